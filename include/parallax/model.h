@@ -1,0 +1,58 @@
+// A loaded model: its graph after the passes, ready for any number of sessions.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "parallax/options.h"
+#include "parallax/tensor.h"
+
+namespace parallax {
+
+/// A dimension of an input or output: a number, or an expression of named symbols such as "batch"
+/// or "2*seq + 1".
+struct Dimension {
+  std::int64_t value = -1;  ///< >= 0 where the dimension is fixed, -1 otherwise
+  std::string symbol;       ///< the expression's text where it is not
+};
+
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kF32;
+  std::vector<Dimension> shape;
+};
+
+/// Where the time of loading went, in milliseconds.
+struct LoadTimes {
+  double map = 0, parse = 0, passes = 0;
+};
+
+/// Immutable and cheap to copy (shares its contents); thread-safe.
+class Model {
+ public:
+  /// Loads an ONNX file. Weights stay mapped: the file must not change while the model lives.
+  /// Errors: kIo, kInvalidModel, kUnsupported.
+  static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
+
+  const std::vector<TensorInfo>& inputs() const;
+  const std::vector<TensorInfo>& outputs() const;
+  /// Names of the free dimensions that a run binds, e.g. {"batch", "seq"}.
+  const std::vector<std::string>& symbols() const;
+  /// Nodes in the file, and nodes left after the passes.
+  int file_nodes() const;
+  int nodes() const;
+  const LoadTimes& load_times() const;
+
+  struct Impl;
+  const Impl& impl() const { return *impl_; }  ///< for the library itself
+
+ private:
+  explicit Model(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
+  std::shared_ptr<const Impl> impl_;
+};
+
+}  // namespace parallax

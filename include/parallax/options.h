@@ -1,0 +1,46 @@
+// Options as plain values, used when a session is made.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace parallax {
+
+enum class Scheduler : std::uint8_t {
+  kSequential,  ///< node after node; threads share the tiles of the running node
+  kLayers,  ///< branches of a layer at once as far as cores and budget allow, a barrier after each
+            ///< layer
+};
+
+enum class Kernels : std::uint8_t {
+  kBest,       ///< the fastest kernel that this CPU has for each node
+  kReference,  ///< the plain ones: slow, the oracle
+};
+
+/// How many bytes activations and kernel scratch of one session may take.
+struct MemoryBudget {
+  enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
+  Kind kind = Kind::kNone;
+  std::int64_t bytes = 0;  ///< for kBytes
+};
+/// kAuto takes this share of the memory that is free when a run starts (the paper: a margin of
+/// 30-50 %).
+inline constexpr double kFreeMemoryMargin = 0.4;
+
+struct SessionOptions {
+  Scheduler scheduler = Scheduler::kLayers;
+  /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
+  /// and cgroup quota).
+  int threads = 0;
+  MemoryBudget budget;
+  Kernels kernels = Kernels::kBest;
+};
+
+struct LoadOptions {
+  /// Passes to leave out, by name (`parallax plan --explain` lists them).
+  std::vector<std::string> disabled_passes;
+};
+
+}  // namespace parallax

@@ -1,0 +1,48 @@
+// What a plan and a run look like to a person or a tool: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace parallax {
+
+/// Bytes of activations by five ways of placing them (docs/architecture.md explains each).
+struct ArenaBytes {
+  std::int64_t naive = 0, greedy = 0, lower_bound = 0, paper = 0, parallax = 0;
+};
+
+struct BranchReport {
+  int id = 0;
+  int layer = 0;
+  int nodes = 0;
+  std::int64_t macs = 0;
+  std::int64_t peak_bytes = 0;  ///< M_i of the paper
+  bool parallel = false;        ///< runs at once with others of its layer
+  std::string first_node, last_node;
+};
+
+struct PlanReport {
+  int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
+  ArenaBytes arena_bytes;
+  std::int64_t scratch_bytes = 0;  ///< of all threads together
+  std::int64_t packed_weight_bytes = 0;
+  std::vector<BranchReport> branch_reports;  ///< in order of layers
+  std::vector<int> steps_per_layer;
+};
+
+/// One node of one run. Times in nanoseconds from the start of the run.
+struct NodeEvent {
+  std::string node, op, kernel;
+  std::string shapes;  ///< "1x64x768, 768x768 -> 1x64x768"
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int64_t macs = 0, bytes = 0;  ///< bytes read and written
+  int branch = 0, worker = 0, tiles = 0;
+};
+
+/// Filled by Session::run when asked for; costs a few per cent.
+struct RunTrace {
+  std::vector<NodeEvent> nodes;
+};
+
+}  // namespace parallax

@@ -1,0 +1,66 @@
+// Runs a model: plans per binding of the dynamic dimensions, an arena, a pool of workers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "parallax/model.h"
+#include "parallax/options.h"
+#include "parallax/report.h"
+#include "parallax/tensor.h"
+
+namespace parallax {
+
+/// An input by name. The view's memory must live until run() returns and is never written. Aligned
+/// to its element size.
+struct NamedInput {
+  std::string_view name;
+  TensorView tensor;
+};
+
+/// Thread-safe: run() may be called from several threads at once; each call has an arena of its
+/// own.
+class Session {
+ public:
+  /// Errors: kInvalidInput for options that make no sense.
+  static Result<Session> create(const Model& model, const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  /// Runs once; outputs in the model's order, in memory of their own. A new combination of input
+  /// shapes is planned first and kept. Errors: kInvalidInput (unknown, missing or repeated input,
+  /// wrong dtype or shape), kUnboundSymbol, kBudgetExceeded, kOutOfRange, kOutOfMemory.
+  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace = nullptr);
+  /// The same, writing into the caller's memory: one view per model output, 64-byte aligned ones
+  /// are written in place. Errors: as run(), and kInvalidInput where a view's dtype or dims are not
+  /// the output's.
+  Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
+                  RunTrace* trace = nullptr);
+
+  /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
+  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded.
+  struct DimValue {
+    std::string name;
+    std::int64_t value = 0;
+  };
+  Result<PlanReport> plan(std::span<const DimValue> dims);
+  /// Concrete shapes of the inputs under `dims`, for callers that make inputs up.
+  Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
+
+  int threads() const;
+  /// The most bytes that arenas and scratch of this session ever held at once.
+  std::int64_t peak_arena_bytes() const;
+
+  struct Impl;
+
+ private:
+  explicit Session(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace parallax

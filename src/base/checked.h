@@ -1,0 +1,35 @@
+// Arithmetic on sizes that came from a file: nothing instead of an overflow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace parallax {
+
+inline std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (__builtin_add_overflow(a, b, &r)) return std::nullopt;
+  return r;
+}
+inline std::optional<std::int64_t> checked_sub(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (__builtin_sub_overflow(a, b, &r)) return std::nullopt;
+  return r;
+}
+inline std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
+  std::int64_t r = 0;
+  if (__builtin_mul_overflow(a, b, &r)) return std::nullopt;
+  return r;
+}
+/// `bytes` rounded up to a multiple of `alignment`, a power of two.
+inline std::optional<std::int64_t> checked_align(std::int64_t bytes, std::int64_t alignment) {
+  auto r = checked_add(bytes, alignment - 1);
+  if (r) *r &= ~(alignment - 1);
+  return r;
+}
+
+/// Offsets and sizes of every arena are multiples of this: one cache line, and the widest vector of
+/// any target.
+inline constexpr std::int64_t kAlignment = 64;
+
+}  // namespace parallax

@@ -1,0 +1,22 @@
+// Macros for Result: early return with the error of an expression.
+#pragma once
+
+#include <utility>
+
+#include "parallax/result.h"
+
+#define PX_CONCAT_INNER(a, b) a##b
+#define PX_CONCAT(a, b) PX_CONCAT_INNER(a, b)
+
+/// Returns from the enclosing function with the error of `expr`, a Status or Result.
+#define PX_RETURN_IF_ERROR(expr)                                                                  \
+  do {                                                                                            \
+    if (auto px_status = (expr); !px_status) return tl::unexpected(std::move(px_status).error()); \
+  } while (false)
+
+/// PX_ASSIGN(auto x, f()): the value of a Result, or return with its error.
+#define PX_ASSIGN(decl, expr) PX_ASSIGN_INNER(PX_CONCAT(px_result_, __LINE__), decl, expr)
+#define PX_ASSIGN_INNER(tmp, decl, expr)                   \
+  auto tmp = (expr);                                       \
+  if (!tmp) return tl::unexpected(std::move(tmp).error()); \
+  decl = *std::move(tmp)

@@ -1,0 +1,35 @@
+// Builds graphs in code, for loaders, passes and tests. All functions append; names are made unique
+// where asked for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Appends to a graph. Holds a reference; not thread-safe.
+class GraphBuilder {
+ public:
+  explicit GraphBuilder(Graph& graph) : graph_(graph) {}
+
+  ValueId input(std::string name, DType dtype, Shape shape);
+  ValueId constant(std::string name, Constant value);
+  /// A 1-D i64 constant; the name is derived from `name` and made unique.
+  ValueId ints(std::string_view name, std::span<const std::int64_t> elements);
+  /// Appends a node with `outputs` fresh result values (dtype f32, shape empty until inferred),
+  /// named after the node.
+  NodeId node(OpKind op, std::vector<ValueId> inputs, Attributes attributes = {},
+              std::string name = {}, int outputs = 1);
+  /// node() with one output, returning that value.
+  ValueId op(OpKind op, std::vector<ValueId> inputs, Attributes attributes = {},
+             std::string name = {});
+  void output(ValueId value) { graph_.outputs.push_back(value); }
+
+ private:
+  Graph& graph_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,72 @@
+// Integer expressions over named symbols: the dimensions of a graph whose sizes are not known yet,
+// and the elements of small integer tensors that are computed from them (Shape -> Gather -> Concat
+// -> Reshape chains).
+//
+// An Expr is kept in a normal form, a polynomial over atoms with integer coefficients, where an
+// atom is a symbol or an opaque floor_div/mod/min/max of normal forms. Equal polynomials compare
+// equal however they were written:
+//     (s + 1) * 2 - s == s + 2
+// Symbols are dimensions, hence >= 0; this is what lower_bound() and the simplifications of min/max
+// rely on. Arithmetic that would leave 63 bits gives an expression that never evaluates (overflow()
+// is true). Thread-safety: immutable value type, cheap to copy.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/id.h"
+
+namespace parallax {
+
+class Expr {
+ public:
+  Expr(std::int64_t constant =
+           0);  // NOLINT(google-explicit-constructor): dims are written as numbers
+  static Expr symbol(SymbolId id);
+
+  /// The value of an expression without symbols.
+  std::optional<std::int64_t> constant() const;
+  /// A bound that holds whatever values >= 0 the symbols take; nothing where none is known.
+  std::optional<std::int64_t> lower_bound() const;
+  bool overflow() const;
+  /// Symbols that occur, each once, ascending.
+  std::vector<SymbolId> symbols() const;
+
+  /// The value for the given symbol values (indexed by SymbolId; nullopt = unbound). Nothing where
+  /// a symbol is unbound, a divisor is 0 or 63 bits do not suffice. O(size of the expression).
+  std::optional<std::int64_t> evaluate(std::span<const std::optional<std::int64_t>> values) const;
+
+  /// "2*seq + 1"; names indexed by SymbolId.
+  std::string to_string(std::span<const std::string> names) const;
+
+  friend Expr operator+(const Expr& a, const Expr& b);
+  friend Expr operator-(const Expr& a, const Expr& b);
+  friend Expr operator*(const Expr& a, const Expr& b);
+  /// Rounds towards minus infinity. Exact polynomial division is carried out: (4*s*t) / (2*s) =
+  /// 2*t.
+  friend Expr floor_div(const Expr& a, const Expr& b);
+  friend Expr ceil_div(const Expr& a, const Expr& b);
+  /// Result has the sign of the divisor, like ONNX Mod with fmod = 0.
+  friend Expr mod(const Expr& a, const Expr& b);
+  friend Expr min(const Expr& a, const Expr& b);
+  friend Expr max(const Expr& a, const Expr& b);
+  /// Structural equality of the normal forms. `true` means equal for all symbol values; `false`
+  /// means not known equal.
+  friend bool operator==(const Expr& a, const Expr& b);
+
+  struct Polynomial;  // expr.cc
+
+ private:
+  explicit Expr(std::shared_ptr<const Polynomial> p);
+  std::int64_t constant_ = 0;               // the value where poly_ is null
+  std::shared_ptr<const Polynomial> poly_;  // null: a constant
+};
+
+/// The symbolic dimensions of a value. Rank <= Dims::kMaxRank.
+using Shape = std::vector<Expr>;
+
+}  // namespace parallax

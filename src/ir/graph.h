@@ -1,0 +1,174 @@
+// The graph of a model, in no file format's terms: nodes in topological order, values, symbols.
+// Loaders make it, passes rewrite it, all later stages read it.
+//
+// A value is one of
+//   input     given by the user at each run
+//   constant  bytes that are known at load (weights, mapped from the file)
+//   symbolic  a small integer tensor whose elements are expressions of the symbols: known once
+//   these are bound result    computed by a node
+// and has a dtype and a symbolic shape of known rank. Dimensions that depend on *values* (NonZero)
+// are symbols of kind kData: nothing binds them before the node has run.
+//
+// Thread-safety: value types; a const Graph may be read from any thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/id.h"
+#include "ir/expr.h"
+#include "parallax/tensor.h"
+
+namespace parallax {
+
+enum class OpKind : std::uint16_t {
+#define PX_OP(name) k##name,
+#include "ir/op_kinds.def"
+#undef PX_OP
+};
+/// Number of rows of op_kinds.def.
+inline constexpr std::size_t kOpCount = 0
+#define PX_OP(name) +1
+#include "ir/op_kinds.def"
+#undef PX_OP
+    ;
+std::string_view to_string(OpKind kind);
+std::optional<OpKind> op_from_string(std::string_view name);
+
+/// Bytes known at load. They may lie anywhere in a mapped file, so `bytes.data()` has NO alignment:
+/// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == elements x
+/// size_of(dtype), checked by whoever makes one.
+struct Constant {
+  DType dtype = DType::kF32;
+  Dims dims;
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+/// A constant that owns a copy of `bytes`, aligned to kAlignment.
+Constant make_constant(DType dtype, const Dims& dims, std::span<const std::byte> bytes);
+/// A one-dimensional i64 constant (shapes, axes).
+Constant make_i64(std::span<const std::int64_t> elements);
+/// Elements of an i64, i32 or bool constant as integers; nothing for other dtypes or more than
+/// `limit` elements.
+std::optional<std::vector<std::int64_t>> integers(const Constant& constant,
+                                                  std::size_t limit = 1U << 20);
+
+using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                                    std::vector<float>, Constant>;
+
+/// Attributes of a node by name. Which names and types an operator reads is written in its OpDef
+/// (ops/op.h); the verifier of ops refuses any other.
+class Attributes {
+ public:
+  void set(std::string name, AttributeValue value) {
+    values_.insert_or_assign(std::move(name), std::move(value));
+  }
+  void erase(std::string_view name);
+  /// Null where the attribute is absent.
+  const AttributeValue* find(std::string_view name) const;
+  /// The value, or `fallback` where it is absent or of another type (types were checked when the
+  /// graph was made).
+  template <class T>
+  T get(std::string_view name, T fallback) const {
+    const AttributeValue* value = find(name);
+    const T* typed = value == nullptr ? nullptr : std::get_if<T>(value);
+    return typed == nullptr ? std::move(fallback) : *typed;
+  }
+  std::int64_t get_int(std::string_view name, std::int64_t fallback) const {
+    return get<std::int64_t>(name, fallback);
+  }
+  float get_float(std::string_view name, float fallback) const {
+    return get<float>(name, fallback);
+  }
+  std::vector<std::int64_t> get_ints(std::string_view name) const {
+    return get<std::vector<std::int64_t>>(name, {});
+  }
+  std::string get_string(std::string_view name, std::string fallback) const {
+    return get<std::string>(name, std::move(fallback));
+  }
+  auto begin() const { return values_.begin(); }
+  auto end() const { return values_.end(); }
+  bool empty() const { return values_.empty(); }
+
+ private:
+  std::map<std::string, AttributeValue, std::less<>> values_;
+};
+
+struct Node {
+  std::string name;  ///< the model's name for it, or "Op_17" where it has none; unique
+  OpKind op = OpKind::kIdentity;
+  Attributes attributes;
+  std::vector<ValueId> inputs;   ///< invalid id = optional input left out
+  std::vector<ValueId> outputs;  ///< invalid id = output that nobody asked for
+};
+
+enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
+
+struct Value {
+  std::string name;
+  ValueKind kind = ValueKind::kResult;
+  DType dtype = DType::kF32;
+  Shape shape;
+  NodeId producer;                   ///< kResult only
+  std::optional<Constant> constant;  ///< kConstant only
+  /// Elements as expressions, row-major, for integer and bool tensors of at most kMaxContent
+  /// elements where they are known: always for kSymbolic, and for a kResult whose node a pass will
+  /// remove.
+  std::optional<std::vector<Expr>> content;
+};
+inline constexpr std::size_t kMaxContent = 1024;
+
+enum class SymbolKind : std::uint8_t {
+  kInput,  ///< a free dimension of an input: bound by the input's shape
+  kData,   ///< depends on values; bound while running
+};
+struct Symbol {
+  std::string name;  ///< unique, e.g. "batch"
+  SymbolKind kind = SymbolKind::kInput;
+};
+
+struct Graph {
+  std::string name;
+  IdVector<SymbolId, Symbol> symbols;
+  IdVector<ValueId, Value> values;
+  IdVector<NodeId, Node> nodes;  ///< in topological order
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;  ///< may repeat a value, and may name an input or a constant
+
+  /// Symbol names indexed by SymbolId, for Expr::to_string.
+  std::vector<std::string> symbol_names() const;
+  /// The symbol of that name, made where it is missing.
+  SymbolId symbol(std::string_view name, SymbolKind kind);
+};
+
+/// For each value the nodes that read it, ascending, each once. O(V+E).
+IdVector<ValueId, std::vector<NodeId>> consumers(const Graph& graph);
+
+/// Checks every invariant of this header: ids in range, topological order, one producer each,
+/// unique names, known ranks, content and constants that agree with their shapes. The first
+/// violation is an Error of `stage`, code kInternal unless the caller maps it.
+Status verify(const Graph& graph, Stage stage);
+
+/// "1x3xheightxwidth" for a symbolic shape, "scalar" for rank 0.
+std::string to_string(const Shape& shape, std::span<const std::string> names);
+
+/// Concrete sizes of one binding of the symbols.
+struct Binding {
+  /// Indexed by SymbolId; nullopt for kData symbols.
+  std::vector<std::optional<std::int64_t>> symbols;
+  friend bool operator==(const Binding&, const Binding&) = default;
+};
+/// Concrete dimensions of each value under `binding`; nullopt where they depend on a kData symbol.
+/// Errors: kInvalidInput where a dimension comes out negative or the bytes of a tensor do not fit
+/// 63 bits. O(V+E).
+Result<IdVector<ValueId, std::optional<Dims>>> concrete_shapes(const Graph& graph,
+                                                               const Binding& binding);
+
+}  // namespace parallax

@@ -1,0 +1,28 @@
+// A graph as text and back: what tests write, what golden files hold, what a person reads when
+// debugging.
+//
+//     symbols batch seq
+//     input x f32 [batch, seq, 768]
+//     const w f32 [768, 3] = fill 0.5          # or: = [1, 2, 3]; a printed graph abbreviates long
+//     constants as `...` h = MatMul(x, w) a, b = Split(h) {axis = 1, num_outputs = 2} y = Relu(a)
+//     output y, b
+//
+// One statement a line, `#` starts a comment. Node outputs get dtype and shape from inference
+// (ops/infer.h), or carry them: `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtype names
+// here are f32 i64 i32 u8 i8 bool.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Never fails; the text of a graph without abbreviated constants parses back to an equal graph.
+std::string print(const Graph& graph);
+/// Errors: kInvalidModel with the line number. Result values without an annotation get dtype f32
+/// and an empty shape, which `infer_graph` of ops/ fills in.
+Result<Graph> parse_graph(std::string_view text);
+
+}  // namespace parallax

@@ -1,0 +1,26 @@
+// Reads an ONNX model (opsets 7 to 23) into a Graph. The file is an attacker's: every count, size,
+// offset, index, name and path is checked, nothing is copied that need not be, nothing is printed.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Bytes of a model that stay where they are for as long as `owner` lives.
+struct ModelBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+  /// Where external data may lie; empty: external data is refused.
+  std::filesystem::path folder;
+};
+
+/// The graph of the model, normalised to the newest operator semantics, shapes inferred. Weights
+/// point into `model.bytes` or into mapped external files. Errors: stage kLoad; kInvalidModel,
+/// kUnsupported (all unsupported operators listed with domain, opset and count) or kIo.
+Result<Graph> load_onnx(const ModelBytes& model);
+
+}  // namespace parallax

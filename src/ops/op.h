@@ -1,0 +1,116 @@
+// What Parallax knows about each operator without computing it: attributes, how many inputs and
+// outputs, symbolic shape (and shape-value) inference, multiply-accumulates. One OpDef per row of
+// ir/op_kinds.def; ops/<family>.cc defines them.
+//
+// Adding one: a row in ir/op_kinds.def, a `const OpDef& op_def_<Name>()` in a file of ops/, a
+// reference kernel, a test. Thread-safety: OpDefs are immutable; inference functions are pure.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+enum class AttributeType : std::uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor };
+
+struct AttributeSpec {
+  std::string_view name;
+  AttributeType type = AttributeType::kInt;
+  /// Set by passes only: a model file that carries it is refused.
+  bool internal = false;
+};
+
+/// One input as inference sees it.
+struct InferInput {
+  bool present = false;
+  DType dtype = DType::kF32;
+  Shape shape;
+  /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them).
+  std::optional<std::vector<Expr>> content;
+  /// The constant behind it, null where it is none.
+  const Constant* constant = nullptr;
+};
+
+struct InferOutput {
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::optional<std::vector<Expr>> content;
+};
+
+/// Everything an inference function may look at.
+struct InferContext {
+  const Node& node;
+  std::span<const InferInput> inputs;
+  /// Makes a symbol of kind kData for a dimension that only running can tell. While running, the
+  /// executor infers once more with real shapes and real contents; an operator that then still asks
+  /// for a fresh symbol (NonZero, NonMaxSuppression) has a data-dependent output, which its kernel
+  /// sizes.
+  std::function<Expr(std::string_view hint)> fresh_symbol;
+
+  /// True where input i exists (i may exceed the number of inputs).
+  bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
+  /// Elements of input i as known integers: from a constant or from content without symbols.
+  std::optional<std::vector<std::int64_t>> known_ints(std::size_t i) const;
+  /// Elements of input i as expressions: content, or the constant's integers.
+  std::optional<std::vector<Expr>> exprs(std::size_t i) const;
+  /// An Error of stage kLoad, code kInvalidModel, with the node's name and `message` plus the
+  /// shapes of all inputs.
+  Error error(std::string message, ErrorCode code = ErrorCode::kInvalidModel) const;
+};
+
+using InferResult = Result<std::vector<InferOutput>>;
+
+/// Which output lies where its first input lies.
+enum class Aliasing : std::uint8_t {
+  kNone,
+  kView,  ///< output 0 has the bytes of input 0: Reshape, Squeeze, Unsqueeze, Flatten, Identity
+};
+
+struct OpDef {
+  OpKind kind = OpKind::kIdentity;
+  int min_inputs = 1;
+  int max_inputs = 1;       ///< -1: any number
+  int internal_inputs = 0;  ///< the last n of max_inputs are set by passes only (MatMul's bias)
+  int min_outputs = 1;
+  int max_outputs = 1;  ///< -1: any number
+  std::vector<AttributeSpec> attributes;
+  /// Checks ranks, dtypes and attributes, and gives one InferOutput per node output (also for
+  /// outputs left out).
+  InferResult (*infer)(const InferContext&) = nullptr;
+  /// Multiply-accumulates for concrete shapes (absent inputs have rank 0); saturates. An
+  /// elementwise operator counts one per output element, data movement none.
+  std::int64_t (*macs)(const Node&, std::span<const Dims> inputs,
+                       std::span<const Dims> outputs) = nullptr;
+  Aliasing aliasing = Aliasing::kNone;
+  /// Same-shape or broadcasting function of one element per input: fusable, and may run in place.
+  bool elementwise = false;
+  /// Inputs whose *values* decide the output's shape (Reshape's shape, Slice's starts...): bit i =
+  /// input i.
+  std::uint32_t shape_inputs = 0;
+};
+
+/// The definition of `kind`; every row has one.
+const OpDef& op_def(OpKind kind);
+
+/// Checks count of inputs/outputs and that each attribute is one the operator reads, of the right
+/// type. `from_file` refuses internal attributes too. Errors name the node: stage kLoad,
+/// kInvalidModel or kUnsupported.
+Status check_node(const Node& node, bool from_file);
+
+/// Numpy broadcasting of symbolic shapes. Dimensions that can neither be proven equal nor to be 1
+/// broadcast to the one that is not 1, or, where both are symbolic, to the left one (equality is
+/// checked again when sizes are bound).
+Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& context);
+/// Numpy broadcasting of concrete shapes; nothing where they do not broadcast.
+std::optional<Dims> broadcast(const Dims& a, const Dims& b);
+/// `axis` in [-rank, rank) made non-negative, or nothing.
+std::optional<int> normalize_axis(std::int64_t axis, int rank);
+
+}  // namespace parallax

@@ -1,0 +1,44 @@
+// Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, and the
+// verifier runs after it.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Computes the outputs of one node whose inputs are all constants (the session gives the reference
+/// kernels). An error leaves the node in the graph.
+using Evaluate = std::function<Result<std::vector<Constant>>(const Graph&, NodeId)>;
+
+struct PassContext {
+  Evaluate evaluate;
+};
+
+struct Pass {
+  std::string_view name;
+  /// Rewrites in place and says how many nodes changed. The graph satisfies verify() and inference
+  /// before and after.
+  Result<int> (*run)(Graph& graph, const PassContext& context);
+};
+
+/// All passes in the order in which they run; the comment beside each row says why there.
+std::span<const Pass> all_passes();
+
+struct PassReport {
+  std::string_view name;
+  int changes = 0;
+  std::chrono::nanoseconds time{};
+};
+/// Runs all passes but the `disabled` ones. Errors: stage kPasses; a name in `disabled` that no
+/// pass has is kInvalidInput.
+Result<std::vector<PassReport>> run_passes(Graph& graph, const PassContext& context,
+                                           std::span<const std::string> disabled);
+
+}  // namespace parallax

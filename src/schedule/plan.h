@@ -1,0 +1,49 @@
+// The plan of one binding of the symbols: what runs when, and where its bytes lie.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "branch/branch.h"
+#include "memory/memory.h"
+
+namespace parallax {
+
+/// The five figures of design.md 3, in bytes; each includes alignment, none includes kernel
+/// scratch.
+struct ArenaFigures {
+  std::int64_t naive = 0;
+  std::int64_t greedy = 0;
+  std::int64_t lower_bound = 0;
+  std::int64_t paper = 0;
+  std::int64_t parallax = 0;  ///< what this plan really takes
+};
+
+struct ScheduleOptions {
+  bool parallel = true;  ///< false: every branch is a step of its own
+  int threads = 1;
+  std::optional<std::int64_t> budget;  ///< bytes for arena and scratch together; nothing: no limit
+  std::int64_t scratch_per_thread = 0;
+};
+
+struct Plan {
+  Steps steps;
+  std::vector<std::int32_t> layer_of_step;
+  Offsets offsets;  ///< of the problem's buffers
+  ArenaFigures figures;
+  IdVector<BranchId, std::int64_t> branch_peaks;
+  /// Layers in which at least two branches run at once, and the most that do.
+  int parallel_layers = 0;
+  int max_branches = 1;
+};
+
+/// Within each layer the groups of `refine` run at once as far as the budget allows: branches are
+/// admitted smallest peak first while their peaks and what is live across fit; the rest follows one
+/// by one. If the offsets still do not fit, layers are made sequential, those with the largest
+/// demand first, until they do. Errors: kBudgetExceeded, naming the bytes that are missing even
+/// when everything runs one after the other. Stage kSchedule.
+Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                       const MemoryProblem& problem, const ScheduleOptions& options);
+
+}  // namespace parallax

@@ -1,0 +1,35 @@
+# The commands a person needs; `make help` lists them. Everything is built below build/.
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test check bench sanitize venv clean
+JOBS ?= $(shell nproc)
+PYTHON := /usr/bin/python3
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## install the Debian packages that are missing
+	@scripts/setup.sh
+
+build: setup  ## the library, the tests and build/release/parallax
+	@scripts/build.sh release $(JOBS)
+
+demo: build  ## classify digits, then run the five models of the zoo: nodes, branches, memory, time
+	@$(PYTHON) scripts/demo.py
+
+test: build  ## every test
+	@ctest --test-dir build/release --output-on-failure -j $(JOBS)
+
+check: setup  ## what keeps the tree clean: layers, format, lint, no printing in the library, links
+	@scripts/check.sh
+
+sanitize: setup  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
+	@scripts/sanitize.sh $(JOBS)
+
+venv: setup  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
+	@scripts/venv.sh
+
+bench: build venv  ## speed and memory beside the peers
+	@build/venv/bin/python bench/compare.py
+
+clean:
+	rm -rf build

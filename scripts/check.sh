@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Checks that need no test run; all of them are run, then the exit status tells whether any failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+failed=0
+step() {  # step NAME COMMAND...
+  local name=$1
+  shift
+  if "$@"; then echo "check: $name ok"; else echo "check: $name FAILED" >&2; failed=1; fi
+}
+step layers /usr/bin/python3 scripts/check_layers.py
+step printing /usr/bin/python3 scripts/check_source.py
+step docs /usr/bin/python3 scripts/check_docs.py
+step format scripts/check_format.sh
+step tidy scripts/check_tidy.sh
+exit $failed

@@ -1,0 +1,210 @@
+// For tests of kernels: runs one node through one kernel library on small tensors. Output shapes
+// come from ops/ exactly as the executor infers them while running. Not thread-safe.
+//
+//     KernelRun run{OpKind::kAdd, test_inputs(test_tensor<float>({2}, {1, 2}),
+//     test_tensor<float>({1}, {3}))}; const auto outputs = run_kernel(run,
+//     KernelLibrary::kReference); EXPECT_EQ(test_values<float>(outputs->at(0)),
+//     (std::vector<float>{4, 5}));
+#pragma once
+
+#include <cstring>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "ir/builder.h"
+#include "kernels/registry.h"
+#include "ops/infer.h"
+
+namespace parallax {
+
+/// The DType of a C++ element type.
+template <class T>
+constexpr DType dtype_of() {
+#define PX_DTYPE(name, type, numpy, onnx) \
+  if constexpr (std::is_same_v<T, type>) return DType::name;
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+}
+
+/// A tensor of the given row-major elements; there must be as many as `dims` say.
+template <class T>
+Tensor test_tensor(const Dims& dims, const std::vector<T>& elements) {
+  Tensor tensor = std::move(Tensor::allocate(dtype_of<T>(), dims)).value();
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const T element = elements[i];
+    std::memcpy(tensor.mutable_view().bytes.data() + i * sizeof(T), &element, sizeof(T));
+  }
+  return tensor;
+}
+
+/// Elements of a tensor, row-major. REQUIRES: its dtype is that of T.
+template <class T>
+std::vector<T> test_values(const Tensor& tensor) {
+  const T* data = tensor.view().as<T>();
+  return std::vector<T>(data, data + tensor.dims().elements());
+}
+
+/// One input after the other, std::nullopt for those left out.
+template <class... T>
+std::vector<std::optional<Tensor>> test_inputs(T&&... tensors) {
+  std::vector<std::optional<Tensor>> inputs;
+  (inputs.emplace_back(std::forward<T>(tensors)), ...);
+  return inputs;
+}
+
+inline Attributes test_attributes(
+    std::initializer_list<std::pair<std::string, AttributeValue>> named) {
+  Attributes attributes;
+  for (const auto& [name, value] : named) attributes.set(name, value);
+  return attributes;
+}
+
+/// One node and what it reads.
+struct KernelRun {
+  OpKind op = OpKind::kIdentity;
+  std::vector<std::optional<Tensor>> inputs;
+  Attributes attributes = {};
+  int outputs = 1;
+  /// Bit i: input i is a constant, known when the kernel is made, and unaligned as in a file.
+  std::uint32_t constants = 0;
+};
+
+/// What running a node gave, and in how many tiles.
+struct KernelOutcome {
+  std::vector<Tensor> outputs;
+  std::int64_t tiles = 0;
+};
+
+namespace test_detail {
+
+class HeapOutputs final : public DynamicOutputs {
+ public:
+  HeapOutputs(std::vector<DType> dtypes, std::vector<Tensor>& tensors)
+      : dtypes_(std::move(dtypes)), tensors_(tensors) {}
+  Result<std::byte*> allocate(int output, const Dims& dims) override {
+    const auto i = static_cast<std::size_t>(output);
+    PX_ASSIGN(tensors_[i], Tensor::allocate(dtypes_[i], dims));
+    return tensors_[i].mutable_view().bytes.data();
+  }
+
+ private:
+  std::vector<DType> dtypes_;
+  std::vector<Tensor>& tensors_;
+};
+
+/// The bytes of a tensor at an address that is a multiple of nothing.
+struct Misaligned {
+  std::unique_ptr<std::byte[]> memory;
+  explicit Misaligned(std::span<const std::byte> bytes)
+      : memory(std::make_unique<std::byte[]>(bytes.size() + 1)) {
+    if (!bytes.empty()) std::memcpy(memory.get() + 1, bytes.data(), bytes.size());
+  }
+  const std::byte* data() const { return memory.get() + 1; }
+};
+
+/// A graph of the one node, its inputs constants, inferred.
+inline Result<Graph> one_node_graph(const KernelRun& run) {
+  Graph graph;
+  GraphBuilder builder(graph);
+  std::vector<ValueId> ids;
+  for (const auto& input : run.inputs) {
+    const std::string name = "input_" + std::to_string(ids.size());
+    ids.push_back(!input ? ValueId{}
+                         : builder.constant(name, make_constant(input->dtype(), input->dims(),
+                                                                input->view().bytes)));
+  }
+  const NodeId node = builder.node(run.op, ids, run.attributes, "node", run.outputs);
+  PX_RETURN_IF_ERROR(check_node(graph.nodes[node], false));
+  PX_RETURN_IF_ERROR(infer_node(graph, node));
+  return graph;
+}
+
+inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
+                                               KernelLibrary library) {
+  for (const KernelRow& row : kernel_rows()) {
+    if (row.op != request.node.op || row.library != library) continue;
+    PX_ASSIGN(std::unique_ptr<Kernel> kernel, row.make(request));
+    if (kernel != nullptr) return kernel;
+  }
+  return tl::unexpected(Error{Stage::kCompile, ErrorCode::kUnsupported, request.node.name,
+                              std::string(to_string(library)) + " does not take the node"});
+}
+
+}  // namespace test_detail
+
+/// Infers the output shapes, makes the first kernel of `library` that takes the node and runs all
+/// its tiles, last one first, over outputs and scratch filled with garbage. Errors: of inference or
+/// the kernel; kUnsupported where the library does not take the node.
+inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrary library) {
+  PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
+  const Node& node = graph.nodes[NodeId{0}];
+  std::vector<RuntimeInput> runtime;
+  std::vector<TensorDesc> inputs;
+  std::vector<test_detail::Misaligned> misaligned;
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    const auto& input = run.inputs[i];
+    misaligned.emplace_back(input ? input->view().bytes : std::span<const std::byte>());
+    runtime.push_back(
+        !input ? RuntimeInput{}
+               : RuntimeInput{true, input->dtype(), input->dims(), input->view().bytes.data()});
+    const bool known = ((run.constants >> i) & 1U) != 0;
+    inputs.push_back(!input ? TensorDesc{}
+                            : TensorDesc{true, input->dtype(), input->dims(),
+                                         known ? misaligned[i].data() : nullptr});
+  }
+  PX_ASSIGN(const std::vector<std::optional<Dims>> dims, infer_runtime(node, runtime));
+
+  KernelOutcome outcome;
+  outcome.outputs.resize(node.outputs.size());
+  std::vector<TensorDesc> outputs;
+  std::vector<std::byte*> output_bytes;
+  std::vector<DType> dtypes;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    dtypes.push_back(graph.values[node.outputs[i]].dtype);
+    outputs.push_back({true, dtypes[i], dims[i].value_or(Dims{}), nullptr});
+    output_bytes.push_back(nullptr);
+    if (!dims[i]) continue;
+    PX_ASSIGN(outcome.outputs[i], Tensor::allocate(dtypes[i], *dims[i]));
+    const auto bytes = outcome.outputs[i].mutable_view().bytes;
+    if (!bytes.empty()) std::memset(bytes.data(), 0xA5, bytes.size());
+    output_bytes[i] = bytes.data();
+  }
+
+  PackedWeights packed;
+  PX_ASSIGN(const std::unique_ptr<Kernel> kernel,
+            test_detail::make_of({node, inputs, outputs, packed}, library));
+  std::vector<const std::byte*> input_bytes;
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    const bool readable = inputs[i].present && inputs[i].elements() > 0;
+    const InputUse use = kernel->input_use(i);
+    input_bytes.push_back(!readable || use == InputUse::kNone ? nullptr
+                          : use == InputUse::kBytes           ? misaligned[i].data()
+                                                              : runtime[i].bytes);
+  }
+  PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(kernel->scratch_bytes()));
+  test_detail::HeapOutputs dynamic(dtypes, outcome.outputs);
+  outcome.tiles = kernel->tiles();
+  for (std::int64_t tile = outcome.tiles - 1; tile >= 0; --tile) {
+    if (scratch.size() > 0)
+      std::memset(scratch.data(), 0xA5, static_cast<std::size_t>(scratch.size()));
+    const KernelArgs args{input_bytes,
+                          output_bytes,
+                          {scratch.data(), static_cast<std::size_t>(scratch.size())},
+                          kernel->dynamic_outputs() ? &dynamic : nullptr};
+    PX_RETURN_IF_ERROR(kernel->run_tile(tile, args));
+  }
+  return outcome;
+}
+
+/// The outputs of run_kernel_tiles.
+inline Result<std::vector<Tensor>> run_kernel(const KernelRun& run, KernelLibrary library) {
+  PX_ASSIGN(KernelOutcome outcome, run_kernel_tiles(run, library));
+  return std::move(outcome.outputs);
+}
+
+}  // namespace parallax

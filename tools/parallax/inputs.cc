@@ -1,0 +1,109 @@
+#include "inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "npy.h"
+
+namespace parallax::cli {
+namespace {
+
+Error invalid(std::string message) {
+  return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
+}
+
+void fill_random(MutableTensorView tensor, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::int64_t n = tensor.dims.elements();
+  const auto fill = [&]<class T>(T* out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(1 + random() % 9);
+  };
+  switch (tensor.dtype) {
+    case DType::kF32:
+      for (std::int64_t i = 0; i < n; ++i)
+        tensor.as<float>()[i] = static_cast<float>(random() >> 40U) * 0x1p-24F;
+      return;
+    case DType::kI64:
+      return fill(tensor.as<std::int64_t>());
+    case DType::kI32:
+      return fill(tensor.as<std::int32_t>());
+    case DType::kI8:
+      return fill(tensor.as<std::int8_t>());
+    case DType::kU8:
+      return fill(tensor.as<std::uint8_t>());
+    case DType::kBool:
+      std::fill_n(tensor.as<bool>(), n, true);
+      return;
+  }
+}
+
+Result<std::map<std::string, Tensor>> read_files(const Options& options, const Model& model,
+                                                 SymbolValues& values) {
+  std::map<std::string, Tensor> files;
+  for (const std::string& text : options.inputs) {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      return tl::unexpected(invalid(fmt::format("--input {}: expected NAME=FILE.npy", text)));
+    // A name may hold '=' itself: take the longest one that the model has.
+    std::string name;
+    for (const TensorInfo& info : model.inputs()) {
+      if (text.starts_with(info.name + "=") && info.name.size() >= name.size()) name = info.name;
+    }
+    if (name.empty()) {
+      std::vector<std::string> known;
+      for (const TensorInfo& info : model.inputs()) known.push_back(info.name);
+      return tl::unexpected(invalid(fmt::format("the model has no input '{}'; it has {}",
+                                                text.substr(0, equals), fmt::join(known, ", "))));
+    }
+    auto tensor = read_npy(text.substr(name.size() + 1));
+    if (!tensor) return tl::unexpected(tensor.error());
+    const auto& shape = std::ranges::find(model.inputs(), name, &TensorInfo::name)->shape;
+    for (std::size_t i = 0;
+         i < shape.size() && static_cast<int>(shape.size()) == tensor->dims().rank(); ++i) {
+      if (shape[i].value < 0)
+        values.try_emplace(shape[i].symbol, std::vector{tensor->dims()[static_cast<int>(i)]});
+    }
+    if (!files.emplace(name, std::move(*tensor)).second)
+      return tl::unexpected(invalid(fmt::format("--input {} is given twice", name)));
+  }
+  return files;
+}
+
+}  // namespace
+
+std::vector<NamedInput> Inputs::views() const {
+  std::vector<NamedInput> views;
+  for (std::size_t i = 0; i < names.size(); ++i) views.push_back({names[i], tensors[i].view()});
+  return views;
+}
+
+Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
+                           SymbolValues& values, std::size_t run) {
+  auto files = read_files(options, model, values);
+  if (!files) return tl::unexpected(files.error());
+  Inputs inputs;
+  std::optional<std::vector<Dims>> dims;
+  for (std::size_t i = 0; i < model.inputs().size(); ++i) {
+    const TensorInfo& info = model.inputs()[i];
+    inputs.names.push_back(info.name);
+    if (auto file = files->find(info.name); file != files->end()) {
+      inputs.tensors.push_back(std::move(file->second));
+      continue;
+    }
+    if (!dims) {
+      auto bound = session.input_dims(dims_of_run(values, run));
+      if (!bound) return tl::unexpected(bound.error());
+      dims = std::move(*bound);
+    }
+    auto tensor = Tensor::allocate(info.dtype, (*dims)[i]);
+    if (!tensor) return tl::unexpected(tensor.error());
+    fill_random(tensor->mutable_view(), options.seed * 1000003 + i);
+    inputs.tensors.push_back(std::move(*tensor));
+  }
+  return inputs;
+}
+
+}  // namespace parallax::cli

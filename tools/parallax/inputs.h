@@ -1,0 +1,27 @@
+// Inputs of a run: read from files or made up.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "options.h"
+
+namespace parallax::cli {
+
+/// Tensors for every input of a model, owned.
+struct Inputs {
+  std::vector<std::string> names;
+  std::vector<Tensor> tensors;
+
+  /// Views for Session::run; valid while this object is.
+  std::vector<NamedInput> views() const;
+};
+
+/// Reads the files of --input and binds the symbols that their shapes tell (also into `values`);
+/// makes up the others: floats in [0, 1), integers 1 to 9, booleans true, the same for the same
+/// seed. Errors: kInvalidInput, kIo, kUnboundSymbol.
+Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
+                           SymbolValues& values, std::size_t run = 0);
+
+}  // namespace parallax::cli

@@ -1,0 +1,135 @@
+// The parallax command line tool: docs/cli.md.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+
+#include "options.h"
+
+namespace parallax::cli {
+namespace {
+
+constexpr int kFault = 1;  // the model or an input is at fault
+constexpr int kUsage = 2;  // the command line is
+
+void add_common(CLI::App& command, Options& options, std::string& budget) {
+  static const std::map<std::string, Scheduler> kSchedulers{{"layers", Scheduler::kLayers},
+                                                            {"sequential", Scheduler::kSequential}};
+  command.add_option("model", options.model, "The .onnx file")->required();
+  command
+      .add_option("--shape", options.shapes,
+                  "Shape of an input, as NAME=1x3x640x640; binds the free dimensions in it")
+      ->type_name("NAME=DIMS")
+      ->allow_extra_args(false);
+  command.add_option("--dim", options.dims, "Value of a free dimension, as SYMBOL=N")
+      ->type_name("SYMBOL=N")
+      ->allow_extra_args(false);
+  command
+      .add_option("--scheduler", options.session.scheduler,
+                  "How nodes are run: layers (branches in parallel, the default) or sequential")
+      ->transform(CLI::CheckedTransformer(kSchedulers))
+      ->type_name("NAME");
+  command
+      .add_option("--threads", options.session.threads,
+                  "Threads, the main one included; by default the CPUs that this process may use")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command
+      .add_option("--memory-budget", budget,
+                  "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
+                  "or none (the default)")
+      ->type_name("BYTES");
+}
+
+void add_inputs(CLI::App& command, Options& options) {
+  command
+      .add_option("--input", options.inputs,
+                  "An input's values from an .npy file; others are made up")
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  command.add_option("--seed", options.seed, "Seed of inputs that are made up")->type_name("S");
+}
+
+// One line on standard error that begins with "parallax: ".
+int fail(int status, std::string message) {
+  for (char& c : message) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  fmt::print(stderr, "parallax: {}\n", message);
+  return status;
+}
+
+int main_in_namespace(int argc, char** argv) {
+  CLI::App app{"Runs unmodified ONNX models, branches in parallel, within a memory budget."};
+  app.footer(
+      "`parallax COMMAND --help` tells the options of a command. Exit status: 0 done, 1 the model "
+      "or an input is at fault, 2 wrong usage.");
+  app.set_version_flag("--version", "parallax " PARALLAX_VERSION);
+  app.require_subcommand(1);
+  Options options;
+  std::string budget = "none";
+  std::function<Status(const Options&)> command;
+  const auto add = [&](const char* name, const char* what, Status (*run)(const Options&)) {
+    CLI::App* sub = app.add_subcommand(name, what);
+    add_common(*sub, options, budget);
+    sub->callback([&command, run] { command = run; });
+    return sub;
+  };
+
+  CLI::App* run = add("run", "Run once; print or write the outputs", run_command);
+  add_inputs(*run, options);
+  run->add_option("--output-dir", options.output_dir,
+                  "Where 0.npy, 1.npy, ... and outputs.json are written")
+      ->type_name("DIR");
+
+  CLI::App* plan = add("plan", "Show branches, layers and memory without running", plan_command);
+  plan->add_option("--json", options.json, "Write the plan as JSON (- for standard output)")
+      ->type_name("FILE");
+  plan->add_flag("--explain", options.explain, "Say of each branch why it runs as it does");
+
+  CLI::App* bench = add(
+      "bench",
+      "Measure latency, memory and CPU time; --dim takes seq=4..77 or seq=4,30,12 too, run by run",
+      bench_command);
+  add_inputs(*bench, options);
+  bench->add_option("--warmup", options.warmup, "Runs before the clock starts (5)")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N");
+  bench->add_option("--runs", options.runs, "Timed runs (20)")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N");
+  bench->add_option("--json", options.json, "Write the figures as JSON (- for standard output)")
+      ->type_name("FILE");
+  bench->add_flag("--ops", options.ops, "Time, GFLOP/s and GB/s of each node");
+
+  CLI::App* verify =
+      add("verify",
+          "Compare every executor, thread count and budget with the sequential run, bit for bit",
+          verify_command);
+  add_inputs(*verify, options);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    return fail(kUsage,
+                fmt::format("{} (parallax --help lists commands and options)", error.what()));
+  }
+  auto parsed = parse_budget(budget);
+  if (!parsed) return fail(kUsage, parsed.error().to_string());
+  options.session.budget = *parsed;
+  const Status status = command(options);
+  return status ? 0 : fail(kFault, status.error().to_string());
+}
+
+}  // namespace
+}  // namespace parallax::cli
+
+int main(int argc, char** argv) {
+  try {
+    return parallax::cli::main_in_namespace(argc, argv);
+  } catch (const std::exception& error) {  // memory that ran out outside the library, say
+    return parallax::cli::fail(parallax::cli::kFault, error.what());
+  }
+}

@@ -1,0 +1,48 @@
+// What the command line says, as values: one struct for all commands.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "parallax/session.h"
+
+namespace parallax::cli {
+
+struct Options {
+  std::string model;
+  SessionOptions session;
+
+  std::vector<std::string> inputs;  ///< NAME=FILE.npy
+  std::vector<std::string> shapes;  ///< NAME=1x3x640x640
+  std::vector<std::string> dims;    ///< SYMBOL=N; for bench also N..M and N,M,...
+  std::uint64_t seed = 0;
+  std::string output_dir;
+  std::string json;
+  bool explain = false;
+  bool ops = false;
+  int warmup = 5;
+  int runs = 20;
+};
+
+/// Values of each symbol: one for run, plan and verify; any number for bench, taken in turn.
+using SymbolValues = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+
+/// Reads --dim and --shape against the model's inputs. Errors: kInvalidInput for what cannot be
+/// read, names the model does not have, and shapes that contradict each other.
+Result<SymbolValues> symbol_values(const Options& options, const Model& model);
+/// The values that run `i` takes.
+std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
+
+/// "64MiB", "1.5GB", "123456", "auto", "none".
+Result<MemoryBudget> parse_budget(const std::string& text);
+/// "12.3 MiB".
+std::string format_bytes(std::int64_t bytes);
+
+Status run_command(const Options& options);
+Status plan_command(const Options& options);
+Status bench_command(const Options& options);
+Status verify_command(const Options& options);
+
+}  // namespace parallax::cli

@@ -1,0 +1,67 @@
+#include "report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+
+namespace parallax::cli {
+
+nlohmann::json arena_json(const ArenaBytes& bytes) {
+  return {{"naive", bytes.naive},
+          {"greedy", bytes.greedy},
+          {"lower_bound", bytes.lower_bound},
+          {"paper", bytes.paper},
+          {"parallax", bytes.parallax}};
+}
+
+std::string_view scheduler_name(Scheduler scheduler) {
+  return scheduler == Scheduler::kSequential ? "sequential" : "layers";
+}
+
+Status write_json(const std::string& path, const nlohmann::json& json) {
+  const std::string text =
+      json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  if (path == "-") {
+    std::cout << text;
+    return {};
+  }
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file)
+    return tl::unexpected(
+        Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot write {}", path)});
+  return {};
+}
+
+std::int64_t now_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+Progress::Progress(std::string what, std::size_t total)
+    : what_(std::move(what)),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_ns_(now_ns()) {}
+
+void Progress::step() {
+  ++done_;
+  if (!terminal_ || now_ns() - start_ns_ < 1'000'000'000) return;
+  constexpr std::size_t kWidth = 40;
+  const std::size_t filled = total_ == 0 ? kWidth : kWidth * done_ / total_;
+  fmt::print(stderr, "\r{} [{:<40}] {}/{}", what_, std::string(filled, '#'), done_, total_);
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+Progress::~Progress() {
+  if (drawn_) fmt::print(stderr, "\r\x1b[K");
+}
+
+}  // namespace parallax::cli

@@ -1,0 +1,35 @@
+// Reports as JSON and as tables.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "options.h"
+
+namespace parallax::cli {
+
+nlohmann::json arena_json(const ArenaBytes& bytes);
+std::string_view scheduler_name(Scheduler scheduler);
+/// Writes `json` to `path` ("-": standard output). Errors: kIo.
+Status write_json(const std::string& path, const nlohmann::json& json);
+
+/// A bar on standard error for runs that take longer than a second; silent when standard error is
+/// no terminal.
+class Progress {
+ public:
+  Progress(std::string what, std::size_t total);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress();
+  void step();
+
+ private:
+  std::string what_;
+  std::size_t total_, done_ = 0;
+  bool terminal_, drawn_ = false;
+  std::int64_t start_ns_;
+};
+
+std::int64_t now_ns();
+
+}  // namespace parallax::cli

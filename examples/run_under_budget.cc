@@ -19,11 +19,12 @@ int fail(const parallax::Error& error) {
 std::vector<parallax::Session::DimValue> read_dims(int count, char** texts) {
   std::vector<parallax::Session::DimValue> dims;
   for (int i = 0; i < count; ++i) {
-    const char* equals = std::strchr(texts[i], '=');
+    const char* text = texts[i];
+    const char* equals = std::strchr(text, '=');
     if (equals == nullptr) continue;
     std::int64_t value = 0;
     std::from_chars(equals + 1, equals + std::strlen(equals), value);
-    dims.push_back({std::string(texts[i], equals), value});
+    dims.push_back({std::string(text, equals), value});
   }
   return dims;
 }

@@ -1,0 +1,100 @@
+"""`parallax run`, `plan`, `bench` and `verify` as a user calls them."""
+import json
+
+import numpy as np
+import onnx_writer as w
+import pytest
+from conftest import DIGITS, ROOT, SANITIZED
+
+IMAGES = ROOT / "models" / "digits" / "images.npy"
+
+
+def test_outputs_are_written_in_the_models_order(parallax, tmp_path):
+    model = tmp_path / "two.onnx"
+    model.write_bytes(w.model([w.node("Relu", ["x"], ["b"]), w.node("Neg", ["x"], ["a"])], [w.value("x", w.FLOAT, ["n"])],
+                              [w.value("b", w.FLOAT, ["n"]), w.value("a", w.FLOAT, ["n"])]))
+    x = np.array([-1, 0, 2], np.float32)
+    np.save(tmp_path / "x.npy", x)
+    done = parallax("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    listed = json.loads((tmp_path / "out" / "outputs.json").read_text())
+    assert listed == [{"name": "b", "dtype": "float32", "shape": [3], "file": "0.npy"}, {"name": "a", "dtype": "float32", "shape": [3], "file": "1.npy"}]
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "0.npy"), np.maximum(x, 0))
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "1.npy"), -x)
+
+
+def test_made_up_inputs_follow_the_seed(parallax, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        assert parallax("run", DIGITS, "--dim", "batch=3", "--seed", seed, "--output-dir", tmp_path / name).returncode == 0
+    a, b, c = (np.load(tmp_path / n / "0.npy") for n in "abc")
+    assert a.shape == (3, 10)
+    np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+@pytest.mark.parametrize("dtype, code, low, high", [("int64", w.INT64, 1, 9), ("int32", w.INT32, 1, 9), ("uint8", w.UINT8, 1, 9), ("bool", w.BOOL, True, True), ("float32", w.FLOAT, 0, 1)])
+def test_made_up_values(parallax, tmp_path, dtype, code, low, high):
+    (tmp_path / "id.onnx").write_bytes(w.model([w.node("Identity", ["x"], ["y"])], [w.value("x", code, [1000])], [w.value("y", code, [1000])]))
+    assert parallax("run", tmp_path / "id.onnx", "--output-dir", tmp_path).returncode == 0
+    y = np.load(tmp_path / "0.npy")
+    assert y.dtype == np.dtype(dtype) and y.min() >= low and y.max() <= high
+
+
+def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path):
+    labels, seen = np.load(ROOT / "models" / "digits" / "labels.npy"), []
+    for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--threads", 8, "--memory-budget", "8MiB"])):
+        done = parallax("run", DIGITS, "--input", f"image={IMAGES}", "--output-dir", tmp_path / str(i), *extra)
+        assert done.returncode == 0, done.stderr
+        seen.append(np.load(tmp_path / str(i) / "0.npy"))
+    assert (seen[0].argmax(1) == labels).mean() >= 0.97
+    assert all(np.array_equal(seen[0].view(np.uint32), other.view(np.uint32)) for other in seen[1:])
+
+
+def test_plan_json(parallax):
+    done = parallax("plan", DIGITS, "--dim", "batch=1", "--json", "-")
+    plan = json.loads(done.stdout)
+    assert plan["max_branches"] >= 2 and plan["parallel_layers"] >= 1 and plan["regions"] == 0
+    assert plan["nodes"] == sum(b["nodes"] for b in plan["branch_list"]) and plan["branches"] == len(plan["branch_list"])
+    arena = plan["arena_bytes"]
+    assert set(arena) == {"naive", "greedy", "lower_bound", "paper", "parallax"}
+    assert 0 < arena["lower_bound"] <= arena["greedy"] <= arena["naive"] and arena["lower_bound"] <= arena["paper"] <= arena["naive"]
+
+
+def test_plan_table_and_reasons(parallax):
+    done = parallax("plan", DIGITS, "--dim", "batch=1", "--explain")
+    assert done.returncode == 0 and "layer" in done.stdout and "parallel" in done.stdout and "lower bound" in done.stdout
+
+
+def test_bench_json(parallax, tmp_path):
+    assert parallax("bench", DIGITS, "--dim", "batch=2", "--warmup", 1, "--runs", 3, "--json", tmp_path / "b.json").returncode == 0
+    bench = json.loads((tmp_path / "b.json").read_text())
+    assert set(bench["latency_ms"]) == {"min", "median", "mean", "p90", "p95", "p99", "max"}
+    assert 0 < bench["latency_ms"]["min"] <= bench["latency_ms"]["median"] <= bench["latency_ms"]["max"]
+    for key in ("model", "scheduler", "threads", "load_ms", "first_run_ms", "peak_rss_bytes", "arena_bytes", "cpu_ms_per_run"):
+        assert key in bench
+
+
+@pytest.mark.parametrize("dims", ["batch=1..4", "batch=2,9,2"])
+def test_bench_over_several_shapes(parallax, dims):
+    done = parallax("bench", DIGITS, "--dim", dims, "--warmup", 0, "--runs", 5, "--ops")
+    assert done.returncode == 0, done.stderr
+    assert "GFLOP/s" in done.stdout and "Conv" in done.stdout
+
+
+def test_verify(parallax):
+    done = parallax("verify", DIGITS, "--dim", "batch=7")
+    assert done.returncode == 0 and "16 of 16 runs bit-identical" in done.stdout
+
+
+@pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
+@pytest.mark.parametrize("name, dims", [("yolov8n", []), ("swinv2_tiny", []), ("whisper_tiny", ["seq=5"]), ("clip_text", ["batch=2", "seq=11"]), ("distilbert", ["batch=2", "seq=9"])])
+def test_verify_the_zoo(parallax, zoo, name, dims):
+    done = parallax("verify", zoo[name], *[word for d in dims for word in ("--dim", d)])
+    assert done.returncode == 0, done.stderr
+    assert "16 of 16 runs bit-identical" in done.stdout
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["plan"], ["bench"], ["verify"]])
+def test_help(parallax, command):
+    done = parallax(*command, "--help")
+    assert done.returncode == 0 and "--help" in done.stdout

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/graph.h"
@@ -29,7 +30,13 @@ class GraphBuilder {
   void output(ValueId value) { graph_.outputs.push_back(value); }
 
  private:
+  /// Learns the names of what was appended since the last call, by whomever.
+  void read_names();
+  static std::string unique(std::unordered_set<std::string>& used, std::string name);
+
   Graph& graph_;
+  std::unordered_set<std::string> value_names_, node_names_;
+  std::size_t seen_values_ = 0, seen_nodes_ = 0;
 };
 
 }  // namespace parallax

@@ -1,0 +1,70 @@
+#include "parallax/result.h"
+
+namespace parallax {
+
+std::string_view to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidModel:
+      return "invalid model";
+    case ErrorCode::kUnsupported:
+      return "unsupported";
+    case ErrorCode::kInvalidInput:
+      return "invalid input";
+    case ErrorCode::kUnboundSymbol:
+      return "unbound symbol";
+    case ErrorCode::kOutOfRange:
+      return "out of range";
+    case ErrorCode::kBudgetExceeded:
+      return "budget exceeded";
+    case ErrorCode::kOutOfMemory:
+      return "out of memory";
+    case ErrorCode::kIo:
+      return "input/output";
+    case ErrorCode::kInternal:
+      return "internal error";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(Stage stage) {
+  switch (stage) {
+    case Stage::kLoad:
+      return "load";
+    case Stage::kPasses:
+      return "passes";
+    case Stage::kBranch:
+      return "branch";
+    case Stage::kMemory:
+      return "memory";
+    case Stage::kSchedule:
+      return "schedule";
+    case Stage::kCompile:
+      return "compile";
+    case Stage::kExecute:
+      return "execute";
+    case Stage::kSession:
+      return "session";
+    case Stage::kIo:
+      return "io";
+  }
+  return "unknown";
+}
+
+namespace {
+
+/// One line whatever the file put into its names: control characters become '?'.
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Error::to_string() const {
+  if (node.empty()) return one_line(message);
+  return one_line("node '" + node + "': " + message);
+}
+
+}  // namespace parallax

@@ -1,0 +1,199 @@
+#include "kernels/onednn/engine.h"
+
+#include <omp.h>
+
+#include <array>
+#include <cstring>
+#include <list>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace parallax {
+namespace {
+
+using dnnl::memory;
+
+constexpr std::size_t kMaxPrimitives = 1024;
+
+Error internal_error(const char* what) {
+  return {Stage::kExecute, ErrorCode::kInternal, {}, std::string("oneDNN: ") + what};
+}
+
+Error out_of_memory() {
+  return {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "oneDNN: out of memory"};
+}
+
+/// Least recently used first out.
+class PrimitiveCache {
+ public:
+  std::shared_ptr<const DnnlPrimitive> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    const auto found = index_.find(key);
+    if (found == index_.end()) return nullptr;
+    entries_.splice(entries_.begin(), entries_, found->second);
+    return found->second->second;
+  }
+
+  void insert(const std::string& key, std::shared_ptr<const DnnlPrimitive> primitive) {
+    const std::lock_guard lock(mutex_);
+    if (index_.contains(key)) return;
+    entries_.emplace_front(key, std::move(primitive));
+    index_.emplace(key, entries_.begin());
+    if (entries_.size() <= kMaxPrimitives) return;
+    index_.erase(entries_.back().first);
+    entries_.pop_back();
+  }
+
+ private:
+  using Entries = std::list<std::pair<std::string, std::shared_ptr<const DnnlPrimitive>>>;
+  std::mutex mutex_;
+  Entries entries_;                                           // guarded by mutex_
+  std::unordered_map<std::string, Entries::iterator> index_;  // guarded by mutex_
+};
+
+PrimitiveCache& primitive_cache() {
+  // Never destroyed: threads may still run when the program's statics go.
+  static auto* const cache = new PrimitiveCache;
+  return *cache;
+}
+
+/// A stream is not thread-safe, and cheap to keep.
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(dnnl_engine());
+  return stream;
+}
+
+struct Activation {
+  std::string_view name;
+  dnnl::algorithm algorithm;
+  float alpha;
+};
+constexpr std::array<Activation, 5> kActivations = {{
+    {"Relu", dnnl::algorithm::eltwise_relu, 0.0F},
+    {"Silu", dnnl::algorithm::eltwise_swish, 1.0F},
+    {"Sigmoid", dnnl::algorithm::eltwise_logistic, 0.0F},
+    {"Tanh", dnnl::algorithm::eltwise_tanh, 0.0F},
+    {"Gelu", dnnl::algorithm::eltwise_gelu_erf, 0.0F},
+}};
+
+}  // namespace
+
+const dnnl::engine& dnnl_engine() {
+  static const auto* const engine = new dnnl::engine(dnnl::engine::kind::cpu, 0);
+  return *engine;
+}
+
+DnnlSingleThread::DnnlSingleThread() : before_(omp_get_max_threads()) {
+  if (before_ != 1) omp_set_num_threads(1);
+}
+
+DnnlSingleThread::~DnnlSingleThread() {
+  if (before_ != 1) omp_set_num_threads(before_);
+}
+
+std::shared_ptr<const DnnlPrimitive> dnnl_primitive_for(
+    const std::string& key, const std::function<DnnlPrimitive()>& make) {
+  PrimitiveCache& cache = primitive_cache();
+  if (auto found = cache.find(key)) return found;
+  const DnnlSingleThread single;
+  try {
+    auto primitive = std::make_shared<const DnnlPrimitive>(make());
+    cache.insert(key, primitive);
+    return primitive;
+  } catch (const dnnl::error&) {
+    return nullptr;
+  }
+}
+
+std::string dnnl_layout_key(const memory::desc& desc) {
+  const dnnl_memory_desc_t& d = desc.data;
+  std::string key = "dnnl";
+  const auto append = [&key](std::int64_t number) { (key += ' ') += std::to_string(number); };
+  append(d.data_type);
+  for (int i = 0; i < d.ndims; ++i) {
+    append(d.dims[i]);
+    append(d.padded_dims[i]);
+    append(d.format_desc.blocking.strides[i]);
+  }
+  for (int i = 0; i < d.format_desc.blocking.inner_nblks; ++i) {
+    append(d.format_desc.blocking.inner_blks[i]);
+    append(d.format_desc.blocking.inner_idxs[i]);
+  }
+  return key;
+}
+
+Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const std::byte* source,
+                             const memory::desc& from, const memory::desc& to) {
+  const DnnlSingleThread single;
+  // An exception leaves PackedWeights without the block, so that none is ever half filled.
+  const auto fill = [&](std::byte* destination) {
+    // Constants may lie anywhere in their file: a copy that is aligned for oneDNN.
+    memory aligned(from, dnnl_engine());
+    std::memcpy(aligned.get_data_handle(), source, from.get_size());
+    memory target(to, dnnl_engine(), destination);
+    dnnl::reorder(aligned, target).execute(thread_stream(), aligned, target);
+  };
+  try {
+    DnnlPacked operand;
+    const auto bytes = static_cast<std::int64_t>(to.get_size());
+    PX_ASSIGN(operand.bytes, packed.get(source, dnnl_layout_key(to), bytes, fill));
+    operand.memory = memory(to, dnnl_engine(), operand.bytes->data());
+    return operand;
+  } catch (const dnnl::error& error) {
+    return tl::unexpected(internal_error(error.what()));
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(out_of_memory());
+  }
+}
+
+Status dnnl_execute(const DnnlPrimitive& primitive, const DnnlOperands& operands) {
+  const DnnlSingleThread single;
+  try {
+    const auto bind = [](const memory::desc& desc, const void* data) {
+      return memory(desc, dnnl_engine(), const_cast<void*>(data));
+    };
+    const memory src = bind(primitive.src, operands.src);
+    const memory dst = bind(primitive.dst, operands.dst);
+    const memory scratchpad = bind(primitive.scratchpad, operands.scratchpad);
+    std::array<dnnl_exec_arg_t, 5> args;
+    int count = 0;
+    const auto add = [&](int arg, const memory* operand) {
+      if (operand != nullptr) args[static_cast<std::size_t>(count++)] = {arg, operand->get()};
+    };
+    add(DNNL_ARG_SRC, &src);
+    add(DNNL_ARG_WEIGHTS, operands.weights);
+    add(DNNL_ARG_BIAS, operands.bias);
+    add(DNNL_ARG_DST, &dst);
+    add(DNNL_ARG_SCRATCHPAD, &scratchpad);
+    const dnnl_status_t status = dnnl_primitive_execute(primitive.primitive.get(),
+                                                        thread_stream().get(), count, args.data());
+    if (status == dnnl_out_of_memory) return tl::unexpected(out_of_memory());
+    if (status != dnnl_success) return tl::unexpected(internal_error("execution failed"));
+  } catch (const dnnl::error& error) {
+    return tl::unexpected(internal_error(error.what()));
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(out_of_memory());
+  }
+  return {};
+}
+
+std::optional<dnnl::primitive_attr> dnnl_attributes(const std::string& activation) {
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (activation.empty()) return attributes;
+  for (const Activation& row : kActivations) {
+    if (row.name != activation) continue;
+    dnnl::post_ops post_ops;
+    post_ops.append_eltwise(1.0F, row.algorithm, row.alpha, 0.0F);
+    attributes.set_post_ops(post_ops);
+    return attributes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace parallax

@@ -1,0 +1,88 @@
+#include "memory/timeline.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/checked.h"
+
+namespace parallax {
+namespace {
+
+struct Place {
+  std::int32_t step = 0;
+  std::int32_t first_slot = 0;
+};
+
+Lifetime lifetime_of(const Buffer& buffer, const IdVector<BranchId, Place>& places) {
+  const Place made = places[buffer.made.branch];
+  Lifetime life;
+  life.bytes = checked_align(buffer.bytes, kAlignment).value_or(kTooManyBytes);
+  life.first_step = life.last_step = made.step;
+  life.first_slot = life.last_slot = made.first_slot + buffer.made.index;
+  BranchId reader = buffer.made.branch;
+  for (const Position& read : buffer.reads) {
+    const Place place = places[read.branch];
+    if (place.step < life.last_step) continue;
+    const bool later = place.step > life.last_step;
+    life.shared = !later && (life.shared || read.branch != reader);
+    life.last_step = place.step;
+    life.last_slot = std::max(life.last_slot, place.first_slot + read.index);
+    if (later) reader = read.branch;
+  }
+  return life;
+}
+
+}  // namespace
+
+Timeline::Table Timeline::by_slot(const std::vector<Lifetime>& lifetimes, std::int32_t slots,
+                                  std::int32_t Lifetime::*slot) {
+  Table table;
+  table.begin.assign(static_cast<std::size_t>(slots) + 1, 0);
+  for (const Lifetime& life : lifetimes) {
+    if (life.bytes > 0) ++table.begin[static_cast<std::size_t>(life.*slot) + 1];
+  }
+  std::partial_sum(table.begin.begin(), table.begin.end(), table.begin.begin());
+  table.items.resize(static_cast<std::size_t>(table.begin.back()));
+  std::vector<std::int32_t> next(table.begin.begin(), table.begin.end() - 1);
+  for (std::size_t i = 0; i < lifetimes.size(); ++i) {
+    if (lifetimes[i].bytes == 0) continue;
+    std::int32_t& at = next[static_cast<std::size_t>(lifetimes[i].*slot)];
+    table.items[static_cast<std::size_t>(at++)] = static_cast<std::int32_t>(i);
+  }
+  return table;
+}
+
+Timeline Timeline::make(const MemoryProblem& problem, const Steps& steps) {
+  Timeline timeline;
+  IdVector<BranchId, Place> places(problem.branch_length.size());
+  timeline.step_begin.push_back(0);
+  timeline.slot_begin.push_back(0);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (BranchId branch : steps[step]) {
+      const std::int32_t first_slot = timeline.slot_begin.back();
+      places[branch] = {static_cast<std::int32_t>(step), first_slot};
+      timeline.slot_begin.push_back(first_slot + problem.branch_length[branch]);
+    }
+    timeline.step_begin.push_back(static_cast<std::int32_t>(timeline.slot_begin.size()) - 1);
+  }
+  timeline.lifetimes.reserve(problem.buffers.size());
+  for (const Buffer& buffer : problem.buffers) {
+    timeline.lifetimes.push_back(lifetime_of(buffer, places));
+  }
+  const std::int32_t slots = timeline.slots();
+  timeline.made_ = by_slot(timeline.lifetimes, slots, &Lifetime::first_slot);
+  timeline.freed_ = by_slot(timeline.lifetimes, slots, &Lifetime::last_slot);
+  const auto& lifetimes = timeline.lifetimes;
+  auto& made = timeline.made_;
+  for (std::size_t slot = 0; slot + 1 < made.begin.size(); ++slot) {
+    std::sort(made.items.begin() + made.begin[slot], made.items.begin() + made.begin[slot + 1],
+              [&](std::int32_t a, std::int32_t b) {
+                const std::int64_t bytes_a = lifetimes[static_cast<std::size_t>(a)].bytes;
+                const std::int64_t bytes_b = lifetimes[static_cast<std::size_t>(b)].bytes;
+                return bytes_a != bytes_b ? bytes_a > bytes_b : a < b;
+              });
+  }
+  return timeline;
+}
+
+}  // namespace parallax

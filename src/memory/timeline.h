@@ -1,0 +1,85 @@
+// The problem laid out in time, shared by the planners: every node of every branch gets a slot,
+// branches one after the other in the order of the steps, and every buffer its slots.
+// Internal to memory/. Immutable once made.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "memory/memory.h"
+
+namespace parallax {
+
+struct Lifetime {
+  std::int64_t bytes = 0;  ///< rounded up to kAlignment; buffers of 0 bytes are on no list below
+  std::int32_t first_step = 0, last_step = 0;
+  std::int32_t first_slot = 0, last_slot = 0;
+  /// Several branches of the last step read it, so that it lives to the end of that step.
+  bool shared = false;
+};
+
+/// Positions are those of the steps' branches written one after the other.
+struct Timeline {
+  std::vector<std::int32_t> step_begin;  ///< position of each step's first branch, and the end
+  std::vector<std::int32_t> slot_begin;  ///< slot of each position's first node, and the end
+  std::vector<Lifetime> lifetimes;       ///< by buffer
+
+  std::int32_t steps() const { return static_cast<std::int32_t>(step_begin.size()) - 1; }
+  std::int32_t slots() const { return slot_begin.back(); }
+  /// Buffers that the node of `slot` makes, largest first.
+  std::span<const std::int32_t> made(std::int32_t slot) const { return made_.of(slot); }
+  /// Buffers of which `slot` is the last reader (or, where nobody reads, the maker).
+  std::span<const std::int32_t> freed(std::int32_t slot) const { return freed_.of(slot); }
+
+  /// `problem` as check_problem accepts it, with a sum of bytes that fits 63 bits.
+  static Timeline make(const MemoryProblem& problem, const Steps& steps);
+
+ private:
+  /// Buffers by slot.
+  struct Table {
+    std::vector<std::int32_t> begin;
+    std::vector<std::int32_t> items;
+    std::span<const std::int32_t> of(std::int32_t slot) const {
+      const auto i = static_cast<std::size_t>(slot);
+      return std::span(items).subspan(static_cast<std::size_t>(begin[i]),
+                                      static_cast<std::size_t>(begin[i + 1] - begin[i]));
+    }
+  };
+  static Table by_slot(const std::vector<Lifetime>& lifetimes, std::int32_t slots,
+                       std::int32_t Lifetime::*slot);
+
+  Table made_, freed_;
+};
+
+/// Walks the timeline, branch after branch as if each began with its step, and tells `visitor`
+///   begin_step(step)  make(buffer)  free(buffer)  end_branch(step)  free(buffer)...  end_step()
+/// where what is freed between the last end_branch and end_step is what several branches read.
+template <class Visitor>
+void sweep(const Timeline& timeline, Visitor& visitor) {
+  std::vector<std::int32_t> shared;
+  for (std::int32_t step = 0; step < timeline.steps(); ++step) {
+    const auto s = static_cast<std::size_t>(step);
+    visitor.begin_step(step);
+    for (std::int32_t position = timeline.step_begin[s]; position < timeline.step_begin[s + 1];
+         ++position) {
+      const auto p = static_cast<std::size_t>(position);
+      for (std::int32_t slot = timeline.slot_begin[p]; slot < timeline.slot_begin[p + 1]; ++slot) {
+        for (std::int32_t buffer : timeline.made(slot)) visitor.make(buffer);
+        for (std::int32_t buffer : timeline.freed(slot)) {
+          if (timeline.lifetimes[static_cast<std::size_t>(buffer)].shared) {
+            shared.push_back(buffer);
+          } else {
+            visitor.free(buffer);
+          }
+        }
+      }
+      visitor.end_branch(step);
+    }
+    for (std::int32_t buffer : shared) visitor.free(buffer);
+    shared.clear();
+    visitor.end_step();
+  }
+}
+
+}  // namespace parallax

@@ -53,6 +53,8 @@ struct InferContext {
   /// for a fresh symbol (NonZero, NonMaxSuppression) has a data-dependent output, which its kernel
   /// sizes.
   std::function<Expr(std::string_view hint)> fresh_symbol;
+  /// Names of the symbols, for messages; may be null.
+  const IdVector<SymbolId, Symbol>* symbols = nullptr;
 
   /// True where input i exists (i may exceed the number of inputs).
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
@@ -76,7 +78,9 @@ enum class Aliasing : std::uint8_t {
 struct OpDef {
   OpKind kind = OpKind::kIdentity;
   int min_inputs = 1;
-  int max_inputs = 1;       ///< -1: any number
+  int max_inputs = 1;  ///< -1: any number
+  /// Made by passes only: a model file that has it is refused.
+  bool internal = false;
   int internal_inputs = 0;  ///< the last n of max_inputs are set by passes only (MatMul's bias)
   int min_outputs = 1;
   int max_outputs = 1;  ///< -1: any number

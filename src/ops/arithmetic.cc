@@ -1,0 +1,242 @@
+// Functions of two or more elements with numpy broadcasting.
+#include "ops/common.h"
+
+namespace parallax {
+
+namespace {
+
+/// The broadcast shape of all present inputs.
+Result<Shape> broadcast_inputs(const InferContext& context) {
+  Shape shape;
+  for (const InferInput& input : context.inputs) {
+    if (!input.present) continue;
+    PX_ASSIGN(shape, broadcast(shape, input.shape, context));
+  }
+  return shape;
+}
+
+std::optional<Expr> add(const InferContext&, std::span<const Expr> x) { return x[0] + x[1]; }
+std::optional<Expr> subtract(const InferContext&, std::span<const Expr> x) { return x[0] - x[1]; }
+std::optional<Expr> multiply(const InferContext&, std::span<const Expr> x) { return x[0] * x[1]; }
+
+/// Integer Div truncates, floor_div rounds down: the same where nothing is negative.
+std::optional<Expr> divide(const InferContext&, std::span<const Expr> x) {
+  if (x[1] == Expr(1)) return x[0];
+  const auto a = x[0].constant();
+  const auto b = x[1].constant();
+  if (b == 0) return std::nullopt;
+  if (a && b) {
+    if (*b == -1) return Expr(0) - x[0];
+    return Expr(*a / *b);
+  }
+  if (!is_non_negative(x[0]) || !is_non_negative(x[1])) return std::nullopt;
+  return floor_div(x[0], x[1]);
+}
+
+std::optional<Expr> modulo(const InferContext& context, std::span<const Expr> x) {
+  const auto a = x[0].constant();
+  const auto b = x[1].constant();
+  if (b == 0) return std::nullopt;
+  const bool like_c = context.node.attributes.get_int("fmod", 0) == 1;
+  if (!like_c) return mod(x[0], x[1]);
+  if (a && b) return Expr(*b == -1 ? 0 : *a % *b);
+  if (!is_non_negative(x[0]) || !is_non_negative(x[1])) return std::nullopt;
+  return mod(x[0], x[1]);
+}
+
+std::optional<Expr> smallest(const InferContext&, std::span<const Expr> x) {
+  Expr result = x[0];
+  for (const Expr& element : x.subspan(1)) result = min(result, element);
+  return result;
+}
+
+std::optional<Expr> largest(const InferContext&, std::span<const Expr> x) {
+  Expr result = x[0];
+  for (const Expr& element : x.subspan(1)) result = max(result, element);
+  return result;
+}
+
+template <DTypeSet kTypes, CombineElements kCombine>
+InferResult infer_same_type(const InferContext& context) {
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kTypes));
+    PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
+  }
+  PX_ASSIGN(Shape shape, broadcast_inputs(context));
+  Content content = elementwise_content(context, shape, kCombine);
+  return one_output(context.inputs[0].dtype, std::move(shape), std::move(content));
+}
+
+InferResult infer_mod(const InferContext& context) {
+  PX_ASSIGN(const bool fmod, flag_attribute(context, "fmod", false));
+  if (!fmod && context.inputs[0].dtype == DType::kF32) {
+    return fail(context, "float32 needs fmod = 1");
+  }
+  return infer_same_type<kNumericTypes, modulo>(context);
+}
+
+/// The result has the base's dtype; the exponent may have another.
+InferResult infer_pow(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kWideTypes));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 1, kNumericTypes));
+  PX_ASSIGN(Shape shape, broadcast_inputs(context));
+  return one_output(context.inputs[0].dtype, std::move(shape));
+}
+
+std::optional<Expr> equal(const InferContext&, std::span<const Expr> x) {
+  if (x[0] == x[1]) return Expr(1);
+  const Expr difference = x[0] - x[1];
+  if (is_negative(difference) || is_negative(Expr(0) - difference)) return Expr(0);
+  return std::nullopt;
+}
+
+std::optional<Expr> less(const InferContext&, std::span<const Expr> x) {
+  if (is_negative(x[0] - x[1])) return Expr(1);
+  if (is_non_negative(x[0] - x[1])) return Expr(0);
+  return std::nullopt;
+}
+
+std::optional<Expr> less_or_equal(const InferContext&, std::span<const Expr> x) {
+  if (is_negative(x[1] - x[0])) return Expr(0);
+  if (is_non_negative(x[1] - x[0])) return Expr(1);
+  return std::nullopt;
+}
+
+std::optional<Expr> greater(const InferContext& context, std::span<const Expr> x) {
+  const Expr swapped[] = {x[1], x[0]};
+  return less(context, swapped);
+}
+
+std::optional<Expr> greater_or_equal(const InferContext& context, std::span<const Expr> x) {
+  const Expr swapped[] = {x[1], x[0]};
+  return less_or_equal(context, swapped);
+}
+
+std::optional<Expr> both(const InferContext&, std::span<const Expr> x) { return min(x[0], x[1]); }
+std::optional<Expr> either(const InferContext&, std::span<const Expr> x) { return max(x[0], x[1]); }
+
+template <DTypeSet kTypes, CombineElements kCombine>
+InferResult infer_predicate(const InferContext& context) {
+  PX_ASSIGN(auto outputs, (infer_same_type<kTypes, kCombine>(context)));
+  outputs[0].dtype = DType::kBool;
+  return outputs;
+}
+
+std::optional<Expr> choose(const InferContext&, std::span<const Expr> x) {
+  if (x[1] == x[2]) return x[1];
+  const auto condition = x[0].constant();
+  if (!condition) return std::nullopt;
+  return *condition != 0 ? x[1] : x[2];
+}
+
+InferResult infer_where(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kBoolTypes));
+  if (context.inputs[1].dtype != context.inputs[2].dtype) {
+    return fail(context, "inputs 1 and 2 must have one dtype");
+  }
+  PX_ASSIGN(Shape shape, broadcast_inputs(context));
+  Content content = elementwise_content(context, shape, choose);
+  return one_output(context.inputs[1].dtype, std::move(shape), std::move(content));
+}
+
+OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
+  OpDef def;
+  def.kind = kind;
+  def.min_inputs = inputs < 0 ? 1 : inputs;
+  def.max_inputs = inputs;
+  def.infer = infer;
+  def.macs = macs_per_output;
+  def.elementwise = true;
+  return def;
+}
+
+}  // namespace
+
+const OpDef& op_def_Add() {
+  static const OpDef def = elementwise(OpKind::kAdd, 2, infer_same_type<kNumericTypes, add>);
+  return def;
+}
+
+const OpDef& op_def_Sub() {
+  static const OpDef def = elementwise(OpKind::kSub, 2, infer_same_type<kNumericTypes, subtract>);
+  return def;
+}
+
+const OpDef& op_def_Mul() {
+  static const OpDef def = elementwise(OpKind::kMul, 2, infer_same_type<kNumericTypes, multiply>);
+  return def;
+}
+
+const OpDef& op_def_Div() {
+  static const OpDef def = elementwise(OpKind::kDiv, 2, infer_same_type<kNumericTypes, divide>);
+  return def;
+}
+
+const OpDef& op_def_Mod() {
+  static const OpDef def = [] {
+    OpDef d = elementwise(OpKind::kMod, 2, infer_mod);
+    d.attributes = {{"fmod", AttributeType::kInt}};
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_Pow() {
+  static const OpDef def = elementwise(OpKind::kPow, 2, infer_pow);
+  return def;
+}
+
+const OpDef& op_def_Min() {
+  static const OpDef def = elementwise(OpKind::kMin, -1, infer_same_type<kNumericTypes, smallest>);
+  return def;
+}
+
+const OpDef& op_def_Max() {
+  static const OpDef def = elementwise(OpKind::kMax, -1, infer_same_type<kNumericTypes, largest>);
+  return def;
+}
+
+const OpDef& op_def_Equal() {
+  static const OpDef def = elementwise(OpKind::kEqual, 2, infer_predicate<kAllTypes, equal>);
+  return def;
+}
+
+const OpDef& op_def_Less() {
+  static const OpDef def = elementwise(OpKind::kLess, 2, infer_predicate<kNumericTypes, less>);
+  return def;
+}
+
+const OpDef& op_def_LessOrEqual() {
+  static const OpDef def =
+      elementwise(OpKind::kLessOrEqual, 2, infer_predicate<kNumericTypes, less_or_equal>);
+  return def;
+}
+
+const OpDef& op_def_Greater() {
+  static const OpDef def =
+      elementwise(OpKind::kGreater, 2, infer_predicate<kNumericTypes, greater>);
+  return def;
+}
+
+const OpDef& op_def_GreaterOrEqual() {
+  static const OpDef def =
+      elementwise(OpKind::kGreaterOrEqual, 2, infer_predicate<kNumericTypes, greater_or_equal>);
+  return def;
+}
+
+const OpDef& op_def_And() {
+  static const OpDef def = elementwise(OpKind::kAnd, 2, infer_predicate<kBoolTypes, both>);
+  return def;
+}
+
+const OpDef& op_def_Or() {
+  static const OpDef def = elementwise(OpKind::kOr, 2, infer_predicate<kBoolTypes, either>);
+  return def;
+}
+
+const OpDef& op_def_Where() {
+  static const OpDef def = elementwise(OpKind::kWhere, 3, infer_where);
+  return def;
+}
+
+}  // namespace parallax

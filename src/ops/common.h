@@ -1,0 +1,121 @@
+// What the operator families of ops/ share: refusals, dtype and attribute checks, dimension
+// arithmetic, shape-value ("content") helpers and counts of multiply-accumulates. Pure functions;
+// only ops/ includes this.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ops/defs.h"
+
+namespace parallax {
+
+/// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
+using Content = std::optional<std::vector<Expr>>;
+
+/// Sets of element types: bit i is the DType with that value.
+using DTypeSet = std::uint32_t;
+constexpr DTypeSet dtype_bit(DType dtype) { return 1U << static_cast<unsigned>(dtype); }
+inline constexpr DTypeSet kFloatTypes = dtype_bit(DType::kF32);
+inline constexpr DTypeSet kBoolTypes = dtype_bit(DType::kBool);
+inline constexpr DTypeSet kIndexTypes = dtype_bit(DType::kI32) | dtype_bit(DType::kI64);
+inline constexpr DTypeSet kI64Types = dtype_bit(DType::kI64);
+inline constexpr DTypeSet kWideTypes = kFloatTypes | kIndexTypes;
+inline constexpr DTypeSet kSignedTypes = kWideTypes | dtype_bit(DType::kI8);
+inline constexpr DTypeSet kNumericTypes = kSignedTypes | dtype_bit(DType::kU8);
+inline constexpr DTypeSet kAllTypes = kNumericTypes | kBoolTypes;
+
+/// An early return with an Error of the context.
+tl::unexpected<Error> fail(const InferContext& context, std::string message,
+                           ErrorCode code = ErrorCode::kInvalidModel);
+
+/// Refuses input i where its dtype is not in `types`. Absent inputs pass.
+Status expect_dtype(const InferContext& context, std::size_t i, DTypeSet types);
+/// Refuses input i where its dtype is not that of input 0. Absent inputs pass.
+Status expect_same_dtype(const InferContext& context, std::size_t i);
+/// Refuses input i where it is present and its rank is not `rank`.
+Status expect_rank(const InferContext& context, std::size_t i, int rank);
+/// Refuses input i where it is present and certainly has not exactly one element.
+Status expect_one_element(const InferContext& context, std::size_t i);
+
+int rank_of(const InferInput& input);
+/// The attribute `name`, `fallback` where absent, as an axis in [0, rank).
+Result<int> axis_attribute(const InferContext& context, std::string_view name,
+                           std::int64_t fallback, int rank);
+/// An attribute that must be 0 or 1.
+Result<bool> flag_attribute(const InferContext& context, std::string_view name, bool fallback);
+/// A string attribute that must be one of `allowed`; others are kUnsupported.
+Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
+                                     std::string_view fallback,
+                                     std::initializer_list<std::string_view> allowed);
+/// The internal attribute `activation`, which must be one that kernels can apply.
+Status check_activation(const InferContext& context);
+/// Axes made non-negative; refuses those out of range and repeated ones.
+Result<std::vector<int>> normalize_axes(const InferContext& context,
+                                        std::span<const std::int64_t> axes, int rank);
+/// The number of elements of the one-dimensional input i; nothing where it is not fixed.
+Result<std::optional<std::int64_t>> vector_length(const InferContext& context, std::size_t i);
+
+/// The dimensions where all are numbers (rank <= Dims::kMaxRank).
+std::optional<Dims> concrete(const Shape& shape);
+/// Product of dimensions [begin, end).
+Expr product(const Shape& shape, std::size_t begin, std::size_t end);
+inline Expr product(const Shape& shape) { return product(shape, 0, shape.size()); }
+/// The one of two dimensions that must agree: the number where one is a number; nothing where they
+/// certainly differ.
+std::optional<Expr> unify(const Expr& a, const Expr& b);
+/// `rank` dimensions that only running can tell.
+Shape fresh_shape(const InferContext& context, std::size_t rank);
+/// True where `a` < 0 (`a` >= 0) for all values of its symbols.
+bool is_negative(const Expr& a);
+bool is_non_negative(const Expr& a);
+
+/// A result with one output.
+std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
+
+/// True for the element types that content covers: i64, i32, bool.
+bool has_content(DType dtype);
+/// Number of elements of `shape` where it is known and at most kMaxContent.
+std::optional<std::size_t> content_size(const Shape& shape);
+
+/// Combines one element of each input; nothing where the result is not known.
+using CombineElements = std::optional<Expr> (*)(const InferContext&, std::span<const Expr>);
+/// Content of an elementwise operator whose broadcast output shape is `shape`.
+Content elementwise_content(const InferContext& context, const Shape& shape,
+                            CombineElements combine);
+
+/// Calls visit(index) for every index of a tensor of `dims`, row-major.
+template <class Visit>
+void for_each_index(const Dims& dims, Visit visit) {
+  for (std::int64_t dim : dims) {
+    if (dim <= 0) return;
+  }
+  Dims index;
+  for (int axis = 0; axis < dims.rank(); ++axis) index.push_back(0);
+  while (true) {
+    visit(static_cast<const Dims&>(index));
+    int axis = dims.rank() - 1;
+    while (axis >= 0 && ++index[axis] == dims[axis]) index[axis--] = 0;
+    if (axis < 0) return;
+  }
+}
+/// Row-major offset of `index` in a tensor of `dims`.
+std::size_t offset_of(const Dims& dims, const Dims& index);
+
+/// Product that stays at the largest int64 instead of overflowing.
+std::int64_t saturating_mul(std::int64_t a, std::int64_t b);
+std::int64_t saturating_elements(const Dims& dims);
+/// OpDef::macs of operators that move data, that do one step per output element, and that do one
+/// per element of input 0.
+std::int64_t macs_none(const Node&, std::span<const Dims>, std::span<const Dims>);
+std::int64_t macs_per_output(const Node&, std::span<const Dims>, std::span<const Dims> outputs);
+std::int64_t macs_per_input(const Node&, std::span<const Dims> inputs, std::span<const Dims>);
+
+}  // namespace parallax

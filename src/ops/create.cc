@@ -1,0 +1,163 @@
+// Tensors made of shapes and numbers: Shape, ConstantOfShape, Range.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "ops/common.h"
+
+namespace parallax {
+
+namespace {
+
+InferResult infer_shape(const InferContext& context) {
+  const Shape& from = context.inputs[0].shape;
+  const auto rank = static_cast<std::int64_t>(from.size());
+  const auto bound = [&](std::string_view name, std::int64_t fallback) {
+    const std::int64_t at = context.node.attributes.get_int(name, fallback);
+    if (at < 0) return at < -rank ? 0 : at + rank;
+    return std::min(at, rank);
+  };
+  const std::int64_t start = bound("start", 0);
+  const std::int64_t end = std::max(start, bound("end", rank));
+  std::vector<Expr> content(from.begin() + start, from.begin() + end);
+  return one_output(DType::kI64, {Expr(end - start)}, std::move(content));
+}
+
+InferResult infer_constant_of_shape(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kI64Types));
+  PX_ASSIGN(const auto length, vector_length(context, 0));
+  const auto fill = context.node.attributes.get<Constant>("value", Constant{});
+  const bool filled = context.node.attributes.find("value") != nullptr;
+  if (filled && fill.dims.checked_elements() != 1) {
+    return fail(context, "value must have one element");
+  }
+  if (!length || *length > Dims::kMaxRank) {
+    return fail(context, "the rank of the result is not known or too large",
+                ErrorCode::kUnsupported);
+  }
+  const auto wanted = context.exprs(0);
+  if (!wanted) {
+    return one_output(fill.dtype, fresh_shape(context, static_cast<std::size_t>(*length)));
+  }
+  for (const Expr& dim : *wanted) {
+    if (is_negative(dim)) return fail(context, "the shape has a negative dimension");
+  }
+  Content content;
+  const auto size = content_size(*wanted);
+  if (filled && size) {
+    if (const auto value = integers(fill, 1)) content.emplace(*size, Expr(value->front()));
+  }
+  return one_output(fill.dtype, *wanted, std::move(content));
+}
+
+std::optional<float> known_float(const InferInput& input) {
+  if (input.constant == nullptr || input.constant->bytes.size() != sizeof(float)) {
+    return std::nullopt;
+  }
+  float value = 0;
+  std::memcpy(&value, input.constant->bytes.data(), sizeof(float));
+  return value;
+}
+
+/// Number of elements of a range of floats; a fresh symbol where its bounds are computed while
+/// running.
+Result<Expr> float_count(const InferContext& context) {
+  const auto start = known_float(context.inputs[0]);
+  const auto limit = known_float(context.inputs[1]);
+  const auto delta = known_float(context.inputs[2]);
+  if (!start || !limit || !delta) return context.fresh_symbol("range");
+  const double count = std::ceil(static_cast<double>(*limit - *start) / *delta);
+  if (*delta == 0.0F || !(count < 9.0e18)) return fail(context, "the range has no end");
+  return Expr(count <= 0 ? 0 : static_cast<std::int64_t>(count));
+}
+
+struct IntRange {
+  Expr start, delta, count;
+};
+
+Result<std::optional<IntRange>> int_range(const InferContext& context) {
+  std::vector<Expr> bounds;
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto elements = context.exprs(i);
+    if (!elements || elements->size() != 1) return std::nullopt;
+    bounds.push_back(elements->front());
+  }
+  const Expr& delta = bounds[2];
+  if (delta == Expr(0)) return fail(context, "delta is 0");
+  const Expr room = bounds[1] - bounds[0];
+  if (is_negative(Expr(0) - delta)) {
+    return IntRange{bounds[0], delta, max(ceil_div(room, delta), 0)};
+  }
+  if (is_negative(delta)) {
+    return IntRange{bounds[0], delta, max(ceil_div(Expr(0) - room, Expr(0) - delta), 0)};
+  }
+  return std::nullopt;
+}
+
+InferResult infer_range(const InferContext& context) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kWideTypes));
+    PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
+    PX_RETURN_IF_ERROR(expect_one_element(context, i));
+  }
+  const DType dtype = context.inputs[0].dtype;
+  if (dtype == DType::kF32) {
+    PX_ASSIGN(Expr count, float_count(context));
+    return one_output(dtype, {std::move(count)});
+  }
+  PX_ASSIGN(const auto range, int_range(context));
+  if (!range) return one_output(dtype, {context.fresh_symbol("range")});
+  Content content;
+  if (const auto size = content_size({range->count})) {
+    content.emplace();
+    for (std::size_t i = 0; i < *size; ++i) {
+      content->push_back(range->start + range->delta * Expr(static_cast<std::int64_t>(i)));
+    }
+  }
+  return one_output(dtype, {range->count}, std::move(content));
+}
+
+}  // namespace
+
+const OpDef& op_def_Shape() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kShape;
+    d.attributes = {{"start", AttributeType::kInt}, {"end", AttributeType::kInt}};
+    d.infer = infer_shape;
+    d.macs = macs_none;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_ConstantOfShape() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kConstantOfShape;
+    d.attributes = {{"value", AttributeType::kTensor}};
+    d.infer = infer_constant_of_shape;
+    d.macs = macs_none;
+    d.shape_inputs = 0b1;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_Range() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kRange;
+    d.min_inputs = 3;
+    d.max_inputs = 3;
+    d.infer = infer_range;
+    d.macs = macs_per_output;
+    d.shape_inputs = 0b111;
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

@@ -1,0 +1,116 @@
+// Softmax, LayerNormalization and BatchNormalization.
+#include <fmt/format.h>
+
+#include "ops/common.h"
+
+namespace parallax {
+
+namespace {
+
+InferResult infer_softmax(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  const InferInput& x = context.inputs[0];
+  PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
+  return one_output(x.dtype, x.shape);
+}
+
+/// Scale and bias must broadcast to the normalised dimensions without widening them.
+Status check_affine(const InferContext& context, std::size_t i) {
+  if (!context.has(i)) return {};
+  const Shape& x = context.inputs[0].shape;
+  const Shape& affine = context.inputs[i].shape;
+  if (affine.size() > x.size()) return fail(context, fmt::format("input {} has too many axes", i));
+  for (std::size_t back = 1; back <= affine.size(); ++back) {
+    const Expr& dim = affine[affine.size() - back];
+    if (dim == Expr(1) || unify(dim, x[x.size() - back])) continue;
+    return fail(context, fmt::format("input {} does not broadcast to input 0", i));
+  }
+  return {};
+}
+
+InferResult infer_layer_normalization(const InferContext& context) {
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+  }
+  PX_RETURN_IF_ERROR(check_affine(context, 1));
+  PX_RETURN_IF_ERROR(check_affine(context, 2));
+  const InferInput& x = context.inputs[0];
+  PX_ASSIGN(const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
+  if (context.node.attributes.get_int("stash_type", 1) != 1) {
+    return fail(context, "stash_type must be 1", ErrorCode::kUnsupported);
+  }
+  Shape statistics = x.shape;
+  for (auto i = static_cast<std::size_t>(axis); i < statistics.size(); ++i) statistics[i] = 1;
+  std::vector<InferOutput> outputs = one_output(x.dtype, x.shape);
+  outputs.push_back({DType::kF32, statistics, std::nullopt});
+  outputs.push_back({DType::kF32, std::move(statistics), std::nullopt});
+  return outputs;
+}
+
+InferResult infer_batch_normalization(const InferContext& context) {
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+  }
+  PX_ASSIGN(const bool training, flag_attribute(context, "training_mode", false));
+  if (training) return fail(context, "training is not covered", ErrorCode::kUnsupported);
+  const InferInput& x = context.inputs[0];
+  if (x.shape.empty()) return fail(context, "input 0 must have a channel axis");
+  const Expr channels = x.shape.size() == 1 ? Expr(1) : x.shape[1];
+  for (std::size_t i = 1; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_rank(context, i, 1));
+    if (!unify(context.inputs[i].shape[0], channels)) {
+      return fail(context, fmt::format("input {} must have one element per channel", i));
+    }
+  }
+  return one_output(x.dtype, x.shape);
+}
+
+}  // namespace
+
+const OpDef& op_def_Softmax() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kSoftmax;
+    d.attributes = {{"axis", AttributeType::kInt}};
+    d.infer = infer_softmax;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_LayerNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kLayerNormalization;
+    d.min_inputs = 2;
+    d.max_inputs = 3;
+    d.max_outputs = 3;
+    d.attributes = {{"axis", AttributeType::kInt},
+                    {"epsilon", AttributeType::kFloat},
+                    {"stash_type", AttributeType::kInt}};
+    d.infer = infer_layer_normalization;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_BatchNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kBatchNormalization;
+    d.min_inputs = 5;
+    d.max_inputs = 5;
+    // momentum concerns training only; exporters write it all the same.
+    d.attributes = {{"epsilon", AttributeType::kFloat},
+                    {"momentum", AttributeType::kFloat},
+                    {"training_mode", AttributeType::kInt}};
+    d.infer = infer_batch_normalization;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

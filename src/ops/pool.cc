@@ -1,0 +1,113 @@
+// MaxPool, AveragePool and GlobalAveragePool.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ops/window.h"
+
+namespace parallax {
+
+namespace {
+
+Result<Shape> pooled_shape(const InferContext& context) {
+  PX_ASSIGN(ImageShape image, image_shape(context));
+  const std::size_t axes = image.spatial.size();
+  PX_ASSIGN(const Windows windows, read_windows(context, axes));
+  PX_ASSIGN(const bool ceil_mode, flag_attribute(context, "ceil_mode", false));
+  const auto kernel = context.node.attributes.get_ints("kernel_shape");
+  if (kernel.size() != axes) {
+    return fail(context, fmt::format("kernel_shape must have {} elements", axes));
+  }
+  for (std::size_t i = 0; i < axes; ++i) {
+    PX_ASSIGN(const auto extent, window_extent(context, kernel[i], windows.dilations[i]));
+    if (std::max(windows.pads_begin[i], windows.pads_end[i]) >= extent) {
+      return fail(context, "a window would lie in the padding alone", ErrorCode::kUnsupported);
+    }
+    PX_ASSIGN(image.spatial[i],
+              window_count(context, windows, i, image.spatial[i], kernel[i], ceil_mode));
+  }
+  return join_shape(context, image);
+}
+
+InferResult infer_max_pool(const InferContext& context) {
+  PX_RETURN_IF_ERROR(
+      expect_dtype(context, 0, kFloatTypes | dtype_bit(DType::kI8) | dtype_bit(DType::kU8)));
+  PX_ASSIGN([[maybe_unused]] const bool order, flag_attribute(context, "storage_order", false));
+  PX_ASSIGN(Shape shape, pooled_shape(context));
+  std::vector<InferOutput> outputs = one_output(context.inputs[0].dtype, shape);
+  outputs.push_back({DType::kI64, std::move(shape), std::nullopt});
+  return outputs;
+}
+
+InferResult infer_average_pool(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_ASSIGN([[maybe_unused]] const bool pad, flag_attribute(context, "count_include_pad", false));
+  PX_ASSIGN(Shape shape, pooled_shape(context));
+  return one_output(context.inputs[0].dtype, std::move(shape));
+}
+
+InferResult infer_global_average_pool(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_ASSIGN(ImageShape image, image_shape(context));
+  image.spatial.assign(image.spatial.size(), Expr(1));
+  return one_output(context.inputs[0].dtype, join_shape(context, image));
+}
+
+/// One step per element of each window.
+std::int64_t macs_pool(const Node& node, std::span<const Dims>, std::span<const Dims> outputs) {
+  if (outputs.empty()) return 0;
+  std::int64_t macs = saturating_elements(outputs[0]);
+  for (std::int64_t size : node.attributes.get_ints("kernel_shape")) {
+    macs = saturating_mul(macs, size);
+  }
+  return macs;
+}
+
+OpDef pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
+  OpDef def;
+  def.kind = kind;
+  def.attributes = {
+      {"auto_pad", AttributeType::kString},     {"ceil_mode", AttributeType::kInt},
+      {"dilations", AttributeType::kInts},      {"kernel_shape", AttributeType::kInts},
+      {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
+      {"layout", AttributeType::kString, true},
+  };
+  def.infer = infer;
+  def.macs = macs_pool;
+  return def;
+}
+
+}  // namespace
+
+const OpDef& op_def_MaxPool() {
+  static const OpDef def = [] {
+    OpDef d = pool(OpKind::kMaxPool, infer_max_pool);
+    d.max_outputs = 2;
+    d.attributes.push_back({"storage_order", AttributeType::kInt});
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_AveragePool() {
+  static const OpDef def = [] {
+    OpDef d = pool(OpKind::kAveragePool, infer_average_pool);
+    d.attributes.push_back({"count_include_pad", AttributeType::kInt});
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_GlobalAveragePool() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kGlobalAveragePool;
+    d.attributes = {{"layout", AttributeType::kString, true}};
+    d.infer = infer_global_average_pool;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

@@ -1,0 +1,37 @@
+// Sliding windows over spatial axes, as convolution and pooling have them: attributes kernel_shape,
+// strides, dilations, pads and auto_pad checked and made explicit, sizes of the result. Works on
+// shapes of layout NCHW (default) or NHWC with any number of spatial axes. Only ops/ includes this.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/common.h"
+
+namespace parallax {
+
+/// A shape taken apart by the node's `layout`.
+struct ImageShape {
+  Expr batch;
+  Expr channels;
+  std::vector<Expr> spatial;
+};
+/// Refuses ranks below 3 and unknown layouts.
+Result<ImageShape> image_shape(const InferContext& context);
+Shape join_shape(const InferContext& context, const ImageShape& image);
+
+struct Windows {
+  std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;  ///< per spatial axis
+  std::string auto_pad;
+};
+/// Reads and checks the attributes for `axes` spatial axes.
+Result<Windows> read_windows(const InferContext& context, std::size_t axes);
+/// Number of window positions along spatial axis `axis` of size `dim`. With `ceil_mode` a partial
+/// last window counts where it starts inside the image or its leading padding.
+Result<Expr> window_count(const InferContext& context, const Windows& windows, std::size_t axis,
+                          const Expr& dim, std::int64_t kernel, bool ceil_mode);
+/// (kernel - 1) * dilation + 1; an error where that is absurd.
+Result<std::int64_t> window_extent(const InferContext& context, std::int64_t kernel,
+                                   std::int64_t dilation);
+
+}  // namespace parallax

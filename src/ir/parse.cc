@@ -1,0 +1,431 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <limits>
+#include <unordered_map>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/builder.h"
+#include "ir/dtype_text.h"
+#include "ir/lexer.h"
+#include "ir/text.h"
+
+namespace parallax {
+namespace {
+
+using Kind = Token::Kind;
+
+constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
+constexpr int kMaxNesting = 64;                 ///< of parentheses
+
+tl::unexpected<Error> error(std::string message) {
+  return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
+}
+
+/// Appends `element`, given as text, in the bytes of `dtype`.
+template <class T>
+bool append_as(std::string_view text, std::vector<std::byte>& bytes) {
+  T element{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), element);
+  if (code != std::errc{} || end != text.data() + text.size()) return false;
+  const auto raw = std::as_bytes(std::span(&element, 1));
+  bytes.insert(bytes.end(), raw.begin(), raw.end());
+  return true;
+}
+
+bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& bytes) {
+  switch (dtype) {
+    case DType::kF32:
+      return append_as<float>(text, bytes);
+    case DType::kI64:
+      return append_as<std::int64_t>(text, bytes);
+    case DType::kI32:
+      return append_as<std::int32_t>(text, bytes);
+    case DType::kI8:
+      return append_as<std::int8_t>(text, bytes);
+    case DType::kU8:
+    case DType::kBool:
+      return append_as<std::uint8_t>(text, bytes);
+  }
+  return false;
+}
+
+/// Parses statement after statement into one graph. Values are known by name.
+class Parser {
+ public:
+  Status line(std::string_view text) {
+    PX_ASSIGN(tokens_, tokens_of(text));
+    at_ = 0;
+    if (peek().kind == Kind::kEnd) return {};
+    PX_RETURN_IF_ERROR(statement());
+    if (peek().kind != Kind::kEnd) return error("unexpected '" + peek().text + "'");
+    return {};
+  }
+
+  Graph take() { return std::move(graph_); }
+
+ private:
+  const Token& peek() const { return tokens_[at_]; }
+  Token next() { return tokens_[peek().kind == Kind::kEnd ? at_ : at_++]; }
+  bool accept(std::string_view punctuation) {
+    if (!peek().is(punctuation)) return false;
+    ++at_;
+    return true;
+  }
+  bool accept_word(std::string_view word) {
+    if (!peek().is_word(word)) return false;
+    ++at_;
+    return true;
+  }
+  Status expect(std::string_view punctuation) {
+    if (accept(punctuation)) return {};
+    return error(fmt::format("expected '{}', found '{}'", punctuation, peek().text));
+  }
+  Result<std::string> name() {
+    if (peek().kind != Kind::kName && peek().kind != Kind::kQuoted) {
+      return error("expected a name, found '" + peek().text + "'");
+    }
+    return next().text;
+  }
+
+  Status statement() {
+    if (accept_word("graph")) {
+      PX_ASSIGN(graph_.name, name());
+      return {};
+    }
+    if (accept_word("symbols")) return symbols(SymbolKind::kInput);
+    if (accept_word("data_symbols")) return symbols(SymbolKind::kData);
+    if (accept_word("input")) return input();
+    if (accept_word("const")) return constant();
+    if (accept_word("symbolic")) return symbolic();
+    if (accept_word("output")) return outputs();
+    return node();
+  }
+
+  Status symbols(SymbolKind kind) {
+    while (peek().kind != Kind::kEnd) {
+      PX_ASSIGN(const std::string text, name());
+      if (symbols_.contains(text)) return error("symbol '" + text + "' exists");
+      symbols_[text] = graph_.symbols.push_back(Symbol{text, kind});
+    }
+    return {};
+  }
+
+  Result<ValueId> define(Value value) {
+    if (values_.contains(value.name)) return error("value '" + value.name + "' exists");
+    const std::string text = value.name;
+    return values_[text] = graph_.values.push_back(std::move(value));
+  }
+
+  /// f32 [batch, 3]
+  Status type(Value& value) {
+    PX_ASSIGN(value.dtype, dtype());
+    PX_ASSIGN(value.shape, exprs());
+    if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) return error("rank above 8");
+    return {};
+  }
+
+  Result<DType> dtype() {
+    PX_ASSIGN(const std::string text, name());
+    for (const auto& [type, type_text] : kDTypeText) {
+      if (text == type_text) return type;
+    }
+    return error("unknown dtype '" + text + "'");
+  }
+
+  Status input() {
+    Value value;
+    value.kind = ValueKind::kInput;
+    PX_ASSIGN(value.name, name());
+    PX_RETURN_IF_ERROR(type(value));
+    PX_ASSIGN(const ValueId id, define(std::move(value)));
+    graph_.inputs.push_back(id);
+    return {};
+  }
+
+  Status constant() {
+    Value value;
+    value.kind = ValueKind::kConstant;
+    PX_ASSIGN(value.name, name());
+    PX_RETURN_IF_ERROR(type(value));
+    PX_RETURN_IF_ERROR(expect("="));
+    PX_ASSIGN(value.constant, elements(value.dtype, value.shape));
+    return discard(define(std::move(value)));
+  }
+
+  Status symbolic() {
+    Value value;
+    value.kind = ValueKind::kSymbolic;
+    PX_ASSIGN(value.name, name());
+    PX_RETURN_IF_ERROR(type(value));
+    PX_RETURN_IF_ERROR(expect("="));
+    PX_ASSIGN(value.content, exprs());
+    return discard(define(std::move(value)));
+  }
+
+  static Status discard(const Result<ValueId>& result) {
+    if (!result) return tl::unexpected(result.error());
+    return {};
+  }
+
+  Status outputs() {
+    do {
+      PX_ASSIGN(const ValueId id, use());
+      if (!id.valid()) return error("an output needs a name");
+      graph_.outputs.push_back(id);
+    } while (accept(","));
+    return {};
+  }
+
+  /// A value that exists, or the invalid id for `_`.
+  Result<ValueId> use() {
+    if (accept_word("_")) return ValueId{};
+    PX_ASSIGN(const std::string text, name());
+    const auto found = values_.find(text);
+    if (found == values_.end()) return error("unknown value '" + text + "'");
+    return found->second;
+  }
+
+  Status node() {
+    const NodeId id{static_cast<std::int32_t>(graph_.nodes.size())};
+    Node node;
+    std::vector<Value> results;
+    do {
+      Value value;
+      value.producer = id;
+      if (!accept_word("_")) {
+        PX_ASSIGN(value.name, name());
+        if (accept(":")) PX_RETURN_IF_ERROR(type(value));
+      }
+      results.push_back(std::move(value));
+    } while (accept(","));
+    PX_RETURN_IF_ERROR(expect("="));
+    PX_RETURN_IF_ERROR(call(node));
+    node.name = fmt::format("{}_{}", to_string(node.op), id.value);
+    if (accept("@")) {
+      PX_ASSIGN(node.name, name());
+    }
+    if (!node_names_.emplace(node.name, id).second) return error("node '" + node.name + "' exists");
+    for (Value& value : results) {
+      if (value.name.empty()) {
+        node.outputs.push_back(ValueId{});
+        continue;
+      }
+      PX_ASSIGN(const ValueId output, define(std::move(value)));
+      node.outputs.push_back(output);
+    }
+    graph_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  /// MatMul(x, w) {axis = 1}
+  Status call(Node& node) {
+    PX_ASSIGN(const std::string op, name());
+    const auto kind = op_from_string(op);
+    if (!kind) return error("unknown operator '" + op + "'");
+    node.op = *kind;
+    PX_RETURN_IF_ERROR(expect("("));
+    while (!accept(")")) {
+      if (!node.inputs.empty()) PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(const ValueId value, use());
+      node.inputs.push_back(value);
+    }
+    if (!accept("{")) return {};
+    while (!accept("}")) {
+      if (!node.attributes.empty()) PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(std::string key, name());
+      PX_RETURN_IF_ERROR(expect("="));
+      PX_ASSIGN(AttributeValue value, attribute());
+      node.attributes.set(std::move(key), std::move(value));
+    }
+    return {};
+  }
+
+  /// The text of a number with its sign: -3, 0.5, inf.
+  Result<std::string> number() {
+    std::string text = accept("-") ? "-" : "";
+    if (peek().kind != Kind::kNumber && !peek().is_word("inf") && !peek().is_word("nan")) {
+      return error("expected a number, found '" + peek().text + "'");
+    }
+    return text + next().text;
+  }
+
+  template <class T>
+  Result<std::vector<T>> numbers() {
+    std::vector<T> result;
+    PX_RETURN_IF_ERROR(expect("["));
+    while (!accept("]")) {
+      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(const std::string text, number());
+      T element{};
+      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), element);
+      if (code != std::errc{} || end != text.data() + text.size()) {
+        return error("bad number '" + text + "'");
+      }
+      result.push_back(element);
+    }
+    return result;
+  }
+
+  Result<AttributeValue> attribute() {
+    if (peek().kind == Kind::kQuoted) return AttributeValue(next().text);
+    if (peek().is("[")) {
+      PX_ASSIGN(auto ints, numbers<std::int64_t>());
+      return AttributeValue(std::move(ints));
+    }
+    if (accept_word("floats")) {
+      PX_ASSIGN(auto floats, numbers<float>());
+      return AttributeValue(std::move(floats));
+    }
+    if (accept_word("tensor")) {
+      PX_ASSIGN(const DType element_type, dtype());
+      PX_ASSIGN(const Shape shape, exprs());
+      PX_ASSIGN(Constant tensor, elements(element_type, shape));
+      return AttributeValue(std::move(tensor));
+    }
+    PX_ASSIGN(const std::string text, number());
+    std::vector<std::byte> ignored;
+    const bool integral = append_as<std::int64_t>(text, ignored);
+    if (integral) {
+      std::int64_t value = 0;
+      std::from_chars(text.data(), text.data() + text.size(), value);
+      return AttributeValue(value);
+    }
+    float value = 0;
+    const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (code != std::errc{} || end != text.data() + text.size()) {
+      return error("bad number '" + text + "'");
+    }
+    return AttributeValue(value);
+  }
+
+  /// `[1, 2]` or `fill 0.5`, as many as `shape` asks for.
+  Result<Constant> elements(DType element_type, const Shape& shape) {
+    if (accept("...")) return error("the elements of this constant were abbreviated");
+    if (shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) return error("rank above 8");
+    Dims dims;
+    for (const Expr& dim : shape) {
+      if (dim.constant().value_or(-1) < 0) return error("a constant needs dimensions >= 0");
+      dims.push_back(*dim.constant());
+    }
+    const auto count = dims.checked_elements();
+    if (!count || *count > kMaxElements) return error("constant too large");
+    const auto size = static_cast<std::size_t>(*count * size_of(element_type));
+    std::vector<std::byte> bytes;
+    if (accept_word("fill")) {
+      PX_ASSIGN(const std::string text, number());
+      if (!append_element(element_type, text, bytes)) return error("bad element '" + text + "'");
+      const std::vector<std::byte> one = bytes;
+      bytes.clear();
+      while (bytes.size() < size) bytes.insert(bytes.end(), one.begin(), one.end());
+    } else {
+      PX_RETURN_IF_ERROR(expect("["));
+      while (!accept("]")) {
+        if (!bytes.empty()) PX_RETURN_IF_ERROR(expect(","));
+        PX_ASSIGN(const std::string text, number());
+        if (!append_element(element_type, text, bytes)) return error("bad element '" + text + "'");
+      }
+      if (bytes.size() != size) return error("count of elements and shape differ");
+    }
+    return make_constant(element_type, dims, bytes);
+  }
+
+  Result<std::vector<Expr>> exprs() {
+    std::vector<Expr> result;
+    PX_RETURN_IF_ERROR(expect("["));
+    while (!accept("]")) {
+      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(Expr e, sum(0));
+      result.push_back(std::move(e));
+    }
+    return result;
+  }
+
+  Result<Expr> sum(int nesting) {
+    PX_ASSIGN(Expr total, product(nesting));
+    while (peek().is("+") || peek().is("-")) {
+      const bool minus = next().text == "-";
+      PX_ASSIGN(const Expr term, product(nesting));
+      total = minus ? total - term : total + term;
+    }
+    return total;
+  }
+
+  Result<Expr> product(int nesting) {
+    PX_ASSIGN(Expr total, factor(nesting));
+    while (accept("*")) {
+      PX_ASSIGN(const Expr one, factor(nesting));
+      total = total * one;
+    }
+    return total;
+  }
+
+  Result<Expr> factor(int nesting) {
+    if (nesting > kMaxNesting) return error("expression nested too deeply");
+    const bool negative = accept("-");
+    if (peek().kind == Kind::kNumber) {
+      const std::string text = (negative ? "-" : "") + next().text;
+      std::int64_t value = 0;
+      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (code != std::errc{} || end != text.data() + text.size()) {
+        return error("bad integer '" + text + "'");
+      }
+      return Expr(value);
+    }
+    if (negative) {
+      PX_ASSIGN(const Expr positive, factor(nesting + 1));
+      return Expr(0) - positive;
+    }
+    if (accept("(")) {
+      PX_ASSIGN(Expr inner, sum(nesting + 1));
+      PX_RETURN_IF_ERROR(expect(")"));
+      return inner;
+    }
+    if (accept_word("overflow")) return floor_div(Expr(1), Expr(0));
+    using Function = Expr (*)(const Expr&, const Expr&);
+    const std::pair<std::string_view, Function> functions[] = {
+        {"floor_div", [](const Expr& a, const Expr& b) { return floor_div(a, b); }},
+        {"mod", [](const Expr& a, const Expr& b) { return mod(a, b); }},
+        {"min", [](const Expr& a, const Expr& b) { return min(a, b); }},
+        {"max", [](const Expr& a, const Expr& b) { return max(a, b); }}};
+    for (const auto& [word, function] : functions) {
+      if (!accept_word(word)) continue;
+      PX_RETURN_IF_ERROR(expect("("));
+      PX_ASSIGN(const Expr a, sum(nesting + 1));
+      PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(const Expr b, sum(nesting + 1));
+      PX_RETURN_IF_ERROR(expect(")"));
+      return function(a, b);
+    }
+    PX_ASSIGN(const std::string text, name());
+    const auto found = symbols_.find(text);
+    if (found == symbols_.end()) return error("unknown symbol '" + text + "'");
+    return Expr::symbol(found->second);
+  }
+
+  Graph graph_;
+  std::unordered_map<std::string, SymbolId> symbols_;
+  std::unordered_map<std::string, ValueId> values_;
+  std::unordered_map<std::string, NodeId> node_names_;
+  std::vector<Token> tokens_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<Graph> parse_graph(std::string_view text) {
+  Parser parser;
+  for (int line = 1; !text.empty(); ++line) {
+    const std::size_t end = text.find('\n');
+    if (auto status = parser.line(text.substr(0, end)); !status) {
+      Error failure = std::move(status).error();
+      failure.message = fmt::format("line {}: {}", line, failure.message);
+      return tl::unexpected(std::move(failure));
+    }
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return parser.take();
+}
+
+}  // namespace parallax

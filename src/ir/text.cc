@@ -1,0 +1,221 @@
+#include "ir/text.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "ir/dtype_text.h"
+
+namespace parallax {
+namespace {
+
+/// Longer constants are abbreviated unless all their elements are the same.
+constexpr std::size_t kMaxPrinted = 32;
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      result += '\\';
+      result += c;
+    } else if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+/// Names as they are where the parser would read them back, in quotes otherwise.
+std::string name_text(std::string_view name) {
+  bool bare = !name.empty() && is_letter(name[0]) && name != "_";
+  for (const char c : name) bare = bare && (is_letter(c) || (c >= '0' && c <= '9') || c == '.');
+  for (const std::string_view word :
+       {"graph", "symbols", "data_symbols", "input", "const", "symbolic", "output"}) {
+    bare = bare && name != word;
+  }
+  for (const std::string_view word : {"floor_div", "mod", "min", "max", "overflow"}) {
+    bare = bare && name != word;
+  }
+  return bare ? std::string(name) : quoted(name);
+}
+
+std::string_view dtype_text(DType dtype) {
+  for (const auto& [type, text] : kDTypeText) {
+    if (type == dtype) return text;
+  }
+  return "?";
+}
+
+std::string float_text(float x) {
+  if (std::isnan(x)) return "nan";
+  if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
+  std::string text = fmt::format("{}", x);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+template <class T>
+T element_at(const Constant& constant, std::size_t index) {
+  T element;
+  std::memcpy(&element, constant.bytes.data() + index * sizeof(T), sizeof(T));
+  return element;
+}
+
+std::string element_text(const Constant& constant, std::size_t index) {
+  switch (constant.dtype) {
+    case DType::kF32:
+      return float_text(element_at<float>(constant, index));
+    case DType::kI64:
+      return std::to_string(element_at<std::int64_t>(constant, index));
+    case DType::kI32:
+      return std::to_string(element_at<std::int32_t>(constant, index));
+    case DType::kI8:
+      return std::to_string(element_at<std::int8_t>(constant, index));
+    case DType::kU8:
+    case DType::kBool:
+      return std::to_string(element_at<std::uint8_t>(constant, index));
+  }
+  return "?";
+}
+
+bool all_equal(const Constant& constant, std::size_t count, std::size_t size) {
+  for (std::size_t i = 1; i < count; ++i) {
+    if (std::memcmp(constant.bytes.data(), constant.bytes.data() + i * size, size) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string elements_text(const Constant& constant) {
+  const auto size = static_cast<std::size_t>(size_of(constant.dtype));
+  const std::size_t count = constant.bytes.size() / size;
+  if (count > 1 && all_equal(constant, count, size)) return "fill " + element_text(constant, 0);
+  if (count > kMaxPrinted) return "...";
+  std::string text = "[";
+  for (std::size_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "" : ", ") + element_text(constant, i);
+  }
+  return text + "]";
+}
+
+template <class Items, class Text>
+std::string list(const Items& items, Text text_of) {
+  std::string text = "[";
+  for (const auto& item : items) {
+    if (text.size() > 1) text += ", ";
+    text += text_of(item);
+  }
+  return text + "]";
+}
+
+struct AttributeText {
+  std::string operator()(std::int64_t x) const { return std::to_string(x); }
+  std::string operator()(float x) const { return float_text(x); }
+  std::string operator()(const std::string& x) const { return quoted(x); }
+  std::string operator()(const std::vector<std::int64_t>& x) const {
+    return list(x, [](std::int64_t i) { return std::to_string(i); });
+  }
+  std::string operator()(const std::vector<float>& x) const {
+    return "floats " + list(x, float_text);
+  }
+  std::string operator()(const Constant& x) const {
+    return fmt::format("tensor {} {} {}", dtype_text(x.dtype),
+                       list(x.dims, [](std::int64_t i) { return std::to_string(i); }),
+                       elements_text(x));
+  }
+};
+
+class Printer {
+ public:
+  explicit Printer(const Graph& graph) : graph_(graph) {
+    for (const Symbol& symbol : graph.symbols) symbols_.push_back(name_text(symbol.name));
+  }
+
+  std::string run() {
+    if (!graph_.name.empty()) text_ += "graph " + name_text(graph_.name) + "\n";
+    print_symbols();
+    for (const ValueId id : graph_.inputs) text_ += "input " + typed(id, " ") + "\n";
+    for (const ValueId id : graph_.values.ids()) {
+      const Value& value = graph_.values[id];
+      if (value.kind == ValueKind::kConstant && value.constant) {
+        text_ += "const " + typed(id, " ") + " = " + elements_text(*value.constant) + "\n";
+      } else if (value.kind == ValueKind::kSymbolic && value.content) {
+        text_ += "symbolic " + typed(id, " ") + " = " + exprs(*value.content) + "\n";
+      }
+    }
+    for (const NodeId id : graph_.nodes.ids()) print_node(id);
+    if (!graph_.outputs.empty()) text_ += "output " + names(graph_.outputs, false) + "\n";
+    return std::move(text_);
+  }
+
+ private:
+  /// One line per run of symbols of a kind, so that ids survive.
+  void print_symbols() {
+    std::optional<SymbolKind> line;
+    for (const SymbolId id : graph_.symbols.ids()) {
+      const SymbolKind kind = graph_.symbols[id].kind;
+      if (line != kind) {
+        if (line) text_ += "\n";
+        text_ += kind == SymbolKind::kInput ? "symbols" : "data_symbols";
+        line = kind;
+      }
+      text_ += " " + symbols_[static_cast<std::size_t>(id.value)];
+    }
+    if (line) text_ += "\n";
+  }
+
+  std::string exprs(const std::vector<Expr>& items) const {
+    return list(items, [&](const Expr& e) { return e.to_string(symbols_); });
+  }
+
+  std::string name(ValueId id) const {
+    return graph_.values.contains(id) ? name_text(graph_.values[id].name) : "_";
+  }
+
+  std::string typed(ValueId id, std::string_view separator) const {
+    const Value& value = graph_.values[id];
+    return fmt::format("{}{}{} {}", name(id), separator, dtype_text(value.dtype),
+                       exprs(value.shape));
+  }
+
+  std::string names(const std::vector<ValueId>& ids, bool types) const {
+    std::string text;
+    for (const ValueId id : ids) {
+      if (!text.empty()) text += ", ";
+      text += types && graph_.values.contains(id) ? typed(id, ": ") : name(id);
+    }
+    return text;
+  }
+
+  void print_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    text_ += names(node.outputs, true) + " = " + std::string(to_string(node.op)) + "(" +
+             names(node.inputs, false) + ")";
+    if (!node.attributes.empty()) {
+      std::string attributes;
+      for (const auto& [key, value] : node.attributes) {
+        if (!attributes.empty()) attributes += ", ";
+        attributes += name_text(key) + " = " + std::visit(AttributeText{}, value);
+      }
+      text_ += " {" + attributes + "}";
+    }
+    text_ += " @" + name_text(node.name) + "\n";
+  }
+
+  const Graph& graph_;
+  std::vector<std::string> symbols_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string print(const Graph& graph) { return Printer(graph).run(); }
+
+}  // namespace parallax

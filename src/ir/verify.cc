@@ -1,0 +1,201 @@
+#include <fmt/format.h>
+
+#include <unordered_set>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ir/graph.h"
+
+namespace parallax {
+namespace {
+
+/// One pass over each table; every check is O(1) or O(size of what it looks at).
+class Verifier {
+ public:
+  Verifier(const Graph& graph, Stage stage) : graph_(graph), stage_(stage) {}
+
+  Status run() const {
+    PX_RETURN_IF_ERROR(check_symbols());
+    PX_RETURN_IF_ERROR(check_values());
+    PX_RETURN_IF_ERROR(check_nodes());
+    return check_ends();
+  }
+
+ private:
+  template <class... Args>
+  tl::unexpected<Error> error(std::string_view node, fmt::format_string<Args...> format,
+                              Args&&... args) const {
+    return tl::unexpected(Error{stage_, ErrorCode::kInternal, std::string(node),
+                                fmt::format(format, std::forward<Args>(args)...)});
+  }
+
+  Status check_symbols() const {
+    std::unordered_set<std::string_view> names;
+    for (const Symbol& symbol : graph_.symbols) {
+      if (!names.insert(symbol.name).second) {
+        return error("", "symbol '{}' exists twice", symbol.name);
+      }
+    }
+    return {};
+  }
+
+  Status check_expr(const Value& value, const Expr& expr) const {
+    if (expr.constant()) return {};
+    for (const SymbolId id : expr.symbols()) {
+      if (!graph_.symbols.contains(id)) {
+        return error("", "value '{}' uses symbol {}, which does not exist", value.name, id.value);
+      }
+    }
+    return {};
+  }
+
+  Status check_shape(const Value& value) const {
+    if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) {
+      return error("", "value '{}' has rank {}", value.name, value.shape.size());
+    }
+    for (const Expr& dim : value.shape) {
+      PX_RETURN_IF_ERROR(check_expr(value, dim));
+      if (dim.constant().value_or(0) < 0) {
+        return error("", "value '{}' has dimension {}", value.name, *dim.constant());
+      }
+    }
+    return {};
+  }
+
+  /// Elements of a shape without symbols.
+  static std::optional<std::int64_t> elements(const Shape& shape) {
+    Dims dims;
+    for (const Expr& dim : shape) {
+      if (!dim.constant()) return std::nullopt;
+      dims.push_back(*dim.constant());
+    }
+    return dims.checked_elements();
+  }
+
+  Status check_content(const Value& value) const {
+    if (!value.content) return {};
+    if (value.dtype == DType::kF32 || value.content->size() > kMaxContent) {
+      return error("", "value '{}' of {} carries {} elements as expressions", value.name,
+                   to_string(value.dtype), value.content->size());
+    }
+    if (elements(value.shape) != static_cast<std::int64_t>(value.content->size())) {
+      return error("", "value '{}' of shape {} carries {} elements", value.name,
+                   to_string(value.shape, graph_.symbol_names()), value.content->size());
+    }
+    for (const Expr& element : *value.content) PX_RETURN_IF_ERROR(check_expr(value, element));
+    return {};
+  }
+
+  Status check_constant(const Value& value) const {
+    const Constant& constant = *value.constant;
+    const auto count = constant.dims.checked_elements();
+    const auto bytes = count ? checked_mul(*count, size_of(constant.dtype)) : std::nullopt;
+    if (!bytes || static_cast<std::size_t>(*bytes) != constant.bytes.size()) {
+      return error("", "constant '{}' of {} {} has {} bytes", value.name, to_string(constant.dtype),
+                   constant.dims.to_string(), constant.bytes.size());
+    }
+    const Shape shape(constant.dims.begin(), constant.dims.end());
+    if (constant.dtype != value.dtype || shape != value.shape) {
+      return error("", "constant '{}' is {} {} but its value says {} {}", value.name,
+                   to_string(constant.dtype), constant.dims.to_string(), to_string(value.dtype),
+                   to_string(value.shape, graph_.symbol_names()));
+    }
+    return {};
+  }
+
+  Status check_values() const {
+    std::unordered_set<std::string_view> names;
+    for (const ValueId id : graph_.values.ids()) {
+      const Value& value = graph_.values[id];
+      if (!names.insert(value.name).second) {
+        return error("", "two values are named '{}'", value.name);
+      }
+      PX_RETURN_IF_ERROR(check_shape(value));
+      PX_RETURN_IF_ERROR(check_content(value));
+      if (value.constant.has_value() != (value.kind == ValueKind::kConstant)) {
+        return error("", "value '{}': only constants have bytes, and all of them", value.name);
+      }
+      if (value.constant) PX_RETURN_IF_ERROR(check_constant(value));
+      if (value.kind == ValueKind::kSymbolic && !value.content) {
+        return error("", "symbolic value '{}' has no content", value.name);
+      }
+      PX_RETURN_IF_ERROR(check_producer(id));
+    }
+    return {};
+  }
+
+  Status check_producer(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (value.kind != ValueKind::kResult) {
+      if (value.producer.valid()) return error("", "value '{}' needs no producer", value.name);
+      return {};
+    }
+    if (!graph_.nodes.contains(value.producer)) {
+      return error("", "value '{}' has no producer", value.name);
+    }
+    return {};
+  }
+
+  Status check_nodes() const {
+    std::unordered_set<std::string_view> names;
+    IdVector<ValueId, bool> made(graph_.values.size(), false);
+    for (const NodeId id : graph_.nodes.ids()) {
+      const Node& node = graph_.nodes[id];
+      if (!names.insert(node.name).second) return error(node.name, "two nodes have this name");
+      for (const ValueId input : node.inputs) {
+        if (!input.valid()) continue;
+        if (!graph_.values.contains(input)) return error(node.name, "reads a missing value");
+        const Value& value = graph_.values[input];
+        if (value.kind == ValueKind::kResult && !made[input]) {
+          return error(node.name, "reads '{}' before it is computed", value.name);
+        }
+      }
+      for (const ValueId output : node.outputs) {
+        if (!output.valid()) continue;
+        if (!graph_.values.contains(output)) return error(node.name, "writes a missing value");
+        const Value& value = graph_.values[output];
+        if (value.kind != ValueKind::kResult || value.producer != id || made[output]) {
+          return error(node.name, "writes '{}', which is not its to write", value.name);
+        }
+        made[output] = true;
+      }
+    }
+    for (const ValueId id : graph_.values.ids()) {
+      if (graph_.values[id].kind == ValueKind::kResult && !made[id]) {
+        return error(graph_.nodes[graph_.values[id].producer].name, "does not write '{}'",
+                     graph_.values[id].name);
+      }
+    }
+    return {};
+  }
+
+  Status check_ends() const {
+    IdVector<ValueId, bool> listed(graph_.values.size(), false);
+    for (const ValueId id : graph_.inputs) {
+      if (!graph_.values.contains(id)) return error("", "an input of the graph does not exist");
+      if (graph_.values[id].kind != ValueKind::kInput || listed[id]) {
+        return error("", "'{}' is listed as an input but is none, or twice",
+                     graph_.values[id].name);
+      }
+      listed[id] = true;
+    }
+    for (const ValueId id : graph_.values.ids()) {
+      if (graph_.values[id].kind == ValueKind::kInput && !listed[id]) {
+        return error("", "'{}' is not in the list of inputs", graph_.values[id].name);
+      }
+    }
+    for (const ValueId id : graph_.outputs) {
+      if (!graph_.values.contains(id)) return error("", "an output of the graph does not exist");
+    }
+    return {};
+  }
+
+  const Graph& graph_;
+  const Stage stage_;
+};
+
+}  // namespace
+
+Status verify(const Graph& graph, Stage stage) { return Verifier(graph, stage).run(); }
+
+}  // namespace parallax

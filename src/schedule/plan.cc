@@ -1,0 +1,172 @@
+#include "schedule/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "schedule/steps.h"
+
+namespace parallax {
+namespace {
+
+/// Plans that a search under a budget may make, and buffers times plans.
+constexpr std::size_t kMaxPlans = 16;
+constexpr std::size_t kMaxPlannedBuffers = 400'000;
+
+tl::unexpected<Error> failure(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kSchedule, code, {}, std::move(message)});
+}
+
+struct Candidate {
+  LayeredSteps steps;
+  Offsets offsets;
+};
+
+Candidate place(const MemoryProblem& problem, LayeredSteps steps) {
+  Offsets offsets = plan_steps(problem, steps.steps);
+  return {std::move(steps), std::move(offsets)};
+}
+
+std::int64_t most(const std::vector<std::int64_t>& peaks) {
+  return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
+}
+
+/// Of layer order and model order, the one with less alive at its fullest moment.
+LayeredSteps better_order(const MemoryProblem& problem, const BranchGraph& branches,
+                          LayeredSteps steps) {
+  LayeredSteps other = in_model_order(steps, branches);
+  const bool better =
+      most(step_peaks(problem, other.steps)) < most(step_peaks(problem, steps.steps));
+  return better ? std::move(other) : std::move(steps);
+}
+
+Status check_arguments(const BranchGraph& branches, const LayeredSteps& sequential,
+                       const LayeredSteps& layered, const MemoryProblem& problem,
+                       const ScheduleOptions& options) {
+  if (problem.branch_length.size() != branches.branches.size() || options.threads < 1 ||
+      options.scratch_per_thread < 0) {
+    return failure(ErrorCode::kInternal, "the problem is not that of these branches");
+  }
+  PX_RETURN_IF_ERROR(check_problem(problem, sequential.steps));
+  PX_RETURN_IF_ERROR(check_problem(problem, layered.steps));
+  if (naive_bytes(problem) == kTooManyBytes) {
+    return failure(ErrorCode::kBudgetExceeded,
+                   "the bytes of all tensors together do not fit 63 bits");
+  }
+  return {};
+}
+
+/// Bytes that the arena may take: nothing where there is no limit.
+Result<std::optional<std::int64_t>> arena_budget(const ScheduleOptions& options,
+                                                 std::int64_t sequential_bytes) {
+  const auto scratch = checked_mul(options.scratch_per_thread, options.threads);
+  const auto needed = scratch ? checked_add(*scratch, sequential_bytes) : std::nullopt;
+  if (!needed) return failure(ErrorCode::kBudgetExceeded, "kernel scratch does not fit 63 bits");
+  if (!options.budget) return std::optional<std::int64_t>{};
+  const std::int64_t budget = std::max<std::int64_t>(*options.budget, 0);
+  if (*needed > budget) {
+    return failure(ErrorCode::kBudgetExceeded,
+                   fmt::format("needs {} bytes, budget {}: {} bytes missing", *needed, budget,
+                               *needed - budget));
+  }
+  return std::optional(budget - *scratch);
+}
+
+/// Layers with a step of several branches, largest demand first.
+std::vector<std::size_t> parallel_layers(const LayeredSteps& steps,
+                                         const std::vector<std::int64_t>& peaks,
+                                         std::size_t layers) {
+  std::vector<std::int64_t> demand(layers, -1);
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    auto& most_of_layer = demand[static_cast<std::size_t>(steps.layer_of_step[i])];
+    if (steps.steps[i].size() > 1) most_of_layer = std::max(most_of_layer, peaks[i]);
+  }
+  std::vector<std::size_t> order(layers);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t layer) { return demand[layer] < 0; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return demand[a] > demand[b]; });
+  return order;
+}
+
+/// The plan that keeps most layers parallel and fits; `sequential` does. Taking a layer apart
+/// leaves the demand of all others as it is, so the number of layers to take apart, fullest first,
+/// is searched by halving.
+Candidate fit(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+              const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
+              std::int64_t budget, Candidate sequential) {
+  const LayeredSteps admitted = layer_steps(branches, groups, problem, peaks, budget);
+  const auto order =
+      parallel_layers(admitted, step_peaks(problem, admitted.steps), branches.layers.size());
+  std::size_t plans =
+      std::clamp<std::size_t>(kMaxPlannedBuffers / (problem.buffers.size() + 1), 2, kMaxPlans);
+  Candidate best = std::move(sequential);
+  std::size_t low = 0, high = order.size();  // `high` layers taken apart fit, or `best` serves
+  std::size_t taken = 0;
+  while (low < high && plans > 0) {
+    std::vector<bool> apart(branches.layers.size(), false);
+    for (std::size_t i = 0; i < taken; ++i) apart[order[i]] = true;
+    LayeredSteps steps = better_order(problem, branches, make_sequential(admitted, apart));
+    bool fits = most(step_peaks(problem, steps.steps)) <= budget;
+    if (fits) {
+      --plans;
+      Candidate candidate = place(problem, std::move(steps));
+      fits = candidate.offsets.bytes <= budget;
+      if (fits) best = std::move(candidate);
+    }
+    (fits ? high : low) = fits ? taken : taken + 1;
+    taken = low + (high - low) / 2;
+  }
+  return best;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                       const MemoryProblem& problem, const ScheduleOptions& options) {
+  if (groups.size() != branches.layers.size()) {
+    return failure(ErrorCode::kInternal, "not one set of groups per layer");
+  }
+  LayeredSteps in_order = sequential_steps(branches);
+  LayeredSteps layered = layer_steps(branches, groups, problem, {}, std::nullopt);
+  PX_RETURN_IF_ERROR(check_arguments(branches, in_order, layered, problem, options));
+
+  Plan plan;
+  plan.branch_peaks = branch_peaks(problem);
+  plan.figures.naive = naive_bytes(problem);
+  plan.figures.greedy = plan_greedy(problem, in_order.steps).bytes;
+  plan.figures.paper = plan_paper(problem, layered.steps).bytes;
+  plan.figures.lower_bound = std::min(lower_bound_bytes(problem, in_order.steps),
+                                      lower_bound_bytes(problem, layered.steps));
+
+  Candidate chosen = place(problem, std::move(in_order));
+  PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
+  if (options.parallel) {
+    Candidate parallel = place(problem, better_order(problem, branches, std::move(layered)));
+    chosen = !budget || parallel.offsets.bytes <= *budget
+                 ? std::move(parallel)
+                 : fit(branches, groups, problem, plan.branch_peaks, *budget, std::move(chosen));
+  }
+  plan.steps = std::move(chosen.steps.steps);
+  plan.layer_of_step = std::move(chosen.steps.layer_of_step);
+  plan.offsets = std::move(chosen.offsets);
+  plan.figures.parallax = plan.offsets.bytes;
+  plan.figures.lower_bound =
+      std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));
+
+  std::vector<bool> parallel(branches.layers.size(), false);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto size = static_cast<int>(plan.steps[i].size());
+    plan.max_branches = std::max(plan.max_branches, size);
+    if (size > 1) parallel[static_cast<std::size_t>(plan.layer_of_step[i])] = true;
+  }
+  plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
+  return plan;
+}
+
+}  // namespace parallax

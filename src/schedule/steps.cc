@@ -1,0 +1,130 @@
+#include "schedule/steps.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace parallax {
+namespace {
+
+std::int64_t rounded(const Buffer& buffer) {
+  return checked_align(buffer.bytes, kAlignment).value_or(kTooManyBytes);
+}
+
+IdVector<BranchId, std::size_t> layers_of(const BranchGraph& branches) {
+  IdVector<BranchId, std::size_t> layer_of(branches.branches.size(), 0);
+  for (std::size_t layer = 0; layer < branches.layers.size(); ++layer) {
+    for (BranchId branch : branches.layers[layer]) layer_of[branch] = layer;
+  }
+  return layer_of;
+}
+
+/// What no branch of a layer can free before the layer begins, and what each leaves behind.
+struct LiveAcross {
+  std::vector<std::int64_t> layer;  ///< bytes made before the layer and read in or after it
+  IdVector<BranchId, std::int64_t> escapes;  ///< bytes that other branches read
+};
+
+LiveAcross live_across(const BranchGraph& branches, const MemoryProblem& problem) {
+  const auto layer_of = layers_of(branches);
+  LiveAcross live;
+  live.layer.assign(branches.layers.size() + 1, 0);
+  live.escapes = IdVector<BranchId, std::int64_t>(branches.branches.size(), 0);
+  for (const Buffer& buffer : problem.buffers) {
+    const std::size_t made = layer_of[buffer.made.branch];
+    std::size_t last = made;
+    for (const Position& read : buffer.reads) last = std::max(last, layer_of[read.branch]);
+    if (last == made) continue;
+    live.escapes[buffer.made.branch] += rounded(buffer);
+    live.layer[made + 1] += rounded(buffer);
+    if (last + 1 < live.layer.size()) live.layer[last + 1] -= rounded(buffer);
+  }
+  for (std::size_t i = 1; i < live.layer.size(); ++i) live.layer[i] += live.layer[i - 1];
+  return live;
+}
+
+}  // namespace
+
+LayeredSteps sequential_steps(const BranchGraph& branches) {
+  const auto layer_of = layers_of(branches);
+  LayeredSteps result;
+  for (BranchId branch : branches.branches.ids()) result.add({branch}, layer_of[branch]);
+  return result;
+}
+
+LayeredSteps layer_steps(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                         const MemoryProblem& problem,
+                         const IdVector<BranchId, std::int64_t>& peaks,
+                         std::optional<std::int64_t> budget) {
+  LiveAcross live;
+  if (budget) live = live_across(branches, problem);
+  LayeredSteps result;
+  for (std::size_t layer = 0; layer < groups.size(); ++layer) {
+    std::vector<BranchId> alone = groups[layer].sequential;
+    std::int64_t across = budget ? live.layer[layer] : 0;
+    for (std::vector<BranchId> group : groups[layer].parallel) {
+      if (budget) {
+        std::stable_sort(group.begin(), group.end(),
+                         [&](BranchId a, BranchId b) { return peaks[a] < peaks[b]; });
+        std::int64_t used = across;
+        const auto end = std::find_if(group.begin(), group.end(),
+                                      [&](BranchId b) { return (used += peaks[b]) > *budget; });
+        alone.insert(alone.end(), end, group.end());
+        group.erase(end, group.end());
+        std::sort(group.begin(), group.end());
+        for (BranchId branch : group) across += live.escapes[branch];
+      }
+      if (!group.empty()) result.add(std::move(group), layer);
+    }
+    std::sort(alone.begin(), alone.end());
+    for (BranchId branch : alone) result.add({branch}, layer);
+  }
+  return result;
+}
+
+LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers) {
+  LayeredSteps result;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const auto layer = static_cast<std::size_t>(steps.layer_of_step[i]);
+    if (!layers[layer]) {
+      result.add(steps.steps[i], layer);
+      continue;
+    }
+    for (BranchId branch : steps.steps[i]) result.add({branch}, layer);
+  }
+  return result;
+}
+
+LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches) {
+  IdVector<BranchId, std::size_t> step_of(branches.branches.size(), 0);
+  std::vector<std::int32_t> lowest_branch;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    for (BranchId branch : steps.steps[i]) step_of[branch] = i;
+    lowest_branch.push_back(std::min_element(steps.steps[i].begin(), steps.steps[i].end())->value);
+  }
+  std::vector<std::size_t> waits(steps.steps.size(), 0);
+  using Ready = std::pair<std::int32_t, std::size_t>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    for (BranchId branch : steps.steps[i]) waits[i] += branches.predecessors[branch].size();
+    if (waits[i] == 0) ready.emplace(lowest_branch[i], i);
+  }
+  LayeredSteps result;
+  while (!ready.empty()) {
+    const std::size_t i = ready.top().second;
+    ready.pop();
+    result.add(steps.steps[i], static_cast<std::size_t>(steps.layer_of_step[i]));
+    for (BranchId branch : steps.steps[i]) {
+      for (BranchId successor : branches.successors[branch]) {
+        const std::size_t next = step_of[successor];
+        if (--waits[next] == 0) ready.emplace(lowest_branch[next], next);
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace parallax

@@ -1,0 +1,42 @@
+// Orders of branches as steps, each with the layer it comes from. Internal to schedule/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "branch/branch.h"
+#include "memory/memory.h"
+
+namespace parallax {
+
+struct LayeredSteps {
+  Steps steps;
+  std::vector<std::int32_t> layer_of_step;
+
+  void add(std::vector<BranchId> step, std::size_t layer) {
+    steps.push_back(std::move(step));
+    layer_of_step.push_back(static_cast<std::int32_t>(layer));
+  }
+};
+
+/// Every branch a step of its own, in the order of ids.
+LayeredSteps sequential_steps(const BranchGraph& branches);
+
+/// Layer after layer: the groups of each, then what is left of it one by one. Under `budget` a
+/// group keeps its branches of smallest peak, as many as fit beside what is live across; the others
+/// follow one by one.
+LayeredSteps layer_steps(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                         const MemoryProblem& problem,
+                         const IdVector<BranchId, std::int64_t>& peaks,
+                         std::optional<std::int64_t> budget);
+
+/// The same steps, those of the chosen layers taken apart into single branches.
+LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);
+
+/// The same steps in the order in which the model names them, as far as dependencies allow: each
+/// time the step with the lowest branch id of those that are ready. Often keeps less alive than
+/// layer order, which starts every branch as early as it can.
+LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches);
+
+}  // namespace parallax

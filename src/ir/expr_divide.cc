@@ -134,8 +134,12 @@ Expr floor_div(const Expr& a, const Expr& b) {
 }
 
 Expr ceil_div(const Expr& a, const Expr& b) {
-  const auto d = b.constant();
-  if (d && *d > 0 && !a.constant()) return floor_div(a + Expr(*d - 1), b);
+  const auto c = a.constant(), d = b.constant();
+  if (c && d && *d != 0) {
+    const Expr rounding = floor_remainder(*c, *d) == 0 ? 0 : 1;
+    return floor_div(a, b) + rounding;
+  }
+  if (d && *d > 0) return floor_div(a + Expr(*d - 1), b);
   return Expr(0) - floor_div(Expr(0) - a, b);
 }
 

@@ -1,0 +1,66 @@
+#include "parallax/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+
+namespace parallax {
+namespace {
+
+TEST(DType, Table) {
+  EXPECT_EQ(size_of(DType::kF32), 4);
+  EXPECT_EQ(size_of(DType::kI64), 8);
+  EXPECT_EQ(size_of(DType::kBool), 1);
+  EXPECT_EQ(to_string(DType::kF32), "float32");
+  EXPECT_EQ(to_string(DType::kBool), "bool");
+}
+
+TEST(Dims, Elements) {
+  constexpr std::int64_t kBig = std::int64_t{1} << 40;
+  EXPECT_EQ(Dims{}.checked_elements(), 1);
+  EXPECT_EQ((Dims{2, 3, 4}).checked_elements(), 24);
+  EXPECT_EQ((Dims{2, 0, 4}).checked_elements(), 0);
+  EXPECT_EQ((Dims{kBig, kBig}).checked_elements(), std::nullopt);
+  EXPECT_EQ((Dims{kBig, kBig, 0}).checked_elements(), std::nullopt) << "strides would overflow";
+  EXPECT_EQ((Dims{-1, 2}).checked_elements(), std::nullopt);
+}
+
+TEST(Dims, TextAndEquality) {
+  EXPECT_EQ(Dims{}.to_string(), "scalar");
+  EXPECT_EQ((Dims{1, 3, 640}).to_string(), "1x3x640");
+  EXPECT_EQ((Dims{1, 2}), (Dims{1, 2}));
+  EXPECT_NE((Dims{1, 2}), (Dims{1, 2, 1}));
+  const std::array<std::int64_t, 9> nine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_EQ(Dims(std::span<const std::int64_t>(nine)).rank(), Dims::kMaxRank);
+}
+
+TEST(Tensor, IsAlignedAndZero) {
+  auto tensor = Tensor::allocate(DType::kF32, {3, 5});
+  ASSERT_TRUE(tensor);
+  EXPECT_EQ(tensor->view().bytes.size(), 60U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor->view().bytes.data()) % 64, 0U);
+  for (int i = 0; i < 15; ++i) EXPECT_EQ(tensor->view().as<float>()[i], 0.0F);
+  EXPECT_TRUE(Tensor::allocate(DType::kF32, {0, 5}));
+}
+
+TEST(Tensor, RefusesWhatNoMachineHas) {
+  for (const Dims& dims : {Dims{std::numeric_limits<std::int64_t>::max()},
+                           Dims{std::int64_t{1} << 61}, Dims{std::int64_t{1} << 45}, Dims{-4}}) {
+    const auto tensor = Tensor::allocate(DType::kF32, dims);
+    ASSERT_FALSE(tensor) << dims.to_string();
+    EXPECT_EQ(tensor.error().code, ErrorCode::kOutOfMemory);
+  }
+}
+
+TEST(Error, IsOneLine) {
+  Error error{Stage::kLoad, ErrorCode::kInvalidModel, "", "bad\nname\x1b[1m"};
+  EXPECT_EQ(error.to_string(), "bad?name?[1m");
+  error.node = "conv_3";
+  EXPECT_EQ(error.to_string(), "node 'conv_3': bad?name?[1m");
+  EXPECT_EQ(to_string(ErrorCode::kBudgetExceeded), "budget exceeded");
+  EXPECT_EQ(to_string(Stage::kPasses), "passes");
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,81 @@
+#include "ir/text.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/builder.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::string_view kGolden = R"(graph demo
+symbols batch seq
+data_symbols found
+symbols "odd name"
+input x f32 [batch, seq, 768]
+input ids i64 [2*seq + 1, "odd name", found]
+const w f32 [768, 3] = fill 0.5
+const "a/b\"\\" i64 [3] = [1, -2, 9223372036854775807]
+const flags bool [2] = [0, 1]
+const scalar f32 [] = [1e-05]
+const none f32 [0, 4] = []
+symbolic shape i64 [3] = [batch, -batch*seq + 3, max(1, floor_div(seq, 2))]
+h: f32 [batch, seq, 3] = MatMul(x, w) @MatMul_0
+a: f32 [], _, b: f32 [] = Split(h) {axis = 1, fill = tensor u8 [2, 2] [1, 2, 3, 4], mode = "x y", num = -2.0, sizes = [1, 2], weights = floats [1.0, inf]} @"my split"
+y: f32 [] = Clip(a, _, scalar) @Clip_2
+output y, b, w
+)";
+
+TEST(Text, RoundTrip) {
+  const auto graph = parse_graph(kGolden);
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(print(*graph), kGolden);
+  const auto status = verify(*graph, Stage::kLoad);
+  EXPECT_TRUE(status) << status.error().to_string();
+}
+
+TEST(Text, ReadsWhatPeopleWrite) {
+  const auto graph = parse_graph(R"(
+    symbols s   # the length
+    input x f32 [s, (s + 1)*2]
+    const one i64 [1] = fill 1
+
+    y = Relu(x)
+    output y)");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(graph->nodes[NodeId{0}].name, "Relu_0");
+  EXPECT_EQ(graph->values[graph->outputs[0]].shape, Shape{});
+  EXPECT_EQ(to_string(graph->values[graph->inputs[0]].shape, graph->symbol_names()), "sx(2*s + 2)");
+}
+
+TEST(Text, LongConstantsAreAbbreviatedAndRefused) {
+  Graph graph;
+  GraphBuilder builder(graph);
+  std::vector<std::int64_t> elements(100);
+  elements[7] = 1;
+  builder.output(builder.ints("w", elements));
+  const std::string text = print(graph);
+  EXPECT_NE(text.find("..."), std::string::npos);
+  EXPECT_FALSE(parse_graph(text));
+}
+
+TEST(Text, ErrorsNameTheLine) {
+  for (const std::string_view bad :
+       {"y = Relu(x)", "input x f99 [1]", "input x f32 [n]", "input x f32 [1",
+        "const c f32 [2] = [1]", "const c i64 [1] = [1.5]", "const c f32 [99999999999] = fill 0",
+        "y = Nothing()", "input x f32 [9223372036854775808]", "input x f32 [1,1,1,1,1,1,1,1,1]",
+        "input x f32 [] junk", "graph \"open", "symbols a a", "output _", "?",
+        "const c i64 [-1] = []"}) {
+    const auto graph = parse_graph("# first\n" + std::string(bad));
+    ASSERT_FALSE(graph) << bad;
+    EXPECT_EQ(graph.error().code, ErrorCode::kInvalidModel) << bad;
+    EXPECT_EQ(graph.error().message.rfind("line 2: ", 0), 0U) << graph.error().message;
+  }
+}
+
+TEST(Text, DeepNestingIsRefused) {
+  EXPECT_FALSE(parse_graph("input x f32 [" + std::string(100000, '(') + "]"));
+  EXPECT_FALSE(parse_graph("input x f32 [" + std::string(100000, '-') + "1]"));
+}
+
+}  // namespace
+}  // namespace parallax

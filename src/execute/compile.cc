@@ -1,0 +1,278 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "execute/program.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+bool is_view(const Node& node) {
+  return op_def(node.op).aliasing == Aliasing::kView && !node.inputs.empty() &&
+         node.inputs[0].valid();
+}
+
+/// Element `value` of a symbolic value, as `dtype`.
+void store_element(DType dtype, std::int64_t value, std::byte* at) {
+  const auto put = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
+  switch (dtype) {
+    case DType::kI64:
+      return put(value);
+    case DType::kI32:
+      return put(static_cast<std::int32_t>(value));
+    case DType::kBool:
+      return put(static_cast<std::uint8_t>(value != 0));
+    case DType::kU8:
+      return put(static_cast<std::uint8_t>(value));
+    case DType::kI8:
+      return put(static_cast<std::int8_t>(value));
+    case DType::kF32:
+      return put(static_cast<float>(value));
+  }
+}
+
+Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const Binding& binding) {
+  const std::vector<Expr>& content = *value.content;
+  const std::int64_t size = size_of(value.dtype);
+  PX_ASSIGN(AlignedBytes bytes,
+            AlignedBytes::allocate(static_cast<std::int64_t>(content.size()) * size));
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    const auto element = content[i].evaluate(binding.symbols);
+    if (!element) {
+      return tl::unexpected(
+          Error{Stage::kCompile, ErrorCode::kInvalidInput, "",
+                fmt::format("element {} of '{}' cannot be computed: {}", i, value.name,
+                            content[i].to_string(graph.symbol_names()))});
+    }
+    store_element(value.dtype, *element, bytes.data() + static_cast<std::int64_t>(i) * size);
+  }
+  return bytes;
+}
+
+/// Makes a Compiled step by step; each function fills the fields that its name says.
+class Compiler {
+ public:
+  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, bool reference_only)
+      : compiled_(std::make_shared<Compiled>()), graph_(context->graph), context_(*context) {
+    compiled_->context = std::move(context);
+    compiled_->binding = binding;
+    compiled_->reference_only = reference_only;
+  }
+
+  Result<std::shared_ptr<const Compiled>> run() {
+    PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
+    PX_RETURN_IF_ERROR(find_fixed());
+    find_roots();
+    compiled_->nodes.resize(graph_.nodes.size());
+    for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
+    find_outputs();
+    find_readers();
+    find_groups();
+    return std::shared_ptr<const Compiled>(std::move(compiled_));
+  }
+
+ private:
+  Status find_fixed() {
+    compiled_->fixed.resize(graph_.values.size());
+    for (const ValueId id : graph_.values.ids()) {
+      const Value& value = graph_.values[id];
+      if (value.kind == ValueKind::kConstant) compiled_->fixed[id] = value.constant->bytes.data();
+      if (value.kind != ValueKind::kSymbolic) continue;
+      PX_ASSIGN(AlignedBytes bytes, materialise(graph_, value, compiled_->binding));
+      compiled_->fixed[id] = bytes.data();
+      compiled_->materialised.push_back(std::move(bytes));
+    }
+    return {};
+  }
+
+  void find_roots() {
+    compiled_->root.resize(graph_.values.size());
+    for (const ValueId id : graph_.values.ids()) compiled_->root[id] = id;
+    for (const Node& node : graph_.nodes)
+      if (is_view(node) && !node.outputs.empty() && node.outputs[0].valid())
+        compiled_->root[node.outputs[0]] = compiled_->root[node.inputs[0]];
+  }
+
+  const std::optional<Dims>& dims(ValueId id) const { return compiled_->dims[id]; }
+
+  bool all_known(const Node& node) const {
+    const auto known = [&](ValueId id) { return !id.valid() || dims(id).has_value(); };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), known);
+  }
+
+  /// Infers the concrete output shapes once more. Symbolic inference had to guess where dimensions
+  /// of different names meet; here every guess is checked against the real sizes. True where the
+  /// kernel must size an output.
+  Result<bool> check_shapes(const Node& node) const {
+    std::vector<RuntimeInput> inputs(node.inputs.size());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (!id.valid()) continue;
+      const bool shapes = i < 32 && ((op_def(node.op).shape_inputs >> i) & 1U) != 0;
+      const std::byte* const bytes = compiled_->fixed[compiled_->root[id]];
+      if (shapes && bytes == nullptr && dims(id)->elements() > 0) return false;
+      inputs[i] = {true, graph_.values[id].dtype, *dims(id), bytes};
+    }
+    PX_ASSIGN(const auto inferred, infer_runtime(node, inputs));
+    bool dynamic = false;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      const Dims& expected = *dims(node.outputs[i]);
+      if (!inferred[i]) {
+        dynamic = true;
+      } else if (!(*inferred[i] == expected)) {
+        return tl::unexpected(
+            Error{Stage::kCompile, ErrorCode::kInvalidInput, node.name,
+                  fmt::format(
+                      "{}: output {} has shape {} for these inputs, the model's dimensions say {}",
+                      to_string(node.op), i, inferred[i]->to_string(), expected.to_string())});
+      }
+    }
+    return dynamic;
+  }
+
+  Status compile_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    CompiledNode& compiled = compiled_->nodes[id];
+    bool run_time = !all_known(node);
+    if (!run_time) {
+      PX_ASSIGN(run_time, check_shapes(node));
+    }
+    if (run_time) {
+      compiled.role = NodeRole::kRunTime;
+      compiled_->has_run_time_nodes = true;
+      return {};
+    }
+    std::vector<Dims> inputs;
+    std::vector<Dims> outputs;
+    for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? *dims(input) : Dims{});
+    for (const ValueId output : node.outputs)
+      outputs.push_back(output.valid() ? *dims(output) : Dims{});
+    if (is_view(node)) {
+      compiled.role = NodeRole::kView;
+      return {};
+    }
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
+    compiled.macs = op_def(node.op).macs(node, inputs, outputs);
+    count_bytes(node, compiled);
+    const auto scratch = checked_align(compiled.code.kernel->scratch_bytes(), kAlignment);
+    if (!scratch) {
+      return tl::unexpected(Error{Stage::kCompile, ErrorCode::kOutOfMemory, node.name,
+                                  "the kernel's scratch does not fit 63 bits"});
+    }
+    compiled_->scratch_bytes = std::max(compiled_->scratch_bytes, *scratch);
+    return {};
+  }
+
+  void count_bytes(const Node& node, CompiledNode& compiled) const {
+    const auto add = [&](ValueId id) {
+      if (!id.valid()) return;
+      const std::int64_t bytes = dims(id)->elements() * size_of(graph_.values[id].dtype);
+      compiled.bytes = checked_add(compiled.bytes, bytes).value_or(compiled.bytes);
+    };
+    for (const ValueId id : node.inputs) add(id);
+    for (const ValueId id : node.outputs) add(id);
+  }
+
+  bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
+  bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
+
+  /// A root is written straight to the first graph output that has its bytes.
+  void find_outputs() {
+    compiled_->output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
+    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+      const ValueId root = compiled_->root[graph_.outputs[i]];
+      if (planned(root) && compiled_->output_of[root] < 0)
+        compiled_->output_of[root] = static_cast<std::int32_t>(i);
+    }
+  }
+
+  /// Calls visit(root) for each root whose bytes `node` reads, each once. A view reads no bytes of
+  /// what it views.
+  template <class Visit>
+  void for_each_read(const Node& node, Visit visit) const {
+    std::vector<ValueId> roots;
+    for (std::size_t i = is_view(node) ? 1 : 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i].valid()) roots.push_back(compiled_->root[node.inputs[i]]);
+    std::sort(roots.begin(), roots.end());
+    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    for (const ValueId root : roots) visit(root);
+  }
+
+  void find_readers() {
+    Compiled& c = *compiled_;
+    c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
+    IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
+    for (const BranchId branch : context_.branches.branches.ids())
+      c.problem.branch_length.push_back(
+          static_cast<std::int32_t>(context_.branches.branches[branch].size()));
+    for (const NodeId id : graph_.nodes.ids()) {
+      const Node& node = graph_.nodes[id];
+      for_each_read(node, [&](ValueId root) {
+        if (buffer_of[root] >= 0) {
+          c.problem.buffers[static_cast<std::size_t>(buffer_of[root])].reads.push_back(
+              context_.position[id]);
+        } else if (computed(root) && !dims(root)) {
+          ++c.run_time_readers[root];
+          c.nodes[id].releases.push_back(root);
+        }
+      });
+      for (const ValueId output : node.outputs) {
+        if (!output.valid() || c.root[output] != output || !planned(output)) continue;
+        const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
+        if (c.output_of[output] >= 0 || bytes == 0) continue;
+        buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
+        c.problem.buffers.push_back({bytes, context_.position[id], {}});
+        c.buffer_value.push_back(output);
+      }
+    }
+    for (const ValueId output : graph_.outputs) {
+      const ValueId root = c.root[output];
+      if (computed(root) && !dims(root)) ++c.run_time_readers[root];
+    }
+  }
+
+  /// Predicted work: multiply-accumulates plus 4-byte elements moved.
+  void find_groups() {
+    IdVector<BranchId, double> work(context_.branches.branches.size(), 0);
+    for (const BranchId branch : context_.branches.branches.ids())
+      for (const NodeId id : context_.branches.branches[branch])
+        work[branch] += static_cast<double>(compiled_->nodes[id].macs) +
+                        static_cast<double>(compiled_->nodes[id].bytes) / 4;
+    compiled_->groups = refine(context_.branches, work);
+    compiled_->work = std::move(work);
+  }
+
+  std::shared_ptr<Compiled> compiled_;
+  const Graph& graph_;
+  GraphContext& context_;
+};
+
+IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t nodes) {
+  IdVector<NodeId, Position> result(nodes);
+  for (const BranchId branch : branches.branches.ids()) {
+    std::int32_t index = 0;
+    for (const NodeId node : branches.branches[branch]) result[node] = {branch, index++};
+  }
+  return result;
+}
+
+}  // namespace
+
+GraphContext::GraphContext(Graph graph_in)
+    : graph(std::move(graph_in)),
+      branches(find_branches(dag_of(graph))),
+      position(positions(branches, graph.nodes.size())) {}
+
+Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
+                                                const Binding& binding, bool reference_only) {
+  return Compiler(std::move(context), binding, reference_only).run();
+}
+
+}  // namespace parallax

@@ -1,0 +1,276 @@
+#include "execute/execute.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "execute/poison.h"
+#include "execute/run.h"
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+/// What a kernel may take as the address of a tensor without elements.
+alignas(kAlignment) std::byte empty_tensor[kAlignment];
+
+bool is_aligned(const std::byte* bytes) {
+  return reinterpret_cast<std::uintptr_t>(bytes) % kAlignment == 0;
+}
+
+/// The branches of one step.
+class StepBranches final : public SharedWork {
+ public:
+  StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
+  void run(std::int64_t index, Participant& self) override {
+    run_.run_branch(branches_[static_cast<std::size_t>(index)], self);
+  }
+
+ private:
+  Run& run_;
+  const std::vector<BranchId>& branches_;
+};
+
+}  // namespace
+
+/// The tiles of one node.
+class NodeTiles final : public SharedWork {
+ public:
+  NodeTiles(Run& run, NodeId node, const Kernel& kernel, const KernelArgs& args,
+            Run::Scratch scratch)
+      : run_(run),
+        node_(node),
+        kernel_(kernel),
+        args_(args),
+        scratch_(scratch),
+        scratch_bytes_(static_cast<std::size_t>(kernel.scratch_bytes())) {}
+
+  void run(std::int64_t tile, Participant& self) override {
+    if (run_.failed()) return;
+    KernelArgs args = args_;
+    if (scratch_bytes_ > 0)
+      args.scratch = {scratch_.base + self.index() * scratch_.stride, scratch_bytes_};
+    if (Status status = kernel_.run_tile(tile, args); !status)
+      run_.fail(node_, std::move(status).error());
+  }
+
+ private:
+  Run& run_;
+  const NodeId node_;
+  const Kernel& kernel_;
+  const KernelArgs args_;
+  const Run::Scratch scratch_;
+  const std::size_t scratch_bytes_;
+};
+
+Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options)
+    : program_(program),
+      compiled_(*program.compiled),
+      lease_(lease),
+      options_(options),
+      begin_(std::chrono::steady_clock::now()),
+      bytes_(compiled_.graph().values.size()),
+      outputs_(compiled_.graph().outputs.size()),
+      spare_(lease, options.poison) {
+  if (!compiled_.has_run_time_nodes) return;
+  run_time_dims_.resize(graph().values.size());
+  arenas_.resize(compiled_.context->branches.branches.size());
+  symbol_values_ = compiled_.binding.symbols;
+  symbol_values_.resize(graph().symbols.size());
+  readers_ = std::make_unique<std::atomic<std::int32_t>[]>(graph().values.size());
+  for (const ValueId id : graph().values.ids())
+    readers_[static_cast<std::size_t>(id.value)] = compiled_.run_time_readers[id];
+}
+
+std::int64_t Run::now() const {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() -
+                                                              begin_)
+      .count();
+}
+
+Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& place) {
+  if (options_.poison) poison({lease_.data(), static_cast<std::size_t>(program_.bytes)});
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    const ValueId id = graph().outputs[i];
+    if (!compiled_.dims[id]) continue;
+    PX_ASSIGN(outputs_[i].bytes,
+              place(static_cast<int>(i), graph().values[id].dtype, *compiled_.dims[id]));
+    outputs_[i].placed = true;
+  }
+  for (const ValueId id : graph().values.ids()) PX_RETURN_IF_ERROR(place_value(id, inputs));
+  return {};
+}
+
+Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
+  const Storage& storage = program_.storage[id];
+  const auto position = static_cast<std::size_t>(storage.position);
+  switch (storage.kind) {
+    case StorageKind::kNone:
+    case StorageKind::kRunTime:
+      break;
+    case StorageKind::kInput:
+      bytes_[id] = const_cast<std::byte*>(inputs[position]);
+      break;
+    case StorageKind::kFixed:
+      bytes_[id] = const_cast<std::byte*>(compiled_.fixed[id]);
+      break;
+    case StorageKind::kArena:
+      bytes_[id] = lease_.data() + storage.position;
+      break;
+    case StorageKind::kOutput: {
+      const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
+      Output& output = outputs_[position];
+      output.in_place = size > 0 && is_aligned(output.bytes);
+      if (size == 0) {
+        bytes_[id] = empty_tensor;
+      } else if (output.in_place) {
+        bytes_[id] = output.bytes;
+      } else {
+        PX_ASSIGN(bytes_[id], spare_.allocate(size));
+      }
+      break;
+    }
+  }
+  return {};
+}
+
+void Run::fail(NodeId node, Error error) {
+  const std::lock_guard lock(mutex_);
+  failed_.store(true, std::memory_order_relaxed);
+  if (error_) return;
+  error.stage = Stage::kExecute;
+  if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
+  error_ = std::move(error);
+}
+
+Status Run::run_steps(Participant& self) {
+  const Steps& steps = program_.plan.steps;
+  for (std::size_t step = 0; step < steps.size() && !failed(); ++step) {
+    StepBranches branches(*this, steps[step]);
+    self.share(WorkLevel::kBranches, static_cast<std::int64_t>(steps[step].size()), branches);
+    if (options_.poison) poison_dead(step);
+  }
+  const std::lock_guard lock(mutex_);
+  if (error_) return tl::unexpected(*std::move(error_));
+  return {};
+}
+
+void Run::run_branch(BranchId branch, Participant& self) {
+  NodeId at;
+  try {
+    Buffers buffers;
+    for (const NodeId node : compiled_.context->branches.branches[branch]) {
+      if (failed()) break;
+      at = node;
+      if (Status status = run_node(node, self, buffers); !status)
+        fail(node, std::move(status).error());
+    }
+    if (options_.trace == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
+  } catch (const std::bad_alloc&) {
+    fail(at, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory while running"});
+  }
+}
+
+Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
+  const CompiledNode& node = compiled_.nodes[id];
+  switch (node.role) {
+    case NodeRole::kView:
+      break;
+    case NodeRole::kPlanned:
+      run_planned(id, self, buffers);
+      break;
+    case NodeRole::kRunTime:
+      PX_RETURN_IF_ERROR(run_unplanned(id, self, buffers));
+      break;
+  }
+  if (!node.releases.empty()) release_inputs(id);
+  return {};
+}
+
+void Run::run_planned(NodeId id, Participant& self, Buffers& buffers) {
+  const Node& node = graph().nodes[id];
+  buffers.outputs.clear();
+  for (const ValueId output : node.outputs)
+    buffers.outputs.push_back(output.valid() ? bytes_[output] : nullptr);
+  run_tiles(id, compiled_.nodes[id].code, shared_scratch(), nullptr, self, buffers);
+}
+
+Run::Scratch Run::shared_scratch() const {
+  return {lease_.data() + program_.arena_bytes, compiled_.scratch_bytes};
+}
+
+void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
+                    Participant& self, Buffers& buffers) {
+  const Node& node = graph().nodes[id];
+  buffers.inputs.clear();
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const std::byte* bytes = code.fixed[i];
+    if (bytes == nullptr && code.reads[i]) bytes = bytes_of(node.inputs[i]);
+    buffers.inputs.push_back(bytes);
+  }
+  const std::int64_t start = options_.trace == nullptr ? 0 : now();
+  NodeTiles tiles(*this, id, *code.kernel, {buffers.inputs, buffers.outputs, {}, dynamic}, scratch);
+  self.share(WorkLevel::kTiles, code.tiles, tiles);
+  if (options_.trace == nullptr) return;
+  buffers.events.push_back({id, code.library, start, now(), self.index(), code.tiles});
+}
+
+Status Run::finish(const PlaceOutput& place) {
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    Output& output = outputs_[i];
+    const ValueId id = graph().outputs[i];
+    const DType dtype = graph().values[id].dtype;
+    const Dims& dims = dims_of(id);
+    if (!output.placed) {
+      PX_ASSIGN(output.bytes, place(static_cast<int>(i), dtype, dims));
+    }
+    const auto size = static_cast<std::size_t>(dims.elements() * size_of(dtype));
+    if (size > 0 && !output.in_place) std::memcpy(output.bytes, bytes_of(id), size);
+  }
+  return {};
+}
+
+void Run::poison_dead(std::size_t step) {
+  // Live after the step: made up to here, read later.
+  const Plan& plan = program_.plan;
+  IdVector<BranchId, std::size_t> step_of(compiled_.context->branches.branches.size());
+  for (std::size_t s = 0; s < plan.steps.size(); ++s)
+    for (const BranchId branch : plan.steps[s]) step_of[branch] = s;
+  std::vector<std::pair<std::int64_t, std::int64_t>> live;
+  const auto& buffers = compiled_.problem.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const bool read_later =
+        std::any_of(buffers[i].reads.begin(), buffers[i].reads.end(),
+                    [&](const Position& read) { return step_of[read.branch] > step; });
+    if (step_of[buffers[i].made.branch] <= step && read_later)
+      live.emplace_back(plan.offsets.offset[i], plan.offsets.offset[i] + buffers[i].bytes);
+  }
+  std::sort(live.begin(), live.end());
+  live.emplace_back(program_.bytes, program_.bytes);
+  std::int64_t dead = 0;
+  for (const auto& [begin, end] : live) {
+    if (begin > dead) poison({lease_.data() + dead, static_cast<std::size_t>(begin - dead)});
+    dead = std::max(dead, end);
+  }
+}
+
+Status execute(const Program& program, std::span<const std::byte* const> inputs,
+               const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
+               const ExecuteOptions& options) {
+  Run run(program, lease, options);
+  PX_RETURN_IF_ERROR(run.start(inputs, place));
+  {
+    WorkerPool::Stay stay(pool);
+    PX_RETURN_IF_ERROR(run.run_steps(stay.participant()));
+  }
+  PX_RETURN_IF_ERROR(run.finish(place));
+  if (options.trace != nullptr) run.write_trace(*options.trace);
+  return {};
+}
+
+}  // namespace parallax

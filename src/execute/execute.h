@@ -1,0 +1,39 @@
+// Runs a Program: steps in order with a barrier after each; the branches of a step at once, each
+// node after node; idle threads take tiles of nodes that run elsewhere. A plan whose steps hold one
+// branch each is the sequential executor.
+//
+// Outputs have the same bits whatever the plan and the number of threads, because tiles depend on
+// shapes only. Thread-safety: execute() may run the same Program several times at once, each call
+// with a lease of its own.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+#include "execute/program.h"
+#include "execute/run_memory.h"
+#include "execute/worker_pool.h"
+#include "parallax/report.h"
+
+namespace parallax {
+
+/// Says where graph output `output` goes: memory for a tensor of those dims, valid until execute()
+/// returns. Called once per output on the calling thread: before the first node runs where dims are
+/// known by then, after the last one otherwise. Null is allowed where there are no elements.
+using PlaceOutput = std::function<Result<std::byte*>(int output, DType dtype, const Dims& dims)>;
+
+struct ExecuteOptions {
+  /// Overwrite memory before it is made and after it is dead, for tests.
+  bool poison = false;
+  RunTrace* trace = nullptr;
+};
+
+/// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least
+/// program.bytes. Errors: of kernels and of data-dependent allocation, stage kExecute, with the
+/// name of the node that failed first; nothing of the pool or the program is damaged by one.
+Status execute(const Program& program, std::span<const std::byte* const> inputs,
+               const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
+               const ExecuteOptions& options);
+
+}  // namespace parallax

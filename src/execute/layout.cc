@@ -1,0 +1,67 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "execute/program.h"
+
+namespace parallax {
+namespace {
+
+Storage storage_of(const Compiled& compiled, ValueId id) {
+  const Value& value = compiled.graph().values[id];
+  if (compiled.root[id] != id) return {};
+  switch (value.kind) {
+    case ValueKind::kInput:
+      return {};  // filled from the graph's list of inputs
+    case ValueKind::kConstant:
+    case ValueKind::kSymbolic:
+      return {StorageKind::kFixed, 0};
+    case ValueKind::kResult:
+      break;
+  }
+  if (!compiled.dims[id]) return {StorageKind::kRunTime, 0};
+  if (compiled.output_of[id] >= 0) return {StorageKind::kOutput, compiled.output_of[id]};
+  // Tensors without elements have no buffer; any place in the arena will do.
+  return {StorageKind::kArena, 0};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,
+                                               const LayoutOptions& options) {
+  auto program = std::make_shared<Program>();
+  const Compiled& c = *compiled;
+  PX_ASSIGN(program->plan,
+            make_plan(c.context->branches, c.groups, c.problem,
+                      {options.parallel, options.threads, options.budget, c.scratch_bytes}));
+  // The heaviest branch of a step first: no thread starts it when the others are done.
+  for (auto& step : program->plan.steps)
+    std::stable_sort(step.begin(), step.end(),
+                     [&](BranchId a, BranchId b) { return c.work[a] > c.work[b]; });
+
+  const Graph& graph = c.graph();
+  program->storage.resize(graph.values.size());
+  for (const ValueId id : graph.values.ids()) program->storage[id] = storage_of(c, id);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    program->storage[graph.inputs[i]] = {StorageKind::kInput, static_cast<std::int64_t>(i)};
+  for (std::size_t i = 0; i < c.buffer_value.size(); ++i)
+    program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
+
+  const auto arena = checked_align(program->plan.offsets.bytes, kAlignment);
+  const auto scratch = checked_mul(c.scratch_bytes, options.threads);
+  const auto bytes = arena && scratch ? checked_add(*arena, *scratch) : std::nullopt;
+  if (!bytes) {
+    return tl::unexpected(Error{Stage::kSchedule,
+                                ErrorCode::kOutOfMemory,
+                                {},
+                                "the tensors of this run do not fit 63 bits"});
+  }
+  program->threads = options.threads;
+  program->arena_bytes = *arena;
+  program->bytes = *bytes;
+  program->compiled = std::move(compiled);
+  return std::shared_ptr<const Program>(std::move(program));
+}
+
+}  // namespace parallax

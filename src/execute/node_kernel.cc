@@ -1,0 +1,92 @@
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "execute/program.h"
+
+namespace parallax {
+namespace {
+
+/// Given-back pages pay off for large weights only.
+constexpr std::size_t kReleasedBytes = std::size_t{64} << 10;
+
+TensorDesc describe(const Compiled& compiled, ValueId id, const Dims& dims) {
+  if (!id.valid()) return {};
+  return {true, compiled.graph().values[id].dtype, dims, compiled.fixed[compiled.root[id]]};
+}
+
+/// The constant whose bytes `id` has, null where there is none.
+const Constant* constant_of(const Compiled& compiled, ValueId id) {
+  const auto& constant = compiled.graph().values[compiled.root[id]].constant;
+  return constant ? &*constant : nullptr;
+}
+
+/// Fetches the fixed inputs as the kernel wants to read them, and gives back the mapped pages of
+/// those that it does not read any more. They are read from the file again should somebody else
+/// want them.
+Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
+                   NodeKernel& code) {
+  code.fixed.resize(inputs.size());
+  code.reads.resize(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const InputUse use = code.kernel->input_use(i);
+    code.reads[i] = inputs[i].present && inputs[i].elements() > 0 && use != InputUse::kNone;
+    if (!inputs[i].present || inputs[i].data == nullptr) continue;
+    const Constant* const constant = constant_of(compiled, node.inputs[i]);
+    if (code.reads[i]) {
+      code.fixed[i] = inputs[i].data;
+      if (use == InputUse::kAligned && constant != nullptr) {
+        PX_ASSIGN(code.fixed[i], compiled.context->constants.aligned(*constant));
+      }
+    }
+    if (constant != nullptr && code.fixed[i] != inputs[i].data &&
+        constant->bytes.size() >= kReleasedBytes)
+      release_pages(constant->bytes);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs) {
+  const Node& node = compiled.graph().nodes[id];
+  std::vector<TensorDesc> input_descs;
+  std::vector<TensorDesc> output_descs;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    input_descs.push_back(describe(compiled, node.inputs[i], inputs[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    output_descs.push_back(describe(compiled, node.outputs[i], outputs[i]));
+  PX_ASSIGN(MadeKernel made,
+            make_kernel({node, input_descs, output_descs, compiled.context->packed},
+                        compiled.reference_only));
+  NodeKernel code;
+  code.kernel = std::move(made.kernel);
+  code.library = made.library;
+  code.tiles = code.kernel->tiles();
+  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, code));
+  return code;
+}
+
+std::shared_ptr<const NodeKernel> RunTimeKernels::find(const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, kernel] : kernels_)
+    if (known == key) return kernel;
+  return nullptr;
+}
+
+std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel kernel) {
+  auto shared = std::make_shared<const NodeKernel>(std::move(kernel));
+  const std::lock_guard lock(mutex_);
+  for (const auto& [known, present] : kernels_)
+    if (known == key) return present;
+  if (kernels_.size() < kCapacity) {
+    kernels_.emplace_back(std::move(key), shared);
+  } else {
+    kernels_[next_] = {std::move(key), shared};
+    next_ = (next_ + 1) % kCapacity;
+  }
+  return shared;
+}
+
+}  // namespace parallax

@@ -1,0 +1,153 @@
+// What executing a graph needs, in two parts:
+//
+//   Compiled  one binding of the symbols: concrete dimensions, kernels, which values share bytes.
+//             Making it is the expensive part; all plans of the binding share it.
+//   Program   a Compiled under one Plan: the order of execution and where every tensor lies.
+//
+// Both are immutable once made and shared by concurrent runs; the only thing that grows is a small,
+// locked cache of kernels for nodes whose shapes only running can tell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "branch/branch.h"
+#include "execute/constant_store.h"
+#include "ir/graph.h"
+#include "kernels/packed_weights.h"
+#include "kernels/registry.h"
+#include "memory/memory.h"
+#include "schedule/plan.h"
+
+namespace parallax {
+
+/// The parts of a graph that no binding changes, and what all its sessions share. Outlives every
+/// Compiled.
+struct GraphContext {
+  explicit GraphContext(Graph graph_in);
+
+  const Graph graph;
+  const BranchGraph branches;
+  const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
+  PackedWeights packed;
+  ConstantStore constants;
+};
+
+/// Where the bytes of a value lie while running.
+enum class StorageKind : std::uint8_t {
+  kNone,     ///< nowhere: nobody made it
+  kInput,    ///< graph input `position`
+  kFixed,    ///< a constant, or a symbolic value of this binding
+  kArena,    ///< at byte `position` of the run's block
+  kOutput,   ///< the caller's memory for graph output `position`
+  kRunTime,  ///< allocated while running
+};
+struct Storage {
+  StorageKind kind = StorageKind::kNone;
+  std::int64_t position = 0;
+};
+
+enum class NodeRole : std::uint8_t {
+  kView,     ///< nothing to do: its output has the bytes of its input
+  kPlanned,  ///< compiled now, outputs in the arena
+  kRunTime,  ///< some dimension depends on values: inferred and compiled when reached
+};
+
+/// A kernel that was made, and how to feed it constants.
+struct NodeKernel {
+  std::unique_ptr<const Kernel> kernel;
+  KernelLibrary library = KernelLibrary::kReference;
+  std::int64_t tiles = 0;
+  /// Per input: its bytes where they are fixed and the kernel reads them; null otherwise.
+  std::vector<const std::byte*> fixed;
+  /// Per input: false where the kernel gets a null pointer (left out, not read, no elements).
+  std::vector<bool> reads;
+};
+
+struct CompiledNode {
+  NodeRole role = NodeRole::kPlanned;
+  NodeKernel code;                ///< kPlanned
+  std::int64_t macs = 0;          ///< 0 where dimensions are not known yet
+  std::int64_t bytes = 0;         ///< read and written
+  std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
+};
+
+/// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
+class RunTimeKernels {
+ public:
+  static constexpr std::size_t kCapacity = 256;
+  using Key = std::pair<NodeId, std::vector<Dims>>;
+  std::shared_ptr<const NodeKernel> find(const Key& key) const;
+  /// Keeps the first kernel where two threads made the same one.
+  std::shared_ptr<const NodeKernel> insert(Key key, NodeKernel kernel);
+
+ private:
+  mutable std::mutex mutex_;
+  // Guarded by mutex_; searched from the start, models have few such nodes.
+  std::vector<std::pair<Key, std::shared_ptr<const NodeKernel>>> kernels_;
+  std::size_t next_ = 0;  // replaced next once full; guarded by mutex_
+};
+
+struct Compiled {
+  std::shared_ptr<GraphContext> context;
+  bool reference_only = false;
+  Binding binding;
+  IdVector<ValueId, std::optional<Dims>> dims;  ///< nothing where they depend on values
+  /// The value whose bytes a value has: itself, or what a chain of views starts from.
+  IdVector<ValueId, ValueId> root;
+  /// Bytes of constants and symbolic values, at any alignment; null for others.
+  IdVector<ValueId, const std::byte*> fixed;
+  std::vector<AlignedBytes> materialised;  ///< bytes of symbolic values
+  IdVector<NodeId, CompiledNode> nodes;
+  bool has_run_time_nodes = false;
+  /// Readers of each run-time root, graph outputs counted; 0 for other values.
+  IdVector<ValueId, std::int32_t> run_time_readers;
+  /// Roots that are written straight to a graph output: its index, else -1.
+  IdVector<ValueId, std::int32_t> output_of;
+  MemoryProblem problem;
+  std::vector<ValueId> buffer_value;  ///< the root behind each buffer of `problem`
+  IdVector<BranchId, double> work;    ///< predicted, any unit
+  std::vector<LayerGroups> groups;
+  std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
+  mutable RunTimeKernels run_time_kernels;
+
+  const Graph& graph() const { return context->graph; }
+};
+
+/// Dimensions, kernels and lifetimes for `binding`. Errors: kUnboundSymbol, kInvalidInput (sizes
+/// that contradict each other), kUnsupported, kOutOfMemory.
+Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
+                                                const Binding& binding, bool reference_only);
+
+/// A kernel for `node` under concrete dims, constants fetched as it wants to read them.
+Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs);
+
+struct Program {
+  std::shared_ptr<const Compiled> compiled;
+  Plan plan;
+  IdVector<ValueId, Storage> storage;  ///< of roots; kNone for others
+  int threads = 1;
+  std::int64_t arena_bytes = 0;
+  std::int64_t bytes = 0;  ///< of the block of a run: the arena, then the scratch of each thread
+
+  std::int64_t scratch_offset(int participant) const {
+    return arena_bytes + participant * compiled->scratch_bytes;
+  }
+};
+
+struct LayoutOptions {
+  bool parallel = true;
+  int threads = 1;
+  std::optional<std::int64_t> budget;
+};
+/// Errors: kBudgetExceeded.
+Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,
+                                               const LayoutOptions& options);
+
+}  // namespace parallax

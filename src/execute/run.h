@@ -1,0 +1,116 @@
+// The state of one run, shared by the threads that take part in it. Internal to execute/.
+//
+// Who writes what: the pointers and dims of a value by the node that makes it, before any reader
+// starts (same thread, or a barrier of the plan in between); the first error under a mutex.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "execute/dynamic_arena.h"
+#include "execute/execute.h"
+
+namespace parallax {
+
+/// What the trace keeps while running; names are looked up afterwards.
+struct TraceEvent {
+  NodeId node;
+  KernelLibrary library = KernelLibrary::kReference;
+  std::int64_t start_ns = 0, end_ns = 0;
+  int worker = 0;
+  std::int64_t tiles = 0;
+};
+
+/// One run. Its functions are called in the order of their declaration, by the thread that called
+/// execute(), except for run_branch() and fail(), which any participant calls.
+class Run {
+ public:
+  Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options);
+
+  /// Gives inputs and outputs their places. Errors: of `place`, kBudgetExceeded.
+  Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
+  Status run_steps(Participant& self);
+  /// Copies the outputs that no kernel wrote in place.
+  Status finish(const PlaceOutput& place);
+  void write_trace(RunTrace& trace) const;
+
+  void run_branch(BranchId branch, Participant& self);
+  /// Keeps the first error; everybody stops at the next node or tile.
+  void fail(NodeId node, Error error);
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class BranchOutputs;
+  friend class NodeTiles;
+
+  /// What the nodes of a branch use one after the other.
+  struct Buffers {
+    std::vector<const std::byte*> inputs;
+    std::vector<std::byte*> outputs;
+    std::vector<TraceEvent> events;
+  };
+  /// Each participant has `stride` bytes from `base` + index * stride.
+  struct Scratch {
+    std::byte* base = nullptr;
+    std::int64_t stride = 0;
+  };
+  struct Output {
+    std::byte* bytes = nullptr;  ///< the caller's
+    bool placed = false;
+    bool in_place = false;  ///< written there by a kernel
+  };
+
+  const Graph& graph() const { return compiled_.graph(); }
+  std::byte* bytes_of(ValueId id) const { return bytes_[compiled_.root[id]]; }
+  const Dims& dims_of(ValueId id) const {
+    const auto& known = compiled_.dims[id];
+    return known ? *known : run_time_dims_[id];
+  }
+  std::int64_t now() const;
+  Status place_value(ValueId id, std::span<const std::byte* const> inputs);
+  void poison_dead(std::size_t step);
+
+  Status run_node(NodeId id, Participant& self, Buffers& buffers);
+  void run_planned(NodeId id, Participant& self, Buffers& buffers);
+  void run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
+                 Participant& self, Buffers& buffers);
+  Scratch shared_scratch() const;
+
+  // run_time.cc: nodes whose shapes depend on values.
+  Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
+  Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
+  Result<std::shared_ptr<const NodeKernel>> kernel_for(
+      NodeId id, std::span<const std::optional<Dims>> outputs);
+  Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
+  Status bind_symbols(ValueId id, const Dims& dims);
+  void release_inputs(NodeId id);
+  void release_unread_outputs(const Node& node);
+  DynamicArena& arena_of(NodeId node);
+
+  const Program& program_;
+  const Compiled& compiled_;
+  RunMemory::Lease& lease_;
+  const ExecuteOptions& options_;
+  const std::chrono::steady_clock::time_point begin_;
+
+  IdVector<ValueId, std::byte*> bytes_;  // of roots; kernels never write inputs and constants
+  std::vector<Output> outputs_;
+  DynamicArena spare_;  // outputs whose destination a kernel cannot write
+
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::optional<Error> error_;                              // guarded by mutex_
+  std::vector<TraceEvent> events_;                          // guarded by mutex_
+  std::vector<std::optional<std::int64_t>> symbol_values_;  // guarded by mutex_
+
+  // Only where some node is compiled while running:
+  IdVector<ValueId, Dims> run_time_dims_;
+  IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas_;
+  std::unique_ptr<std::atomic<std::int32_t>[]> readers_;  // left, by value
+};
+
+}  // namespace parallax

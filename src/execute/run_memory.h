@@ -1,0 +1,95 @@
+// The memory of runs: one block per run in progress, kept for the next one, and the account of all
+// bytes that a session holds for activations and scratch.
+//
+// The account is what makes the budget a guarantee: bytes are reserved before they are allocated.
+// A run whose block does not fit beside those of other runs waits for one of them to end; a run
+// that allocates while running (data-dependent sizes) is admitted alone when there is a limit, so
+// that no two runs can wait for each other's bytes.
+//
+// Thread-safety: RunMemory is thread-safe; a Lease belongs to one run.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "parallax/result.h"
+
+namespace parallax {
+
+class RunMemory {
+ public:
+  class Lease;
+
+  struct Request {
+    std::int64_t bytes = 0;
+    std::optional<std::int64_t> limit;  ///< of all bytes held at once; nothing: no limit
+    bool grows = false;                 ///< the run will reserve more while running
+  };
+  /// A block of at least `bytes`, aligned to kAlignment. Errors: kBudgetExceeded where the block
+  /// alone is larger than the limit, kOutOfMemory. Waits for other runs where it fits without them.
+  Result<Lease> acquire(const Request& request);
+
+  /// Bytes held now, idle blocks included.
+  std::int64_t held_bytes() const;
+  /// The most bytes ever held.
+  std::int64_t peak_bytes() const;
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  struct Block {
+    std::unique_ptr<std::byte, Free> memory;
+    std::int64_t bytes = 0;
+  };
+
+  static Result<Block> allocate(std::int64_t bytes);
+  bool take_idle(std::int64_t bytes, Block& block);
+  bool admissible(const Request& request) const;
+  void hold(std::int64_t bytes);
+  void give_back(Block block, bool exclusive);
+  Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
+  void release(std::int64_t bytes);
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // All guarded by mutex_:
+  std::vector<Block> idle_;
+  std::int64_t held_ = 0;  // blocks, idle or not, and what runs reserved beyond
+  std::int64_t peak_ = 0;
+  int runs_ = 0;
+  bool exclusive_ = false;  // the run in progress may grow under a limit
+};
+
+/// The block of one run; goes back when destroyed. Must not outlive its RunMemory.
+class RunMemory::Lease {
+ public:
+  Lease(Lease&& other) noexcept;
+  Lease& operator=(Lease&&) = delete;
+  ~Lease();
+
+  std::byte* data() const { return block_.memory.get(); }
+  std::int64_t bytes() const { return block_.bytes; }
+
+  /// Counts bytes that the run is about to allocate elsewhere. Thread-safe. Errors: kBudgetExceeded
+  /// with the number of missing bytes.
+  Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit_); }
+  void release(std::int64_t bytes) { owner_->release(bytes); }
+
+ private:
+  friend class RunMemory;
+  Lease(RunMemory& owner, Block block, std::optional<std::int64_t> limit, bool exclusive)
+      : owner_(&owner), block_(std::move(block)), limit_(limit), exclusive_(exclusive) {}
+
+  RunMemory* owner_;
+  Block block_;
+  std::optional<std::int64_t> limit_;
+  bool exclusive_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,49 @@
+// Turns what a run recorded into the public trace.
+#include <algorithm>
+
+#include "execute/run.h"
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
+  return dims.elements() * size_of(graph.values[id].dtype);
+}
+
+}  // namespace
+
+void Run::write_trace(RunTrace& trace) const {
+  std::vector<TraceEvent> events = events_;
+  std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) {
+    return a.start_ns < b.start_ns;
+  });
+  trace.nodes.clear();
+  for (const TraceEvent& event : events) {
+    const Node& node = graph().nodes[event.node];
+    NodeEvent out;
+    out.node = node.name;
+    out.op = to_string(node.op);
+    out.kernel = to_string(event.library);
+    std::vector<Dims> inputs;
+    std::vector<Dims> outputs;
+    const auto describe = [&](ValueId id, std::vector<Dims>& dims) {
+      dims.push_back(id.valid() ? dims_of(id) : Dims{});
+      if (dims.size() > 1) out.shapes += ", ";
+      out.shapes += id.valid() ? dims.back().to_string() : "_";
+      if (id.valid()) out.bytes += bytes_in(graph(), id, dims.back());
+    };
+    for (const ValueId id : node.inputs) describe(id, inputs);
+    out.shapes += " -> ";
+    for (const ValueId id : node.outputs) describe(id, outputs);
+    out.start_ns = event.start_ns;
+    out.end_ns = event.end_ns;
+    out.macs = op_def(node.op).macs(node, inputs, outputs);
+    out.branch = compiled_.context->position[event.node].branch.value;
+    out.worker = event.worker;
+    out.tiles = static_cast<int>(event.tiles);
+    trace.nodes.push_back(std::move(out));
+  }
+}
+
+}  // namespace parallax

@@ -1,0 +1,107 @@
+// The threads of a session. Work is cut into independent indices (the tiles of a node, the branches
+// of a step); whoever is idle takes the next index, and the thread that offered the work always can
+// finish it alone, so nothing waits for a worker to be free.
+//
+// Workers wait without using a core while no run is in progress. During a run a worker that finds
+// nothing spins for a short time, because the next node is usually microseconds away, then parks.
+//
+// Thread-safety: several threads may enter() and share the workers at once.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace parallax {
+
+class Participant;
+
+/// Something that can be done in any order, by several threads at once. Must not throw.
+class SharedWork {
+ public:
+  virtual ~SharedWork() = default;
+  virtual void run(std::int64_t index, Participant& self) = 0;
+};
+
+/// Whether idle threads take an index of the work before or after others' tiles. Branches may offer
+/// tiles themselves, tiles offer nothing.
+enum class WorkLevel : std::uint8_t { kBranches, kTiles };
+
+class WorkerPool {
+ public:
+  /// `threads` counts the caller: threads - 1 workers are started, fewer where the system refuses
+  /// more.
+  explicit WorkerPool(int threads);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// Threads that really work in a run, the caller's included.
+  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// Makes the calling thread a participant for one run; leaves when destroyed.
+  class Stay;
+
+ private:
+  friend class Participant;
+  struct Slot;
+
+  void work(int index);
+  bool has_work() const;
+  bool help(Participant& self, const void* team);
+  bool help_in(std::size_t slot, Participant& self, const void* team);
+  void wake();
+  void park();
+
+  // Slots 0..callers-1 hold branches, the next `callers` ones tiles of callers, the rest tiles of
+  // workers.
+  std::vector<Slot> slots_;
+  std::size_t branch_slots_ = 0;
+  std::vector<std::thread> workers_;
+  std::atomic<bool> asleep_{false};  // some worker parks or is about to
+  std::atomic<bool> stop_{false};
+  std::atomic<int> runs_{0};
+  std::atomic<std::uint32_t> epoch_{0};
+  std::mutex caller_mutex_;
+  std::vector<bool> caller_taken_;  // guarded by caller_mutex_
+};
+
+/// A thread while it takes part in runs. Used by that thread only.
+class Participant {
+ public:
+  /// 0 for a caller, 1 to threads() - 1 for workers: no two threads of one run share it.
+  int index() const { return index_; }
+
+  /// Runs all indices of `work` in [0, count), on this thread and on whoever is idle; returns when
+  /// all are done. Tiles may be offered inside branches, not the other way round.
+  void share(WorkLevel level, std::int64_t count, SharedWork& work);
+
+ private:
+  friend class WorkerPool;
+  static constexpr std::size_t kNoSlot = ~std::size_t{0};
+
+  WorkerPool* pool_ = nullptr;
+  const void* team_ = nullptr;  // the run this thread works for at the moment
+  int index_ = 0;
+  std::size_t branch_slot_ = kNoSlot;
+  std::size_t tile_slot_ = kNoSlot;
+};
+
+class WorkerPool::Stay {
+ public:
+  explicit Stay(WorkerPool& pool);
+  ~Stay();
+  Stay(const Stay&) = delete;
+  Stay& operator=(const Stay&) = delete;
+  Participant& participant() { return participant_; }
+
+ private:
+  WorkerPool& pool_;
+  Participant participant_;
+};
+
+}  // namespace parallax

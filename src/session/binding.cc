@@ -1,0 +1,190 @@
+#include "session/binding.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+
+namespace parallax {
+namespace {
+
+tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
+}
+
+std::string shape_text(const Graph& graph, const Value& value) {
+  return to_string(value.shape, graph.symbol_names());
+}
+
+/// "'a', 'b'": the names of the graph's inputs.
+std::string input_names(const Graph& graph) {
+  std::string names;
+  for (const ValueId id : graph.inputs)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", graph.values[id].name);
+  return names.empty() ? "none" : names;
+}
+
+/// The tensor for each graph input.
+Result<std::vector<const TensorView*>> match_names(const Graph& graph,
+                                                   std::span<const NamedInput> inputs) {
+  std::vector<const TensorView*> tensors(graph.inputs.size());
+  for (const NamedInput& input : inputs) {
+    const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
+      return graph.values[id].name == input.name;
+    });
+    if (found == graph.inputs.end()) {
+      return refuse(ErrorCode::kInvalidInput, fmt::format("the model has no input '{}'; it has {}",
+                                                          input.name, input_names(graph)));
+    }
+    const TensorView*& tensor = tensors[static_cast<std::size_t>(found - graph.inputs.begin())];
+    if (tensor != nullptr)
+      return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' is given twice", input.name));
+    tensor = &input.tensor;
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] != nullptr) continue;
+    const Value& value = graph.values[graph.inputs[i]];
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("input '{}' ({} {}) is missing", value.name, to_string(value.dtype),
+                              shape_text(graph, value)));
+  }
+  return tensors;
+}
+
+/// Everything about one tensor that no symbol decides.
+Status check_tensor(const Graph& graph, const Value& value, const TensorView& tensor) {
+  const auto mismatch = [&](std::string_view what) {
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("input '{}' must be {} {}, not {} {}{}", value.name,
+                              to_string(value.dtype), shape_text(graph, value),
+                              to_string(tensor.dtype), tensor.dims.to_string(), what));
+  };
+  if (tensor.dtype != value.dtype) return mismatch("");
+  if (static_cast<std::size_t>(tensor.dims.rank()) != value.shape.size()) return mismatch("");
+  for (const std::int64_t dim : tensor.dims)
+    if (dim < 0) return mismatch(": a negative dimension");
+  const auto elements = tensor.dims.checked_elements();
+  const auto bytes = elements ? checked_mul(*elements, size_of(tensor.dtype)) : std::nullopt;
+  if (!bytes || static_cast<std::uint64_t>(*bytes) != tensor.bytes.size())
+    return mismatch(fmt::format(" in {} bytes", tensor.bytes.size()));
+  if (*bytes > 0 && tensor.bytes.data() == nullptr) return mismatch(" without memory");
+  if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) %
+          static_cast<std::uintptr_t>(size_of(tensor.dtype)) !=
+      0)
+    return mismatch(" at an address that is not aligned to its element size");
+  return {};
+}
+
+/// Dimensions that are a symbol alone bind it; the first one that names it decides.
+void bind_plain_symbols(const Value& value, const Dims& dims, Binding& binding) {
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    const Expr& expr = value.shape[static_cast<std::size_t>(axis)];
+    const std::vector<SymbolId> symbols = expr.symbols();
+    if (symbols.size() != 1 || !(expr == Expr::symbol(symbols[0]))) continue;
+    auto& bound = binding.symbols[static_cast<std::size_t>(symbols[0].value)];
+    if (!bound) bound = dims[axis];
+  }
+}
+
+/// A dimension a * symbol + b binds its symbol where nothing else does.
+void bind_linear_symbols(const Value& value, const Dims& dims, Binding& binding) {
+  for (int axis = 0; axis < dims.rank(); ++axis) {
+    const Expr& expr = value.shape[static_cast<std::size_t>(axis)];
+    const std::vector<SymbolId> symbols = expr.symbols();
+    if (symbols.size() != 1) continue;
+    auto& bound = binding.symbols[static_cast<std::size_t>(symbols[0].value)];
+    if (bound) continue;
+    const auto at = [&](std::int64_t x) {
+      bound = x;
+      const auto y = expr.evaluate(binding.symbols);
+      bound.reset();
+      return y;
+    };
+    const auto zero = at(0);
+    const auto one = at(1);
+    const auto slope = zero && one ? checked_sub(*one, *zero) : std::nullopt;
+    const auto rise = zero ? checked_sub(dims[axis], *zero) : std::nullopt;
+    if (!slope || !rise || *slope == 0 || *rise % *slope != 0 || *rise / *slope < 0) continue;
+    bound = *rise / *slope;
+  }
+}
+
+}  // namespace
+
+Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding) {
+  const Value& value = graph.values[id];
+  Dims dims;
+  for (const Expr& expr : value.shape) {
+    const auto dim = expr.evaluate(binding.symbols);
+    if (dim && *dim >= 0 && dims.rank() < Dims::kMaxRank) {
+      dims.push_back(*dim);
+      continue;
+    }
+    for (const SymbolId symbol : expr.symbols()) {
+      if (binding.symbols[static_cast<std::size_t>(symbol.value)]) continue;
+      return refuse(ErrorCode::kUnboundSymbol,
+                    fmt::format("dimension '{}' of input '{}' ({}) has no value",
+                                graph.symbols[symbol].name, value.name, shape_text(graph, value)));
+    }
+    return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' ({}) gets no valid size",
+                                                        value.name, shape_text(graph, value)));
+  }
+  return dims;
+}
+
+Result<BoundInputs> bind_inputs(const Graph& graph, std::span<const NamedInput> inputs) {
+  PX_ASSIGN(const std::vector<const TensorView*> tensors, match_names(graph, inputs));
+  BoundInputs bound;
+  bound.binding.symbols.resize(graph.symbols.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Value& value = graph.values[graph.inputs[i]];
+    PX_RETURN_IF_ERROR(check_tensor(graph, value, *tensors[i]));
+    bind_plain_symbols(value, tensors[i]->dims, bound.binding);
+    bound.bytes.push_back(tensors[i]->bytes.data());
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    bind_linear_symbols(graph.values[graph.inputs[i]], tensors[i]->dims, bound.binding);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    PX_ASSIGN(const Dims expected, bound_dims(graph, graph.inputs[i], bound.binding));
+    if (expected == tensors[i]->dims) continue;
+    const Value& value = graph.values[graph.inputs[i]];
+    return refuse(
+        ErrorCode::kInvalidInput,
+        fmt::format("input '{}' must have shape {} (here {}), not {}", value.name,
+                    shape_text(graph, value), expected.to_string(), tensors[i]->dims.to_string()));
+  }
+  return bound;
+}
+
+Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims) {
+  Binding binding;
+  binding.symbols.resize(graph.symbols.size());
+  for (const Session::DimValue& dim : dims) {
+    bool found = false;
+    for (const SymbolId id : graph.symbols.ids()) {
+      const Symbol& symbol = graph.symbols[id];
+      if (symbol.kind != SymbolKind::kInput || symbol.name != dim.name) continue;
+      found = true;
+      auto& bound = binding.symbols[static_cast<std::size_t>(id.value)];
+      if (bound) {
+        return refuse(ErrorCode::kInvalidInput,
+                      fmt::format("dimension '{}' is given twice", dim.name));
+      }
+      bound = dim.value;
+    }
+    if (!found) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("the model has no free dimension '{}'", dim.name));
+    }
+    if (dim.value < 0) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("dimension '{}' cannot be {}", dim.name, dim.value));
+    }
+  }
+  return binding;
+}
+
+}  // namespace parallax

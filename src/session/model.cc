@@ -1,0 +1,96 @@
+#include "parallax/model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <new>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "execute/evaluate.h"
+#include "load/onnx/onnx.h"
+#include "passes/pass.h"
+#include "session/model_impl.h"
+
+namespace parallax {
+namespace {
+
+class Stopwatch {
+ public:
+  /// Milliseconds since the last call.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+TensorInfo info_of(const Graph& graph, ValueId id) {
+  const Value& value = graph.values[id];
+  TensorInfo info{value.name, value.dtype, {}};
+  const std::vector<std::string> names = graph.symbol_names();
+  for (const Expr& expr : value.shape) {
+    if (const auto fixed = expr.constant()) {
+      info.shape.push_back({*fixed, {}});
+    } else {
+      info.shape.push_back({-1, expr.to_string(names)});
+    }
+  }
+  return info;
+}
+
+/// The symbols that an input's shape names, in the order in which they first occur.
+std::vector<SymbolId> free_symbols(const Graph& graph) {
+  std::vector<SymbolId> result;
+  for (const ValueId input : graph.inputs)
+    for (const Expr& expr : graph.values[input].shape)
+      for (const SymbolId symbol : expr.symbols())
+        if (std::find(result.begin(), result.end(), symbol) == result.end())
+          result.push_back(symbol);
+  return result;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const Model::Impl>> make_model(Graph graph, const LoadOptions& options,
+                                                      LoadTimes times) {
+  Stopwatch watch;
+  auto impl = std::make_shared<Model::Impl>();
+  impl->file_nodes = static_cast<int>(graph.nodes.size());
+  PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
+  impl->context = std::make_shared<GraphContext>(std::move(graph));
+  for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
+  for (const ValueId id : impl->graph().outputs)
+    impl->outputs.push_back(info_of(impl->graph(), id));
+  for (const SymbolId id : free_symbols(impl->graph()))
+    impl->symbols.push_back(impl->graph().symbols[id].name);
+  impl->load_times = times;
+  impl->load_times.passes = watch.lap();
+  return std::shared_ptr<const Model::Impl>(std::move(impl));
+}
+
+Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  try {
+    Stopwatch watch;
+    LoadTimes times;
+    PX_ASSIGN(auto file, MappedFile::open(path));
+    times.map = watch.lap();
+    PX_ASSIGN(Graph graph, load_onnx({file->bytes(), file, path.parent_path()}));
+    times.parse = watch.lap();
+    PX_ASSIGN(auto impl, make_model(std::move(graph), options, times));
+    return Model(std::move(impl));
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
+  }
+}
+
+const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
+const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }
+const std::vector<std::string>& Model::symbols() const { return impl_->symbols; }
+int Model::file_nodes() const { return impl_->file_nodes; }
+int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
+const LoadTimes& Model::load_times() const { return impl_->load_times; }
+
+}  // namespace parallax

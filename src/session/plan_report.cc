@@ -1,0 +1,52 @@
+#include "session/plan_report.h"
+
+#include "base/checked.h"
+
+namespace parallax {
+namespace {
+
+BranchReport report_of(const Program& program, BranchId id, int layer, bool parallel) {
+  const Compiled& compiled = *program.compiled;
+  const auto& nodes = compiled.context->branches.branches[id];
+  BranchReport report;
+  report.id = id.value;
+  report.layer = layer;
+  report.nodes = static_cast<int>(nodes.size());
+  for (const NodeId node : nodes)
+    report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
+  report.peak_bytes = program.plan.branch_peaks[id];
+  report.parallel = parallel;
+  if (nodes.empty()) return report;
+  report.first_node = compiled.graph().nodes[nodes.front()].name;
+  report.last_node = compiled.graph().nodes[nodes.back()].name;
+  return report;
+}
+
+}  // namespace
+
+PlanReport report_of(const Program& program) {
+  const Compiled& compiled = *program.compiled;
+  const BranchGraph& branches = compiled.context->branches;
+  const Plan& plan = program.plan;
+  PlanReport report;
+  report.nodes = static_cast<int>(compiled.graph().nodes.size());
+  report.branches = static_cast<int>(branches.branches.size());
+  report.layers = static_cast<int>(branches.layers.size());
+  report.parallel_layers = plan.parallel_layers;
+  report.max_branches = plan.max_branches;
+  report.arena_bytes = {plan.figures.naive, plan.figures.greedy, plan.figures.lower_bound,
+                        plan.figures.paper, plan.figures.parallax};
+  report.scratch_bytes = program.bytes - program.arena_bytes;
+  report.packed_weight_bytes = compiled.context->packed.total_bytes();
+  report.steps_per_layer.resize(branches.layers.size());
+  for (std::size_t step = 0; step < plan.steps.size(); ++step) {
+    const int layer = plan.layer_of_step[step];
+    ++report.steps_per_layer[static_cast<std::size_t>(layer)];
+    for (const BranchId branch : plan.steps[step])
+      report.branch_reports.push_back(
+          report_of(program, branch, layer, plan.steps[step].size() > 1));
+  }
+  return report;
+}
+
+}  // namespace parallax

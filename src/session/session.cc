@@ -1,0 +1,189 @@
+#include "parallax/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/cpu.h"
+#include "base/free_memory.h"
+#include "base/status.h"
+#include "execute/execute.h"
+#include "session/binding.h"
+#include "session/model_impl.h"
+#include "session/plan_cache.h"
+#include "session/plan_report.h"
+
+namespace parallax {
+namespace {
+
+/// More threads than any machine has cores are a mistake.
+constexpr int kMaxThreads = 1024;
+
+tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
+}
+
+/// Calls a function that returns a Result; what the standard library throws becomes an error.
+template <class Function>
+auto without_exceptions(Function function) -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return refuse(ErrorCode::kOutOfMemory, "out of memory");
+  } catch (const std::exception& error) {
+    return refuse(ErrorCode::kInternal, error.what());
+  }
+}
+
+PlanCache::Options cache_options(const SessionOptions& options, int threads) {
+  return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads};
+}
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
+         std::less<>{}(b.data(), a.data() + a.size());
+}
+
+}  // namespace
+
+struct Session::Impl {
+  Impl(const Model& model_in, const SessionOptions& options_in, int threads)
+      : model(model_in),
+        options(options_in),
+        pool(threads),
+        plans(model.impl().context, cache_options(options, pool.threads())) {}
+
+  const Graph& graph() const { return model.impl().graph(); }
+
+  /// The limit that holds for a run that starts now.
+  std::optional<std::int64_t> limit() const {
+    switch (options.budget.kind) {
+      case MemoryBudget::Kind::kNone:
+        return std::nullopt;
+      case MemoryBudget::Kind::kBytes:
+        return options.budget.bytes;
+      case MemoryBudget::Kind::kAuto:
+        break;
+    }
+    const std::optional<std::int64_t> free = free_memory();
+    if (!free) return std::nullopt;
+    // What this session holds already is not free any more, but is its own to use.
+    return static_cast<std::int64_t>(static_cast<double>(*free + memory.held_bytes()) *
+                                     (1 - kFreeMemoryMargin));
+  }
+
+  Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
+    PX_ASSIGN(const BoundInputs bound, bind_inputs(graph(), inputs));
+    const std::optional<std::int64_t> bytes = limit();
+    PX_ASSIGN(const auto program, plans.get(bound.binding, bytes));
+    PX_ASSIGN(RunMemory::Lease lease,
+              memory.acquire({program->bytes, bytes, program->compiled->has_run_time_nodes}));
+    return execute(*program, bound.bytes, place, pool, lease, {false, trace});
+  }
+
+  const Model model;
+  const SessionOptions options;
+  WorkerPool pool;
+  PlanCache plans;
+  RunMemory memory;
+};
+
+Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+Result<Session> Session::create(const Model& model, const SessionOptions& options) {
+  return without_exceptions([&]() -> Result<Session> {
+    if (options.threads < 0 || options.threads > kMaxThreads) {
+      return refuse(
+          ErrorCode::kInvalidInput,
+          fmt::format("threads must be 0 (all CPUs) to {}, not {}", kMaxThreads, options.threads));
+    }
+    if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("a memory budget of {} bytes", options.budget.bytes));
+    }
+    const int threads = options.threads > 0 ? options.threads : usable_cpus();
+    return Session(std::make_unique<Impl>(model, options, threads));
+  });
+}
+
+Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs, RunTrace* trace) {
+  return without_exceptions([&]() -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> outputs(impl_->graph().outputs.size());
+    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      Tensor& tensor = outputs[static_cast<std::size_t>(output)];
+      PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
+      return tensor.mutable_view().bytes.data();
+    };
+    PX_RETURN_IF_ERROR(impl_->run(inputs, place, trace));
+    return outputs;
+  });
+}
+
+Status Session::run_into(std::span<const NamedInput> inputs,
+                         std::span<const MutableTensorView> outputs, RunTrace* trace) {
+  return without_exceptions([&]() -> Status {
+    const Graph& graph = impl_->graph();
+    if (outputs.size() != graph.outputs.size()) {
+      return refuse(ErrorCode::kInvalidInput, fmt::format("the model has {} outputs, {} are given",
+                                                          graph.outputs.size(), outputs.size()));
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const bool shared =
+          std::any_of(inputs.begin(), inputs.end(),
+                      [&](const NamedInput& input) {
+                        return overlap(outputs[i].bytes, input.tensor.bytes);
+                      }) ||
+          std::any_of(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(i),
+                      [&](const MutableTensorView& other) {
+                        return overlap(outputs[i].bytes, other.bytes);
+                      });
+      if (shared) {
+        return refuse(ErrorCode::kInvalidInput,
+                      fmt::format("output '{}' lies where an input or another output lies",
+                                  graph.values[graph.outputs[i]].name));
+      }
+    }
+    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
+      const auto bytes = static_cast<std::uint64_t>(dims.elements() * size_of(dtype));
+      if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
+        return view.bytes.data();
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("output '{}' is {} {}, the memory given is {} {} ({} bytes)",
+                                graph.values[graph.outputs[static_cast<std::size_t>(output)]].name,
+                                to_string(dtype), dims.to_string(), to_string(view.dtype),
+                                view.dims.to_string(), view.bytes.size()));
+    };
+    return impl_->run(inputs, place, trace);
+  });
+}
+
+Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
+  return without_exceptions([&]() -> Result<PlanReport> {
+    PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->limit()));
+    return report_of(*program);
+  });
+}
+
+Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) const {
+  return without_exceptions([&]() -> Result<std::vector<Dims>> {
+    const Graph& graph = impl_->graph();
+    PX_ASSIGN(const Binding binding, bind_dims(graph, dims));
+    std::vector<Dims> result;
+    for (const ValueId id : graph.inputs) {
+      PX_ASSIGN(result.emplace_back(), bound_dims(graph, id, binding));
+    }
+    return result;
+  });
+}
+
+int Session::threads() const { return impl_->pool.threads(); }
+std::int64_t Session::peak_arena_bytes() const { return impl_->memory.peak_bytes(); }
+
+}  // namespace parallax

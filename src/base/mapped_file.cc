@@ -1,0 +1,105 @@
+#include "base/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <system_error>
+
+namespace parallax {
+namespace {
+
+/// Where the living maps are: dropping pages of any other memory would lose its contents.
+struct Maps {
+  std::mutex mutex;
+  std::map<std::uintptr_t, std::size_t> size_at;
+};
+
+Maps& maps() {
+  static auto* const kMaps = new Maps;
+  return *kMaps;
+}
+
+std::uintptr_t address(std::span<const std::byte> bytes) {
+  return reinterpret_cast<std::uintptr_t>(bytes.data());
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+tl::unexpected<Error> error(const std::filesystem::path& path, const std::string& reason) {
+  return tl::unexpected(
+      Error{Stage::kIo, ErrorCode::kIo, "", "cannot read '" + path.string() + "': " + reason});
+}
+
+tl::unexpected<Error> system_error(const std::filesystem::path& path, int code) {
+  return error(path, std::error_code(code, std::generic_category()).message());
+}
+
+}  // namespace
+
+MappedFile::MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {
+  if (bytes_.empty()) return;
+  const std::lock_guard lock(maps().mutex);
+  maps().size_at[address(bytes_)] = bytes_.size();
+}
+
+MappedFile::~MappedFile() {
+  if (bytes_.empty()) return;
+  {
+    const std::lock_guard lock(maps().mutex);
+    maps().size_at.erase(address(bytes_));
+  }
+  ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.get() < 0) return system_error(path, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return system_error(path, errno);
+  if (S_ISDIR(status.st_mode)) return system_error(path, EISDIR);
+  if (!S_ISREG(status.st_mode)) return error(path, "not a regular file");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  std::span<const std::byte> bytes;
+  if (size > 0) {
+    void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (memory == MAP_FAILED) return system_error(path, errno);
+    bytes = {static_cast<const std::byte*>(memory), size};
+  }
+  return std::shared_ptr<MappedFile>(new MappedFile(bytes));
+}
+
+void release_pages(std::span<const std::byte> bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = (address(bytes) + page - 1) / page * page;
+  const std::uintptr_t end = (address(bytes) + bytes.size()) / page * page;
+  if (begin >= end) return;
+  // Held throughout: the map must not go away, and its addresses to other memory, in between.
+  const std::lock_guard lock(maps().mutex);
+  const auto& size_at = maps().size_at;
+  auto map = size_at.upper_bound(begin);
+  if (map == size_at.begin()) return;
+  --map;
+  if (address(bytes) + bytes.size() > map->first + map->second) return;
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace parallax

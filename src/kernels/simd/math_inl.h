@@ -1,0 +1,191 @@
+// Vector functions that the kernels share: partial loads and stores, exp, log, tanh, erf and the
+// activations made of them. Errors are a few ulp against libm; NaN goes through, infinities come
+// out as libm has them. Included once per target (the guard toggles).
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "hwy/highway.h"
+
+#if defined(PX_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PX_KERNELS_SIMD_MATH_INL_H_
+#undef PX_KERNELS_SIMD_MATH_INL_H_
+#else
+#define PX_KERNELS_SIMD_MATH_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using FloatTag = hn::ScalableTag<float>;
+using FloatVec = hn::Vec<FloatTag>;
+
+/// The first `n` < Lanes elements at `p`, zeros after them; reads nothing past them.
+template <class D>
+HWY_INLINE hn::Vec<D> load_n(D d, const hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  return hn::MaskedLoad(hn::FirstN(d, n), d, p);
+#else
+  HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(D())] = {};
+  for (std::size_t i = 0; i < n; ++i) buffer[i] = p[i];
+  return hn::Load(d, buffer);
+#endif
+}
+
+/// Stores the first `n` < Lanes elements; touches nothing past them, since another thread may be
+/// writing there.
+template <class D>
+HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  hn::BlendedStore(v, hn::FirstN(d, n), d, p);
+#else
+  HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(D())];
+  hn::Store(v, d, buffer);
+  for (std::size_t i = 0; i < n; ++i) p[i] = buffer[i];
+#endif
+}
+
+/// `x` held within [lo, hi]; NaN stays.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V clamp(D d, V x, float lo, float hi) {
+  const V low = hn::Set(d, lo), high = hn::Set(d, hi);
+  x = hn::IfThenElse(hn::Lt(x, low), low, x);
+  return hn::IfThenElse(hn::Lt(high, x), high, x);
+}
+
+/// e^x. Halves of the exponent are applied one after the other, so that denormals and infinity come
+/// out right.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V exp_f32(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  x = clamp(d, x, -104.0F, 89.0F);
+  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits.
+  const V magic = hn::Set(d, 12582912.0F);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), magic);
+  const V n = hn::Sub(shifted, magic);
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
+  r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
+  V p = hn::Set(d, 1.381314476e-03F);
+  p = hn::MulAdd(p, r, hn::Set(d, 8.369418792e-03F));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.166845605e-02F));
+  p = hn::MulAdd(p, r, hn::Set(d, 1.666651517e-01F));
+  p = hn::MulAdd(p, r, hn::Set(d, 4.999999404e-01F));
+  p = hn::MulAdd(hn::Mul(r, r), p, hn::Add(r, hn::Set(d, 1.0F)));
+  const auto exponent = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, magic));
+  const auto half = hn::ShiftRight<1>(exponent);
+  const auto bias = hn::Set(di, 127);
+  const V a = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(half, bias)));
+  const V b = hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(hn::Sub(exponent, half), bias)));
+  return hn::Mul(hn::Mul(p, a), b);
+}
+
+/// Natural logarithm: -inf for 0, NaN below 0.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V log_f32(D d, V x) {
+  const hn::RebindToSigned<D> di;
+  const V tiny = hn::Set(d, 1.17549435e-38F);
+  const auto denormal = hn::Lt(x, tiny);
+  const V scaled = hn::IfThenElse(denormal, hn::Mul(x, hn::Set(d, 16777216.0F)), x);
+  // m in [sqrt(1/2), sqrt(2)), x = m * 2^e.
+  const auto bits = hn::BitCast(di, scaled);
+  const auto root_half = hn::Set(di, 0x3F3504F3);
+  const auto e = hn::ShiftRight<23>(hn::Sub(bits, root_half));
+  const V m = hn::BitCast(d, hn::Sub(bits, hn::ShiftLeft<23>(e)));
+  const V n = hn::Sub(hn::ConvertTo(d, e), hn::IfThenElseZero(denormal, hn::Set(d, 24.0F)));
+  const V f = hn::Sub(m, hn::Set(d, 1.0F));
+  const V s = hn::Div(f, hn::Add(m, hn::Set(d, 1.0F)));
+  const V z = hn::Mul(s, s);
+  V p = hn::Set(d, 2.989839911e-01F);
+  p = hn::MulAdd(p, z, hn::Set(d, 3.997662663e-01F));
+  p = hn::MulAdd(p, z, hn::Set(d, 6.666678190e-01F));
+  // log(m) = 2s + s z p, written as f - s (f - z p) so that the leading term f is exact.
+  const V log_m = hn::NegMulAdd(s, hn::NegMulAdd(z, p, f), f);
+  V y = hn::MulAdd(n, hn::Set(d, 0.693359375F), hn::MulAdd(n, hn::Set(d, -2.12194440e-4F), log_m));
+  const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
+  y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
+  y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), y);
+  const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
+  return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, nan);
+}
+
+/// tanh(x) as x P(x^2) / Q(x^2): a minimax fit of the relative error on [0, 9.02], past which the
+/// result is 1.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V tanh_f32(D d, V x) {
+  x = clamp(d, x, -9.02F, 9.02F);
+  const V z = hn::Mul(x, x);
+  V p = hn::Set(d, 1.331928079e-08F);
+  p = hn::MulAdd(p, z, hn::Set(d, 2.058364953e-05F));
+  p = hn::MulAdd(p, z, hn::Set(d, 3.494045464e-03F));
+  p = hn::MulAdd(p, z, hn::Set(d, 1.337972730e-01F));
+  p = hn::MulAdd(p, z, hn::Set(d, 1.0F));
+  V q = hn::Set(d, 7.762109817e-07F);
+  q = hn::MulAdd(q, z, hn::Set(d, 3.283110273e-04F));
+  q = hn::MulAdd(q, z, hn::Set(d, 2.587111667e-02F));
+  q = hn::MulAdd(q, z, hn::Set(d, 4.671304226e-01F));
+  q = hn::MulAdd(q, z, hn::Set(d, 1.0F));
+  return clamp(d, hn::Div(hn::Mul(x, p), q), -1.0F, 1.0F);
+}
+
+/// erf(x), likewise on [0, 3.95].
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V erf_f32(D d, V x) {
+  x = clamp(d, x, -3.95F, 3.95F);
+  const V z = hn::Mul(x, x);
+  V p = hn::Set(d, 2.025923777e-06F);
+  p = hn::MulAdd(p, z, hn::Set(d, 2.846857824e-04F));
+  p = hn::MulAdd(p, z, hn::Set(d, 3.808075329e-03F));
+  p = hn::MulAdd(p, z, hn::Set(d, 5.287518352e-02F));
+  p = hn::MulAdd(p, z, hn::Set(d, 1.915483028e-01F));
+  p = hn::MulAdd(p, z, hn::Set(d, 1.128379107e+00F));
+  V q = hn::Set(d, 3.783186185e-05F);
+  q = hn::MulAdd(q, z, hn::Set(d, 1.170704723e-03F));
+  q = hn::MulAdd(q, z, hn::Set(d, 1.505491883e-02F));
+  q = hn::MulAdd(q, z, hn::Set(d, 1.145587936e-01F));
+  q = hn::MulAdd(q, z, hn::Set(d, 5.030879378e-01F));
+  q = hn::MulAdd(q, z, hn::Set(d, 1.0F));
+  return clamp(d, hn::Div(hn::Mul(x, p), q), -1.0F, 1.0F);
+}
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sigmoid_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F);
+  return hn::Div(one, hn::Add(one, exp_f32(d, hn::Neg(x))));
+}
+
+/// x * sigmoid(x).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V silu_f32(D d, V x) {
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0F), exp_f32(d, hn::Neg(x))));
+}
+
+/// max(x, 0); NaN stays.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V relu_f32(D d, V x) {
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+}
+
+/// x/2 (1 + erf(x / sqrt 2)).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gelu_erf_f32(D d, V x) {
+  const V e = erf_f32(d, hn::Mul(x, hn::Set(d, 0.70710678F)));
+  const V half = hn::Mul(x, hn::Set(d, 0.5F));
+  return hn::MulAdd(half, e, half);
+}
+
+/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V gelu_tanh_f32(D d, V x) {
+  const V cube = hn::Mul(hn::Mul(x, x), x);
+  const V inner = hn::Mul(hn::MulAdd(cube, hn::Set(d, 0.044715F), x), hn::Set(d, 0.79788456F));
+  const V half = hn::Mul(x, hn::Set(d, 0.5F));
+  return hn::MulAdd(half, tanh_f32(d, inner), half);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#endif  // PX_KERNELS_SIMD_MATH_INL_H_

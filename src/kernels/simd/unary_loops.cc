@@ -1,0 +1,127 @@
+#include "kernels/simd/unary_loops.h"
+
+#include <limits>
+
+#include "kernels/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/unary_loops.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/simd/math_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class F>
+HWY_INLINE void map(const float* x, float* y, std::size_t n, F f) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  // Two independent vectors at a time hide the latency of the polynomials.
+  for (; i + 2 * lanes <= n; i += 2 * lanes) {
+    const auto a = f(d, hn::LoadU(d, x + i));
+    const auto b = f(d, hn::LoadU(d, x + i + lanes));
+    hn::StoreU(a, d, y + i);
+    hn::StoreU(b, d, y + i + lanes);
+  }
+  for (; i + lanes <= n; i += lanes) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, y + i);
+  if (i < n) store_n(f(d, load_n(d, x + i, n - i)), d, y + i, n - i);
+}
+
+HWY_INLINE void map_powers(UnaryFunction f, const float* x, float* y, std::size_t n) {
+  switch (f) {
+    case UnaryFunction::kSquare:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Mul(v, v); });
+    case UnaryFunction::kCube:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Mul(hn::Mul(v, v), v); });
+    default:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR {
+        const auto inf = hn::Set(d, std::numeric_limits<float>::infinity());
+        const auto root = hn::Add(hn::Sqrt(v), hn::Zero(d));
+        return hn::IfThenElse(hn::Eq(v, hn::Neg(inf)), inf, root);
+      });
+  }
+}
+
+HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::size_t n) {
+  switch (f) {
+    case UnaryFunction::kErf:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return erf_f32(d, v); });
+    case UnaryFunction::kTanh:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return tanh_f32(d, v); });
+    case UnaryFunction::kSigmoid:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return sigmoid_f32(d, v); });
+    case UnaryFunction::kSilu:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v); });
+    case UnaryFunction::kGeluErf:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_erf_f32(d, v); });
+    case UnaryFunction::kGeluTanh:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_tanh_f32(d, v); });
+    default:
+      return map_powers(f, x, y, n);
+  }
+}
+
+void unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, float p1) {
+  switch (f) {
+    case UnaryFunction::kNone:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return v; });
+    case UnaryFunction::kAbs:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Abs(v); });
+    case UnaryFunction::kNeg:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Neg(v); });
+    case UnaryFunction::kSqrt:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Sqrt(v); });
+    case UnaryFunction::kReciprocal:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return hn::Div(hn::Set(d, 1.0F), v); });
+    case UnaryFunction::kExp:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return exp_f32(d, v); });
+    case UnaryFunction::kLog:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return log_f32(d, v); });
+    case UnaryFunction::kRelu:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return relu_f32(d, v); });
+    case UnaryFunction::kClip:
+      return map(x, y, n, [p0, p1](auto d, auto v) HWY_ATTR { return clamp(d, v, p0, p1); });
+    default:
+      return map_activation(f, x, y, n);
+  }
+}
+
+void unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows, std::size_t n) {
+  for (std::size_t i = 0; i < rows; ++i) unary(f, x + i * stride, x + i * stride, n, 0, 0);
+}
+
+void scale_and_shift(const float* x, float* y, std::size_t n, float scale, float shift) {
+  map(x, y, n, [scale, shift](auto d, auto v) HWY_ATTR {
+    return hn::MulAdd(v, hn::Set(d, scale), hn::Set(d, shift));
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax {
+HWY_EXPORT(unary);
+HWY_EXPORT(unary_rows);
+HWY_EXPORT(scale_and_shift);
+
+void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, float p1) {
+  HWY_DYNAMIC_DISPATCH(unary)(f, x, y, n, p0, p1);
+}
+
+void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
+                      std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(unary_rows)(f, x, stride, rows, n);
+}
+
+void scale_shift(const float* x, float* y, std::size_t n, float scale, float shift) {
+  HWY_DYNAMIC_DISPATCH(scale_and_shift)(x, y, n, scale, shift);
+}
+
+}  // namespace parallax
+#endif  // HWY_ONCE

@@ -1,0 +1,41 @@
+// Elementwise functions of one f32 tensor, for the instruction set of this machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+enum class UnaryFunction : std::uint8_t {
+  kNone,
+  kAbs,
+  kNeg,
+  kSqrt,
+  kReciprocal,
+  kExp,
+  kLog,
+  kErf,
+  kTanh,
+  kSigmoid,
+  kRelu,
+  kSilu,
+  kGeluErf,
+  kGeluTanh,
+  kClip,  ///< within [p0, p1]
+  kSquare,
+  kCube,
+  kPowHalf,  ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
+};
+
+/// y[i] = f(x[i]) for i < n; x may be y, else they do not overlap.
+void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0 = 0,
+                 float p1 = 0);
+
+/// The same in place, for `rows` rows of `n` elements that lie `stride` elements apart.
+void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
+                      std::size_t n);
+
+/// y[i] = x[i] * scale + shift; x may be y.
+void scale_shift(const float* x, float* y, std::size_t n, float scale, float shift);
+
+}  // namespace parallax

@@ -62,8 +62,8 @@ struct Mount {
 /// The mounts of `controller`: of version 1 where they carry it, of version 2 always.
 std::vector<Mount> mounts(const fs::path& root, std::string_view controller) {
   std::vector<Mount> result;
-  const auto text = read_text(root / "proc/self/mountinfo");
-  for (const std::string_view line : split(text.value_or(""), '\n')) {
+  const std::string text = read_text(root / "proc/self/mountinfo").value_or("");
+  for (const std::string_view line : split(text, '\n')) {
     // id parent device group point options [tags...] - type source options
     const std::size_t dash = line.find(" - ");
     if (dash == std::string_view::npos) continue;
@@ -80,8 +80,8 @@ std::vector<Mount> mounts(const fs::path& root, std::string_view controller) {
 /// The path of this process's group in the hierarchy of `controller`, as /proc/self/cgroup has it.
 std::optional<std::string> group_of(const fs::path& root, std::string_view controller,
                                     int version) {
-  const auto text = read_text(root / "proc/self/cgroup");
-  for (const std::string_view line : split(text.value_or(""), '\n')) {
+  const std::string text = read_text(root / "proc/self/cgroup").value_or("");
+  for (const std::string_view line : split(text, '\n')) {
     // id:controllers:path, and 0::path for version 2
     const std::size_t first = line.find(':');
     const std::size_t second = first == std::string_view::npos ? first : line.find(':', first + 1);

@@ -1,0 +1,26 @@
+// Attributes of a file's node as the graph has them.
+// Thread-safety: pure functions, apart from the ExternalData they are given.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "ir/graph.h"
+#include "load/onnx/external_data.h"
+#include "load/onnx/proto.h"
+
+namespace parallax {
+
+/// All attributes of `node`, which messages call `name`. Errors: kInvalidModel for one that occurs
+/// twice or refers to an attribute of a function; kUnsupported for types other than numbers,
+/// strings, lists of numbers and dense tensors; as read_tensor.
+Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,
+                                   const std::shared_ptr<const void>& owner,
+                                   ExternalData& external);
+
+/// What a Constant node stands for. Errors: kInvalidModel where it has inputs, other than one
+/// output, or not exactly one value.
+Result<Constant> constant_of(const OnnxNode& node, const std::string& name,
+                             const Attributes& attributes);
+
+}  // namespace parallax

@@ -1,0 +1,156 @@
+#include "load/onnx/external_data.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "load/onnx/names.h"
+
+namespace parallax {
+namespace {
+
+/// What the entries of one tensor say.
+struct Location {
+  std::optional<std::string_view> path;
+  std::optional<std::int64_t> offset, length;
+};
+
+/// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+Result<std::int64_t> parse_count(std::string_view key, std::string_view text) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [p, code] = std::from_chars(text.data(), end, value);
+  if (code != std::errc() || p != end || value < 0) {
+    return invalid_model(fmt::format("external data has a bad {}", key));
+  }
+  return value;
+}
+
+Result<Location> parse_location(std::span<const OnnxEntry> entries) {
+  Location location;
+  for (const OnnxEntry& entry : entries) {
+    if (entry.key == "location" && !location.path) {
+      PX_RETURN_IF_ERROR(check_name("an external file", entry.value));
+      location.path = entry.value;
+    } else if (entry.key == "offset" && !location.offset) {
+      PX_ASSIGN(location.offset, parse_count(entry.key, entry.value));
+    } else if (entry.key == "length" && !location.length) {
+      PX_ASSIGN(location.length, parse_count(entry.key, entry.value));
+    } else if (entry.key !=
+               "checksum") {  // optional, and weights are not read before they are used
+      PX_RETURN_IF_ERROR(check_name("an entry of external data", entry.key));
+      return invalid_model(
+          fmt::format("external data has an unknown or repeated entry {}", quote(entry.key)));
+    }
+  }
+  if (!location.path || location.path->empty()) {
+    return invalid_model("external data has no location");
+  }
+  return location;
+}
+
+/// The names between the slashes. Backslashes and drive letters are refused too: they mean a path
+/// elsewhere, and no exporter writes them.
+Result<std::vector<std::string>> split_path(std::string_view path) {
+  std::vector<std::string> components;
+  bool plain = path.front() != '/' && path.find_first_of("\\:") == std::string_view::npos;
+  for (std::size_t begin = 0; plain && begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    const std::string_view component = path.substr(begin, end - begin);
+    if (component == "..") plain = false;
+    if (!component.empty() && component != ".") components.emplace_back(component);
+    begin = end + 1;
+  }
+  if (!plain || components.empty()) {
+    return invalid_model(
+        fmt::format("external file {} is not inside the model's folder", quote(path)));
+  }
+  return components;
+}
+
+tl::unexpected<Error> open_error(const std::string& name, int error) {
+  if (error == ELOOP || error == ENOTDIR) {
+    return invalid_model(
+        fmt::format("external file {} is not a plain file in the model's folder", quote(name)));
+  }
+  return tl::unexpected(load_error(
+      ErrorCode::kIo, fmt::format("cannot open external file {}: {}", quote(name),
+                                  std::error_code(error, std::generic_category()).message())));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<MappedFile>> ExternalData::open(const std::vector<std::string>& components) {
+  const std::string name = fmt::format("{}", fmt::join(components, "/"));
+  // One component at a time and without following links: what is checked is what is opened.
+  Descriptor at(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (std::size_t i = 0; at.get() >= 0 && i + 1 < components.size(); ++i) {
+    at = Descriptor(
+        ::openat(at.get(), components[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  if (at.get() < 0) return open_error(name, errno);
+  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  const Descriptor file(::openat(at.get(), components.back().c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.get() < 0) return open_error(name, errno);
+  struct stat status = {};
+  if (::fstat(file.get(), &status) != 0) return open_error(name, errno);
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return open_error(name, ELOOP);
+  auto mapped = MappedFile::open(fmt::format("/proc/self/fd/{}", file.get()));
+  if (mapped) return mapped;
+  return tl::unexpected(load_error(
+      ErrorCode::kIo, fmt::format("external file {}: {}", quote(name), mapped.error().message)));
+}
+
+Result<ExternalBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
+  PX_ASSIGN(const Location location, parse_location(entries));
+  PX_ASSIGN(auto components, split_path(*location.path));
+  if (folder_.empty()) return unsupported("external data needs a model that comes from a file");
+  if (location.length && *location.length != size) {
+    return invalid_model(
+        fmt::format("needs {} bytes but its external data has {}", size, *location.length));
+  }
+  auto known = files_.find(components);
+  if (known == files_.end()) {
+    PX_ASSIGN(auto file, open(components));
+    known = files_.emplace(std::move(components), std::move(file)).first;
+  }
+  const std::span<const std::byte> bytes = known->second->bytes();
+  const auto offset = static_cast<std::uint64_t>(location.offset.value_or(0));
+  const auto count = static_cast<std::uint64_t>(size);
+  if (offset > bytes.size() || count > bytes.size() - offset) {
+    return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
+                                     count, offset, bytes.size(), quote(*location.path)));
+  }
+  return ExternalBytes{bytes.subspan(offset, count), known->second};
+}
+
+}  // namespace parallax

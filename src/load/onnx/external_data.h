@@ -1,0 +1,43 @@
+// Tensors whose bytes lie in files beside the model. A file is opened only if every component of
+// its path is a plain name inside the model's folder: no absolute path, no "..", no symbolic link,
+// no second hard link, nothing but a regular file. Thread-safety: not thread-safe; one per load.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "load/onnx/proto.h"
+
+namespace parallax {
+
+class MappedFile;
+
+/// Bytes and what keeps them alive.
+struct ExternalBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+class ExternalData {
+ public:
+  /// `folder` is the model's; empty: every external tensor is refused.
+  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// The `size` bytes that `entries` (location, offset, length) point at; each file is mapped once.
+  /// Errors: kInvalidModel for entries that contradict themselves, the file or `size`, and for
+  /// paths that may leave the folder; kUnsupported where there is no folder; kIo.
+  Result<ExternalBytes> read(std::span<const OnnxEntry> entries, std::int64_t size);
+
+ private:
+  Result<std::shared_ptr<MappedFile>> open(const std::vector<std::string>& components);
+
+  std::filesystem::path folder_;
+  std::map<std::vector<std::string>, std::shared_ptr<MappedFile>> files_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,100 @@
+#include "load/onnx/inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "load/onnx/names.h"
+#include "load/onnx/tensor.h"
+
+namespace parallax {
+namespace {
+
+/// Some exporters write "?" for a dimension that they know nothing about.
+bool is_nameless(std::string_view param) {
+  return std::none_of(param.begin(), param.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || std::isalnum(byte) != 0;
+  });
+}
+
+std::string label(const OnnxValueInfo& input) { return "input " + quote(input.name); }
+
+/// Bytes of an input whose unknown dimensions are 1.
+bool overflows(DType dtype, const Shape& shape) {
+  Dims known;
+  for (const Expr& dim : shape) known.push_back(dim.constant().value_or(1));
+  const auto elements = known.checked_elements();
+  return !elements || !checked_mul(*elements, size_of(dtype));
+}
+
+}  // namespace
+
+InputReader::InputReader(Graph& graph, std::span<const OnnxValueInfo> inputs) : graph_(graph) {
+  for (const OnnxValueInfo& input : inputs) {
+    if (!input.shape) continue;
+    for (const OnnxDimension& dimension : *input.shape) taken_.emplace(dimension.param);
+  }
+}
+
+SymbolId InputReader::symbol(const std::string& name) {
+  const auto [known, added] = symbols_.try_emplace(name);
+  if (added) known->second = graph_.symbols.push_back({name, SymbolKind::kInput});
+  return known->second;
+}
+
+Expr InputReader::dimension(const OnnxValueInfo& input, std::size_t axis) {
+  const OnnxDimension& dimension = (*input.shape)[axis];
+  if (dimension.value && *dimension.value >= 0) return {*dimension.value};
+  if (!dimension.value && !is_nameless(dimension.param)) {
+    return Expr::symbol(symbol(std::string(dimension.param)));
+  }
+  std::string name = fmt::format("{}_dim_{}", input.name, axis);
+  while (!taken_.insert(name).second) name += '_';
+  return Expr::symbol(symbol(name));
+}
+
+Result<Value> InputReader::read(const OnnxValueInfo& input) {
+  if (!input.has_type) return invalid_model(label(input) + " has no type");
+  if (!input.is_tensor) return unsupported(label(input) + " is not a tensor");
+  if (!input.shape) return unsupported(label(input) + " has no shape");
+  if (input.shape->size() > Dims::kMaxRank) {
+    return unsupported(fmt::format("{} has {} dimensions, at most {} are supported", label(input),
+                                   input.shape->size(), Dims::kMaxRank));
+  }
+  Value value;
+  value.name = input.name;
+  value.kind = ValueKind::kInput;
+  PX_ASSIGN(value.dtype, onnx_dtype(input.element_type, label(input)));
+  for (std::size_t axis = 0; axis < input.shape->size(); ++axis) {
+    value.shape.push_back(dimension(input, axis));
+  }
+  if (overflows(value.dtype, value.shape)) {
+    return invalid_model(fmt::format("the size of {} overflows", label(input)));
+  }
+  return value;
+}
+
+Status check_default(const OnnxValueInfo& input, const Value& constant) {
+  const auto contradiction = [&](std::string_view what) {
+    return invalid_model(
+        fmt::format("{} and the initializer of that name differ in {}", label(input), what));
+  };
+  if (!input.is_tensor) return {};
+  if (input.element_type != 0) {
+    PX_ASSIGN(const DType dtype, onnx_dtype(input.element_type, label(input)));
+    if (dtype != constant.dtype) return contradiction("element type");
+  }
+  if (!input.shape) return {};
+  if (input.shape->size() != constant.shape.size()) return contradiction("rank");
+  for (std::size_t i = 0; i < constant.shape.size(); ++i) {
+    const std::int64_t declared = (*input.shape)[i].value.value_or(-1);
+    if (declared >= 0 && Expr(declared) != constant.shape[i]) return contradiction("shape");
+  }
+  return {};
+}
+
+}  // namespace parallax

@@ -1,0 +1,72 @@
+#include "load/onnx/names.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+namespace {
+
+constexpr std::size_t kMaxName = 65535;
+constexpr std::size_t kMaxQuoted = 120;
+
+/// Length of the UTF-8 sequence that starts with `lead`, 0 where none does.
+std::size_t sequence_length(unsigned char lead) {
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead < 0xE0) return 2;
+  if (lead >= 0xE0 && lead < 0xF0) return 3;
+  return lead >= 0xF0 && lead < 0xF5 ? 4 : 0;
+}
+
+bool is_continuation(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// True for the sequences that UTF-8 forbids although their bytes look right: overlong forms,
+/// surrogates, and what lies beyond U+10FFFF.
+bool is_forbidden(std::string_view sequence) {
+  const auto first = static_cast<unsigned char>(sequence[0]);
+  const auto second = static_cast<unsigned char>(sequence[1]);
+  return (first == 0xE0 && second < 0xA0) || (first == 0xED && second >= 0xA0) ||
+         (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
+}
+
+bool is_utf8(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t length = sequence_length(static_cast<unsigned char>(text[i]));
+    if (length == 0 || length > text.size() - i) return false;
+    for (std::size_t k = 1; k < length; ++k) {
+      if (!is_continuation(text[i + k])) return false;
+    }
+    if (length > 1 && is_forbidden(text.substr(i, length))) return false;
+    i += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+Status check_name(std::string_view what, std::string_view name) {
+  if (name.size() > kMaxName) {
+    return invalid_model(fmt::format("{} has a name of {} bytes", what, name.size()));
+  }
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7F) {
+      return invalid_model(
+          fmt::format("the name of {} contains the control character 0x{:02x}", what, byte));
+    }
+  }
+  if (!is_utf8(name)) return invalid_model(fmt::format("the name of {} is not UTF-8", what));
+  return {};
+}
+
+std::string quote(std::string_view name) {
+  if (name.size() <= kMaxQuoted) return fmt::format("'{}'", name);
+  std::size_t head = kMaxQuoted / 2;
+  std::size_t tail = name.size() - kMaxQuoted / 2;
+  while (is_continuation(name[head])) --head;
+  while (tail < name.size() && is_continuation(name[tail])) ++tail;
+  return fmt::format("'{}...{}'", name.substr(0, head), name.substr(tail));
+}
+
+}  // namespace parallax

@@ -1,0 +1,32 @@
+// Names that come from a file: which ones are accepted, and how they look inside a message.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "parallax/result.h"
+
+namespace parallax {
+
+/// An Error of stage kLoad.
+inline Error load_error(ErrorCode code, std::string message, std::string_view node = {}) {
+  return Error{Stage::kLoad, code, std::string(node), std::move(message)};
+}
+/// The same as what a function returns.
+inline tl::unexpected<Error> invalid_model(std::string message, std::string_view node = {}) {
+  return tl::unexpected(load_error(ErrorCode::kInvalidModel, std::move(message), node));
+}
+inline tl::unexpected<Error> unsupported(std::string message, std::string_view node = {}) {
+  return tl::unexpected(load_error(ErrorCode::kUnsupported, std::move(message), node));
+}
+
+/// Accepts UTF-8 of at most 65535 bytes without control characters (names end up in one-line
+/// messages, in JSON and on terminals); empty names too. `what` says whose name it is. Errors:
+/// kInvalidModel.
+Status check_name(std::string_view what, std::string_view name);
+
+/// 'name' with its middle left out where it is long.
+std::string quote(std::string_view name);
+
+}  // namespace parallax

@@ -1,0 +1,167 @@
+#include "load/onnx/normalize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/status.h"
+#include "load/onnx/names.h"
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+/// An operator that did not exist in every operator set from 7 on, or was written differently.
+struct Row {
+  std::string_view op_type;
+  std::int64_t since;  ///< first operator set that has it
+  std::int64_t until;  ///< last one
+  OpKind kind;
+  Status (*rewrite)(FileNode&);
+};
+
+constexpr std::int64_t kAlways = 1, kStill = 1000;
+
+constexpr std::array kRows = {
+    Row{"BatchNormalization", kAlways, kStill, OpKind::kBatchNormalization,
+        rewrite_batch_normalization},
+    Row{"Clip", kAlways, kStill, OpKind::kClip, rewrite_clip},
+    Row{"ConstantOfShape", 9, kStill, OpKind::kConstantOfShape, nullptr},
+    Row{"Dropout", kAlways, kStill, OpKind::kIdentity, rewrite_dropout},
+    Row{"Erf", 9, kStill, OpKind::kErf, nullptr},
+    Row{"Expand", 8, kStill, OpKind::kExpand, nullptr},
+    Row{"GatherND", 11, kStill, OpKind::kGatherND, nullptr},
+    Row{"Gelu", 20, kStill, OpKind::kGelu, nullptr},
+    Row{"GreaterOrEqual", 12, kStill, OpKind::kGreaterOrEqual, nullptr},
+    Row{"LayerNormalization", 17, kStill, OpKind::kLayerNormalization, rewrite_layer_normalization},
+    Row{"LessOrEqual", 12, kStill, OpKind::kLessOrEqual, nullptr},
+    Row{"MaxPool", kAlways, kStill, OpKind::kMaxPool, rewrite_max_pool},
+    Row{"Mod", 10, kStill, OpKind::kMod, nullptr},
+    Row{"NonMaxSuppression", 10, kStill, OpKind::kNonMaxSuppression, nullptr},
+    Row{"NonZero", 9, kStill, OpKind::kNonZero, nullptr},
+    Row{"Pad", kAlways, kStill, OpKind::kPad, rewrite_pad},
+    Row{"Range", 11, kStill, OpKind::kRange, nullptr},
+    Row{"ReduceL2", kAlways, kStill, OpKind::kReduceL2, rewrite_reduce},
+    Row{"ReduceMax", kAlways, kStill, OpKind::kReduceMax, rewrite_reduce},
+    Row{"ReduceMean", kAlways, kStill, OpKind::kReduceMean, rewrite_reduce},
+    Row{"ReduceSum", kAlways, kStill, OpKind::kReduceSum, rewrite_reduce_sum},
+    Row{"Resize", 10, kStill, OpKind::kResize, rewrite_resize},
+    Row{"ScatterND", 11, kStill, OpKind::kScatterND, nullptr},
+    Row{"Slice", kAlways, kStill, OpKind::kSlice, rewrite_slice},
+    Row{"Softmax", kAlways, kStill, OpKind::kSoftmax, rewrite_softmax},
+    Row{"Split", kAlways, kStill, OpKind::kSplit, rewrite_split},
+    Row{"Squeeze", kAlways, kStill, OpKind::kSqueeze, rewrite_squeeze},
+    Row{"TopK", kAlways, kStill, OpKind::kTopK, rewrite_top_k},
+    Row{"Unsqueeze", kAlways, kStill, OpKind::kUnsqueeze, rewrite_squeeze},
+    Row{"Upsample", kAlways, 9, OpKind::kResize, rewrite_upsample},
+    Row{"Where", 9, kStill, OpKind::kWhere, nullptr},
+};
+
+const Row* find_row(std::string_view op_type) {
+  const auto row =
+      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op_type == op_type; });
+  return row == kRows.end() ? nullptr : &*row;
+}
+
+}  // namespace
+
+std::string onnx_node_name(const OnnxNode& node, std::size_t index) {
+  if (!node.name.empty()) return std::string(node.name);
+  return fmt::format("{}_{}", node.op_type, index);
+}
+
+bool is_supported_onnx_operator(std::string_view op_type, std::int64_t opset) {
+  if (op_type == "Constant") return true;
+  if (const Row* row = find_row(op_type)) return opset >= row->since && opset <= row->until;
+  const auto kind = op_from_string(op_type);
+  return kind && !op_def(*kind).internal;
+}
+
+OnnxRule onnx_rule(std::string_view op_type) {
+  if (const Row* row = find_row(op_type)) return {row->kind, row->rewrite};
+  return {op_from_string(op_type).value_or(OpKind::kIdentity), nullptr};
+}
+
+/// `name` or, where that is taken, name_1, name_2, ... Each number is tried once.
+std::string GraphWriter::make_unique(Names& names, std::string name) {
+  const auto [known, added] = names.emplace(name, 1);
+  if (added) return name;
+  while (true) {
+    std::string candidate = fmt::format("{}_{}", name, known->second++);
+    if (names.emplace(candidate, 1).second) return candidate;
+  }
+}
+
+ValueId GraphWriter::constant(std::string name, Constant constant) {
+  Value value;
+  value.name = std::move(name);
+  value.kind = ValueKind::kConstant;
+  value.dtype = constant.dtype;
+  value.shape.assign(constant.dims.begin(), constant.dims.end());
+  value.constant = std::move(constant);
+  return graph_.values.push_back(std::move(value));
+}
+
+ValueId GraphWriter::result(std::string name) {
+  Value value;
+  value.name = std::move(name);
+  return graph_.values.push_back(std::move(value));
+}
+
+std::string GraphWriter::fresh_value_name(std::string_view hint) {
+  return make_unique(value_names_, std::string(hint));
+}
+
+Result<NodeId> GraphWriter::node(Node node) {
+  PX_RETURN_IF_ERROR(check_node(node, true));
+  node.name = make_unique(node_names_, std::move(node.name));
+  const NodeId id{static_cast<std::int32_t>(graph_.nodes.size())};
+  for (const ValueId output : node.outputs) {
+    if (output.valid()) graph_.values[output].producer = id;
+  }
+  return graph_.nodes.push_back(std::move(node));
+}
+
+void FileNode::set_input(std::size_t i, ValueId value) {
+  if (node.inputs.size() <= i) node.inputs.resize(i + 1);
+  node.inputs[i] = value;
+}
+
+const Constant* FileNode::constant_input(std::size_t i) const {
+  if (!has_input(i)) return nullptr;
+  const auto& constant = writer.graph().values[node.inputs[i]].constant;
+  return constant ? &*constant : nullptr;
+}
+
+tl::unexpected<Error> FileNode::wrong_type(std::string_view attribute) const {
+  return invalid_model(
+      fmt::format("{}: attribute {} has the wrong type", to_string(node.op), quote(attribute)),
+      node.name);
+}
+
+tl::unexpected<Error> FileNode::refuse(std::string message) const {
+  return unsupported(fmt::format("{}: {}", to_string(node.op), message), node.name);
+}
+
+Status FileNode::attribute_to_input(std::string_view name, std::size_t i) {
+  PX_ASSIGN(const auto list, take<std::vector<std::int64_t>>(name));
+  if (!list) return {};
+  if (has_input(i)) {
+    return invalid_model(
+        fmt::format("{}: {} is both an attribute and an input", to_string(node.op), name),
+        node.name);
+  }
+  set_input(i, constant(name, make_i64(*list)));
+  return {};
+}
+
+Status FileNode::drop_outputs(std::size_t first, std::string_view what) {
+  for (std::size_t i = first; i < node.outputs.size(); ++i) {
+    if (node.outputs[i].valid()) return refuse(fmt::format("{} is not supported", what));
+  }
+  if (node.outputs.size() > first) node.outputs.resize(first);
+  return {};
+}
+
+}  // namespace parallax

@@ -1,0 +1,126 @@
+// Rewrites operators of the operator sets 7 to 23 into the newest form, the only one that the graph
+// knows: attributes that became inputs are constant inputs, renamed and removed operators become
+// their successors. One rule per operator that ever changed (normalize.cc); an operator without a
+// rule has meant the same in every set and is taken as it stands.
+//
+// Thread-safety: not thread-safe; one GraphWriter per graph.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "ir/graph.h"
+#include "load/onnx/proto.h"
+
+namespace parallax {
+
+/// The name of node `index` of a file's graph, "Conv_17" where the file gives none.
+std::string onnx_node_name(const OnnxNode& node, std::size_t index);
+
+/// True where node type `op_type` of ai.onnx can be loaded from operator set `opset`.
+bool is_supported_onnx_operator(std::string_view op_type, std::int64_t opset);
+
+/// Appends values and nodes to a graph under names that no other has.
+class GraphWriter {
+ public:
+  explicit GraphWriter(Graph& graph) : graph_(graph) {}
+
+  /// Keeps a name of the file from being given to something else.
+  void reserve_value_name(std::string_view name) { value_names_.emplace(name, 1); }
+
+  ValueId constant(std::string name, Constant constant);
+  ValueId result(std::string name);
+  /// A name that starts with `hint` and is free.
+  std::string fresh_value_name(std::string_view hint);
+  /// Appends the node under a unique name and makes it the producer of its outputs. Errors: as
+  /// check_node for nodes of a file.
+  Result<NodeId> node(Node node);
+  Graph& graph() { return graph_; }
+
+ private:
+  /// Names in use, each with the number that the next name made from it ends in.
+  using Names = std::map<std::string, std::int64_t, std::less<>>;
+  static std::string make_unique(Names& names, std::string name);
+
+  Graph& graph_;
+  Names value_names_, node_names_;
+};
+
+/// A node on its way from the file into the graph. `node` has the file's attributes and resolved
+/// inputs and outputs (outputs after the first that nobody reads are invalid); a rule turns it into
+/// the newest form and may write nodes before it.
+struct FileNode {
+  std::int64_t opset;
+  Node& node;
+  GraphWriter& writer;
+  /// Set by a rule: the Softmax axis starts the block of axes that is normalised as one, a meaning
+  /// that can be resolved only when the shapes are known (expand_softmax_blocks).
+  bool softmax_block = false;
+
+  bool has_input(std::size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
+  void set_input(std::size_t i, ValueId value);
+  /// The constant behind input i, null where there is none.
+  const Constant* constant_input(std::size_t i) const;
+
+  /// Takes the attribute out of the node. Errors: kInvalidModel where it has another type. T: a
+  /// type of AttributeValue.
+  template <class T>
+  Result<std::optional<T>> take(std::string_view name) {
+    const AttributeValue* value = node.attributes.find(name);
+    if (value == nullptr) return std::optional<T>();
+    if (!std::holds_alternative<T>(*value)) return wrong_type(name);
+    std::optional<T> result = std::get<T>(*value);
+    node.attributes.erase(name);
+    return result;
+  }
+  /// Makes a list of integers that used to be an attribute input i.
+  Status attribute_to_input(std::string_view name, std::size_t i);
+  ValueId constant(std::string_view name, Constant constant) {
+    return writer.constant(writer.fresh_value_name(node.name + "/" + std::string(name)),
+                           std::move(constant));
+  }
+  tl::unexpected<Error> wrong_type(std::string_view attribute) const;
+  tl::unexpected<Error> refuse(std::string message) const;  ///< kUnsupported
+  /// Leaves out the outputs from `first` on, first >= 1. Errors: kUnsupported with `what` where one
+  /// is read.
+  Status drop_outputs(std::size_t first, std::string_view what);
+};
+
+/// Kind and rewriting of a supported operator other than Constant.
+struct OnnxRule {
+  OpKind kind = OpKind::kIdentity;
+  Status (*rewrite)(FileNode&) = nullptr;  ///< null: taken as it stands
+};
+/// REQUIRES: is_supported_onnx_operator.
+OnnxRule onnx_rule(std::string_view op_type);
+
+/// Gives each of `nodes`, Softmax nodes of the operator sets before 13, the meaning of the newest:
+/// a plain axis where that is the same, else Flatten, Softmax, Reshape. REQUIRES: shapes are
+/// inferred; new nodes are not. Returns whether nodes were added.
+Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> nodes);
+
+// Rules (normalize_*.cc). Each changes the node in place.
+Status rewrite_batch_normalization(FileNode& file);
+Status rewrite_clip(FileNode& file);
+Status rewrite_dropout(FileNode& file);
+Status rewrite_layer_normalization(FileNode& file);
+Status rewrite_max_pool(FileNode& file);
+Status rewrite_pad(FileNode& file);
+Status rewrite_reduce(FileNode& file);
+Status rewrite_reduce_sum(FileNode& file);
+Status rewrite_resize(FileNode& file);
+Status rewrite_slice(FileNode& file);
+Status rewrite_softmax(FileNode& file);
+Status rewrite_split(FileNode& file);
+Status rewrite_squeeze(FileNode& file);
+Status rewrite_top_k(FileNode& file);
+Status rewrite_upsample(FileNode& file);
+
+}  // namespace parallax

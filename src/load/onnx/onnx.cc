@@ -1,0 +1,68 @@
+#include "load/onnx/onnx.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+
+#include "base/status.h"
+#include "load/onnx/assemble.h"
+#include "load/onnx/names.h"
+#include "load/onnx/proto.h"
+#include "load/onnx/structure.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kNewestIrVersion = 14;
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+Result<OnnxModel> parse_model(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return invalid_model("the file is empty");
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
+    return invalid_model("the file is larger than the 2 GiB that an ONNX file can have");
+  }
+  auto model = parse_onnx_model(as_text(bytes));
+  if (!model) {
+    model.error().message = fmt::format("not an ONNX model, or damaged: {}", model.error().message);
+    return model;
+  }
+  if (!model->graph) return invalid_model("not an ONNX model, or truncated: it has no graph");
+  if (!model->ir_version) return invalid_model("the model has no ir_version");
+  if (*model->ir_version < 3 || *model->ir_version > kNewestIrVersion) {
+    return unsupported(fmt::format("IR version {} is not supported, 3 to {} are",
+                                   *model->ir_version, kNewestIrVersion));
+  }
+  return model;
+}
+
+Result<Graph> load(const ModelBytes& bytes) {
+  PX_ASSIGN(const OnnxModel model, parse_model(bytes.bytes));
+  PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
+  PX_ASSIGN(const OnnxGraph file, parse_onnx_graph(*model.graph));
+  PX_ASSIGN(const auto order, check_structure(model, file));
+  if (file.has_sparse_initializers) return unsupported("sparse initializers are not supported");
+  PX_ASSIGN(Graph graph, assemble_graph(file, order, opset, bytes));
+  PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
+  return graph;
+}
+
+}  // namespace
+
+Result<Graph> load_onnx(const ModelBytes& model) {
+  try {
+    return load(model);
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
+  } catch (const std::length_error&) {
+    return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
+  }
+}
+
+}  // namespace parallax

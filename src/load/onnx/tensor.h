@@ -1,0 +1,28 @@
+// Tensors of a file as constants. Bytes stay in the file wherever it stores them as the graph wants
+// them (raw data, one packed run of floats, external data); other encodings are decoded.
+// Thread-safety: pure functions, apart from the ExternalData they are given.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "ir/graph.h"
+#include "load/onnx/external_data.h"
+#include "load/onnx/proto.h"
+
+namespace parallax {
+
+/// ONNX's name of TensorProto.DataType `type`, "type 99" where it has none.
+std::string onnx_type_name(std::int64_t type);
+/// Element type of `what` (e.g. "tensor 'w'"). Errors: kUnsupported with both names, kInvalidModel
+/// for a number that ONNX does not know.
+Result<DType> onnx_dtype(std::int64_t type, const std::string& what);
+
+/// The constant that `tensor` holds. `owner` keeps the file's bytes. Errors: kInvalidModel where
+/// declared and stored sizes or types disagree or an element does not fit its type; kUnsupported
+/// for element types, segments; as ExternalData::read.
+Result<Constant> read_tensor(const OnnxTensor& tensor, const std::shared_ptr<const void>& owner,
+                             ExternalData& external);
+
+}  // namespace parallax

@@ -36,13 +36,10 @@ std::int64_t most(const std::vector<std::int64_t>& peaks) {
   return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
 }
 
-/// Of layer order and model order, the one with less alive at its fullest moment.
-LayeredSteps better_order(const MemoryProblem& problem, const BranchGraph& branches,
-                          LayeredSteps steps) {
-  LayeredSteps other = in_model_order(steps, branches);
-  const bool better =
-      most(step_peaks(problem, other.steps)) < most(step_peaks(problem, steps.steps));
-  return better ? std::move(other) : std::move(steps);
+/// Of two orders the one with less alive at its fullest moment; the first where they are equal.
+LayeredSteps better(const MemoryProblem& problem, LayeredSteps a, LayeredSteps b) {
+  const bool first = most(step_peaks(problem, a.steps)) <= most(step_peaks(problem, b.steps));
+  return first ? std::move(a) : std::move(b);
 }
 
 Status check_arguments(const BranchGraph& branches, const LayeredSteps& sequential,
@@ -97,10 +94,10 @@ std::vector<std::size_t> parallel_layers(const LayeredSteps& steps,
 /// The plan that keeps most layers parallel and fits; `sequential` does. Taking a layer apart
 /// leaves the demand of all others as it is, so the number of layers to take apart, fullest first,
 /// is searched by halving.
-Candidate fit(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
               const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
               std::int64_t budget, Candidate sequential) {
-  const LayeredSteps admitted = layer_steps(branches, groups, problem, peaks, budget);
+  const LayeredSteps admitted = admit(layered, branches, problem, peaks, budget);
   const auto order =
       parallel_layers(admitted, step_peaks(problem, admitted.steps), branches.layers.size());
   std::size_t plans =
@@ -111,7 +108,8 @@ Candidate fit(const BranchGraph& branches, const std::vector<LayerGroups>& group
   while (low < high && plans > 0) {
     std::vector<bool> apart(branches.layers.size(), false);
     for (std::size_t i = 0; i < taken; ++i) apart[order[i]] = true;
-    LayeredSteps steps = better_order(problem, branches, make_sequential(admitted, apart));
+    LayeredSteps steps = make_sequential(admitted, apart);
+    steps = better(problem, steps, in_model_order(steps, branches));
     bool fits = most(step_peaks(problem, steps.steps)) <= budget;
     if (fits) {
       --plans;
@@ -132,8 +130,10 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   if (groups.size() != branches.layers.size()) {
     return failure(ErrorCode::kInternal, "not one set of groups per layer");
   }
-  LayeredSteps in_order = sequential_steps(branches);
-  LayeredSteps layered = layer_steps(branches, groups, problem, {}, std::nullopt);
+  const auto most_branches =
+      static_cast<std::size_t>(std::int64_t{kBranchesPerThread} * std::max(options.threads, 1));
+  const LayeredSteps in_order = sequential_steps(branches);
+  const LayeredSteps layered = layer_steps(groups, most_branches);
   PX_RETURN_IF_ERROR(check_arguments(branches, in_order, layered, problem, options));
 
   Plan plan;
@@ -144,13 +144,16 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   plan.figures.lower_bound = std::min(lower_bound_bytes(problem, in_order.steps),
                                       lower_bound_bytes(problem, layered.steps));
 
-  Candidate chosen = place(problem, std::move(in_order));
+  const std::vector<bool> all_layers(branches.layers.size(), true);
+  Candidate chosen =
+      place(problem, better(problem, in_order, make_sequential(layered, all_layers)));
   PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
   if (options.parallel) {
-    Candidate parallel = place(problem, better_order(problem, branches, std::move(layered)));
+    Candidate parallel =
+        place(problem, better(problem, layered, in_model_order(layered, branches)));
     chosen = !budget || parallel.offsets.bytes <= *budget
                  ? std::move(parallel)
-                 : fit(branches, groups, problem, plan.branch_peaks, *budget, std::move(chosen));
+                 : fit(branches, layered, problem, plan.branch_peaks, *budget, std::move(chosen));
   }
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);

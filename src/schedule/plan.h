@@ -15,7 +15,7 @@ namespace parallax {
 struct ArenaFigures {
   std::int64_t naive = 0;
   std::int64_t greedy = 0;
-  std::int64_t lower_bound = 0;
+  std::int64_t lower_bound = 0;  ///< of the orders considered, whichever needs least
   std::int64_t paper = 0;
   std::int64_t parallax = 0;  ///< what this plan really takes
 };
@@ -38,11 +38,19 @@ struct Plan {
   int max_branches = 1;
 };
 
+/// A step has at most this many branches per thread: more of them would take memory, not time.
+inline constexpr int kBranchesPerThread = 2;
+
 /// Within each layer the groups of `refine` run at once as far as the budget allows: branches are
 /// admitted smallest peak first while their peaks and what is live across fit; the rest follows one
 /// by one. If the offsets still do not fit, layers are made sequential, those with the largest
-/// demand first, until they do. Errors: kBudgetExceeded, naming the bytes that are missing even
-/// when everything runs one after the other. Stage kSchedule.
+/// demand first, until they do. Steps follow the layers or, where that keeps less alive, the order
+/// of branch ids as far as dependencies allow: layer_of_step need not ascend.
+///
+/// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
+/// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,
+/// naming the bytes that are missing even then, or where sums do not fit 63 bits; kInternal where
+/// the arguments do not belong together. Deterministic; close to O(V+E).
 Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
                        const MemoryProblem& problem, const ScheduleOptions& options);
 

@@ -55,32 +55,46 @@ LayeredSteps sequential_steps(const BranchGraph& branches) {
   return result;
 }
 
-LayeredSteps layer_steps(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
-                         const MemoryProblem& problem,
-                         const IdVector<BranchId, std::int64_t>& peaks,
-                         std::optional<std::int64_t> budget) {
-  LiveAcross live;
-  if (budget) live = live_across(branches, problem);
+LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t most_branches) {
   LayeredSteps result;
   for (std::size_t layer = 0; layer < groups.size(); ++layer) {
-    std::vector<BranchId> alone = groups[layer].sequential;
-    std::int64_t across = budget ? live.layer[layer] : 0;
-    for (std::vector<BranchId> group : groups[layer].parallel) {
-      if (budget) {
-        std::stable_sort(group.begin(), group.end(),
-                         [&](BranchId a, BranchId b) { return peaks[a] < peaks[b]; });
-        std::int64_t used = across;
-        const auto end = std::find_if(group.begin(), group.end(),
-                                      [&](BranchId b) { return (used += peaks[b]) > *budget; });
-        alone.insert(alone.end(), end, group.end());
-        group.erase(end, group.end());
-        std::sort(group.begin(), group.end());
-        for (BranchId branch : group) across += live.escapes[branch];
+    for (const auto& group : groups[layer].parallel) {
+      const std::size_t parts = (group.size() + most_branches - 1) / most_branches;
+      for (std::size_t part = 0; part < parts; ++part) {
+        const auto at = [&](std::size_t i) {
+          return group.begin() + static_cast<std::ptrdiff_t>(i * group.size() / parts);
+        };
+        result.add({at(part), at(part + 1)}, layer);
       }
-      if (!group.empty()) result.add(std::move(group), layer);
     }
-    std::sort(alone.begin(), alone.end());
-    for (BranchId branch : alone) result.add({branch}, layer);
+    for (BranchId branch : groups[layer].sequential) result.add({branch}, layer);
+  }
+  return result;
+}
+
+LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
+                   const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
+                   std::int64_t budget) {
+  const LiveAcross live = live_across(branches, problem);
+  LayeredSteps result;
+  std::int32_t layer = -1;
+  std::int64_t across = 0;
+  for (std::size_t i = 0; i < layered.steps.size(); ++i) {
+    if (layered.layer_of_step[i] != layer) {
+      layer = layered.layer_of_step[i];
+      across = live.layer[static_cast<std::size_t>(layer)];
+    }
+    std::vector<BranchId> group = layered.steps[i];
+    std::stable_sort(group.begin(), group.end(),
+                     [&](BranchId a, BranchId b) { return peaks[a] < peaks[b]; });
+    std::int64_t used = across;
+    auto end = std::find_if(group.begin(), group.end(),
+                            [&](BranchId b) { return (used += peaks[b]) > budget; });
+    const std::vector<BranchId> alone(end, group.end());
+    group.erase(end, group.end());
+    if (!group.empty()) result.add(group, static_cast<std::size_t>(layer));
+    for (BranchId branch : alone) result.add({branch}, static_cast<std::size_t>(layer));
+    for (BranchId branch : layered.steps[i]) across += live.escapes[branch];
   }
   return result;
 }

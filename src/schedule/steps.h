@@ -1,8 +1,9 @@
 // Orders of branches as steps, each with the layer it comes from. Internal to schedule/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "branch/branch.h"
@@ -23,13 +24,15 @@ struct LayeredSteps {
 /// Every branch a step of its own, in the order of ids.
 LayeredSteps sequential_steps(const BranchGraph& branches);
 
-/// Layer after layer: the groups of each, then what is left of it one by one. Under `budget` a
-/// group keeps its branches of smallest peak, as many as fit beside what is live across; the others
-/// follow one by one.
-LayeredSteps layer_steps(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
-                         const MemoryProblem& problem,
-                         const IdVector<BranchId, std::int64_t>& peaks,
-                         std::optional<std::int64_t> budget);
+/// Layer after layer: the groups of each, cut evenly so that no step has more than `most_branches`,
+/// then what is left of it one by one.
+LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t most_branches);
+
+/// Of each step of `layered` (layer_steps) as many branches as fit the budget beside what is live
+/// across, those of smallest peak first; the others follow one by one.
+LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
+                   const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
+                   std::int64_t budget);
 
 /// The same steps, those of the chosen layers taken apart into single branches.
 LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);

@@ -1,0 +1,59 @@
+// What the fusing passes share: matching around a value, and tidying up after a rewrite.
+//
+// A fusion rewrites its *last* node in place, so that order and output values stay as they are, and
+// leaves the nodes it made superfluous to remove_unused. Not thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Who reads each value, as the graph was when this was made.
+class Readers {
+ public:
+  explicit Readers(const Graph& graph);
+  /// True where exactly one node reads `value` and it is no graph output.
+  bool single(ValueId value) const;
+
+ private:
+  IdVector<ValueId, std::vector<NodeId>> readers_;
+  IdVector<ValueId, bool> is_output_;
+};
+
+/// The node that computes `value` as its first output, where that is a `kind`; null otherwise.
+const Node* produced_by(const Graph& graph, ValueId value, OpKind kind);
+/// The constant behind `value`, where it is one of type f32; null otherwise.
+const Constant* float_constant(const Graph& graph, ValueId value);
+/// The number in an f32 constant of one element.
+std::optional<float> scalar_constant(const Graph& graph, ValueId value);
+/// All elements of an f32 constant.
+std::vector<float> floats(const Constant& constant);
+/// An f32 constant with a copy of `elements`.
+Constant make_f32(const Dims& dims, const std::vector<float>& elements);
+
+/// Gives names that no node and no value of the graph has.
+class UniqueNames {
+ public:
+  explicit UniqueNames(const Graph& graph);
+  std::string make(std::string_view wanted);
+
+ private:
+  std::unordered_set<std::string> taken_;
+};
+/// Appends a constant value.
+ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);
+
+/// Makes `last` compute `op`(`inputs`) with `attributes`.
+void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
+                  Attributes attributes);
+/// Drops nodes whose outputs nobody reads, and values that nobody reads or makes. Graph inputs and
+/// outputs stay. O(V+E).
+void remove_unused(Graph& graph);
+
+}  // namespace parallax

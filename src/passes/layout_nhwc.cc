@@ -1,0 +1,244 @@
+// Convolutions run on NHWC images, so connected groups of nodes around them ("islands") are turned
+// to NHWC as a whole, with a Transpose only where an image enters or leaves an island. Transposes
+// that stand there already take the conversion on; conversions of images with one channel or one
+// pixel are Reshapes.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "passes/layout_nhwc_rules.h"
+#include "passes/pass.h"
+
+namespace parallax {
+namespace {
+
+using Permutation = std::array<std::int64_t, 4>;
+constexpr Permutation kIdentity = {0, 1, 2, 3};
+
+/// The permutation of Transpose(Transpose(x, first), second).
+Permutation compose(const Permutation& first, const Permutation& second) {
+  Permutation result{};
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    result[i] = first[static_cast<std::size_t>(second[i])];
+  }
+  return result;
+}
+
+/// The permutation of a Transpose of rank 4.
+Permutation permutation_of(const Node& transpose) {
+  const std::vector<std::int64_t> perm = transpose.attributes.get_ints("perm");
+  Permutation result = {3, 2, 1, 0};
+  if (perm.size() == result.size()) std::copy(perm.begin(), perm.end(), result.begin());
+  return result;
+}
+
+/// Which nodes change layout.
+class Islands {
+ public:
+  explicit Islands(const Graph& graph) : parent_(graph.nodes.size()) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+    std::vector<bool> convertible(graph.nodes.size());
+    for (const NodeId id : graph.nodes.ids()) {
+      const Node& node = graph.nodes[id];
+      convertible[index(id)] = can_be_nhwc(graph, node);
+      if (!convertible[index(id)]) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        if (!is_image_input(graph, node, i)) continue;
+        const NodeId producer = graph.values[node.inputs[i]].producer;
+        if (producer.valid() && convertible[index(producer)]) join(id, producer);
+      }
+    }
+    // A convolution alone converts its tiles itself, close to the cache.
+    std::vector<int> convolutions(graph.nodes.size(), 0);
+    for (const NodeId id : graph.nodes.ids()) {
+      const bool counts = convertible[index(id)] && graph.nodes[id].op == OpKind::kConv;
+      if (counts) ++convolutions[root(index(id))];
+    }
+    member_.resize(graph.nodes.size());
+    for (const NodeId id : graph.nodes.ids()) {
+      member_[index(id)] = convertible[index(id)] && convolutions[root(index(id))] >= 2;
+    }
+  }
+
+  bool contains(NodeId id) const { return id.valid() && member_[index(id)]; }
+
+ private:
+  static std::size_t index(NodeId id) { return static_cast<std::size_t>(id.value); }
+
+  std::size_t root(std::size_t i) {
+    while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
+    return i;
+  }
+  void join(NodeId a, NodeId b) { parent_[root(index(a))] = root(index(b)); }
+
+  std::vector<std::size_t> parent_;
+  std::vector<bool> member_;
+};
+
+/// Writes the nodes of a graph anew, in order.
+class Rewriter {
+ public:
+  explicit Rewriter(Graph& graph) : graph_(graph), names_(graph), islands_(graph) {
+    nhwc_.resize(graph.values.size());
+    find_wanted_nchw();
+  }
+
+  int run() {
+    const IdVector<NodeId, Node> old = std::move(graph_.nodes);
+    graph_.nodes = {};
+    int changes = 0;
+    for (const NodeId id : old.ids()) {
+      if (islands_.contains(id)) {
+        convert(old, old[id]);
+        ++changes;
+      } else if (!merge_transpose(old[id])) {
+        append(old[id]);
+      }
+    }
+    return changes;
+  }
+
+ private:
+  /// Images made in an island that something outside reads as NCHW.
+  void find_wanted_nchw() {
+    wanted_nchw_ = IdVector<ValueId, bool>(graph_.values.size(), false);
+    for (const ValueId output : graph_.outputs) wanted_nchw_[output] = true;
+    for (const NodeId id : graph_.nodes.ids()) {
+      const Node& node = graph_.nodes[id];
+      if (node.op == OpKind::kTranspose) continue;
+      for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+        const bool as_nhwc = islands_.contains(id) && is_image_input(graph_, node, i);
+        if (node.inputs[i].valid() && !as_nhwc) wanted_nchw_[node.inputs[i]] = true;
+      }
+    }
+  }
+
+  bool made_in_island(ValueId value) const {
+    const Value& v = graph_.values[value];
+    return v.kind == ValueKind::kResult && islands_.contains(v.producer);
+  }
+
+  void append(Node node) { graph_.nodes.push_back(std::move(node)); }
+
+  /// A value like `model`, an NCHW image, with its axes in NHWC order.
+  ValueId nhwc_value(ValueId model) {
+    Value value;
+    value.name = names_.make(graph_.values[model].name + "/nhwc");
+    value.dtype = graph_.values[model].dtype;
+    const Shape& shape = graph_.values[model].shape;
+    for (const std::int64_t axis : kToNhwc) {
+      value.shape.push_back(shape[static_cast<std::size_t>(axis)]);
+    }
+    return graph_.values.push_back(std::move(value));
+  }
+
+  void convert(const IdVector<NodeId, Node>& old, Node node) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (is_image_input(graph_, node, i)) node.inputs[i] = as_nhwc(old, node.inputs[i]);
+    }
+    adapt_to_nhwc(graph_, names_, node);
+    std::vector<std::pair<ValueId, ValueId>> back;
+    for (ValueId& output : node.outputs) {
+      // A reduction without its axes leaves no image.
+      if (!output.valid() || graph_.values[output].shape.size() != kImageRank) continue;
+      const ValueId original = output;
+      output = nhwc_value(original);
+      nhwc_[original] = output;
+      if (wanted_nchw_[original]) back.emplace_back(output, original);
+    }
+    append(std::move(node));
+    for (const auto& [from, to] : back) append_permutation(from, to, kToNchw);
+  }
+
+  /// The NHWC form of a value, made where it is missing.
+  ValueId as_nhwc(const IdVector<NodeId, Node>& old, ValueId value) {
+    if (nhwc_[value].valid()) return nhwc_[value];
+    if (graph_.values[value].constant) {
+      Constant turned = to_nhwc(*graph_.values[value].constant);
+      const std::string name = graph_.values[value].name + "/nhwc";
+      return nhwc_[value] = add_constant(graph_, names_, name, std::move(turned));
+    }
+    const NodeId producer = graph_.values[value].producer;
+    const bool transposed = producer.valid() && old[producer].op == OpKind::kTranspose;
+    ValueId from = value;
+    Permutation permutation = kToNhwc;
+    if (transposed) {
+      from = old[producer].inputs[0];
+      permutation = compose(permutation_of(old[producer]), kToNhwc);
+      if (made_in_island(from)) {
+        from = nhwc_[from];
+        permutation = compose(kToNchw, permutation);
+      }
+      if (permutation == kIdentity) return nhwc_[value] = from;
+    }
+    const ValueId result = nhwc_value(value);
+    append_permutation(from, result, permutation);
+    return nhwc_[value] = result;
+  }
+
+  /// A Transpose of an island's image reads the NHWC form. False where `node` is none.
+  bool merge_transpose(const Node& node) {
+    if (node.op != OpKind::kTranspose || !made_in_island(node.inputs[0])) return false;
+    const Permutation permutation = compose(kToNchw, permutation_of(node));
+    append_permutation(nhwc_[node.inputs[0]], node.outputs[0], permutation, node.name);
+    return true;
+  }
+
+  /// Appends to = Transpose(from), or a view where no element moves.
+  void append_permutation(ValueId from, ValueId to, const Permutation& permutation,
+                          std::string name = {}) {
+    Node node;
+    node.name = name.empty() ? names_.make(graph_.values[to].name + "/permute") : std::move(name);
+    node.outputs = {to};
+    node.inputs = {from};
+    if (permutation == kIdentity) {
+      node.op = OpKind::kIdentity;
+    } else if (auto dims = dims_if_view(to, permutation)) {
+      node.op = OpKind::kReshape;
+      const ValueId shape = add_constant(graph_, names_, node.name + "/shape", make_i64(*dims));
+      node.inputs.push_back(shape);
+    } else {
+      node.op = OpKind::kTranspose;
+      node.attributes.set("perm",
+                          std::vector<std::int64_t>(permutation.begin(), permutation.end()));
+    }
+    append(std::move(node));
+  }
+
+  /// The known dimensions of `to`, where axes longer than one keep their order.
+  std::optional<std::vector<std::int64_t>> dims_if_view(ValueId to,
+                                                        const Permutation& permutation) const {
+    std::vector<std::int64_t> dims;
+    std::int64_t last = -1;
+    for (std::size_t i = 0; i < permutation.size(); ++i) {
+      const auto dim = graph_.values[to].shape[i].constant();
+      if (!dim || *dim == 0) return std::nullopt;
+      dims.push_back(*dim);
+      if (*dim == 1) continue;
+      if (permutation[i] < last) return std::nullopt;
+      last = permutation[i];
+    }
+    return dims;
+  }
+
+  Graph& graph_;
+  UniqueNames names_;
+  Islands islands_;
+  IdVector<ValueId, ValueId> nhwc_;  ///< by NCHW value
+  IdVector<ValueId, bool> wanted_nchw_;
+};
+
+}  // namespace
+
+Result<int> layout_nhwc(Graph& graph, const PassContext&) {
+  const int changes = Rewriter(graph).run();
+  if (changes > 0) remove_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

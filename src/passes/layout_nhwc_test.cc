@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "passes/fuse_util.h"
+#include "passes/layout_nhwc_rules.h"
+#include "passes/passes.h"
+
+namespace parallax {
+namespace {
+
+/// Runs the pass over `text` and gives the graph, which must be valid and infer to the same shapes.
+Graph after_layout(const std::string& text, int changes) {
+  auto parsed = parse_graph(text);
+  EXPECT_TRUE(parsed) << parsed.error().to_string();
+  if (!parsed) return {};
+  Graph graph = *std::move(parsed);
+  Status status = infer_graph(graph);
+  EXPECT_TRUE(status) << status.error().to_string();
+  const Shape before = graph.values[graph.outputs[0]].shape;
+  EXPECT_EQ(layout_nhwc(graph, {}).value_or(-1), changes);
+  status = verify(graph, Stage::kPasses);
+  EXPECT_TRUE(status) << status.error().to_string() << print(graph);
+  const std::string shapes = print(graph);
+  status = infer_graph(graph);
+  EXPECT_TRUE(status) << status.error().to_string() << print(graph);
+  EXPECT_EQ(print(graph), shapes);  // the shapes that the pass wrote are those of inference
+  EXPECT_EQ(graph.values[graph.outputs[0]].shape, before);
+  return graph;
+}
+
+std::string ops(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes) {
+    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
+  }
+  return text;
+}
+
+const Node& node_named(const Graph& graph, const std::string& name) {
+  for (const Node& node : graph.nodes) {
+    if (node.name == name) return node;
+  }
+  ADD_FAILURE() << "no node " << name;
+  return graph.nodes[NodeId{0}];
+}
+
+const std::string kHead =
+    "symbols n h\ninput x f32 [n, 3, h, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\n"
+    "const v f32 [4, 4, 1, 1] = fill 0.5\na = Conv(x, w) {pads = [1, 1, 1, 1]} @first\n"
+    "b = Conv(a, v) @second\n";
+
+TEST(LayoutNhwc, TransposesOnlyAtTheBorders) {
+  const Graph graph = after_layout(
+      kHead +
+          "const d f32 [1, 4, 1, 1] = [1, 2, 3, 4]\nconst one f32 [] = [1]\n"
+          "c = Mul(b, d)\ne = Add(c, one)\nf = Silu(e)\ng = Concat(a, f) {axis = 1} @cat\n"
+          "p = MaxPool(g) {kernel_shape = [2, 2]} @pool\nq, r = Split(p) {axis = 1, num_outputs = "
+          "2} "
+          "@split\ns = Sub(q, r)\noutput s",
+      9);
+  EXPECT_EQ(ops(graph), "Transpose Conv Conv Mul Add Silu Concat MaxPool Split Sub Transpose");
+  EXPECT_EQ(node_named(graph, "cat").attributes.get_int("axis", 0), 3);
+  EXPECT_EQ(node_named(graph, "split").attributes.get_int("axis", 0), 3);
+  EXPECT_EQ(node_named(graph, "pool").attributes.get_string("layout", ""), "NHWC");
+  EXPECT_EQ(node_named(graph, "first").attributes.get_string("layout", ""), "NHWC");
+  EXPECT_EQ(graph.nodes[NodeId{0}].attributes.get_ints("perm"),
+            (std::vector<std::int64_t>{0, 2, 3, 1}));
+}
+
+TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
+  const std::string text =
+      "input x f32 [1, 3, 8, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"
+      "b = Relu(a)\noutput b";
+  EXPECT_EQ(ops(after_layout(text, 0)), "Conv Relu");
+}
+
+TEST(LayoutNhwc, LeavesOtherRanksAlone) {
+  const std::string text =
+      "input x f32 [1, 3, 8]\nconst w f32 [3, 3, 3] = fill 0.5\na = Conv(x, w)\nb = Conv(a, w)\n"
+      "output b";
+  EXPECT_EQ(ops(after_layout(text, 0)), "Conv Conv");
+}
+
+TEST(LayoutNhwc, LeavesIndicesOfMaxPoolAlone) {
+  const std::string text =
+      kHead + "p, i = MaxPool(b) {kernel_shape = [2, 2]}\nc = Relu(p)\noutput c, i";
+  EXPECT_EQ(ops(after_layout(text, 2)), "Transpose Conv Conv Transpose MaxPool Relu");
+}
+
+TEST(LayoutNhwc, AnImageReadInBothLayoutsIsConvertedOnce) {
+  const std::string text = kHead +
+                           "const s i64 [2] = [0, -1]\nr = Reshape(a, s)\nt = Reshape(a, s)\n"
+                           "c = Concat(r, t) {axis = 1}\noutput c, b";
+  EXPECT_EQ(ops(after_layout(text, 2)),
+            "Transpose Conv Transpose Conv Transpose Reshape Reshape Concat");
+}
+
+TEST(LayoutNhwc, TakesOnTransposesThatAreThere) {
+  const std::string text =
+      "input x f32 [1, 8, 8, 3]\nconst w f32 [4, 3, 3, 3] = fill 0.5\n"
+      "const v f32 [4, 4, 1, 1] = fill 0.5\nt = Transpose(x) {perm = [0, 3, 1, 2]}\n"
+      "a = Conv(t, w)\nb = Conv(a, v)\nu = Transpose(b) {perm = [0, 2, 3, 1]}\noutput u";
+  EXPECT_EQ(ops(after_layout(text, 2)), "Conv Conv Identity");
+}
+
+TEST(LayoutNhwc, OneChannelIsAView) {
+  const std::string text =
+      "input x f32 [1, 1, 8, 8]\nconst w f32 [4, 1, 3, 3] = fill 0.5\n"
+      "const v f32 [1, 4, 1, 1] = fill 0.5\na = Conv(x, w)\nb = Conv(a, v)\noutput b";
+  EXPECT_EQ(ops(after_layout(text, 2)), "Reshape Conv Conv Reshape");
+}
+
+TEST(LayoutNhwc, AxesInInputsAreRenamed) {
+  const std::string text = kHead +
+                           "const m i64 [2] = [2, 3]\nr = ReduceMean(b, m) {keepdims = 1} @mean\n"
+                           "c = Mul(b, r)\nconst k i64 [1] = [1]\nconst z i64 [1] = [0]\n"
+                           "const two i64 [1] = [2]\nd = Slice(c, z, two, k) @slice\n"
+                           "e = ReduceMean(d, m) {keepdims = 0}\noutput e";
+  const Graph graph = after_layout(text, 6);
+  EXPECT_EQ(ops(graph), "Transpose Conv Conv ReduceMean Mul Slice ReduceMean");
+  const auto axes = [&graph](ValueId id) { return *integers(*graph.values[id].constant); };
+  EXPECT_EQ(axes(node_named(graph, "mean").inputs[1]), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(axes(node_named(graph, "slice").inputs[3]), (std::vector<std::int64_t>{3}));
+}
+
+TEST(LayoutNhwc, ConstantsAreTurned) {
+  const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
+  const Constant turned = to_nhwc(make_f32(Dims{2, 1, 3}, elements));
+  EXPECT_EQ(turned.dims, (Dims{1, 1, 3, 2}));
+  EXPECT_EQ(floats(turned), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,255 @@
+// Functions of two or more elements with broadcasting: arithmetic, comparison, logic, Min, Max,
+// Where.
+#include <vector>
+
+#include "kernels/reference/common.h"
+#include "kernels/reference/index_space.h"
+
+namespace parallax {
+namespace {
+
+/// A kernel that writes f(a, b) for each pair of elements. Where kNoZero, b = 0 is an error.
+template <class A, class B, class R, bool kNoZero = false, class F>
+KernelResult map_pairs(const KernelRequest& request, F f) {
+  const Dims& dims = request.outputs[0].dims;
+  const IndexSpace<3> space(dims,
+                            {dense_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
+                             broadcast_strides(request.inputs[1].dims, dims)});
+  const std::int64_t count = dims.elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  return make_lambda_kernel(
+      {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+        const TileRange range = tile_range(count, tiles, tile);
+        const std::int64_t step_a = space.row_stride(1), step_b = space.row_stride(2);
+        bool zero = false;
+        space.for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {
+          R* r = args.out<R>() + offsets[0];
+          const A* a = args.in<A>(0) + offsets[1];
+          const B* b = args.in<B>(1) + offsets[2];
+          for (std::int64_t i = 0; i < n; ++i) {
+            if constexpr (kNoZero) {
+              if (b[i * step_b] == 0) {
+                zero = true;
+                continue;
+              }
+            }
+            r[i] = f(a[i * step_a], b[i * step_b]);
+          }
+        });
+        if (zero) return run_error(ErrorCode::kInvalidInput, "integer division by zero");
+        return {};
+      });
+}
+
+template <class Set, class F>
+KernelResult map_types(Set types, const KernelRequest& request, F f) {
+  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return map_pairs<T, T, T>(request, f);
+  });
+}
+
+template <class Set, class F>
+KernelResult compare_types(Set types, const KernelRequest& request, F f) {
+  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return map_pairs<T, T, BoolByte>(request, [f](T a, T b) { return BoolByte(f(a, b)); });
+  });
+}
+
+/// Towards zero; the smallest integer over -1 wraps.
+template <class T>
+T quotient_of(T a, T b) {
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) return wrap_sub(T{0}, a);
+  }
+  return static_cast<T>(a / b);
+}
+
+/// fmod: the sign of the dividend, as in C; otherwise that of the divisor, as in Python.
+template <class T>
+T remainder_of(T a, T b, bool fmod) {
+  if constexpr (std::is_signed_v<T>) {
+    if (b == -1) return 0;
+  }
+  const T r = static_cast<T>(a % b);
+  return !fmod && r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+}
+
+/// Integer powers wrap; a negative exponent gives 1 / base^n cut to an integer, and for base 0
+/// what a conversion of infinity gives.
+template <class T>
+T integer_power(T base, std::int64_t exponent) {
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    return base == 0 ? std::numeric_limits<T>::max() : 0;
+  }
+  T result = 1;
+  for (T square = base; exponent > 0; exponent /= 2, square = wrap_mul(square, square)) {
+    if (exponent % 2 == 1) result = wrap_mul(result, square);
+  }
+  return result;
+}
+
+template <class T, class E>
+T power_of(T base, E exponent) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::pow(base, static_cast<float>(exponent));
+  } else if constexpr (std::is_integral_v<E>) {
+    return integer_power(base, static_cast<std::int64_t>(exponent));
+  } else {
+    return saturate<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+  }
+}
+
+/// The larger (smaller) one; NaN where either is.
+template <class T>
+T larger_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return a < b ? b : a;
+}
+template <class T>
+T smaller_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a)) return a;
+    if (std::isnan(b)) return b;
+  }
+  return b < a ? b : a;
+}
+
+}  // namespace
+
+KernelResult reference_arithmetic(const KernelRequest& request) {
+  switch (request.node.op) {
+    case OpKind::kAdd:
+      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_add(a, b); });
+    case OpKind::kSub:
+      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_sub(a, b); });
+    case OpKind::kMul:
+      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_mul(a, b); });
+    default:
+      return nullptr;
+  }
+}
+
+KernelResult reference_div(const KernelRequest& request) {
+  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return map_pairs<T, T, T, true>(request, [](T a, T b) { return quotient_of(a, b); });
+    } else {
+      return map_pairs<T, T, T>(request, [](T a, T b) { return a / b; });
+    }
+  });
+}
+
+KernelResult reference_mod(const KernelRequest& request) {
+  const bool fmod = request.node.attributes.get_int("fmod", 0) == 1;
+  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_integral_v<T>) {
+      return map_pairs<T, T, T, true>(request,
+                                      [fmod](T a, T b) { return remainder_of(a, b, fmod); });
+    } else {
+      return map_pairs<T, T, T>(request, [](T a, T b) { return std::fmod(a, b); });
+    }
+  });
+}
+
+KernelResult reference_pow(const KernelRequest& request) {
+  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto base) {
+    using T = typename decltype(base)::type;
+    return dispatch(NumericTypes{}, request.inputs[1].dtype, [&](auto exponent) {
+      using E = typename decltype(exponent)::type;
+      return map_pairs<T, E, T>(request, [](T a, E b) { return power_of(a, b); });
+    });
+  });
+}
+
+KernelResult reference_compare(const KernelRequest& request) {
+  switch (request.node.op) {
+    case OpKind::kEqual:
+      return compare_types(EveryType{}, request, [](auto a, auto b) { return a == b; });
+    case OpKind::kLess:
+      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a < b; });
+    case OpKind::kLessOrEqual:
+      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a <= b; });
+    case OpKind::kGreater:
+      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a > b; });
+    case OpKind::kGreaterOrEqual:
+      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a >= b; });
+    case OpKind::kAnd:
+      return compare_types(Types<BoolByte>{}, request, [](bool a, bool b) { return a && b; });
+    case OpKind::kOr:
+      return compare_types(Types<BoolByte>{}, request, [](bool a, bool b) { return a || b; });
+    default:
+      return nullptr;
+  }
+}
+
+/// Min and Max of any number of inputs, folded from the left.
+KernelResult reference_min_max(const KernelRequest& request) {
+  PX_RETURN_IF_ERROR(require_all_inputs(request));
+  const bool largest = request.node.op == OpKind::kMax;
+  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    const Dims& dims = request.outputs[0].dims;
+    std::vector<IndexSpace<2>> spaces;
+    for (const TensorDesc& input : request.inputs) {
+      spaces.push_back({dims, {dense_strides(dims), broadcast_strides(input.dims, dims)}});
+    }
+    const std::int64_t count = dims.elements();
+    const std::int64_t tiles = tile_count(count, kElementsPerTile);
+    return make_lambda_kernel(
+        {.tiles = tiles},
+        [=, spaces = std::move(spaces)](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(count, tiles, tile);
+          for (std::size_t k = 0; k < spaces.size(); ++k) {
+            const std::int64_t step = spaces[k].row_stride(1);
+            spaces[k].for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {
+              T* y = args.out<T>() + offsets[0];
+              const T* x = args.in<T>(k) + offsets[1];
+              for (std::int64_t i = 0; i < n; ++i) {
+                const T next = x[i * step];
+                y[i] = k == 0 ? next : largest ? larger_of(y[i], next) : smaller_of(y[i], next);
+              }
+            });
+          }
+          return {};
+        });
+  });
+}
+
+KernelResult reference_where(const KernelRequest& request) {
+  return dispatch_size(RawTypes{}, request.outputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    const Dims& dims = request.outputs[0].dims;
+    const IndexSpace<4> space(dims,
+                              {dense_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
+                               broadcast_strides(request.inputs[1].dims, dims),
+                               broadcast_strides(request.inputs[2].dims, dims)});
+    const std::int64_t count = dims.elements();
+    const std::int64_t tiles = tile_count(count, kElementsPerTile);
+    return make_lambda_kernel(
+        {.tiles = tiles, .byte_inputs = 0b110},
+        [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(count, tiles, tile);
+          space.for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {
+            for (std::int64_t i = 0; i < n; ++i) {
+              const bool first = args.in<BoolByte>(0)[offsets[1] + i * space.row_stride(1)];
+              const std::size_t from = first ? 1 : 2;
+              const std::int64_t at = offsets[from + 1] + i * space.row_stride(from + 1);
+              store_element(args.outputs[0], offsets[0] + i,
+                            load_element<T>(args.inputs[from], at));
+            }
+          });
+          return {};
+        });
+  });
+}
+
+}  // namespace parallax

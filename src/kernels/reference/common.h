@@ -1,0 +1,189 @@
+// What the reference kernels share: element types as C++ types, errors, small helpers. Only
+// kernels/ includes this. Functions are pure.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "kernels/kernel.h"
+
+namespace parallax {
+
+using KernelResult = Result<std::unique_ptr<Kernel>>;
+
+/// A bool as memory holds it: any byte but 0 is true, files and users may give others than 1.
+struct BoolByte {
+  std::uint8_t byte = 0;
+  BoolByte() = default;
+  BoolByte(bool value) : byte(value ? 1 : 0) {}  // NOLINT(google-explicit-constructor)
+  operator bool() const { return byte != 0; }    // NOLINT(google-explicit-constructor)
+};
+static_assert(sizeof(BoolByte) == 1);
+
+template <class T>
+struct Type {
+  using type = T;
+};
+template <class T>
+inline constexpr DType kDTypeOf = DType::kBool;
+template <>
+inline constexpr DType kDTypeOf<float> = DType::kF32;
+template <>
+inline constexpr DType kDTypeOf<std::int64_t> = DType::kI64;
+template <>
+inline constexpr DType kDTypeOf<std::int32_t> = DType::kI32;
+template <>
+inline constexpr DType kDTypeOf<std::uint8_t> = DType::kU8;
+template <>
+inline constexpr DType kDTypeOf<std::int8_t> = DType::kI8;
+
+/// Sets of element types an operator is defined for.
+template <class... T>
+struct Types {};
+using WideTypes = Types<float, std::int64_t, std::int32_t>;
+using SignedTypes = Types<float, std::int64_t, std::int32_t, std::int8_t>;
+using NumericTypes = Types<float, std::int64_t, std::int32_t, std::int8_t, std::uint8_t>;
+using EveryType = Types<float, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, BoolByte>;
+
+/// Calls make(Type<T>{}), which returns a KernelResult, for the T of the set that `dtype` is; a
+/// null kernel where it is none of them.
+template <class... T, class Make>
+KernelResult dispatch(Types<T...>, DType dtype, Make make) {
+  KernelResult result;
+  const auto try_one = [&](auto type) {
+    if (kDTypeOf<typename decltype(type)::type> != dtype) return false;
+    result = make(type);
+    return true;
+  };
+  (void)(try_one(Type<T>{}) || ...);
+  return result;
+}
+/// Unsigned integers of the element's size, to move elements whatever they mean.
+using RawTypes = Types<std::uint8_t, std::uint32_t, std::uint64_t>;
+template <class... T, class Make>
+KernelResult dispatch_size(Types<T...>, DType dtype, Make make) {
+  KernelResult result;
+  const auto try_one = [&](auto type) {
+    if (static_cast<std::int64_t>(sizeof(typename decltype(type)::type)) != size_of(dtype)) {
+      return false;
+    }
+    result = make(type);
+    return true;
+  };
+  (void)(try_one(Type<T>{}) || ...);
+  return result;
+}
+
+/// An early return with an error found while running, or while making a kernel.
+inline tl::unexpected<Error> run_error(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kExecute, code, {}, std::move(message)});
+}
+inline tl::unexpected<Error> make_error(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
+}
+
+/// Refuses a request in which an input is left out, for operators with any number of them.
+inline Status require_all_inputs(const KernelRequest& request) {
+  for (const TensorDesc& input : request.inputs) {
+    if (!input.present) return make_error(ErrorCode::kInvalidModel, "an input is left out");
+  }
+  return {};
+}
+
+/// Work of about this many elements is one tile of the cheap operators.
+inline constexpr std::int64_t kElementsPerTile = 1 << 15;
+/// Multiply-accumulates of about one tile of the heavy ones.
+inline constexpr std::int64_t kMacsPerTile = 1 << 18;
+
+/// The element at `i` of memory of any alignment.
+template <class T>
+T load_element(const std::byte* bytes, std::int64_t i) {
+  T value;
+  std::memcpy(&value, bytes + i * static_cast<std::int64_t>(sizeof(T)), sizeof(T));
+  return value;
+}
+template <class T>
+void store_element(std::byte* bytes, std::int64_t i, T value) {
+  std::memcpy(bytes + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
+}
+/// Element `i` of an i64 or i32 tensor of any alignment.
+inline std::int64_t load_index(const std::byte* bytes, DType dtype, std::int64_t i) {
+  return dtype == DType::kI64 ? load_element<std::int64_t>(bytes, i)
+                              : load_element<std::int32_t>(bytes, i);
+}
+/// `axis` made non-negative; callers know that it is in range.
+inline int positive_axis(std::int64_t axis, int rank) {
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+/// Product of the dimensions [begin, end) of `dims`.
+inline std::int64_t count_of(const Dims& dims, int begin, int end) {
+  std::int64_t count = 1;
+  for (int axis = begin; axis < end; ++axis) count *= dims[axis];
+  return count;
+}
+
+/// Integer arithmetic that wraps; floats as they are.
+template <class T>
+T wrap_add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) + static_cast<U>(b)));
+  } else {
+    return a + b;
+  }
+}
+template <class T>
+T wrap_sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) - static_cast<U>(b)));
+  } else {
+    return a - b;
+  }
+}
+template <class T>
+T wrap_mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) {
+    using U = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<U>(static_cast<U>(a) * static_cast<U>(b)));
+  } else {
+    return a * b;
+  }
+}
+
+/// A float as an integer: towards zero, held within the type's range, NaN as 0.
+template <class To, class From>
+To saturate(From x) {
+  using Limits = std::numeric_limits<To>;
+  if (std::isnan(x)) return 0;
+  // 2^(bits) is a float, the largest To may not be.
+  if (x >= std::ldexp(From{1}, Limits::digits)) return Limits::max();
+  if (x <= static_cast<From>(Limits::min())) return Limits::min();
+  return static_cast<To>(x);
+}
+
+/// Cast's conversion: integers wrap, floats saturate, bool is "not zero".
+template <class To, class From>
+To convert(From x) {
+  if constexpr (std::is_same_v<To, BoolByte>) {
+    return BoolByte(x != From{0});
+  } else if constexpr (std::is_same_v<From, BoolByte>) {
+    return static_cast<To>(x ? 1 : 0);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return saturate<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+}  // namespace parallax

@@ -1,0 +1,139 @@
+// Conv with any number of spatial axes, groups, dilations and both layouts. A unit of work is one
+// row of one filter's output, along the last spatial axis: it is summed in scratch over channels
+// and taps in a fixed order.
+#include <fmt/format.h>
+
+#include "kernels/reference/activation.h"
+#include "kernels/reference/image.h"
+
+namespace parallax {
+namespace {
+
+struct ConvShape {
+  ImageStrides x, y;
+  WindowAxes axes;
+  Dims kernel;
+  std::int64_t group_channels = 0, group_filters = 0;
+
+  int last() const { return x.spatial.rank() - 1; }
+  /// Output positions but for those along a row.
+  std::int64_t outer_positions() const { return count_of(y.spatial, 0, last()); }
+  std::int64_t outer_taps() const { return count_of(kernel, 0, last()); }
+  std::int64_t row() const { return y.spatial[last()]; }
+};
+
+/// Index of `position` along each of the outer axes of `dims`.
+Dims outer_index(const Dims& dims, std::int64_t position) {
+  Dims index = dims;
+  for (int axis = dims.rank() - 2; axis >= 0; --axis) {
+    index[axis] = position % dims[axis];
+    position /= dims[axis];
+  }
+  return index;
+}
+
+/// Offset in x of the image row that outer tap `tap` sees from outer position `o`; -1 where it
+/// lies in the padding.
+std::int64_t row_offset(const ConvShape& shape, const Dims& o, std::int64_t tap) {
+  const Dims k = outer_index(shape.kernel, tap);
+  std::int64_t offset = 0;
+  for (int i = 0; i < shape.last(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const WindowAxis& axis = shape.axes[at];
+    const std::int64_t in = o[i] * axis.stride + k[i] * axis.dilation - axis.pad_begin;
+    if (in < 0 || in >= axis.in) return -1;
+    offset += in * shape.x.spatial_strides[at];
+  }
+  return offset;
+}
+
+/// sums[o] += w * x[o * step] for `count` neighbours.
+void add_products(float w, const float* x, std::int64_t step, std::int64_t count,
+                  float* __restrict sums) {
+  if (step == 1) {
+    for (std::int64_t o = 0; o < count; ++o) sums[o] += w * x[o];
+  } else {
+    for (std::int64_t o = 0; o < count; ++o) sums[o] += w * x[o * step];
+  }
+}
+
+/// Adds one channel's part: `x` is its plane, `w` its taps.
+void add_channel(const ConvShape& shape, const Dims& o, const float* x, const float* w,
+                 float* sums) {
+  const auto last = static_cast<std::size_t>(shape.last());
+  const WindowAxis& axis = shape.axes[last];
+  const std::int64_t x_step = shape.x.spatial_strides[last];
+  for (std::int64_t tap = 0; tap < shape.outer_taps(); ++tap, w += axis.kernel) {
+    const std::int64_t offset = row_offset(shape, o, tap);
+    if (offset < 0) continue;
+    for (std::int64_t k = 0; k < axis.kernel; ++k) {
+      const TileRange range = axis.positions(k);
+      if (range.begin == range.end) continue;
+      const std::int64_t first = range.begin * axis.stride + k * axis.dilation - axis.pad_begin;
+      add_products(w[k], x + offset + first * x_step, axis.stride * x_step, range.end - range.begin,
+                   sums + range.begin);
+    }
+  }
+}
+
+/// Row `position` of filter `m` of image `n`.
+void compute_row(const ConvShape& shape, std::int64_t n, std::int64_t position, std::int64_t m,
+                 const KernelArgs& args, bool has_bias, Activation activation) {
+  float* sums = reinterpret_cast<float*>(args.scratch.data());
+  const std::int64_t row = shape.row();
+  std::fill_n(sums, row, 0.0F);
+  const Dims o = outer_index(shape.y.spatial, position);
+  const std::int64_t first_channel = m / shape.group_filters * shape.group_channels;
+  const std::int64_t taps = shape.outer_taps() * shape.kernel[shape.last()];
+  for (std::int64_t c = 0; c < shape.group_channels; ++c) {
+    const float* x =
+        args.in<float>(0) + n * shape.x.batch_stride + (first_channel + c) * shape.x.channel_stride;
+    add_channel(shape, o, x, args.in<float>(1) + (m * shape.group_channels + c) * taps, sums);
+  }
+  const float bias = has_bias ? args.in<float>(2)[m] : 0.0F;
+  float* y = args.out<float>() + n * shape.y.batch_stride + m * shape.y.channel_stride;
+  for (int i = 0; i < shape.last(); ++i)
+    y += o[i] * shape.y.spatial_strides[static_cast<std::size_t>(i)];
+  const std::int64_t step = shape.y.spatial_strides[static_cast<std::size_t>(shape.last())];
+  for (std::int64_t i = 0; i < row; ++i) y[i * step] = activate(activation, sums[i] + bias);
+}
+
+}  // namespace
+
+KernelResult reference_conv(const KernelRequest& request) {
+  if (request.inputs[0].dtype != DType::kF32) return nullptr;
+  const Node& node = request.node;
+  const Dims& w = request.inputs[1].dims;
+  ConvShape shape;
+  shape.x = image_strides(request.inputs[0].dims, node);
+  shape.y = image_strides(request.outputs[0].dims, node);
+  shape.kernel = Dims(w.span().subspan(2));
+  shape.axes = window_axes(node, shape.x.spatial, shape.y.spatial, shape.kernel.span());
+  const std::int64_t group = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
+  shape.group_channels = w[1];
+  shape.group_filters = std::max<std::int64_t>(w[0] / group, 1);
+  if (shape.x.channels != w[1] * group || shape.y.channels != w[0] || w[0] % group != 0) {
+    return make_error(ErrorCode::kInvalidInput,
+                      fmt::format("weight {} and group {} do not fit {} channels", w.to_string(),
+                                  group, shape.x.channels));
+  }
+  const bool has_bias = request.has(2);
+  const Activation activation = activation_from(node.attributes.get_string("activation", ""));
+  const std::int64_t positions = shape.outer_positions(), filters = shape.y.channels;
+  const std::int64_t units =
+      request.outputs[0].elements() == 0 ? 0 : shape.y.batch * positions * filters;
+  const std::int64_t unit_macs = shape.row() * count_of(w, 1, w.rank());
+  const std::int64_t tiles = tile_count(
+      units, std::max<std::int64_t>(kMacsPerTile / std::max<std::int64_t>(unit_macs, 1), 1));
+  const LambdaKernelOptions options{.tiles = tiles, .scratch_bytes = shape.row() * 4};
+  return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+    const TileRange range = tile_range(units, tiles, tile);
+    for (std::int64_t u = range.begin; u < range.end; ++u) {
+      const std::int64_t n = u / filters / positions;
+      compute_row(shape, n, u / filters % positions, u % filters, args, has_bias, activation);
+    }
+    return {};
+  });
+}
+
+}  // namespace parallax

@@ -1,0 +1,74 @@
+#include "kernels/reference/image.h"
+
+namespace parallax {
+namespace {
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {  // b > 0
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); }
+
+}  // namespace
+
+ImageStrides image_strides(const Dims& dims, const Node& node) {
+  const bool nhwc = node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const int axes = dims.rank() - 2;
+  const auto channel = static_cast<std::size_t>(nhwc ? dims.rank() - 1 : 1);
+  const Strides dense = dense_strides(dims);
+  ImageStrides image;
+  image.batch = dims[0];
+  image.channels = dims[static_cast<int>(channel)];
+  image.batch_stride = dense[0];
+  image.channel_stride = dense[channel];
+  for (int i = 0; i < axes; ++i) {
+    const int axis = i + (nhwc ? 1 : 2);
+    image.spatial.push_back(dims[axis]);
+    image.spatial_strides[static_cast<std::size_t>(i)] = dense[static_cast<std::size_t>(axis)];
+  }
+  return image;
+}
+
+TileRange WindowAxis::taps(std::int64_t o, std::int64_t low, std::int64_t high) const {
+  const std::int64_t first = o * stride - pad_begin;  // where tap 0 falls
+  const std::int64_t begin = std::max<std::int64_t>(ceil_quotient(low - first, dilation), 0);
+  const std::int64_t end = std::min(floor_quotient(high - 1 - first, dilation) + 1, kernel);
+  return {begin, std::max(begin, end)};
+}
+
+TileRange WindowAxis::positions(std::int64_t k) const {
+  const std::int64_t first = k * dilation - pad_begin;  // where tap k falls for output 0
+  const std::int64_t begin = std::max<std::int64_t>(ceil_quotient(-first, stride), 0);
+  const std::int64_t end = std::min(floor_quotient(in - 1 - first, stride) + 1, out);
+  return {begin, std::max(begin, end)};
+}
+
+WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
+                       std::span<const std::int64_t> kernel) {
+  const auto strides = node.attributes.get_ints("strides");
+  const auto dilations = node.attributes.get_ints("dilations");
+  const auto pads = node.attributes.get_ints("pads");
+  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
+  const auto count = static_cast<std::size_t>(in.rank());
+  WindowAxes axes;
+  for (std::size_t i = 0; i < count; ++i) {
+    WindowAxis& axis = axes[i];
+    axis.in = in[static_cast<int>(i)];
+    axis.out = out[static_cast<int>(i)];
+    axis.kernel = kernel[i];
+    if (i < strides.size()) axis.stride = strides[i];
+    if (i < dilations.size()) axis.dilation = dilations[i];
+    if (auto_pad == "NOTSET" && pads.size() == 2 * count) {
+      axis.pad_begin = pads[i];
+      axis.pad_end = pads[i + count];
+    } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
+      const std::int64_t reach =
+          (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+      const std::int64_t total = std::max<std::int64_t>(reach - axis.in, 0);
+      axis.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+      axis.pad_end = total - axis.pad_begin;
+    }
+  }
+  return axes;
+}
+
+}  // namespace parallax

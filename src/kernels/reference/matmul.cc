@@ -1,0 +1,237 @@
+// MatMul and Gemm. Each output element sums its products in ascending order of the inner index,
+// whatever the path: plain and transposed second operands give the same bits.
+#include <fmt/format.h>
+
+#include "kernels/reference/activation.h"
+#include "kernels/reference/common.h"
+#include "kernels/reference/index_space.h"
+
+namespace parallax {
+namespace {
+
+/// Columns that one unit of work computes.
+constexpr std::int64_t kColumnBlock = 256;
+
+/// y[j] = sum over i of a[i * a_step] * b[i * width + j] for `count` columns; `b` has rows of
+/// `width`. Four rows at a time, so that y is read and written less often.
+template <class T>
+void row_times_matrix(const T* a, std::int64_t a_step, const T* b, std::int64_t width,
+                      std::int64_t inner, std::int64_t count, T* __restrict y) {
+  std::fill_n(y, count, T{0});
+  std::int64_t i = 0;
+  for (; i + 4 <= inner; i += 4) {
+    const T a0 = a[i * a_step], a1 = a[(i + 1) * a_step];
+    const T a2 = a[(i + 2) * a_step], a3 = a[(i + 3) * a_step];
+    const T* b0 = b + i * width;
+    const T* b1 = b0 + width;
+    const T* b2 = b1 + width;
+    const T* b3 = b2 + width;
+    for (std::int64_t j = 0; j < count; ++j) {
+      T sum = wrap_add(y[j], wrap_mul(a0, b0[j]));
+      sum = wrap_add(sum, wrap_mul(a1, b1[j]));
+      sum = wrap_add(sum, wrap_mul(a2, b2[j]));
+      y[j] = wrap_add(sum, wrap_mul(a3, b3[j]));
+    }
+  }
+  for (; i < inner; ++i) {
+    const T a0 = a[i * a_step];
+    for (std::int64_t j = 0; j < count; ++j) y[j] = wrap_add(y[j], wrap_mul(a0, b[i * width + j]));
+  }
+}
+
+/// The same for a transposed `b`: y[j] = sum over i of a[i * a_step] * b[j * inner + i]. Eight sums
+/// run side by side.
+template <class T>
+void row_times_transposed(const T* a, std::int64_t a_step, const T* b, std::int64_t inner,
+                          std::int64_t count, T* __restrict y) {
+  constexpr std::int64_t kSums = 8;
+  std::int64_t j = 0;
+  for (; j + kSums <= count; j += kSums) {
+    std::array<T, kSums> sums{};
+    for (std::int64_t i = 0; i < inner; ++i) {
+      for (std::int64_t s = 0; s < kSums; ++s) {
+        T& sum = sums[static_cast<std::size_t>(s)];
+        sum = wrap_add(sum, wrap_mul(a[i * a_step], b[(j + s) * inner + i]));
+      }
+    }
+    std::copy(sums.begin(), sums.end(), y + j);
+  }
+  for (; j < count; ++j) {
+    T sum{0};
+    for (std::int64_t i = 0; i < inner; ++i)
+      sum = wrap_add(sum, wrap_mul(a[i * a_step], b[j * inner + i]));
+    y[j] = sum;
+  }
+}
+
+/// rows x columns products of length `inner`, cut into units of one row and one block of columns.
+struct Product {
+  std::int64_t rows = 0, columns = 0, inner = 0;
+  std::int64_t a_row = 0, a_step = 0;  ///< strides of the first operand
+  bool transposed = false;             ///< the second operand is [columns, inner]
+
+  std::int64_t blocks() const { return tile_count(columns, kColumnBlock); }
+  std::int64_t units() const { return rows * blocks(); }
+  std::int64_t units_per_tile() const {
+    return std::max<std::int64_t>(
+        kMacsPerTile / std::max<std::int64_t>(std::min(columns, kColumnBlock) * inner, 1), 1);
+  }
+};
+
+/// One unit: columns [begin, end) of row `row`.
+struct Unit {
+  std::int64_t row, begin, end;
+};
+Unit unit_of(const Product& p, std::int64_t unit) {
+  const std::int64_t begin = unit / p.rows * kColumnBlock;
+  return {unit % p.rows, begin, std::min(begin + kColumnBlock, p.columns)};
+}
+
+template <class T>
+void compute_unit(const Product& p, const Unit& unit, const T* a, const T* b, T* y) {
+  const std::int64_t count = unit.end - unit.begin;
+  T* out = y + unit.row * p.columns + unit.begin;
+  if (p.inner == 0) {  // operands without elements are null
+    std::fill_n(out, count, T{0});
+    return;
+  }
+  const T* row = a + unit.row * p.a_row;
+  if (p.transposed) {
+    row_times_transposed(row, p.a_step, b + unit.begin * p.inner, p.inner, count, out);
+  } else {
+    row_times_matrix(row, p.a_step, b + unit.begin, p.columns, p.inner, count, out);
+  }
+}
+
+/// Matrices of a batched product: dims of the batch, and strides of both operands in it.
+struct Batch {
+  Dims dims;
+  Strides a{}, b{};
+};
+Dims leading(const Dims& dims, int drop) {
+  return Dims(dims.span().first(static_cast<std::size_t>(std::max(dims.rank() - drop, 0))));
+}
+Batch batch_of(const Dims& a, const Dims& b, const Dims& out, const Product& p) {
+  const int row = a.rank() > 1 ? 1 : 0, column = b.rank() > 1 ? 1 : 0;
+  Batch batch{leading(out, row + column), {}, {}};
+  batch.a = broadcast_strides(leading(a, 2), batch.dims);
+  batch.b = broadcast_strides(leading(b, 2), batch.dims);
+  for (std::int64_t& stride : batch.a) stride *= p.rows * p.inner;
+  for (std::int64_t& stride : batch.b) stride *= p.inner * p.columns;
+  return batch;
+}
+std::int64_t offset_in(const Dims& dims, const Strides& strides, std::int64_t index) {
+  std::int64_t offset = 0;
+  for (int axis = dims.rank() - 1; axis >= 0; --axis) {
+    offset += index % dims[axis] * strides[static_cast<std::size_t>(axis)];
+    index /= dims[axis];
+  }
+  return offset;
+}
+
+template <class T>
+void add_bias(const T* bias, Activation activation, std::int64_t count, T* y) {
+  for (std::int64_t j = 0; bias != nullptr && j < count; ++j) y[j] = wrap_add(y[j], bias[j]);
+  if constexpr (std::is_same_v<T, float>) {
+    if (activation == Activation::kNone) return;
+    for (std::int64_t j = 0; j < count; ++j) y[j] = activate(activation, y[j]);
+  }
+}
+
+/// alpha * y as the type has it; integers go through double unless alpha is 1.
+template <class T>
+T scaled(float alpha, T y) {
+  if constexpr (std::is_same_v<T, float>) {
+    return alpha * y;
+  } else {
+    return alpha == 1.0F ? y : saturate<T>(static_cast<double>(alpha) * static_cast<double>(y));
+  }
+}
+
+}  // namespace
+
+KernelResult reference_matmul(const KernelRequest& request) {
+  const Dims& a = request.inputs[0].dims;
+  const Dims& b = request.inputs[1].dims;
+  Product p;
+  p.inner = a[a.rank() - 1];
+  p.rows = a.rank() > 1 ? a[a.rank() - 2] : 1;
+  p.columns = b.rank() > 1 ? b[b.rank() - 1] : 1;
+  p.a_row = p.inner;
+  p.a_step = 1;
+  if (p.inner != b[std::max(b.rank() - 2, 0)]) {
+    return make_error(ErrorCode::kInvalidInput,
+                      fmt::format("cannot multiply {} by {}", a.to_string(), b.to_string()));
+  }
+  const Batch batch = batch_of(a, b, request.outputs[0].dims, p);
+  const std::int64_t units =
+      request.outputs[0].elements() == 0 ? 0 : batch.dims.elements() * p.units();
+  const std::int64_t tiles = tile_count(units, p.units_per_tile());
+  const bool has_bias = request.has(2);
+  const Activation activation =
+      activation_from(request.node.attributes.get_string("activation", ""));
+  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    return make_lambda_kernel(
+        {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(units, tiles, tile);
+          for (std::int64_t u = range.begin; u < range.end; ++u) {
+            const std::int64_t matrix = u / p.units();
+            const Unit unit = unit_of(p, u % p.units());
+            T* y = args.out<T>() + matrix * p.rows * p.columns;
+            const std::int64_t at_a = offset_in(batch.dims, batch.a, matrix);
+            const std::int64_t at_b = offset_in(batch.dims, batch.b, matrix);
+            compute_unit(p, unit, args.in<T>(0) + at_a, args.in<T>(1) + at_b, y);
+            add_bias(has_bias ? args.in<T>(2) + unit.begin : nullptr, activation,
+                     unit.end - unit.begin, y + unit.row * p.columns + unit.begin);
+          }
+          return {};
+        });
+  });
+}
+
+/// alpha * A' * B' + beta * C.
+KernelResult reference_gemm(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const bool trans_a = attributes.get_int("transA", 0) != 0;
+  const Dims& a = request.inputs[0].dims;
+  const Dims& out = request.outputs[0].dims;
+  Product p;
+  p.rows = out[0];
+  p.columns = out[1];
+  p.inner = a[trans_a ? 0 : 1];
+  p.a_row = trans_a ? 1 : p.inner;
+  p.a_step = trans_a ? p.rows : 1;
+  p.transposed = attributes.get_int("transB", 0) != 0;
+  if (a.elements() != p.rows * p.inner || request.inputs[1].elements() != p.inner * p.columns) {
+    return make_error(ErrorCode::kInvalidInput, "inner dimensions differ");
+  }
+  const float alpha = attributes.get_float("alpha", 1.0F),
+              beta = attributes.get_float("beta", 1.0F);
+  const Activation activation = activation_from(attributes.get_string("activation", ""));
+  const bool has_c = request.has(2);
+  const Strides c = has_c ? broadcast_strides(request.inputs[2].dims, out) : Strides{};
+  const std::int64_t units = out.elements() == 0 ? 0 : p.units();
+  const std::int64_t tiles = tile_count(units, p.units_per_tile());
+  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    return make_lambda_kernel(
+        {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(units, tiles, tile);
+          for (std::int64_t u = range.begin; u < range.end; ++u) {
+            const Unit unit = unit_of(p, u);
+            compute_unit(p, unit, args.in<T>(0), args.in<T>(1), args.out<T>());
+            T* y = args.out<T>() + unit.row * p.columns;
+            for (std::int64_t j = unit.begin; j < unit.end; ++j) {
+              y[j] = scaled(alpha, y[j]);
+              if (has_c)
+                y[j] = wrap_add(y[j], scaled(beta, args.in<T>(2)[unit.row * c[0] + j * c[1]]));
+            }
+            add_bias<T>(nullptr, activation, unit.end - unit.begin, y + unit.begin);
+          }
+          return {};
+        });
+  });
+}
+
+}  // namespace parallax

@@ -1,0 +1,126 @@
+// Functions of one element: Abs, Exp, Relu, ..., Not, and Clip and Cast.
+#include "kernels/reference/activation.h"
+#include "kernels/reference/common.h"
+
+namespace parallax {
+namespace {
+
+/// A kernel that writes To(f(x)) for each element x.
+template <class From, class To, class F>
+KernelResult map_elements(const KernelRequest& request, F f) {
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  return make_lambda_kernel({.tiles = tiles},
+                            [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                              const TileRange range = tile_range(count, tiles, tile);
+                              const From* x = args.in<From>(0);
+                              To* y = args.out<To>();
+                              for (std::int64_t i = range.begin; i < range.end; ++i) y[i] = f(x[i]);
+                              return {};
+                            });
+}
+
+/// The same for each of the types of a set; f is generic.
+template <class Set, class F>
+KernelResult map_types(Set types, const KernelRequest& request, F f) {
+  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return map_elements<T, T>(request, f);
+  });
+}
+
+template <class T>
+T negate_of(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return wrap_sub(T{0}, x);
+  } else {
+    return -x;
+  }
+}
+
+template <class T>
+T abs_of(T x) {
+  if constexpr (std::is_integral_v<T>) {
+    return x < T{0} ? wrap_sub(T{0}, x) : x;
+  } else {
+    return std::fabs(x);
+  }
+}
+
+KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
+  return map_types(Types<float>{}, request, f);
+}
+
+}  // namespace
+
+KernelResult reference_unary(const KernelRequest& request) {
+  switch (request.node.op) {
+    case OpKind::kAbs:
+      return map_types(NumericTypes{}, request, [](auto x) { return abs_of(x); });
+    case OpKind::kNeg:
+      return map_types(SignedTypes{}, request, [](auto x) { return negate_of(x); });
+    case OpKind::kRelu:
+      return map_types(SignedTypes{}, request, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+    case OpKind::kErf:
+      return map_types(NumericTypes{}, request, [](auto x) {
+        return convert<decltype(x)>(std::erf(static_cast<float>(x)));
+      });
+    case OpKind::kNot:
+      return map_elements<BoolByte, BoolByte>(request, [](BoolByte x) { return BoolByte(!x); });
+    case OpKind::kExp:
+      return float_function(request, [](float x) { return std::exp(x); });
+    case OpKind::kLog:
+      return float_function(request, [](float x) { return std::log(x); });
+    case OpKind::kSqrt:
+      return float_function(request, [](float x) { return std::sqrt(x); });
+    case OpKind::kReciprocal:
+      return float_function(request, [](float x) { return 1.0F / x; });
+    case OpKind::kTanh:
+      return float_function(request, [](float x) { return std::tanh(x); });
+    case OpKind::kSigmoid:
+      return float_function(request, sigmoid_of);
+    case OpKind::kSilu:
+      return float_function(request, silu_of);
+    case OpKind::kGelu: {
+      const bool tanh = request.node.attributes.get_string("approximate", "none") == "tanh";
+      return float_function(request, tanh ? gelu_tanh_of : gelu_of);
+    }
+    default:
+      return nullptr;
+  }
+}
+
+/// min(max(x, low), high): the upper bound wins where the bounds cross; NaN stays.
+KernelResult reference_clip(const KernelRequest& request) {
+  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    const std::int64_t count = request.outputs[0].elements();
+    const std::int64_t tiles = tile_count(count, kElementsPerTile);
+    const bool has_low = request.has(1), has_high = request.has(2);
+    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b110},
+                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                                const TileRange range = tile_range(count, tiles, tile);
+                                const T low = has_low ? load_element<T>(args.inputs[1], 0) : T{};
+                                const T high = has_high ? load_element<T>(args.inputs[2], 0) : T{};
+                                for (std::int64_t i = range.begin; i < range.end; ++i) {
+                                  T x = args.in<T>(0)[i];
+                                  if (has_low && x < low) x = low;
+                                  if (has_high && x > high) x = high;
+                                  args.out<T>()[i] = x;
+                                }
+                                return {};
+                              });
+  });
+}
+
+KernelResult reference_cast(const KernelRequest& request) {
+  return dispatch(EveryType{}, request.inputs[0].dtype, [&](auto from) {
+    using From = typename decltype(from)::type;
+    return dispatch(EveryType{}, request.outputs[0].dtype, [&](auto to) {
+      using To = typename decltype(to)::type;
+      return map_elements<From, To>(request, [](From x) { return convert<To>(x); });
+    });
+  });
+}
+
+}  // namespace parallax

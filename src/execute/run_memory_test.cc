@@ -1,0 +1,133 @@
+#include "execute/run_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <thread>
+
+#include "execute/dynamic_arena.h"
+#include "execute/poison.h"
+
+namespace parallax {
+namespace {
+
+TEST(RunMemory, KeepsBlocksForTheNextRun) {
+  RunMemory memory;
+  const std::byte* first = nullptr;
+  {
+    auto lease = memory.acquire({1000, {}, false});
+    ASSERT_TRUE(lease);
+    first = lease->data();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
+    EXPECT_EQ(memory.held_bytes(), 1000);
+  }
+  EXPECT_EQ(memory.held_bytes(), 1000);
+  EXPECT_EQ(memory.acquire({900, {}, false})->data(), first);
+  // A larger block replaces the idle one.
+  EXPECT_EQ(memory.acquire({5000, {}, false})->bytes(), 5000);
+  EXPECT_EQ(memory.held_bytes(), 5000);
+  EXPECT_EQ(memory.peak_bytes(), 5000);
+}
+
+TEST(RunMemory, RefusesWhatCanNeverFit) {
+  RunMemory memory;
+  EXPECT_EQ(memory.acquire({1001, 1000, false}).error().code, ErrorCode::kBudgetExceeded);
+  EXPECT_TRUE(memory.acquire({1000, 1000, false}));
+}
+
+TEST(RunMemory, AnIdleBlockAboveAShrunkenLimitIsGivenUp) {
+  RunMemory memory;
+  { const auto large = memory.acquire({10'000, {}, false}); }
+  const auto small = memory.acquire({100, 1000, false});
+  ASSERT_TRUE(small);
+  EXPECT_LE(memory.held_bytes(), 1000);
+}
+
+TEST(RunMemory, TheSecondRunWaitsForTheFirst) {
+  RunMemory memory;
+  std::atomic<bool> released{false};
+  std::thread second;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    second = std::thread([&] {
+      auto lease = memory.acquire({600, 1000, false});
+      EXPECT_TRUE(lease);
+      EXPECT_TRUE(released);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    released = true;
+  }
+  second.join();
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+TEST(RunMemory, RunsThatGrowUnderALimitAreAlone) {
+  RunMemory memory;
+  std::atomic<int> inside{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        auto lease = memory.acquire({100, 1000, true});
+        ASSERT_TRUE(lease);
+        EXPECT_EQ(inside.fetch_add(1), 0);
+        ASSERT_TRUE(lease->reserve(900));
+        EXPECT_EQ(lease->reserve(1).error().code, ErrorCode::kBudgetExceeded);
+        lease->release(900);
+        inside.fetch_sub(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+TEST(DynamicArena, ReusesFreedBytes) {
+  RunMemory memory;
+  auto lease = memory.acquire({64, {}, false});
+  ASSERT_TRUE(lease);
+  {
+    DynamicArena arena(*lease, true);
+    std::byte* const a = *arena.allocate(100);
+    std::byte* const b = *arena.allocate(0);
+    ASSERT_NE(b, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % 64, 0U);
+    std::memset(a, 1, 100);
+    arena.free(a);
+    EXPECT_EQ(std::to_integer<int>(a[50]), kPoison);
+    EXPECT_EQ(*arena.allocate(128), a);
+    EXPECT_NE(*arena.allocate(128), a);
+    arena.free(nullptr);
+    // Many large ones, each other freed: nothing overlaps.
+    std::vector<std::pair<std::byte*, int>> live;
+    for (int i = 0; i < 200; ++i) {
+      std::byte* const p = *arena.allocate(1000 + 700 * i);
+      std::memset(p, i, static_cast<std::size_t>(1000 + 700 * i));
+      live.emplace_back(p, i);
+      if (i % 3 == 0) {
+        arena.free(live.front().first);
+        live.erase(live.begin());
+      }
+      for (const auto& [q, n] : live) ASSERT_EQ(std::to_integer<int>(q[999 + 700 * n]), n);
+    }
+  }
+  EXPECT_EQ(memory.held_bytes(), 64);
+}
+
+TEST(DynamicArena, SmallBudgetsGetSmallChunks) {
+  RunMemory memory;
+  auto lease = memory.acquire({64, 1024, true});
+  ASSERT_TRUE(lease);
+  DynamicArena arena(*lease, false);
+  EXPECT_TRUE(arena.allocate(600));
+  const auto too_much = arena.allocate(600);
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().code, ErrorCode::kBudgetExceeded);
+  EXPECT_TRUE(arena.allocate(64));
+  EXPECT_LE(memory.peak_bytes(), 1024);
+}
+
+}  // namespace
+}  // namespace parallax

@@ -108,6 +108,7 @@ Expr product(const Shape& shape, std::size_t begin, std::size_t end) {
 }
 
 std::optional<Expr> unify(const Expr& a, const Expr& b) {
+  if (a.overflow() || b.overflow()) return std::nullopt;
   const auto x = a.constant();
   const auto y = b.constant();
   if (x && y && *x != *y) return std::nullopt;

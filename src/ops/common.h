@@ -69,7 +69,7 @@ std::optional<Dims> concrete(const Shape& shape);
 Expr product(const Shape& shape, std::size_t begin, std::size_t end);
 inline Expr product(const Shape& shape) { return product(shape, 0, shape.size()); }
 /// The one of two dimensions that must agree: the number where one is a number; nothing where they
-/// certainly differ.
+/// certainly differ or left 63 bits.
 std::optional<Expr> unify(const Expr& a, const Expr& b);
 /// `rank` dimensions that only running can tell.
 Shape fresh_shape(const InferContext& context, std::size_t rank);

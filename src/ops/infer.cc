@@ -76,7 +76,8 @@ Status check_output(const InferContext& context, const InferOutput& output) {
   std::int64_t bytes = size_of(output.dtype);
   for (const Expr& dim : output.shape) {
     const auto n = dim.constant();
-    if (dim.overflow()) return fail(context, "a dimension of the result is too large");
+    if (dim.overflow())
+      return fail(context, "a dimension of the result is too large or too complex");
     if (!n) {
       all_known = false;
       continue;

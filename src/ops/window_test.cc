@@ -1,0 +1,124 @@
+#include "ops/infer_testing.h"
+
+namespace parallax {
+namespace {
+
+std::string conv(std::string_view x, std::string_view w, std::string_view attributes = "{}") {
+  return "input x f32 " + std::string(x) + "\nconst w f32 " + std::string(w) +
+         " = fill 1\ny = Conv(x, w) " + std::string(attributes) + "\noutput y";
+}
+
+std::string pool(std::string_view op, std::string_view x, std::string_view attributes) {
+  return "input x f32 " + std::string(x) + "\ny = " + std::string(op) + "(x) " +
+         std::string(attributes) + "\noutput y";
+}
+
+struct Row {
+  std::string graph, expected;
+};
+
+void check(const std::vector<Row>& rows) {
+  for (const Row& row : rows) EXPECT_EQ(inferred(row.graph), row.expected) << row.graph;
+}
+
+void check_errors(const std::vector<Row>& rows) {
+  for (const Row& row : rows) check_refusals({{row.graph, row.expected}});
+}
+
+TEST(ConvTest, Shapes) {
+  check({
+      {conv("[b, 3, 8, 8]", "[16, 3, 3, 3]"), "float32 bx16x6x6"},
+      {conv("[b, 3, 8, 8]", "[16, 3, 3, 3]", "{pads = [1, 1, 1, 1], strides = [2, 2]}"),
+       "float32 bx16x4x4"},
+      {conv("[1, 8, 9]", "[8, 1, 3]", "{group = 8, dilations = [2]}"), "float32 1x8x5"},
+      {conv("[1, 1, 4, 5, 6]", "[2, 1, 1, 2, 3]"), "float32 1x2x4x4x4"},
+      {conv("[1, 3, 7, 7]", "[4, 3, 3, 3]", "{auto_pad = \"SAME_UPPER\", strides = [2, 2]}"),
+       "float32 1x4x4x4"},
+      {conv("[1, 3, 7, 7]", "[4, 3, 3, 3]", "{auto_pad = \"VALID\", strides = [2, 2]}"),
+       "float32 1x4x3x3"},
+      {conv("[b, 3, h, w]", "[4, 3, 3, 3]", "{pads = [1, 1, 1, 1], strides = [2, 1]}"),
+       "float32 bx4xfloor_div(h + 1, 2)xw"},
+      {conv("[b, 3, 32*h, w]", "[4, 3, 3, 3]", "{pads = [1, 1, 1, 1], strides = [2, 1]}"),
+       "float32 bx4x16*hxw"},
+      {conv("[b, 8, 8, 3]", "[16, 3, 3, 3]", "{layout = \"NHWC\", activation = \"Silu\"}"),
+       "float32 bx6x6x16"},
+      {conv("[0, 3, 8, 8]", "[16, 3, 3, 3]", "{kernel_shape = [3, 3]}"), "float32 0x16x6x6"},
+  });
+}
+
+TEST(ConvTest, Refusals) {
+  check_errors({
+      {conv("[b, 3, 8, 8]", "[16, 4, 3, 3]"), "do not match the channels"},
+      {conv("[b, 3, 8, 8]", "[16, 3, 3]"), "input 1 must have rank 4"},
+      {conv("[3, 8]", "[3, 8]"), "rank 3 or more"},
+      {conv("[b, 4, 8, 8]", "[6, 1, 3, 3]", "{group = 4}"), "no multiple of group"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = 0}"), "group 0"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = -1}"), "group -1"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = 9223372036854775807}"), "channels"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{strides = [0, 1]}"), "strides has an element 0"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{strides = [1]}"), "strides must have 2"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{dilations = [1, -1]}"), "dilations"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{dilations = [1, 4]}"), "does not fit"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{pads = [-1, 0, 0, 0]}"), "pads"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{pads = [9223372036854775807, 0, 0, 0]}"), "pads"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{kernel_shape = [3, 4]}"), "differs"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 0, 3]"), "window of 0"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{auto_pad = \"SAME\"}"), "'SAME'"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{auto_pad = \"VALID\", pads = [0, 0, 1, 0]}"),
+       "contradict"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{layout = \"NCWH\"}"), "'NCWH'"},
+      {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{activation = \"Exp\"}"), "'Exp'"},
+      {"input x f32 [b, 4, 8, 8]\nconst w f32 [6, 4, 3, 3] = fill 1\nconst c f32 [5] = fill 1\n"
+       "y = Conv(x, w, c)\noutput y",
+       "bias"},
+      {"input x i8 [b, 4, 8, 8]\nconst w i8 [6, 4, 3, 3] = fill 1\ny = Conv(x, w)\noutput y",
+       "may not be int8"},
+  });
+}
+
+TEST(PoolTest, Shapes) {
+  check({
+      {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [5, 5], pads = [2, 2, 2, 2]}"),
+       "float32 bx3x8x8"},
+      {pool("MaxPool", "[b, 8, 8, 3]",
+            "{kernel_shape = [2, 2], strides = [2, 2], layout = \"NHWC\"}"),
+       "float32 bx4x4x3"},
+      // 5 positions of stride 2 reach the end of 9 padded elements; the partial fifth counts.
+      {pool("AveragePool", "[1, 1, 8]", "{kernel_shape = [3], strides = [2], ceil_mode = 1}"),
+       "float32 1x1x4"},
+      // The last window would start in the trailing padding: it does not count.
+      {pool("MaxPool", "[1, 1, 4]",
+            "{kernel_shape = [2], strides = [2], pads = [1, 1], ceil_mode = 1}"),
+       "float32 1x1x3"},
+      {pool("MaxPool", "[1, 1, 2]",
+            "{kernel_shape = [1], strides = [3], pads = [0, 0], ceil_mode = 1}"),
+       "float32 1x1x1"},
+      {pool("MaxPool", "[1, 1, 8]", "{kernel_shape = [3], dilations = [2]}"), "float32 1x1x4"},
+      {pool(
+           "AveragePool", "[1, 1, 7]",
+           "{kernel_shape = [3], strides = [2], auto_pad = \"SAME_LOWER\", count_include_pad = 1}"),
+       "float32 1x1x4"},
+      {pool("GlobalAveragePool", "[b, 3, h, w]", "{}"), "float32 bx3x1x1"},
+      {pool("GlobalAveragePool", "[b, h, w, 3]", "{layout = \"NHWC\"}"), "float32 bx1x1x3"},
+      {"input x i8 [1, 1, 4, 4]\ny, i = MaxPool(x) {kernel_shape = [2, 2]}\noutput y, i",
+       "int8 1x1x3x3; int64 1x1x3x3"},
+  });
+}
+
+TEST(PoolTest, Refusals) {
+  check_errors({
+      {pool("MaxPool", "[b, 3, 8, 8]", "{}"), "kernel_shape must have 2"},
+      {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [0, 1]}"), "window of 0"},
+      {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [9, 1]}"), "does not fit"},
+      {pool("MaxPool", "[b, 3, 8]", "{kernel_shape = [9223372036854775807]}"), "a window of"},
+      {pool("MaxPool", "[b, 3, 8]", "{kernel_shape = [2], pads = [2, 0]}"), "padding alone"},
+      {pool("MaxPool", "[b, 3, 8]", "{kernel_shape = [2], ceil_mode = 2}"), "0 or 1"},
+      {pool("MaxPool", "[b, 3]", "{kernel_shape = [2]}"), "rank 3 or more"},
+      {"input x i64 [b, 3, 8]\ny = MaxPool(x) {kernel_shape = [2]}\noutput y", "may not be int64"},
+      {"input x u8 [b, 3, 8]\ny = AveragePool(x) {kernel_shape = [2]}\noutput y",
+       "may not be uint8"},
+  });
+}
+
+}  // namespace
+}  // namespace parallax

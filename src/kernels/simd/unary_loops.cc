@@ -94,9 +94,10 @@ void unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
   for (std::size_t i = 0; i < rows; ++i) unary(f, x + i * stride, x + i * stride, n, 0, 0);
 }
 
-void scale_and_shift(const float* x, float* y, std::size_t n, float scale, float shift) {
-  map(x, y, n, [scale, shift](auto d, auto v) HWY_ATTR {
-    return hn::MulAdd(v, hn::Set(d, scale), hn::Set(d, shift));
+void normalize_elements(const float* x, float* y, std::size_t n, float center, float scale,
+                        float bias) {
+  map(x, y, n, [center, scale, bias](auto d, auto v) HWY_ATTR {
+    return hn::MulAdd(hn::Sub(v, hn::Set(d, center)), hn::Set(d, scale), hn::Set(d, bias));
   });
 }
 
@@ -108,7 +109,7 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(unary);
 HWY_EXPORT(unary_rows);
-HWY_EXPORT(scale_and_shift);
+HWY_EXPORT(normalize_elements);
 
 void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, float p1) {
   HWY_DYNAMIC_DISPATCH(unary)(f, x, y, n, p0, p1);
@@ -119,8 +120,8 @@ void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t
   HWY_DYNAMIC_DISPATCH(unary_rows)(f, x, stride, rows, n);
 }
 
-void scale_shift(const float* x, float* y, std::size_t n, float scale, float shift) {
-  HWY_DYNAMIC_DISPATCH(scale_and_shift)(x, y, n, scale, shift);
+void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias) {
+  HWY_DYNAMIC_DISPATCH(normalize_elements)(x, y, n, center, scale, bias);
 }
 
 }  // namespace parallax

@@ -35,7 +35,7 @@ void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float
 void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
                       std::size_t n);
 
-/// y[i] = x[i] * scale + shift; x may be y.
-void scale_shift(const float* x, float* y, std::size_t n, float scale, float shift);
+/// y[i] = (x[i] - center) * scale + bias; x may be y.
+void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias);
 
 }  // namespace parallax

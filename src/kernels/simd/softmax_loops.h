@@ -1,0 +1,27 @@
+// Softmax and layer normalisation of f32 rows, for the instruction set of this machine.
+#pragma once
+
+#include <cstddef>
+
+namespace parallax {
+
+/// Softmax of each of `rows` rows of `n` elements. x may be y.
+void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
+/// Softmax of each of `columns` columns of `n` elements that lie `stride` elements apart.
+void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
+                     std::size_t stride);
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, row by row. x may be y.
+struct LayerNormRows {
+  const float* x = nullptr;
+  float* y = nullptr;
+  std::size_t rows = 0, n = 0;
+  const float* scale = nullptr;  ///< [n]
+  const float* bias = nullptr;   ///< [n], or null
+  float epsilon = 0;
+  float* mean = nullptr;               ///< [rows], or null
+  float* inverse_deviation = nullptr;  ///< [rows], or null
+};
+void layer_norm_rows(const LayerNormRows& rows);
+
+}  // namespace parallax

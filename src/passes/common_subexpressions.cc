@@ -1,0 +1,134 @@
+// Nodes that do the same with the same inputs are computed once, and equal small constants are kept
+// once (so that nodes that were given copies of a shape turn out the same).
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+
+#include "base/status.h"
+#include "ops/infer.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::size_t kMaxCompared = 4096;  ///< bytes of a constant that is worth comparing
+
+/// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
+/// that different parts never give the same bytes.
+class Key {
+ public:
+  template <class T>
+  void number(T x) {
+    bytes_.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  void text(std::string_view x) {
+    number(x.size());
+    bytes_.append(x);
+  }
+  void constant(const Constant& x) {
+    number(x.dtype);
+    number(x.dims.rank());
+    for (const std::int64_t dim : x.dims) number(dim);
+    if (x.bytes.size() > kMaxCompared) {
+      number(x.bytes.data());
+    } else {
+      bytes_.append(reinterpret_cast<const char*>(x.bytes.data()), x.bytes.size());
+    }
+  }
+  template <class T>
+  void list(const std::vector<T>& x) {
+    number(x.size());
+    for (const T& item : x) number(item);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+struct AddAttribute {
+  Key& key;
+  void operator()(std::int64_t x) const { key.number(x); }
+  void operator()(float x) const { key.number(x); }
+  void operator()(const std::string& x) const { key.text(x); }
+  void operator()(const Constant& x) const { key.constant(x); }
+  template <class T>
+  void operator()(const std::vector<T>& x) const {
+    key.list(x);
+  }
+};
+
+std::string key_of(const Node& node) {
+  Key key;
+  key.number(node.op);
+  key.number(node.inputs.size());
+  for (const ValueId id : node.inputs) key.number(id.value);
+  key.number(node.outputs.size());
+  for (const ValueId id : node.outputs) key.number(id.valid());
+  for (const auto& [name, value] : node.attributes) {
+    key.text(name);
+    key.number(value.index());
+    std::visit(AddAttribute{key}, value);
+  }
+  return key.take();
+}
+
+/// The key of a value that no node computes; nothing where it is not worth comparing.
+std::optional<std::string> key_of(const Value& value) {
+  Key key;
+  key.number(value.kind);
+  if (value.kind == ValueKind::kConstant) {
+    if (value.constant->bytes.size() > kMaxCompared) return std::nullopt;
+    key.constant(*value.constant);
+    return key.take();
+  }
+  if (value.kind != ValueKind::kSymbolic) return std::nullopt;
+  key.number(value.dtype);
+  for (const Expr& dim : value.shape) key.text(dim.to_string({}));
+  key.number(value.content->size());
+  for (const Expr& e : *value.content) key.text(e.to_string({}));
+  return key.take();
+}
+
+void merge_values(const Graph& graph, Replacements& replacements) {
+  std::unordered_map<std::string, ValueId> first;
+  for (const ValueId id : graph.values.ids()) {
+    auto key = key_of(graph.values[id]);
+    if (!key) continue;
+    const auto [known, added] = first.emplace(std::move(*key), id);
+    if (!added) replacements.replace(id, known->second);
+  }
+}
+
+/// Lets the outputs of `kept` take the place of those of `node`. False where one may not.
+bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept) {
+  bool all = true;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    all = replacements.replace(node.outputs[i], kept.outputs[i]) && all;
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<int> common_subexpressions(Graph& graph, const PassContext&) {
+  Replacements replacements(graph);
+  merge_values(graph, replacements);
+  std::unordered_map<std::string, NodeId> first;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    Node& node = graph.nodes[id];
+    replacements.apply(node);
+    const auto [known, added] = first.emplace(key_of(node), id);
+    if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
+  }
+  replacements.finish();
+  // Of two symbols for the same data-dependent size one is left.
+  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph));
+  return changes;
+}
+
+}  // namespace parallax

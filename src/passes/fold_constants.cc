@@ -1,0 +1,132 @@
+// Computes nodes whose inputs are all constants, once and for all. Three limits keep a small file
+// from asking for much memory or time: on the bytes of one result, on the bytes of all, and on the
+// work. What goes beyond stays in the graph and is computed at each run.
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "ops/infer.h"
+#include "ops/op.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kSmallResult = 64 << 10;  ///< may be larger than what it is made from
+constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
+constexpr std::int64_t kMaxGrowth = 4;
+constexpr std::int64_t kFreeBytes = 64 << 20;  ///< of all results, beyond the constants' own bytes
+constexpr std::int64_t kMaxWork = std::int64_t{1} << 32;  ///< multiply-adds and bytes moved
+
+std::optional<Dims> dims_of(const Value& value) {
+  Dims dims;
+  for (const Expr& dim : value.shape) {
+    if (!dim.constant()) return std::nullopt;
+    dims.push_back(*dim.constant());
+  }
+  return dims;
+}
+
+/// Operators that touch only the part of their input that they copy.
+bool reads_part(OpKind op) {
+  return op == OpKind::kGather || op == OpKind::kGatherND || op == OpKind::kSlice ||
+         op == OpKind::kShape;
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, const Evaluate& evaluate) : graph_(graph), evaluate_(evaluate) {
+    for (const Value& value : graph.values) {
+      if (!value.constant) continue;
+      const auto sum = checked_add(bytes_left_, std::ssize(value.constant->bytes));
+      bytes_left_ = sum.value_or(std::numeric_limits<std::int64_t>::max());
+    }
+  }
+
+  int run() {
+    int changes = 0;
+    for (const NodeId id : graph_.nodes.ids()) {
+      const auto work = affordable_work(graph_.nodes[id]);
+      if (!work) continue;
+      work_left_ -= *work;  // spent whether or not it succeeds
+      if (fold(id)) ++changes;
+    }
+    return changes;
+  }
+
+ private:
+  /// What computing the node costs; nothing where an input is not constant or a limit forbids it.
+  std::optional<std::int64_t> affordable_work(const Node& node) const {
+    std::int64_t input_bytes = 0;
+    std::vector<Dims> inputs, outputs;
+    for (const ValueId id : node.inputs) {
+      if (id.valid() && !graph_.values[id].constant) return std::nullopt;
+      inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
+      if (id.valid()) input_bytes += std::ssize(graph_.values[id].constant->bytes);
+    }
+    std::int64_t work = reads_part(node.op) ? 0 : input_bytes;
+    bool any_output = false;
+    for (const ValueId id : node.outputs) {
+      const auto dims = id.valid() ? dims_of(graph_.values[id]) : Dims{};
+      outputs.push_back(dims.value_or(Dims{}));
+      if (!id.valid()) continue;
+      any_output = true;
+      const auto bytes = result_bytes(graph_.values[id], dims, input_bytes);
+      if (!bytes) return std::nullopt;
+      work += *bytes;
+    }
+    const auto macs = op_def(node.op).macs;
+    const std::int64_t products = macs == nullptr ? 0 : macs(node, inputs, outputs);
+    if (!any_output || products > work_left_ || work > work_left_ - products) return std::nullopt;
+    return work + products;
+  }
+
+  /// The bytes of one result, nothing where they are too many. Results whose size only running
+  /// tells grow by rank x 8 bytes at most, so small inputs are harmless.
+  std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
+                                           std::int64_t input_bytes) const {
+    if (!dims) {
+      const bool harmless = input_bytes <= kSmallResult && bytes_left_ > 0;
+      return harmless ? std::optional(kSmallResult) : std::nullopt;
+    }
+    const auto elements = dims->checked_elements();
+    const auto bytes = elements ? checked_mul(*elements, size_of(value.dtype)) : std::nullopt;
+    if (!bytes || *bytes > bytes_left_) return std::nullopt;
+    const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
+    if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;
+    return bytes;
+  }
+
+  bool fold(NodeId id) {
+    const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
+    auto results = evaluate_(graph_, id);
+    if (!results || results->size() < outputs.size()) return false;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].valid()) continue;
+      bytes_left_ -= std::ssize((*results)[i].bytes);
+      make_constant_value(graph_, outputs[i], std::move((*results)[i]));
+    }
+    return true;
+  }
+
+  Graph& graph_;
+  const Evaluate& evaluate_;
+  std::int64_t bytes_left_ = kFreeBytes;
+  std::int64_t work_left_ = kMaxWork;
+};
+
+}  // namespace
+
+Result<int> fold_constants(Graph& graph, const PassContext& context) {
+  if (!context.evaluate) return 0;
+  const int changes = Folder(graph, context.evaluate).run();
+  if (changes == 0) return 0;
+  erase_unused(graph);
+  PX_RETURN_IF_ERROR(infer_graph(graph));
+  return changes;
+}
+
+}  // namespace parallax

@@ -1,0 +1,35 @@
+#include "passes/passes.h"
+
+namespace parallax {
+namespace {
+
+constexpr Pass kPasses[] = {
+    // First, and cheap: what nobody reads should cost no other pass time.
+    {"dead_code", dead_code},
+    // Before folding: shape arithmetic vanishes without being computed, and constant shapes become
+    // inputs that fold_constants can fold with.
+    {"fold_shapes", fold_shapes},
+    // Before the patterns are matched: these look for constants.
+    {"fold_constants", fold_constants},
+    // After folding, which is what shows that a Slice or Reshape does nothing.
+    {"remove_no_ops", remove_no_ops},
+    // After the above, which leave nodes equal that were not; before fusing, which needs sole
+    // readers.
+    {"common_subexpressions", common_subexpressions},
+    // Before fuse_activation: a normalisation stands between convolution and activation.
+    {"fuse_conv_bn", fuse_conv_bn},
+    // Before fuse_activation, which takes Silu and Gelu along.
+    {"fuse_silu", fuse_silu},
+    {"fuse_gelu", fuse_gelu},
+    // Before fuse_activation: the bias is added first.
+    {"fuse_matmul_bias", fuse_matmul_bias},
+    {"fuse_activation", fuse_activation},
+    // Last: fewer nodes to convert, and no other pass has to know layouts.
+    {"layout_nhwc", layout_nhwc},
+};
+
+}  // namespace
+
+std::span<const Pass> all_passes() { return kPasses; }
+
+}  // namespace parallax

@@ -26,6 +26,7 @@ constexpr std::int64_t kAlways = 1, kStill = 1000;
 constexpr std::array kRows = {
     Row{"BatchNormalization", kAlways, kStill, OpKind::kBatchNormalization,
         rewrite_batch_normalization},
+    Row{"Cast", kAlways, kStill, OpKind::kCast, rewrite_cast},
     Row{"Clip", kAlways, kStill, OpKind::kClip, rewrite_clip},
     Row{"ConstantOfShape", 9, kStill, OpKind::kConstantOfShape, nullptr},
     Row{"Dropout", kAlways, kStill, OpKind::kIdentity, rewrite_dropout},

@@ -108,6 +108,7 @@ Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> 
 
 // Rules (normalize_*.cc). Each changes the node in place.
 Status rewrite_batch_normalization(FileNode& file);
+Status rewrite_cast(FileNode& file);
 Status rewrite_clip(FileNode& file);
 Status rewrite_dropout(FileNode& file);
 Status rewrite_layer_normalization(FileNode& file);

@@ -1,4 +1,4 @@
-// Pooling, normalisation, Dropout and Softmax.
+// Pooling, normalisation, Dropout, Softmax and Cast.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
+#include "load/onnx/tensor.h"
 
 namespace parallax {
 namespace {
@@ -54,6 +55,12 @@ Status rewrite_batch_normalization(FileNode& file) {
     if (spatial.value_or(1) != 1) return file.refuse("spatial = 0 is not supported");
   }
   return file.drop_outputs(1, "training");
+}
+
+/// Unchanged; refuses other element types by name.
+Status rewrite_cast(FileNode& file) {
+  const auto to = onnx_dtype(file.node.attributes.get_int("to", 0), "the result of Cast");
+  return to ? Status() : tl::unexpected(to.error());
 }
 
 Status rewrite_dropout(FileNode& file) {

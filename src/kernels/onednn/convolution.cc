@@ -25,6 +25,8 @@ std::int64_t aligned_bytes(const memory::desc& desc) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+DnnlSource whole(const TensorDesc& tensor) { return {tensor.data, tensor.bytes()}; }
+
 /// The primitives that compute tiles with the same rows.
 struct TileCode {
   ConvolutionRows rows;
@@ -241,14 +243,14 @@ Result<std::unique_ptr<Kernel>> onednn_convolution(const KernelRequest& request)
     TileCode code = compiler.compile(tile);
     if (code.convolution == nullptr) return nullptr;
     if (!shape->nhwc && (code.to_nhwc == nullptr || code.from_nhwc == nullptr)) return nullptr;
-    PX_ASSIGN(code.weights, dnnl_pack(request.packed, request.inputs[1].data,
+    PX_ASSIGN(code.weights, dnnl_pack(request.packed, whole(request.inputs[1]),
                                       compiler.weights_as_given(), code.convolution->weights));
     codes.push_back(std::move(code));
   }
   std::optional<DnnlPacked> bias;
   if (has_bias) {
     const memory::desc desc = codes.front().convolution->bias;
-    PX_ASSIGN(bias, dnnl_pack(request.packed, request.inputs[2].data, desc, desc));
+    PX_ASSIGN(bias, dnnl_pack(request.packed, whole(request.inputs[2]), desc, desc));
   }
   return std::make_unique<ConvolutionKernel>(*shape, rows, std::move(codes),
                                              std::move(code_of_row_tile), std::move(bias));

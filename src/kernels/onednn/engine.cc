@@ -127,21 +127,25 @@ std::string dnnl_layout_key(const memory::desc& desc) {
   return key;
 }
 
-Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const std::byte* source,
+Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
                              const memory::desc& from, const memory::desc& to) {
   const DnnlSingleThread single;
   // An exception leaves PackedWeights without the block, so that none is ever half filled.
   const auto fill = [&](std::byte* destination) {
     // Constants may lie anywhere in their file: a copy that is aligned for oneDNN.
     memory aligned(from, dnnl_engine());
-    std::memcpy(aligned.get_data_handle(), source, from.get_size());
+    auto* copy = static_cast<std::byte*>(aligned.get_data_handle());
+    for (std::int64_t row = 0; row < source.rows; ++row) {
+      std::memcpy(copy + row * source.row_bytes, source.data + row * source.stride,
+                  static_cast<std::size_t>(source.row_bytes));
+    }
     memory target(to, dnnl_engine(), destination);
     dnnl::reorder(aligned, target).execute(thread_stream(), aligned, target);
   };
   try {
     DnnlPacked operand;
     const auto bytes = static_cast<std::int64_t>(to.get_size());
-    PX_ASSIGN(operand.bytes, packed.get(source, dnnl_layout_key(to), bytes, fill));
+    PX_ASSIGN(operand.bytes, packed.get(source.data, dnnl_layout_key(to), bytes, fill));
     operand.memory = memory(to, dnnl_engine(), operand.bytes->data());
     return operand;
   } catch (const dnnl::error& error) {

@@ -53,9 +53,16 @@ struct DnnlPacked {
   std::shared_ptr<const AlignedBytes> bytes;
   dnnl::memory memory;
 };
-/// `source`, unaligned bytes laid out as `from`, in the layout `to`; shared by all who ask for the
-/// same. Errors: kOutOfMemory, kInternal.
-Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const std::byte* source,
+/// Bytes of a constant, unaligned: `rows` runs of `row_bytes`, `stride` bytes apart.
+struct DnnlSource {
+  const std::byte* data = nullptr;
+  std::int64_t row_bytes = 0;
+  std::int64_t rows = 1;
+  std::int64_t stride = 0;
+};
+/// `source`, whose rows end to end are laid out as `from`, in the layout `to`; shared by all who
+/// ask for the same. Errors: kOutOfMemory, kInternal.
+Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
                              const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
 /// What a primitive reads and writes in one execution; weights and bias may be null.

@@ -4,6 +4,9 @@
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  list(APPEND PX_WARNINGS -Wno-restrict)  # false alarms on std::string + at -O3 (GCC bug 105651)
+endif()
 set_property(GLOBAL PROPERTY PX_FOLDERS "")
 
 function(px_folder name)

@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "passes/fuse_util.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -50,7 +51,7 @@ Result<int> fuse_activation(Graph& graph, const PassContext&) {
     rewrite_node(graph, id, product->op, product->inputs, std::move(attributes));
     ++changes;
   }
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

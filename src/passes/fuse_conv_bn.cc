@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "passes/fuse_util.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -138,7 +139,7 @@ Result<int> fuse_conv_bn(Graph& graph, const PassContext&) {
     fold(graph, names, id, *found);
     ++changes;
   }
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "passes/fuse_util.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -175,7 +176,7 @@ Result<int> fuse_gelu(Graph& graph, const PassContext&) {
     rewrite_node(graph, id, OpKind::kGelu, {found->x}, std::move(attributes));
     ++changes;
   }
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

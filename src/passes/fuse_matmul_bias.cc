@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "passes/fuse_util.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -57,7 +58,7 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
                  {found->product->inputs[0], found->product->inputs[1], bias}, {});
     ++changes;
   }
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

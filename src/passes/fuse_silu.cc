@@ -2,7 +2,8 @@
 #include <utility>
 
 #include "passes/fuse_util.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -31,7 +32,7 @@ Result<int> fuse_silu(Graph& graph, const PassContext&) {
     rewrite_node(graph, id, OpKind::kSilu, {x}, {});
     ++changes;
   }
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

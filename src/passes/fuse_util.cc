@@ -4,61 +4,6 @@
 #include <utility>
 
 namespace parallax {
-namespace {
-
-IdVector<NodeId, bool> needed_nodes(const Graph& graph) {
-  IdVector<ValueId, bool> needed(graph.values.size(), false);
-  for (const ValueId output : graph.outputs) needed[output] = true;
-  IdVector<NodeId, bool> keep(graph.nodes.size(), false);
-  for (auto i = static_cast<std::int32_t>(graph.nodes.size()) - 1; i >= 0; --i) {
-    const Node& node = graph.nodes[NodeId{i}];
-    for (const ValueId output : node.outputs) {
-      if (output.valid() && needed[output]) keep[NodeId{i}] = true;
-    }
-    if (!keep[NodeId{i}]) continue;
-    for (const ValueId input : node.inputs) {
-      if (input.valid()) needed[input] = true;
-    }
-  }
-  return keep;
-}
-
-void remap(std::vector<ValueId>& ids, const IdVector<ValueId, ValueId>& to) {
-  for (ValueId& id : ids) {
-    if (id.valid()) id = to[id];
-  }
-}
-
-/// Drops values that no node, input or output of the graph names.
-void remove_unused_values(Graph& graph) {
-  IdVector<ValueId, bool> used(graph.values.size(), false);
-  const auto mark = [&used](const std::vector<ValueId>& ids) {
-    for (const ValueId id : ids) {
-      if (id.valid()) used[id] = true;
-    }
-  };
-  mark(graph.inputs);
-  mark(graph.outputs);
-  for (const Node& node : graph.nodes) {
-    mark(node.inputs);
-    mark(node.outputs);
-  }
-  IdVector<ValueId, ValueId> to(graph.values.size());
-  IdVector<ValueId, Value> kept;
-  for (const ValueId id : graph.values.ids()) {
-    if (used[id]) to[id] = kept.push_back(std::move(graph.values[id]));
-  }
-  graph.values = std::move(kept);
-  remap(graph.inputs, to);
-  remap(graph.outputs, to);
-  for (Node& node : graph.nodes) {
-    remap(node.inputs, to);
-    remap(node.outputs, to);
-  }
-}
-
-}  // namespace
-
 Readers::Readers(const Graph& graph)
     : readers_(consumers(graph)), is_output_(graph.values.size(), false) {
   for (const ValueId output : graph.outputs) is_output_[output] = true;
@@ -132,21 +77,6 @@ void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inp
   node.op = op;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
-}
-
-void remove_unused(Graph& graph) {
-  const IdVector<NodeId, bool> keep = needed_nodes(graph);
-  IdVector<NodeId, Node> kept;
-  for (const NodeId id : graph.nodes.ids()) {
-    if (keep[id]) kept.push_back(std::move(graph.nodes[id]));
-  }
-  graph.nodes = std::move(kept);
-  remove_unused_values(graph);
-  for (const NodeId id : graph.nodes.ids()) {
-    for (const ValueId output : graph.nodes[id].outputs) {
-      if (output.valid()) graph.values[output].producer = id;
-    }
-  }
 }
 
 }  // namespace parallax

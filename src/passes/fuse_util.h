@@ -1,7 +1,7 @@
-// What the fusing passes share: matching around a value, and tidying up after a rewrite.
+// What the fusing passes share: matching around a value.
 //
 // A fusion rewrites its *last* node in place, so that order and output values stay as they are, and
-// leaves the nodes it made superfluous to remove_unused. Not thread-safe.
+// leaves the nodes it made superfluous to erase_unused. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -52,8 +52,5 @@ ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Co
 /// Makes `last` compute `op`(`inputs`) with `attributes`.
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
                   Attributes attributes);
-/// Drops nodes whose outputs nobody reads, and values that nobody reads or makes. Graph inputs and
-/// outputs stay. O(V+E).
-void remove_unused(Graph& graph);
 
 }  // namespace parallax

@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "passes/layout_nhwc_rules.h"
-#include "passes/pass.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -237,7 +238,7 @@ class Rewriter {
 
 Result<int> layout_nhwc(Graph& graph, const PassContext&) {
   const int changes = Rewriter(graph).run();
-  if (changes > 0) remove_unused(graph);
+  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 /// Rounds of improvement that plan_steps tries, and the pairs that all rounds together may visit.
 constexpr int kMaxRounds = 40;
-constexpr std::size_t kMaxVisits = std::size_t{1} << 20;
+constexpr std::size_t kMaxVisits = std::size_t{1} << 18;
 
 class Placer {
  public:

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -13,8 +14,10 @@ namespace parallax {
 
 namespace {
 
-/// Elements a constant may have to be read as integers: enough for any list of axes or sizes.
-constexpr std::size_t kMaxKnownInts = 1U << 20;
+/// Elements a constant may have to be read as integers. Split has a size per output; all other
+/// lists are as short as content. Reading is linear in the file then, however many nodes share a
+/// constant.
+std::size_t most_ints(const Node& node) { return std::max(kMaxContent, node.outputs.size()); }
 
 /// kData symbols by a name that follows from the node, so that inferring a graph again gives the
 /// same symbols. The table of names is built when the first is asked for.
@@ -165,7 +168,7 @@ std::string describe(const InferInput& input, std::span<const std::string> names
 std::optional<std::vector<std::int64_t>> InferContext::known_ints(std::size_t i) const {
   if (!has(i)) return std::nullopt;
   const InferInput& input = inputs[i];
-  if (input.constant != nullptr) return integers(*input.constant, kMaxKnownInts);
+  if (input.constant != nullptr) return integers(*input.constant, most_ints(node));
   if (!input.content) return std::nullopt;
   std::vector<std::int64_t> values;
   for (const Expr& element : *input.content) {
@@ -180,7 +183,7 @@ std::optional<std::vector<Expr>> InferContext::exprs(std::size_t i) const {
   if (!has(i)) return std::nullopt;
   if (inputs[i].content) return inputs[i].content;
   if (inputs[i].constant == nullptr) return std::nullopt;
-  const auto values = integers(*inputs[i].constant, kMaxKnownInts);
+  const auto values = integers(*inputs[i].constant, most_ints(node));
   if (!values) return std::nullopt;
   return std::vector<Expr>(values->begin(), values->end());
 }

@@ -52,12 +52,17 @@ std::vector<SymbolId> free_symbols(const Graph& graph) {
   return result;
 }
 
+/// An error that no node is to blame for says which file it is about.
+Error naming(const std::filesystem::path& path, Error error) {
+  if (error.node.empty()) error.message = "'" + path.string() + "': " + error.message;
+  return error;
+}
+
 }  // namespace
 
-Result<std::shared_ptr<const Model::Impl>> make_model(Graph graph, const LoadOptions& options,
-                                                      LoadTimes times) {
+Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times) {
   Stopwatch watch;
-  auto impl = std::make_shared<Model::Impl>();
+  auto impl = std::make_shared<Impl>();
   impl->file_nodes = static_cast<int>(graph.nodes.size());
   PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
   impl->context = std::make_shared<GraphContext>(std::move(graph));
@@ -68,7 +73,7 @@ Result<std::shared_ptr<const Model::Impl>> make_model(Graph graph, const LoadOpt
     impl->symbols.push_back(impl->graph().symbols[id].name);
   impl->load_times = times;
   impl->load_times.passes = watch.lap();
-  return std::shared_ptr<const Model::Impl>(std::move(impl));
+  return Model(std::move(impl));
 }
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
@@ -77,10 +82,10 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
     LoadTimes times;
     PX_ASSIGN(auto file, MappedFile::open(path));
     times.map = watch.lap();
-    PX_ASSIGN(Graph graph, load_onnx({file->bytes(), file, path.parent_path()}));
+    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()});
+    if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
     times.parse = watch.lap();
-    PX_ASSIGN(auto impl, make_model(std::move(graph), options, times));
-    return Model(std::move(impl));
+    return Impl::make(*std::move(graph), options, times);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }

@@ -12,18 +12,17 @@ namespace parallax {
 
 /// Immutable but for the locked caches of the context.
 struct Model::Impl {
+  /// Everything after the file has been read: for Model::load, and for tests that start from a
+  /// graph.
+  static Result<Model> make(Graph graph, const LoadOptions& options, LoadTimes times);
+
   std::shared_ptr<GraphContext> context;
   std::vector<TensorInfo> inputs, outputs;
-  /// Free dimensions by name.
-  std::vector<std::string> symbols;
+  std::vector<std::string> symbols;  ///< free dimensions by name
   int file_nodes = 0;
   LoadTimes load_times;
 
   const Graph& graph() const { return context->graph; }
 };
-
-/// Everything after the file has been read: for Model::load, and for tests that start from a graph.
-Result<std::shared_ptr<const Model::Impl>> make_model(Graph graph, const LoadOptions& options,
-                                                      LoadTimes times);
 
 }  // namespace parallax

@@ -1,0 +1,248 @@
+#include "parallax/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <thread>
+
+#include "base/status.h"
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "session/model_impl.h"
+
+namespace parallax {
+namespace {
+
+using testing::HasSubstr;
+
+Model model_of(std::string_view text) {
+  auto graph = parse_graph(text);
+  if (!graph) throw std::runtime_error(graph.error().to_string());
+  if (auto status = infer_graph(*graph); !status)
+    throw std::runtime_error(status.error().to_string());
+  auto model = Model::Impl::make(*std::move(graph), {}, {});
+  if (!model) throw std::runtime_error(model.error().to_string());
+  return *std::move(model);
+}
+
+constexpr std::string_view kText = R"(
+    symbols batch seq
+    input x f32 [batch, seq, 4]
+    input mask bool [batch, 2*seq]
+    s = Relu(x)
+    a1 = Exp(s)
+    a2 = Neg(a1)
+    a3 = Sigmoid(a2)
+    b1 = Tanh(s)
+    b2 = Abs(b1)
+    b3 = Sqrt(b2)
+    y = Add(a3, b3)
+    m = Not(mask)
+    output y, m)";
+
+/// An input tensor of ones, or of false.
+Tensor tensor(DType dtype, const Dims& dims) {
+  Tensor result = *Tensor::allocate(dtype, dims);
+  const MutableTensorView view = result.mutable_view();
+  if (dtype == DType::kF32)
+    for (std::int64_t i = 0; i < dims.elements(); ++i) view.as<float>()[i] = 1;
+  return result;
+}
+
+TEST(Model, DescribesItself) {
+  const Model model = model_of(kText);
+  ASSERT_EQ(model.inputs().size(), 2U);
+  EXPECT_EQ(model.inputs()[0].name, "x");
+  EXPECT_EQ(model.inputs()[0].shape[1].symbol, "seq");
+  EXPECT_EQ(model.inputs()[0].shape[2].value, 4);
+  EXPECT_EQ(model.inputs()[1].shape[1].symbol, "2*seq");
+  EXPECT_THAT(model.symbols(), testing::ElementsAre("batch", "seq"));
+  EXPECT_EQ(model.outputs().size(), 2U);
+}
+
+TEST(Model, FilesThatAreNoModels) {
+  const std::string folder = testing::TempDir();
+  const std::string empty = folder + "/parallax_empty.onnx";
+  const std::string text = folder + "/parallax_text.onnx";
+  std::ofstream{empty};
+  std::ofstream{text} << "this is no model";
+  for (const auto& [path, code] :
+       {std::pair{folder, ErrorCode::kIo}, std::pair{folder + "/none.onnx", ErrorCode::kIo},
+        std::pair{empty, ErrorCode::kInvalidModel}, std::pair{text, ErrorCode::kInvalidModel}}) {
+    const auto model = Model::load(path);
+    ASSERT_FALSE(model) << path;
+    EXPECT_EQ(model.error().code, code) << path;
+    EXPECT_THAT(model.error().message, HasSubstr(path));
+  }
+}
+
+TEST(Session, RunsWithAnyShape) {
+  auto session = Session::create(model_of(kText), {.threads = 2});
+  ASSERT_TRUE(session);
+  for (const std::int64_t seq : {1, 3, 5, 3, 0}) {
+    const Tensor x = tensor(DType::kF32, {2, seq, 4});
+    const Tensor mask = tensor(DType::kBool, {2, 2 * seq});
+    const auto outputs =
+        session->run(std::vector<NamedInput>{{"mask", mask.view()}, {"x", x.view()}});
+    ASSERT_TRUE(outputs) << outputs.error().to_string();
+    EXPECT_EQ((*outputs)[0].dims(), (Dims{2, seq, 4}));
+    for (std::int64_t i = 0; i < 8 * seq; ++i)
+      EXPECT_NEAR((*outputs)[0].view().as<float>()[i], 0.0619F + 0.8727F, 1e-3F);
+    EXPECT_EQ((*outputs)[1].dims(), (Dims{2, 2 * seq}));
+  }
+}
+
+TEST(Session, RefusesWrongInputs) {
+  auto session = Session::create(model_of(kText), {.threads = 1});
+  ASSERT_TRUE(session);
+  const Tensor x = tensor(DType::kF32, {2, 3, 4});
+  const Tensor wide = tensor(DType::kF32, {2, 3, 5});
+  const Tensor flat = tensor(DType::kF32, {2, 12});
+  const Tensor mask = tensor(DType::kBool, {2, 6});
+  const Tensor short_mask = tensor(DType::kBool, {2, 5});
+  const Tensor other_batch = tensor(DType::kBool, {3, 6});
+  const Tensor bytes = tensor(DType::kU8, {2, 6});
+  TensorView cut = x.view();
+  cut.bytes = cut.bytes.first(8);
+  TensorView shifted = flat.view();
+  shifted.dims = Dims{1, 1, 4};
+  shifted.bytes = flat.view().bytes.subspan(1, 16);
+  struct Row {
+    std::vector<NamedInput> inputs;
+    std::string message;
+  };
+  const std::vector<Row> rows = {
+      {{{"x", x.view()}}, "input 'mask' (bool batchx2*seq) is missing"},
+      {{{"x", x.view()}, {"y", x.view()}}, "no input 'y'; it has 'x', 'mask'"},
+      {{{"x", x.view()}, {"x", x.view()}}, "'x' is given twice"},
+      {{{"x", wide.view()}, {"mask", mask.view()}}, "not 2x3x5"},
+      {{{"x", flat.view()}, {"mask", mask.view()}}, "must be float32 batchxseqx4"},
+      {{{"x", x.view()}, {"mask", bytes.view()}}, "not uint8 2x6"},
+      {{{"x", x.view()}, {"mask", short_mask.view()}}, "(here 2x6), not 2x5"},
+      {{{"x", x.view()}, {"mask", other_batch.view()}}, "(here 2x6), not 3x6"},
+      {{{"x", cut}, {"mask", mask.view()}}, "in 8 bytes"},
+      {{{"x", shifted}, {"mask", mask.view()}}, "not aligned"},
+  };
+  for (const Row& row : rows) {
+    const auto outputs = session->run(row.inputs);
+    ASSERT_FALSE(outputs) << row.message;
+    EXPECT_EQ(outputs.error().code, ErrorCode::kInvalidInput);
+    EXPECT_THAT(outputs.error().message, HasSubstr(row.message));
+  }
+  EXPECT_TRUE(session->run(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}}));
+}
+
+TEST(Session, RunIntoWritesInPlace) {
+  auto session = Session::create(model_of(kText), {.threads = 1});
+  ASSERT_TRUE(session);
+  const Tensor x = tensor(DType::kF32, {1, 2, 4});
+  const Tensor mask = tensor(DType::kBool, {1, 4});
+  const std::vector<NamedInput> inputs = {{"x", x.view()}, {"mask", mask.view()}};
+  Tensor y = tensor(DType::kF32, {1, 2, 4});
+  Tensor m = tensor(DType::kBool, {1, 4});
+  std::vector<MutableTensorView> outputs = {y.mutable_view(), m.mutable_view()};
+  const auto status = session->run_into(inputs, outputs);
+  ASSERT_TRUE(status) << status.error().to_string();
+  EXPECT_NEAR(y.view().as<float>()[7], 0.0619F + 0.8727F, 1e-3F);
+  EXPECT_TRUE(m.view().as<bool>()[3]);
+
+  EXPECT_THAT(session->run_into(inputs, std::span(outputs).first(1)).error().message,
+              HasSubstr("2 outputs"));
+  Tensor wrong = tensor(DType::kF32, {1, 3, 4});
+  outputs[0] = wrong.mutable_view();
+  EXPECT_THAT(session->run_into(inputs, outputs).error().message,
+              HasSubstr("output 'y' is float32 1x2x4"));
+  Tensor in = tensor(DType::kF32, {1, 2, 4});
+  outputs[0] = in.mutable_view();
+  EXPECT_THAT(
+      session->run_into(std::vector<NamedInput>{{"x", in.view()}, {"mask", mask.view()}}, outputs)
+          .error()
+          .message,
+      HasSubstr("output 'y' lies where an input"));
+}
+
+TEST(Session, BudgetIsAGuarantee) {
+  const Model model = model_of(kText);
+  const Tensor x = tensor(DType::kF32, {8, 64, 4});
+  const Tensor mask = tensor(DType::kBool, {8, 128});
+  const std::vector<NamedInput> inputs = {{"x", x.view()}, {"mask", mask.view()}};
+  int fitting = 0;
+  for (std::int64_t bytes = 0; bytes < 80'000; bytes += 2'000) {
+    auto session =
+        Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
+    ASSERT_TRUE(session);
+    const auto outputs = session->run(inputs);
+    if (outputs) {
+      ++fitting;
+    } else {
+      EXPECT_EQ(outputs.error().code, ErrorCode::kBudgetExceeded);
+    }
+    EXPECT_LE(session->peak_arena_bytes(), bytes);
+  }
+  EXPECT_GT(fitting, 0);
+  EXPECT_LT(fitting, 40);
+  auto automatic = Session::create(model, {.budget = {MemoryBudget::Kind::kAuto, 0}});
+  ASSERT_TRUE(automatic);
+  EXPECT_TRUE(automatic->run(inputs));
+}
+
+TEST(Session, ManyThreadsRunAtOnce) {
+  auto session = Session::create(model_of(kText), {.threads = 3});
+  ASSERT_TRUE(session);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (std::int64_t i = 0; i < 30; ++i) {
+        const Tensor x = tensor(DType::kF32, {t + 1, i % 5, 4});
+        const Tensor mask = tensor(DType::kBool, {t + 1, 2 * (i % 5)});
+        const auto outputs =
+            session->run(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}});
+        if (!outputs || !((*outputs)[0].dims() == x.dims())) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Session, PlansWithoutRunning) {
+  auto session = Session::create(model_of(kText), {.threads = 2});
+  ASSERT_TRUE(session);
+  using Dim = Session::DimValue;
+  const auto report = session->plan(std::vector<Dim>{{"batch", 2}, {"seq", 8}});
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->branches, static_cast<int>(report->branch_reports.size()));
+  EXPECT_EQ(report->layers, static_cast<int>(report->steps_per_layer.size()));
+  int nodes = 0;
+  for (const BranchReport& branch : report->branch_reports) nodes += branch.nodes;
+  EXPECT_EQ(report->nodes, nodes);
+  EXPECT_LE(report->arena_bytes.lower_bound, report->arena_bytes.parallax);
+  EXPECT_LE(report->arena_bytes.parallax, report->arena_bytes.naive);
+
+  const auto dims = session->input_dims(std::vector<Dim>{{"batch", 2}, {"seq", 8}});
+  ASSERT_TRUE(dims);
+  EXPECT_THAT(*dims, testing::ElementsAre(Dims{2, 8, 4}, Dims{2, 16}));
+
+  EXPECT_EQ(session->plan(std::vector<Dim>{{"batch", 2}}).error().code, ErrorCode::kUnboundSymbol);
+  EXPECT_EQ(session->input_dims({}).error().code, ErrorCode::kUnboundSymbol);
+  for (const std::vector<Dim>& bad : {std::vector<Dim>{{"batch", 2}, {"seq", 1}, {"width", 1}},
+                                      std::vector<Dim>{{"batch", 2}, {"seq", -1}},
+                                      std::vector<Dim>{{"batch", 2}, {"seq", 1}, {"seq", 1}}})
+    EXPECT_EQ(session->plan(bad).error().code, ErrorCode::kInvalidInput);
+}
+
+TEST(Session, OptionsThatMakeNoSense) {
+  const Model model = model_of(kText);
+  EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(Session::create(model, {.budget = {MemoryBudget::Kind::kBytes, -1}}).error().code,
+            ErrorCode::kInvalidInput);
+  const auto automatic = Session::create(model);
+  ASSERT_TRUE(automatic);
+  EXPECT_GE(automatic->threads(), 1);
+}
+
+}  // namespace
+}  // namespace parallax

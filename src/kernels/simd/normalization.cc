@@ -57,7 +57,8 @@ Result<std::unique_ptr<Kernel>> softmax_of_columns(std::int64_t outer, std::int6
 Result<std::unique_ptr<Kernel>> simd_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
-  if (request.inputs[0].dtype != DType::kF32 || !axis || dims.elements() == 0) return not_covered();
+  if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
+  if (dims.elements() == 0) return empty_kernel();
   const std::int64_t outer = product(dims, 0, *axis), n = dims[*axis];
   const std::int64_t inner = product(dims, *axis + 1, dims.rank());
   return inner == 1 ? softmax_of_rows(outer, n) : softmax_of_columns(outer, n, inner);
@@ -67,7 +68,8 @@ Result<std::unique_ptr<Kernel>> simd_softmax(const KernelRequest& request) {
 Result<std::unique_ptr<Kernel>> simd_layer_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
-  if (request.inputs[0].dtype != DType::kF32 || !axis || dims.elements() == 0) return not_covered();
+  if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
+  if (dims.elements() == 0) return empty_kernel();
   const std::int64_t rows = product(dims, 0, *axis), n = product(dims, *axis, dims.rank());
   for (std::size_t i = 1; i < request.inputs.size(); ++i)
     if (request.has(i) && request.inputs[i].elements() != n) return not_covered();

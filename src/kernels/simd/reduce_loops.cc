@@ -1,5 +1,6 @@
 #include "kernels/simd/reduce_loops.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/simd/targets.h"
@@ -34,7 +35,8 @@ HWY_INLINE float reduce_row(Reduction reduction, const float* x, std::size_t n) 
 
 struct AddColumns {
   static constexpr float kStart = 0;
-  HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
+  HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::Add(a, x); }
+  HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return v; }
 };
 
@@ -46,47 +48,78 @@ struct AverageColumns : AddColumns {
 
 struct LargestOfColumns {
   static constexpr float kStart = -std::numeric_limits<float>::infinity();
-  HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) const { return larger(a, b); }
+  HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return larger(a, x); }
+  HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return larger(a, b); }
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return v; }
 };
 
 struct LengthOfColumns {
   static constexpr float kStart = 0;
-  HWY_INLINE FloatVec combine(FloatVec a, FloatVec b) const { return hn::MulAdd(b, b, a); }
+  HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::MulAdd(x, x, a); }
+  HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return hn::Sqrt(v); }
 };
 
+/// Long columns are folded in blocks, whose results are merged: the error of one long sum would
+/// grow with its length.
+constexpr std::size_t kBlock = 128;
+
 template <class Fold>
-HWY_INLINE void fold_columns(const float* x, float* y, std::size_t columns, std::size_t n,
-                             std::size_t stride, Fold fold) {
+HWY_INLINE void fold_four(const float* x, float* y, std::size_t n, std::size_t stride, Fold fold) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const FloatVec start = hn::Set(d, Fold::kStart);
-  std::size_t c = 0;
-  for (; c + 4 * lanes <= columns; c += 4 * lanes) {
+  FloatVec t0 = start, t1 = start, t2 = start, t3 = start;
+  for (std::size_t i = 0; i < n;) {
     FloatVec r0 = start, r1 = start, r2 = start, r3 = start;
-    for (std::size_t i = 0; i < n; ++i) {
-      const float* from = x + i * stride + c;
+    for (const std::size_t end = std::min(n, i + kBlock); i < end; ++i) {
+      const float* from = x + i * stride;
       r0 = fold.combine(r0, hn::LoadU(d, from));
       r1 = fold.combine(r1, hn::LoadU(d, from + lanes));
       r2 = fold.combine(r2, hn::LoadU(d, from + 2 * lanes));
       r3 = fold.combine(r3, hn::LoadU(d, from + 3 * lanes));
     }
-    hn::StoreU(fold.finish(r0, n), d, y + c);
-    hn::StoreU(fold.finish(r1, n), d, y + c + lanes);
-    hn::StoreU(fold.finish(r2, n), d, y + c + 2 * lanes);
-    hn::StoreU(fold.finish(r3, n), d, y + c + 3 * lanes);
+    t0 = fold.merge(t0, r0);
+    t1 = fold.merge(t1, r1);
+    t2 = fold.merge(t2, r2);
+    t3 = fold.merge(t3, r3);
   }
-  for (; c + lanes <= columns; c += lanes) {
+  hn::StoreU(fold.finish(t0, n), d, y);
+  hn::StoreU(fold.finish(t1, n), d, y + lanes);
+  hn::StoreU(fold.finish(t2, n), d, y + 2 * lanes);
+  hn::StoreU(fold.finish(t3, n), d, y + 3 * lanes);
+}
+
+/// One vector of columns, or the first `tail` lanes of one where that is not 0.
+template <class Fold>
+HWY_INLINE void fold_one(const float* x, float* y, std::size_t n, std::size_t stride,
+                         std::size_t tail, Fold fold) {
+  const FloatTag d;
+  const FloatVec start = hn::Set(d, Fold::kStart);
+  FloatVec total = start;
+  for (std::size_t i = 0; i < n;) {
     FloatVec r = start;
-    for (std::size_t i = 0; i < n; ++i) r = fold.combine(r, hn::LoadU(d, x + i * stride + c));
-    hn::StoreU(fold.finish(r, n), d, y + c);
+    for (const std::size_t end = std::min(n, i + kBlock); i < end; ++i) {
+      const float* from = x + i * stride;
+      r = fold.combine(r, tail == 0 ? hn::LoadU(d, from) : load_n(d, from, tail));
+    }
+    total = fold.merge(total, r);
   }
-  if (c == columns) return;
-  FloatVec r = start;
-  for (std::size_t i = 0; i < n; ++i)
-    r = fold.combine(r, load_n(d, x + i * stride + c, columns - c));
-  store_n(fold.finish(r, n), d, y + c, columns - c);
+  if (tail == 0) {
+    hn::StoreU(fold.finish(total, n), d, y);
+  } else {
+    store_n(fold.finish(total, n), d, y, tail);
+  }
+}
+
+template <class Fold>
+HWY_INLINE void fold_columns(const float* x, float* y, std::size_t columns, std::size_t n,
+                             std::size_t stride, Fold fold) {
+  const std::size_t lanes = hn::Lanes(FloatTag());
+  std::size_t c = 0;
+  for (; c + 4 * lanes <= columns; c += 4 * lanes) fold_four(x + c, y + c, n, stride, fold);
+  for (; c + lanes <= columns; c += lanes) fold_one(x + c, y + c, n, stride, 0, fold);
+  if (c < columns) fold_one(x + c, y + c, n, stride, columns - c, fold);
 }
 
 }  // namespace

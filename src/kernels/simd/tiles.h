@@ -24,6 +24,13 @@ inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options,
 /// What a factory returns for requests it does not cover.
 inline Result<std::unique_ptr<Kernel>> not_covered() { return std::unique_ptr<Kernel>(); }
 
+/// A kernel of no tiles, for outputs without elements.
+inline Result<std::unique_ptr<Kernel>> empty_kernel() {
+  LambdaKernelOptions options;
+  options.tiles = 0;
+  return tiled_kernel(options, [](std::int64_t, const KernelArgs&) -> Status { return {}; });
+}
+
 /// Element 0 of a tensor known at plan time. REQUIRES: data is not null, T is its type.
 template <class T>
 T first_element(const TensorDesc& tensor) {

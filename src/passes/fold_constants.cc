@@ -15,9 +15,10 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kSmallResult = 64 << 10;  ///< may be larger than what it is made from
+constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it is made from
 constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
 constexpr std::int64_t kMaxGrowth = 4;
+constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results that only running can size
 constexpr std::int64_t kFreeBytes = 64 << 20;  ///< of all results, beyond the constants' own bytes
 constexpr std::int64_t kMaxWork = std::int64_t{1} << 32;  ///< multiply-adds and bytes moved
 
@@ -89,7 +90,7 @@ class Folder {
   std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
     if (!dims) {
-      const bool harmless = input_bytes <= kSmallResult && bytes_left_ > 0;
+      const bool harmless = input_bytes <= kUnsizedInput && bytes_left_ > 0;
       return harmless ? std::optional(kSmallResult) : std::nullopt;
     }
     const auto elements = dims->checked_elements();

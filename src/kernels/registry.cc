@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
+#include "ops/infer.h"
+
 namespace parallax {
 
 #define PX_KERNEL(op, library, factory) \
@@ -23,6 +26,28 @@ std::string describe(std::span<const TensorDesc> tensors) {
                            : std::string("_");
   }
   return text;
+}
+
+/// Refuses inputs whose sizes do not go together, or do not give the outputs' sizes: symbols that a
+/// model keeps apart may turn out unequal only now, and kernels rely on shapes that agree. Where an
+/// input that decides the shape is computed while running, the executor has just inferred the
+/// shapes.
+Status check_shapes(const KernelRequest& request) {
+  std::vector<RuntimeInput> inputs;
+  for (std::size_t i = 0; i < request.inputs.size(); ++i) {
+    const TensorDesc& input = request.inputs[i];
+    const bool decides = i < 32 && (op_def(request.node.op).shape_inputs >> i & 1U) != 0;
+    if (decides && input.data == nullptr && input.elements() > 0) return {};
+    inputs.push_back({input.present, input.dtype, input.dims, input.data});
+  }
+  PX_ASSIGN(const auto dims, infer_runtime(request.node, inputs));
+  for (std::size_t i = 0; i < request.outputs.size() && i < dims.size(); ++i) {
+    if (!request.outputs[i].present || !dims[i] || *dims[i] == request.outputs[i].dims) continue;
+    return tl::unexpected(Error{Stage::kCompile, ErrorCode::kInvalidInput, request.node.name,
+                                fmt::format("{}: ({}) do not give ({})", to_string(request.node.op),
+                                            describe(request.inputs), describe(request.outputs))});
+  }
+  return {};
 }
 
 }  // namespace
@@ -49,6 +74,7 @@ std::span<const KernelRow> kernel_rows() {
 }
 
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only) {
+  PX_RETURN_IF_ERROR(check_shapes(request));
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op) continue;
     if (reference_only && row.library != KernelLibrary::kReference) continue;

@@ -12,9 +12,9 @@ namespace {
 template <class A, class B, class R, bool kNoZero = false, class F>
 KernelResult map_pairs(const KernelRequest& request, F f) {
   const Dims& dims = request.outputs[0].dims;
-  const IndexSpace<3> space(dims,
-                            {dense_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
-                             broadcast_strides(request.inputs[1].dims, dims)});
+  const IndexSpace<3> space(
+      dims, {row_major_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
+             broadcast_strides(request.inputs[1].dims, dims)});
   const std::int64_t count = dims.elements();
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
   return make_lambda_kernel(
@@ -200,7 +200,7 @@ KernelResult reference_min_max(const KernelRequest& request) {
     const Dims& dims = request.outputs[0].dims;
     std::vector<IndexSpace<2>> spaces;
     for (const TensorDesc& input : request.inputs) {
-      spaces.push_back({dims, {dense_strides(dims), broadcast_strides(input.dims, dims)}});
+      spaces.push_back({dims, {row_major_strides(dims), broadcast_strides(input.dims, dims)}});
     }
     const std::int64_t count = dims.elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);
@@ -228,10 +228,10 @@ KernelResult reference_where(const KernelRequest& request) {
   return dispatch_size(RawTypes{}, request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const Dims& dims = request.outputs[0].dims;
-    const IndexSpace<4> space(dims,
-                              {dense_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
-                               broadcast_strides(request.inputs[1].dims, dims),
-                               broadcast_strides(request.inputs[2].dims, dims)});
+    const IndexSpace<4> space(
+        dims, {row_major_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
+               broadcast_strides(request.inputs[1].dims, dims),
+               broadcast_strides(request.inputs[2].dims, dims)});
     const std::int64_t count = dims.elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);
     return make_lambda_kernel(

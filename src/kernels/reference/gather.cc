@@ -101,7 +101,7 @@ KernelResult reference_gather_nd(const KernelRequest& request) {
   return make_lambda_kernel(
       {.tiles = blocks > 0 ? 1 : 0, .byte_inputs = 0b11},
       [=](std::int64_t, const KernelArgs& args) -> Status {
-        const Strides strides = dense_strides(data);
+        const Strides strides = row_major_strides(data);
         for (std::int64_t i = 0; i < blocks; ++i) {
           PX_ASSIGN(const std::int64_t offset,
                     indexed_offset(args.inputs[1], i * depth, depth, batch_dims, data, strides));
@@ -133,7 +133,7 @@ KernelResult reference_scatter_nd(const KernelRequest& request) {
     return make_lambda_kernel(
         {.tiles = bytes > 0 ? 1 : 0, .byte_inputs = 0b111},
         [=](std::int64_t, const KernelArgs& args) -> Status {
-          const Strides strides = dense_strides(data);
+          const Strides strides = row_major_strides(data);
           std::memcpy(args.outputs[0], args.inputs[0], static_cast<std::size_t>(bytes));
           for (std::int64_t i = 0; i < blocks; ++i) {
             PX_ASSIGN(const std::int64_t offset,

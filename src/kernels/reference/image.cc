@@ -14,7 +14,7 @@ ImageStrides image_strides(const Dims& dims, const Node& node) {
   const bool nhwc = node.attributes.get_string("layout", "NCHW") == "NHWC";
   const int axes = dims.rank() - 2;
   const auto channel = static_cast<std::size_t>(nhwc ? dims.rank() - 1 : 1);
-  const Strides dense = dense_strides(dims);
+  const Strides dense = row_major_strides(dims);
   ImageStrides image;
   image.batch = dims[0];
   image.channels = dims[static_cast<int>(channel)];

@@ -16,7 +16,7 @@ namespace parallax {
 using Strides = std::array<std::int64_t, Dims::kMaxRank>;
 
 /// Strides of a dense row-major tensor.
-inline Strides dense_strides(const Dims& dims) {
+inline Strides row_major_strides(const Dims& dims) {
   Strides strides{};
   std::int64_t stride = 1;
   for (int axis = dims.rank() - 1; axis >= 0; --axis) {
@@ -28,7 +28,7 @@ inline Strides dense_strides(const Dims& dims) {
 
 /// Strides that make a dense tensor of `from` look like `to`, to which it broadcasts.
 inline Strides broadcast_strides(const Dims& from, const Dims& to) {
-  const Strides dense = dense_strides(from);
+  const Strides dense = row_major_strides(from);
   Strides strides{};
   for (int axis = 0; axis < from.rank(); ++axis) {
     const auto at = static_cast<std::size_t>(axis + to.rank() - from.rank());

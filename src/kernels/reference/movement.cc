@@ -19,7 +19,7 @@ void copy_sized(std::int64_t size, const IndexSpace<2>& space, TileRange range,
 /// Output 0, dense, is input 0 read by `strides`.
 KernelResult gather_by_strides(const KernelRequest& request, const Strides& strides) {
   const Dims& dims = request.outputs[0].dims;
-  const IndexSpace<2> space(dims, {dense_strides(dims), strides});
+  const IndexSpace<2> space(dims, {row_major_strides(dims), strides});
   const std::int64_t size = size_of(request.outputs[0].dtype);
   const std::int64_t count = dims.elements();
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
@@ -78,7 +78,7 @@ KernelResult reference_view(const KernelRequest& request) {
 
 KernelResult reference_transpose(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
-  const Strides dense = dense_strides(in);
+  const Strides dense = row_major_strides(in);
   const auto perm = request.node.attributes.get_ints("perm");
   Strides strides{};
   for (int axis = 0; axis < in.rank(); ++axis) {
@@ -102,7 +102,7 @@ KernelResult reference_slice(const KernelRequest& request) {
   const std::int64_t size = size_of(request.outputs[0].dtype);
   const std::int64_t tiles = tile_count(out.elements(), kElementsPerTile);
   const auto run = [=](std::int64_t tile, const KernelArgs& args) -> Status {
-    const Strides dense = dense_strides(in);
+    const Strides dense = row_major_strides(in);
     Strides strides = dense;
     std::int64_t origin = 0;
     for (std::int64_t i = 0; i < starts.elements(); ++i) {
@@ -115,7 +115,7 @@ KernelResult reference_slice(const KernelRequest& request) {
       origin += cut.start * dense[at];
       strides[at] = cut.step * dense[at];
     }
-    const IndexSpace<2> space(out, {dense_strides(out), strides});
+    const IndexSpace<2> space(out, {row_major_strides(out), strides});
     copy_sized(size, space, tile_range(out.elements(), tiles, tile), args.inputs[0] + origin * size,
                args.outputs[0]);
     return {};
@@ -204,7 +204,7 @@ KernelResult reference_tile(const KernelRequest& request) {
   return make_lambda_kernel(
       {.tiles = tiles, .byte_inputs = 1, .unused_inputs = ~1U},
       [=](std::int64_t tile, const KernelArgs& args) -> Status {
-        const Strides dense = dense_strides(in);
+        const Strides dense = row_major_strides(in);
         const TileRange range = tile_range(rows, tiles, tile);
         for (std::int64_t row = range.begin; row < range.end; ++row) {
           std::int64_t rest = row, from = 0;

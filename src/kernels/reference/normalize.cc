@@ -65,7 +65,7 @@ KernelResult reference_layer_normalization(const KernelRequest& request) {
   const bool has_bias = request.has(2);
   const Strides scale = broadcast_strides(request.inputs[1].dims, dims);
   const Strides bias = has_bias ? broadcast_strides(request.inputs[2].dims, dims) : Strides{};
-  const IndexSpace<3> space(dims, {dense_strides(dims), scale, bias});
+  const IndexSpace<3> space(dims, {row_major_strides(dims), scale, bias});
   const std::int64_t tiles = tile_count(
       rows, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(width, 1), 1));
   return make_lambda_kernel(

@@ -98,7 +98,7 @@ Status fill_table(const PadShape& shape, const KernelArgs& args, std::int64_t* t
 template <class T>
 void pad_elements(const PadShape& shape, TileRange range, const std::int64_t* table, T value,
                   const KernelArgs& args) {
-  const Strides strides = dense_strides(shape.in);
+  const Strides strides = row_major_strides(shape.in);
   for (std::int64_t o = range.begin; o < range.end; ++o) {
     std::int64_t rest = o, from = 0, start = shape.table_size();
     bool inside = true;

@@ -73,8 +73,8 @@ KernelResult make_reduce(const KernelRequest& request) {
         const Dims kept = masked(in, mask, true);
         const std::int64_t count = masked(in, mask, false).elements();
         if (kept.elements() != outputs) return run_error(ErrorCode::kInvalidInput, "axes changed");
-        const IndexSpace<2> outer(kept, {dense_strides(kept), dense_strides(in)});
-        const IndexSpace<1> inner(masked(in, mask, false), {dense_strides(in)});
+        const IndexSpace<2> outer(kept, {row_major_strides(kept), row_major_strides(in)});
+        const IndexSpace<1> inner(masked(in, mask, false), {row_major_strides(in)});
         const T* x = args.in<T>(0);
         const TileRange range = tile_range(outputs, tiles, tile);
         outer.for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {

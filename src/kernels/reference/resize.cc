@@ -152,7 +152,7 @@ ResizeShape resize_shape(const KernelRequest& request) {
   ResizeShape shape;
   shape.in = request.inputs[0].dims;
   shape.out = request.outputs[0].dims;
-  shape.strides = dense_strides(shape.in);
+  shape.strides = row_major_strides(shape.in);
   shape.linear = attributes.get_string("mode", "nearest") == "linear";
   shape.coordinates =
       coordinates_of(attributes.get_string("coordinate_transformation_mode", "half_pixel"));

@@ -1,0 +1,80 @@
+#include "kernels/registry.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace parallax {
+namespace {
+
+Node node_of(OpKind op) {
+  Node node;
+  node.name = "n";
+  node.op = op;
+  node.outputs = {ValueId{9}};
+  return node;
+}
+
+TEST(Registry, ReferenceCoversEveryOperatorOnce) {
+  std::multiset<OpKind> covered;
+  for (const KernelRow& row : kernel_rows()) {
+    if (row.library == KernelLibrary::kReference) covered.insert(row.op);
+  }
+  for (std::size_t i = 0; i < kOpCount; ++i) {
+    EXPECT_EQ(covered.count(static_cast<OpKind>(i)), 1U) << to_string(static_cast<OpKind>(i));
+  }
+}
+
+TEST(Registry, AsksLibrariesInOrderOfPreference) {
+  KernelLibrary last = KernelLibrary::kOneDnn;
+  for (const KernelRow& row : kernel_rows()) {
+    EXPECT_GE(row.library, last);
+    last = row.library;
+  }
+}
+
+TEST(Registry, ReferenceOnlyMeansReference) {
+  const Node node = node_of(OpKind::kRelu);
+  const TensorDesc tensor{true, DType::kF32, {4}, nullptr};
+  PackedWeights packed;
+  const auto made = make_kernel({node, {&tensor, 1}, {&tensor, 1}, packed}, true);
+  ASSERT_TRUE(made.has_value());
+  EXPECT_EQ(made->library, KernelLibrary::kReference);
+}
+
+TEST(Registry, RefusesSizesThatDoNotGoTogether) {
+  const Node node = node_of(OpKind::kAdd);
+  PackedWeights packed;
+  const TensorDesc inputs[] = {{true, DType::kF32, {3}, nullptr},
+                               {true, DType::kF32, {5}, nullptr}};
+  const TensorDesc output{true, DType::kF32, {5}, nullptr};
+  const auto made = make_kernel({node, inputs, {&output, 1}, packed}, true);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(made.error().node, "n");
+}
+
+TEST(Registry, RefusesOutputsThatTheInputsDoNotGive) {
+  const Node node = node_of(OpKind::kRelu);
+  PackedWeights packed;
+  const TensorDesc input{true, DType::kF32, {3}, nullptr};
+  const TensorDesc output{true, DType::kF32, {4}, nullptr};
+  const auto made = make_kernel({node, {&input, 1}, {&output, 1}, packed}, true);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kInvalidInput);
+  EXPECT_THAT(made.error().message, testing::HasSubstr("float32 3"));
+}
+
+TEST(Registry, NamesDtypesOfARequestThatNoKernelTakes) {
+  const Node node = node_of(OpKind::kSoftmax);
+  PackedWeights packed;
+  const TensorDesc tensor{true, DType::kI32, {3}, nullptr};
+  const auto made = make_kernel({node, {&tensor, 1}, {&tensor, 1}, packed}, true);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().node, "n");
+  EXPECT_THAT(made.error().message, testing::HasSubstr("int32 3"));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -13,7 +13,8 @@
 namespace parallax {
 namespace {
 
-constexpr std::size_t kMaxCompared = 4096;  ///< bytes of a constant that is worth comparing
+/// Constants of more bytes are equal only where they are the same bytes in memory.
+constexpr std::size_t kMaxCompared = 4096;
 
 /// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
 /// that different parts never give the same bytes.
@@ -75,12 +76,11 @@ std::string key_of(const Node& node) {
   return key.take();
 }
 
-/// The key of a value that no node computes; nothing where it is not worth comparing.
+/// The key of a constant or symbolic value; nothing for others.
 std::optional<std::string> key_of(const Value& value) {
   Key key;
   key.number(value.kind);
   if (value.kind == ValueKind::kConstant) {
-    if (value.constant->bytes.size() > kMaxCompared) return std::nullopt;
     key.constant(*value.constant);
     return key.take();
   }

@@ -3,6 +3,7 @@
 // work. What goes beyond stays in the graph and is computed at each run.
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -50,6 +51,10 @@ class Folder {
   int run() {
     int changes = 0;
     for (const NodeId id : graph_.nodes.ids()) {
+      if (fold_view(id)) {
+        ++changes;
+        continue;
+      }
       const auto work = affordable_work(graph_.nodes[id]);
       if (!work) continue;
       work_left_ -= *work;  // spent whether or not it succeeds
@@ -59,6 +64,22 @@ class Folder {
   }
 
  private:
+  /// A Reshape of a constant is the same bytes under other dimensions: weights stay in their file.
+  bool fold_view(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (op_def(node.op).aliasing != Aliasing::kView || node.outputs.size() != 1) return false;
+    if (node.inputs.empty() || !node.inputs[0].valid() || !node.outputs[0].valid()) return false;
+    const ValueId output = node.outputs[0];
+    const auto dims = dims_of(graph_.values[output]);
+    const auto& input = graph_.values[node.inputs[0]].constant;
+    if (!input || !dims || dims->checked_elements() != input->dims.checked_elements()) return false;
+    if (graph_.values[output].dtype != input->dtype) return false;
+    Constant view = *input;
+    view.dims = *dims;
+    make_constant_value(graph_, output, std::move(view));
+    return true;
+  }
+
   /// What computing the node costs; nothing where an input is not constant or a limit forbids it.
   std::optional<std::int64_t> affordable_work(const Node& node) const {
     std::int64_t input_bytes = 0;

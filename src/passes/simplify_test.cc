@@ -218,6 +218,26 @@ output y, z, w)");
             (std::vector<std::int64_t>{-1, -2}));
 }
 
+TEST(FoldConstants, ViewsShareTheBytes) {
+  Graph graph = graph_of(R"(input x f32 [3, 2]
+const c f32 [2, 3] = [1, 2, 3, 4, 5, 6]
+const shape i64 [2] = [3, -1]
+a = Identity(c)
+b = Reshape(a, shape)
+y = Add(x, b)
+z = MatMul(x, c)
+output y, z)");
+  int calls = 0;
+  ASSERT_TRUE(fold_constants(graph, {Calculator{&calls}}));
+  EXPECT_EQ(calls, 0);
+  EXPECT_EQ(summary(graph), "Add MatMul -> y z");
+  EXPECT_TRUE(verify(graph, Stage::kPasses));
+  const Constant& b = *graph.values[graph.nodes[NodeId{0}].inputs[1]].constant;
+  const Constant& c = *graph.values[graph.nodes[NodeId{1}].inputs[1]].constant;
+  EXPECT_EQ(b.bytes.data(), c.bytes.data());
+  EXPECT_EQ(b.dims, (Dims{3, 2}));
+}
+
 TEST(FoldConstants, ComputesNoBombs) {
   // A result of 1 MiB is fine, 4 MiB out of 16 bytes are not.
   for (const auto& [side, folded] : {std::pair{512, true}, {1024, false}, {1 << 20, false}}) {

@@ -10,7 +10,8 @@ namespace parallax {
 inline float relu_of(float x) { return x < 0.0F ? 0.0F : x; }  // NaN stays NaN
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + std::exp(-x)); }
 inline float silu_of(float x) { return x * sigmoid_of(x); }
-inline float gelu_of(float x) { return 0.5F * x * (1.0F + std::erf(x * 0.70710678F)); }
+// 1 + erf(z) is erfc(-z), which keeps its digits where the two cancel.
+inline float gelu_of(float x) { return 0.5F * x * std::erfc(x * -0.70710678F); }
 inline float gelu_tanh_of(float x) {
   return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
 }

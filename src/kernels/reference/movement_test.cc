@@ -116,7 +116,7 @@ TEST(ReferencePad, AllModes) {
                                                               scalar<std::int64_t>(9), ints({-1}))),
               ElementsAre(9, 0, 1, 9, 2, 3));
   EXPECT_EQ(error_of(OpKind::kPad, test_inputs(counting({0}), ints({1, 0})), mode("edge")).code,
-            ErrorCode::kInvalidInput);
+            ErrorCode::kInvalidModel);
 }
 
 TEST(ReferenceShape, GivesDimensions) {

@@ -34,7 +34,7 @@ struct SessionOptions {
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
   /// and cgroup quota).
   int threads = 0;
-  MemoryBudget budget;
+  MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
 };
 

@@ -110,6 +110,14 @@ HWY_INLINE V log_f32(D d, V x) {
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, nan);
 }
 
+/// `y`, or 1 with the sign of x where |x| >= limit; within [-1, 1] whatever the rounding.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V saturate(D d, V x, V y, float limit) {
+  const V one = hn::Set(d, 1.0F);
+  y = hn::IfThenElse(hn::Lt(one, hn::Abs(y)), hn::CopySign(one, x), y);
+  return hn::IfThenElse(hn::Ge(hn::Abs(x), hn::Set(d, limit)), hn::CopySign(one, x), y);
+}
+
 /// tanh(x) as x P(x^2) / Q(x^2): a minimax fit of the relative error on [0, 9.02], past which the
 /// result is 1.
 template <class D, class V = hn::Vec<D>>
@@ -126,7 +134,7 @@ HWY_INLINE V tanh_f32(D d, V x) {
   q = hn::MulAdd(q, z, hn::Set(d, 2.587111667e-02F));
   q = hn::MulAdd(q, z, hn::Set(d, 4.671304226e-01F));
   q = hn::MulAdd(q, z, hn::Set(d, 1.0F));
-  return clamp(d, hn::Div(hn::Mul(x, p), q), -1.0F, 1.0F);
+  return saturate(d, x, hn::Div(hn::Mul(x, p), q), 9.02F);
 }
 
 /// erf(x), likewise on [0, 3.95].
@@ -146,7 +154,7 @@ HWY_INLINE V erf_f32(D d, V x) {
   q = hn::MulAdd(q, z, hn::Set(d, 1.145587936e-01F));
   q = hn::MulAdd(q, z, hn::Set(d, 5.030879378e-01F));
   q = hn::MulAdd(q, z, hn::Set(d, 1.0F));
-  return clamp(d, hn::Div(hn::Mul(x, p), q), -1.0F, 1.0F);
+  return saturate(d, x, hn::Div(hn::Mul(x, p), q), 3.92F);
 }
 
 template <class D, class V = hn::Vec<D>>

@@ -1,0 +1,35 @@
+#include <gtest/gtest.h>
+
+#include "kernels/simd/simd_test_util.h"
+
+namespace parallax {
+namespace {
+
+TEST(SimdMatMulBatched, AgreesWithReference) {
+  struct Case {
+    Dims a, b;
+  };
+  for (const auto& [a, b] :
+       {Case{{7}, {7}}, Case{{3, 7}, {7}}, Case{{7}, {7, 5}}, Case{{2, 3, 7}, {7}},
+        Case{{7}, {2, 7, 5}}, Case{{3, 7}, {7, 64}}, Case{{20, 7}, {7, 64}},
+        Case{{2, 3, 49, 32}, {2, 3, 32, 49}}, Case{{2, 3, 49, 49}, {2, 3, 49, 32}},
+        Case{{2, 1, 5, 6}, {1, 3, 6, 7}}, Case{{5, 6}, {2, 3, 6, 7}}, Case{{2, 3, 5, 6}, {6, 70}},
+        Case{{1, 2, 300, 64}, {1, 2, 64, 301}}, Case{{1, 2, 150, 600}, {1, 2, 600, 64}},
+        Case{{3, 4, 4, 8}, {3, 4, 8, 4}}, Case{{0, 3, 4}, {0, 4, 5}}, Case{{2, 0, 4}, {2, 4, 5}}}) {
+    SCOPED_TRACE(a.to_string() + " " + b.to_string());
+    expect_same_as_reference(
+        {OpKind::kMatMul, test_inputs(random_floats(a, 1, -1, 1), random_floats(b, 2, -1, 1))},
+        {1e-4, 1e-4});
+  }
+}
+
+TEST(SimdMatMulBatched, FusesBiasAndActivation) {
+  KernelRun run{OpKind::kMatMul,
+                test_inputs(random_floats({2, 30, 9}, 1, -1, 1),
+                            random_floats({2, 9, 70}, 2, -1, 1), random_floats({70}, 3)),
+                test_attributes({{"activation", std::string("Gelu")}})};
+  expect_same_as_reference(run, {1e-5, 2e-5});
+}
+
+}  // namespace
+}  // namespace parallax

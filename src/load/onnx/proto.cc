@@ -2,99 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstddef>
-#include <protozero/pbf_reader.hpp>
-
 #include "base/status.h"
 #include "load/onnx/names.h"
+#include "load/onnx/wire.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
 namespace {
-
-using protozero::pbf_reader;
-using protozero::pbf_wire_type;
-
-/// Thrown and caught in this file only, like protozero's own exceptions.
-struct WrongWireType : protozero::exception {
-  const char* what() const noexcept override { return "field of the wrong wire type"; }
-};
-
-void expect(const pbf_reader& field, pbf_wire_type type) {
-  if (field.wire_type() != type) throw WrongWireType{};
-}
-
-std::string_view get_bytes(pbf_reader& field) {
-  expect(field, pbf_wire_type::length_delimited);
-  const auto view = field.get_view();
-  return {view.data(), view.size()};
-}
-
-std::int64_t get_int(pbf_reader& field) {
-  expect(field, pbf_wire_type::varint);
-  return field.get_int64();
-}
-
-float get_float(pbf_reader& field) {
-  expect(field, pbf_wire_type::fixed32);
-  return field.get_float();
-}
-
-Result<std::string_view> get_name(pbf_reader& field, std::string_view what) {
-  const std::string_view name = get_bytes(field);
-  PX_RETURN_IF_ERROR(check_name(what, name));
-  return name;
-}
-
-/// The wire bytes of one occurrence of a repeated scalar field: a packed run, or one element whose
-/// unpacked wire type is `element`.
-std::string_view get_run(pbf_reader& field, pbf_wire_type element) {
-  if (field.wire_type() == pbf_wire_type::length_delimited) return get_bytes(field);
-  expect(field, element);
-  const auto before = field.data();
-  field.skip();
-  return {before.data(), before.size() - field.data().size()};
-}
-
-void append_ints(std::vector<std::int64_t>& out, std::string_view run) {
-  const char* p = run.data();
-  const char* end = p + run.size();
-  while (p != end) out.push_back(static_cast<std::int64_t>(protozero::decode_varint(&p, end)));
-}
-
-void append_floats(std::vector<float>& out, pbf_reader& field) {
-  if (field.wire_type() == pbf_wire_type::fixed32) {
-    out.push_back(field.get_float());
-    return;
-  }
-  expect(field, pbf_wire_type::length_delimited);
-  for (const float f : field.get_packed_float()) out.push_back(f);
-}
-
-/// Calls `read(field)` for every field of a message and turns what protozero throws into an Error.
-/// `read` must consume the field and returns a Status.
-template <class Read>
-Status read_message(std::string_view what, std::string_view bytes, Read&& read) {
-  try {
-    pbf_reader field(bytes.data(), bytes.size());
-    while (field.next()) PX_RETURN_IF_ERROR(read(field));
-  } catch (const protozero::exception& e) {
-    return invalid_model(fmt::format("truncated or malformed {} ({})", what, e.what()));
-  }
-  return {};
-}
-
-Status skip(pbf_reader& field) {
-  field.skip();
-  return {};
-}
-
-Status set_once(std::optional<std::string_view>& message, std::string_view bytes,
-                std::string_view what) {
-  if (message) return invalid_model(fmt::format("the {} occurs twice", what));
-  message = bytes;
-  return {};
-}
 
 Result<OnnxEntry> parse_entry(std::string_view bytes) {
   OnnxEntry entry;
@@ -107,7 +21,7 @@ Result<OnnxEntry> parse_entry(std::string_view bytes) {
         entry.value = get_bytes(field);
         return {};
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("external data entry", bytes, read));
@@ -151,7 +65,7 @@ Result<OnnxAttribute> parse_attribute(std::string_view bytes) {
         attribute.is_reference = !get_bytes(field).empty();
         return {};
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("attribute", bytes, read));
@@ -200,7 +114,7 @@ Result<OnnxNode> parse_node(std::string_view bytes) {
         return {};
       }
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   auto status = read_message("node", bytes, read);
@@ -224,7 +138,7 @@ Result<OnnxDimension> parse_dimension(std::string_view bytes) {
         return {};
       }
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("dimension", bytes, read));
@@ -234,7 +148,7 @@ Result<OnnxDimension> parse_dimension(std::string_view bytes) {
 Result<std::vector<OnnxDimension>> parse_shape(std::string_view bytes) {
   std::vector<OnnxDimension> dims;
   auto read = [&](pbf_reader& field) -> Status {
-    if (field.tag() != 1) return skip(field);
+    if (field.tag() != 1) return skip_field(field);
     PX_ASSIGN(const OnnxDimension dimension, parse_dimension(get_bytes(field)));
     dims.push_back(dimension);
     return {};
@@ -254,11 +168,11 @@ Status parse_type(std::string_view bytes, OnnxValueInfo& info) {
         return {};
       }
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   auto read = [&](pbf_reader& field) -> Status {
-    if (field.tag() != 1) return skip(field);
+    if (field.tag() != 1) return skip_field(field);
     if (info.is_tensor) return invalid_model("the type of a value occurs twice");
     info.is_tensor = true;
     return read_message("tensor type", get_bytes(field), read_tensor);
@@ -278,7 +192,7 @@ Result<OnnxValueInfo> parse_value_info(std::string_view bytes) {
         info.has_type = true;
         return parse_type(get_bytes(field), info);
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("input or output", bytes, read));
@@ -298,7 +212,7 @@ Result<OnnxOpset> parse_opset(std::string_view bytes) {
         opset.version = get_int(field);
         return {};
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("operator set", bytes, read));
@@ -320,7 +234,7 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
         return {};
       case 3:
         tensor.segment = true;
-        return skip(field);
+        return skip_field(field);
       case 4:
         tensor.float_data.push_back(get_run(field, pbf_wire_type::fixed32));
         return {};
@@ -334,7 +248,7 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
       case 10:
       case 11:
         tensor.other_data = true;
-        return skip(field);
+        return skip_field(field);
       case 8: {
         PX_ASSIGN(tensor.name, get_name(field, "a tensor"));
         return {};
@@ -351,7 +265,7 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
         tensor.data_location = get_int(field);
         return {};
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("tensor", bytes, read));
@@ -393,9 +307,9 @@ Result<OnnxGraph> parse_onnx_graph(std::string_view bytes) {
       }
       case 15:
         graph.has_sparse_initializers = true;
-        return skip(field);
+        return skip_field(field);
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("graph", bytes, read));
@@ -417,7 +331,7 @@ Result<OnnxModel> parse_onnx_model(std::string_view bytes) {
         return {};
       }
       default:
-        return skip(field);
+        return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("ONNX model", bytes, read));

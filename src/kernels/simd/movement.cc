@@ -1,8 +1,9 @@
 // Operators whose output element is an input element found by strides: Transpose, Expand, Tile,
-// Slice. Runs that are contiguous on both sides are copied whole; true transpositions go through
-// blocks that fit the cache. Any dtype.
+// Resize by whole factors, Slice. Runs that are contiguous on both sides are copied whole; true
+// transpositions go through blocks that fit the cache. Any dtype.
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "kernels/simd/integers.h"
@@ -111,6 +112,45 @@ std::int64_t slice_start(std::int64_t start, std::int64_t size) {
   return std::min(start, size - 1);
 }
 
+/// True where nearest resizing by whole factors takes element i / factor: each mode and rounding
+/// for which the exact coordinate leads there.
+bool repeats_elements(const Attributes& attributes) {
+  const std::string coordinates =
+      attributes.get_string("coordinate_transformation_mode", "half_pixel");
+  const std::string rounding = attributes.get_string("nearest_mode", "round_prefer_floor");
+  if (attributes.get_string("mode", "nearest") != "nearest") return false;
+  if (coordinates == "asymmetric") return rounding == "floor";
+  return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric") &&
+         (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
+}
+
+/// How often each element is repeated along each axis; nothing where that is no whole number.
+std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& request) {
+  // Far beyond these sizes f32 coordinates would be too coarse to tell elements apart.
+  constexpr std::int64_t kMostElements = 1 << 16, kMostFactor = 16;
+  const Dims& in = request.inputs[0].dims;
+  const Dims& out = request.outputs[0].dims;
+  std::vector<std::int64_t> factors;
+  for (int d = 0; d < in.rank(); ++d) {
+    if (in[d] == 0 || out[d] % in[d] != 0) return std::nullopt;
+    factors.push_back(out[d] / in[d]);
+    if (factors.back() > 1 && (in[d] > kMostElements || factors.back() > kMostFactor))
+      return std::nullopt;
+  }
+  if (!request.has(2) || request.inputs[2].elements() == 0) return factors;
+  const TensorDesc& scales = request.inputs[2];
+  if (scales.data == nullptr || scales.elements() != in.rank()) return std::nullopt;
+  const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  for (int d = 0; d < in.rank(); ++d) {
+    // Scales name the axes of NCHW.
+    const int axis = !nhwc || d == 0 ? d : d == 1 ? in.rank() - 1 : d - 1;
+    float scale = 0;
+    std::memcpy(&scale, scales.data + static_cast<std::size_t>(d) * sizeof(scale), sizeof(scale));
+    if (scale != static_cast<float>(factors[to_size(axis)])) return std::nullopt;
+  }
+  return factors;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> simd_transpose(const KernelRequest& request) {
@@ -155,6 +195,27 @@ Result<std::unique_ptr<Kernel>> simd_tile(const KernelRequest& request) {
     strides.push_back({dense[static_cast<std::size_t>(d)]});
   }
   return row_copy_kernel(StridedLoop(sizes, strides), size_of(request.inputs[0].dtype), 0b10);
+}
+
+/// Resize, nearest, by whole factors.
+Result<std::unique_ptr<Kernel>> simd_resize(const KernelRequest& request) {
+  const Dims& in = request.inputs[0].dims;
+  if (!repeats_elements(request.node.attributes) ||
+      !request.node.attributes.get_ints("axes").empty())
+    return not_covered();
+  const auto factors = whole_factors(request);
+  if (!factors) return not_covered();
+  if (request.outputs[0].elements() == 0) return empty_kernel();
+  const auto dense = dense_strides(in);
+  std::vector<std::int64_t> sizes;
+  std::vector<Offsets> strides;
+  for (std::size_t d = 0; d < factors->size(); ++d) {
+    sizes.push_back(in[static_cast<int>(d)]);
+    strides.push_back({dense[d]});
+    sizes.push_back((*factors)[d]);
+    strides.push_back({0});
+  }
+  return row_copy_kernel(StridedLoop(sizes, strides), size_of(request.inputs[0].dtype), 0b1110);
 }
 
 /// Slice whose starts, axes and steps are known at plan time.

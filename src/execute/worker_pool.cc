@@ -11,6 +11,8 @@ namespace {
 constexpr std::size_t kCallers = 8;
 /// How long a worker looks for the next node before it parks: waking one costs about as much.
 constexpr std::chrono::microseconds kSpin{50};
+/// More indices than this run on one thread: a slot counts in 32 bits.
+constexpr std::int64_t kMaxShared = 0xFFFFFFFF;
 /// Pauses before a waiting thread offers its core to others: with more threads than cores the one
 /// that is waited for may need it.
 constexpr int kPausesBeforeYield = 2000;
@@ -30,14 +32,29 @@ void pause() {
 /// consistent): so a helper never touches work whose owner has gone on.
 struct WorkerPool::Slot {
   alignas(64) std::atomic<SharedWork*> work{nullptr};
-  std::atomic<std::int64_t> count{0};
   std::atomic<const void*> team{nullptr};
-  alignas(64) std::atomic<std::int64_t> next{0};
+  alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
 
+  static std::uint32_t first(std::uint64_t range) { return static_cast<std::uint32_t>(range); }
+  static std::uint32_t end(std::uint64_t range) { return static_cast<std::uint32_t>(range >> 32); }
+
   bool open() const {
-    return work.load(std::memory_order_relaxed) != nullptr &&
-           next.load(std::memory_order_relaxed) < count.load(std::memory_order_relaxed);
+    const std::uint64_t left = range.load(std::memory_order_relaxed);
+    return first(left) < end(left) && work.load(std::memory_order_relaxed) != nullptr;
+  }
+
+  /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
+  /// back: over the nodes of a branch each thread mostly works where it worked before, which is
+  /// what its cache holds.
+  std::int64_t take(bool front) {
+    std::uint64_t left = range.load(std::memory_order_relaxed);
+    while (first(left) < end(left)) {
+      const std::uint64_t rest = front ? left + 1 : left - (std::uint64_t{1} << 32);
+      if (range.compare_exchange_weak(left, rest, std::memory_order_relaxed))
+        return front ? first(left) : end(left) - 1;
+    }
+    return -1;
   }
 };
 
@@ -99,20 +116,18 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   Slot& slot = slots_[index];
   slot.users.fetch_add(1);
   bool helped = false;
-  if (SharedWork* work = slot.work.load(); work != nullptr) {
-    const void* owner = slot.team.load(std::memory_order_relaxed);
-    const std::int64_t count = slot.count.load(std::memory_order_relaxed);
-    if (team == nullptr || team == owner) {
-      const void* const outer = std::exchange(self.team_, owner);
-      // One tile at a time where somebody waits for a whole step, all that is left otherwise.
-      do {
-        const std::int64_t i = slot.next.fetch_add(1, std::memory_order_relaxed);
-        if (i >= count) break;
-        work->run(i, self);
-        helped = true;
-      } while (team == nullptr);
-      self.team_ = outer;
+  SharedWork* const work = slot.work.load();
+  const void* const owner = slot.team.load(std::memory_order_relaxed);
+  if (work != nullptr && (team == nullptr || team == owner)) {
+    const void* const outer = std::exchange(self.team_, owner);
+    // One tile at a time where somebody waits for a whole step, all that is left otherwise.
+    const bool branches = index < branch_slots_;  // the heaviest come first
+    for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
+      work->run(i, self);
+      helped = true;
+      if (team != nullptr) break;
     }
+    self.team_ = outer;
   }
   slot.users.fetch_sub(1, std::memory_order_release);
   return helped;
@@ -134,21 +149,16 @@ void WorkerPool::park() {
 
 void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work) {
   const std::size_t index = level == WorkLevel::kBranches ? branch_slot_ : tile_slot_;
-  if (count <= 1 || index == kNoSlot || pool_->workers_.empty()) {
+  if (count <= 1 || count > kMaxShared || index == kNoSlot || pool_->workers_.empty()) {
     for (std::int64_t i = 0; i < count; ++i) work.run(i, *this);
     return;
   }
   WorkerPool::Slot& slot = pool_->slots_[index];
-  slot.next.store(0, std::memory_order_relaxed);
-  slot.count.store(count, std::memory_order_relaxed);
+  slot.range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
   slot.team.store(team_, std::memory_order_relaxed);
   slot.work.store(&work);
   pool_->wake();
-  for (;;) {
-    const std::int64_t i = slot.next.fetch_add(1, std::memory_order_relaxed);
-    if (i >= count) break;
-    work.run(i, *this);
-  }
+  for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(i, *this);
   slot.work.store(nullptr);
   for (int pauses = 0; slot.users.load() != 0;) {
     if (level == WorkLevel::kBranches && pool_->help(*this, team_)) {

@@ -21,7 +21,7 @@ constexpr std::int64_t kBlockDepth = 256;
 /// With fewer rows than these, copying a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
 /// Multiply-adds per tile.
-constexpr std::int64_t kTileMacs = std::int64_t{4} << 20;
+constexpr std::int64_t kTileMacs = std::int64_t{2} << 20;
 
 /// [.., rows, depth] x [.., depth, columns] over broadcast batches.
 struct BatchedShape {

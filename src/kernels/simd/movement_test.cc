@@ -38,6 +38,8 @@ TEST(SimdTranspose, ReversesWithoutPermAndTakesScalars) {
   expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({4, 5, 6}, 1))});
   expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({}, 1))});
   expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({700, 300}, 1))});
+  expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({3, 70001}, 1))});
+  expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({70001, 3}, 1))});
 }
 
 TEST(SimdExpand, AgreesWithReference) {

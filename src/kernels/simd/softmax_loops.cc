@@ -56,6 +56,37 @@ HWY_INLINE void scale_row(float* y, std::size_t n, float factor) {
   if (i < n) store_n(hn::Mul(load_n(d, y + i, n - i), f), d, y + i, n - i);
 }
 
+/// Rows of at most V vectors, the last of them partly filled, stay in registers.
+template <std::size_t V>
+HWY_INLINE void softmax_short_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d), last = (V - 1) * lanes, tail = n - last;
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto filled = hn::FirstN(d, tail);
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    FloatVec v[V];
+    for (std::size_t j = 0; j + 1 < V; ++j) v[j] = hn::LoadU(d, x + j * lanes);
+    v[V - 1] = tail == lanes ? hn::LoadU(d, x + last)
+                             : hn::IfThenElse(filled, load_n(d, x + last, tail), lowest);
+    FloatVec most = v[0];
+    for (std::size_t j = 1; j < V; ++j) most = hn::Max(most, v[j]);
+    most = hn::MaxOfLanes(d, most);
+    FloatVec sum = hn::Zero(d);
+    for (std::size_t j = 0; j < V; ++j) {
+      v[j] = exp_f32(d, hn::Sub(v[j], most));
+      if (j + 1 == V) v[j] = hn::IfThenElseZero(filled, v[j]);
+      sum = hn::Add(sum, v[j]);
+    }
+    const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
+    for (std::size_t j = 0; j + 1 < V; ++j) hn::StoreU(hn::Mul(v[j], factor), d, y + j * lanes);
+    if (tail == lanes) {
+      hn::StoreU(hn::Mul(v[V - 1], factor), d, y + last);
+    } else {
+      store_n(hn::Mul(v[V - 1], factor), d, y + last, tail);
+    }
+  }
+}
+
 /// Softmax down one vector of columns; load and store know how many lanes exist.
 template <class Load, class Store>
 HWY_INLINE void softmax_down(std::size_t n, Load load, Store store) {
@@ -93,6 +124,18 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, float* 
 }  // namespace
 
 void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
+  switch ((n + hn::Lanes(FloatTag()) - 1) / hn::Lanes(FloatTag())) {
+    case 1:
+      return softmax_short_rows<1>(x, y, rows, n);
+    case 2:
+      return softmax_short_rows<2>(x, y, rows, n);
+    case 3:
+      return softmax_short_rows<3>(x, y, rows, n);
+    case 4:
+      return softmax_short_rows<4>(x, y, rows, n);
+    default:
+      break;
+  }
   for (std::size_t r = 0; r < rows; ++r, x += n, y += n)
     scale_row(y, n, 1.0F / exponentials(x, y, n, max_row(x, n)));
 }

@@ -69,6 +69,46 @@ void transpose_small(const T* x, T* y, std::size_t x_stride, std::size_t y_strid
   transpose_plain(x, y, x_stride, y_stride, rows, columns);
 }
 
+/// Three channels, as images have them, to or from one after the other: y[r][c] for c < 3.
+void interleave_three(const float* x, float* y, std::size_t x_stride, std::size_t rows) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t r = 0;
+  for (; r + lanes <= rows; r += lanes)
+    hn::StoreInterleaved3(hn::LoadU(d, x + r), hn::LoadU(d, x + x_stride + r),
+                          hn::LoadU(d, x + 2 * x_stride + r), d, y + 3 * r);
+  transpose_plain(x + r, y + 3 * r, x_stride, 3, rows - r, 3);
+}
+
+void deinterleave_three(const float* x, float* y, std::size_t y_stride, std::size_t columns) {
+  const hn::ScalableTag<float> d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    hn::Vec<decltype(d)> a, b, e;
+    hn::LoadInterleaved3(d, x + 3 * c, a, b, e);
+    hn::StoreU(a, d, y + c);
+    hn::StoreU(b, d, y + y_stride + c);
+    hn::StoreU(e, d, y + 2 * y_stride + c);
+  }
+  transpose_plain(x + 3 * c, y + c, 3, y_stride, 3, columns - c);
+}
+
+/// True where the block was one of three channels.
+bool transpose_three(const TransposeBlock& block) {
+  const auto* x = reinterpret_cast<const float*>(block.x);
+  auto* y = reinterpret_cast<float*>(block.y);
+  if (block.columns == 3 && block.y_stride == 3) {
+    interleave_three(x, y, block.x_stride, block.rows);
+    return true;
+  }
+  if (block.rows == 3 && block.x_stride == 3) {
+    deinterleave_three(x, y, block.y_stride, block.columns);
+    return true;
+  }
+  return false;
+}
+
 template <class T>
 void transpose_in_blocks(const TransposeBlock& block) {
   const auto* x = reinterpret_cast<const T*>(block.x);
@@ -89,7 +129,7 @@ void transpose_any(const TransposeBlock& block) {
     case 8:
       return transpose_in_blocks<std::uint64_t>(block);
     default:
-      return transpose_in_blocks<float>(block);
+      if (!transpose_three(block)) transpose_in_blocks<float>(block);
   }
 }
 

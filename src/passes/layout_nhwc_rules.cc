@@ -18,6 +18,7 @@ enum class Rule {
   kAxis,         ///< attribute `axis`; input 0 is the image
   kConcat,       ///< attribute `axis`; every input is an image
   kAxesInput,    ///< a constant input lists axes; input 0 is the image
+  kPad,          ///< a constant input has two numbers per axis; input 0 is the image
 };
 
 Rule rule_of(OpKind op) {
@@ -39,6 +40,8 @@ Rule rule_of(OpKind op) {
     case OpKind::kReduceL2:
     case OpKind::kSlice:
       return Rule::kAxesInput;
+    case OpKind::kPad:
+      return Rule::kPad;
     default:
       return op_def(op).elementwise ? Rule::kElementwise : Rule::kNone;
   }
@@ -104,6 +107,15 @@ bool axes_fit(const Graph& graph, const Node& node) {
          });
 }
 
+/// The numbers before all axes, then those after, of a Pad that names no axes.
+std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const Node& node) {
+  if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;
+  const auto& constant = graph.values[node.inputs[1]].constant;
+  auto pads = constant ? integers(*constant, 2 * kImageRank) : std::nullopt;
+  if (!pads || pads->size() != 2 * kImageRank) return std::nullopt;
+  return pads;
+}
+
 bool window_fits(const Graph& graph, const Node& node) {
   if (node.attributes.get_string("layout", "NCHW") != "NCHW") return false;
   if (graph.values[node.inputs[0]].dtype != DType::kF32) return false;
@@ -133,6 +145,8 @@ bool can_be_nhwc(const Graph& graph, const Node& node) {
       return concat_fits(graph, node);
     case Rule::kAxesInput:
       return axes_fit(graph, node);
+    case Rule::kPad:
+      return listed_pads(graph, node).has_value();
     default:
       return true;
   }
@@ -165,6 +179,17 @@ void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node) {
       for (std::int64_t& axis : axes) axis = moved_axis(axis);
       node.inputs[axes_input(node.op)] =
           add_constant(graph, names, node.name + "/nhwc_axes", make_i64(axes));
+      return;
+    }
+    case Rule::kPad: {
+      const std::vector<std::int64_t> pads = *listed_pads(graph, node);
+      std::vector<std::int64_t> moved;
+      for (const std::int64_t end : {0, kImageRank}) {
+        for (const std::int64_t axis : kToNhwc) {
+          moved.push_back(pads[static_cast<std::size_t>(end + axis)]);
+        }
+      }
+      node.inputs[1] = add_constant(graph, names, node.name + "/nhwc_pads", make_i64(moved));
       return;
     }
     default:

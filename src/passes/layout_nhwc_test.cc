@@ -126,6 +126,16 @@ TEST(LayoutNhwc, AxesInInputsAreRenamed) {
   EXPECT_EQ(axes(node_named(graph, "slice").inputs[3]), (std::vector<std::int64_t>{3}));
 }
 
+TEST(LayoutNhwc, PaddingIsReordered) {
+  const std::string text = kHead +
+                           "const p i64 [8] = [0, 1, 2, 3, 4, 5, 6, 7]\nconst z f32 [] = [0]\n"
+                           "c = Pad(b, p, z) @pad\noutput c";
+  const Graph graph = after_layout(text, 3);
+  EXPECT_EQ(ops(graph), "Transpose Conv Conv Pad Transpose");
+  EXPECT_EQ(*integers(*graph.values[node_named(graph, "pad").inputs[1]].constant),
+            (std::vector<std::int64_t>{0, 2, 3, 1, 4, 6, 7, 5}));
+}
+
 TEST(LayoutNhwc, ConstantsAreTurned) {
   const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
   const Constant turned = to_nhwc(make_f32(Dims{2, 1, 3}, elements));

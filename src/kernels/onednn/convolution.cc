@@ -218,9 +218,7 @@ class ConvolutionKernel final : public Kernel {
   std::int64_t scratch_ = 0;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<Kernel>> onednn_convolution(const KernelRequest& request) {
+Result<std::unique_ptr<Kernel>> make_convolution(const KernelRequest& request) {
   const auto shape = convolution_shape(request);
   if (!shape) return nullptr;
   const std::string activation = request.node.attributes.get_string("activation", "");
@@ -254,6 +252,12 @@ Result<std::unique_ptr<Kernel>> onednn_convolution(const KernelRequest& request)
   }
   return std::make_unique<ConvolutionKernel>(*shape, rows, std::move(codes),
                                              std::move(code_of_row_tile), std::move(bias));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> onednn_convolution(const KernelRequest& request) {
+  return dnnl_make_kernel([&] { return make_convolution(request); });
 }
 
 }  // namespace parallax

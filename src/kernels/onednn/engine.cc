@@ -200,4 +200,16 @@ std::optional<dnnl::primitive_attr> dnnl_attributes(const std::string& activatio
   return std::nullopt;
 }
 
+Result<std::unique_ptr<Kernel>> dnnl_make_kernel(
+    const std::function<Result<std::unique_ptr<Kernel>>()>& make) {
+  try {
+    return make();
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) return tl::unexpected(out_of_memory());
+    return nullptr;
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(out_of_memory());
+  }
+}
+
 }  // namespace parallax

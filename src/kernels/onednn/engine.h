@@ -80,4 +80,9 @@ Status dnnl_execute(const DnnlPrimitive& primitive, const DnnlOperands& operands
 /// the result; nothing for an activation that oneDNN does not have.
 std::optional<dnnl::primitive_attr> dnnl_attributes(const std::string& activation);
 
+/// What `make` gives, or a null kernel where oneDNN throws because it cannot take the request.
+/// Errors: those of `make`, kOutOfMemory.
+Result<std::unique_ptr<Kernel>> dnnl_make_kernel(
+    const std::function<Result<std::unique_ptr<Kernel>>()>& make);
+
 }  // namespace parallax

@@ -281,11 +281,13 @@ bool takes(const KernelRequest& request) {
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> onednn_matmul(const KernelRequest& request) {
-  return takes(request) ? make_product(request, read_matmul(request)) : nullptr;
+  if (!takes(request)) return nullptr;
+  return dnnl_make_kernel([&] { return make_product(request, read_matmul(request)); });
 }
 
 Result<std::unique_ptr<Kernel>> onednn_gemm(const KernelRequest& request) {
-  return takes(request) ? make_product(request, read_gemm(request)) : nullptr;
+  if (!takes(request)) return nullptr;
+  return dnnl_make_kernel([&] { return make_product(request, read_gemm(request)); });
 }
 
 }  // namespace parallax

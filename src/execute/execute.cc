@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -53,8 +54,14 @@ class NodeTiles final : public SharedWork {
     KernelArgs args = args_;
     if (scratch_bytes_ > 0)
       args.scratch = {scratch_.base + self.index() * scratch_.stride, scratch_bytes_};
-    if (Status status = kernel_.run_tile(tile, args); !status)
-      run_.fail(node_, std::move(status).error());
+    try {
+      if (Status status = kernel_.run_tile(tile, args); !status)
+        run_.fail(node_, std::move(status).error());
+    } catch (const std::bad_alloc&) {
+      run_.fail(node_, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory"});
+    } catch (const std::exception& error) {
+      run_.fail(node_, {Stage::kExecute, ErrorCode::kInternal, {}, error.what()});
+    }
   }
 
  private:
@@ -172,7 +179,7 @@ void Run::run_branch(BranchId branch, Participant& self) {
     const std::lock_guard lock(mutex_);
     events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
   } catch (const std::bad_alloc&) {
-    fail(at, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory while running"});
+    fail(at, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }
 }
 

@@ -1,8 +1,11 @@
 #include "execute/execute.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -152,6 +155,61 @@ TEST(Execute, SameBitsUnderEveryPlan) {
       }
     }
   }
+}
+
+/// A random graph of elementwise nodes, views and joins over vectors of 40 elements.
+std::string random_graph() {
+  std::string text =
+      "input v0 f32 [40]\nconst column i64 [2] = [40, 1]\nconst row i64 [1] = [40]\n";
+  const int nodes = *rc::gen::inRange(1, 40);
+  for (int i = 1; i <= nodes; ++i) {
+    // Mostly chains, so that branches are long enough to run beside others.
+    const auto any = [&] { return fmt::format("v{}", *rc::gen::inRange(std::max(0, i - 6), i)); };
+    switch (*rc::gen::inRange(0, 6)) {
+      case 0:
+        text += fmt::format("v{} = Add({}, {})\n", i, any(), any());
+        break;
+      case 1:
+        text += fmt::format("w{} = Reshape({}, column)\nv{} = Reshape(w{}, row)\n", i, any(), i, i);
+        break;
+      case 2:
+        text += fmt::format("v{} = Tanh({})\n", i, any());
+        break;
+      default:
+        text += fmt::format("v{} = Neg({})\n", i, any());
+    }
+  }
+  text += fmt::format("output v{}", nodes);
+  for (int i = *rc::gen::inRange(0, 4); i > 0; --i)
+    text += fmt::format(", v{}", *rc::gen::inRange(0, nodes + 1));
+  return text;
+}
+
+RC_GTEST_PROP(Execute, RandomGraphsGiveTheSameBitsUnderEveryPlan, ()) {
+  const auto context = context_of(random_graph());
+  const std::vector<Bytes> inputs = {bytes_of(ramp(40))};
+  const auto oracle = run(context, inputs, {.parallel = false});
+  RC_ASSERT(oracle.has_value());
+  Settings settings{.reference_only = false,
+                    .parallel = *rc::gen::arbitrary<bool>(),
+                    .threads = *rc::gen::element(1, 2, 3, 8),
+                    .poison = true};
+  const auto tight = program_of(
+      context, {.reference_only = false, .parallel = false, .threads = settings.threads});
+  RC_ASSERT(tight.has_value());
+  if (*rc::gen::arbitrary<bool>())
+    settings.budget = (*tight)->bytes + *rc::gen::inRange<std::int64_t>(0, 1000);
+  const auto one_thread = run(context, inputs, {.reference_only = false, .parallel = false});
+  const auto outcome = run(context, inputs, settings);
+  RC_ASSERT(one_thread.has_value() && outcome.has_value());
+  for (std::size_t i = 0; i < outcome->outputs.size(); ++i) {
+    RC_ASSERT(values<float>(outcome->outputs[i]) == values<float>(one_thread->outputs[i]));
+    const auto expected = values<float>(oracle->outputs[i]);
+    const auto got = values<float>(outcome->outputs[i]);
+    for (std::size_t k = 0; k < got.size(); ++k)
+      RC_ASSERT(std::abs(got[k] - expected[k]) <= 1e-5F * (1 + std::abs(expected[k])));
+  }
+  if (settings.budget) RC_ASSERT(outcome->peak <= *settings.budget);
 }
 
 TEST(Execute, BranchesOfAStepRunAtOnce) {

@@ -16,21 +16,21 @@ OUT = pathlib.Path(__file__).resolve().parent / "digits"
 
 
 class Inception(nn.Module):
-    """1x1, 3x3, two 3x3 in a row (a 5x5's view) and pooling, side by side; channels are concatenated."""
+    """Four views side by side, their channels concatenated: a pixel, near around it, far around it, what is brightest near."""
 
     def __init__(self, channels, width):
         super().__init__()
 
-        def conv(cin, cout, size):
-            return nn.Sequential(nn.Conv2d(cin, cout, size, padding=size // 2, bias=False), nn.BatchNorm2d(cout), nn.ReLU())
+        def conv(cin, cout, size, dilation=1):
+            return nn.Sequential(nn.Conv2d(cin, cout, size, padding=dilation * (size // 2), dilation=dilation, bias=False), nn.BatchNorm2d(cout), nn.ReLU())
 
-        self.one = nn.Sequential(conv(channels, width, 1))
-        self.three = nn.Sequential(conv(channels, width, 1), conv(width, width, 3))
-        self.five = nn.Sequential(conv(channels, width, 1), conv(width, width, 3), conv(width, width, 3))
-        self.pool = nn.Sequential(nn.MaxPool2d(3, stride=1, padding=1), conv(channels, width, 1))
+        self.pixel = conv(channels, width, 1)
+        self.near = nn.Sequential(conv(channels, width, 1), conv(width, width, 3), conv(width, width, 3))
+        self.far = nn.Sequential(conv(channels, width, 1), conv(width, width, 3, dilation=2), conv(width, width, 3, dilation=2))
+        self.brightest = nn.Sequential(nn.MaxPool2d(3, stride=1, padding=1), conv(channels, width, 1), conv(width, width, 3), conv(width, width, 3))
 
     def forward(self, x):
-        return torch.cat([self.one(x), self.three(x), self.five(x), self.pool(x)], dim=1)
+        return torch.cat([self.pixel(x), self.near(x), self.far(x), self.brightest(x)], dim=1)
 
 
 class Digits(nn.Module):

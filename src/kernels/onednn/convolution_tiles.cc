@@ -1,6 +1,7 @@
 #include "kernels/onednn/convolution_tiles.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace parallax {
@@ -75,7 +76,8 @@ std::int64_t ConvolutionShape::pad_end(int axis, std::int64_t out_end) const {
 }
 
 double ConvolutionShape::macs() const {
-  double product = static_cast<double>(in_channels / groups);
+  const std::int64_t group_channels = in_channels / groups;
+  double product = static_cast<double>(group_channels);
   for (const std::int64_t factor : {out_channels, out[0], out[1], kernel[0], kernel[1]}) {
     product *= static_cast<double>(factor);
   }
@@ -122,7 +124,7 @@ bool ConvolutionRows::same_work(const ConvolutionRows& other) const {
 std::int64_t rows_per_tile(const ConvolutionShape& shape) {
   const auto rows = shape.out[static_cast<std::size_t>(shape.tile_axis)];
   const double wanted = std::clamp(shape.macs() / kMacsPerTile, 1.0, kMaxRowTiles);
-  const auto tiles = std::min(static_cast<std::int64_t>(wanted + 0.5), rows);
+  const auto tiles = std::min<std::int64_t>(std::lround(wanted), rows);
   return (rows + tiles - 1) / tiles;
 }
 

@@ -1,11 +1,47 @@
 #include "session/plan_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "base/checked.h"
 
 namespace parallax {
 namespace {
 
-BranchReport report_of(const Program& program, BranchId id, int layer, bool parallel) {
+/// Why `id` runs as it does, `step` being the branches that run at once with it.
+std::string reason_of(const Program& program, BranchId id, int layer,
+                      const std::vector<BranchId>& step) {
+  const Compiled& compiled = *program.compiled;
+  const BranchGraph& branches = compiled.context->branches;
+  if (step.size() > 1) {
+    std::vector<int> others;
+    for (const BranchId other : step) {
+      if (other != id) others.push_back(other.value);
+    }
+    return fmt::format("runs at once with {} {}", others.size() == 1 ? "branch" : "branches",
+                       fmt::join(others, ", "));
+  }
+  const auto index = static_cast<std::size_t>(layer);
+  if (branches.layers[index].size() == 1) return "alone: the only branch of its layer";
+  if (const auto nodes = branches.branches[id].size(); nodes <= kMinBranchNodes) {
+    return fmt::format("alone: {} {}; at least {} are worth running beside others", nodes,
+                       nodes == 1 ? "node" : "nodes", kMinBranchNodes + 1);
+  }
+  const auto& groups = compiled.groups[index].parallel;
+  const bool grouped = std::any_of(groups.begin(), groups.end(), [id](const auto& group) {
+    return std::find(group.begin(), group.end(), id) != group.end();
+  });
+  if (grouped) {
+    return fmt::format("alone: its {} bytes beside the others do not fit the threads or the budget",
+                       program.plan.branch_peaks[id]);
+  }
+  return fmt::format("alone: no branch of its layer is within {} times its work", kBalance);
+}
+
+BranchReport report_of(const Program& program, BranchId id, int layer,
+                       const std::vector<BranchId>& step) {
   const Compiled& compiled = *program.compiled;
   const auto& nodes = compiled.context->branches.branches[id];
   BranchReport report;
@@ -15,7 +51,8 @@ BranchReport report_of(const Program& program, BranchId id, int layer, bool para
   for (const NodeId node : nodes)
     report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
   report.peak_bytes = program.plan.branch_peaks[id];
-  report.parallel = parallel;
+  report.parallel = step.size() > 1;
+  report.reason = reason_of(program, id, layer, step);
   if (nodes.empty()) return report;
   report.first_node = compiled.graph().nodes[nodes.front()].name;
   report.last_node = compiled.graph().nodes[nodes.back()].name;
@@ -43,8 +80,7 @@ PlanReport report_of(const Program& program) {
     const int layer = plan.layer_of_step[step];
     ++report.steps_per_layer[static_cast<std::size_t>(layer)];
     for (const BranchId branch : plan.steps[step])
-      report.branch_reports.push_back(
-          report_of(program, branch, layer, plan.steps[step].size() > 1));
+      report.branch_reports.push_back(report_of(program, branch, layer, plan.steps[step]));
   }
   return report;
 }

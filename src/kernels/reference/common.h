@@ -165,7 +165,8 @@ T wrap_mul(T a, T b) {
 template <class To, class From>
 To saturate(From x) {
   using Limits = std::numeric_limits<To>;
-  if (std::isnan(x)) return 0;
+  // A NaN that ends as an index must be found out: the least i32 or i64 lies outside every tensor.
+  if (std::isnan(x)) return Limits::digits >= 31 ? Limits::min() : To{0};
   // 2^(bits) is a float, the largest To may not be.
   if (x >= std::ldexp(From{1}, Limits::digits)) return Limits::max();
   if (x <= static_cast<From>(Limits::min())) return Limits::min();

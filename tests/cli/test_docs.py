@@ -1,0 +1,33 @@
+"""The commands that README shows run; what it says of the repository is there."""
+import re
+
+import pytest
+from conftest import BUILD, ROOT, run
+
+README = (ROOT / "README.md").read_text()
+COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.S) for line in block.splitlines() if line]
+
+
+def test_there_are_commands():
+    assert len(COMMANDS) >= 4
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_command(command):
+    words = command.replace("build/release", str(BUILD)).split()
+    done = run(*words, cwd=ROOT)
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
+def test_the_map_names_what_is_there():
+    for name in re.findall(r"^\| `([\w/]+)` \|", README, re.M):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_program_compiles(tmp_path):
+    body = re.search(r"```cpp\n#include \"parallax/session.h\"\n(.*?)```", README, re.S).group(1)
+    (tmp_path / "snippet.cc").write_text(
+        '#include <array>\n#include "parallax/session.h"\nint fail(const parallax::Error&) { return 1; }\n'
+        "int main() {\nstd::array<float, 64> pixels{};\n" + body + "\nreturn outputs ? 0 : fail(outputs.error());\n}\n")
+    done = run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "snippet.cc")
+    assert done.returncode == 0, done.stderr

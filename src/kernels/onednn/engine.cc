@@ -1,7 +1,5 @@
 #include "kernels/onednn/engine.h"
 
-#include <omp.h>
-
 #include <array>
 #include <cstring>
 #include <list>
@@ -12,6 +10,13 @@
 #include <vector>
 
 #include "base/status.h"
+
+// All that is needed of OpenMP. Each compiler brings an omp.h that others, and the linters, cannot
+// read.
+extern "C" {
+int omp_get_max_threads();
+void omp_set_num_threads(int threads);
+}
 
 namespace parallax {
 namespace {

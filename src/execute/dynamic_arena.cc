@@ -10,7 +10,8 @@
 namespace parallax {
 namespace {
 
-/// Chunks are at least this large where the budget allows it: small tensors share one.
+/// Chunks are at least this large, so that small tensors share one; under a budget they are as
+/// large as the tensor that needs them, so that none of it is wasted.
 constexpr std::int64_t kChunk = std::int64_t{64} << 10;
 
 }  // namespace
@@ -58,13 +59,8 @@ Status DynamicArena::add_chunk(std::int64_t bytes) {
     if (rest > 0) free_list_.emplace(rest, last.memory.data() + last.used);
     last.used = last.memory.size();
   }
-  std::int64_t size = std::max(bytes, kChunk);
-  Status reserved = lease_.reserve(size);
-  if (!reserved && size > bytes) {
-    size = bytes;
-    reserved = lease_.reserve(size);
-  }
-  PX_RETURN_IF_ERROR(std::move(reserved));
+  const std::int64_t size = lease_.limited() ? bytes : std::max(bytes, kChunk);
+  PX_RETURN_IF_ERROR(lease_.reserve(size));
   Result<AlignedBytes> memory = AlignedBytes::allocate(size);
   if (!memory) {
     lease_.release(size);

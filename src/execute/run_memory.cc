@@ -91,7 +91,8 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
   bool reused = take_idle(request.bytes, block);
   // The limit may have shrunk since the blocks were made.
   while (reused && !fits(0) && !idle_.empty()) drop_idle();
-  if (reused && !fits(0)) {
+  // A run that grows needs what a block that is too large would waste.
+  if (reused && (!fits(0) || (exclusive && block.bytes > request.bytes))) {
     held_ -= block.bytes;
     block = Block{};
     reused = false;
@@ -102,6 +103,7 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
     hold(request.bytes);
   }
   ++runs_;
+  idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_));  // so that going back never fails
   exclusive_ = exclusive;
   return Lease(*this, std::move(block), request.limit, exclusive);
 }

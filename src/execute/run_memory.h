@@ -75,6 +75,7 @@ class RunMemory::Lease {
 
   std::byte* data() const { return block_.memory.get(); }
   std::int64_t bytes() const { return block_.bytes; }
+  bool limited() const { return limit_.has_value(); }
 
   /// Counts bytes that the run is about to allocate elsewhere. Thread-safe. Errors: kBudgetExceeded
   /// with the number of missing bytes.

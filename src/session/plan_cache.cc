@@ -19,11 +19,6 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
   return entries_.front().second;
 }
 
-Result<std::shared_ptr<const Program>> PlanCache::lay_out_for(
-    const Entry& entry, std::optional<std::int64_t> limit) const {
-  return lay_out(entry.compiled, {options_.parallel, options_.threads, limit});
-}
-
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       std::optional<std::int64_t> limit) {
   const std::shared_ptr<Entry> item = entry(binding);
@@ -37,11 +32,23 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
     PX_ASSIGN(item->compiled, compile(context_, binding, options_.reference_only));
   }
   if (item->free_choice == nullptr) {
-    PX_ASSIGN(item->free_choice, lay_out_for(*item, std::nullopt));
+    PX_ASSIGN(item->free_choice,
+              lay_out(item->compiled, {options_.parallel, options_.threads, std::nullopt}));
     if (fits(item->free_choice)) return item->free_choice;
   }
-  PX_ASSIGN(item->small, lay_out_for(*item, limit));
+  PX_ASSIGN(item->small, lay_out(item->compiled, {options_.parallel, options_.threads, limit}));
   return item->small;
+}
+
+Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding) {
+  const std::shared_ptr<Entry> item = entry(binding);
+  const std::lock_guard lock(item->mutex);
+  if (item->compiled == nullptr) {
+    PX_ASSIGN(item->compiled, compile(context_, binding, options_.reference_only));
+  }
+  PX_ASSIGN(item->free_choice, lay_out(item->compiled, {false, options_.threads, std::nullopt}));
+  item->small = nullptr;
+  return item->free_choice;
 }
 
 }  // namespace parallax

@@ -28,6 +28,9 @@ class PlanCache {
   /// A program whose bytes fit `limit`. Errors: as compile() and lay_out().
   Result<std::shared_ptr<const Program>> get(const Binding& binding,
                                              std::optional<std::int64_t> limit);
+  /// The program that takes the fewest bytes, from now on the only one for `binding`: for runs that
+  /// found no room for what they allocate while running.
+  Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
 
  private:
   struct Entry {
@@ -38,8 +41,6 @@ class PlanCache {
   };
 
   std::shared_ptr<Entry> entry(const Binding& binding);
-  Result<std::shared_ptr<const Program>> lay_out_for(const Entry& entry,
-                                                     std::optional<std::int64_t> limit) const;
 
   const std::shared_ptr<GraphContext> context_;
   const Options options_;

@@ -77,10 +77,24 @@ struct Session::Impl {
   Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
     PX_ASSIGN(const BoundInputs bound, bind_inputs(graph(), inputs));
     const std::optional<std::int64_t> bytes = limit();
-    PX_ASSIGN(const auto program, plans.get(bound.binding, bytes));
+    PX_ASSIGN(auto program, plans.get(bound.binding, bytes));
+    Status status = run_program(*program, bound, bytes, place, trace);
+    // Only running tells the bytes of data-dependent tensors: where they found no room beside the
+    // planned ones, a smaller plan may leave enough.
+    if (status || status.error().code != ErrorCode::kBudgetExceeded ||
+        !program->compiled->has_run_time_nodes)
+      return status;
+    const std::int64_t before = program->bytes;
+    PX_ASSIGN(program, plans.shrink(bound.binding));
+    if (program->bytes >= before) return status;
+    return run_program(*program, bound, bytes, place, trace);
+  }
+
+  Status run_program(const Program& program, const BoundInputs& bound,
+                     std::optional<std::int64_t> bytes, const PlaceOutput& place, RunTrace* trace) {
     PX_ASSIGN(RunMemory::Lease lease,
-              memory.acquire({program->bytes, bytes, program->compiled->has_run_time_nodes}));
-    return execute(*program, bound.bytes, place, pool, lease, {false, trace});
+              memory.acquire({program.bytes, bytes, program.compiled->has_run_time_nodes}));
+    return execute(program, bound.bytes, place, pool, lease, {false, trace});
   }
 
   const Model model;

@@ -188,6 +188,41 @@ TEST(Session, BudgetIsAGuarantee) {
   EXPECT_TRUE(automatic->run(inputs));
 }
 
+TEST(Session, ASmallerPlanLeavesRoomForDataDependentTensors) {
+  const Model model = model_of(R"(
+    input x f32 [4096]
+    const zero i64 [1] = [0]
+    s = Relu(x)
+    a1 = Exp(s)
+    a2 = Neg(a1)
+    a3 = Sigmoid(a2)
+    b1 = Tanh(s)
+    b2 = Abs(b1)
+    b3 = Sqrt(b2)
+    y = Add(a3, b3)
+    found = NonZero(y)
+    flat = Squeeze(found, zero)
+    picked = Gather(y, flat)
+    total = ReduceSum(picked, zero)
+    output total)");
+  const Tensor x = tensor(DType::kF32, {4096});
+  bool fitted = false;
+  for (std::int64_t bytes = 0; bytes < 300'000; bytes += 4096) {
+    auto session =
+        Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
+    ASSERT_TRUE(session);
+    const auto outputs = session->run(std::vector<NamedInput>{{"x", x.view()}});
+    if (outputs) {
+      fitted = true;
+    } else {
+      EXPECT_EQ(outputs.error().code, ErrorCode::kBudgetExceeded);
+      EXPECT_FALSE(fitted) << "a larger budget fails where a smaller one was enough: " << bytes;
+    }
+    EXPECT_LE(session->peak_arena_bytes(), bytes);
+  }
+  EXPECT_TRUE(fitted);
+}
+
 TEST(Session, ManyThreadsRunAtOnce) {
   auto session = Session::create(model_of(kText), {.threads = 3});
   ASSERT_TRUE(session);

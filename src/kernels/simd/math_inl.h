@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "hwy/highway.h"
+#include <hwy/highway.h>
 
 #if defined(PX_KERNELS_SIMD_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PX_KERNELS_SIMD_MATH_INL_H_

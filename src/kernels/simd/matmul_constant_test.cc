@@ -55,6 +55,26 @@ TEST(SimdMatMulConstant, PropagatesNan) {
   expect_same_as_reference(run, kSums);
 }
 
+TEST(SimdMatMulConstant, SharesPackedWeightsAmongNumbersOfRows) {
+  const KernelRun run = product({3, 40}, {40, 70});
+  const Graph graph = std::move(test_detail::one_node_graph(run)).value();
+  const TensorView b = run.inputs[1]->view();
+  PackedWeights packed;
+  std::int64_t bytes = 0;
+  for (const std::int64_t rows : {1, 3, 200}) {
+    const TensorDesc inputs[] = {{true, DType::kF32, {rows, 40}, nullptr},
+                                 {true, DType::kF32, b.dims, b.bytes.data()}};
+    const TensorDesc output{true, DType::kF32, {rows, 70}, nullptr};
+    const auto kernel = test_detail::make_of({graph.nodes[NodeId{0}], inputs, {&output, 1}, packed},
+                                             KernelLibrary::kSimd);
+    ASSERT_TRUE(kernel.has_value());
+    EXPECT_EQ((*kernel)->input_use(0), InputUse::kAligned);
+    EXPECT_EQ((*kernel)->input_use(1), InputUse::kNone);
+    if (bytes == 0) bytes = packed.total_bytes();
+    EXPECT_EQ(packed.total_bytes(), bytes);
+  }
+}
+
 TEST(SimdGemmConstant, CoversTransposeAlphaAndBias) {
   for (const std::int64_t transposed : {0, 1}) {
     for (const float alpha : {1.0F, 0.5F}) {

@@ -6,8 +6,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/matmul_loops.cc"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 #include "kernels/simd/math_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -90,10 +90,9 @@ using Multiply = void (*)(const MatMulPanel&, std::size_t row, Prefetch);
 
 template <std::size_t V>
 Multiply multiply_of(std::size_t rows) {
-  constexpr Multiply kTable[kRows] = {multiply_rows<1, V>, multiply_rows<2, V>,
-                                      multiply_rows<3, V>, multiply_rows<4, V>,
-                                      multiply_rows<5, V>, multiply_rows<6, V>};
-  return kTable[rows - 1];
+  constexpr Multiply table[kRows] = {multiply_rows<1, V>, multiply_rows<2, V>, multiply_rows<3, V>,
+                                     multiply_rows<4, V>, multiply_rows<5, V>, multiply_rows<6, V>};
+  return table[rows - 1];
 }
 
 Multiply multiply_of(std::size_t rows, std::size_t vectors) {

@@ -124,10 +124,12 @@ bool repeats_elements(const Attributes& attributes) {
          (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
 }
 
+// Far beyond these sizes f32 coordinates would be too coarse to tell elements apart.
+constexpr std::int64_t kMostElements = 1 << 16;
+constexpr std::int64_t kMostFactor = 16;
+
 /// How often each element is repeated along each axis; nothing where that is no whole number.
 std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& request) {
-  // Far beyond these sizes f32 coordinates would be too coarse to tell elements apart.
-  constexpr std::int64_t kMostElements = 1 << 16, kMostFactor = 16;
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
   std::vector<std::int64_t> factors;

@@ -11,9 +11,10 @@
 namespace parallax {
 namespace {
 
+constexpr std::int64_t kFloat = sizeof(float);
+
 void pack_panel(const PackSource& source, std::int64_t column, std::int64_t width,
                 std::int64_t stride, float* to) {
-  constexpr std::int64_t kFloat = sizeof(float);
   if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
   if (source.transposed) {
     for (std::int64_t j = 0; j < width; ++j) {

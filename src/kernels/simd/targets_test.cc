@@ -2,8 +2,9 @@
 
 #include "kernels/simd/simd_test_util.h"
 #include "kernels/simd/targets.h"
-// Highway's headers after the choice of targets.
-#include "hwy/highway.h"
+
+// Highway after the choice of targets.
+#include <hwy/highway.h>
 
 namespace parallax {
 namespace {

@@ -86,6 +86,7 @@ struct MutableTensorView {
   T* as() const {
     return reinterpret_cast<T*>(bytes.data());
   }
+  // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
   operator TensorView() const { return {dtype, dims, bytes}; }
 };
 

@@ -24,8 +24,7 @@ namespace parallax {
 
 class Expr {
  public:
-  Expr(std::int64_t constant =
-           0);  // NOLINT(google-explicit-constructor): dims are written as numbers
+  Expr(std::int64_t constant = 0);  // NOLINT(google-explicit-constructor): dims are numbers
   static Expr symbol(SymbolId id);
 
   /// The value of an expression without symbols.

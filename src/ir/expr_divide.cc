@@ -127,7 +127,7 @@ Expr floor_div(const Expr& a, const Expr& b) {
     }
   }
   const Expr remainder = Polynomial::make(std::move(rest));
-  const Expr whole = Polynomial::make(std::move(quotient));
+  Expr whole = Polynomial::make(std::move(quotient));
   const Interval r = range_of(remainder), range = range_of(b);
   if (r.low && r.high && range.low && *r.low >= 0 && *r.high < *range.low) return whole;
   return whole + Polynomial::atom(AtomKind::kFloorDiv, remainder, b);

@@ -90,9 +90,10 @@ using Multiply = void (*)(const MatMulPanel&, std::size_t row, Prefetch);
 
 template <std::size_t V>
 Multiply multiply_of(std::size_t rows) {
-  constexpr Multiply table[kRows] = {multiply_rows<1, V>, multiply_rows<2, V>, multiply_rows<3, V>,
-                                     multiply_rows<4, V>, multiply_rows<5, V>, multiply_rows<6, V>};
-  return table[rows - 1];
+  constexpr Multiply kTable[kRows] = {multiply_rows<1, V>, multiply_rows<2, V>,
+                                      multiply_rows<3, V>, multiply_rows<4, V>,
+                                      multiply_rows<5, V>, multiply_rows<6, V>};
+  return kTable[rows - 1];
 }
 
 Multiply multiply_of(std::size_t rows, std::size_t vectors) {

@@ -81,9 +81,11 @@ StridedLoop broadcast_loop(const Dims& output, std::span<const Dims> inputs) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto dense = dense_strides(inputs[i]);
     const int missing = output.rank() - inputs[i].rank();
-    for (int d = 0; d < inputs[i].rank(); ++d)
-      strides[static_cast<std::size_t>(d + missing)][i] =
+    for (int d = 0; d < inputs[i].rank(); ++d) {
+      const int axis = d + missing;
+      strides[static_cast<std::size_t>(axis)][i] =
           inputs[i][d] == 1 ? 0 : dense[static_cast<std::size_t>(d)];
+    }
   }
   return StridedLoop(output.span(), strides);
 }

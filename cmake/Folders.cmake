@@ -41,7 +41,7 @@ function(px_folder name)
 
   if(PARALLAX_BUILD_TESTS AND tests)
     add_executable(px_${name}_test ${tests})
-    target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS})
+    target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} -O1)  # tests are compiled more than they run
     target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
     gtest_discover_tests(px_${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST)

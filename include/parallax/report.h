@@ -19,7 +19,7 @@ struct BranchReport {
   std::int64_t macs = 0;
   std::int64_t peak_bytes = 0;  ///< M_i of the paper
   bool parallel = false;        ///< runs at once with others of its layer
-  std::string reason;           ///< why it runs at once with others, or why not, in words and numbers
+  std::string reason;  ///< why it runs at once with others, or why not, in words and numbers
   std::string first_node, last_node;
 };
 

@@ -10,7 +10,7 @@
 namespace parallax {
 
 /// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
-enum class KernelLibrary : std::uint8_t { kOneDnn, kSimd, kReference };
+enum class KernelLibrary : std::uint8_t { kSimd, kOneDnn, kReference };
 std::string_view to_string(KernelLibrary library);
 
 struct KernelRow {

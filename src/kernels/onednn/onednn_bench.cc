@@ -87,24 +87,5 @@ BENCHMARK(convolution)
     ->ArgsProduct({{16}, {4}, {8400}, {1}, {1}, {1}, {0, 1}})
     ->UseRealTime();
 
-/// Args: rows, depth, columns.
-void product(benchmark::State& state) {
-  const auto arg = [&state](int i) { return state.range(i); };
-  BenchNode bench;
-  bench.node.op = OpKind::kMatMul;
-  bench.inputs = {Dims{arg(0), arg(1)}, Dims{arg(1), arg(2)}, Dims{arg(2)}};
-  bench.output = {arg(0), arg(2)};
-  bench.flops = 2.0 * static_cast<double>(arg(0) * arg(1) * arg(2));
-  run_node(state, bench);
-}
-BENCHMARK(product)
-    ->ArgNames({"M", "K", "N"})
-    ->ArgsProduct({{32, 64, 65, 77, 128, 500, 1500}, {768}, {768}})
-    ->ArgsProduct({{64, 128}, {768}, {3072}})
-    ->ArgsProduct({{64, 128}, {3072}, {768}})
-    ->Args({1500, 384, 1536})
-    ->Args({3136, 96, 288})
-    ->UseRealTime();
-
 }  // namespace
 }  // namespace parallax

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "kernels/matmul_limits.h"
 #include "kernels/simd/activation.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks that links between the project's own documents lead somewhere, and that generated parts are up to date."""
+"""Checks that links between the project's own documents lead somewhere, and that generated documents are up to date."""
 import pathlib
 import re
 import subprocess
@@ -16,6 +16,8 @@ def main():
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target and not ((ROOT / name).parent / target).exists():
                 wrong.append(f"{name}: the link {target} leads nowhere")
+    operators = subprocess.run([sys.executable, ROOT / "scripts" / "operators.py", "--check"], capture_output=True, text=True, check=False)
+    wrong += operators.stdout.splitlines()
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""Writes docs/operators.md from the lists that the build reads; with --check, says whether it is up to date."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+DOCUMENT = ROOT / "docs" / "operators.md"
+LIBRARIES = ("reference", "simd", "onednn")
+
+
+def table():
+    rows = re.findall(r"^PX_OP\((\w+)\)(?:\s*// (.*))?", (ROOT / "src" / "ir" / "op_kinds.def").read_text(), re.M)
+    kernels = {library: set(re.findall(r"^PX_KERNEL\((\w+),", (ROOT / "src" / "kernels" / library / "kernels.def").read_text(), re.M)) for library in LIBRARIES}
+    lines = ["# Operators", "", "Made by `scripts/operators.py` from the lists that the build reads. ONNX operator sets 7 to 23; element types float32, int64,",
+             "int32, int8, uint8 and bool, as far as the standard allows them for the operator.", "", "| operator | kernels | |", "|---|---|---|"]
+    for name, note in rows:
+        lines.append(f"| {name} | {', '.join(library for library in LIBRARIES if name in kernels[library])} | {note} |")
+    lines += ["", "Constant and Dropout (inference) are gone after loading. Operators with a note are made by passes, never read from a file."]
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if "--check" not in sys.argv[1:]:
+        DOCUMENT.write_text(table())
+    elif not DOCUMENT.exists() or DOCUMENT.read_text() != table():
+        print("docs/operators.md is not up to date: run scripts/operators.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

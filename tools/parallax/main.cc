@@ -120,7 +120,10 @@ int main_in_namespace(int argc, char** argv) {
   if (!parsed) return fail(kUsage, parsed.error().to_string());
   options.session.budget = *parsed;
   const Status status = command(options);
-  return status ? 0 : fail(kFault, status.error().to_string());
+  if (status) return 0;
+  std::string message = status.error().to_string();
+  if (status.error().code == ErrorCode::kUnboundSymbol) message += "; --dim NAME=N gives it one";
+  return fail(kFault, std::move(message));
 }
 
 }  // namespace

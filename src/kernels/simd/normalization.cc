@@ -79,13 +79,14 @@ Result<std::unique_ptr<Kernel>> simd_layer_normalization(const KernelRequest& re
   options.tiles = tile_count(rows, rows_per_tile(n, kTileElements));
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
-        const auto [begin, end] = tile_range(rows, tiles, tile);
+        const TileRange range = tile_range(rows, tiles, tile);
         const auto statistic = [&](std::size_t i) {
-          return i < args.outputs.size() && args.outputs[i] != nullptr ? args.out<float>(i) + begin
-                                                                       : nullptr;
+          return i < args.outputs.size() && args.outputs[i] != nullptr
+                     ? args.out<float>(i) + range.begin
+                     : nullptr;
         };
-        layer_norm_rows({args.in<float>(0) + begin * n, args.out<float>() + begin * n,
-                         to_size(end - begin), to_size(n), args.in<float>(1),
+        layer_norm_rows({args.in<float>(0) + range.begin * n, args.out<float>() + range.begin * n,
+                         to_size(range.end - range.begin), to_size(n), args.in<float>(1),
                          biased ? args.in<float>(2) : nullptr, epsilon, statistic(1),
                          statistic(2)});
         return {};

@@ -207,6 +207,14 @@ TEST(ReferenceResize, NearestInAllRoundings) {
               ElementsAre(true, true, false, false));
 }
 
+TEST(ReferenceResize, SizesFindTheExactMiddleBetweenElements) {
+  // Position 4 of 8 lies at 4 * 7 / 8 = 3.5; the quotient 8 / 7, rounded, would put it below.
+  EXPECT_THAT(run_one<float>(OpKind::kResize,
+                             test_inputs(counting({7}), std::nullopt, std::nullopt, ints({8})),
+                             resize_attributes("asymmetric", "round_prefer_ceil")),
+              ElementsAre(1, 2, 3, 4, 5, 5, 6, 7));
+}
+
 TEST(ReferenceResize, LinearInAllCoordinates) {
   struct Case {
     const char* coordinates;

@@ -32,27 +32,34 @@ Rounding rounding_of(const std::string& name) {
   return Rounding::kPreferFloor;
 }
 
+/// How much an axis grows, as a fraction: the quotient of two sizes, rounded, would move a position
+/// off the middle between two elements, where it decides which one is nearest.
+struct Scale {
+  float above = 1;
+  float below = 1;
+};
+
 /// Where element `i` of an axis resized from `in` to `out` lies on the original.
 float original_coordinate(Coordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
-                          float scale) {
+                          Scale scale) {
   const auto x = static_cast<float>(i);
   const auto from = static_cast<float>(in), to = static_cast<float>(out);
   switch (mode) {
     case Coordinates::kHalfPixel:
-      return (x + 0.5F) / scale - 0.5F;
+      return (x + 0.5F) * scale.below / scale.above - 0.5F;
     case Coordinates::kHalfPixelSymmetric: {
       // The sampled span is centred where `out` is not exactly scale times `in`.
-      const float offset = from / 2.0F * (1.0F - to / (scale * from));
-      return offset + (x + 0.5F) / scale - 0.5F;
+      const float offset = from / 2.0F * (1.0F - to * scale.below / (scale.above * from));
+      return offset + (x + 0.5F) * scale.below / scale.above - 0.5F;
     }
     case Coordinates::kPytorchHalfPixel:
-      return out > 1 ? (x + 0.5F) / scale - 0.5F : 0.0F;
+      return out > 1 ? (x + 0.5F) * scale.below / scale.above - 0.5F : 0.0F;
     case Coordinates::kAlignCorners:
       return out > 1 ? x * (from - 1.0F) / (to - 1.0F) : 0.0F;
     case Coordinates::kAsymmetric:
       break;
   }
-  return x / scale;
+  return x * scale.below / scale.above;
 }
 
 float rounded(Rounding mode, float x) {
@@ -88,9 +95,9 @@ struct ResizeShape {
   }
 };
 
-Source source_of(const ResizeShape& shape, int axis, std::int64_t i, float scale) {
+Source source_of(const ResizeShape& shape, int axis, std::int64_t i, Scale scale) {
   const std::int64_t in = shape.in[axis];
-  if (scale == 1.0F && in == shape.out[axis]) return {i, 0};
+  if (scale.above == scale.below && in == shape.out[axis]) return {i, 0};
   float x = original_coordinate(shape.coordinates, i, in, shape.out[axis], scale);
   if (!shape.linear) x = rounded(shape.rounding, x);
   const float last = static_cast<float>(in - 1);
@@ -115,10 +122,10 @@ float interpolate(const ResizeShape& shape, const T* x, const Source* table, con
 }
 
 /// Scale of an axis from the inputs: given, or the quotient of the sizes.
-float scale_of(const ResizeShape& shape, int axis, const KernelArgs& args, bool by_scales) {
+Scale scale_of(const ResizeShape& shape, int axis, const KernelArgs& args, bool by_scales) {
   const int entry = shape.entry[static_cast<std::size_t>(axis)];
-  if (entry >= 0 && by_scales) return load_element<float>(args.inputs[2], entry);
-  return static_cast<float>(shape.out[axis]) / static_cast<float>(shape.in[axis]);
+  if (entry >= 0 && by_scales) return {load_element<float>(args.inputs[2], entry), 1};
+  return {static_cast<float>(shape.out[axis]), static_cast<float>(shape.in[axis])};
 }
 
 template <class T>
@@ -192,8 +199,9 @@ KernelResult reference_resize(const KernelRequest& request) {
       auto* table = reinterpret_cast<Source*>(args.scratch.data());
       std::int64_t next = 0;
       for (int axis = 0; axis < shape.in.rank(); ++axis) {
-        const float scale = scale_of(shape, axis, args, by_scales);
-        if (!(scale > 0.0F)) return run_error(ErrorCode::kInvalidInput, "a scale is not positive");
+        const Scale scale = scale_of(shape, axis, args, by_scales);
+        if (!(scale.above > 0.0F))
+          return run_error(ErrorCode::kInvalidInput, "a scale is not positive");
         for (std::int64_t i = 0; i < shape.out[axis]; ++i)
           table[next++] = source_of(shape, axis, i, scale);
       }

@@ -31,16 +31,20 @@ bool overlaps_any(const BoxList& list, const BoxCorners& box, float threshold) {
   const auto x0 = hn::Set(d, box.x0), y0 = hn::Set(d, box.y0);
   const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1);
   const auto area = hn::Set(d, box.area()), most = hn::Set(d, threshold), zero = hn::Zero(d);
+  // A quotient is divided out only where a product leaves open whether it is above the threshold.
+  // Whatever the product rounds to, the quotient of those below it rounds to the threshold at most.
+  const auto less = hn::Set(d, threshold * 0.9999F);
   for (std::size_t i = 0; i < list.size(); i += lanes) {
     const auto width = hn::Sub(lower(x1, hn::LoadU(d, list.field(2) + i)),
                                upper(x0, hn::LoadU(d, list.field(0) + i)));
     const auto height = hn::Sub(lower(y1, hn::LoadU(d, list.field(3) + i)),
                                 upper(y0, hn::LoadU(d, list.field(1) + i)));
-    const auto meet = hn::And(hn::Gt(width, zero), hn::Gt(height, zero));
-    if (hn::AllFalse(d, meet)) continue;
     const auto both = hn::Mul(width, height);
     const auto either = hn::Sub(hn::Add(area, hn::LoadU(d, list.field(4) + i)), both);
-    if (!hn::AllFalse(d, hn::And(meet, hn::Gt(hn::Div(both, either), most)))) return true;
+    const auto meet = hn::And(hn::Gt(width, zero), hn::Gt(height, zero));
+    const auto near = hn::AndNot(hn::Lt(both, hn::Mul(less, either)), meet);
+    if (hn::AllFalse(d, near)) continue;
+    if (!hn::AllFalse(d, hn::And(near, hn::Gt(hn::Div(both, either), most)))) return true;
   }
   return false;
 }

@@ -24,6 +24,9 @@ constexpr Pass kPasses[] = {
     // Before fuse_activation: the bias is added first.
     {"fuse_matmul_bias", fuse_matmul_bias},
     {"fuse_activation", fuse_activation},
+    // After the passes that take other operators into matrix products: what is left between two
+    // products is attention.
+    {"fuse_attention", fuse_attention},
     // Last: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
 };

@@ -1,0 +1,108 @@
+// FusedAttention: Softmax(scale * Q K + mask) V, one query at a time.
+#include "kernels/reference/common.h"
+#include "kernels/reference/index_space.h"
+
+namespace parallax {
+namespace {
+
+/// Sizes, and strides of Q, K, V and the mask (0 where it repeats) over the result's batches.
+struct AttentionShape {
+  Dims dims;  ///< of the result
+  std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
+  float scale = 1;
+  bool masked = false;
+  Strides q{}, k{}, v{}, mask{};
+  std::int64_t mask_row = 0, mask_column = 0;
+};
+
+AttentionShape attention_shape(const KernelRequest& request) {
+  const Dims& q = request.inputs[0].dims;
+  const Dims& k = request.inputs[1].dims;
+  AttentionShape s;
+  s.dims = request.outputs[0].dims;
+  s.queries = s.dims[s.dims.rank() - 2];
+  s.width = s.dims[s.dims.rank() - 1];
+  s.depth = q[q.rank() - 1];
+  s.keys = k[k.rank() - 1];
+  s.scale = request.node.attributes.get_float("scale", 1.0F);
+  s.q = broadcast_strides(q, s.dims);
+  s.k = broadcast_strides(k, s.dims);
+  s.v = broadcast_strides(request.inputs[2].dims, s.dims);
+  s.masked = request.has(3);
+  if (s.masked) {
+    s.mask = broadcast_strides(request.inputs[3].dims, s.dims);
+    s.mask_row = s.mask[static_cast<std::size_t>(s.dims.rank() - 2)];
+    s.mask_column = s.mask[static_cast<std::size_t>(s.dims.rank() - 1)];
+  }
+  return s;
+}
+
+std::int64_t offset_of_batch(const Dims& dims, const Strides& strides, std::int64_t batch) {
+  std::int64_t offset = 0;
+  for (int axis = dims.rank() - 3; axis >= 0; --axis) {
+    offset += batch % dims[axis] * strides[static_cast<std::size_t>(axis)];
+    batch /= dims[axis];
+  }
+  return offset;
+}
+
+/// weights[j] becomes the softmax of the scores of query `q` [depth].
+void weigh(const AttentionShape& s, const float* q, const float* k, const float* mask,
+           float* weights) {
+  std::fill_n(weights, s.keys, 0.0F);
+  for (std::int64_t i = 0; i < s.depth; ++i) {
+    for (std::int64_t j = 0; j < s.keys; ++j) weights[j] += q[i] * k[i * s.keys + j];
+  }
+  float largest = -std::numeric_limits<float>::infinity();
+  for (std::int64_t j = 0; j < s.keys; ++j) {
+    weights[j] *= s.scale;
+    if (mask != nullptr) weights[j] += mask[j * s.mask_column];
+    largest = std::max(largest, weights[j]);
+  }
+  double sum = 0;
+  for (std::int64_t j = 0; j < s.keys; ++j) {
+    weights[j] = std::exp(weights[j] - largest);
+    sum += static_cast<double>(weights[j]);
+  }
+  for (std::int64_t j = 0; j < s.keys; ++j)
+    weights[j] = static_cast<float>(static_cast<double>(weights[j]) / sum);
+}
+
+void attend(const AttentionShape& s, std::int64_t row, const KernelArgs& args) {
+  const std::int64_t batch = row / s.queries, query = row % s.queries;
+  const auto at = [&](const Strides& strides) { return offset_of_batch(s.dims, strides, batch); };
+  float* y = args.out<float>() + row * s.width;
+  std::fill_n(y, s.width, 0.0F);
+  if (s.keys == 0) return;
+  const float* mask = s.masked ? args.in<float>(3) + at(s.mask) + query * s.mask_row : nullptr;
+  // Operands without elements are null.
+  const bool deep = s.depth > 0;
+  auto* weights = reinterpret_cast<float*>(args.scratch.data());
+  weigh(s, deep ? args.in<float>(0) + at(s.q) + query * s.depth : nullptr,
+        deep ? args.in<float>(1) + at(s.k) : nullptr, mask, weights);
+  const float* v = args.in<float>(2) + at(s.v);
+  for (std::int64_t i = 0; i < s.keys; ++i) {
+    for (std::int64_t j = 0; j < s.width; ++j) y[j] += weights[i] * v[i * s.width + j];
+  }
+}
+
+}  // namespace
+
+KernelResult reference_attention(const KernelRequest& request) {
+  const AttentionShape s = attention_shape(request);
+  const auto bytes = checked_mul(s.keys, sizeof(float));
+  if (!bytes) return make_error(ErrorCode::kOutOfMemory, "a row of scores does not fit 63 bits");
+  const std::int64_t rows = s.dims.elements() == 0 ? 0 : s.dims.elements() / s.width;
+  const std::int64_t work = std::max<std::int64_t>(s.keys, 1) * std::max<std::int64_t>(s.depth, 1);
+  const std::int64_t tiles =
+      tile_count(rows, std::max<std::int64_t>(kMacsPerTile / std::max<std::int64_t>(work, 1), 1));
+  return make_lambda_kernel({.tiles = tiles, .scratch_bytes = *bytes},
+                            [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                              const TileRange range = tile_range(rows, tiles, tile);
+                              for (std::int64_t row = range.begin; row < range.end; ++row)
+                                attend(s, row, args);
+                              return {};
+                            });
+}
+
+}  // namespace parallax

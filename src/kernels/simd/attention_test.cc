@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "kernels/simd/simd_test_util.h"
+
+namespace parallax {
+namespace {
+
+struct Sizes {
+  Dims q, k, v;
+  std::optional<Dims> mask = std::nullopt;
+};
+
+KernelRun attention(const Sizes& sizes, float scale) {
+  KernelRun run{OpKind::kFusedAttention,
+                test_inputs(random_floats(sizes.q, 1, -1, 1), random_floats(sizes.k, 2, -1, 1),
+                            random_floats(sizes.v, 3, -1, 1)),
+                test_attributes({{"scale", scale}})};
+  if (sizes.mask) run.inputs.emplace_back(random_floats(*sizes.mask, 4, -2, 2));
+  return run;
+}
+
+const std::vector<Sizes> kSizes = {
+    {{7, 5}, {5, 9}, {9, 3}},
+    {{1, 1}, {1, 1}, {1, 1}},
+    {{2, 3, 49, 32}, {2, 3, 32, 49}, {2, 3, 49, 32}},
+    {{2, 3, 49, 32}, {2, 3, 32, 49}, {2, 3, 49, 32}, Dims{2, 1, 49, 49}},
+    {{2, 3, 49, 32}, {2, 3, 32, 49}, {2, 3, 49, 32}, Dims{3, 49, 49}},
+    {{2, 3, 49, 32}, {2, 3, 32, 49}, {2, 3, 49, 32}, Dims{49}},
+    {{2, 3, 13, 8}, {1, 3, 8, 70}, {3, 70, 17}, Dims{2, 1, 1, 70}},
+    {{5, 8}, {2, 3, 8, 6}, {2, 1, 6, 7}, Dims{3, 5, 6}},
+    {{2, 12, 64, 64}, {2, 12, 64, 64}, {2, 12, 64, 64}, Dims{2, 1, 1, 64}},
+    {{1, 2, 301, 64}, {1, 2, 64, 1503}, {1, 2, 1503, 64}},
+    {{1, 2, 1, 64}, {1, 2, 64, 1503}, {1, 2, 1503, 64}},
+    {{6, 40, 3}, {6, 3, 4000}, {6, 4000, 2}},
+    {{2, 0, 4}, {2, 4, 5}, {2, 5, 3}},
+    {{0, 3, 4}, {0, 4, 5}, {0, 5, 3}},
+    {{2, 3, 4}, {2, 4, 5}, {2, 5, 0}},
+};
+
+TEST(SimdAttention, AgreesWithReference) {
+  for (const Sizes& sizes : kSizes) {
+    for (const float scale : {1.0F, 0.125F, -2.0F}) {
+      SCOPED_TRACE(sizes.q.to_string() + " " + sizes.k.to_string());
+      expect_same_as_reference(attention(sizes, scale), {1e-5, 1e-5});
+    }
+  }
+}
+
+TEST(SimdAttention, MaskedKeysDoNotCount) {
+  const float no = -std::numeric_limits<float>::infinity();
+  for (const float never : {no, std::numeric_limits<float>::lowest()}) {
+    KernelRun run = attention({{20, 8}, {8, 3}, {3, 70}}, 0.5F);
+    run.inputs.emplace_back(test_tensor<float>({3}, {never, 0, never}));
+    const auto result = run_kernel(run, KernelLibrary::kSimd);
+    ASSERT_TRUE(result.has_value()) << result.error().to_string();
+    const auto v = test_values<float>(*run.inputs[2]), y = test_values<float>(result->at(0));
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(y[i], v[70 + i % 70]);
+  }
+}
+
+TEST(SimdAttention, LeavesToReferenceWhatItDoesNotCover) {
+  EXPECT_TRUE(simd_declines(attention({{2, 4}, {4, 0}, {0, 3}}, 1)));
+  EXPECT_TRUE(simd_declines(attention({{2, 0}, {0, 5}, {5, 3}}, 1)));
+  EXPECT_TRUE(simd_declines(attention({{2, 4}, {4, 5}, {5, 3}, Dims{2, 1}}, 1)));
+}
+
+Tensor copy_of(const Tensor& tensor) {
+  return test_tensor<float>(tensor.dims(), test_values<float>(tensor));
+}
+
+/// What the reference kernel of an operator with one or two inputs gives.
+Tensor reference_of(OpKind op, const Tensor& a, const Tensor* b = nullptr) {
+  KernelRun run{op, test_inputs(copy_of(a))};
+  if (b != nullptr) run.inputs.emplace_back(copy_of(*b));
+  auto outputs = run_kernel(run, KernelLibrary::kReference);
+  EXPECT_TRUE(outputs.has_value()) << outputs.error().to_string();
+  return std::move(outputs->at(0));
+}
+
+TEST(ReferenceAttention, IsSoftmaxBetweenTwoProducts) {
+  for (const Sizes& sizes :
+       {Sizes{{2, 3, 7, 4}, {2, 3, 4, 9}, {3, 9, 5}, Dims{2, 1, 7, 1}},
+        Sizes{{7, 4}, {2, 3, 4, 9}, {9, 5}, Dims{3, 1, 9}}, Sizes{{3, 4}, {4, 0}, {0, 5}, Dims{1}},
+        Sizes{{3, 0}, {0, 4}, {4, 5}, Dims{3, 4}}}) {
+    const KernelRun run = attention(sizes, 0.25F);
+    const Tensor factor = test_tensor<float>({1}, {0.25F});
+    const Tensor products = reference_of(OpKind::kMatMul, *run.inputs[0], &*run.inputs[1]);
+    const Tensor scaled = reference_of(OpKind::kMul, products, &factor);
+    const Tensor scores = reference_of(OpKind::kAdd, scaled, &*run.inputs[3]);
+    const Tensor weights = reference_of(OpKind::kSoftmax, scores);
+    const Tensor want = reference_of(OpKind::kMatMul, weights, &*run.inputs[2]);
+    const auto got = run_kernel(run, KernelLibrary::kReference);
+    ASSERT_TRUE(got.has_value()) << got.error().to_string();
+    expect_close(got->at(0), want, {1e-6, 1e-6});
+  }
+}
+
+}  // namespace
+}  // namespace parallax

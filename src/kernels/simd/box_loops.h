@@ -1,0 +1,43 @@
+// Overlap of boxes, for the instruction set of this machine. Thread-safe.
+#pragma once
+
+#include <cstddef>
+
+namespace parallax {
+
+/// Two corners, x0 <= x1 and y0 <= y1 where the box is not degenerate.
+struct BoxCorners {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  float area() const { return (x1 - x0) * (y1 - y0); }
+};
+
+/// Boxes of positive area, coordinate by coordinate in one piece of memory.
+class BoxList {
+ public:
+  /// Lists grow by so many boxes at once; those not yet there overlap nothing.
+  static constexpr std::size_t kGroup = 64;
+  /// Floats that a list of at most `boxes` needs.
+  static constexpr std::size_t floats(std::size_t boxes) { return 5 * padded(boxes); }
+
+  /// An empty list in `memory` for at most `boxes`.
+  BoxList(float* memory, std::size_t boxes) : memory_(memory), stride_(padded(boxes)) {}
+  void append(const BoxCorners& box);
+  /// True where `box` overlaps one of the list by more than `threshold` of their union. REQUIRES:
+  /// box.area() > 0.
+  bool overlaps(const BoxCorners& box, float threshold) const;
+
+  std::size_t size() const { return size_; }
+  /// x0, y0, x1, y1 and area for `field` 0 to 4.
+  const float* field(std::size_t field) const { return memory_ + field * stride_; }
+
+ private:
+  static constexpr std::size_t padded(std::size_t boxes) {
+    return (boxes + kGroup - 1) / kGroup * kGroup;
+  }
+
+  float* memory_;
+  std::size_t stride_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace parallax

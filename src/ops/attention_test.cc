@@ -1,0 +1,39 @@
+#include "ops/infer_testing.h"
+
+namespace parallax {
+namespace {
+
+const std::string kQuery = "input q f32 [b, 6, s, 8]\n";
+
+TEST(AttentionTest, Shapes) {
+  check_rows({
+      {kQuery + "input k f32 [b, 6, 8, w]\ninput v f32 [b, 6, w, 5]\n"
+                "y = FusedAttention(q, k, v) {scale = 0.5}\noutput y",
+       "float32 bx6xsx5"},
+      {kQuery + "input k f32 [8, w]\ninput v f32 [6, w, 5]\ninput m f32 [b, 1, 1, w]\n"
+                "y = FusedAttention(q, k, v, m)\noutput y",
+       "float32 bx6xsx5"},
+      {"input q f32 [s, 8]\ninput k f32 [8, 0]\ninput v f32 [2, 0, 5]\n"
+       "y = FusedAttention(q, k, v)\noutput y",
+       "float32 2xsx5"},
+  });
+}
+
+TEST(AttentionTest, Refusals) {
+  const auto attention = [](const char* k, const char* v, const char* mask) {
+    return "input q f32 [2, 6, 3, 8]\ninput k f32 " + std::string(k) + "\ninput v f32 " + v +
+           "\ninput m " + mask + "\ny = FusedAttention(q, k, v, m)\noutput y";
+  };
+  check_refusals({
+      {attention("[8]", "[4, 5]", "f32 [4]"), "must be matrices"},
+      {attention("[7, 4]", "[4, 5]", "f32 [4]"), "inner dimensions"},
+      {attention("[8, 4]", "[5, 5]", "f32 [4]"), "inner dimensions"},
+      {attention("[5, 8, 4]", "[4, 5]", "f32 [4]"), "broadcast"},
+      {attention("[8, 4]", "[4, 5]", "f32 [5]"), "mask does not broadcast"},
+      {attention("[8, 4]", "[4, 5]", "f32 [1, 2, 6, 3, 4]"), "more axes"},
+      {attention("[8, 4]", "[4, 5]", "bool [4]"), "may not be bool"},
+  });
+}
+
+}  // namespace
+}  // namespace parallax

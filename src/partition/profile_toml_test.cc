@@ -91,7 +91,7 @@ TEST(Profile, ErrorsNameFileAndLine) {
       {changed("group = {", "groups = {"), "p.toml:22: Conv has no attribute 'groups'"},
       {changed("{ max = 1 }", "1"), "p.toml:22: 'group' must be a table"},
       {changed("[[cores]]", "[cores]"), "p.toml:3: 'cores' must be a list of tables"},
-      {changed("[delegate]", "[delegat]"), "'delegate' is missing"},
+      {changed("[delegate]", "[delegat]"), "p.toml:19: 'name' is missing"},
       {changed("[delegate]", "delegate]"), "p.toml:8: "},
       {std::string(2U << 20, ' '), "larger than 1048576 bytes"},
       {"a = " + std::string(100000, '['), "p.toml:1: "},

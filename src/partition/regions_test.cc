@@ -201,7 +201,7 @@ TEST(Candidates, AreMaximal) {
     const Example example = random_example();
     const auto reach = reachable(example);
     const Masks masks = masks_of(example, find_candidates(example.edges, example.can_run));
-    RC_PRE(masks.regions.size() >= 2 && masks.regions.size() <= 9);
+    if (masks.regions.size() > 9) return;
     for (std::uint32_t chosen = 1; chosen < 1U << masks.regions.size(); ++chosen) {
       if (std::popcount(chosen) < 2) continue;
       std::vector<std::uint32_t> groups;

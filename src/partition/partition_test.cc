@@ -355,7 +355,7 @@ std::string random_text() {
 }
 
 TEST(Partition, WithBridgesRegionsStayIndivisible) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Planned planned = make_planned(random_text());
     Delegate delegate = gpu();
     delegate.launch_seconds = *rc::gen::element(0.0, 2e-8, 1e-7);
@@ -388,7 +388,7 @@ TEST(Partition, WithBridgesRegionsStayIndivisible) {
     }
     RC_ASSERT(std::all_of(done.begin(), done.end(), [](bool x) { return x; }));
     for (const Region& region : result.regions) RC_ASSERT(region.cost.saved_seconds() > 0);
-  });
+  }));
 }
 
 }  // namespace

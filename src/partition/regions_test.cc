@@ -164,7 +164,7 @@ Masks masks_of(const Example& example, const Quotient& quotient) {
 }
 
 TEST(Candidates, AreConvexConnectedDisjointAndAcyclic) {
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Example example = random_example();
     const Quotient quotient = find_candidates(example.edges, example.can_run);
     RC_ASSERT(!quotient.exhausted());
@@ -192,12 +192,12 @@ TEST(Candidates, AreConvexConnectedDisjointAndAcyclic) {
       }
     }
     RC_ASSERT(acyclic(reach, masks.all));
-  });
+  }));
 }
 
 TEST(Candidates, AreMaximal) {
   // Every union of two or more regions that is connected closes a cycle.
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const Example example = random_example();
     const auto reach = reachable(example);
     const Masks masks = masks_of(example, find_candidates(example.edges, example.can_run));
@@ -220,7 +220,7 @@ TEST(Candidates, AreMaximal) {
       }
       if (connected(example, nodes)) RC_ASSERT(!acyclic(reach, groups));
     }
-  });
+  }));
 }
 
 TEST(Candidates, AHostileGraphEndsAndKeepsItsPromises) {

@@ -10,6 +10,10 @@ find_path(PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
 add_library(protozero INTERFACE)
 target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE})
 
+find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
+add_library(tomlplusplus INTERFACE)
+target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE})
+
 find_package(hwy QUIET CONFIG)
 if(NOT TARGET hwy::hwy)
   find_path(HWY_INCLUDE hwy/highway.h REQUIRED)

@@ -28,6 +28,7 @@ enum class ErrorCode : std::uint8_t {
 enum class Stage : std::uint8_t {
   kLoad,
   kPasses,
+  kPartition,
   kBranch,
   kMemory,
   kSchedule,

@@ -32,6 +32,8 @@ std::string_view to_string(Stage stage) {
       return "load";
     case Stage::kPasses:
       return "passes";
+    case Stage::kPartition:
+      return "partition";
     case Stage::kBranch:
       return "branch";
     case Stage::kMemory:

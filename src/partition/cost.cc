@@ -1,0 +1,189 @@
+#include "partition/cost.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "base/checked.h"
+#include "ops/op.h"
+#include "partition/flops.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+
+void add(std::int64_t& sum, std::int64_t x) { sum = checked_add(sum, x).value_or(kMax); }
+
+std::int64_t bytes_of(const Graph& graph, const ConcreteShapes& shapes, ValueId id) {
+  if (!shapes[id]) return 0;
+  const auto elements = shapes[id]->checked_elements();
+  return checked_mul(elements.value_or(kMax), size_of(graph.values[id].dtype)).value_or(kMax);
+}
+
+/// Dims of `ids`, rank 0 for those left out; nothing where one is not known.
+std::optional<std::vector<Dims>> dims_of(const ConcreteShapes& shapes,
+                                         std::span<const ValueId> ids) {
+  std::vector<Dims> result;
+  result.reserve(ids.size());
+  for (const ValueId id : ids) {
+    if (id.valid() && !shapes[id]) return std::nullopt;
+    result.push_back(id.valid() ? *shapes[id] : Dims());
+  }
+  return result;
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.4g} ms", seconds * 1e3); }
+
+Verdict judge_as_paper(const RegionCost& cost) {
+  const auto flops = static_cast<double>(cost.paper_flops);
+  const auto bytes = static_cast<double>(cost.boundary_bytes);
+  if (cost.nodes < kPaperMinNodes) {
+    return {CpuReason::kLoses, fmt::format("N = {} < {}", cost.nodes, kPaperMinNodes)};
+  }
+  if (cost.paper_flops < kPaperMinWork) {
+    return {CpuReason::kLoses,
+            fmt::format("F = {:.4g} < {:.4g}", flops, static_cast<double>(kPaperMinWork))};
+  }
+  if (bytes > kPaperMaxBytesPerWork * flops) {
+    return {CpuReason::kLoses,
+            fmt::format("B/F = {:.4g} > {}", bytes / flops, kPaperMaxBytesPerWork)};
+  }
+  return {CpuReason::kNone,
+          fmt::format("N = {}, F = {:.4g}, B/F = {:.4g}", cost.nodes, flops, bytes / flops)};
+}
+
+Verdict judge_by_time(const RegionCost& cost) {
+  const std::string cpu = milliseconds(cost.cpu_seconds);
+  const std::string delegate = milliseconds(cost.delegate_seconds);
+  if (cost.delegate_seconds < cost.cpu_seconds) {
+    return {CpuReason::kNone, fmt::format("{} offloaded < {} on the CPU", delegate, cpu)};
+  }
+  return {CpuReason::kLoses, fmt::format("{} offloaded >= {} on the CPU", delegate, cpu)};
+}
+
+}  // namespace
+
+std::string_view to_string(CostModel model) {
+  switch (model) {
+    case CostModel::kPaper:
+      return "paper";
+    case CostModel::kExact:
+      return "exact";
+    case CostModel::kMeasured:
+      return "measured";
+  }
+  return "unknown";
+}
+
+std::optional<CostModel> cost_model_from_string(std::string_view name) {
+  for (const CostModel model : {CostModel::kPaper, CostModel::kExact, CostModel::kMeasured}) {
+    if (to_string(model) == name) return model;
+  }
+  return std::nullopt;
+}
+
+Pricer::Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
+               CostModel model, const Calibration& calibration)
+    : graph_(graph),
+      shapes_(shapes),
+      delegate_(delegate),
+      model_(model),
+      calibration_(calibration),
+      consumers_(consumers(graph)),
+      is_output_(graph.values.size(), false),
+      costs_(graph.nodes.size()),
+      in_region_(graph.nodes.size(), 0),
+      counted_(graph.values.size(), 0) {
+  for (const ValueId output : graph.outputs) is_output_[output] = true;
+  for (const NodeId node : graph.nodes.ids()) costs_[node] = node_cost(node);
+}
+
+NodeCost Pricer::node_cost(NodeId id) const {
+  const Node& node = graph_.nodes[id];
+  const auto inputs = dims_of(shapes_, node.inputs);
+  const auto outputs = dims_of(shapes_, node.outputs);
+  NodeCost cost;
+  if (!inputs || !outputs) return cost;
+  cost.macs = op_def(node.op).macs(node, *inputs, *outputs);
+  cost.paper_flops = paper_flops(node, *inputs, *outputs);
+  for (const auto* ids : {&node.inputs, &node.outputs}) {
+    for (const ValueId value : *ids) {
+      if (value.valid()) add(cost.moved_bytes, bytes_of(graph_, shapes_, value));
+    }
+  }
+  const auto rate = calibration_.rates.find(node.op);
+  if (model_ == CostModel::kMeasured && rate != calibration_.rates.end()) {
+    const auto work = static_cast<double>(cost.macs > 0 ? cost.macs : cost.moved_bytes);
+    cost.cpu_seconds = work / rate->second.cpu;
+    cost.delegate_seconds = work / rate->second.delegate;
+    return cost;
+  }
+  const auto limits = delegate_.operators.find(node.op);
+  const double slowdown = limits == delegate_.operators.end() ? 1 : limits->second.slowdown;
+  const auto macs = static_cast<double>(cost.macs);
+  cost.cpu_seconds = macs / delegate_.cpu_macs_per_second;
+  cost.delegate_seconds = macs * slowdown / delegate_.macs_per_second;
+  return cost;
+}
+
+bool Pricer::leaves(ValueId value) const {
+  if (is_output_[value]) return true;
+  for (const NodeId node : consumers_[value]) {
+    if (in_region_[node] != stamp_) return true;
+  }
+  return false;
+}
+
+void Pricer::add_boundary(NodeId id, RegionCost& cost) {
+  const Node& node = graph_.nodes[id];
+  for (const ValueId input : node.inputs) {
+    if (!input.valid() || graph_.values[input].kind == ValueKind::kSymbolic) continue;
+    const Value& value = graph_.values[input];
+    if (value.kind == ValueKind::kResult && in_region_[value.producer] == stamp_) continue;
+    if (std::exchange(counted_[input], stamp_) == stamp_) continue;
+    const std::int64_t bytes = bytes_of(graph_, shapes_, input);
+    add(cost.memory_bytes, bytes);
+    if (value.kind != ValueKind::kConstant) add(cost.boundary_bytes, bytes);
+  }
+  for (const ValueId output : node.outputs) {
+    if (!output.valid()) continue;
+    const std::int64_t bytes = bytes_of(graph_, shapes_, output);
+    add(cost.memory_bytes, bytes);
+    if (leaves(output)) add(cost.boundary_bytes, bytes);
+  }
+}
+
+RegionCost Pricer::region_cost(std::span<const NodeId> nodes) {
+  ++stamp_;
+  for (const NodeId node : nodes) in_region_[node] = stamp_;
+  RegionCost cost;
+  cost.nodes = static_cast<int>(nodes.size());
+  for (const NodeId node : nodes) {
+    const NodeCost& part = costs_[node];
+    add(cost.macs, part.macs);
+    add(cost.paper_flops, part.paper_flops);
+    cost.cpu_seconds += part.cpu_seconds;
+    cost.delegate_seconds += part.delegate_seconds;
+    add_boundary(node, cost);
+  }
+  const bool measured = model_ == CostModel::kMeasured;
+  const double bandwidth = measured && calibration_.bytes_per_second
+                               ? *calibration_.bytes_per_second
+                               : delegate_.bytes_per_second;
+  cost.delegate_seconds += measured && calibration_.launch_seconds ? *calibration_.launch_seconds
+                                                                   : delegate_.launch_seconds;
+  cost.delegate_seconds += static_cast<double>(cost.boundary_bytes) / bandwidth;
+  return cost;
+}
+
+Verdict Pricer::judge(const RegionCost& cost) const {
+  if (cost.memory_bytes > delegate_.memory_bytes) {
+    return {CpuReason::kMemory, fmt::format("needs up to {} bytes, {} has {}", cost.memory_bytes,
+                                            delegate_.name, delegate_.memory_bytes)};
+  }
+  return model_ == CostModel::kPaper ? judge_as_paper(cost) : judge_by_time(cost);
+}
+
+}  // namespace parallax

@@ -1,0 +1,95 @@
+// What a region costs on the CPU and on a delegate, and whether it should be offloaded. Units: MAC,
+// bytes, seconds; counts saturate at the largest int64. Pure functions.
+//
+//     paper     N >= 3, F >= 1e9 and B/F <= 0.1, F by the paper's estimator (flops.h)
+//     exact     L + F/R_acc + B/BW < F/R_cpu, F counted by ops/
+//     measured  exact, with rates measured for single operators in place of R_acc and R_cpu
+//
+// The three differ in the verdict only: predicted times are `measured` for measured, `exact` for
+// both others.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "partition/support.h"
+
+namespace parallax {
+
+enum class CostModel : std::uint8_t { kPaper, kExact, kMeasured };
+std::string_view to_string(CostModel model);
+std::optional<CostModel> cost_model_from_string(std::string_view name);
+
+inline constexpr int kPaperMinNodes = 3;              // the paper: N >= 3
+inline constexpr std::int64_t kPaperMinWork = 1e9;    // the paper: F >= 1e9
+inline constexpr double kPaperMaxBytesPerWork = 0.1;  // the paper: B/F <= 0.1
+
+/// Work per second of one operator: MACs, or bytes read and written for an operator that counts no
+/// MACs (data movement, which costs nothing under `exact`). Both > 0.
+struct OpRate {
+  double delegate = 0, cpu = 0;
+};
+/// What was measured on a device; where it has no figure, the profile's constants hold.
+struct Calibration {
+  std::optional<double> launch_seconds, bytes_per_second;
+  std::map<OpKind, OpRate> rates;
+};
+
+struct NodeCost {
+  std::int64_t macs = 0, paper_flops = 0;
+  std::int64_t moved_bytes = 0;  ///< of inputs, constants included, and outputs
+  double cpu_seconds = 0, delegate_seconds = 0;
+};
+
+/// N, F and B of a region, and more.
+struct RegionCost {
+  int nodes = 0;                    ///< N
+  std::int64_t macs = 0;            ///< F, exact
+  std::int64_t paper_flops = 0;     ///< F as the paper estimates it
+  std::int64_t boundary_bytes = 0;  ///< B: tensors that enter or leave, each once; no constants
+  std::int64_t memory_bytes = 0;    ///< constants and all tensors, each once: what it takes at most
+  double cpu_seconds = 0;
+  double delegate_seconds = 0;  ///< L and B/BW included
+  double saved_seconds() const { return cpu_seconds - delegate_seconds; }
+};
+
+struct Verdict {
+  CpuReason reason = CpuReason::kNone;  ///< kNone: offload; otherwise kMemory or kLoses
+  std::string detail;                   ///< the comparison that decided, in words and numbers
+};
+
+/// Prices nodes and regions of one graph at one binding. Holds references to all it is given; makes
+/// O(V+E) tables once. Thread-compatible.
+class Pricer {
+ public:
+  Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
+         CostModel model, const Calibration& calibration);
+
+  /// Of a node whose sizes are all known; zeros for others.
+  NodeCost node_cost(NodeId node) const;
+  /// Of a set of distinct nodes that the delegate can run. O(size of the set and its edges).
+  RegionCost region_cost(std::span<const NodeId> nodes);
+  Verdict judge(const RegionCost& cost) const;
+
+ private:
+  bool leaves(ValueId value) const;
+  void add_boundary(NodeId node, RegionCost& cost);
+
+  const Graph& graph_;
+  const ConcreteShapes& shapes_;
+  const Delegate& delegate_;
+  CostModel model_;
+  const Calibration& calibration_;
+  IdVector<ValueId, std::vector<NodeId>> consumers_;
+  IdVector<ValueId, bool> is_output_;
+  IdVector<NodeId, NodeCost> costs_;
+  IdVector<NodeId, std::int64_t> in_region_;  // stamps
+  IdVector<ValueId, std::int64_t> counted_;
+  std::int64_t stamp_ = 0;
+};
+
+}  // namespace parallax

@@ -1,0 +1,101 @@
+#include "partition/partition.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "partition/join_bridges.h"
+#include "partition/regions.h"
+
+namespace parallax {
+namespace {
+
+/// Fills placement with what each node is able to do; `bridge` marks those that only join.
+void place_by_support(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
+                      Partition& result, NodeKinds& kinds) {
+  for (const NodeId node : graph.nodes.ids()) {
+    Support support = check_support(graph, shapes, node, delegate);
+    kinds.can_run[node] = support.reason == CpuReason::kNone && !support.bridge;
+    kinds.bridge[node] = support.bridge;
+    if (support.bridge) {
+      support = {CpuReason::kBridge, "joins no regions that save time together", true};
+    }
+    result.placement[node].reason = support.reason;
+    result.placement[node].detail = std::move(support.detail);
+  }
+}
+
+/// Every group that is a candidate, judged; ordered by first node.
+std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kinds, Pricer& pricer) {
+  std::vector<Region> regions;
+  IdVector<NodeId, bool> seen(kinds.can_run.size(), false);
+  for (const NodeId node : kinds.can_run.ids()) {
+    if (!kinds.can_run[node] || seen[node]) continue;
+    Region region;
+    region.nodes = quotient.members(quotient.group_of(node));
+    std::sort(region.nodes.begin(), region.nodes.end());
+    for (const NodeId member : region.nodes) seen[member] = true;
+    region.cost = pricer.region_cost(region.nodes);
+    region.verdict = pricer.judge(region.cost);
+    regions.push_back(std::move(region));
+  }
+  std::stable_sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) {
+    return a.nodes.front() < b.nodes.front();
+  });
+  return regions;
+}
+
+/// Gives back the winners that save least beyond the first `limit`.
+void keep_best(std::vector<Region>& regions, int limit) {
+  std::vector<Region*> winners;
+  for (Region& region : regions) {
+    if (region.verdict.reason == CpuReason::kNone) winners.push_back(&region);
+  }
+  const auto kept = static_cast<std::size_t>(std::max(limit, 0));
+  if (winners.size() <= kept) return;
+  std::stable_sort(winners.begin(), winners.end(), [](const Region* a, const Region* b) {
+    return a->cost.saved_seconds() > b->cost.saved_seconds();
+  });
+  for (std::size_t i = kept; i < winners.size(); ++i) {
+    winners[i]->verdict = {CpuReason::kLimit, "other regions save more"};
+  }
+}
+
+void place_regions(std::vector<Region> regions, Partition& result) {
+  for (Region& region : regions) {
+    const bool offload = region.verdict.reason == CpuReason::kNone;
+    auto& list = offload ? result.regions : result.returned;
+    const RegionId id{static_cast<std::int32_t>(list.size())};
+    for (const NodeId node : region.nodes) {
+      Placement& placement = result.placement[node];
+      placement = {};
+      placement.reason = region.verdict.reason;
+      (offload ? placement.region : placement.returned) = id;
+    }
+    if (offload) result.saved_seconds += region.cost.saved_seconds();
+    list.push_back(std::move(region));
+  }
+}
+
+}  // namespace
+
+Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
+                    const PartitionOptions& options) {
+  Partition result;
+  result.placement.resize(graph.nodes.size());
+  NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
+                  IdVector<NodeId, bool>(graph.nodes.size(), false)};
+  place_by_support(graph, shapes, delegate, result, kinds);
+
+  const NodeEdges edges = edges_of(graph);
+  Quotient quotient = find_candidates(edges, kinds.can_run);
+  Pricer pricer(graph, shapes, delegate, options.model, options.calibration);
+  join_bridges(kinds, pricer, quotient);
+  result.maximal = !quotient.exhausted();
+
+  std::vector<Region> regions = judge_groups(quotient, kinds, pricer);
+  if (options.max_regions) keep_best(regions, *options.max_regions);
+  place_regions(std::move(regions), result);
+  return result;
+}
+
+}  // namespace parallax

@@ -1,0 +1,80 @@
+// Which parts of a graph a delegate should run: regions, and for every other node why it stays on
+// the CPU. Takes a graph whose shapes were inferred, and the sizes of one binding; asks no device.
+//
+//   1. Candidates: maximal connected convex sets of nodes that the delegate can run (regions.h).
+//   2. Nodes that it can only run as a bridge join the candidates around them where that saves
+//   time.
+//   3. A candidate that loses under the cost model is given back to the CPU, and so is one that
+//   does not fit
+//      the delegate's memory. Where `max_regions` is given, the ones that save the most time stay.
+//
+// Regions are indivisible for all later stages; taken as one node each, they leave the graph
+// without cycles. Pure and deterministic; near linear in the graph.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "partition/cost.h"
+
+namespace parallax {
+
+using RegionId = Id<struct RegionTag>;
+
+/// A set of nodes that was considered as one piece.
+struct Region {
+  std::vector<NodeId> nodes;  ///< ascending, hence in execution order
+  RegionCost cost;
+  Verdict verdict;
+};
+
+/// Where a node runs: on the delegate in `region`, or on the CPU for `reason`.
+struct Placement {
+  RegionId region;
+  RegionId returned;  ///< its candidate, where that was given back: into Partition::returned
+  CpuReason reason = CpuReason::kNone;
+  std::string detail;  ///< in words and numbers; empty where `region` or `returned` has it
+};
+
+struct Partition {
+  IdVector<RegionId, Region> regions;   ///< offloaded, by first node
+  IdVector<RegionId, Region> returned;  ///< candidates given back to the CPU, by first node
+  IdVector<NodeId, Placement> placement;
+  /// The union of no two or more candidates would have been a candidate. False only where a graph
+  /// was too contrived to find that out in linear time.
+  bool maximal = true;
+  /// Predicted time that offloading saves if nothing overlaps.
+  double saved_seconds = 0;
+};
+
+struct PartitionOptions {
+  CostModel model = CostModel::kExact;
+  Calibration calibration = {};  ///< for CostModel::kMeasured
+  /// Offload at most so many regions, those that save the most predicted time; nothing: no limit.
+  std::optional<int> max_regions = {};
+};
+
+/// REQUIRES: `shapes` from concrete_shapes(graph, ...), the delegate's rates > 0 (profile_toml.h
+/// checks them).
+Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
+                    const PartitionOptions& options = {});
+
+/// Why `node` stays on the CPU, "loses: 0.21 ms offloaded >= 0.1 ms on the CPU"; empty where it
+/// does not.
+std::string cpu_reason(const Partition& partition, NodeId node);
+
+/// An error of code kUnsupported that names the nodes that stay on the CPU (the first of them where
+/// there are many) and why; success where there are none.
+Status require_full(const Graph& graph, const Partition& partition);
+
+/// A partition as text, for golden tests and `--explain`:
+///
+///     region 0: 3 nodes, 1.2e+06 MAC, 4096 bytes in and out, saves 0.8 ms: <verdict>
+///       a b c
+///     returned 0: ...
+///     cpu: d operator: gpu has no NonZero
+std::string print(const Graph& graph, const Partition& partition);
+
+}  // namespace parallax

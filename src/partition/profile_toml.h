@@ -1,0 +1,33 @@
+// Device profiles and calibrations as TOML. The files under profiles/ show every key of a profile;
+// a calibration has
+//
+//     launch_seconds = 1.8e-4        # optional, like everything here
+//     bytes_per_second = 11e9
+//     [rates.Conv]                   # MAC/s; bytes/s for an operator that counts no MAC
+//     delegate = 4.1e11
+//     cpu = 3.6e10
+//
+// A key that is not known, is missing, has another type or is out of range is an error that names
+// file and line: stage kPartition, code kInvalidInput. Files may hold anything; nothing in them
+// makes the reader crash, hang or allocate without bound. Thread-safety: pure functions over text
+// and files.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+#include "parallax/result.h"
+#include "partition/cost.h"
+#include "partition/profile.h"
+
+namespace parallax {
+
+/// `file` is for messages only.
+Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file);
+Result<Calibration> parse_calibration(std::string_view text, std::string_view file);
+
+/// Also kIo where the file cannot be read.
+Result<DeviceProfile> load_profile(const std::filesystem::path& path);
+Result<Calibration> load_calibration(const std::filesystem::path& path);
+
+}  // namespace parallax

@@ -1,0 +1,161 @@
+#include "partition/profile_toml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <filesystem>
+
+namespace parallax {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::string_view kProfile = R"(name = "phone"
+memory_bytes = 1000
+[[cores]]
+name = "big"
+count = 2
+hertz = 2.8e9
+relative_speed = 1
+[delegate]
+name = "gpu"
+launch_seconds = 2e-4
+macs_per_second = 1e12
+bytes_per_second = 5e10
+cpu_macs_per_second = 1e9
+memory_bytes = 100
+dtypes = ["f32", "i8"]
+max_rank = 4
+operators = ["Conv", "Relu"]
+bridges = ["Softmax"]
+[delegate.limits.Conv]
+max_rank = 5
+slowdown = 2
+attributes = { group = { max = 1 }, auto_pad = { one_of = ["NOTSET"] } }
+)";
+
+TEST(Profile, IsRead) {
+  const auto profile = parse_profile(kProfile, "phone.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->name, "phone");
+  EXPECT_EQ(profile->memory_bytes, 1000);
+  ASSERT_EQ(profile->cores.size(), 1U);
+  EXPECT_EQ(profile->cores[0].count, 2);
+  EXPECT_EQ(profile->cores[0].hertz, 2.8e9);
+  const Delegate& delegate = profile->delegate;
+  EXPECT_EQ(delegate.launch_seconds, 2e-4);
+  EXPECT_EQ(delegate.macs_per_second, 1e12);
+  EXPECT_EQ(delegate.bytes_per_second, 5e10);
+  EXPECT_EQ(delegate.cpu_macs_per_second, 1e9);
+  EXPECT_EQ(delegate.memory_bytes, 100);
+  ASSERT_EQ(delegate.operators.size(), 3U);
+  const OperatorLimits& conv = delegate.operators.at(OpKind::kConv);
+  EXPECT_EQ(conv.dtypes, (std::vector{DType::kF32, DType::kI8}));
+  EXPECT_EQ(conv.max_rank, 5);
+  EXPECT_EQ(conv.slowdown, 2);
+  EXPECT_FALSE(conv.bridge);
+  ASSERT_EQ(conv.attributes.size(), 2U);
+  EXPECT_EQ(conv.attributes[0].one_of, std::vector<std::string>{"NOTSET"});
+  EXPECT_EQ(conv.attributes[1].max, 1.0);
+  EXPECT_TRUE(delegate.operators.at(OpKind::kSoftmax).bridge);
+  EXPECT_EQ(delegate.operators.at(OpKind::kSoftmax).max_rank, 4);
+}
+
+/// kProfile with the first `from` replaced.
+std::string changed(std::string_view from, std::string_view to) {
+  std::string text(kProfile);
+  return text.replace(text.find(from), from.size(), to);
+}
+
+TEST(Profile, ErrorsNameFileAndLine) {
+  struct Row {
+    std::string text, message;
+  };
+  const std::vector<Row> rows = {
+      {changed("name = \"phone\"", ""), "p.toml:1: 'name' is missing"},
+      {changed("= 2.8e9", "= \"fast\""), "p.toml:6: 'hertz' must be a number from 1 to 1e+12"},
+      {changed("= 1e12", "= 0"), "p.toml:11: 'macs_per_second' must be a number"},
+      {changed("= 1e12", "= nan"), "p.toml:11: 'macs_per_second' must be a number"},
+      {changed("= 1e12", "= inf"), "p.toml:11: 'macs_per_second' must be a number"},
+      {changed("= 2e-4", "= -1"), "p.toml:10: 'launch_seconds' must be"},
+      {changed("count = 2", "count = 2.5"), "p.toml:5: 'count' must be an integer from 1 to 1024"},
+      {changed("count = 2", "cuont = 2"), "p.toml:3: 'count' is missing"},
+      {changed("max_rank = 4", "max_rank = 4\nmin_rank = 1"),
+       "p.toml:17: key 'min_rank' is not known"},
+      {changed("\"i8\"", "\"f64\""), "p.toml:15: 'f64' is no element type"},
+      {changed("\"Relu\"", "\"Rleu\""), "p.toml:17: 'Rleu' is no operator"},
+      {changed("\"Relu\"", "\"Conv\""), "p.toml:17: 'Conv' stands here twice"},
+      {changed("\"Relu\"", "7"), "p.toml:17: 'operators' must be a list of texts"},
+      {changed("limits.Conv", "limits.Add"), "p.toml:19: limits of 'Add'"},
+      {changed("group = {", "groups = {"), "p.toml:22: Conv has no attribute 'groups'"},
+      {changed("{ max = 1 }", "1"), "p.toml:22: 'group' must be a table"},
+      {changed("[[cores]]", "[cores]"), "p.toml:3: 'cores' must be a list of tables"},
+      {changed("[delegate]", "[delegat]"), "p.toml:19: 'name' is missing"},
+      {changed("[delegate]", "delegate]"), "p.toml:8: "},
+      {std::string(2U << 20, ' '), "larger than 1048576 bytes"},
+      {"a = " + std::string(100000, '['), "p.toml:1: "},
+  };
+  for (const Row& row : rows) {
+    const auto profile = parse_profile(row.text, "p.toml");
+    ASSERT_FALSE(profile) << row.message;
+    EXPECT_THAT(profile.error().message, HasSubstr(row.message));
+    EXPECT_EQ(profile.error().stage, Stage::kPartition);
+    EXPECT_EQ(profile.error().code, ErrorCode::kInvalidInput);
+  }
+}
+
+TEST(Profile, AnyTextIsReadOrRefused) {
+  EXPECT_TRUE(rc::check([](const std::string& noise) {
+    std::string text(kProfile);
+    const auto at = *rc::gen::inRange<std::size_t>(0, text.size());
+    text.insert(at, noise.substr(0, 8));
+    text.resize(*rc::gen::inRange<std::size_t>(0, text.size()));
+    const auto profile = parse_profile(text, "p");
+    RC_ASSERT(profile || !profile.error().message.empty());
+  }));
+}
+
+TEST(Profile, ThoseThatShipAreRead) {
+  int count = 0;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::string(PX_SOURCE_DIR) + "/profiles")) {
+    const auto profile = load_profile(file.path());
+    ASSERT_TRUE(profile) << profile.error().message;
+    EXPECT_EQ(profile->name, file.path().stem().string());
+    EXPECT_FALSE(profile->delegate.operators.empty());
+    ++count;
+  }
+  EXPECT_EQ(count, 5);
+}
+
+TEST(Profile, AFileThatIsNotThere) {
+  const auto profile = load_profile("/nowhere/phone.toml");
+  ASSERT_FALSE(profile);
+  EXPECT_EQ(profile.error().code, ErrorCode::kIo);
+}
+
+TEST(Calibration, IsReadOrRefused) {
+  const auto read = parse_calibration(
+      "launch_seconds = 1e-4\n[rates.Conv]\ndelegate = 1e11\ncpu = 1e10\n", "c.toml");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->launch_seconds, 1e-4);
+  EXPECT_FALSE(read->bytes_per_second);
+  EXPECT_EQ(read->rates.at(OpKind::kConv).delegate, 1e11);
+  EXPECT_EQ(read->rates.at(OpKind::kConv).cpu, 1e10);
+  EXPECT_TRUE(parse_calibration("", "c.toml"));
+  struct Row {
+    std::string_view text, message;
+  };
+  for (const Row& row : {Row{"[rates.Conv]\ncpu = 1", "c.toml:1: 'delegate' is missing"},
+                         Row{"[rates.Cnov]\ncpu = 1", "c.toml:1: 'Cnov' is no operator"},
+                         Row{"rates.Conv = 1", "c.toml:1: a rate must be a table"},
+                         Row{"x = 1", "c.toml:1: key 'x' is not known"}}) {
+    const auto refused = parse_calibration(row.text, "c.toml");
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, row.message);
+  }
+}
+
+}  // namespace
+}  // namespace parallax

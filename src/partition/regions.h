@@ -1,0 +1,21 @@
+// Candidate regions: sets of nodes that a delegate could run as one piece.
+//
+//     a -> b -> u -> c        u cannot run. Regions {a, b} and {c, d}, or {a, b, d} and {c}; never
+//           \-> d <-/          {a, b, c}: the path over u leaves it and comes back.
+//
+// Every region is connected and convex (no path leaves it and comes back); regions taken as one
+// node each leave the graph without cycles. Regions are maximal: no union of regions has all this
+// too. Pure, deterministic.
+#pragma once
+
+#include "partition/quotient.h"
+
+namespace parallax {
+
+/// The groups: a candidate region each, or a single node that cannot run. Two linear sweeps group
+/// nodes of equal depth (counted in changes between can and cannot), then neighbouring groups are
+/// merged as long as any two can be. The last has a limit linear in the graph; where exhausted() is
+/// true, regions may not be maximal but keep every other property.
+Quotient find_candidates(const NodeEdges& edges, const IdVector<NodeId, bool>& can_run);
+
+}  // namespace parallax

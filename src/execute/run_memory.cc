@@ -33,9 +33,11 @@ Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes) {
   const bool huge = bytes >= kHugePage;
   const std::int64_t alignment = huge ? kHugePage : kAlignment;
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  void* memory = rounded ? std::aligned_alloc(static_cast<std::size_t>(alignment),
-                                              static_cast<std::size_t>(*rounded))
-                         : nullptr;
+  // Not aligned_alloc: that wants whole huge pages.
+  void* memory = nullptr;
+  if (!rounded || posix_memalign(&memory, static_cast<std::size_t>(alignment),
+                                 static_cast<std::size_t>(*rounded)) != 0)
+    memory = nullptr;
   if (memory == nullptr) {
     return tl::unexpected(Error{Stage::kExecute,
                                 ErrorCode::kOutOfMemory,

@@ -1,4 +1,5 @@
 """Whatever is wrong with a model, an input or the command line ends in one clear line, the right exit status, and no output."""
+import os
 import struct
 
 import numpy as np
@@ -70,6 +71,12 @@ def test_npy_nonsense(refused, tmp_path, content):
     refused(1, "run", DIGITS, "--input", f"image={tmp_path / 'x.npy'}")
 
 
+def test_an_input_that_is_no_regular_file(refused, tmp_path):
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
+    assert "pipe" in refused(1, "run", DIGITS, "--input", f"image={tmp_path / 'pipe'}")
+    assert str(tmp_path) in refused(1, "run", DIGITS, "--input", f"image={tmp_path}")
+
+
 def test_npy_of_another_size_than_it_says(refused, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1, 1, 8, 8), np.float32))
     whole = (tmp_path / "x.npy").read_bytes()
@@ -86,6 +93,12 @@ def test_unbound_symbol(refused):
                                    ["--shape", "image=1x1x8x9"], ["--shape", "nope=1"], ["--dim", "batch=9..1"]])
 def test_dims_that_mean_nothing(refused, extra):
     refused(1, "plan", DIGITS, *extra)
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "verify"])
+@pytest.mark.parametrize("values", ["1..3", "1,2"])
+def test_several_values_where_one_is_taken(refused, command, values):
+    assert "one value" in refused(1, command, DIGITS, "--dim", f"batch={values}")
 
 
 @pytest.mark.parametrize("index", [7, -8, 2**62, -(2**63)])
@@ -156,3 +169,9 @@ def test_an_output_folder_that_cannot_be_written(refused, tmp_path):
                                        ["run", DIGITS, "--memory-budget", "lots"], ["run", DIGITS, "--memory-budget", "-5MiB"], ["bench", DIGITS, "--runs", "0"], ["run", DIGITS, "extra"]])
 def test_wrong_usage(refused, arguments):
     refused(2, *arguments)
+
+
+def test_a_wrong_scheduler_is_told_the_right_ones(refused, parallax):
+    line = refused(2, "run", DIGITS, "--scheduler", "psychic")
+    assert all(name in line for name in ("psychic", "layers", "sequential")) and "->" not in line
+    assert "->" not in parallax("run", "--help").stdout

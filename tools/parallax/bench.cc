@@ -149,7 +149,7 @@ Status bench_command(const Options& options) {
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
   const double load_ms = static_cast<double>(now_ns() - start) * 1e-6;
-  auto values = symbol_values(options, *model);
+  auto values = symbol_values(options, *model, kMaxValues);
   if (!values) return tl::unexpected(values.error());
   auto timed = time_runs(options, *model, *session, *values);
   if (!timed) return tl::unexpected(timed.error());

@@ -3,7 +3,6 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
-#include <map>
 
 #include "options.h"
 
@@ -14,8 +13,6 @@ constexpr int kFault = 1;  // the model or an input is at fault
 constexpr int kUsage = 2;  // the command line is
 
 void add_common(CLI::App& command, Options& options, std::string& budget) {
-  static const std::map<std::string, Scheduler> kSchedulers{{"layers", Scheduler::kLayers},
-                                                            {"sequential", Scheduler::kSequential}};
   command.add_option("model", options.model, "The .onnx file")->required();
   command
       .add_option("--shape", options.shapes,
@@ -26,9 +23,14 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       ->type_name("SYMBOL=N")
       ->allow_extra_args(false);
   command
-      .add_option("--scheduler", options.session.scheduler,
-                  "How nodes are run: layers (branches in parallel, the default) or sequential")
-      ->transform(CLI::CheckedTransformer(kSchedulers))
+      .add_option_function<std::string>(
+          "--scheduler",
+          [&options](const std::string& name) {
+            options.session.scheduler =
+                name == "sequential" ? Scheduler::kSequential : Scheduler::kLayers;
+          },
+          "How nodes are run: layers (branches in parallel, the default) or sequential")
+      ->check(CLI::IsMember({"layers", "sequential"}))
       ->type_name("NAME");
   command
       .add_option("--threads", options.session.threads,

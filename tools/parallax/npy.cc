@@ -92,9 +92,10 @@ Result<std::string> read_header(std::ifstream& file, const std::filesystem::path
 }  // namespace
 
 Result<Tensor> read_npy(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
   std::error_code error;
-  if (!file || !std::filesystem::is_regular_file(path, error)) {
+  std::ifstream file;  // opened only if regular: a pipe would wait for a writer
+  if (std::filesystem::is_regular_file(path, error)) file.open(path, std::ios::binary);
+  if (!file.is_open()) {
     return tl::unexpected(
         Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot read {}", path.string())});
   }

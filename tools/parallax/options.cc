@@ -10,8 +10,6 @@
 namespace parallax::cli {
 namespace {
 
-constexpr std::size_t kMaxValues = 100000;  // of one symbol, so that a range cannot eat the memory
-
 Error invalid(std::string message) {
   return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
 }
@@ -57,7 +55,8 @@ std::string known_symbols(const Model& model) {
                                  : fmt::format("it has {}", fmt::join(model.symbols(), ", "));
 }
 
-Status read_dim(const std::string& text, const Model& model, SymbolValues& values) {
+Status read_dim(const std::string& text, const Model& model, std::size_t most,
+                SymbolValues& values) {
   const std::size_t equals = text.find('=');
   const auto numbers = equals == std::string::npos
                            ? std::nullopt
@@ -65,6 +64,8 @@ Status read_dim(const std::string& text, const Model& model, SymbolValues& value
   if (!numbers)
     return tl::unexpected(
         invalid(fmt::format("--dim {}: expected SYMBOL=N, N..M or N,M,...", text)));
+  if (numbers->size() > most)
+    return tl::unexpected(invalid(fmt::format("--dim {}: one value here; bench takes more", text)));
   const std::string name = text.substr(0, equals);
   if (std::ranges::find(model.symbols(), name) == model.symbols().end()) {
     return tl::unexpected(invalid(fmt::format("--dim {}: the model has no dimension '{}'; {}", text,
@@ -107,10 +108,11 @@ Status read_shape(const std::string& text, const Model& model, SymbolValues& val
 
 }  // namespace
 
-Result<SymbolValues> symbol_values(const Options& options, const Model& model) {
+Result<SymbolValues> symbol_values(const Options& options, const Model& model, std::size_t most) {
   SymbolValues values;
   for (const std::string& text : options.dims) {
-    if (auto status = read_dim(text, model, values); !status) return tl::unexpected(status.error());
+    if (auto status = read_dim(text, model, most, values); !status)
+      return tl::unexpected(status.error());
   }
   for (const std::string& text : options.shapes) {
     if (auto status = read_shape(text, model, values); !status)

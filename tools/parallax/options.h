@@ -26,12 +26,16 @@ struct Options {
   int runs = 20;
 };
 
+constexpr std::size_t kMaxValues = 100000;  // of one symbol: a range cannot eat the memory
+
 /// Values of each symbol: one for run, plan and verify; any number for bench, taken in turn.
 using SymbolValues = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
 /// Reads --dim and --shape against the model's inputs. Errors: kInvalidInput for what cannot be
-/// read, names the model does not have, and shapes that contradict each other.
-Result<SymbolValues> symbol_values(const Options& options, const Model& model);
+/// read, names the model does not have, more than `most` values for one of them, and shapes that
+/// contradict each other.
+Result<SymbolValues> symbol_values(const Options& options, const Model& model,
+                                   std::size_t most = 1);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 

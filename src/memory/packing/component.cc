@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
 /// The search recurses once for each item.
 constexpr std::size_t kMaxSearched = 2000;
-constexpr int kGreedyAttempts = kSortKeys;
+constexpr int kGreedyAttempts = 3;
 
 /// 1 1 2 1 1 2 4 ...: restarts that are at most log-many times worse than the best fixed limit.
 std::int64_t luby(int attempt) {
@@ -73,7 +73,7 @@ bool Component::search(Series& series, std::int64_t height, Effort& effort) {
   if (series.blame.empty()) series.blame.assign(sections_.items.size(), 0);
   const SearchOrder order = make_order(series);
   Search search(sections_, *neighbours_, order, height, series.blame);
-  const std::int64_t steps = luby(series.attempts) * (count * count + 100 * count);
+  const std::int64_t steps = luby(series.attempts) * (count * count / 2 + 100 * count);
   ++series.attempts;
   switch (search.run(steps, effort)) {
     case Outcome::kFound:
@@ -106,7 +106,8 @@ bool Component::improve(std::int64_t enough, Effort& effort) {
     }
     return true;
   }
-  if (attempts_++ % 2 == 0) {
+  if (!descending_) {
+    descending_ = true;
     search(at_bound_, wanted, effort);
     return true;
   }
@@ -116,8 +117,8 @@ bool Component::improve(std::int64_t enough, Effort& effort) {
   if (given_up_ >= height_ - unit) given_up_ = wanted;
   const std::int64_t units = (height_ - given_up_) / unit;
   const std::int64_t target = given_up_ + std::max<std::int64_t>(units / 2, 1) * unit;
-  if (target >= height_) return true;
-  if (!search(between_, target, effort)) given_up_ = target;
+  descending_ = search(between_, target, effort);
+  if (!descending_) given_up_ = target;
   return true;
 }
 

@@ -48,6 +48,7 @@ class Component {
   std::int64_t lower_bound_ = 0;
   std::int64_t given_up_ = 0;  // the largest height that this round of bisection did not reach
   int attempts_ = 0;
+  bool descending_ = true;  // the last search between bound and height succeeded, or is due
   Series at_bound_, between_;
   std::mt19937_64 random_{1};
 };

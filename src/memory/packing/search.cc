@@ -26,6 +26,7 @@ Search::Search(const Sections& sections, const Neighbours& neighbours, const Sea
       unplaced_(sections.bytes),
       base_(sections.count(), -1),
       choices_(sections.count(), 0),
+      lowest_top_(sections.count(), 0),
       undecided_(sections.count(), 0),
       next_(sections.count() + 1, 0) {}
 
@@ -142,6 +143,7 @@ bool Search::find_bases(const Items& items) {
     if (s == end) break;
     base_[at(s)] = -1;
     choices_[at(s)] = 0;
+    lowest_top_[at(s)] = kNowhere;
     undecided_[at(s)] = 0;
   }
   const auto without_base = [&](std::int32_t s) {
@@ -167,21 +169,22 @@ bool Search::find_bases(const Items& items) {
 /// where none of them fits below: such sections are undecided until it is placed.
 void Search::count_choices(const Items& items) {
   for (std::int32_t i : items) {
-    bool lowest = false;
+    const std::int64_t least = least_[at(i)];
+    const std::int64_t top = least + item(i).bytes;
     for (std::int32_t s = item(i).first; s < item(i).last; ++s) {
-      if (base_[at(s)] != least_[at(i)]) continue;
-      lowest = true;
-      ++choices_[at(s)];
+      if (base_[at(s)] == least) ++choices_[at(s)];
+      lowest_top_[at(s)] = std::min(lowest_top_[at(s)], top);
     }
-    if (!lowest) continue;
-    const auto neighbours = neighbours_.of(i);
-    const bool any_below = std::any_of(neighbours.begin(), neighbours.end(), [&](std::int32_t j) {
-      return !placed_[at(j)] && least_[at(j)] + item(j).bytes <= least_[at(i)];
-    });
+  }
+  for (std::int32_t i : items) {
+    const std::int64_t least = least_[at(i)];
+    const auto sections = [&](auto&& of_each) {
+      for (std::int32_t s = item(i).first; s < item(i).last; ++s) of_each(at(s));
+    };
+    bool any_below = false;
+    sections([&](std::size_t s) { any_below |= lowest_top_[s] <= least; });
     if (!any_below) continue;
-    for (std::int32_t s = item(i).first; s < item(i).last; ++s) {
-      if (base_[at(s)] == least_[at(i)]) undecided_[at(s)] = 1;
-    }
+    sections([&](std::size_t s) { undecided_[s] |= static_cast<char>(base_[s] == least); });
   }
 }
 

@@ -90,8 +90,9 @@ class Search {
   std::vector<std::int64_t> unplaced_;  // bytes
   std::vector<std::int64_t> base_;     // the least offset of its unplaced items; -1: there are none
   std::vector<std::int32_t> choices_;  // unplaced items whose least offset is the base
-  std::vector<char> undecided_;        // another item may still go below one of them
-  std::vector<std::int32_t> next_;     // scratch: the next section without a base
+  std::vector<std::int64_t> lowest_top_;  // the least top that an unplaced item can have
+  std::vector<char> undecided_;           // another item may still go below one of them
+  std::vector<std::int32_t> next_;        // scratch: the next section without a base
 
   std::vector<std::pair<std::int64_t, std::int32_t>> by_least_;  // scratch
   Items placed_order_;

@@ -1,0 +1,56 @@
+// Buffers that hang together in time, and the best packing of them so far. Internal to
+// memory/packing/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "memory/packing/effort.h"
+#include "memory/packing/heuristics.h"
+#include "memory/packing/search.h"
+#include "memory/packing/sections.h"
+
+namespace parallax::packing {
+
+class Component {
+ public:
+  /// `buffers` as make_sections wants them. Holds a packing at once.
+  explicit Component(std::span<const PackingBuffer> buffers);
+
+  std::int64_t height() const { return height_; }
+  const std::vector<std::int64_t>& offsets() const { return offsets_; }
+  /// The largest height known to be needed.
+  std::int64_t lower_bound() const { return lower_bound_; }
+
+  /// One more attempt at a smaller height, none below `enough`. False where nothing is left to try.
+  bool improve(std::int64_t enough, Effort& effort);
+
+ private:
+  /// A series of searches for a height: what failed before guides those that come.
+  struct Series {
+    int attempts = 0;
+    std::vector<double> blame;  // of each item
+  };
+
+  bool search(Series& series, std::int64_t height, Effort& effort);
+  SearchOrder make_order(const Series& series);
+  std::vector<double> varied_keys(int attempt, std::span<const double> blame);
+  void offer(std::vector<std::int64_t> offsets);
+  double random() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+
+  Sections sections_;
+  std::optional<Neighbours> neighbours_;  // made by the first improve(); nothing where too many
+  std::vector<std::int64_t> offsets_;
+  std::int64_t height_ = 0;
+  std::int64_t lower_bound_ = 0;
+  std::int64_t given_up_ = 0;  // the largest height that this round of bisection did not reach
+  int attempts_ = 0;
+  bool descending_ = true;  // the last search between bound and height succeeded, or is due
+  Series at_bound_, between_;
+  std::mt19937_64 random_{1};
+};
+
+}  // namespace parallax::packing

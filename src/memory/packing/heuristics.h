@@ -1,0 +1,43 @@
+// Packings found without search. Internal to memory/packing/.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/packing/effort.h"
+#include "memory/packing/sections.h"
+
+namespace parallax::packing {
+
+/// Offsets in the order of birth, each in the smallest free block that holds it: O(n log n).
+std::vector<std::int64_t> pack_by_birth(const Sections& sections);
+
+/// Offsets in the order given, each as low as those already placed allow. Nothing where the effort
+/// is used up before the end.
+std::optional<std::vector<std::int64_t>> pack_lowest(const Sections& sections,
+                                                     const Neighbours& neighbours,
+                                                     std::span<const std::int32_t> order,
+                                                     Effort& effort);
+
+std::int64_t height_of(const Sections& sections, std::span<const std::int64_t> offsets);
+
+/// What an order of items goes by, the largest first.
+enum class SortKey : std::uint8_t {
+  kFullestSection,  ///< most bytes live at once during its life
+  kFullestThenArea,
+  kWidth,
+  kArea,
+  kBytes,
+  kNeighbours,
+  kAverageTimesWidth,  ///< bytes live during its life, summed
+  kAverage,
+};
+inline constexpr int kSortKeys = 8;
+std::vector<double> sort_keys(const Sections& sections, SortKey key);
+
+/// Items by falling weight.
+std::vector<std::int32_t> order_by(std::span<const double> weight);
+
+}  // namespace parallax::packing

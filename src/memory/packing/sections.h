@@ -1,0 +1,50 @@
+// Lifetimes cut into sections: moments at which as many buffers live as at any moment nearby. Two
+// buffers live at once exactly if they share a section. Internal to memory/packing/.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+#include "memory/packing/packing.h"
+
+namespace parallax::packing {
+
+/// A buffer lives in the sections [first, last), at least one.
+struct Item {
+  std::int64_t bytes = 0;
+  std::int64_t width = 0;  ///< length of its life
+  std::int32_t first = 0, last = 0;
+};
+
+struct Sections {
+  std::vector<Item> items;          ///< in the order of `first`
+  std::vector<std::int64_t> bytes;  ///< live in each section
+  std::int64_t lower_bound = 0;
+  std::int64_t unit = 1;  ///< divides every size, so offsets worth trying too
+
+  std::size_t count() const { return bytes.size(); }
+};
+
+/// `buffers` are sorted by begin, each has bytes and a life, all bytes together fit 63 bits.
+Sections make_sections(std::span<const PackingBuffer> buffers);
+
+/// For each item the items that live at the same time.
+class Neighbours {
+ public:
+  /// Nothing where there would be more than `max_pairs`.
+  static bool make(const Sections& sections, std::size_t max_pairs, Neighbours& result);
+
+  std::span<const std::int32_t> of(std::int32_t item) const {
+    const auto i = static_cast<std::size_t>(item);
+    return std::span(list_).subspan(begin_[i], begin_[i + 1] - begin_[i]);
+  }
+
+ private:
+  std::vector<std::size_t> begin_;
+  std::vector<std::int32_t> list_;
+};
+
+}  // namespace parallax::packing

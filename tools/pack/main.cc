@@ -1,0 +1,79 @@
+// parallax-pack FILE.csv: packs the buffers of a file and prints the height that they need.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+
+#include "base/status.h"
+#include "csv.h"
+
+namespace parallax {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Options {
+  std::string file;
+  std::int64_t limit_ms = 9000;
+  bool offsets = false;
+};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.good() && !stream.eof()) {
+    return tl::unexpected(Error{Stage::kIo, ErrorCode::kIo, "", "cannot be read"});
+  }
+  return text;
+}
+
+Status pack_file(const Options& options) {
+  PX_ASSIGN(const std::string text, read_file(options.file));
+  PX_ASSIGN(const std::vector<PackingBuffer> buffers, parse_packing_csv(text));
+  const Clock::time_point start = Clock::now();
+  const Clock::time_point end = start + std::chrono::milliseconds(options.limit_ms);
+  PackingLimit limit;
+  limit.steps = std::numeric_limits<std::int64_t>::max();
+  limit.stop = [&] { return Clock::now() >= end; };
+  PX_ASSIGN(const Packing packing, pack(buffers, limit));
+  const std::chrono::duration<double> seconds = Clock::now() - start;
+  PX_RETURN_IF_ERROR(check_packing(buffers, packing));
+  fmt::print("height {} seconds {:.3f}\n", packing.height, seconds.count());
+  if (options.offsets) {
+    for (std::int64_t offset : packing.offset) fmt::print("{}\n", offset);
+  }
+  return {};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Finds offsets for buffers of known lifetimes, so that they fit into little memory.",
+               "parallax-pack");
+  Options options;
+  app.add_option("file", options.file, "columns lower, upper, size; lives in [lower, upper)")
+      ->required();
+  app.add_option("--limit-ms", options.limit_ms,
+                 "stop improving after so many milliseconds; the default is 9000, a plan gets 50")
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}));
+  app.add_flag("--offsets", options.offsets, "print the offset of each buffer, one a line");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    fmt::print(stderr, "parallax-pack: {}\n", error.what());
+    return 2;
+  }
+  const Status done = pack_file(options);
+  if (done) return 0;
+  fmt::print(stderr, "parallax-pack: {}: {}\n", options.file, done.error().to_string());
+  return 1;
+}
+
+}  // namespace
+}  // namespace parallax
+
+int main(int argc, char** argv) { return parallax::run(argc, argv); }

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
-#include <iterator>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include "base/status.h"
@@ -25,11 +25,12 @@ struct Options {
 
 Result<std::string> read_file(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.good() && !stream.eof()) {
+  std::ostringstream text;
+  if (stream && stream.peek() == std::ifstream::traits_type::eof() && !stream.bad()) return "";
+  if (!(text << stream.rdbuf()) || stream.bad()) {
     return tl::unexpected(Error{Stage::kIo, ErrorCode::kIo, "", "cannot be read"});
   }
-  return text;
+  return text.str();
 }
 
 Status pack_file(const Options& options) {

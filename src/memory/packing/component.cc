@@ -73,7 +73,9 @@ bool Component::search(Series& series, std::int64_t height, Effort& effort) {
   if (series.blame.empty()) series.blame.assign(sections_.items.size(), 0);
   const SearchOrder order = make_order(series);
   Search search(sections_, *neighbours_, order, height, series.blame);
-  const std::int64_t steps = luby(series.attempts) * (count * count / 2 + 100 * count);
+  // Enough for one dive to the last item and some backtracking; the first dives must be quick.
+  const std::int64_t dive = (series.attempts < 4 ? count * count / 2 : count * count) + 100 * count;
+  const std::int64_t steps = luby(series.attempts) * dive;
   ++series.attempts;
   switch (search.run(steps, effort)) {
     case Outcome::kFound:

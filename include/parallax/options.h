@@ -19,7 +19,8 @@ enum class Kernels : std::uint8_t {
   kReference,  ///< the plain ones: slow, the oracle
 };
 
-/// How many bytes activations and kernel scratch of one session may take.
+/// How many bytes activations and kernel scratch of one session may take. Outputs are the caller's
+/// and do not count, but run() refuses to make one that alone exceeds the budget.
 struct MemoryBudget {
   enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
   Kind kind = Kind::kNone;

@@ -74,6 +74,18 @@ struct Session::Impl {
                                      (1 - kFreeMemoryMargin));
   }
 
+  /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
+  /// tensor to make.
+  Status check_output(std::size_t output, DType dtype, const Dims& dims) const {
+    const std::optional<std::int64_t> bytes = limit();
+    const std::int64_t wanted = dims.elements() * size_of(dtype);
+    if (!bytes || wanted <= *bytes) return {};
+    return refuse(
+        ErrorCode::kBudgetExceeded,
+        fmt::format("output '{}' takes {} bytes, budget {}: {} bytes missing",
+                    graph().values[graph().outputs[output]].name, wanted, *bytes, wanted - *bytes));
+  }
+
   Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
     PX_ASSIGN(const BoundInputs bound, bind_inputs(graph(), inputs));
     const std::optional<std::int64_t> bytes = limit();
@@ -129,7 +141,9 @@ Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs, Run
   return without_exceptions([&]() -> Result<std::vector<Tensor>> {
     std::vector<Tensor> outputs(impl_->graph().outputs.size());
     const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
-      Tensor& tensor = outputs[static_cast<std::size_t>(output)];
+      const auto index = static_cast<std::size_t>(output);
+      PX_RETURN_IF_ERROR(impl_->check_output(index, dtype, dims));
+      Tensor& tensor = outputs[index];
       PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
       return tensor.mutable_view().bytes.data();
     };

@@ -124,6 +124,11 @@ def test_a_tensor_larger_than_the_budget(refused, parallax):
     assert parallax("run", DIGITS, "--dim", "batch=1", "--memory-budget", "64MiB").returncode == 0
 
 
+def test_an_output_larger_than_the_budget(refused, model):
+    path = model(w.model([w.node("ConstantOfShape", ["n"], ["y"])], [w.value("x", w.FLOAT, [1])], [w.value("y", w.FLOAT, ["m"])], [w.ints("n", [2**31 - 1])]))
+    assert "'y'" in refused(1, "run", path, "--memory-budget", "256MiB")
+
+
 def test_huge_dimensions(refused):
     refused(1, "plan", DIGITS, "--dim", f"batch={2**62}")
 

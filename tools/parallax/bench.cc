@@ -72,6 +72,7 @@ void print_ops(const std::vector<RunTrace>& traces) {
     }
   }
   std::vector<OpRow> sorted;
+  sorted.reserve(rows.size());
   for (auto& [name, row] : rows) sorted.push_back(row);
   std::ranges::sort(sorted, std::greater{}, &OpRow::ms);
   fmt::print("{:>9} {:>6} {:>9} {:>8} {:>5}  {:<18} {:<10} {}\n", "ms", "%", "GFLOP/s", "GB/s",

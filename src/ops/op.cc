@@ -90,7 +90,7 @@ Status check_node(const Node& node, bool from_file) {
   PX_RETURN_IF_ERROR(check_counts(node, def, from_file));
   for (const auto& [name, value] : node.attributes) {
     const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
-                                   [&](const AttributeSpec& s) { return s.name == name; });
+                                   [&n = name](const AttributeSpec& s) { return s.name == n; });
     if (spec == def.attributes.end() || (from_file && spec->internal)) {
       return refuse(node, fmt::format("attribute '{}' is not known", name),
                     ErrorCode::kUnsupported);

@@ -125,9 +125,6 @@ class TableReader {
     if (!node->is_table()) report_.add(node->source(), fmt::format("'{}' must be a table", key));
     return node->as_table();
   }
-  const toml::table* required_table(std::string_view key) {
-    return require(key) == nullptr ? nullptr : table(key);
-  }
   const toml::array* tables(std::string_view key) {
     if (!has(key)) return absent(key, nullptr);
     const toml::node* node = require(key);
@@ -281,6 +278,37 @@ std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
   return cores;
 }
 
+std::vector<NodeSample> read_samples(const toml::array* array, Report& report) {
+  std::vector<NodeSample> samples;
+  if (array == nullptr) return samples;
+  for (const toml::node& node : *array) {
+    TableReader reader(*node.as_table(), report);
+    NodeSample sample;
+    sample.op = reader.text("op");
+    sample.kernel = reader.text("kernel");
+    sample.shapes = reader.text("shapes");
+    sample.macs = reader.number("macs", {0, kMaxRate});
+    sample.bytes = reader.number("bytes", {0, kMaxRate});
+    sample.seconds = reader.number("seconds", {0, kMaxSeconds});
+    reader.finish();
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+CpuRates read_cpu(const toml::table& table, Report& report) {
+  TableReader reader(table, report);
+  CpuRates cpu;
+  cpu.macs_per_second = reader.number("macs_per_second", kRate);
+  cpu.bytes_per_second = reader.number("bytes_per_second", kRate);
+  cpu.cache_bytes = reader.integer("cache_bytes", 0, INT64_MAX);
+  cpu.node_seconds = reader.number("node_seconds", {0, kMaxSeconds});
+  cpu.share_seconds = reader.number("share_seconds", {0, kMaxSeconds});
+  cpu.samples = read_samples(reader.tables("samples"), report);
+  reader.finish();
+  return cpu;
+}
+
 /// Parses TOML and hands its table to `read`.
 template <class T, class Read>
 Result<T> parse(std::string_view text, std::string_view file, Read read) {
@@ -317,7 +345,8 @@ Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file
     profile.name = reader.text("name");
     profile.memory_bytes = reader.integer("memory_bytes", 0, INT64_MAX, 0);
     profile.cores = read_cores(reader.tables("cores"), report);
-    if (const toml::table* delegate = reader.required_table("delegate")) {
+    if (const toml::table* cpu = reader.table("cpu")) profile.cpu = read_cpu(*cpu, report);
+    if (const toml::table* delegate = reader.table("delegate")) {
       profile.delegate = read_delegate(*delegate, report);
     }
     return profile;

@@ -43,7 +43,8 @@ TEST(Profile, IsRead) {
   ASSERT_EQ(profile->cores.size(), 1U);
   EXPECT_EQ(profile->cores[0].count, 2);
   EXPECT_EQ(profile->cores[0].hertz, 2.8e9);
-  const Delegate& delegate = profile->delegate;
+  ASSERT_TRUE(profile->delegate.has_value());
+  const Delegate& delegate = *profile->delegate;
   EXPECT_EQ(delegate.launch_seconds, 2e-4);
   EXPECT_EQ(delegate.macs_per_second, 1e12);
   EXPECT_EQ(delegate.bytes_per_second, 5e10);
@@ -60,6 +61,33 @@ TEST(Profile, IsRead) {
   EXPECT_EQ(conv.attributes[1].max, 1.0);
   EXPECT_TRUE(delegate.operators.at(OpKind::kSoftmax).bridge);
   EXPECT_EQ(delegate.operators.at(OpKind::kSoftmax).max_rank, 4);
+}
+
+TEST(Profile, ACpuWithSamplesNeedsNoDelegate) {
+  const auto profile = parse_profile(R"(name = "this machine"
+[cpu]
+macs_per_second = 5e10
+bytes_per_second = 2e10
+cache_bytes = 1000
+node_seconds = 1e-6
+share_seconds = 2e-6
+[[cpu.samples]]
+op = "Conv"
+kernel = "simd"
+shapes = "1 -> 1"
+macs = 3
+bytes = 4
+seconds = 1e-3
+)",
+                                     "p.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_FALSE(profile->delegate.has_value());
+  EXPECT_EQ(profile->cpu.macs_per_second, 5e10);
+  EXPECT_EQ(profile->cpu.cache_bytes, 1000);
+  ASSERT_EQ(profile->cpu.samples.size(), 1U);
+  EXPECT_EQ(profile->cpu.samples[0].shapes, "1 -> 1");
+  EXPECT_EQ(profile->cpu.samples[0].seconds, 1e-3);
+  EXPECT_FALSE(parse_profile("name = \"x\"\n[cpu]\nmacs_per_second = 1", "p.toml"));
 }
 
 /// kProfile with the first `from` replaced.
@@ -123,7 +151,7 @@ TEST(Profile, ThoseThatShipAreRead) {
     const auto profile = load_profile(file.path());
     ASSERT_TRUE(profile) << profile.error().message;
     EXPECT_EQ(profile->name, file.path().stem().string());
-    EXPECT_FALSE(profile->delegate.operators.empty());
+    EXPECT_TRUE(profile->delegate && !profile->delegate->operators.empty());
     ++count;
   }
   EXPECT_EQ(count, 5);

@@ -1,0 +1,83 @@
+#include "simulate/cpu_costs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace parallax {
+namespace {
+
+/// As many of the nearest samples say what a node of their kind costs; with more, shapes that have
+/// little in common take part.
+constexpr std::size_t kNeighbours = 3;
+
+std::string kind_of(std::string_view op, std::string_view kernel) {
+  return fmt::format("{} {}", op, kernel);
+}
+
+std::string key_of(std::string_view op, std::string_view kernel, std::string_view shapes) {
+  return fmt::format("{} {} {}", op, kernel, shapes);
+}
+
+/// What the speed of a kernel depends on: the size of the work, and how much of it there is for a
+/// byte.
+std::array<double, 2> features(double macs, double bytes) {
+  return {std::log2(macs + 1), std::log2(bytes + 1)};
+}
+
+double distance(const std::array<double, 2>& a, const std::array<double, 2>& b) {
+  return std::hypot(a[0] - b[0], a[1] - b[1]);
+}
+
+}  // namespace
+
+CpuCosts::CpuCosts(const CpuRates& rates) : rates_(rates) {
+  for (const NodeSample& sample : rates.samples) {
+    exact_.insert_or_assign(key_of(sample.op, sample.kernel, sample.shapes), sample.seconds);
+    if (sample.seconds > 0) by_kind_[kind_of(sample.op, sample.kernel)].push_back(&sample);
+  }
+}
+
+double CpuCosts::from_neighbours(const std::vector<const NodeSample*>& samples,
+                                 const NodeWork& node) const {
+  // The rate, not the time, is what neighbours have in common.
+  const bool by_macs = node.macs > 0;
+  const auto work = [&](double macs, double bytes) { return by_macs ? macs : bytes; };
+  const auto at = features(node.macs, node.bytes);
+  std::array<std::pair<double, double>, kNeighbours> nearest;  // {distance, seconds per unit}
+  nearest.fill({std::numeric_limits<double>::infinity(), 0});
+  for (const NodeSample* sample : samples) {
+    const double amount = work(sample->macs, sample->bytes);
+    if (amount <= 0) continue;
+    std::pair<double, double> entry{distance(at, features(sample->macs, sample->bytes)),
+                                    sample->seconds / amount};
+    for (auto& each : nearest)
+      if (entry.first < each.first) std::swap(entry, each);
+  }
+  double weights = 0, sum = 0;
+  for (const auto& [far, rate] : nearest) {
+    if (!std::isfinite(far)) continue;
+    const double weight = 1 / (far * far + 1e-3);
+    weights += weight;
+    sum += weight * rate;
+  }
+  return weights > 0 ? sum / weights * work(node.macs, node.bytes) : -1;
+}
+
+double CpuCosts::seconds(const NodeWork& node) const {
+  const auto exact = exact_.find(key_of(node.op, node.kernel, node.shapes));
+  if (exact != exact_.end()) return exact->second;
+  const auto kind = by_kind_.find(kind_of(node.op, node.kernel));
+  if (kind != by_kind_.end()) {
+    if (const double guess = from_neighbours(kind->second, node); guess >= 0) return guess;
+  }
+  const double compute = rates_.macs_per_second > 0 ? node.macs / rates_.macs_per_second : 0;
+  const double move = rates_.bytes_per_second > 0 ? node.bytes / rates_.bytes_per_second : 0;
+  return std::max(compute, move);
+}
+
+}  // namespace parallax

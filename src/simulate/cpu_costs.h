@@ -1,0 +1,38 @@
+// What a node costs on one core, from samples that were timed on a machine: the sample itself where
+// the same node was timed, otherwise what the nearest ones of its kind suggest, otherwise the
+// machine's plain rates. Thread-safety: immutable once made.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "partition/profile.h"
+
+namespace parallax {
+
+struct NodeWork {
+  std::string_view op, kernel;  ///< as in a trace
+  std::string_view shapes;
+  double macs = 0;
+  double bytes = 0;  ///< read and written
+};
+
+class CpuCosts {
+ public:
+  /// `rates` must outlive the costs.
+  explicit CpuCosts(const CpuRates& rates);
+
+  /// Seconds of all tiles of the node one after the other on a core of relative speed 1.
+  double seconds(const NodeWork& node) const;
+
+ private:
+  double from_neighbours(const std::vector<const NodeSample*>& samples, const NodeWork& node) const;
+
+  const CpuRates& rates_;
+  std::map<std::string, double, std::less<>> exact_;                            // key() -> seconds
+  std::map<std::string, std::vector<const NodeSample*>, std::less<>> by_kind_;  // "op kernel"
+};
+
+}  // namespace parallax

@@ -26,9 +26,14 @@ struct MemoryBudget {
   Kind kind = Kind::kNone;
   std::int64_t bytes = 0;  ///< for kBytes
 };
-/// kAuto takes this share of the memory that is free when a run starts (the paper: a margin of
-/// 30-50 %).
+/// kAuto takes what is free less this margin (the paper: 30-50 %). Free memory is read when a run
+/// starts and, when the last reading is older than 10 ms, before a branch of it: the least of the
+/// system's available memory, the headroom of every control group above this process and what
+/// RLIMIT_AS leaves, plus what the sessions under kAuto hold already. A reading takes some 80 us.
 inline constexpr double kFreeMemoryMargin = 0.4;
+/// The margin while tasks wait for memory (pressure stall information, `some` >= 10 % of the last
+/// ten seconds). Where all tasks wait (`full` >= 10 %), branches run one after the other as well.
+inline constexpr double kPressedMemoryMargin = 0.5;
 
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kLayers;

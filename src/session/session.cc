@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "base/cpu.h"
-#include "base/free_memory.h"
+#include "base/memory_probe.h"
 #include "base/status.h"
 #include "execute/execute.h"
+#include "schedule/budget.h"
 #include "session/binding.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
@@ -57,22 +58,19 @@ struct Session::Impl {
 
   const Graph& graph() const { return model.impl().graph(); }
 
-  /// The limit that holds for a run that starts now.
-  std::optional<std::int64_t> limit() const {
+  /// What a run that starts now may take.
+  RunBudget budget() const {
     switch (options.budget.kind) {
       case MemoryBudget::Kind::kNone:
-        return std::nullopt;
+        return {};
       case MemoryBudget::Kind::kBytes:
-        return options.budget.bytes;
+        return {options.budget.bytes, true};
       case MemoryBudget::Kind::kAuto:
         break;
     }
-    const std::optional<std::int64_t> free = free_memory();
-    if (!free) return std::nullopt;
-    // What this session holds already is not free any more, but is its own to use.
-    return static_cast<std::int64_t>(static_cast<double>(*free + memory.held_bytes()) *
-                                     (1 - kFreeMemoryMargin));
+    return auto_budget(probe.read(), memory.held_bytes());
   }
+  std::optional<std::int64_t> limit() const { return budget().bytes; }
 
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
@@ -111,6 +109,7 @@ struct Session::Impl {
 
   const Model model;
   const SessionOptions options;
+  mutable MemoryProbe probe;
   WorkerPool pool;
   PlanCache plans;
   RunMemory memory;

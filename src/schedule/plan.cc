@@ -157,6 +157,7 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   }
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);
+  plan.waits = waits_of(plan.steps, branches.branches.size());
   plan.offsets = std::move(chosen.offsets);
   plan.figures.parallax = plan.offsets.bytes;
   plan.figures.lower_bound =

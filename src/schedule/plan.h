@@ -30,6 +30,9 @@ struct ScheduleOptions {
 struct Plan {
   Steps steps;
   std::vector<std::int32_t> layer_of_step;
+  /// A branch may start when all of these are done, whatever step they are in: data dependencies
+  /// and what `offsets` need. Every execution that obeys it is safe; no cycles.
+  IdVector<BranchId, std::vector<BranchId>> waits;
   Offsets offsets;  ///< of the problem's buffers
   ArenaFigures figures;
   IdVector<BranchId, std::int64_t> branch_peaks;

@@ -70,6 +70,8 @@ TEST(MakePlan, RunsBalancedBranchesAtOnce) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(numbers(plan->steps), (std::vector<std::vector<int>>{{0}, {1, 2, 3}, {4}}));
   EXPECT_THAT(plan->layer_of_step, ElementsAre(0, 1, 2));
+  for (BranchId chain : plan->steps[1]) EXPECT_THAT(plan->waits[chain], ElementsAre(BranchId{0}));
+  EXPECT_EQ(plan->waits[BranchId{4}], plan->steps[1]);
   EXPECT_EQ(plan->parallel_layers, 1);
   EXPECT_EQ(plan->max_branches, 3);
   EXPECT_EQ(plan->offsets.bytes, 64 + 3 * 704);
@@ -209,6 +211,35 @@ struct Sample {
   ScheduleOptions options;
 };
 
+/// What has to be done before a branch may start, directly or not, holds all that it depends on
+/// and, while offsets are planned for steps, all of the steps before its own.
+void check_waits(const Sample& sample, const Plan& plan) {
+  const std::size_t count = sample.branches.branches.size();
+  RC_ASSERT(plan.waits.size() == count);
+  IdVector<BranchId, std::vector<bool>> done(count, std::vector<bool>(count, false));
+  std::vector<BranchId> earlier;
+  for (const auto& step : plan.steps) {
+    for (BranchId branch : step) {
+      for (BranchId wait : plan.waits[branch]) {
+        const auto index = static_cast<std::size_t>(wait.value);
+        RC_ASSERT(std::count(step.begin(), step.end(), wait) == 0);
+        for (std::size_t i = 0; i < count; ++i) {
+          if (done[wait][i]) done[branch][i] = true;
+        }
+        done[branch][index] = true;
+      }
+      const auto waits_for = [&](BranchId other) {
+        return done[branch][static_cast<std::size_t>(other.value)];
+      };
+      const auto& predecessors = sample.branches.predecessors[branch];
+      RC_ASSERT(std::all_of(predecessors.begin(), predecessors.end(), waits_for));
+      RC_ASSERT(std::all_of(earlier.begin(), earlier.end(), waits_for));
+      RC_ASSERT(!waits_for(branch));
+    }
+    earlier.insert(earlier.end(), step.begin(), step.end());
+  }
+}
+
 void check_plan(Sample& sample, const Plan& plan) {
   RC_ASSERT(check_offsets(sample.problem, plan.steps, plan.offsets).has_value());
   RC_ASSERT(!HappensBefore(sample.problem, plan.steps).overlap(plan.offsets));
@@ -230,6 +261,7 @@ void check_plan(Sample& sample, const Plan& plan) {
     const auto& members = sample.branches.layers[static_cast<std::size_t>(layer)];
     RC_ASSERT(std::count(members.begin(), members.end(), branch) == 1);
   }
+  check_waits(sample, plan);
   const ArenaFigures& figures = plan.figures;
   RC_ASSERT(figures.parallax == plan.offsets.bytes);
   for (std::int64_t bytes : {figures.greedy, figures.paper, figures.parallax}) {

@@ -46,4 +46,19 @@ struct RunTrace {
   std::vector<NodeEvent> nodes;
 };
 
+/// What a run would take on the cores of a profile, by a replay of the plan.
+struct Prediction {
+  struct Branch {
+    int id = 0;
+    double begin_ms = 0, end_ms = 0;
+  };
+  std::string profile;
+  int cores = 0;
+  double ms = 0;
+  double busy_ms = 0;  ///< of all cores together
+  /// Nodes whose shapes only running can tell: they are counted as taking no time.
+  int unknown_nodes = 0;
+  std::vector<Branch> branches;  ///< by id
+};
+
 }  // namespace parallax

@@ -49,6 +49,12 @@ class Session {
     std::int64_t value = 0;
   };
   Result<PlanReport> plan(std::span<const DimValue> dims);
+  /// Replays that plan on the first threads() cores, fastest first, of the device profile in the
+  /// file `profile` (`parallax calibrate` writes one of this machine; profiles/ has phones).
+  /// Errors: as plan(); kIo and kInvalidInput of the file, and where it has fewer cores.
+  Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile);
+  /// How many cores the device of a profile has. Errors: kIo, kInvalidInput.
+  static Result<int> profile_cores(const std::string& profile);
   /// Concrete shapes of the inputs under `dims`, for callers that make inputs up.
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 

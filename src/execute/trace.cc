@@ -1,6 +1,7 @@
 // Turns what a run recorded into the public trace.
 #include <algorithm>
 
+#include "execute/node_text.h"
 #include "execute/run.h"
 #include "ops/op.h"
 
@@ -25,16 +26,14 @@ void Run::write_trace(RunTrace& trace) const {
     out.node = node.name;
     out.op = to_string(node.op);
     out.kernel = to_string(event.library);
+    out.shapes = shapes_text(node, [this](ValueId id) { return dims_of(id); });
     std::vector<Dims> inputs;
     std::vector<Dims> outputs;
     const auto describe = [&](ValueId id, std::vector<Dims>& dims) {
       dims.push_back(id.valid() ? dims_of(id) : Dims{});
-      if (dims.size() > 1) out.shapes += ", ";
-      out.shapes += id.valid() ? dims.back().to_string() : "_";
       if (id.valid()) out.bytes += bytes_in(graph(), id, dims.back());
     };
     for (const ValueId id : node.inputs) describe(id, inputs);
-    out.shapes += " -> ";
     for (const ValueId id : node.outputs) describe(id, outputs);
     out.start_ns = event.start_ns;
     out.end_ns = event.end_ns;

@@ -10,11 +10,13 @@
 #include "base/memory_probe.h"
 #include "base/status.h"
 #include "execute/execute.h"
+#include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
 #include "session/plan_report.h"
+#include "session/predict.h"
 
 namespace parallax {
 namespace {
@@ -195,6 +197,22 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->limit()));
     return report_of(*program);
+  });
+}
+
+Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile) {
+  return without_exceptions([&]() -> Result<Prediction> {
+    PX_ASSIGN(const DeviceProfile device, load_profile(profile));
+    PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->limit()));
+    return parallax::predict(*program, device, impl_->options.scheduler);
+  });
+}
+
+Result<int> Session::profile_cores(const std::string& profile) {
+  return without_exceptions([&]() -> Result<int> {
+    PX_ASSIGN(const DeviceProfile device, load_profile(profile));
+    return static_cast<int>(core_speeds(device).size());
   });
 }
 

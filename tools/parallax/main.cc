@@ -111,6 +111,29 @@ int main_in_namespace(int argc, char** argv) {
           verify_command);
   add_inputs(*verify, options);
 
+  CLI::App* simulate = add("simulate", "Predict how long the plan takes on the cores of a profile",
+                           simulate_command);
+  simulate
+      ->add_option(
+          "--profile", options.profile,
+          "The device: a .toml file as in profiles/ or from calibrate; --threads takes its "
+          "fastest cores, by default all")
+      ->required()
+      ->type_name("FILE");
+  simulate
+      ->add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
+      ->type_name("FILE");
+
+  CLI::App* calibrate =
+      add("calibrate", "Time the nodes of a model on one core of this machine, for simulate",
+          calibrate_command);
+  add_inputs(*calibrate, options);
+  calibrate
+      ->add_option("--profile", options.profile,
+                   "The .toml file to write; where it exists, the samples are added to it")
+      ->required()
+      ->type_name("FILE");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -20,6 +20,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::string output_dir;
   std::string json;
+  std::string profile;
   bool explain = false;
   bool ops = false;
   int warmup = 5;
@@ -48,5 +49,7 @@ Status run_command(const Options& options);
 Status plan_command(const Options& options);
 Status bench_command(const Options& options);
 Status verify_command(const Options& options);
+Status simulate_command(const Options& options);
+Status calibrate_command(const Options& options);
 
 }  // namespace parallax::cli

@@ -1,0 +1,148 @@
+#include "session/predict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "base/status.h"
+#include "execute/node_text.h"
+#include "ops/op.h"
+#include "simulate/cpu_costs.h"
+#include "simulate/simulate.h"
+
+namespace parallax {
+namespace {
+
+/// Bytes of one node by where they come from.
+struct Traffic {
+  double constants = 0, activations = 0;
+};
+
+Traffic traffic_of(const Compiled& compiled, const Node& node) {
+  Traffic traffic;
+  const auto add = [&](ValueId id) {
+    if (!id.valid() || !compiled.dims[id]) return;
+    const Value& value = compiled.graph().values[id];
+    const auto bytes = static_cast<double>(compiled.dims[id]->elements() * size_of(value.dtype));
+    (value.kind == ValueKind::kConstant ? traffic.constants : traffic.activations) += bytes;
+  };
+  for (const ValueId id : node.inputs) add(id);
+  for (const ValueId id : node.outputs) add(id);
+  return traffic;
+}
+
+/// Profiles of phones give one rate of the CPU, beside the accelerator it is compared with.
+CpuRates rates_of(const DeviceProfile& device) {
+  CpuRates cpu = device.cpu;
+  if (cpu.macs_per_second <= 0 && device.delegate) {
+    cpu.macs_per_second = device.delegate->cpu_macs_per_second;
+    cpu.bytes_per_second = device.delegate->bytes_per_second;
+  }
+  return cpu;
+}
+
+class WorkloadMaker {
+ public:
+  WorkloadMaker(const Program& program, const CpuRates& cpu)
+      : program_(program), compiled_(*program.compiled), cpu_(cpu), costs_(cpu) {
+    double constants = 0;
+    for (const Node& node : compiled_.graph().nodes)
+      constants += traffic_of(compiled_, node).constants;
+    // What does not fit the last cache together is read anew by every run.
+    constants_from_memory_ = constants > static_cast<double>(cpu_.cache_bytes);
+  }
+
+  Workload make(Scheduler scheduler) {
+    Workload workload;
+    const auto& branches = compiled_.context->branches.branches;
+    for (const BranchId branch : branches.ids()) {
+      std::vector<SimulatedNode> nodes;
+      for (const NodeId id : branches[branch]) nodes.push_back(node_of(id));
+      workload.branches.push_back(std::move(nodes));
+    }
+    workload.delegate_seconds.resize(branches.size());
+    const bool barriers = scheduler == Scheduler::kLayers || scheduler == Scheduler::kSequential;
+    if (!barriers) {
+      workload.waits = program_.plan.waits;
+      return workload;
+    }
+    workload.waits.resize(branches.size());
+    const Steps& steps = program_.plan.steps;
+    for (std::size_t step = 1; step < steps.size(); ++step)
+      for (const BranchId branch : steps[step]) workload.waits[branch] = steps[step - 1];
+    return workload;
+  }
+  int unknown_nodes() const { return unknown_nodes_; }
+
+ private:
+  SimulatedNode node_of(NodeId id) {
+    const CompiledNode& compiled = compiled_.nodes[id];
+    if (compiled.role == NodeRole::kRunTime) ++unknown_nodes_;
+    if (compiled.role != NodeRole::kPlanned) return {0, 0, 0};
+    const Node& node = compiled_.graph().nodes[id];
+    const Traffic traffic = traffic_of(compiled_, node);
+    SimulatedNode result;
+    result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
+    result.seconds =
+        costs_.seconds({to_string(node.op), to_string(compiled.code.library),
+                        shapes_text(node, [this](ValueId v) { return *compiled_.dims[v]; }),
+                        static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
+    if (constants_from_memory_) result.memory_bytes += traffic.constants;
+    if (traffic.activations > static_cast<double>(cpu_.cache_bytes))
+      result.memory_bytes += traffic.activations;
+    return result;
+  }
+
+  const Program& program_;
+  const Compiled& compiled_;
+  const CpuRates& cpu_;
+  const CpuCosts costs_;
+  bool constants_from_memory_ = false;
+  int unknown_nodes_ = 0;
+};
+
+tl::unexpected<Error> refuse(std::string message) {
+  return tl::unexpected(Error{Stage::kSession, ErrorCode::kInvalidInput, {}, std::move(message)});
+}
+
+}  // namespace
+
+std::vector<double> core_speeds(const DeviceProfile& device) {
+  std::vector<double> speeds;
+  for (const CoreClass& cores : device.cores)
+    speeds.insert(speeds.end(), static_cast<std::size_t>(cores.count), cores.relative_speed);
+  std::stable_sort(speeds.begin(), speeds.end(), std::greater{});
+  return speeds;
+}
+
+Result<Prediction> predict(const Program& program, const DeviceProfile& device,
+                           Scheduler scheduler) {
+  const CpuRates rates = rates_of(device);
+  SimulatedCpu cpu{core_speeds(device), rates.bytes_per_second, rates.node_seconds,
+                   rates.share_seconds};
+  const auto threads = static_cast<std::size_t>(program.threads);
+  if (threads > cpu.core_speeds.size()) {
+    return refuse(fmt::format("'{}' has {} cores, the plan is for {} threads", device.name,
+                              cpu.core_speeds.size(), threads));
+  }
+  if (rates.macs_per_second <= 0)
+    return refuse(fmt::format("'{}' says nothing about its CPU's speed", device.name));
+  cpu.core_speeds.resize(threads);
+  WorkloadMaker maker(program, rates);
+  const Workload workload = maker.make(scheduler);
+  PX_ASSIGN(const Simulation simulation, simulate(workload, cpu));
+  Prediction prediction;
+  prediction.profile = device.name;
+  prediction.cores = program.threads;
+  prediction.ms = simulation.seconds * 1e3;
+  prediction.busy_ms = simulation.busy_seconds * 1e3;
+  prediction.unknown_nodes = maker.unknown_nodes();
+  for (const BranchId branch : simulation.spans.ids()) {
+    const auto& span = simulation.spans[branch];
+    prediction.branches.push_back({branch.value, span.begin * 1e3, span.end * 1e3});
+  }
+  return prediction;
+}
+
+}  // namespace parallax

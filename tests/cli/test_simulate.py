@@ -1,0 +1,68 @@
+"""`parallax calibrate` and `parallax simulate`: a prediction of this machine and of phones that are not here."""
+import json
+
+import pytest
+from conftest import DIGITS, ROOT, SANITIZED
+
+BATCH = ("--dim", "batch=64")
+
+
+@pytest.fixture
+def calibrated(parallax, tmp_path):
+    profile = tmp_path / "this.toml"
+    done = parallax("calibrate", DIGITS, *BATCH, "--profile", profile)
+    assert done.returncode == 0, done.stderr
+    assert "nodes timed" in done.stdout
+    return profile
+
+
+def predicted(parallax, *arguments):
+    done = parallax("simulate", *arguments, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_calibrated_machine_predicts_the_run_it_was_measured_by(parallax, calibrated):
+    p = predicted(parallax, DIGITS, *BATCH, "--profile", calibrated, "--threads", 1)
+    assert p["cores"] == 1 and p["unknown_nodes"] == 0
+    assert 0.5 * p["predicted_ms"] < p["busy_ms"] <= p["predicted_ms"] * 1.001
+    ends = [b["end_ms"] for b in p["branch_list"]]
+    assert max(ends) == pytest.approx(p["predicted_ms"])
+    assert all(b["begin_ms"] <= b["end_ms"] for b in p["branch_list"])
+    if SANITIZED:
+        return  # a prediction of time means nothing there
+    done = parallax("bench", DIGITS, *BATCH, "--threads", 1, "--runs", 30, "--json", "-")
+    assert 0.2 < p["predicted_ms"] / json.loads(done.stdout)["latency_ms"]["median"] < 5  # a shared machine; make bench-plan compares closely
+
+
+def test_more_models_are_added_and_the_same_one_is_replaced(parallax, calibrated):
+    once = calibrated.read_text().count("op =")
+    assert once > 3
+    assert parallax("calibrate", DIGITS, *BATCH, "--profile", calibrated).returncode == 0
+    assert calibrated.read_text().count("op =") == once
+    assert parallax("calibrate", DIGITS, "--dim", "batch=2", "--profile", calibrated).returncode == 0
+    assert calibrated.read_text().count("op =") > once
+
+
+def test_a_phone_with_more_cores_is_no_slower(parallax):
+    phone = ROOT / "profiles" / "pixel6.toml"
+    times = [predicted(parallax, DIGITS, *BATCH, "--profile", phone, "--threads", n)["predicted_ms"] for n in (1, 2, 4)]
+    assert times[0] >= times[1] >= times[2] > 0
+    assert predicted(parallax, DIGITS, *BATCH, "--profile", phone)["cores"] == 8
+    done = parallax("simulate", DIGITS, *BATCH, "--profile", phone)
+    assert "pixel6" in done.stdout and "longest branches" in done.stdout
+
+
+def test_nonsense_is_refused(refused, tmp_path):
+    phone = ROOT / "profiles" / "pixel6.toml"
+    broken = tmp_path / "broken.toml"
+    broken.write_text("name = [")
+    empty = tmp_path / "empty.toml"
+    empty.write_text('name = "x"\n[[cores]]\nname = "c"\ncount = 1\nhertz = 1e9\nrelative_speed = 1\n')
+    assert "profile" in refused(2, "simulate", DIGITS)
+    assert "gone.toml" in refused(1, "simulate", DIGITS, *BATCH, "--profile", tmp_path / "gone.toml")
+    assert "broken.toml:1" in refused(1, "simulate", DIGITS, *BATCH, "--profile", broken)
+    assert "broken.toml:1" in refused(1, "calibrate", DIGITS, *BATCH, "--profile", broken)
+    assert "no samples" in refused(1, "calibrate", DIGITS, *BATCH, "--profile", empty)
+    assert "speed" in refused(1, "simulate", DIGITS, *BATCH, "--profile", empty)
+    assert "8 cores" in refused(1, "simulate", DIGITS, *BATCH, "--profile", phone, "--threads", 9)

@@ -1,0 +1,63 @@
+// `parallax simulate`: how long a plan would take on the cores of a profile, without running.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report.h"
+
+namespace parallax::cli {
+namespace {
+
+/// Branches of the printed list; --json has all.
+constexpr std::size_t kPrinted = 12;
+
+void print(const Prediction& prediction) {
+  fmt::print("{}: {:.3f} ms on {} {}, which are busy {:.0f} % of that time\n", prediction.profile,
+             prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
+             prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
+  if (prediction.unknown_nodes > 0) {
+    fmt::print("{} nodes have shapes that only running can tell; they count as taking no time\n",
+               prediction.unknown_nodes);
+  }
+  auto branches = prediction.branches;
+  const auto length = [](const Prediction::Branch& b) { return b.end_ms - b.begin_ms; };
+  std::ranges::stable_sort(branches, std::greater{}, length);
+  branches.resize(std::min(branches.size(), kPrinted));
+  fmt::print("{:>6}  {:>10}  {:>10}  {:>10}   the {} longest branches\n", "branch", "begin ms",
+             "end ms", "ms", branches.size());
+  for (const auto& b : branches)
+    fmt::print("{:>6}  {:>10.3f}  {:>10.3f}  {:>10.3f}\n", b.id, b.begin_ms, b.end_ms, length(b));
+}
+
+nlohmann::json to_json(const Options& options, const Prediction& prediction) {
+  nlohmann::json branches = nlohmann::json::array();
+  for (const auto& b : prediction.branches)
+    branches.push_back({{"id", b.id}, {"begin_ms", b.begin_ms}, {"end_ms", b.end_ms}});
+  return {{"model", options.model},        {"profile", prediction.profile},
+          {"cores", prediction.cores},     {"predicted_ms", prediction.ms},
+          {"busy_ms", prediction.busy_ms}, {"unknown_nodes", prediction.unknown_nodes},
+          {"branch_list", branches}};
+}
+
+}  // namespace
+
+Status simulate_command(const Options& options) {
+  SessionOptions session_options = options.session;
+  if (session_options.threads == 0) {
+    auto cores = Session::profile_cores(options.profile);
+    if (!cores) return tl::unexpected(cores.error());
+    session_options.threads = *cores;
+  }
+  auto model = Model::load(options.model);
+  if (!model) return tl::unexpected(model.error());
+  auto session = Session::create(*model, session_options);
+  if (!session) return tl::unexpected(session.error());
+  auto values = symbol_values(options, *model);
+  if (!values) return tl::unexpected(values.error());
+  auto prediction = session->predict(dims_of_run(*values, 0), options.profile);
+  if (!prediction) return tl::unexpected(prediction.error());
+  if (options.json != "-") print(*prediction);
+  return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *prediction));
+}
+
+}  // namespace parallax::cli

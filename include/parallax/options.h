@@ -35,6 +35,12 @@ inline constexpr double kFreeMemoryMargin = 0.4;
 /// ten seconds). Where all tasks wait (`full` >= 10 %), branches run one after the other as well.
 inline constexpr double kPressedMemoryMargin = 0.5;
 
+/// Which branches run at once where the budget has no room for all that could.
+enum class Admission : std::uint8_t {
+  kTimeSaved,  ///< those that save most time together, as predicted
+  kPaper,      ///< those that take the fewest bytes first, as many as fit
+};
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kLayers;
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
@@ -42,6 +48,7 @@ struct SessionOptions {
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
+  Admission admission = Admission::kTimeSaved;
 };
 
 struct LoadOptions {

@@ -32,9 +32,9 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
                                                const LayoutOptions& options) {
   auto program = std::make_shared<Program>();
   const Compiled& c = *compiled;
-  PX_ASSIGN(program->plan,
-            make_plan(c.context->branches, c.groups, c.problem,
-                      {options.parallel, options.threads, options.budget, c.scratch_bytes}));
+  PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem,
+                                     {options.parallel, options.threads, options.budget,
+                                      c.scratch_bytes, options.admission, c.work}));
   // The heaviest branch of a step first: no thread starts it when the others are done.
   for (auto& step : program->plan.steps)
     std::stable_sort(step.begin(), step.end(),

@@ -145,6 +145,7 @@ struct LayoutOptions {
   bool parallel = true;
   int threads = 1;
   std::optional<std::int64_t> budget;
+  Admission admission = Admission::kTimeSaved;
 };
 /// Errors: kBudgetExceeded.
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

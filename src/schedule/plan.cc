@@ -46,7 +46,8 @@ Status check_arguments(const BranchGraph& branches, const LayeredSteps& sequenti
                        const LayeredSteps& layered, const MemoryProblem& problem,
                        const ScheduleOptions& options) {
   if (problem.branch_length.size() != branches.branches.size() || options.threads < 1 ||
-      options.scratch_per_thread < 0) {
+      options.scratch_per_thread < 0 ||
+      (!options.work.empty() && options.work.size() != branches.branches.size())) {
     return failure(ErrorCode::kInternal, "the problem is not that of these branches");
   }
   PX_RETURN_IF_ERROR(check_problem(problem, sequential.steps));
@@ -96,8 +97,8 @@ std::vector<std::size_t> parallel_layers(const LayeredSteps& steps,
 /// is searched by halving.
 Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
               const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
-              std::int64_t budget, Candidate sequential) {
-  const LayeredSteps admitted = admit(layered, branches, problem, peaks, budget);
+              const ScheduleOptions& options, std::int64_t budget, Candidate sequential) {
+  const LayeredSteps admitted = admit(layered, branches, problem, peaks, options, budget);
   const auto order =
       parallel_layers(admitted, step_peaks(problem, admitted.steps), branches.layers.size());
   std::size_t plans =
@@ -153,7 +154,8 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
         place(problem, better(problem, layered, in_model_order(layered, branches)));
     chosen = !budget || parallel.offsets.bytes <= *budget
                  ? std::move(parallel)
-                 : fit(branches, layered, problem, plan.branch_peaks, *budget, std::move(chosen));
+                 : fit(branches, layered, problem, plan.branch_peaks, options, *budget,
+                       std::move(chosen));
   }
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);

@@ -7,6 +7,7 @@
 
 #include "branch/branch.h"
 #include "memory/memory.h"
+#include "parallax/options.h"
 
 namespace parallax {
 
@@ -25,6 +26,9 @@ struct ScheduleOptions {
   int threads = 1;
   std::optional<std::int64_t> budget;  ///< bytes for arena and scratch together; nothing: no limit
   std::int64_t scratch_per_thread = 0;
+  Admission admission = Admission::kTimeSaved;
+  /// Predicted time of each branch, in any unit; empty: all take the same.
+  IdVector<BranchId, double> work = {};
 };
 
 struct Plan {
@@ -44,11 +48,12 @@ struct Plan {
 /// A step has at most this many branches per thread: more of them would take memory, not time.
 inline constexpr int kBranchesPerThread = 2;
 
-/// Within each layer the groups of `refine` run at once as far as the budget allows: branches are
-/// admitted smallest peak first while their peaks and what is live across fit; the rest follows one
-/// by one. If the offsets still do not fit, layers are made sequential, those with the largest
-/// demand first, until they do. Steps follow the layers or, where that keeps less alive, the order
-/// of branch ids as far as dependencies allow: layer_of_step need not ascend.
+/// Within each layer the groups of `refine` run at once as far as the budget allows: of each group
+/// the subset that `admission` picks (schedule/admission.h) whose peaks fit beside what is live
+/// across; under kPaper the rest follows one by one, under kTimeSaved it is offered again. If the
+/// offsets still do not fit, layers are made sequential, those with the largest demand first, until
+/// they do. Steps follow the layers or, where that keeps less alive, the order of branch ids as far
+/// as dependencies allow: layer_of_step need not ascend.
 ///
 /// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,

@@ -116,6 +116,24 @@ TEST(MakePlan, AdmitsTheSmallestPeaksUnderABudget) {
   EXPECT_LE(plan->offsets.bytes, 64 + 6464 + 192);
 }
 
+TEST(MakePlan, AdmitsWhatSavesMostTimeUnderABudget) {
+  const Fan fan({640, 640, 6400, 6400});
+  ScheduleOptions options = with_budget(13'400);
+  options.work = IdVector<BranchId, double>(6, 1.0);
+  for (const int large : {3, 4}) options.work[BranchId{large}] = 3;
+  const auto plan = fan.plan(options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(numbers(plan->steps), (std::vector<std::vector<int>>{{0}, {3, 4}, {1, 2}, {5}}));
+  EXPECT_EQ(plan->max_branches, 2);
+  options.admission = Admission::kPaper;
+  const auto paper = fan.plan(options);
+  ASSERT_TRUE(paper);
+  EXPECT_EQ(numbers(paper->steps), (std::vector<std::vector<int>>{{0}, {1, 2, 3}, {4}, {5}}));
+  for (const auto& each : {*plan, *paper}) EXPECT_LE(each.offsets.bytes, 13'400);
+  options.work.resize(5);
+  EXPECT_EQ(fan.plan(options).error().code, ErrorCode::kInternal);
+}
+
 TEST(MakePlan, SaysHowManyBytesAreMissing) {
   ScheduleOptions options = with_budget(1000);
   options.scratch_per_thread = 100;

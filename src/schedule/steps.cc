@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "schedule/admission.h"
 
 namespace parallax {
 namespace {
@@ -46,6 +47,26 @@ LiveAcross live_across(const BranchGraph& branches, const MemoryProblem& problem
   return live;
 }
 
+/// Moves the branches of `left` that run at once in `room` bytes out of it.
+std::vector<BranchId> take_subset(std::vector<BranchId>& left,
+                                  const IdVector<BranchId, std::int64_t>& peaks,
+                                  const ScheduleOptions& options, std::int64_t room) {
+  std::vector<BranchCost> candidates;
+  for (BranchId branch : left)
+    candidates.push_back({peaks[branch], options.work.empty() ? 1 : options.work[branch]});
+  std::vector<BranchId> taken, rest;
+  auto next = std::vector<std::size_t>{};
+  if (room > 0) next = admit_subset(candidates, room, options.threads, options.admission);
+  auto chosen = next.begin();
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const bool take = chosen != next.end() && *chosen == i;
+    (take ? taken : rest).push_back(left[i]);
+    if (take) ++chosen;
+  }
+  left = std::move(rest);
+  return taken;
+}
+
 }  // namespace
 
 LayeredSteps sequential_steps(const BranchGraph& branches) {
@@ -74,7 +95,7 @@ LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t mos
 
 LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
                    const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
-                   std::int64_t budget) {
+                   const ScheduleOptions& options, std::int64_t budget) {
   const LiveAcross live = live_across(branches, problem);
   LayeredSteps result;
   std::int32_t layer = -1;
@@ -84,17 +105,20 @@ LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
       layer = layered.layer_of_step[i];
       across = live.layer[static_cast<std::size_t>(layer)];
     }
-    std::vector<BranchId> group = layered.steps[i];
-    std::stable_sort(group.begin(), group.end(),
-                     [&](BranchId a, BranchId b) { return peaks[a] < peaks[b]; });
-    std::int64_t used = across;
-    auto end = std::find_if(group.begin(), group.end(),
-                            [&](BranchId b) { return (used += peaks[b]) > budget; });
-    const std::vector<BranchId> alone(end, group.end());
-    group.erase(end, group.end());
-    if (!group.empty()) result.add(group, static_cast<std::size_t>(layer));
-    for (BranchId branch : alone) result.add({branch}, static_cast<std::size_t>(layer));
-    for (BranchId branch : layered.steps[i]) across += live.escapes[branch];
+    const auto add = [&](std::vector<BranchId> step) {
+      for (BranchId branch : step) across += live.escapes[branch];
+      result.add(std::move(step), static_cast<std::size_t>(layer));
+    };
+    std::vector<BranchId> left = layered.steps[i];
+    do {
+      std::vector<BranchId> step = take_subset(left, peaks, options, budget - across);
+      if (step.size() < 2) {
+        left.insert(left.begin(), step.begin(), step.end());
+        break;
+      }
+      add(std::move(step));
+    } while (options.admission == Admission::kTimeSaved && left.size() > 1);
+    for (BranchId branch : left) add({branch});
   }
   return result;
 }

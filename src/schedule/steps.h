@@ -8,6 +8,7 @@
 
 #include "branch/branch.h"
 #include "memory/memory.h"
+#include "schedule/plan.h"
 
 namespace parallax {
 
@@ -28,11 +29,12 @@ LayeredSteps sequential_steps(const BranchGraph& branches);
 /// then what is left of it one by one.
 LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t most_branches);
 
-/// Of each step of `layered` (layer_steps) as many branches as fit the budget beside what is live
-/// across, those of smallest peak first; the others follow one by one.
+/// Of each step of `layered` (layer_steps) the branches that options.admission picks, under
+/// kTimeSaved again of what is left, as far as they fit `budget` bytes beside what is live across;
+/// the others follow one by one.
 LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
                    const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
-                   std::int64_t budget);
+                   const ScheduleOptions& options, std::int64_t budget);
 
 /// The same steps, those of the chosen layers taken apart into single branches.
 LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);

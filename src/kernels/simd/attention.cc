@@ -1,23 +1,23 @@
 // FusedAttention of f32: Softmax(scale * Q K + mask) V. A unit of work is a block of query rows of
-// one batch, whose scores stay in scratch, small enough for a second-level cache, between the two
-// products; a tile is a run of units.
+// one batch, which walks the keys in blocks: scores, weights and weighted values of a block are
+// computed while they are in a second-level cache. A tile is a run of units.
 #include <algorithm>
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "kernels/simd/attention_loops.h"
 #include "kernels/simd/batches.h"
 #include "kernels/simd/matmul_block.h"
-#include "kernels/simd/softmax_loops.h"
 #include "kernels/simd/tiles.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kRowGranule = 6;
-/// Scores kept at once. Few rows would copy K too often.
-constexpr std::int64_t kScores = 65536, kMostRows = 144, kFewestRows = 24;
-/// Multiply-adds per tile.
-constexpr std::int64_t kTileMacs = std::int64_t{2} << 20;
+/// Keys of a block.
+constexpr std::int64_t kBlockKeys = 256;
+/// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
+/// put the rows that are worked on at once into the same few sets of the first-level cache.
+constexpr std::int64_t kLine = 16;
 
 struct AttentionShape {
   Dims dims;  ///< of the result
@@ -51,67 +51,102 @@ AttentionShape attention_shape(const KernelRequest& request) {
   return shape;
 }
 
+/// How a request is cut, and where a tile's scratch has what.
+struct AttentionCut {
+  std::int64_t row_blocks = 0, block_rows = 0, key_blocks = 0;
+  std::int64_t units = 0, tiles = 0;
+  std::int64_t score_stride = 0;  ///< elements
+};
+
+AttentionCut cut_attention(const AttentionShape& shape) {
+  AttentionCut cut;
+  cut.row_blocks = tile_count(shape.queries, kMostBlockRows);
+  // Rounding to the granule may lend a block some rows of its neighbour.
+  cut.block_rows = std::min(shape.queries, kMostBlockRows + kBlockRowGranule);
+  cut.key_blocks = tile_count(shape.keys, kBlockKeys);
+  cut.units = shape.batches * cut.row_blocks;
+  // Saturated: no tile has less than a unit.
+  const auto row = checked_mul(shape.keys, shape.depth + shape.width);
+  const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
+  cut.tiles = tile_count(cut.units,
+                         std::max<std::int64_t>(kBlockTileMacs / unit.value_or(kBlockTileMacs), 1));
+  const std::int64_t block = std::min(shape.keys, kBlockKeys + kLine);
+  cut.score_stride = (tile_count(block, kLine) | 1) * kLine;
+  return cut;
+}
+
 class Attention final : public Kernel {
  public:
   Attention(const AttentionShape& shape, float scale, bool masked)
-      : shape_(shape), scale_(scale), masked_(masked) {
-    const std::int64_t block =
-        std::clamp(kScores / shape.keys / kRowGranule * kRowGranule, kFewestRows, kMostRows);
-    row_blocks_ = tile_count(shape.queries, block);
-    // Rounding to the granule may lend a block some rows of its neighbour.
-    block_rows_ = std::min(shape.queries, block + kRowGranule);
-    units_ = shape.batches * row_blocks_;
-    const std::int64_t unit = block_rows_ * shape.keys * (shape.depth + shape.width);
-    tiles_ = tile_count(units_, std::max<std::int64_t>(kTileMacs / unit, 1));
-  }
+      : shape_(shape), scale_(scale), masked_(masked), cut_(cut_attention(shape)) {}
 
-  std::int64_t tiles() const override { return tiles_; }
+  std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
     return matmul_block_scratch_bytes() +
-           block_rows_ * shape_.keys * static_cast<std::int64_t>(sizeof(float));
+           cut_.block_rows * (cut_.score_stride + 2) * static_cast<std::int64_t>(sizeof(float));
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const auto units = tile_range(units_, tiles_, tile);
+    const auto units = tile_range(cut_.units, cut_.tiles, tile);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit)
-      run_unit(unit / row_blocks_,
-               tile_range(shape_.queries, row_blocks_, unit % row_blocks_, kRowGranule), args);
+      run_unit(
+          unit / cut_.row_blocks,
+          tile_range(shape_.queries, cut_.row_blocks, unit % cut_.row_blocks, kBlockRowGranule),
+          args);
     return {};
   }
 
  private:
   void run_unit(std::int64_t batch, TileRange rows, const KernelArgs& args) const {
-    const AttentionShape& s = shape_;
     const auto panels = args.scratch.first(to_size(matmul_block_scratch_bytes()));
-    auto* scores = reinterpret_cast<float*>(args.scratch.data() + panels.size());
-    const std::int64_t count = rows.end - rows.begin;
+    AttentionScores scores;
+    scores.x = reinterpret_cast<float*>(args.scratch.data() + panels.size());
+    scores.stride = to_size(cut_.score_stride);
+    scores.rows = to_size(rows.end - rows.begin);
+    scores.scale = scale_;
+    scores.largest = scores.x + cut_.block_rows * cut_.score_stride;
+    scores.sum = scores.largest + cut_.block_rows;
+    scores.y = args.out<float>() + (batch * shape_.queries + rows.begin) * shape_.width;
+    scores.y_stride = scores.width = to_size(shape_.width);
+    for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
+      const auto keys = tile_range(shape_.keys, cut_.key_blocks, i, kLine);
+      scores.first = i == 0;
+      scores.keys = to_size(keys.end - keys.begin);
+      run_block(batch, rows.begin, keys.begin, scores, args, panels);
+    }
+    attention_divide(scores.y, scores.y_stride, scores.rows, scores.width, scores.sum);
+  }
+
+  void run_block(std::int64_t batch, std::int64_t row, std::int64_t key, AttentionScores& scores,
+                 const KernelArgs& args, std::span<std::byte> panels) const {
+    const AttentionShape& s = shape_;
     MatMulBlock block;
-    block.a = args.in<float>(0) + at(s.q, batch) + rows.begin * s.depth;
+    block.a = args.in<float>(0) + at(s.q, batch) + row * s.depth;
     block.lda = s.depth;
-    block.b = args.in<float>(1) + at(s.k, batch);
+    block.b = args.in<float>(1) + at(s.k, batch) + key;
     block.ldb = s.keys;
-    block.c = scores;
-    block.ldc = s.keys;
-    block.rows = count;
+    block.c = scores.x;
+    block.ldc = cut_.score_stride;
+    block.rows = static_cast<std::int64_t>(scores.rows);
     block.depth = s.depth;
-    block.columns = s.keys;
+    block.columns = static_cast<std::int64_t>(scores.keys);
     matmul_block(block, panels);
 
-    AttentionScores weigh{scores, to_size(count), to_size(s.keys), scale_};
     if (masked_) {
-      weigh.mask = args.in<float>(3) + at(s.mask, batch) + rows.begin * s.mask_stride;
-      weigh.mask_stride = to_size(s.mask_stride);
+      scores.mask = args.in<float>(3) + at(s.mask, batch) + row * s.mask_stride + key;
+      scores.mask_stride = to_size(s.mask_stride);
     }
-    attention_weights(weigh);
+    attention_weights(scores);
 
-    block.a = scores;
-    block.lda = s.keys;
-    block.b = args.in<float>(2) + at(s.v, batch);
+    block.a = scores.x;
+    block.lda = cut_.score_stride;
+    block.b = args.in<float>(2) + at(s.v, batch) + key * s.width;
     block.ldb = s.width;
-    block.c = args.out<float>() + (batch * s.queries + rows.begin) * s.width;
-    block.ldc = s.width;
-    block.depth = s.keys;
+    block.c = scores.y;
+    block.ldc = static_cast<std::int64_t>(scores.y_stride);
+    block.depth = static_cast<std::int64_t>(scores.keys);
     block.columns = s.width;
+    block.accumulate = !scores.first;
     matmul_block(block, panels);
   }
 
@@ -122,16 +157,8 @@ class Attention final : public Kernel {
   AttentionShape shape_;
   float scale_;
   bool masked_;
-  std::int64_t row_blocks_ = 0, block_rows_ = 0, units_ = 0, tiles_ = 0;
+  AttentionCut cut_;
 };
-
-/// True where a unit's work and its scores can be counted: a row of scores is less than both, so
-/// such sizes have no room in memory.
-bool countable(const AttentionShape& s) {
-  const auto both = checked_add(s.depth, s.width);
-  const auto row = both ? checked_mul(s.keys, *both) : std::nullopt;
-  return row && checked_mul(*row, sizeof(float) * (kMostRows + kRowGranule)).has_value();
-}
 
 }  // namespace
 
@@ -141,7 +168,7 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
     if (input.present && input.dtype != DType::kF32) return not_covered();
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const AttentionShape shape = attention_shape(request);
-  if (shape.keys == 0 || shape.depth == 0 || !countable(shape)) return not_covered();
+  if (shape.keys == 0 || shape.depth == 0) return not_covered();
   const bool masked = request.has(3);
   if (masked) {
     const Dims& mask = request.inputs[3].dims;

@@ -12,11 +12,8 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kRowGranule = 6;
-/// Rows of A worked on at once.
-constexpr std::int64_t kBlockElements = 65536, kMostBlockRows = 144, kFewestBlockRows = 24;
-/// Multiply-adds per tile.
-constexpr std::int64_t kTileMacs = std::int64_t{2} << 20;
+/// Elements of A worked on at once.
+constexpr std::int64_t kBlockElements = 65536;
 
 /// [.., rows, depth] x [.., depth, columns] over broadcast batches.
 struct BatchedShape {
@@ -44,14 +41,15 @@ class BatchedMatMul final : public Kernel {
  public:
   BatchedMatMul(const BatchedShape& shape, UnaryFunction activation)
       : shape_(shape), activation_(activation) {
-    const std::int64_t block = std::clamp(kBlockElements / shape.depth / kRowGranule * kRowGranule,
-                                          kFewestBlockRows, kMostBlockRows);
+    const std::int64_t block =
+        std::clamp(kBlockElements / shape.depth / kBlockRowGranule * kBlockRowGranule,
+                   kFewestBlockRows, kMostBlockRows);
     row_blocks_ = tile_count(shape.rows, block);
     const std::int64_t unit_rows = std::min(shape.rows, block);
     const std::int64_t unit = unit_rows * shape.depth * shape.columns;
     units_ = shape.batches * row_blocks_;
-    tiles_ =
-        tile_count(units_, std::max<std::int64_t>(kTileMacs / std::max<std::int64_t>(unit, 1), 1));
+    tiles_ = tile_count(
+        units_, std::max<std::int64_t>(kBlockTileMacs / std::max<std::int64_t>(unit, 1), 1));
     if (shape.columns == 0) tiles_ = 0;
   }
 
@@ -62,7 +60,7 @@ class BatchedMatMul final : public Kernel {
     const auto units = tile_range(units_, tiles_, tile);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit)
       run_unit(unit / row_blocks_,
-               tile_range(shape_.rows, row_blocks_, unit % row_blocks_, kRowGranule), args);
+               tile_range(shape_.rows, row_blocks_, unit % row_blocks_, kBlockRowGranule), args);
     return {};
   }
 

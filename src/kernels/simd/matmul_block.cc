@@ -6,6 +6,7 @@
 #include "kernels/kernel.h"
 #include "kernels/simd/matmul_loops.h"
 #include "kernels/simd/tiles.h"
+#include "kernels/simd/transpose_loops.h"
 
 namespace parallax {
 namespace {
@@ -15,12 +16,21 @@ constexpr std::int64_t kBlockDepth = 256;
 /// With fewer rows than these, copying a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
 
-void copy_panel(const float* from, std::int64_t ldb, float* to, std::size_t depth,
-                std::size_t columns, std::size_t padded) {
-  for (std::size_t k = 0; k < depth; ++k) {
+/// The panel's `depth` rows from `k` on, each padded with zeros.
+void copy_panel(const MatMulBlock& block, std::int64_t k, std::int64_t column, float* to,
+                std::size_t depth, std::size_t columns, std::size_t padded) {
+  if (block.b_transposed) {
+    const float* from = block.b + column * block.ldb + k;
+    if (columns < padded) std::fill(to, to + depth * padded, 0.0F);
+    transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to),
+                     to_size(block.ldb), padded, depth, columns, sizeof(float)});
+    return;
+  }
+  const float* from = block.b + k * block.ldb + column;
+  for (std::size_t i = 0; i < depth; ++i) {
     std::memcpy(to, from, columns * sizeof(float));
     std::fill(to + columns, to + padded, 0.0F);
-    from += ldb;
+    from += block.ldb;
     to += padded;
   }
 }
@@ -36,18 +46,19 @@ void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_
   panel.columns = std::min(widths.panel, to_size(block.columns - column));
   panel.bias = block.bias == nullptr ? nullptr : block.bias + column;
   const std::size_t padded = (panel.columns + widths.vector - 1) / widths.vector * widths.vector;
-  const bool in_place =
-      padded == panel.columns && (block.rows < kPackRows || padded == to_size(block.ldb));
+  const bool in_place = !block.b_transposed && padded == panel.columns &&
+                        (block.rows < kPackRows || padded == to_size(block.ldb));
   const std::int64_t blocks = tile_count(block.depth, kBlockDepth);
   for (std::int64_t i = 0; i < blocks; ++i) {
     const auto k = tile_range(block.depth, blocks, i, 4);
     panel.a = block.a + k.begin;
-    panel.b = block.b + k.begin * block.ldb + column;
-    panel.ldb = to_size(block.ldb);
     panel.depth = to_size(k.end - k.begin);
-    panel.accumulate = i > 0;
-    if (!in_place) {
-      copy_panel(panel.b, block.ldb, packed, panel.depth, panel.columns, padded);
+    panel.accumulate = block.accumulate || i > 0;
+    if (in_place) {
+      panel.b = block.b + k.begin * block.ldb + column;
+      panel.ldb = to_size(block.ldb);
+    } else {
+      copy_panel(block, k.begin, column, packed, panel.depth, panel.columns, padded);
       panel.b = packed;
       panel.ldb = padded;
     }

@@ -11,16 +11,25 @@
 
 namespace parallax {
 
-/// C[rows, columns] = A[rows, depth] B[depth, columns]; strides count elements. depth > 0.
+/// Blocks of rows begin at multiples of as many rows as the inner loops take at once.
+inline constexpr std::int64_t kBlockRowGranule = 6;
+/// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
+inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
+/// Multiply-adds per tile of a product that is made of small ones.
+inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
+
+/// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; strides count elements. depth > 0.
 struct MatMulBlock {
   const float* a = nullptr;
   std::int64_t lda = 0;
   const float* b = nullptr;
   std::int64_t ldb = 0;
+  bool b_transposed = false;  ///< B lies as [columns, depth], ldb from column to column
   float* c = nullptr;
   std::int64_t ldc = 0;
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* bias = nullptr;  ///< [columns], added to each row; or null
+  bool accumulate = false;      ///< add to what C holds; then without bias
   UnaryFunction activation = UnaryFunction::kNone;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "kernels/simd/activation.h"
+#include "kernels/simd/matmul_block.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"
 
@@ -13,8 +14,6 @@ namespace {
 
 /// Rows of A that are worked on at once hold at most this many elements (384 KiB).
 constexpr std::int64_t kBlockElements = 98304;
-constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
-constexpr std::int64_t kRowGranule = 6;
 /// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
 /// Else a block is as long as two of them fit a second-level cache.
 constexpr std::int64_t kFewRows = 18, kShortDepth = 128, kLongDepth = 768;
@@ -26,8 +25,9 @@ struct MatMulCut {
 };
 
 MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
-  const std::int64_t block = std::clamp(kBlockElements / b.depth / kRowGranule * kRowGranule,
-                                        kFewestBlockRows, kMostBlockRows);
+  const std::int64_t block =
+      std::clamp(kBlockElements / b.depth / kBlockRowGranule * kBlockRowGranule, kFewestBlockRows,
+                 kMostBlockRows);
   MatMulCut cut;
   cut.row_blocks = tile_count(rows, block);
   const std::int64_t block_rows = std::min(rows, block);
@@ -53,7 +53,8 @@ class ConstantMatMul final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const auto rows = tile_range(rows_, cut_.row_blocks, tile / cut_.panel_groups, kRowGranule);
+    const auto rows =
+        tile_range(rows_, cut_.row_blocks, tile / cut_.panel_groups, kBlockRowGranule);
     const auto panels = tile_range(b_.panels(), cut_.panel_groups, tile % cut_.panel_groups);
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     for (std::int64_t p = panels.begin; p < panels.end; ++p)

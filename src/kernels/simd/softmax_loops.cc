@@ -103,21 +103,6 @@ HWY_INLINE void softmax_down(std::size_t n, Load load, Store store) {
   for (std::size_t i = 0; i < n; ++i) store(hn::Mul(load(i, true), factor), i);
 }
 
-/// x[i] = scale * x[i] + mask[i]; no mask is one of zeros.
-HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float scale) {
-  const FloatTag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto factor = hn::Set(d, scale);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto added = mask == nullptr ? hn::Zero(d) : hn::LoadU(d, mask + i);
-    hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i), factor, added), d, x + i);
-  }
-  if (i == n) return;
-  const auto added = mask == nullptr ? hn::Zero(d) : load_n(d, mask + i, n - i);
-  store_n(hn::MulAdd(load_n(d, x + i, n - i), factor, added), d, x + i, n - i);
-}
-
 HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, float* y, float mean,
                               float inverse) {
   const FloatTag d;
@@ -153,15 +138,6 @@ void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) 
   }
   for (std::size_t r = 0; r < rows; ++r, x += n, y += n)
     scale_row(y, n, 1.0F / exponentials(x, y, n, max_row(x, n)));
-}
-
-void weigh_scores(const AttentionScores& scores) {
-  const bool plain = scores.mask == nullptr && scores.scale == 1.0F;
-  for (std::size_t r = 0; !plain && r < scores.rows; ++r) {
-    const float* mask = scores.mask == nullptr ? nullptr : scores.mask + r * scores.mask_stride;
-    scale_and_mask(scores.x + r * scores.n, mask, scores.n, scores.scale);
-  }
-  softmax_by_rows(scores.x, scores.x, scores.rows, scores.n);
 }
 
 void softmax_by_columns(const float* x, float* y, std::size_t columns, std::size_t n,
@@ -211,7 +187,6 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(softmax_by_rows);
 HWY_EXPORT(softmax_by_columns);
-HWY_EXPORT(weigh_scores);
 HWY_EXPORT(layer_norm);
 
 void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
@@ -221,10 +196,6 @@ void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                      std::size_t stride) {
   HWY_DYNAMIC_DISPATCH(softmax_by_columns)(x, y, columns, n, stride);
-}
-
-void attention_weights(const AttentionScores& scores) {
-  HWY_DYNAMIC_DISPATCH(weigh_scores)(scores);
 }
 
 void layer_norm_rows(const LayerNormRows& rows) { HWY_DYNAMIC_DISPATCH(layer_norm)(rows); }

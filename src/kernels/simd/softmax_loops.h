@@ -11,16 +11,6 @@ void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                      std::size_t stride);
 
-/// Attention weights in the place of scores: each row becomes Softmax(scale * row + its mask).
-struct AttentionScores {
-  float* x = nullptr;  ///< [rows, n]
-  std::size_t rows = 0, n = 0;
-  float scale = 1;
-  const float* mask = nullptr;  ///< a row of n for each row, or null
-  std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
-};
-void attention_weights(const AttentionScores& scores);
-
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, row by row. x may be y.
 struct LayerNormRows {
   const float* x = nullptr;

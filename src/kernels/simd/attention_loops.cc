@@ -1,0 +1,163 @@
+#include "kernels/simd/attention_loops.h"
+
+#include "kernels/simd/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/simd/attention_loops.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include "kernels/simd/row_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr float kLog2E = 1.44269504F;
+
+/// 2^(factor * x) for factor * x <= 0, with 12 instructions instead of the 25 of exp_f32: what is
+/// below 2^-126 is 0, which no sum of weights notices. Relative error 2e-7. NaN stays.
+struct PowerOfTwo {
+  FloatVec factor, lowest;
+
+  explicit PowerOfTwo(float f)
+      : factor(hn::Set(FloatTag(), f)), lowest(hn::Set(FloatTag(), -127.0F / f)) {}
+
+  HWY_INLINE FloatVec operator()(FloatVec x) const {
+    const FloatTag d;
+    const hn::RebindToSigned<FloatTag> di;
+    x = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
+    // Adding 1.5 * 2^23 rounds to an integer; with the 127 the low bits are the biased exponent.
+    const auto magic = hn::Set(d, 12582912.0F + 127.0F);
+    const auto shifted = hn::MulAdd(x, factor, magic);
+    const auto r = hn::MulSub(x, factor, hn::Sub(shifted, magic));
+    auto p = hn::Set(d, 1.326472739e-03F);
+    p = hn::MulAdd(p, r, hn::Set(d, 9.671512910e-03F));
+    p = hn::MulAdd(p, r, hn::Set(d, 5.550733745e-02F));
+    p = hn::MulAdd(p, r, hn::Set(d, 2.402224208e-01F));
+    p = hn::MulAdd(p, r, hn::Set(d, 6.931469776e-01F));
+    p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
+    return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  }
+};
+
+HWY_INLINE void scale_row(float* y, std::size_t n, float factor) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto f = hn::Set(d, factor);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, y + i), f), d, y + i);
+  if (i < n) store_n(hn::Mul(load_n(d, y + i, n - i), f), d, y + i, n - i);
+}
+
+/// The largest of a row that is padded with what counts for nothing.
+HWY_INLINE FloatVec largest_of(const float* x, std::size_t n) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto a = hn::Load(d, x), b = a;
+  std::size_t i = lanes;
+  for (; i + lanes < n; i += 2 * lanes) {
+    a = hn::Max(a, hn::Load(d, x + i));
+    b = hn::Max(b, hn::Load(d, x + i + lanes));
+  }
+  if (i < n) b = hn::Max(b, hn::Load(d, x + i));
+  return hn::Max(a, b);
+}
+
+/// x[i] = scale * x[i] + mask[i]; no mask is one of zeros.
+HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float scale) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto factor = hn::Set(d, scale);
+  for (std::size_t i = 0; i < n; i += lanes) {
+    auto added = hn::Zero(d);
+    if (mask != nullptr)
+      added = i + lanes <= n ? hn::LoadU(d, mask + i) : load_n(d, mask + i, n - i);
+    hn::Store(hn::MulAdd(hn::Load(d, x + i), factor, added), d, x + i);
+  }
+}
+
+/// x[i] becomes power(x[i] - largest); returns the sum.
+HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest, const PowerOfTwo& power) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto shift = hn::Set(d, largest);
+  auto a = hn::Zero(d), b = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes < n; i += 2 * lanes) {
+    const auto u = power(hn::Sub(hn::Load(d, x + i), shift));
+    const auto v = power(hn::Sub(hn::Load(d, x + i + lanes), shift));
+    hn::Store(u, d, x + i);
+    hn::Store(v, d, x + i + lanes);
+    a = hn::Add(a, u);
+    b = hn::Add(b, v);
+  }
+  if (i < n) {
+    const auto u = power(hn::Sub(hn::Load(d, x + i), shift));
+    hn::Store(u, d, x + i);
+    a = hn::Add(a, u);
+  }
+  return sum_of(hn::Add(a, b));
+}
+
+}  // namespace
+
+void weigh_scores(const AttentionScores& s) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t last = (s.keys - 1) / lanes * lanes;
+  const auto real = hn::FirstN(d, s.keys - last);
+  const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
+  // Without a mask a positive scale can wait for the exponent.
+  const bool plain = s.mask == nullptr && s.scale > 0;
+  const PowerOfTwo power(plain ? s.scale * kLog2E : kLog2E);
+  for (std::size_t r = 0; r < s.rows; ++r) {
+    float* x = s.x + r * s.stride;
+    if (!plain)
+      scale_and_mask(x, s.mask == nullptr ? nullptr : s.mask + r * s.mask_stride, s.keys, s.scale);
+    hn::Store(hn::IfThenElse(real, hn::Load(d, x + last), never), d, x + last);
+    const float before = s.first ? std::numeric_limits<float>::lowest() : s.largest[r];
+    // Never -infinity, which is no distance away from itself.
+    const float largest =
+        hn::GetLane(hn::Max(hn::MaxOfLanes(d, largest_of(x, s.keys)), hn::Set(d, before)));
+    const float sum = powers_of_row(x, s.keys, largest, power);
+    s.largest[r] = largest;
+    if (s.first) {
+      s.sum[r] = sum;
+    } else if (largest == before) {
+      s.sum[r] += sum;
+    } else {
+      const float shrink = hn::GetLane(power(hn::Set(d, before - largest)));
+      s.sum[r] = s.sum[r] * shrink + sum;
+      scale_row(s.y + r * s.y_stride, s.width, shrink);
+    }
+  }
+}
+
+void divide_rows(float* y, std::size_t y_stride, std::size_t rows, std::size_t width,
+                 const float* sum) {
+  for (std::size_t r = 0; r < rows; ++r) scale_row(y + r * y_stride, width, 1.0F / sum[r]);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax {
+HWY_EXPORT(weigh_scores);
+HWY_EXPORT(divide_rows);
+
+void attention_weights(const AttentionScores& scores) {
+  HWY_DYNAMIC_DISPATCH(weigh_scores)(scores);
+}
+
+void attention_divide(float* y, std::size_t y_stride, std::size_t rows, std::size_t width,
+                      const float* sum) {
+  HWY_DYNAMIC_DISPATCH(divide_rows)(y, y_stride, rows, width, sum);
+}
+
+}  // namespace parallax
+#endif  // HWY_ONCE

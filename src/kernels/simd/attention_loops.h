@@ -1,0 +1,30 @@
+// What attention does between its two products, for the instruction set of this machine.
+#pragma once
+
+#include <cstddef>
+
+namespace parallax {
+
+/// Some keys' scores of some queries, on their way through a softmax that sees the keys block by
+/// block (Milakov and Gimelshein, Online normalizer calculation for softmax).
+struct AttentionScores {
+  float* x = nullptr;  ///< [rows, keys], aligned and padded to a multiple of the vector
+  std::size_t stride = 0, rows = 0, keys = 0;
+  float scale = 1;
+  const float* mask = nullptr;  ///< a row of `keys` for each row, or null
+  std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
+  bool first = true;            ///< nothing was seen before these keys
+  float* largest = nullptr;     ///< [rows]: the largest scaled and masked score so far
+  float* sum = nullptr;         ///< [rows]: of the weights so far
+  float* y = nullptr;           ///< [rows, width]: the weighted values so far
+  std::size_t y_stride = 0, width = 0;
+};
+/// Makes scores weights e^(scale * score + mask - largest), brings `largest` and `sum` up to date,
+/// and shrinks `y` where `largest` grew.
+void attention_weights(const AttentionScores& scores);
+
+/// Divides each row of `y` [rows, width] by its sum.
+void attention_divide(float* y, std::size_t y_stride, std::size_t rows, std::size_t width,
+                      const float* sum);
+
+}  // namespace parallax

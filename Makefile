@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check bench sanitize venv clean
+.PHONY: help setup build demo test check bench bench-check bench-plan sanitize venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -28,8 +28,14 @@ sanitize: setup  ## the tests under AddressSanitizer + UBSan, then under ThreadS
 venv: setup  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
 	@scripts/venv.sh
 
-bench: build venv  ## speed and memory beside the peers
-	@build/venv/bin/python bench/compare.py
+bench: build venv  ## speed and memory beside the peers, written to docs/performance.md
+	@build/venv/bin/python bench/compare.py $(ARGS)
+
+bench-check: build venv  ## fails where a case is more than 5 % slower beside the peers than on record
+	@build/venv/bin/python bench/compare.py --check $(ARGS)
+
+bench-plan: build  ## structure, memory and prediction of plans, written to docs/planner.md
+	@$(PYTHON) bench/planner.py $(ARGS)
 
 clean:
 	rm -rf build

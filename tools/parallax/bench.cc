@@ -55,26 +55,49 @@ nlohmann::json latency_json(std::vector<double> ms) {
 // One row per node, times averaged over the traced runs.
 struct OpRow {
   NodeEvent event;
-  double ms = 0;
+  double begin_ms = 0, ms = 0;
 };
 
-void print_ops(const std::vector<RunTrace>& traces) {
+// Longest first.
+std::vector<OpRow> op_rows(const std::vector<RunTrace>& traces) {
   std::map<std::string, OpRow> rows;
-  double total = 0;
+  const double share = 1e-6 / static_cast<double>(traces.size());
   for (const RunTrace& trace : traces) {
     for (const NodeEvent& e : trace.nodes) {
       OpRow& row = rows[e.node];
       row.event = e;
-      const double ms =
-          static_cast<double>(e.end_ns - e.start_ns) * 1e-6 / static_cast<double>(traces.size());
-      row.ms += ms;
-      total += ms;
+      row.begin_ms += static_cast<double>(e.start_ns) * share;
+      row.ms += static_cast<double>(e.end_ns - e.start_ns) * share;
     }
   }
   std::vector<OpRow> sorted;
   sorted.reserve(rows.size());
   for (auto& [name, row] : rows) sorted.push_back(row);
   std::ranges::sort(sorted, std::greater{}, &OpRow::ms);
+  return sorted;
+}
+
+nlohmann::json ops_json(const std::vector<OpRow>& rows) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const OpRow& row : rows) {
+    const NodeEvent& e = row.event;
+    list.push_back({{"node", e.node},
+                    {"op", e.op},
+                    {"kernel", e.kernel},
+                    {"shapes", e.shapes},
+                    {"branch", e.branch},
+                    {"macs", e.macs},
+                    {"bytes", e.bytes},
+                    {"tiles", e.tiles},
+                    {"begin_ms", row.begin_ms},
+                    {"ms", row.ms}});
+  }
+  return list;
+}
+
+void print_ops(const std::vector<OpRow>& sorted) {
+  double total = 0;
+  for (const OpRow& row : sorted) total += row.ms;
   fmt::print("{:>9} {:>6} {:>9} {:>8} {:>5}  {:<18} {:<10} {}\n", "ms", "%", "GFLOP/s", "GB/s",
              "tiles", "operator", "kernel", "node  shapes");
   for (const OpRow& r : sorted) {
@@ -160,7 +183,7 @@ Status bench_command(const Options& options) {
 
   const nlohmann::json latency = latency_json(timed->ms);
   const LoadTimes& load = model->load_times();
-  const nlohmann::json json = {
+  nlohmann::json json = {
       {"model", options.model},
       {"scheduler", scheduler_name(options.session.scheduler)},
       {"threads", session->threads()},
@@ -173,6 +196,8 @@ Status bench_command(const Options& options) {
       {"peak_arena_bytes", session->peak_arena_bytes()},
       {"packed_weight_bytes", plan->packed_weight_bytes},
       {"cpu_ms_per_run", timed->cpu_ms_per_run}};
+  const std::vector<OpRow> ops = op_rows(timed->traces);
+  if (options.ops) json["ops"] = ops_json(ops);
   if (options.json != "-") {
     fmt::print("{}: {} runs, {} scheduler, {} threads\n", options.model, options.runs,
                scheduler_name(options.session.scheduler), session->threads());
@@ -189,7 +214,7 @@ Status bench_command(const Options& options) {
         "memory       resident at most {}, activations and scratch at most {}, packed weights {}\n",
         format_bytes(rss), format_bytes(session->peak_arena_bytes()),
         format_bytes(plan->packed_weight_bytes));
-    if (options.ops) print_ops(timed->traces);
+    if (options.ops) print_ops(ops);
   }
   return options.json.empty() ? Status{} : write_json(options.json, json);
 }

@@ -1,0 +1,176 @@
+"""docs/performance.md and its plots from the results of compare.py: tables are generated, paragraphs on single cases are kept.
+
+What a person wrote between `<!-- CASE -->` and `<!-- end -->` stays where it is; everything else is written anew.
+"""
+import math
+import re
+
+from cases import CASES, ROOT
+from engines import PEERS
+
+PAGE = ROOT / "docs" / "performance.md"
+PLOTS = ROOT / "docs" / "performance"
+NAMES = {"parallax": "Parallax"} | PEERS
+MIB = 2**20
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows]) + "\n"
+
+
+def best(row, key):
+    return min((f[key] for e, f in row.items() if e != "parallax"), default=None)
+
+
+def cell(row, engine, key, digits):
+    return f"{row[engine][key]:.{digits}f}" if engine in row else "–"
+
+
+def ratio(row, key):
+    return row["parallax"][key] / best(row, key) if best(row, key) else None
+
+
+def geometric_mean(values):
+    return math.exp(sum(map(math.log, values)) / len(values))
+
+
+def versus(cases):
+    rows = []
+    for case, row in cases.items():
+        r = ratio(row, "ms")
+        rows.append([case, *(cell(row, e, "ms", 2) for e in NAMES), f"{r:.2f}" if r else "–", f"{CASES[case][2]:.2f}"])
+    ratios = [ratio(row, "ms") for row in cases.values() if ratio(row, "ms")]
+    mean = f"\nGeometric mean of the ratios: **{geometric_mean(ratios):.2f}**; the largest: {max(ratios):.2f}.\n" if ratios else ""
+    return table(["case", *(f"{n} ms" for n in NAMES.values()), "ratio to the best peer", "goal"], rows) + mean
+
+
+def resources(cases):
+    rows = []
+    for case, row in cases.items():
+        rows.append([case, *(f"{cell(row, 'parallax', key, 0)} / " + (f"{best(row, key):.0f} = {ratio(row, key):.2f}" if best(row, key) else "–") for key in ("mib", "first", "cpu"))])
+    return table(["case", "peak resident MiB, ours / lowest peer's", "load + first run ms, ours / fastest peer's", "CPU ms a run, ours / lowest peer's"], rows)
+
+
+def spread(cases):
+    return table(["case", *NAMES.values()], [[case, *(f"{cell(row, e, 'min', 1)} / {cell(row, e, 'max', 1)}" if e in row else "–" for e in NAMES)] for case, row in cases.items()])
+
+
+def threads(results):
+    counts = list(next(iter(results["threads_ms"].values())))
+    return table(["case", *(f"{t} threads ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
+
+
+def arena(results):
+    keys = ("naive", "greedy", "lower_bound", "paper", "parallax")
+    return table(["case", *(f"{k} MiB" for k in keys)], [[case, *(f"{row[k] / MIB:.2f}" for k in keys)] for case, row in results["arena"].items()])
+
+
+def layers(results):
+    parts = []
+    for case, rows in sorted(results["layers"].items()):
+        body = [[r["layer"], r["branches"], f"{r['sequential']:.3f}", f"{r['layers']:.3f}", f"{r['layers'] / r['sequential']:.2f}"] for r in rows]
+        parts.append(f"{case}:\n\n" + table(["layer", "branches", "one after the other ms", "layers ms", "ratio"], body))
+    return "\n".join(parts)
+
+
+def real(rows):
+    covered = [r for r in rows if "parallax" in r]
+    faster = sum(r["parallax"] <= r["onnxruntime"] for r in covered)
+    body = [[r["model"], f"{r['parallax']:.3f}", f"{r['onnxruntime']:.3f}", f"{r['parallax'] / r['onnxruntime']:.2f}"] for r in covered]
+    refused = "\n".join(f"- {r['model']}: {r['why']}" for r in rows if "parallax" not in r)
+    return f"No slower than ONNX Runtime on {faster} of {len(covered)} models that both run.\n\n" + table(["model", "Parallax ms", "ONNX Runtime ms", "ratio"], body) + f"\nNot run:\n\n{refused}\n"
+
+
+def kept_paragraphs():
+    text = PAGE.read_text() if PAGE.exists() else ""
+    return dict(re.findall(r"<!-- (\S+) -->\n(.*?)<!-- end -->", text, re.S))
+
+
+def paragraphs(cases):
+    """A place for each case that missed its goal; what stood there stays."""
+    kept, parts = kept_paragraphs(), []
+    for case, row in cases.items():
+        r = ratio(row, "ms")
+        if r and (r > CASES[case][2] or case in kept):
+            parts.append(f"### {case}: {r:.2f}, goal {CASES[case][2]:.2f}\n\n<!-- {case} -->\n{kept.get(case, '')}<!-- end -->\n")
+    return "\n".join(parts)
+
+
+def plot(name, title, cases, values, unit):
+    """Grouped bars, one group a case, one bar an engine."""
+    import matplotlib
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = name  # the same picture for the same figures
+    from matplotlib import pyplot
+    figure, axes = pyplot.subplots(figsize=(11, 4))
+    series = list(values)
+    width = 0.8 / len(series)
+    for k, label in enumerate(series):
+        axes.bar([i + (k - (len(series) - 1) / 2) * width for i in range(len(cases))], [v or 0 for v in values[label]], width, label=label)
+    axes.set_xticks(range(len(cases)), cases, rotation=20, ha="right")
+    axes.set_ylabel(unit)
+    axes.set_title(title)
+    axes.legend()
+    figure.tight_layout()
+    figure.savefig(PLOTS / f"{name}.svg", metadata={"Date": None})
+    pyplot.close(figure)
+
+
+def plots(results):
+    PLOTS.mkdir(exist_ok=True)
+    cases = results["cases"]
+    for key, name, title in (("ms", "latency", "Latency, relative to the best peer"), ("mib", "memory", "Peak resident memory, relative to the lowest peer"), ("first", "first-run", "Load and first run, relative to the fastest peer")):
+        plot(name, title, list(cases), {label: [row[e][key] / best(row, key) if e in row and best(row, key) else None for row in cases.values()] for e, label in NAMES.items()}, "ratio, lower is better")
+    keys = ("greedy", "lower_bound", "paper", "parallax")
+    plot("arena", "Bytes of activations, relative to a buffer per tensor", list(results["arena"]), {k: [row[k] / row["naive"] for row in results["arena"].values()] for k in keys}, "ratio, lower is better")
+    counts = list(next(iter(results["threads_ms"].values())))
+    plot("threads", "Threads: latency relative to one", list(results["threads_ms"]), {f"{t} threads": [row[t] / row[counts[0]] for row in results["threads_ms"].values()] for t in counts}, "ratio, lower is better")
+
+
+def write(results):
+    plots(results)
+    cases, m = results["cases"], results["machine"]
+    text = f"""# Performance
+
+Written by `make bench`; the paragraphs on single cases are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
+{results['threads']} threads, engines in turns, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
+machine only ratios within one line mean something.
+
+## Beside the peers
+
+{versus(cases)}
+![latency](performance/latency.svg)
+
+{resources(cases)}
+![memory](performance/memory.svg) ![first run](performance/first-run.svg)
+
+## Fastest and slowest run
+
+Milliseconds, fastest / slowest of 20 (30 lengths for `dyn`), inputs from one seed, after 5 warm-ups.
+
+{spread(cases)}
+## Threads
+
+{threads(results)}
+![threads](performance/threads.svg)
+
+## Arena bytes
+
+[What the five figures mean](architecture.md#memory). 2 threads.
+
+{arena(results)}
+![arena](performance/arena.svg)
+
+## Layer by layer
+
+The longest layers that have several branches: their nodes one after the other, each node's tiles on all threads, against the
+`layers` scheduler, from its first node's start to its last node's end.
+
+{layers(results)}
+"""
+    if "real" in results:
+        text += f"## Models of every kind\n\n{real(results['real'])}\n"
+    text += f"## Cases that have not reached their goal\n\n{paragraphs(cases)}"
+    PAGE.write_text(text)
+    print(f"written: {PAGE.relative_to(ROOT)} and {PLOTS.relative_to(ROOT)}/")

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -137,10 +138,13 @@ inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
 
 }  // namespace test_detail
 
-/// Infers the output shapes, makes the first kernel of `library` that takes the node and runs all
-/// its tiles, last one first, over outputs and scratch filled with garbage. Errors: of inference or
-/// the kernel; kUnsupported where the library does not take the node.
-inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrary library) {
+/// Makes a kernel of a node; a null pointer where it does not take it.
+using KernelMaker = std::function<Result<std::unique_ptr<Kernel>>(const KernelRequest&)>;
+
+/// Infers the output shapes, makes the kernel and runs all its tiles, last one first, over outputs
+/// and scratch filled with garbage. Errors: of inference or the kernel; kUnsupported where `make`
+/// does not take the node.
+inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const KernelMaker& make) {
   PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
   const Node& node = graph.nodes[NodeId{0}];
   std::vector<RuntimeInput> runtime;
@@ -176,8 +180,11 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrar
   }
 
   PackedWeights packed;
-  PX_ASSIGN(const std::unique_ptr<Kernel> kernel,
-            test_detail::make_of({node, inputs, outputs, packed}, library));
+  PX_ASSIGN(const std::unique_ptr<Kernel> kernel, make({node, inputs, outputs, packed}));
+  if (kernel == nullptr) {
+    return tl::unexpected(
+        Error{Stage::kCompile, ErrorCode::kUnsupported, node.name, "the node is not taken"});
+  }
   std::vector<const std::byte*> input_bytes;
   for (std::size_t i = 0; i < run.inputs.size(); ++i) {
     const bool readable = inputs[i].present && inputs[i].elements() > 0;
@@ -199,6 +206,13 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrar
     PX_RETURN_IF_ERROR(kernel->run_tile(tile, args));
   }
   return outcome;
+}
+
+/// The same with the first kernel of `library` that takes the node.
+inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrary library) {
+  return run_kernel_tiles(run, [library](const KernelRequest& request) {
+    return test_detail::make_of(request, library);
+  });
 }
 
 /// The outputs of run_kernel_tiles.

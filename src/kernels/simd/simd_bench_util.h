@@ -13,7 +13,7 @@ namespace parallax {
 class BenchKernel {
  public:
   /// The run's inputs must be of the sizes wanted; kernels that decline it stop the bench.
-  BenchKernel(KernelRun run, KernelLibrary library) : run_(std::move(run)) {
+  BenchKernel(KernelRun run, const KernelMaker& make) : run_(std::move(run)) {
     graph_ = std::move(test_detail::one_node_graph(run_)).value();
     for (std::size_t i = 0; i < run_.inputs.size(); ++i) {
       const TensorView view = run_.inputs[i]->view();
@@ -27,8 +27,8 @@ class BenchKernel {
     const DType dtype = graph_.values[node.outputs[0]].dtype;
     output_ = std::move(Tensor::allocate(dtype, *dims[0])).value();
     outputs_.push_back({true, dtype, *dims[0], nullptr});
-    auto made = test_detail::make_of({node, inputs_, outputs_, packed_}, library);
-    if (!made) return;
+    auto made = make({node, inputs_, outputs_, packed_});
+    if (!made || *made == nullptr) return;
     kernel_ = *std::move(made);
     scratch_ = std::move(AlignedBytes::allocate(kernel_->scratch_bytes())).value();
   }
@@ -59,17 +59,25 @@ class BenchKernel {
 };
 
 /// Runs the kernel as often as the bench asks; `work` is counted per run.
-inline void run_bench(benchmark::State& state, KernelRun run, KernelLibrary library,
+inline void run_bench(benchmark::State& state, KernelRun run, const KernelMaker& make,
                       double work_per_run) {
-  BenchKernel kernel(std::move(run), library);
+  BenchKernel kernel(std::move(run), make);
   if (!kernel) {
-    state.SkipWithError("the library does not take the node");
+    state.SkipWithError("the node is not taken");
     return;
   }
   for (auto _ : state) kernel.run();
   state.counters["tiles"] = static_cast<double>(kernel.tiles());
   state.counters["work"] =
       benchmark::Counter(work_per_run, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+inline void run_bench(benchmark::State& state, KernelRun run, KernelLibrary library,
+                      double work_per_run) {
+  const auto make = [library](const KernelRequest& request) {
+    return test_detail::make_of(request, library);
+  };
+  run_bench(state, std::move(run), make, work_per_run);
 }
 
 }  // namespace parallax

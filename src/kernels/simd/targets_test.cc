@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kernels/simd/simd_test_util.h"
+#include "kernels/simd/convolution_test_util.h"
 #include "kernels/simd/targets.h"
 
 // Highway after the choice of targets.
@@ -54,6 +54,8 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   add({OpKind::kMaxPool, test_inputs(random_floats({1, 9, 8, 37}, 1)),
        test_attributes({{"layout", std::string("NHWC")}, {"kernel_shape", Ints{3, 3}}})},
       {});
+  for (const std::vector<std::int64_t>& kernel : {Ints{3, 3}, Ints{1, 3}})
+    add(convolution_run({"", {1, 14, 27, 67}, 70, kernel, {0, 1, 0, 1}}, true, "Silu"), sums);
   return runs;
 }
 

@@ -1,0 +1,115 @@
+#include "kernels/convolution_shape.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
+constexpr double kMaxElements = 2147483647.0;
+
+std::int64_t at(const std::vector<std::int64_t>& values, std::size_t index, std::int64_t fallback) {
+  return index < values.size() ? values[index] : fallback;
+}
+
+bool takes(const KernelRequest& request) {
+  if (request.inputs.size() < 2 || request.outputs.size() != 1) return false;
+  const TensorDesc& x = request.inputs[0];
+  const TensorDesc& w = request.inputs[1];
+  if (x.dtype != DType::kF32 || w.dtype != DType::kF32 || w.data == nullptr) return false;
+  if (request.has(2) && (request.inputs[2].dtype != DType::kF32 || !request.inputs[2].data)) {
+    return false;
+  }
+  const int rank = x.dims.rank();
+  if (rank != 3 && rank != 4) return false;
+  if (w.dims.rank() != rank || request.outputs[0].dims.rank() != rank) return false;
+  return x.elements() > 0 && w.elements() > 0 && request.outputs[0].elements() > 0;
+}
+
+/// oneDNN counts with 32-bit integers inside, and few of its kernels expect outputs that see
+/// padding alone.
+bool within_limits(const ConvolutionShape& shape) {
+  if (shape.groups < 1 || shape.in_channels % shape.groups != 0) return false;
+  if (shape.in_channels > kMaxSize || shape.out_channels > kMaxSize) return false;
+  double x = static_cast<double>(shape.in_channels);
+  double y = static_cast<double>(shape.out_channels);
+  for (const int axis : {0, 1}) {
+    const auto a = static_cast<std::size_t>(axis);
+    for (const auto& sizes : {shape.in, shape.out, shape.kernel, shape.stride, shape.dilation}) {
+      if (sizes[a] < 1 || sizes[a] > kMaxSize) return false;
+    }
+    const std::int64_t extent = shape.extent(axis);
+    if (shape.pad_begin[a] < 0 || shape.pad_begin[a] >= extent) return false;
+    if (shape.pad_end(axis, shape.out[a]) >= extent) return false;
+    x *= static_cast<double>(shape.in[a]);
+    y *= static_cast<double>(shape.out[a]);
+  }
+  return x < kMaxElements && y < kMaxElements;
+}
+
+/// Padding before the first row, from the attributes; `total` is all padding that the outputs need.
+std::int64_t begin_padding(const Attributes& attributes, std::size_t axis, std::int64_t total) {
+  const std::string mode = attributes.get_string("auto_pad", "NOTSET");
+  if (mode == "SAME_UPPER") return std::max<std::int64_t>(total, 0) / 2;
+  if (mode == "SAME_LOWER") return (std::max<std::int64_t>(total, 0) + 1) / 2;
+  if (mode == "VALID") return 0;
+  return at(attributes.get_ints("pads"), axis, 0);
+}
+
+}  // namespace
+
+std::int64_t ConvolutionShape::extent(int axis) const {
+  const auto a = static_cast<std::size_t>(axis);
+  return (kernel[a] - 1) * dilation[a] + 1;
+}
+
+std::int64_t ConvolutionShape::pad_end(int axis, std::int64_t out_end) const {
+  const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t in_end = (out_end - 1) * stride[a] - pad_begin[a] + extent(axis);
+  return std::max<std::int64_t>(0, in_end - in[a]);
+}
+
+double ConvolutionShape::macs() const {
+  const std::int64_t group_channels = in_channels / groups;
+  double product = static_cast<double>(group_channels);
+  for (const std::int64_t factor : {out_channels, out[0], out[1], kernel[0], kernel[1]}) {
+    product *= static_cast<double>(factor);
+  }
+  return product;
+}
+
+std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request) {
+  if (!takes(request)) return std::nullopt;
+  const Attributes& attributes = request.node.attributes;
+  const Dims& x = request.inputs[0].dims;
+  const Dims& w = request.inputs[1].dims;
+  const Dims& y = request.outputs[0].dims;
+  ConvolutionShape shape;
+  shape.nhwc = attributes.get_string("layout", "NCHW") == "NHWC";
+  shape.groups = attributes.get_int("group", 1);
+  const int spatial = x.rank() - 2;
+  shape.batch = x[0];
+  shape.in_channels = x[shape.nhwc ? spatial + 1 : 1];
+  shape.out_channels = y[shape.nhwc ? spatial + 1 : 1];
+  shape.in = shape.out = shape.kernel = shape.stride = shape.dilation = {1, 1};
+  shape.tile_axis = spatial == 2 ? 0 : 1;
+  for (int i = 0; i < spatial; ++i) {
+    const int axis = i + 2 - spatial;
+    const auto a = static_cast<std::size_t>(axis);
+    const auto file_axis = static_cast<std::size_t>(i);
+    shape.in[a] = x[i + (shape.nhwc ? 1 : 2)];
+    shape.out[a] = y[i + (shape.nhwc ? 1 : 2)];
+    shape.kernel[a] = w[i + 2];
+    shape.stride[a] = at(attributes.get_ints("strides"), file_axis, 1);
+    shape.dilation[a] = at(attributes.get_ints("dilations"), file_axis, 1);
+    const std::int64_t total =
+        (shape.out[a] - 1) * shape.stride[a] + shape.extent(axis) - shape.in[a];
+    shape.pad_begin[a] = begin_padding(attributes, file_axis, total);
+  }
+  if (!within_limits(shape)) return std::nullopt;
+  return shape;
+}
+
+}  // namespace parallax

@@ -1,0 +1,43 @@
+// The transforms of Winograd's minimal filtering, for the instruction set of this machine. F(m, 3)
+// computes m outputs of a filter of 3 taps with m + 2 multiplications: inputs, weights and products
+// are mapped by small constant matrices. A two-dimensional filter is mapped along both axes.
+// Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// What is transformed: outputs of a tile along H and W. 3 taps per axis, or 1 where there is 1
+/// output.
+enum class WinogradForm : std::uint8_t {
+  k2x2,  ///< F(2x2, 3x3): 16 multiplications instead of 36
+  k4x4,  ///< F(4x4, 3x3): 36 instead of 144
+  k1x4,  ///< F(4, 3) along W, for filters of 1x3: 6 instead of 12
+};
+struct WinogradSizes {
+  std::int64_t out_h, out_w;                           ///< outputs of a tile
+  std::int64_t in_h, in_w;                             ///< inputs that these read
+  std::int64_t points() const { return in_h * in_w; }  ///< elements of a transformed tile
+  std::int64_t outputs() const { return out_h * out_w; }
+};
+WinogradSizes winograd_sizes(WinogradForm form);
+
+/// Element c of point p goes to to[p * stride + c], for c below `channels` rounded up to whole
+/// vectors, zeros past the channels. `from` are the in_h * in_w pixels of the tile, row by row.
+void winograd_input(WinogradForm form, const float* const* from, std::size_t channels, float* to,
+                    std::size_t stride);
+
+/// Sums of products at from[p * stride + k] give to[i * columns + k] for output i, k < columns.
+/// REQUIRES: columns is a multiple of the vector. bias: [columns], or null.
+void winograd_output(WinogradForm form, const float* from, std::size_t stride, std::size_t columns,
+                     const float* bias, float* to);
+
+/// Filters of one channel, computed in f64 and rounded once: filter k, whose taps begin
+/// `filter_stride` bytes after those of the one before, unaligned, gives to[p * stride + k], k <
+/// filters.
+void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,
+                      std::size_t filters, float* to, std::size_t stride);
+
+}  // namespace parallax

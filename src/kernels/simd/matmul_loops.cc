@@ -59,6 +59,10 @@ HWY_NOINLINE void multiply_rows(const MatMulPanel& panel, std::size_t row, Prefe
       }
     }
   }
+  // Stores to lines that are not there fill the store buffer. On one thread, with and without
+  // this: 1500x384x1536 15.85 and 16.58 ms, 1500x384x384 3.95 and 4.07, 64x1536x1536 2.70 and 2.74.
+  for (std::size_t i = 0; i < R; ++i)
+    for (std::size_t j = 0; j < V; ++j) __builtin_prefetch(c + i * ldc + j * lanes, 1, 3);
   const auto step = [&](std::size_t k) HWY_ATTR {
     hn::Vec<FloatTag> column[V];
     for (std::size_t j = 0; j < V; ++j) column[j] = hn::LoadU(d, b + k * ldb + j * lanes);
@@ -72,6 +76,9 @@ HWY_NOINLINE void multiply_rows(const MatMulPanel& panel, std::size_t row, Prefe
     for (std::size_t line = 0; line < prefetch.lines; ++line)
       __builtin_prefetch(ahead + line * kLineFloats, 0, 2);
     ahead += prefetch.lines * kLineFloats;
+    // The rows of the next group: another 0.4 % where A was written long ago.
+    if (k % kLineFloats == 0)
+      for (std::size_t i = 0; i < R; ++i) __builtin_prefetch(a + (R + i) * lda + k, 0, 3);
     for (std::size_t u = 0; u < kUnroll; ++u) step(k + u);
   }
   for (; k < depth; ++k) step(k);

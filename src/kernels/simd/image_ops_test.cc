@@ -75,9 +75,31 @@ TEST(SimdResize, DeclinesOtherFactorsAndModes) {
   run.inputs.emplace_back();
   run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, 1.5F, 2}));
   EXPECT_TRUE(simd_declines(run));
-  run.inputs[2] = test_tensor<float>({4}, {1, 1, 2, 2});
+  run.inputs[2] = test_tensor<float>({4}, {1, 1.5F, 2, 2});
   run.attributes = test_attributes({{"mode", std::string("linear")}});
   EXPECT_TRUE(simd_declines(run));
+}
+
+TEST(SimdResize, InterpolatesAsReference) {
+  for (const char* layout : {"NCHW", "NHWC"}) {
+    for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                    "asymmetric", "half_pixel_symmetric"}) {
+      for (const auto& [rows, columns] : {std::pair<float, float>{2, 2}, {1, 3}, {0.5F, 1.7F}}) {
+        for (const Dims& dims : {Dims{2, 5, 4, 6}, Dims{1, 3, 1, 7}, Dims{1, 40, 2, 33}}) {
+          SCOPED_TRACE(std::string(layout) + " " + coordinates);
+          KernelRun run{
+              OpKind::kResize, test_inputs(random_floats(dims, 1)),
+              test_attributes({{"layout", std::string(layout)},
+                               {"mode", std::string("linear")},
+                               {"coordinate_transformation_mode", std::string(coordinates)}}),
+              1, 0b1100};
+          run.inputs.emplace_back();
+          run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, rows, columns}));
+          expect_same_as_reference(run, {1e-6, 1e-6});
+        }
+      }
+    }
+  }
 }
 
 TEST(SimdCast, AgreesWithReference) {

@@ -1,0 +1,110 @@
+#include "kernels/reference/resize_source.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/reference/common.h"
+
+namespace parallax {
+namespace {
+
+ResizeCoordinates coordinates_of(const std::string& name) {
+  if (name == "half_pixel_symmetric") return ResizeCoordinates::kHalfPixelSymmetric;
+  if (name == "pytorch_half_pixel") return ResizeCoordinates::kPytorchHalfPixel;
+  if (name == "align_corners") return ResizeCoordinates::kAlignCorners;
+  if (name == "asymmetric") return ResizeCoordinates::kAsymmetric;
+  return ResizeCoordinates::kHalfPixel;
+}
+
+ResizeRounding rounding_of(const std::string& name) {
+  if (name == "round_prefer_ceil") return ResizeRounding::kPreferCeil;
+  if (name == "floor") return ResizeRounding::kFloor;
+  if (name == "ceil") return ResizeRounding::kCeil;
+  return ResizeRounding::kPreferFloor;
+}
+
+/// Where element `i` of an axis resized from `in` to `out` lies on the original.
+float original_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
+                          ResizeScale scale) {
+  const auto x = static_cast<float>(i);
+  const auto from = static_cast<float>(in), to = static_cast<float>(out);
+  switch (mode) {
+    case ResizeCoordinates::kHalfPixel:
+      return (x + 0.5F) * scale.below / scale.above - 0.5F;
+    case ResizeCoordinates::kHalfPixelSymmetric: {
+      // The sampled span is centred where `out` is not exactly scale times `in`.
+      const float offset = from / 2.0F * (1.0F - to * scale.below / (scale.above * from));
+      return offset + (x + 0.5F) * scale.below / scale.above - 0.5F;
+    }
+    case ResizeCoordinates::kPytorchHalfPixel:
+      return out > 1 ? (x + 0.5F) * scale.below / scale.above - 0.5F : 0.0F;
+    case ResizeCoordinates::kAlignCorners:
+      return out > 1 ? x * (from - 1.0F) / (to - 1.0F) : 0.0F;
+    case ResizeCoordinates::kAsymmetric:
+      break;
+  }
+  return x * scale.below / scale.above;
+}
+
+float rounded(ResizeRounding mode, float x) {
+  const float below = std::floor(x), fraction = x - below;
+  if (fraction == 0.0F) return below;
+  bool up = fraction > 0.5F;
+  if (mode == ResizeRounding::kFloor) up = false;
+  if (mode == ResizeRounding::kCeil) up = true;
+  if (mode == ResizeRounding::kPreferCeil) up = fraction >= 0.5F;
+  return up ? below + 1.0F : below;
+}
+
+}  // namespace
+
+ResizeSource resize_source(const ResizeShape& shape, int axis, std::int64_t i, ResizeScale scale) {
+  const std::int64_t in = shape.in[axis];
+  if (scale.above == scale.below && in == shape.out[axis]) return {i, 0};
+  float x = original_coordinate(shape.coordinates, i, in, shape.out[axis], scale);
+  if (!shape.linear) x = rounded(shape.rounding, x);
+  const float last = static_cast<float>(in - 1);
+  if (!(x > 0.0F)) return {0, 0};
+  if (x >= last) return {in - 1, 0};
+  const auto low = std::min(static_cast<std::int64_t>(x), in - 1);
+  return {low, low == in - 1 ? 0.0F : x - static_cast<float>(low)};
+}
+
+bool resized_by_scales(const KernelRequest& request) {
+  return request.has(2) && request.inputs[2].elements() > 0;
+}
+
+ResizeScale resize_scale(const ResizeShape& shape, int axis, const std::byte* scales,
+                         bool by_scales) {
+  const int entry = shape.entry[static_cast<std::size_t>(axis)];
+  if (entry >= 0 && by_scales) return {load_element<float>(scales, entry), 1};
+  return {static_cast<float>(shape.out[axis]), static_cast<float>(shape.in[axis])};
+}
+
+ResizeShape resize_shape(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  ResizeShape shape;
+  shape.in = request.inputs[0].dims;
+  shape.out = request.outputs[0].dims;
+  shape.strides = row_major_strides(shape.in);
+  shape.linear = attributes.get_string("mode", "nearest") == "linear";
+  shape.coordinates =
+      coordinates_of(attributes.get_string("coordinate_transformation_mode", "half_pixel"));
+  shape.rounding = rounding_of(attributes.get_string("nearest_mode", "round_prefer_floor"));
+  const int rank = shape.in.rank();
+  const bool nhwc = attributes.get_string("layout", "NCHW") == "NHWC";
+  auto axes = attributes.get_ints("axes");
+  if (axes.empty()) {
+    for (int i = 0; i < rank; ++i) axes.push_back(i);
+  }
+  shape.entry.fill(-1);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    int axis = positive_axis(axes[i], rank);  // numbered as in NCHW, whatever the layout
+    if (nhwc && axis > 0) axis = axis == 1 ? rank - 1 : axis - 1;
+    shape.entry[static_cast<std::size_t>(axis)] = static_cast<int>(i);
+  }
+  return shape;
+}
+
+}  // namespace parallax

@@ -156,8 +156,12 @@ void Run::fail(NodeId node, Error error) {
 Status Run::run_steps(Participant& self) {
   const Steps& steps = program_.plan.steps;
   for (std::size_t step = 0; step < steps.size() && !failed(); ++step) {
-    StepBranches branches(*this, steps[step]);
-    self.share(WorkLevel::kBranches, static_cast<std::int64_t>(steps[step].size()), branches);
+    if (at_once()) {
+      StepBranches branches(*this, steps[step]);
+      self.share(WorkLevel::kBranches, static_cast<std::int64_t>(steps[step].size()), branches);
+    } else {
+      for (const BranchId branch : steps[step]) run_branch(branch, self);
+    }
     if (options_.poison) poison_dead(step);
   }
   const std::lock_guard lock(mutex_);

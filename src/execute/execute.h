@@ -11,6 +11,7 @@
 #include <functional>
 #include <span>
 
+#include "execute/budget_watch.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
@@ -27,6 +28,8 @@ struct ExecuteOptions {
   /// Overwrite memory before it is made and after it is dead, for tests.
   bool poison = false;
   RunTrace* trace = nullptr;
+  /// Asked before branches start; null: the budget stays what it was.
+  BudgetWatch* watch = nullptr;
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

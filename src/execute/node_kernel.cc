@@ -89,4 +89,9 @@ std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel ker
   return shared;
 }
 
+std::size_t RunTimeKernels::size() const {
+  const std::lock_guard lock(mutex_);
+  return kernels_.size();
+}
+
 }  // namespace parallax

@@ -85,6 +85,7 @@ class RunTimeKernels {
   std::shared_ptr<const NodeKernel> find(const Key& key) const;
   /// Keeps the first kernel where two threads made the same one.
   std::shared_ptr<const NodeKernel> insert(Key key, NodeKernel kernel);
+  std::size_t size() const;
 
  private:
   mutable std::mutex mutex_;

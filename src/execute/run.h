@@ -71,6 +71,8 @@ class Run {
     return known ? *known : run_time_dims_[id];
   }
   std::int64_t now() const;
+  /// Whether memory allows branches to run beside others now.
+  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
   void poison_dead(std::size_t step);
 

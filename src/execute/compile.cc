@@ -238,13 +238,11 @@ class Compiler {
     }
   }
 
-  /// Predicted work: multiply-accumulates plus 4-byte elements moved.
   void find_groups() {
     IdVector<BranchId, double> work(context_.branches.branches.size(), 0);
     for (const BranchId branch : context_.branches.branches.ids())
       for (const NodeId id : context_.branches.branches[branch])
-        work[branch] += static_cast<double>(compiled_->nodes[id].macs) +
-                        static_cast<double>(compiled_->nodes[id].bytes) / 4;
+        work[branch] += predicted_work(compiled_->nodes[id]);
     compiled_->groups = refine(context_.branches, work);
     compiled_->work = std::move(work);
   }

@@ -77,6 +77,11 @@ struct CompiledNode {
   std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
 };
 
+/// Multiply-accumulates plus 4-byte elements moved: the work of a node, any unit.
+inline double predicted_work(const CompiledNode& node) {
+  return static_cast<double>(node.macs) + static_cast<double>(node.bytes) / 4;
+}
+
 /// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
 class RunTimeKernels {
  public:

@@ -29,14 +29,18 @@ struct ScheduleOptions {
   Admission admission = Admission::kTimeSaved;
   /// Predicted time of each branch, in any unit; empty: all take the same.
   IdVector<BranchId, double> work = {};
+  /// The same with its nodes cut into tiles and all threads at them: what is left of it beside
+  /// `work` over the threads is what running it beside others may save. Empty: as `work`.
+  IdVector<BranchId, double> work_alone = {};
 };
 
 struct Plan {
   Steps steps;
   std::vector<std::int32_t> layer_of_step;
   /// A branch may start when all of these are done, whatever step they are in: data dependencies
-  /// and what `offsets` need. Every execution that obeys it is safe; no cycles.
-  IdVector<BranchId, std::vector<BranchId>> waits;
+  /// and what `offsets` need. Every execution that obeys it is safe, that of `steps` among them; no
+  /// cycles.
+  Waits waits;
   Offsets offsets;  ///< of the problem's buffers
   ArenaFigures figures;
   IdVector<BranchId, std::int64_t> branch_peaks;
@@ -47,6 +51,12 @@ struct Plan {
 
 /// A step has at most this many branches per thread: more of them would take memory, not time.
 inline constexpr int kBranchesPerThread = 2;
+
+/// Running branches at once may cost this part of the bytes of greedy for each thread but the
+/// first, unless it saves at least kWorthTime of the predicted time: branches that would cost more
+/// run one after the other, each node on all threads.
+inline constexpr double kBytesPerThread = 0.05;
+inline constexpr double kWorthTime = 0.05;
 
 /// Within each layer the groups of `refine` run at once as far as the budget allows: of each group
 /// the subset that `admission` picks (schedule/admission.h) whose peaks fit beside what is live

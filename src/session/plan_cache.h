@@ -29,7 +29,8 @@ class PlanCache {
     std::int64_t bytes = kPlanCacheBytes;
   };
   /// `parallel` packs weights.
-  PlanCache(std::shared_ptr<GraphContext> context, const Options& options, ParallelFor parallel)
+  PlanCache(std::shared_ptr<GraphContext> context, const Options& options,
+            ParallelFor parallel = serial_for)
       : context_(std::move(context)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the one that takes the fewest where branches must not

@@ -58,18 +58,22 @@ Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const B
 class Compiler {
  public:
   Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, bool reference_only)
-      : compiled_(std::make_shared<Compiled>()), graph_(context->graph), context_(*context) {
+      : compiled_(std::make_shared<Compiled>()),
+        graph_(context->graph),
+        context_(*context),
+        packed_(context->packed, packing_) {
     compiled_->context = std::move(context);
     compiled_->binding = binding;
     compiled_->reference_only = reference_only;
   }
 
-  Result<std::shared_ptr<const Compiled>> run() {
+  Result<std::shared_ptr<const Compiled>> run(const ParallelFor& parallel) {
     PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
     PX_RETURN_IF_ERROR(find_fixed());
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
     for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
+    PX_RETURN_IF_ERROR(packing_.run(parallel));
     find_outputs();
     find_readers();
     find_groups();
@@ -158,7 +162,8 @@ class Compiler {
       compiled.role = NodeRole::kView;
       return {};
     }
-    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
+    packing_.next_group();
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
     const auto scratch = checked_align(compiled.code.kernel->scratch_bytes(), kAlignment);
@@ -250,6 +255,8 @@ class Compiler {
   std::shared_ptr<Compiled> compiled_;
   const Graph& graph_;
   GraphContext& context_;
+  PackingQueue packing_;
+  PackedWeights packed_;
 };
 
 IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t nodes) {
@@ -269,8 +276,9 @@ GraphContext::GraphContext(Graph graph_in)
       position(positions(branches, graph.nodes.size())) {}
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
-                                                const Binding& binding, bool reference_only) {
-  return Compiler(std::move(context), binding, reference_only).run();
+                                                const Binding& binding, bool reference_only,
+                                                const ParallelFor& parallel) {
+  return Compiler(std::move(context), binding, reference_only).run(parallel);
 }
 
 }  // namespace parallax

@@ -28,8 +28,10 @@ class PlanCache {
     Admission admission = Admission::kTimeSaved;
     std::int64_t bytes = kPlanCacheBytes;
   };
-  PlanCache(std::shared_ptr<GraphContext> context, const Options& options)
-      : context_(std::move(context)), options_(options) {}
+  /// `parallel` packs weights.
+  PlanCache(std::shared_ptr<GraphContext> context, const Options& options,
+            ParallelFor parallel = serial_for)
+      : context_(std::move(context)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
   /// run at once. Errors: as compile() and lay_out().
@@ -69,6 +71,7 @@ class PlanCache {
 
   const std::shared_ptr<GraphContext> context_;
   const Options options_;
+  const ParallelFor parallel_;
   mutable std::mutex mutex_;
   // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
   std::list<Found> entries_;

@@ -40,6 +40,17 @@ std::string reason_of(const Program& program, BranchId id, int layer,
   return fmt::format("alone: no branch of its layer is within {} times its work", kBalance);
 }
 
+/// Scratch that one thread needs for the nodes of a branch, rounded to kAlignment as in the arena.
+std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nodes) {
+  std::int64_t most = 0;
+  for (const NodeId node : nodes) {
+    const auto& kernel = compiled.nodes[node].code.kernel;
+    if (kernel != nullptr)
+      most = std::max(most, checked_align(kernel->scratch_bytes(), kAlignment).value_or(0));
+  }
+  return most;
+}
+
 BranchReport report_of(const Program& program, BranchId id, int layer,
                        const std::vector<BranchId>& step) {
   const Compiled& compiled = *program.compiled;
@@ -50,7 +61,7 @@ BranchReport report_of(const Program& program, BranchId id, int layer,
   report.nodes = static_cast<int>(nodes.size());
   for (const NodeId node : nodes)
     report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
-  report.peak_bytes = program.plan.branch_peaks[id];
+  report.peak_bytes = program.plan.branch_peaks[id] + scratch_of(compiled, nodes);
   report.parallel = step.size() > 1;
   report.reason = reason_of(program, id, layer, step);
   if (nodes.empty()) return report;

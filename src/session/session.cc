@@ -240,8 +240,12 @@ Status Session::run_into(std::span<const NamedInput> inputs,
 Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
-    return report_of(*program);
+    const RunBudget budget = impl_->budget();
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+    PlanReport report = report_of(*program);
+    report.budget_bytes = budget.bytes;
+    report.memory_stalled = !budget.at_once;
+    return report;
   });
 }
 

@@ -18,7 +18,7 @@ void print_table(const PlanReport& plan) {
   }
 }
 
-void print_summary(const PlanReport& plan) {
+void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   const ArenaBytes& a = plan.arena_bytes;
   fmt::print(
       "{} nodes in {} branches and {} layers; {} layers run branches in parallel, at most {} at "
@@ -30,6 +30,7 @@ void print_summary(const PlanReport& plan) {
       format_bytes(a.parallax), format_bytes(a.lower_bound), format_bytes(a.greedy),
       format_bytes(a.paper), format_bytes(a.naive), format_bytes(plan.scratch_bytes),
       format_bytes(plan.packed_weight_bytes));
+  fmt::print("memory budget: {}\n", budget_text(budget, plan));
 }
 
 void print_reasons(const PlanReport& plan) {
@@ -59,6 +60,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
           {"max_branches", plan.max_branches},
           {"regions", plan.regions},
           {"arena_bytes", arena_json(plan.arena_bytes)},
+          {"memory_budget", budget_json(options.session.budget, plan)},
           {"scratch_bytes", plan.scratch_bytes},
           {"packed_weight_bytes", plan.packed_weight_bytes},
           {"branch_list", branches}};
@@ -77,7 +79,7 @@ Status plan_command(const Options& options) {
   if (!plan) return tl::unexpected(plan.error());
   if (options.json != "-") {
     print_table(*plan);
-    print_summary(*plan);
+    print_summary(options.session.budget, *plan);
     if (options.explain) print_reasons(*plan);
   }
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *plan));

@@ -26,6 +26,13 @@ struct BranchReport {
   std::string first_node, last_node;
 };
 
+/// What the same binding would take on another number of threads.
+struct ThreadBytes {
+  int threads = 0;
+  std::int64_t arena_bytes = 0, scratch_bytes = 0;
+  int max_branches = 0;  ///< that run at once
+};
+
 struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;
@@ -37,6 +44,7 @@ struct PlanReport {
   std::optional<std::int64_t> budget_bytes;
   /// Under MemoryBudget::Kind::kAuto: every task waits for memory, so nothing runs at once.
   bool memory_stalled = false;
+  std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
 };
 
 /// One node of one run. Times in nanoseconds from the start of the run.

@@ -210,6 +210,31 @@ class Compiler {
     for (const ValueId root : roots) visit(root);
   }
 
+  /// Buffers that `output`, the first of node `id`, may take the place of.
+  std::vector<std::int32_t> overwritable(NodeId id, ValueId output,
+                                         const IdVector<ValueId, std::int32_t>& buffer_of) const {
+    std::vector<std::int32_t> over;
+    const Node& node = graph_.nodes[id];
+    const NodeKernel& code = compiled_->nodes[id].code;
+    if (code.kernel == nullptr || !may_overwrite(node.op, code.library)) return over;
+    const auto safe = [&](std::size_t i) {
+      const ValueId input = node.inputs[i];
+      return dims(input) == dims(output) &&
+             size_of(graph_.values[input].dtype) == size_of(graph_.values[output].dtype);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || !safe(i)) continue;
+      const ValueId root = compiled_->root[node.inputs[i]];
+      // Where the node reads the same bytes through another input, that has to allow it too.
+      bool all_safe = buffer_of[root] >= 0;
+      for (std::size_t j = 0; j < node.inputs.size(); ++j)
+        if (node.inputs[j].valid() && compiled_->root[node.inputs[j]] == root && !safe(j))
+          all_safe = false;
+      if (all_safe) over.push_back(buffer_of[root]);
+    }
+    return over;
+  }
+
   void find_readers() {
     Compiled& c = *compiled_;
     c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
@@ -233,7 +258,9 @@ class Compiler {
         const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
         if (c.output_of[output] >= 0 || bytes == 0) continue;
         buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
-        c.problem.buffers.push_back({bytes, context_.position[id], {}});
+        c.problem.buffers.push_back({bytes, context_.position[id], {}, {}});
+        if (output == node.outputs[0])
+          c.problem.buffers.back().over = overwritable(id, output, buffer_of);
         c.buffer_value.push_back(output);
       }
     }

@@ -155,6 +155,7 @@ struct LayoutOptions {
   int threads = 1;
   std::optional<std::int64_t> budget;
   Admission admission = Admission::kTimeSaved;
+  const Program* like = nullptr;  ///< of the same context and options: its steps may serve again
 };
 /// Errors: kBudgetExceeded.
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

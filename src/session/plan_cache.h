@@ -63,8 +63,9 @@ class PlanCache {
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
-                                                const RunBudget& budget) const;
+                                                const RunBudget& budget);
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item) const;
+  std::shared_ptr<const Program> pattern() const;
   Status compile_once(const Binding& binding, Entry& item) const;
   void count(const Binding& binding, Entry& item);
   void forget_above(std::int64_t bytes);
@@ -76,6 +77,8 @@ class PlanCache {
   // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
   std::list<Found> entries_;
   std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
+  // The first free choice that is still held; guarded by mutex_.
+  std::weak_ptr<const Program> pattern_;
 };
 
 }  // namespace parallax

@@ -70,6 +70,19 @@ BranchReport report_of(const Program& program, BranchId id, int layer,
   return report;
 }
 
+/// What more threads would cost: the plans that they would get.
+std::vector<ThreadBytes> thread_bytes(const Program& program) {
+  std::vector<ThreadBytes> result;
+  for (const int threads : {1, 2, 4, 8}) {
+    const auto other = lay_out(program.compiled, {true, threads, std::nullopt});
+    if (!other) continue;  // only where sums of bytes do not fit 63 bits
+    const Program& plan = **other;
+    result.push_back(
+        {threads, plan.arena_bytes, plan.bytes - plan.arena_bytes, plan.plan.max_branches});
+  }
+  return result;
+}
+
 }  // namespace
 
 PlanReport report_of(const Program& program) {
@@ -93,6 +106,7 @@ PlanReport report_of(const Program& program) {
     for (const BranchId branch : plan.steps[step])
       report.branch_reports.push_back(report_of(program, branch, layer, plan.steps[step]));
   }
+  report.thread_bytes = thread_bytes(program);
   return report;
 }
 

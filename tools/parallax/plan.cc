@@ -39,6 +39,14 @@ void print_reasons(const PlanReport& plan) {
     fmt::print("layer {}, branch {}: {}\n", b.layer, b.id, b.reason);
 }
 
+void print_threads(const PlanReport& plan) {
+  for (const ThreadBytes& t : plan.thread_bytes)
+    fmt::print("on {} {}: {} and {} of scratch, at most {} at once\n", t.threads,
+               t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
+               format_bytes(t.scratch_bytes),
+               t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches));
+}
+
 nlohmann::json to_json(const Options& options, const PlanReport& plan) {
   nlohmann::json branches = nlohmann::json::array();
   for (const BranchReport& b : plan.branch_reports) {
@@ -52,6 +60,13 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                         {"first_node", b.first_node},
                         {"last_node", b.last_node}});
   }
+  nlohmann::json threads = nlohmann::json::array();
+  for (const ThreadBytes& t : plan.thread_bytes) {
+    threads.push_back({{"threads", t.threads},
+                       {"arena_bytes", t.arena_bytes},
+                       {"scratch_bytes", t.scratch_bytes},
+                       {"max_branches", t.max_branches}});
+  }
   return {{"model", options.model},
           {"nodes", plan.nodes},
           {"branches", plan.branches},
@@ -63,6 +78,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
           {"memory_budget", budget_json(options.session.budget, plan)},
           {"scratch_bytes", plan.scratch_bytes},
           {"packed_weight_bytes", plan.packed_weight_bytes},
+          {"thread_bytes", threads},
           {"branch_list", branches}};
 }
 
@@ -80,7 +96,10 @@ Status plan_command(const Options& options) {
   if (options.json != "-") {
     print_table(*plan);
     print_summary(options.session.budget, *plan);
-    if (options.explain) print_reasons(*plan);
+    if (options.explain) {
+      print_reasons(*plan);
+      print_threads(*plan);
+    }
   }
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *plan));
 }

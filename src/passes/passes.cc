@@ -27,6 +27,7 @@ constexpr Pass kPasses[] = {
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
     {"fuse_attention", fuse_attention},
+    {"absorb_transposes", absorb_transposes},
     // Last: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
 };

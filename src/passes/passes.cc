@@ -26,6 +26,7 @@ constexpr Pass kPasses[] = {
     {"fuse_activation", fuse_activation},
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
+    {"fuse_cosine_attention", fuse_cosine_attention},
     {"fuse_attention", fuse_attention},
     // Last: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},

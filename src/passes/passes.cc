@@ -28,8 +28,12 @@ constexpr Pass kPasses[] = {
     // products is attention.
     {"fuse_cosine_attention", fuse_cosine_attention},
     {"fuse_attention", fuse_attention},
-    // Last: fewer nodes to convert, and no other pass has to know layouts.
+    // After the passes that take an Add into a product.
+    {"fuse_norm_residual", fuse_norm_residual},
+    // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
+    // Last: what other passes know as Slice, Concat or Transpose is a Gather afterwards.
+    {"compose_movement", compose_movement},
 };
 
 }  // namespace

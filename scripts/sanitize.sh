@@ -8,11 +8,11 @@ cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 export UBSAN_OPTIONS=print_stacktrace=1
 scripts/build.sh asan-ubsan "$jobs"
-ctest --test-dir build/asan-ubsan --output-on-failure -j "$jobs"
+ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs"
 
 # The folders whose code or tests start threads; others are pure functions, which a second look shows nothing new about.
 threaded=(base execute session)
 targets=(parallax)
 for folder in "${threaded[@]}"; do targets+=("px_${folder}_test"); done
 scripts/build.sh tsan "$jobs" "${targets[@]}"
-ctest --test-dir build/tsan --output-on-failure -j "$jobs" -R "^($(IFS='|'; echo "${threaded[*]}"))/|^cli/(budget|run)$"
+ctest --test-dir build/tsan --output-on-failure --timeout 900 -j "$jobs" -R "^($(IFS='|'; echo "${threaded[*]}"))/|^cli/(budget|run)$"

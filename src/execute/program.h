@@ -101,7 +101,7 @@ class RunTimeKernels {
 
 struct Compiled {
   std::shared_ptr<GraphContext> context;
-  bool reference_only = false;
+  KernelChoice kernels;
   Binding binding;
   IdVector<ValueId, std::optional<Dims>> dims;  ///< nothing where they depend on values
   /// The value whose bytes a value has: itself, or what a chain of views starts from.
@@ -128,7 +128,7 @@ struct Compiled {
 /// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. Errors:
 /// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
-                                                const Binding& binding, bool reference_only,
+                                                const Binding& binding, KernelChoice kernels,
                                                 const ParallelFor& parallel = serial_for);
 
 /// A kernel for `node` under concrete dims, constants fetched as it wants to read them and packed

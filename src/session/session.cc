@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "execute/budget_watch.h"
 #include "execute/execute.h"
+#include "kernels/bf16.h"
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
@@ -45,7 +46,8 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
-  return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads,
+  return {{options.kernels == Kernels::kReference, options.precision == Precision::kBf16},
+          options.scheduler == Scheduler::kLayers, threads,
           options.admission};
 }
 
@@ -167,6 +169,10 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
+bool Session::supports(Precision precision) {
+  return precision == Precision::kF32 || cpu_multiplies_bf16();
+}
+
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
   return without_exceptions([&]() -> Result<Session> {
     if (options.threads < 0 || options.threads > kMaxThreads) {
@@ -177,6 +183,13 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
     if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
       return refuse(ErrorCode::kInvalidInput,
                     fmt::format("a memory budget of {} bytes", options.budget.bytes));
+    }
+    if (options.precision == Precision::kBf16 && options.kernels == Kernels::kReference)
+      return refuse(ErrorCode::kInvalidInput, "the reference kernels compute in f32 only");
+    if (!supports(options.precision)) {
+      return refuse(ErrorCode::kUnsupported,
+                    fmt::format("bf16 needs {}, which this CPU does not have; f32 runs everywhere",
+                                kBf16InstructionSet));
     }
     const int threads = options.threads > 0 ? options.threads : usable_cpus();
     return Session(std::make_unique<Impl>(model, options, threads));

@@ -38,6 +38,16 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
   command
+      .add_option_function<std::string>(
+          "--precision",
+          [&options](const std::string& name) {
+            options.session.precision = name == "bf16" ? Precision::kBf16 : Precision::kF32;
+          },
+          "What products with constant weights round their operands to: f32 (the default) or, "
+          "where the CPU has AVX-512-BF16, bf16; sums are f32")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->type_name("NAME");
+  command
       .add_option("--memory-budget", budget,
                   "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
                   "or none (the default)")

@@ -41,7 +41,8 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
-  return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads};
+  return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
+          threads};
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -106,7 +107,7 @@ struct Session::Impl {
                      std::optional<std::int64_t> bytes, const PlaceOutput& place, RunTrace* trace) {
     PX_ASSIGN(RunMemory::Lease lease,
               memory.acquire({program.bytes, bytes, program.compiled->has_run_time_nodes}));
-    return execute(program, bound.bytes, place, pool, lease, {false, trace});
+    return execute(program, bound.bytes, place, pool, lease, {false, trace, options.scheduler});
   }
 
   const Model model;

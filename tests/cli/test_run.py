@@ -42,7 +42,7 @@ def test_made_up_values(parallax, tmp_path, dtype, code, low, high):
 
 def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path):
     labels, seen = np.load(ROOT / "models" / "digits" / "labels.npy"), []
-    for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--threads", 8, "--memory-budget", "16MiB"])):
+    for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--scheduler", "dataflow", "--threads", 3], ["--threads", 8, "--memory-budget", "16MiB"])):
         done = parallax("run", DIGITS, "--input", f"image={IMAGES}", "--output-dir", tmp_path / str(i), *extra)
         assert done.returncode == 0, done.stderr
         seen.append(np.load(tmp_path / str(i) / "0.npy"))

@@ -19,7 +19,9 @@ nlohmann::json arena_json(const ArenaBytes& bytes) {
 }
 
 std::string_view scheduler_name(Scheduler scheduler) {
-  return scheduler == Scheduler::kSequential ? "sequential" : "layers";
+  for (const auto& [name, value] : kSchedulers)
+    if (value == scheduler) return name;
+  return "";
 }
 
 Status write_json(const std::string& path, const nlohmann::json& json) {

@@ -3,12 +3,20 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "options.h"
 
 namespace parallax::cli {
 
 nlohmann::json arena_json(const ArenaBytes& bytes);
+
+/// All schedulers by name, the default first.
+inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
+    {"dataflow", Scheduler::kDataflow},
+    {"layers", Scheduler::kLayers},
+    {"sequential", Scheduler::kSequential}};
 std::string_view scheduler_name(Scheduler scheduler);
 /// Writes `json` to `path` ("-": standard output). Errors: kIo.
 Status write_json(const std::string& path, const nlohmann::json& json);

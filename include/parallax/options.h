@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,12 +22,21 @@ enum class Kernels : std::uint8_t {
   kReference,  ///< the plain ones: slow, the oracle
 };
 
-/// How many bytes activations and kernel scratch of one session may take. Outputs are the caller's
-/// and do not count, but run() refuses to make one that alone exceeds the budget.
+/// What sessions hold together under one budget. Made once, given to each of them.
+class MemoryAccount;
+std::shared_ptr<MemoryAccount> make_memory_account();
+
+/// How many bytes activations and kernel scratch of a session may take, the plans that it keeps
+/// for shapes other than the latest included. Outputs are the caller's and do not count, but run()
+/// refuses to make one that alone exceeds the budget.
 struct MemoryBudget {
   enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
   Kind kind = Kind::kNone;
   std::int64_t bytes = 0;  ///< for kBytes
+  /// Sessions with the same account share it: no run of one starts before its bytes fit beside
+  /// those of all others, first come, first served. Null: a session under kAuto shares with all
+  /// others under kAuto, any other has an account of its own.
+  std::shared_ptr<MemoryAccount> account = nullptr;
 };
 /// kAuto takes what is free less this margin (the paper: 30-50 %). Free memory is read when a run
 /// starts and, when the last reading is older than 10 ms, before a branch of it: the least of the

@@ -59,8 +59,11 @@ class Session {
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 
   int threads() const;
-  /// The most bytes that arenas and scratch of this session ever held at once.
+  /// The most bytes that arenas and scratch of this session, or of all that share its account, ever
+  /// held at once.
   std::int64_t peak_arena_bytes() const;
+  /// Bytes of the plans that this session keeps, the latest one included: an estimate.
+  std::int64_t plan_cache_bytes() const;
 
   struct Impl;
 

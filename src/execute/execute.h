@@ -16,6 +16,7 @@
 #include <functional>
 #include <span>
 
+#include "execute/budget_watch.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
@@ -33,6 +34,8 @@ struct ExecuteOptions {
   /// Overwrite memory before it is made and after it is dead, for tests.
   bool poison = false;
   RunTrace* trace = nullptr;
+  /// Asked before branches start; null: the budget stays what it was.
+  BudgetWatch* watch = nullptr;
   Scheduler scheduler = Scheduler::kDataflow;
 };
 

@@ -79,8 +79,8 @@ Result<std::vector<Tensor>> run(const Program& program, const std::vector<Bytes>
   };
   PX_ASSIGN(RunMemory::Lease lease,
             memory.acquire({program.bytes, settings.budget, program.compiled->has_run_time_nodes}));
-  PX_RETURN_IF_ERROR(
-      execute(program, pointers, place, pool, lease, {settings.poison, trace, settings.scheduler}));
+  PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease,
+                             {settings.poison, trace, nullptr, settings.scheduler}));
   return outputs;
 }
 
@@ -245,6 +245,47 @@ TEST(Execute, BudgetSweepNeverExceedsAndSaysWhatIsMissing) {
     }
   }
   EXPECT_GT(fitting, 0);
+}
+
+TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
+  const auto context = context_of(kInception);
+  const Settings settings{.symbols = {200}, .threads = 3, .budget = std::int64_t{1} << 20};
+  const auto program = program_of(context, settings);
+  ASSERT_TRUE(program);
+  ASSERT_GE((*program)->plan.max_branches, 2);
+  const std::vector<Bytes> inputs = {bytes_of(ramp(200 * 64))};
+  const auto expected = run(context, inputs, settings);
+  ASSERT_TRUE(expected);
+  WorkerPool pool(3);
+  RunMemory memory;
+  for (int repeat = 0; repeat < 40; ++repeat) {
+    const Scheduler scheduler = repeat % 2 == 0 ? Scheduler::kLayers : Scheduler::kDataflow;
+    auto lease = memory.acquire({(*program)->bytes, settings.budget, false});
+    ASSERT_TRUE(lease);
+    std::atomic<int> readings = 0;
+    BudgetWatch watch(
+        *lease,
+        [&] {
+          ++readings;
+          return RunBudget{(*program)->bytes - 1, true};
+        },
+        true, std::chrono::nanoseconds(0));
+    Tensor output;
+    const PlaceOutput place = [&](int, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      PX_ASSIGN(output, Tensor::allocate(dtype, dims));
+      return output.mutable_view().bytes.data();
+    };
+    RunTrace trace;
+    const std::byte* const input = inputs[0].data();
+    ASSERT_TRUE(execute(**program, std::span(&input, 1), place, pool, *lease,
+                        {false, &trace, &watch, scheduler}));
+    EXPECT_GE(readings, 1);
+    EXPECT_EQ(values<float>(output), values<float>(expected->outputs[0]));
+    for (const NodeEvent& a : trace.nodes)
+      for (const NodeEvent& b : trace.nodes)
+        EXPECT_TRUE(a.branch == b.branch || a.end_ns <= b.start_ns || b.end_ns <= a.start_ns)
+            << a.node << " of branch " << a.branch << " beside " << b.node;
+  }
 }
 
 TEST(Execute, OutputsThatNoKernelWrites) {

@@ -26,15 +26,41 @@ Storage storage_of(const Compiled& compiled, ValueId id) {
   return {StorageKind::kArena, 0};
 }
 
+/// Of each branch, its nodes on all threads as far as their tiles go.
+IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
+  const BranchGraph& branches = compiled.context->branches;
+  IdVector<BranchId, double> times;
+  for (const BranchId branch : branches.branches.ids()) {
+    double time = 0;
+    for (const NodeId id : branches.branches[branch]) {
+      const CompiledNode& node = compiled.nodes[id];
+      const std::int64_t tiles = std::max<std::int64_t>(node.code.tiles, 1);
+      const std::int64_t rounds = (tiles - 1) / threads + 1;
+      time += predicted_work(node) * static_cast<double>(rounds) / static_cast<double>(tiles);
+    }
+    times.push_back(time);
+  }
+  return times;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,
                                                const LayoutOptions& options) {
   auto program = std::make_shared<Program>();
   const Compiled& c = *compiled;
-  PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem,
-                                     {options.parallel, options.threads, options.budget,
-                                      c.scratch_bytes, options.admission, c.work}));
+  ScheduleOptions schedule{options.parallel,
+                           options.threads,
+                           options.budget,
+                           c.scratch_bytes,
+                           options.admission,
+                           c.work,
+                           times_alone(c, options.threads)};
+  std::optional<PlanPattern> like;
+  if (options.like != nullptr)
+    like.emplace(PlanPattern{options.like->plan, options.like->compiled->problem});
+  if (like) schedule.like = &*like;
+  PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem, schedule));
   // The heaviest branch of a step first: no thread starts it when the others are done.
   for (auto& step : program->plan.steps)
     std::stable_sort(step.begin(), step.end(),

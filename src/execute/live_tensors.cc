@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "execute/poison.h"
@@ -33,7 +34,8 @@ Status LiveTensors::begin(NodeId node) {
   for (const std::size_t made : made_[node]) {
     const auto next = live_.lower_bound(offsets[made]);
     std::size_t other = made;
-    if (next != live_.end() && next->first < offsets[made] + buffers[made].bytes)
+    if (next != live_.end() && next->first < offsets[made] + buffers[made].bytes &&
+        !may_lie_on(made, next->second))
       other = next->second;
     if (next != live_.begin()) {
       const auto before = std::prev(next);
@@ -50,7 +52,7 @@ Status LiveTensors::begin(NodeId node) {
           {},
           fmt::format("'{}' lies on bytes of '{}', which is alive", name(made), name(other))});
     }
-    live_.emplace(offsets[made], made);
+    live_.insert_or_assign(offsets[made], made);
   }
   return {};
 }
@@ -63,9 +65,23 @@ void LiveTensors::end(NodeId node) {
     if (program_.compiled->problem.buffers[made].reads.empty()) remove(made);
 }
 
+/// Whether the node that makes `buffer` overwrites `other` and is the last to read it.
+bool LiveTensors::may_lie_on(std::size_t buffer, std::size_t other) const {
+  const auto& buffers = program_.compiled->problem.buffers;
+  const auto& offsets = program_.plan.offsets.offset;
+  const auto& over = buffers[buffer].over;
+  const auto& reads = buffers[other].reads;
+  const auto own = std::count(reads.begin(), reads.end(), buffers[buffer].made);
+  return offsets[buffer] == offsets[other] && buffers[buffer].bytes == buffers[other].bytes &&
+         std::find(over.begin(), over.end(), static_cast<std::int32_t>(other)) != over.end() &&
+         reads_left_[other] == static_cast<std::size_t>(own);
+}
+
 void LiveTensors::remove(std::size_t buffer) {
   const std::int64_t offset = program_.plan.offsets.offset[buffer];
-  live_.erase(offset);
+  const auto found = live_.find(offset);
+  if (found == live_.end() || found->second != buffer) return;  // another lies there already
+  live_.erase(found);
   if (poison_) {
     parallax::poison({arena_ + offset,
                       static_cast<std::size_t>(program_.compiled->problem.buffers[buffer].bytes)});

@@ -1,6 +1,7 @@
 // Watches at run time what the planner promises: that no two planned tensors lie on the same bytes
-// while both are alive. On in tests, where memory is poisoned too: a tensor's bytes are overwritten
-// as soon as its last reader is done, so that a lifetime that is too short shows in the outputs.
+// while both are alive, except where a node writes over the last use of its input (Buffer::over).
+// On in tests, where memory is poisoned too: a tensor's bytes are overwritten as soon as its last
+// reader is done, so that a lifetime that is too short shows in the outputs.
 //
 // Thread-safety: thread-safe.
 #pragma once
@@ -26,6 +27,7 @@ class LiveTensors {
   void end(NodeId node);
 
  private:
+  bool may_lie_on(std::size_t buffer, std::size_t other) const;
   void remove(std::size_t buffer);
 
   const Program& program_;

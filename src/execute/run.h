@@ -49,6 +49,8 @@ class Run {
   /// Keeps the first error; everybody stops at the next node or tile.
   void fail(NodeId node, Error error);
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  /// Whether memory allows branches to run beside others now.
+  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
 
  private:
   friend class BranchOutputs;

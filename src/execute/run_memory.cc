@@ -64,10 +64,17 @@ bool RunMemory::take_idle(std::int64_t bytes, Block& block) {
 bool RunMemory::admissible(const Request& request) const {
   if (runs_ == 0) return true;
   if (exclusive_ || (request.grows && request.limit)) return false;
-  if (!request.limit) return true;
-  std::int64_t idle = 0;
-  for (const Block& block : idle_) idle += block.bytes;
-  return request.bytes <= *request.limit - (held_ - idle);
+  return !request.limit || request.bytes <= *request.limit - (held_ - idle_bytes());
+}
+
+std::int64_t RunMemory::idle_bytes() const {
+  std::int64_t bytes = 0;
+  for (const Block& block : idle_) bytes += block.bytes;
+  return bytes;
+}
+
+void RunMemory::drop_idle_above(std::int64_t limit) {
+  for (; held_ > limit && !idle_.empty(); idle_.pop_back()) held_ -= idle_.back().bytes;
 }
 
 void RunMemory::hold(std::int64_t bytes) {
@@ -80,19 +87,18 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
   std::unique_lock lock(mutex_);
   if (request.limit && request.bytes > *request.limit)
     return tl::unexpected(over_budget(request.bytes, 0, *request.limit));
-  changed_.wait(lock, [&] { return admissible(request); });
+  const std::uint64_t ticket = ++last_ticket_;
+  changed_.wait(lock, [&] { return served_ + 1 == ticket && admissible(request); });
+  served_ = ticket;
+  if (served_ != last_ticket_) changed_.notify_all();  // there may be room for the next one as well
 
   const auto fits = [&](std::int64_t more) {
     return !request.limit || more <= *request.limit - held_;
   };
-  const auto drop_idle = [&] {
-    held_ -= idle_.back().bytes;
-    idle_.pop_back();
-  };
   Block block;
   bool reused = take_idle(request.bytes, block);
   // The limit may have shrunk since the blocks were made.
-  while (reused && !fits(0) && !idle_.empty()) drop_idle();
+  if (reused && request.limit) drop_idle_above(*request.limit);
   // A run that grows needs what a block that is too large would waste.
   if (reused && (!fits(0) || (exclusive && block.bytes > request.bytes))) {
     held_ -= block.bytes;
@@ -100,7 +106,8 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
     reused = false;
   }
   if (!reused) {
-    while (!idle_.empty() && (runs_ == 0 || !fits(request.bytes))) drop_idle();
+    if (runs_ == 0) drop_idle_above(0);
+    if (request.limit) drop_idle_above(*request.limit - request.bytes);
     PX_ASSIGN(block, allocate(request.bytes));
     hold(request.bytes);
   }
@@ -110,20 +117,32 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
   return Lease(*this, std::move(block), request.limit, exclusive);
 }
 
-void RunMemory::give_back(Block block, bool exclusive) {
+void RunMemory::give_back(Block block, bool exclusive, std::optional<std::int64_t> limit) {
   {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(block));
     --runs_;
     if (exclusive) exclusive_ = false;
+    if (limit) drop_idle_above(*limit);
   }
   changed_.notify_all();
 }
 
+bool RunMemory::lower(std::int64_t limit) {
+  const std::lock_guard lock(mutex_);
+  drop_idle_above(limit);
+  return held_ <= limit;
+}
+
+void RunMemory::trim() {
+  const std::lock_guard lock(mutex_);
+  drop_idle_above(0);
+}
+
 Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit) {
   const std::lock_guard lock(mutex_);
-  if (limit && bytes > *limit - held_) {
-    for (; !idle_.empty() && bytes > *limit - held_; idle_.pop_back()) held_ -= idle_.back().bytes;
+  if (limit) {
+    drop_idle_above(*limit - bytes);
     if (bytes > *limit - held_) return tl::unexpected(over_budget(bytes, held_, *limit));
   }
   hold(bytes);
@@ -143,6 +162,11 @@ std::int64_t RunMemory::held_bytes() const {
   return held_;
 }
 
+std::int64_t RunMemory::busy_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return held_ - idle_bytes();
+}
+
 std::int64_t RunMemory::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_;
@@ -151,11 +175,17 @@ std::int64_t RunMemory::peak_bytes() const {
 RunMemory::Lease::Lease(Lease&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),
       block_(std::move(other.block_)),
-      limit_(other.limit_),
+      limit_(other.limit_.load(std::memory_order_relaxed)),
       exclusive_(other.exclusive_) {}
 
 RunMemory::Lease::~Lease() {
-  if (owner_ != nullptr) owner_->give_back(std::move(block_), exclusive_);
+  if (owner_ != nullptr) owner_->give_back(std::move(block_), exclusive_, limit());
+}
+
+bool RunMemory::Lease::set_limit(std::int64_t limit) {
+  limit = std::max<std::int64_t>(limit, 0);
+  limit_.store(limit, std::memory_order_relaxed);
+  return owner_->lower(limit);
 }
 
 }  // namespace parallax

@@ -1,14 +1,16 @@
 // The memory of runs: one block per run in progress, kept for the next one, and the account of all
-// bytes that a session holds for activations and scratch.
+// bytes that the sessions which share it hold for activations and scratch.
 //
 // The account is what makes the budget a guarantee: bytes are reserved before they are allocated.
 // A run whose block does not fit beside those of other runs waits for one of them to end; a run
-// that allocates while running (data-dependent sizes) is admitted alone when there is a limit, so
-// that no two runs can wait for each other's bytes.
+// that allocates while running (data-dependent sizes) is admitted alone when there is a limit. Only
+// runs that hold nothing wait, in the order in which they came: none can wait for another that
+// waits, and a large one is not overtaken for ever by small ones.
 //
 // Thread-safety: RunMemory is thread-safe; a Lease belongs to one run.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +36,13 @@ class RunMemory {
   /// alone is larger than the limit, kOutOfMemory. Waits for other runs where it fits without them.
   Result<Lease> acquire(const Request& request);
 
+  /// Gives idle blocks back to the system.
+  void trim();
+
   /// Bytes held now, idle blocks included.
   std::int64_t held_bytes() const;
+  /// Bytes that runs in progress hold.
+  std::int64_t busy_bytes() const;
   /// The most bytes ever held.
   std::int64_t peak_bytes() const;
 
@@ -51,8 +58,11 @@ class RunMemory {
   static Result<Block> allocate(std::int64_t bytes);
   bool take_idle(std::int64_t bytes, Block& block);
   bool admissible(const Request& request) const;
+  std::int64_t idle_bytes() const;
   void hold(std::int64_t bytes);
-  void give_back(Block block, bool exclusive);
+  void drop_idle_above(std::int64_t limit);
+  void give_back(Block block, bool exclusive, std::optional<std::int64_t> limit);
+  bool lower(std::int64_t limit);
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
 
@@ -63,7 +73,8 @@ class RunMemory {
   std::int64_t held_ = 0;  // blocks, idle or not, and what runs reserved beyond
   std::int64_t peak_ = 0;
   int runs_ = 0;
-  bool exclusive_ = false;  // the run in progress may grow under a limit
+  bool exclusive_ = false;                      // the run in progress may grow under a limit
+  std::uint64_t last_ticket_ = 0, served_ = 0;  // who came last, and who was admitted last
 };
 
 /// The block of one run; goes back when destroyed. Must not outlive its RunMemory.
@@ -75,21 +86,33 @@ class RunMemory::Lease {
 
   std::byte* data() const { return block_.memory.get(); }
   std::int64_t bytes() const { return block_.bytes; }
-  bool limited() const { return limit_.has_value(); }
+  bool limited() const { return limit().has_value(); }
+
+  /// The limit of all bytes held has changed: holds for what is reserved from now on; idle blocks
+  /// above it go back to the system. False where runs hold more than it already. Thread-safe.
+  bool set_limit(std::int64_t limit);
 
   /// Counts bytes that the run is about to allocate elsewhere. Thread-safe. Errors: kBudgetExceeded
   /// with the number of missing bytes.
-  Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit_); }
+  Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit()); }
   void release(std::int64_t bytes) { owner_->release(bytes); }
 
  private:
   friend class RunMemory;
   Lease(RunMemory& owner, Block block, std::optional<std::int64_t> limit, bool exclusive)
-      : owner_(&owner), block_(std::move(block)), limit_(limit), exclusive_(exclusive) {}
+      : owner_(&owner),
+        block_(std::move(block)),
+        limit_(limit.value_or(kNoLimit)),
+        exclusive_(exclusive) {}
+  std::optional<std::int64_t> limit() const {
+    const std::int64_t limit = limit_.load(std::memory_order_relaxed);
+    return limit == kNoLimit ? std::nullopt : std::optional(limit);
+  }
 
+  static constexpr std::int64_t kNoLimit = -1;
   RunMemory* owner_;
   Block block_;
-  std::optional<std::int64_t> limit_;
+  std::atomic<std::int64_t> limit_;
   bool exclusive_;
 };
 

@@ -63,6 +63,59 @@ TEST(RunMemory, TheSecondRunWaitsForTheFirst) {
   EXPECT_LE(memory.peak_bytes(), 1000);
 }
 
+TEST(RunMemory, NobodyOvertakesARunThatWaits) {
+  RunMemory memory;
+  std::atomic<int> next{0};
+  std::vector<std::thread> threads;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    // The large one comes first; the small ones would fit beside `first`, but wait for it.
+    threads.emplace_back([&] {
+      auto lease = memory.acquire({1000, 1000, false});
+      EXPECT_TRUE(lease);
+      EXPECT_EQ(next++, 0);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        auto lease = memory.acquire({100, 1000, false});
+        EXPECT_TRUE(lease);
+        EXPECT_GT(next++, 0);
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(next, 0);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(next, 4);
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+TEST(RunMemory, AFallenLimitHoldsForTheRunInProgress) {
+  RunMemory memory;
+  { const auto idle = memory.acquire({500, {}, false}); }
+  {
+    auto other = memory.acquire({400, 1000, false});
+    auto lease = memory.acquire({300, 1000, false});
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(memory.held_bytes(), 800);  // the idle block serves the other run
+    EXPECT_TRUE(lease->set_limit(800));
+    EXPECT_EQ(lease->reserve(1).error().code, ErrorCode::kBudgetExceeded);
+    EXPECT_FALSE(lease->set_limit(799));
+    EXPECT_FALSE(lease->set_limit(-5));
+    EXPECT_TRUE(lease->set_limit(2000));
+    EXPECT_TRUE(lease->reserve(1200));
+    lease->release(1200);
+    EXPECT_FALSE(lease->set_limit(600));
+  }
+  // What the last limit does not allow has gone back to the system.
+  EXPECT_LE(memory.held_bytes(), 600);
+  memory.trim();
+  EXPECT_EQ(memory.held_bytes(), 0);
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
 TEST(RunMemory, RunsThatGrowUnderALimitAreAlone) {
   RunMemory memory;
   std::atomic<int> inside{0};

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "memory/in_place.h"
 #include "memory/memory.h"
 #include "memory/timeline.h"
 
@@ -66,8 +67,14 @@ class Ranges {
 /// branches of the step used and freed.
 class OverlapFinder {
  public:
-  OverlapFinder(const Timeline& timeline, const Offsets& offsets)
-      : timeline_(timeline), offsets_(offsets) {}
+  OverlapFinder(const Timeline& timeline, const InPlace& in_place, const Offsets& offsets)
+      : timeline_(timeline), first_(timeline.lifetimes.size()), offset_(first_.size()) {
+    for (std::size_t i = in_place.joined.size(); i-- > 0;) {
+      const auto joined = static_cast<std::size_t>(in_place.joined[i]);
+      first_[joined] = i;
+      offset_[joined] = offsets.offset[i];
+    }
+  }
 
   void begin_step(std::int32_t) {}
   void make(std::int32_t buffer) {
@@ -106,7 +113,7 @@ class OverlapFinder {
 
  private:
   std::int64_t offset(std::int32_t buffer) const {
-    return offsets_.offset[static_cast<std::size_t>(buffer)];
+    return offset_[static_cast<std::size_t>(buffer)];
   }
   std::int64_t bytes(std::int32_t buffer) const {
     return timeline_.lifetimes[static_cast<std::size_t>(buffer)].bytes;
@@ -117,11 +124,15 @@ class OverlapFinder {
     });
   }
   void fail(std::int32_t a, std::int32_t b) {
-    status_ = bug(fmt::format("buffers {} and {} overlap", std::min(a, b), std::max(a, b)));
+    const std::size_t i = first_[static_cast<std::size_t>(a)];
+    const std::size_t j = first_[static_cast<std::size_t>(b)];
+    status_ = bug(fmt::format("buffers {} and {} overlap", std::min(i, j), std::max(i, j)));
   }
 
   const Timeline& timeline_;
-  const Offsets& offsets_;
+  // Of each joined buffer: the first of those it joins, and where all of them lie.
+  std::vector<std::size_t> first_;
+  std::vector<std::int64_t> offset_;
   std::map<std::int64_t, std::int32_t> live_;  // offset -> buffer
   std::vector<std::int32_t> freed_;            // by the branch at hand
   Ranges used_;                                // freed by the step's other branches
@@ -153,6 +164,13 @@ Status check_problem(const MemoryProblem& problem, const Steps& steps) {
                              : step_of[read.branch] > step_of[buffer.made.branch];
       if (!after) return bug(fmt::format("buffer {} is read before it is made", i));
     }
+    for (const std::int32_t over : buffer.over) {
+      const auto j = static_cast<std::size_t>(over);
+      if (over < 0 || j >= i) return bug(fmt::format("buffer {} lies over a later one", i));
+      const auto& reads = problem.buffers[j].reads;
+      if (std::find(reads.begin(), reads.end(), buffer.made) == reads.end())
+        return bug(fmt::format("buffer {} lies over one that its node does not read", i));
+    }
   }
   return {};
 }
@@ -161,18 +179,22 @@ Status check_offsets(const MemoryProblem& problem, const Steps& steps, const Off
   PX_RETURN_IF_ERROR(check_problem(problem, steps));
   if (naive_bytes(problem) == kTooManyBytes) return bug("the sum of all bytes exceeds 63 bits");
   if (offsets.offset.size() != problem.buffers.size()) return bug("not one offset per buffer");
-  const Timeline timeline = Timeline::make(problem, steps);
   for (std::size_t i = 0; i < offsets.offset.size(); ++i) {
     const std::int64_t offset = offsets.offset[i];
     if (offset < 0 || offset % kAlignment != 0) {
       return bug(fmt::format("buffer {} lies at {}", i, offset));
     }
-    const auto end = checked_add(offset, timeline.lifetimes[i].bytes);
+    const auto end = checked_add(offset, *checked_align(problem.buffers[i].bytes, kAlignment));
     if (!end || *end > offsets.bytes) {
       return bug(fmt::format("buffer {} leaves the {} bytes of the memory", i, offsets.bytes));
     }
   }
-  OverlapFinder finder(timeline, offsets);
+  // What lies in the place of a buffer that it may overwrite is one with it.
+  const InPlace in_place = join_in_place(problem, steps, [&](std::size_t a, std::size_t b) {
+    return offsets.offset[a] == offsets.offset[b];
+  });
+  const Timeline timeline = Timeline::make(in_place.problem, steps);
+  OverlapFinder finder(timeline, in_place, offsets);
   sweep(timeline, finder);
   return finder.status();
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "memory/in_place.h"
 #include "memory/memory.h"
 #include "memory/timeline.h"
 
@@ -50,6 +51,14 @@ struct StepBytes {
   }
 };
 
+Steps one_by_one(const Steps& steps) {
+  Steps result;
+  for (const auto& step : steps) {
+    for (BranchId branch : step) result.push_back({branch});
+  }
+  return result;
+}
+
 }  // namespace
 
 std::int64_t naive_bytes(const MemoryProblem& problem) {
@@ -65,7 +74,8 @@ std::int64_t naive_bytes(const MemoryProblem& problem) {
 
 std::int64_t lower_bound_bytes(const MemoryProblem& problem, const Steps& steps) {
   if (naive_bytes(problem) == kTooManyBytes) return kTooManyBytes;
-  const Timeline timeline = Timeline::make(problem, steps);
+  const Timeline timeline =
+      Timeline::make(join_in_place(problem, one_by_one(steps)).problem, steps);
   LiveBytes live{timeline};
   for (std::int32_t slot = 0; slot < timeline.slots(); ++slot) {
     for (std::int32_t buffer : timeline.made(slot)) live.make(buffer);
@@ -78,7 +88,7 @@ std::vector<std::int64_t> step_peaks(const MemoryProblem& problem, const Steps& 
   if (naive_bytes(problem) == kTooManyBytes) {
     return std::vector<std::int64_t>(steps.size(), kTooManyBytes);
   }
-  const Timeline timeline = Timeline::make(problem, steps);
+  const Timeline timeline = Timeline::make(join_in_place(problem, steps).problem, steps);
   StepBytes live{timeline, {}};
   sweep(timeline, live);
   return std::move(live.peaks);

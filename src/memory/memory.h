@@ -5,7 +5,8 @@
 // step may run at once, each runs its nodes in order. A buffer lives from the node that makes it to
 // the last node that reads it. Buffers whose lifetimes may overlap in any execution that the steps
 // allow never share bytes: two buffers used by different branches of one step overlap, whatever
-// their positions.
+// their positions. The one exception: a buffer may lie exactly where one lies that its node
+// overwrites element by element (Buffer::over) and that nobody reads afterwards.
 //
 // Every function but the two checks expects what check_problem accepts. Where the bytes of all
 // buffers together do not fit 63 bits, every sum saturates at kTooManyBytes and offsets are zero.
@@ -14,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "base/id.h"
@@ -32,6 +34,9 @@ struct Buffer {
   std::int64_t bytes = 0;       ///< unrounded; planners round to kAlignment
   Position made;                ///< the node that writes it
   std::vector<Position> reads;  ///< nodes that read it; empty: dead at once
+  /// Earlier buffers of as many bytes whose place it may take: `made` reads each of them, no
+  /// element after it has written the same element.
+  std::vector<std::int32_t> over = {};
 };
 
 struct MemoryProblem {
@@ -43,17 +48,27 @@ struct MemoryProblem {
 /// dependencies.
 using Steps = std::vector<std::vector<BranchId>>;
 
+/// For each branch those that must be done before it may start.
+using Waits = IdVector<BranchId, std::vector<BranchId>>;
+
 struct Offsets {
   std::vector<std::int64_t> offset;  ///< one per buffer, multiples of kAlignment
   std::int64_t bytes = 0;            ///< size of the memory that holds them all
 };
 
+/// Steps of search that a plan may take: about 50 ms on one core of Zen 4.
+inline constexpr std::int64_t kPlanEffort = 500'000;
+
 /// What sums of bytes come to where they do not fit 63 bits.
 inline constexpr std::int64_t kTooManyBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Errors (kInternal): a branch that is in no step or in two, a position outside its branch, a
-/// negative size, a tensor read before it is made or by another branch of the step that makes it.
+/// negative size, a tensor read before it is made or by another branch of the step that makes it, a
+/// buffer over one that does not come before it or that its node does not read.
 Status check_problem(const MemoryProblem& problem, const Steps& steps);
+
+// naive_bytes, plan_greedy and plan_paper are figures to compare with and leave Buffer::over alone,
+// as those do who use them; step_peaks, lower_bound_bytes and plan_steps use it.
 
 /// A buffer for every tensor, no sharing.
 std::int64_t naive_bytes(const MemoryProblem& problem);
@@ -69,8 +84,15 @@ Offsets plan_greedy(const MemoryProblem& problem, const Steps& steps);
 /// blocks are handed over to arenas of later steps.
 Offsets plan_paper(const MemoryProblem& problem, const Steps& steps);
 /// The best offsets known for these steps: the smallest of plan_paper, greedy-by-size over what may
-/// live at once in parallel, and orders derived from it. Same limit as plan_greedy.
-Offsets plan_steps(const MemoryProblem& problem, const Steps& steps);
+/// live at once in parallel, orders derived from it (same limit as plan_greedy), and, as long as
+/// step_peaks are not reached, an exact search of `effort` steps (packing/packing.h).
+Offsets plan_steps(const MemoryProblem& problem, const Steps& steps,
+                   std::int64_t effort = kPlanEffort);
+/// Offsets for a problem that differs from one with known offsets in sizes only: every buffer as
+/// low as possible, in the order of rising known offsets. With the sizes of the known problem it
+/// takes no more bytes than the known offsets. Nothing where pairs exceed the limit of plan_greedy.
+std::optional<Offsets> plan_like(const MemoryProblem& problem, const Steps& steps,
+                                 const Offsets& known);
 inline constexpr std::size_t kMaxConflicts = std::size_t{1} << 20;
 /// M_i: the bytes the branch's own buffers take at most at once, tensors needed downstream staying
 /// live.

@@ -107,6 +107,47 @@ TEST(PlanPaper, TheOnlyReaderOfAStepMayReuseWhatItRead) {
   EXPECT_EQ(plan_steps(problem({at(1, 0), at(2, 0)}), steps).bytes, 128);
 }
 
+// Two nodes after the first, each over what it reads: 0 -> 1 -> 2, in one place.
+TEST(InPlace, TakesThePlaceOfWhatDies) {
+  MemoryProblem problem = problem_of(
+      {1, 2},
+      {{64, at(0, 0), {at(1, 0)}}, {64, at(1, 0), {at(1, 1)}, {0}}, {64, at(1, 1), {}, {1}}});
+  const Steps steps = steps_of({{0}, {1}});
+  EXPECT_EQ(plan_steps(problem, steps).bytes, 64);
+  EXPECT_EQ(lower_bound_bytes(problem, steps), 64);
+  EXPECT_THAT(step_peaks(problem, steps), ElementsAre(64, 64));
+  EXPECT_TRUE(check_offsets(problem, steps, {{0, 0, 0}, 64}));
+  EXPECT_EQ(plan_greedy(problem, steps).bytes, 128);  // as if no kernel could
+  problem.buffers[1].over.clear();
+  EXPECT_FALSE(check_offsets(problem, steps, {{0, 0, 0}, 64}));
+  EXPECT_EQ(plan_steps(problem, steps).bytes, 128);
+}
+
+TEST(InPlace, NotWhereSomebodyElseReadsLater) {
+  const auto problem = [](std::vector<Position> reads) {
+    return problem_of({1, 2, 1},
+                      {{64, at(0, 0), std::move(reads)}, {64, at(1, 0), {at(1, 1)}, {0}}});
+  };
+  const Steps steps = steps_of({{0}, {1, 2}});
+  const Steps in_turn = steps_of({{0}, {2}, {1}});
+  EXPECT_EQ(plan_steps(problem({at(1, 0)}), steps).bytes, 64);
+  EXPECT_EQ(plan_steps(problem({at(1, 0), at(1, 1)}), steps).bytes, 128);
+  EXPECT_EQ(plan_steps(problem({at(1, 0), at(2, 0)}), steps).bytes, 128);
+  EXPECT_EQ(plan_steps(problem({at(1, 0), at(2, 0)}), in_turn).bytes, 64);
+  EXPECT_FALSE(check_offsets(problem({at(1, 0), at(2, 0)}), steps, {{0, 0}, 64}));
+}
+
+TEST(InPlace, OnlyOneMayHaveThePlace) {
+  const MemoryProblem problem = problem_of(
+      {2}, {{64, at(0, 0), {at(0, 1)}}, {64, at(0, 1), {}, {0}}, {64, at(0, 1), {}, {0}}});
+  EXPECT_EQ(plan_steps(problem, steps_of({{0}})).bytes, 128);
+  EXPECT_FALSE(check_offsets(problem, steps_of({{0}}), {{0, 0, 0}, 64}));
+  // Nor one of another size.
+  const MemoryProblem other =
+      problem_of({2}, {{64, at(0, 0), {at(0, 1)}}, {65, at(0, 1), {}, {0}}});
+  EXPECT_EQ(plan_steps(other, steps_of({{0}})).bytes, 192);
+}
+
 TEST(Memory, EmptyBuffersTakeNothing) {
   const MemoryProblem problem = problem_of({1}, {{0, at(0, 0), {}}, {1, at(0, 0), {}}});
   const Offsets offsets = plan_paper(problem, steps_of({{0}}));
@@ -152,6 +193,8 @@ TEST(CheckProblem, RefusesWhatDoesNotFitTogether) {
       {"made by no node", {64, {}, {}}, {{0}, {1}}},
       {"read by no node", {64, at(0, 0), {at(1, -1)}}, {{0}, {1}}},
       {"has -1 bytes", {-1, at(0, 0), {}}, {{0}, {1}}},
+      {"over a later one", {64, at(0, 0), {}, {0}}, {{0}, {1}}},
+      {"over a later one", {64, at(0, 0), {}, {-1}}, {{0}, {1}}},
   };
   EXPECT_TRUE(check_problem(problem_of({2, 1}, {good}), steps_of({{0}, {1}})));
   for (const Case& c : cases) {
@@ -245,8 +288,11 @@ TEST(MemoryProperty, CheckOffsetsSeesEveryOverlap) {
 
 TEST(MemoryProperty, PeaksAreSumsOfWhatMayLiveAtOnce) {
   EXPECT_TRUE(rc::check([](unsigned seed) {
-    const Sample sample(seed);
+    Sample sample(seed);
+    const std::int64_t in_place = lower_bound_bytes(sample.problem, sample.steps);
+    for (Buffer& buffer : sample.problem.buffers) buffer.over.clear();
     const auto& problem = sample.problem;
+    RC_ASSERT(in_place <= lower_bound_bytes(problem, sample.steps));
     const Steps sequential = one_by_one(sample.steps);
     // One by one, the buffers that live as a buffer is made are those that conflict and are older.
     const HappensBefore order(problem, sequential);
@@ -270,6 +316,22 @@ TEST(MemoryProperty, PeaksAreSumsOfWhatMayLiveAtOnce) {
     RC_ASSERT(lower_bound_bytes(problem, sample.steps) == most);
     const auto peaks = step_peaks(problem, sequential);
     RC_ASSERT(*std::max_element(peaks.begin(), peaks.end()) == most);
+  }));
+}
+
+TEST(MemoryProperty, LikePlansAreSafeAndNoLarger) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    Sample sample(seed);
+    const Offsets known = plan_steps(sample.problem, sample.steps);
+    const auto same = plan_like(sample.problem, sample.steps, known);
+    RC_ASSERT(same && same->bytes <= known.bytes);
+    check_plan(sample, sample.steps, *same);
+    for (Buffer& buffer : sample.problem.buffers) {
+      if (sample.random.below(2) == 0) buffer.bytes = sample.random.below(12 * 64);
+    }
+    const auto other = plan_like(sample.problem, sample.steps, known);
+    RC_ASSERT(other.has_value());
+    check_plan(sample, sample.steps, *other);
   }));
 }
 

@@ -1,6 +1,6 @@
 // Problems for tests of memory/ and schedule/, and two judges of offsets that share no code with
 // the planners: a definition of "may live at once" by happens-before, and an execution that looks
-// at the bytes.
+// at the bytes. Both take an order of branches as steps with barriers or as waits.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,31 @@
 
 namespace parallax {
 
-/// Up to three buffers per node of up to 12 cache lines, some empty, some read by nobody.
+/// Lets the buffers from `first` on take the place of some that their node reads.
+inline void overwrite_some(MemoryProblem& problem, std::size_t first, RandomDag& random) {
+  for (std::size_t i = first; i < problem.buffers.size(); ++i) {
+    for (std::size_t j = 0; j < first; ++j) {
+      const auto& reads = problem.buffers[j].reads;
+      const bool read =
+          std::find(reads.begin(), reads.end(), problem.buffers[i].made) != reads.end();
+      if (!read || random.below(3) == 0) continue;
+      if (random.below(4) > 0) problem.buffers[i].bytes = problem.buffers[j].bytes;
+      problem.buffers[i].over.push_back(static_cast<std::int32_t>(j));
+    }
+  }
+}
+
+/// What `steps` say, as waits: every branch waits for all of the step before.
+inline Waits waits_of_steps(const Steps& steps, std::size_t branches) {
+  Waits waits(branches);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    for (BranchId branch : steps[i]) waits[branch] = steps[i - 1];
+  }
+  return waits;
+}
+
+/// Up to three buffers per node of up to 12 cache lines, some empty, some read by nobody, some of
+/// the size of one that their node reads and may overwrite.
 inline MemoryProblem random_problem(const Dag& dag, const BranchGraph& branches,
                                     RandomDag& random) {
   MemoryProblem problem;
@@ -30,6 +54,7 @@ inline MemoryProblem random_problem(const Dag& dag, const BranchGraph& branches,
       problem.buffers.push_back({random.below(12 * 64), position[node], {}});
       if (random.below(8) == 0) problem.buffers.back().bytes = 0;
     }
+    overwrite_some(problem, first, random);
     for (NodeId reader : dag.successors[node]) {
       const auto buffer = first + static_cast<std::size_t>(random.below(count));
       problem.buffers[buffer].reads.push_back(position[reader]);
@@ -61,26 +86,46 @@ inline Steps one_by_one(const Steps& steps) {
   return result;
 }
 
-/// Whether some execution of `steps` has both buffers alive: neither is done, in every execution,
-/// before the other is made.
+/// Whether some execution has both buffers alive: neither is done, in every execution, before the
+/// other is made.
 class HappensBefore {
  public:
-  HappensBefore(const MemoryProblem& problem, const Steps& steps)
-      : problem_(problem), step_of_(problem.branch_length.size(), 0) {
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      for (BranchId branch : steps[i]) step_of_[branch] = i;
+  HappensBefore(const MemoryProblem& problem, const Waits& waits)
+      : problem_(problem), after_(waits.size(), std::vector<bool>(waits.size(), false)) {
+    for (BranchId branch : waits.ids()) {
+      // Everything that can be reached from `branch` by going from waiting to waited for.
+      std::vector<BranchId> open = waits[branch];
+      while (!open.empty()) {
+        const BranchId at = open.back();
+        open.pop_back();
+        if (after_[branch][static_cast<std::size_t>(at.value)]) continue;
+        after_[branch][static_cast<std::size_t>(at.value)] = true;
+        open.insert(open.end(), waits[at].begin(), waits[at].end());
+      }
     }
   }
+  HappensBefore(const MemoryProblem& problem, const Steps& steps)
+      : HappensBefore(problem, waits_of_steps(steps, problem.branch_length.size())) {}
+
+  bool before(BranchId a, BranchId b) const { return after_[b][static_cast<std::size_t>(a.value)]; }
   bool may_live_at_once(std::size_t a, std::size_t b) const {
     return !done_before(a, b) && !done_before(b, a);
   }
-  /// A pair that may live at once and shares bytes.
+  /// The node that makes `b` overwrites `a`, which nobody else reads then or later.
+  bool may_overwrite(std::size_t a, std::size_t b) const {
+    const auto& over = problem_.buffers[b].over;
+    return std::find(over.begin(), over.end(), static_cast<std::int32_t>(a)) != over.end() &&
+           problem_.buffers[a].bytes == problem_.buffers[b].bytes &&
+           done_but_for(a, problem_.buffers[b].made, true);
+  }
+  /// A pair that may live at once and shares bytes, without lying in the same place as it may.
   std::optional<std::pair<std::size_t, std::size_t>> overlap(const Offsets& offsets) const {
     for (std::size_t a = 0; a < problem_.buffers.size(); ++a) {
       for (std::size_t b = a + 1; b < problem_.buffers.size(); ++b) {
         const bool apart = offsets.offset[a] + bytes(a) <= offsets.offset[b] ||
                            offsets.offset[b] + bytes(b) <= offsets.offset[a];
-        if (bytes(a) > 0 && bytes(b) > 0 && !apart && may_live_at_once(a, b)) return {{a, b}};
+        if (bytes(a) == 0 || bytes(b) == 0 || apart || !may_live_at_once(a, b)) continue;
+        if (offsets.offset[a] != offsets.offset[b] || !may_overwrite(a, b)) return {{a, b}};
       }
     }
     return std::nullopt;
@@ -91,22 +136,27 @@ class HappensBefore {
     return *checked_align(problem_.buffers[i].bytes, kAlignment);
   }
   bool before(const Position& p, const Position& q) const {
-    return p.branch == q.branch ? p.index < q.index : step_of_[p.branch] < step_of_[q.branch];
+    return p.branch == q.branch ? p.index < q.index : before(p.branch, q.branch);
+  }
+  /// Whether all who use `a` are done before `node`, which itself may be one of them if `but`.
+  bool done_but_for(std::size_t a, const Position& node, bool but) const {
+    const auto& reads = problem_.buffers[a].reads;
+    return before(problem_.buffers[a].made, node) &&
+           std::all_of(reads.begin(), reads.end(), [&](const Position& read) {
+             return (but && read == node) || before(read, node);
+           });
   }
   bool done_before(std::size_t a, std::size_t b) const {
-    const Position& made = problem_.buffers[b].made;
-    const auto& reads = problem_.buffers[a].reads;
-    return before(problem_.buffers[a].made, made) &&
-           std::all_of(reads.begin(), reads.end(),
-                       [&](const Position& read) { return before(read, made); });
+    return done_but_for(a, problem_.buffers[b].made, false);
   }
 
   const MemoryProblem& problem_;
-  IdVector<BranchId, std::size_t> step_of_;
+  IdVector<BranchId, std::vector<bool>> after_;
 };
 
-/// Runs the nodes of every step in a random interleaving of its branches. Each node writes the
-/// number of its buffers over their cache lines and then reads what it reads.
+/// Runs nodes in a random interleaving of the branches that may run. Each node reads what it may
+/// overwrite, writes the number of its buffers over their cache lines, and then reads the rest of
+/// what it reads.
 class Execution {
  public:
   Execution(const MemoryProblem& problem, const Offsets& offsets)
@@ -114,42 +164,66 @@ class Execution {
         offsets_(offsets),
         lines_(static_cast<std::size_t>(offsets.bytes / kAlignment), kNobody) {}
 
-  /// Whether every node found what was written for it.
-  bool run(const Steps& steps, RandomDag& random) {
-    for (std::vector<BranchId> running : steps) {
-      std::vector<std::int32_t> next(running.size(), 0);
-      while (!running.empty()) {
-        const auto i = static_cast<std::size_t>(random.below(static_cast<int>(running.size())));
-        if (next[i] == problem_.branch_length[running[i]]) {
-          running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
-          next.erase(next.begin() + static_cast<std::ptrdiff_t>(i));
-        } else if (!run_node({running[i], next[i]++})) {
-          return false;
-        }
+  /// Whether every node found what was written for it; false where no branch can ever start.
+  bool run(const Waits& waits, RandomDag& random) {
+    IdVector<BranchId, std::size_t> left(waits.size(), 0);
+    IdVector<BranchId, std::vector<BranchId>> next(waits.size());
+    std::vector<BranchId> running;
+    for (BranchId branch : waits.ids()) {
+      left[branch] = waits[branch].size();
+      for (BranchId before : waits[branch]) next[before].push_back(branch);
+      if (left[branch] == 0) running.push_back(branch);
+    }
+    std::size_t done = 0;
+    for (IdVector<BranchId, std::int32_t> at(waits.size(), 0); !running.empty();) {
+      const auto i = static_cast<std::size_t>(random.below(static_cast<int>(running.size())));
+      const BranchId branch = running[i];
+      if (at[branch] < problem_.branch_length[branch]) {
+        if (!run_node({branch, at[branch]++})) return false;
+        continue;
+      }
+      running.erase(running.begin() + static_cast<std::ptrdiff_t>(i));
+      ++done;
+      for (BranchId after : next[branch]) {
+        if (--left[after] == 0) running.push_back(after);
       }
     }
-    return true;
+    return done == waits.size();
+  }
+  bool run(const Steps& steps, RandomDag& random) {
+    return run(waits_of_steps(steps, problem_.branch_length.size()), random);
   }
 
  private:
   static constexpr std::size_t kNobody = ~std::size_t{0};
 
   bool run_node(const Position& node) {
-    for (std::size_t i = 0; i < problem_.buffers.size(); ++i) {
-      if (problem_.buffers[i].made != node) continue;
-      for (std::size_t line : lines_of(i)) lines_[line] = i;
-    }
+    std::vector<std::size_t> made, read;
     for (std::size_t i = 0; i < problem_.buffers.size(); ++i) {
       const auto& reads = problem_.buffers[i].reads;
-      if (problem_.buffers[i].made != node &&
-          std::find(reads.begin(), reads.end(), node) == reads.end()) {
-        continue;
-      }
-      for (std::size_t line : lines_of(i)) {
-        if (lines_[line] != i) return false;
-      }
+      if (problem_.buffers[i].made == node) made.push_back(i);
+      if (std::find(reads.begin(), reads.end(), node) != reads.end()) read.push_back(i);
     }
-    return true;
+    std::vector<std::size_t> after = made;
+    for (std::size_t i : read) {
+      const bool overwritten = std::any_of(made.begin(), made.end(), [&](std::size_t m) {
+        const auto& over = problem_.buffers[m].over;
+        return offsets_.offset[m] == offsets_.offset[i] &&
+               problem_.buffers[m].bytes == problem_.buffers[i].bytes &&
+               std::find(over.begin(), over.end(), static_cast<std::int32_t>(i)) != over.end();
+      });
+      if (overwritten && !holds(i)) return false;
+      if (!overwritten) after.push_back(i);
+    }
+    for (std::size_t i : made) {
+      for (std::size_t line : lines_of(i)) lines_[line] = i;
+    }
+    return std::all_of(after.begin(), after.end(), [&](std::size_t i) { return holds(i); });
+  }
+  bool holds(std::size_t i) const {
+    const auto lines = lines_of(i);
+    return std::all_of(lines.begin(), lines.end(),
+                       [&](std::size_t line) { return lines_[line] == i; });
   }
   std::vector<std::size_t> lines_of(std::size_t i) const {
     std::vector<std::size_t> result;

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "schedule/steps.h"
+#include "schedule/waits.h"
 
 namespace parallax {
 namespace {
@@ -17,6 +18,11 @@ namespace {
 /// Plans that a search under a budget may make, and buffers times plans.
 constexpr std::size_t kMaxPlans = 16;
 constexpr std::size_t kMaxPlannedBuffers = 400'000;
+/// Of kPlanEffort: for running one by one, for what is chosen in the end, for all tries on the way.
+constexpr std::int64_t kSequentialEffort = kPlanEffort * 2 / 5;
+constexpr std::int64_t kChosenEffort = kPlanEffort * 2 / 5;
+constexpr std::int64_t kTryEffort =
+    (kPlanEffort - kSequentialEffort - kChosenEffort) / static_cast<std::int64_t>(kMaxPlans);
 
 tl::unexpected<Error> failure(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSchedule, code, {}, std::move(message)});
@@ -27,8 +33,8 @@ struct Candidate {
   Offsets offsets;
 };
 
-Candidate place(const MemoryProblem& problem, LayeredSteps steps) {
-  Offsets offsets = plan_steps(problem, steps.steps);
+Candidate place(const MemoryProblem& problem, LayeredSteps steps, std::int64_t effort) {
+  Offsets offsets = plan_steps(problem, steps.steps, effort);
   return {std::move(steps), std::move(offsets)};
 }
 
@@ -45,9 +51,12 @@ LayeredSteps better(const MemoryProblem& problem, LayeredSteps a, LayeredSteps b
 Status check_arguments(const BranchGraph& branches, const LayeredSteps& sequential,
                        const LayeredSteps& layered, const MemoryProblem& problem,
                        const ScheduleOptions& options) {
+  const auto fits_branches = [&](const IdVector<BranchId, double>& times) {
+    return times.empty() || times.size() == branches.branches.size();
+  };
   if (problem.branch_length.size() != branches.branches.size() || options.threads < 1 ||
-      options.scratch_per_thread < 0 ||
-      (!options.work.empty() && options.work.size() != branches.branches.size())) {
+      options.scratch_per_thread < 0 || !fits_branches(options.work) ||
+      !fits_branches(options.work_alone) || (options.work.empty() && !options.work_alone.empty())) {
     return failure(ErrorCode::kInternal, "the problem is not that of these branches");
   }
   PX_RETURN_IF_ERROR(check_problem(problem, sequential.steps));
@@ -114,7 +123,7 @@ Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
     bool fits = most(step_peaks(problem, steps.steps)) <= budget;
     if (fits) {
       --plans;
-      Candidate candidate = place(problem, std::move(steps));
+      Candidate candidate = place(problem, std::move(steps), kTryEffort);
       fits = candidate.offsets.bytes <= budget;
       if (fits) best = std::move(candidate);
     }
@@ -122,6 +131,102 @@ Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
     taken = low + (high - low) / 2;
   }
   return best;
+}
+
+/// The order of ids or that of layers, whichever has less alive; the former, where the latter takes
+/// more than `greedy` needs for the former.
+Candidate place_sequential(const BranchGraph& branches, const MemoryProblem& problem,
+                           const LayeredSteps& in_order, const LayeredSteps& layered,
+                           std::int64_t greedy) {
+  const std::vector<bool> all_layers(branches.layers.size(), true);
+  Candidate chosen = place(problem, better(problem, in_order, make_sequential(layered, all_layers)),
+                           kSequentialEffort);
+  if (chosen.offsets.bytes <= greedy || chosen.steps.steps == in_order.steps) return chosen;
+  Candidate other = place(problem, in_order, kSequentialEffort);
+  return other.offsets.bytes < chosen.offsets.bytes ? std::move(other) : std::move(chosen);
+}
+
+/// Whether running the branches of each step at once saves much of the predicted time.
+bool saves_time(const LayeredSteps& layered, const ScheduleOptions& options) {
+  const auto& alone = options.work_alone;
+  if (alone.empty()) return true;
+  double saved = 0;
+  for (const auto& step : layered.steps) {
+    if (step.size() < 2) continue;
+    for (BranchId branch : step) saved += alone[branch] - options.work[branch] / options.threads;
+  }
+  return saved >= kWorthTime * std::accumulate(alone.begin(), alone.end(), 0.0);
+}
+
+/// What the arena may grow to for the sake of running branches at once.
+std::int64_t worth_of(const LayeredSteps& layered, const ScheduleOptions& options,
+                      std::int64_t greedy) {
+  if (saves_time(layered, options)) return kTooManyBytes;
+  const double bytes = static_cast<double>(greedy) * (1 + kBytesPerThread * (options.threads - 1));
+  return bytes < 9e18 ? std::max(greedy, static_cast<std::int64_t>(bytes)) : kTooManyBytes;
+}
+
+/// As much of `layered` as takes no more than `limit`; `sequential`, where that is none.
+Candidate place_parallel(const BranchGraph& branches, const MemoryProblem& problem,
+                         const LayeredSteps& layered, const IdVector<BranchId, std::int64_t>& peaks,
+                         const ScheduleOptions& options, std::int64_t limit, Candidate sequential) {
+  LayeredSteps steps = better(problem, layered, in_model_order(layered, branches));
+  if (most(step_peaks(problem, steps.steps)) <= limit) {
+    Candidate parallel = place(problem, std::move(steps), kChosenEffort);
+    if (parallel.offsets.bytes <= limit) return parallel;
+  }
+  Candidate chosen = fit(branches, layered, problem, peaks, options, limit, std::move(sequential));
+  if (chosen.offsets.bytes <= most(step_peaks(problem, chosen.steps.steps))) return chosen;
+  Candidate again = place(problem, chosen.steps, kChosenEffort);
+  return again.offsets.bytes < chosen.offsets.bytes ? std::move(again) : std::move(chosen);
+}
+
+bool same_but_for_sizes(const MemoryProblem& a, const MemoryProblem& b) {
+  const auto same = [](const Buffer& x, const Buffer& y) {
+    return x.made == y.made && x.reads == y.reads;
+  };
+  return std::equal(a.branch_length.begin(), a.branch_length.end(), b.branch_length.begin(),
+                    b.branch_length.end()) &&
+         std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same);
+}
+
+/// The steps of options.like, where they serve: see make_plan. `figures` are those of `problem`.
+std::optional<Candidate> place_like(const MemoryProblem& problem, const ScheduleOptions& options,
+                                    const ArenaFigures& figures) {
+  if (options.like == nullptr || !same_but_for_sizes(problem, options.like->problem)) return {};
+  const Plan& like = options.like->plan;
+  if (!check_problem(problem, like.steps)) return {};
+  auto offsets = plan_like(problem, like.steps, like.offsets);
+  if (!offsets || offsets->bytes > figures.paper) return {};
+  const double known = static_cast<double>(like.offsets.bytes) *
+                       static_cast<double>(figures.lower_bound) * kLikeSlack;
+  if (static_cast<double>(offsets->bytes) * static_cast<double>(like.figures.lower_bound) > known)
+    return {};
+  const auto budget = arena_budget(options, offsets->bytes);
+  if (!budget) return {};
+  return Candidate{{like.steps, like.layer_of_step}, *std::move(offsets)};
+}
+
+/// Errors: kBudgetExceeded.
+Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& problem,
+                         const ScheduleOptions& options, const LayeredSteps& in_order,
+                         const LayeredSteps& layered, const Plan& plan) {
+  const ArenaFigures& figures = plan.figures;
+  if (auto like = place_like(problem, options, figures)) return *std::move(like);
+  Candidate chosen = place_sequential(branches, problem, in_order, layered, figures.greedy);
+  PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
+  if (options.parallel) {
+    const std::int64_t worth = worth_of(layered, options, figures.greedy);
+    chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
+                            std::min(budget.value_or(worth), worth), std::move(chosen));
+  }
+  if (chosen.offsets.bytes > figures.paper) {
+    // What the paper's steps allow is safe in any order that keeps to them.
+    chosen = place(problem, layered, 0);
+    const std::vector<bool> all_layers(branches.layers.size(), true);
+    if (!options.parallel) chosen.steps = make_sequential(layered, all_layers);
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -145,22 +250,11 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   plan.figures.lower_bound = std::min(lower_bound_bytes(problem, in_order.steps),
                                       lower_bound_bytes(problem, layered.steps));
 
-  const std::vector<bool> all_layers(branches.layers.size(), true);
-  Candidate chosen =
-      place(problem, better(problem, in_order, make_sequential(layered, all_layers)));
-  PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
-  if (options.parallel) {
-    Candidate parallel =
-        place(problem, better(problem, layered, in_model_order(layered, branches)));
-    chosen = !budget || parallel.offsets.bytes <= *budget
-                 ? std::move(parallel)
-                 : fit(branches, layered, problem, plan.branch_peaks, options, *budget,
-                       std::move(chosen));
-  }
+  PX_ASSIGN(Candidate chosen, choose(branches, problem, options, in_order, layered, plan));
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);
-  plan.waits = waits_of(plan.steps, branches.branches.size());
   plan.offsets = std::move(chosen.offsets);
+  plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
   plan.figures.parallax = plan.offsets.bytes;
   plan.figures.lower_bound =
       std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));

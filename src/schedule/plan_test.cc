@@ -229,32 +229,25 @@ struct Sample {
   ScheduleOptions options;
 };
 
-/// What has to be done before a branch may start, directly or not, holds all that it depends on
-/// and, while offsets are planned for steps, all of the steps before its own.
-void check_waits(const Sample& sample, const Plan& plan) {
+/// Waits hold all dependencies, go from earlier steps to later ones, and keep offsets safe by
+/// themselves.
+void check_waits(Sample& sample, const Plan& plan) {
   const std::size_t count = sample.branches.branches.size();
   RC_ASSERT(plan.waits.size() == count);
-  IdVector<BranchId, std::vector<bool>> done(count, std::vector<bool>(count, false));
-  std::vector<BranchId> earlier;
-  for (const auto& step : plan.steps) {
-    for (BranchId branch : step) {
-      for (BranchId wait : plan.waits[branch]) {
-        const auto index = static_cast<std::size_t>(wait.value);
-        RC_ASSERT(std::count(step.begin(), step.end(), wait) == 0);
-        for (std::size_t i = 0; i < count; ++i) {
-          if (done[wait][i]) done[branch][i] = true;
-        }
-        done[branch][index] = true;
-      }
-      const auto waits_for = [&](BranchId other) {
-        return done[branch][static_cast<std::size_t>(other.value)];
-      };
-      const auto& predecessors = sample.branches.predecessors[branch];
-      RC_ASSERT(std::all_of(predecessors.begin(), predecessors.end(), waits_for));
-      RC_ASSERT(std::all_of(earlier.begin(), earlier.end(), waits_for));
-      RC_ASSERT(!waits_for(branch));
+  const HappensBefore order(sample.problem, plan.waits);
+  RC_ASSERT(!order.overlap(plan.offsets));
+  for (int i = 0; i < 5; ++i) {
+    RC_ASSERT(Execution(sample.problem, plan.offsets).run(plan.waits, sample.random));
+  }
+  IdVector<BranchId, std::size_t> step_of(count, 0);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    for (BranchId branch : plan.steps[i]) step_of[branch] = i;
+  }
+  for (BranchId branch : plan.waits.ids()) {
+    for (BranchId before : plan.waits[branch]) RC_ASSERT(step_of[before] < step_of[branch]);
+    for (BranchId before : sample.branches.predecessors[branch]) {
+      RC_ASSERT(order.before(before, branch));
     }
-    earlier.insert(earlier.end(), step.begin(), step.end());
   }
 }
 
@@ -282,6 +275,7 @@ void check_plan(Sample& sample, const Plan& plan) {
   check_waits(sample, plan);
   const ArenaFigures& figures = plan.figures;
   RC_ASSERT(figures.parallax == plan.offsets.bytes);
+  RC_ASSERT(figures.parallax <= figures.paper);
   for (std::int64_t bytes : {figures.greedy, figures.paper, figures.parallax}) {
     RC_ASSERT(bytes >= figures.lower_bound && bytes <= figures.naive);
   }
@@ -313,6 +307,43 @@ TEST(MakePlanProperty, PlansAreSafeForEveryBudget) {
       if (budget >= enough) RC_ASSERT(plan->steps == free->steps);
     }
   }));
+}
+
+TEST(MakePlanProperty, PlansLikeOthersAreSafe) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    Sample sample(seed);
+    const auto first = sample.plan();
+    RC_ASSERT(first.has_value());
+    const MemoryProblem known = sample.problem;
+    const PlanPattern pattern{*first, known};
+    sample.options.like = &pattern;
+    const auto same = sample.plan();
+    RC_ASSERT(same && same->steps == first->steps);
+    RC_ASSERT(same->offsets.bytes <= first->offsets.bytes);
+    const int times = 1 + sample.random.below(4);
+    for (Buffer& buffer : sample.problem.buffers) {
+      buffer.bytes *= times;
+      if (sample.random.below(8) == 0) buffer.bytes = sample.random.below(12 * 64);
+    }
+    const auto other = sample.plan();
+    RC_ASSERT(other.has_value());
+    check_plan(sample, *other);
+    RC_ASSERT(other->offsets.bytes <= other->figures.paper);
+  }));
+}
+
+TEST(MakePlan, LikeAPlanOfOtherBranchesMeansNothing) {
+  const Fan small({64, 64}), large({640, 640, 640});
+  const auto known = small.plan({});
+  ASSERT_TRUE(known);
+  const PlanPattern pattern{*known, small.problem};
+  ScheduleOptions options;
+  const auto plain = large.plan(options);
+  options.like = &pattern;
+  const auto like = large.plan(options);
+  ASSERT_TRUE(plain && like);
+  EXPECT_EQ(like->steps, plain->steps);
+  EXPECT_EQ(like->offsets.offset, plain->offsets.offset);
 }
 
 TEST(MakePlanProperty, Deterministic) {

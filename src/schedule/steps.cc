@@ -165,8 +165,8 @@ LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branch
   return result;
 }
 
-IdVector<BranchId, std::vector<BranchId>> waits_of(const Steps& steps, std::size_t branches) {
-  IdVector<BranchId, std::vector<BranchId>> waits(branches);
+Waits waits_of(const Steps& steps, std::size_t branches) {
+  Waits waits(branches);
   for (std::size_t i = 1; i < steps.size(); ++i)
     for (BranchId branch : steps[i]) waits[branch] = steps[i - 1];
   return waits;

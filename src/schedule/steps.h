@@ -45,6 +45,6 @@ LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>&
 LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches);
 
 /// Every branch of a step waits for all of the step before: the barriers, written as edges.
-IdVector<BranchId, std::vector<BranchId>> waits_of(const Steps& steps, std::size_t branches);
+Waits waits_of(const Steps& steps, std::size_t branches);
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "execute/footprint.h"
 
 namespace parallax {
 
@@ -14,41 +15,122 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
     entries_.splice(entries_.begin(), entries_, found);
   } else {
     entries_.emplace_front(binding, std::make_shared<Entry>());
-    if (entries_.size() > kCapacity) entries_.pop_back();
   }
   return entries_.front().second;
 }
 
+Status PlanCache::compile_once(const Binding& binding, Entry& item) const {
+  if (item.compiled != nullptr) return {};
+  PX_ASSIGN(item.compiled, compile(context_, binding, options_.reference_only, parallel_));
+  return {};
+}
+
+Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) const {
+  PX_RETURN_IF_ERROR(compile_once(binding, item));
+  if (item.least == nullptr) {
+    PX_ASSIGN(item.least, lay_out(item.compiled, {false, options_.threads, std::nullopt}));
+  }
+  return item.least;
+}
+
+/// The program whose steps serve again for other bindings; null where there is none.
+std::shared_ptr<const Program> PlanCache::pattern() const {
+  const std::lock_guard lock(mutex_);
+  return pattern_.lock();
+}
+
+Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
+                                                         const RunBudget& budget) {
+  const auto fits = [&](const std::shared_ptr<const Program>& program) {
+    return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes);
+  };
+  if (item.only_least || !budget.at_once) {
+    PX_RETURN_IF_ERROR(least(binding, item));
+    if (fits(item.least)) return item.least;
+  } else {
+    if (fits(item.free_choice)) return item.free_choice;
+    if (fits(item.small)) return item.small;
+    PX_RETURN_IF_ERROR(compile_once(binding, item));
+    if (item.free_choice == nullptr) {
+      const auto like = pattern();
+      PX_ASSIGN(item.free_choice,
+                lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
+                                        options_.admission, like.get()}));
+      if (like == nullptr) {
+        const std::lock_guard lock(mutex_);
+        pattern_ = item.free_choice;
+      }
+      if (fits(item.free_choice)) return item.free_choice;
+    }
+  }
+  PX_ASSIGN(item.small, lay_out(item.compiled, {options_.parallel, options_.threads, budget.bytes,
+                                                options_.admission}));
+  return item.small;
+}
+
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
-                                                      std::optional<std::int64_t> limit) {
+                                                      const RunBudget& budget) {
   const std::shared_ptr<Entry> item = entry(binding);
   const std::lock_guard lock(item->mutex);
-  const auto fits = [&](const std::shared_ptr<const Program>& program) {
-    return program != nullptr && (!limit || program->bytes <= *limit);
-  };
-  if (fits(item->free_choice)) return item->free_choice;
-  if (fits(item->small)) return item->small;
-  if (item->compiled == nullptr) {
-    PX_ASSIGN(item->compiled, compile(context_, binding, options_.reference_only));
-  }
-  if (item->free_choice == nullptr) {
-    PX_ASSIGN(item->free_choice,
-              lay_out(item->compiled, {options_.parallel, options_.threads, std::nullopt}));
-    if (fits(item->free_choice)) return item->free_choice;
-  }
-  PX_ASSIGN(item->small, lay_out(item->compiled, {options_.parallel, options_.threads, limit}));
-  return item->small;
+  auto program = choose(binding, *item, budget);
+  count(binding, *item);
+  return program;
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding) {
   const std::shared_ptr<Entry> item = entry(binding);
   const std::lock_guard lock(item->mutex);
-  if (item->compiled == nullptr) {
-    PX_ASSIGN(item->compiled, compile(context_, binding, options_.reference_only));
+  auto program = least(binding, *item);
+  if (program) {
+    item->only_least = true;
+    item->free_choice = item->small = nullptr;
   }
-  PX_ASSIGN(item->free_choice, lay_out(item->compiled, {false, options_.threads, std::nullopt}));
-  item->small = nullptr;
-  return item->free_choice;
+  count(binding, *item);
+  return program;
+}
+
+/// `item` has changed: counts its bytes anew.
+void PlanCache::count(const Binding& binding, Entry& item) {
+  std::int64_t bytes = static_cast<std::int64_t>(
+      sizeof(Entry) + sizeof(Found) + binding.symbols.size() * sizeof(binding.symbols.front()));
+  if (item.compiled != nullptr) bytes += footprint(*item.compiled);
+  for (const auto* program : {&item.free_choice, &item.small, &item.least})
+    if (*program != nullptr) bytes += footprint(**program);
+  const std::lock_guard lock(mutex_);
+  if (!item.held) return;
+  bytes_ += bytes - item.bytes;
+  item.bytes = bytes;
+  forget_above(options_.bytes);
+}
+
+/// Forgets the least recently used until the others but the latest take at most `bytes`.
+void PlanCache::forget_above(std::int64_t bytes) {
+  while (entries_.size() > 1 && bytes_ - entries_.front().second->bytes > bytes) {
+    Entry& last = *entries_.back().second;
+    bytes_ -= last.bytes;
+    last.held = false;
+    entries_.pop_back();
+  }
+}
+
+std::int64_t PlanCache::spare_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty() ? 0 : bytes_ - entries_.front().second->bytes;
+}
+
+void PlanCache::keep_within(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  forget_above(bytes);
+}
+
+std::int64_t PlanCache::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+int PlanCache::bindings() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(entries_.size());
 }
 
 }  // namespace parallax

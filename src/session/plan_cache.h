@@ -1,5 +1,6 @@
-// Programs by binding: the last kCapacity bindings are kept, each with a program that uses all
-// memory it likes and, where a smaller budget asked for one, a smaller program.
+// Programs by binding, as many as fit a limit of bytes, the least recently used forgotten first:
+// each binding with a program that uses all memory it likes and, where a smaller budget asked for
+// one, a smaller program.
 //
 // Thread-safe. Two threads that want the same new binding make it once; other bindings do not wait.
 #pragma once
@@ -10,43 +11,74 @@
 #include <optional>
 
 #include "execute/program.h"
+#include "schedule/budget.h"
 
 namespace parallax {
 
+/// A binding of DistilBERT takes 106 KiB (139 nodes), one of CLIP's text encoder 239 KiB: all 128
+/// sequence lengths of the former fit, 70 of the latter.
+inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
+
 class PlanCache {
  public:
-  static constexpr std::size_t kCapacity = 64;
-
   struct Options {
     bool reference_only = false;
     bool parallel = true;
     int threads = 1;
+    Admission admission = Admission::kTimeSaved;
+    std::int64_t bytes = kPlanCacheBytes;
   };
-  PlanCache(std::shared_ptr<GraphContext> context, const Options& options)
-      : context_(std::move(context)), options_(options) {}
+  /// `parallel` packs weights.
+  PlanCache(std::shared_ptr<GraphContext> context, const Options& options,
+            ParallelFor parallel = serial_for)
+      : context_(std::move(context)), options_(options), parallel_(std::move(parallel)) {}
 
-  /// A program whose bytes fit `limit`. Errors: as compile() and lay_out().
-  Result<std::shared_ptr<const Program>> get(const Binding& binding,
-                                             std::optional<std::int64_t> limit);
+  /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
+  /// run at once. Errors: as compile() and lay_out().
+  Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget);
   /// The program that takes the fewest bytes, from now on the only one for `binding`: for runs that
   /// found no room for what they allocate while running.
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
+
+  /// Bytes of all bindings but the latest, which is in use or will be next.
+  std::int64_t spare_bytes() const;
+  /// Forgets bindings, the latest one never, until spare_bytes() is at most `bytes`.
+  void keep_within(std::int64_t bytes);
+  /// Bytes and number of all bindings held.
+  std::int64_t bytes() const;
+  int bindings() const;
 
  private:
   struct Entry {
     std::mutex mutex;
     // Guarded by mutex:
     std::shared_ptr<const Compiled> compiled;
-    std::shared_ptr<const Program> free_choice, small;
+    std::shared_ptr<const Program> free_choice, small, least;
+    bool only_least = false;
+    // Guarded by the cache's mutex:
+    std::int64_t bytes = 0;
+    bool held = true;  // still in entries_
   };
+  using Found = std::pair<Binding, std::shared_ptr<Entry>>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
+  Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
+                                                const RunBudget& budget);
+  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item) const;
+  std::shared_ptr<const Program> pattern() const;
+  Status compile_once(const Binding& binding, Entry& item) const;
+  void count(const Binding& binding, Entry& item);
+  void forget_above(std::int64_t bytes);
 
   const std::shared_ptr<GraphContext> context_;
   const Options options_;
-  std::mutex mutex_;
+  const ParallelFor parallel_;
+  mutable std::mutex mutex_;
   // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
-  std::list<std::pair<Binding, std::shared_ptr<Entry>>> entries_;
+  std::list<Found> entries_;
+  std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
+  // The first free choice that is still held; guarded by mutex_.
+  std::weak_ptr<const Program> pattern_;
 };
 
 }  // namespace parallax

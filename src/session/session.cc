@@ -3,16 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
 #include <new>
 #include <utility>
 
 #include "base/cpu.h"
 #include "base/memory_probe.h"
 #include "base/status.h"
+#include "execute/budget_watch.h"
 #include "execute/execute.h"
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
+#include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
 #include "session/plan_report.h"
@@ -42,7 +46,25 @@ auto without_exceptions(Function function) -> decltype(function()) {
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
   return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
-          threads};
+          threads, options.admission};
+}
+
+class EachIndex final : public SharedWork {
+ public:
+  explicit EachIndex(const std::function<void(std::int64_t)>& body) : body_(body) {}
+  void run(std::int64_t index, Participant&) override { body_(index); }
+
+ private:
+  const std::function<void(std::int64_t)>& body_;
+};
+
+/// All threads of `pool`, which must outlive the result.
+ParallelFor on(WorkerPool& pool) {
+  return [&pool](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    WorkerPool::Stay stay(pool);
+    EachIndex work(body);
+    stay.participant().share(WorkLevel::kTiles, count, work);
+  };
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -56,8 +78,14 @@ struct Session::Impl {
   Impl(const Model& model_in, const SessionOptions& options_in, int threads)
       : model(model_in),
         options(options_in),
+        account(account_for(options.budget)),
         pool(threads),
-        plans(model.impl().context, cache_options(options, pool.threads())) {}
+        plans(model.impl().context, cache_options(options, pool.threads()), on(pool)) {
+    account->add(plans);
+  }
+  ~Impl() { account->remove(plans); }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   const Graph& graph() const { return model.impl().graph(); }
 
@@ -71,51 +99,69 @@ struct Session::Impl {
       case MemoryBudget::Kind::kAuto:
         break;
     }
-    return auto_budget(probe.read(), memory.held_bytes());
+    const RunBudget now = auto_budget(probe.read(), account->memory.held_bytes());
+    latest_limit = now.bytes.value_or(kNoLimit);
+    return now;
   }
-  std::optional<std::int64_t> limit() const { return budget().bytes; }
 
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const {
-    const std::optional<std::int64_t> bytes = limit();
+    const std::int64_t bytes = latest_limit;
     const std::int64_t wanted = dims.elements() * size_of(dtype);
-    if (!bytes || wanted <= *bytes) return {};
+    if (bytes == kNoLimit || wanted <= bytes) return {};
     return refuse(
         ErrorCode::kBudgetExceeded,
         fmt::format("output '{}' takes {} bytes, budget {}: {} bytes missing",
-                    graph().values[graph().outputs[output]].name, wanted, *bytes, wanted - *bytes));
+                    graph().values[graph().outputs[output]].name, wanted, bytes, wanted - bytes));
   }
 
   Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
     PX_ASSIGN(const BoundInputs bound, bind_inputs(graph(), inputs));
-    const std::optional<std::int64_t> bytes = limit();
-    PX_ASSIGN(auto program, plans.get(bound.binding, bytes));
-    Status status = run_program(*program, bound, bytes, place, trace);
+    const RunBudget now = budget();
+    PX_ASSIGN(auto program, plans.get(bound.binding, now));
+    const bool grows = program->compiled->has_run_time_nodes;
+    const std::int64_t kept = account->make_room(program->bytes, now.bytes);
+    Status status = run_program(*program, bound, now, kept, place, trace);
     // Only running tells the bytes of data-dependent tensors: where they found no room beside the
-    // planned ones, a smaller plan may leave enough.
-    if (status || status.error().code != ErrorCode::kBudgetExceeded ||
-        !program->compiled->has_run_time_nodes)
-      return status;
+    // planned ones and other plans, a smaller plan alone may leave enough.
+    if (status || status.error().code != ErrorCode::kBudgetExceeded || !grows) return status;
     const std::int64_t before = program->bytes;
     PX_ASSIGN(program, plans.shrink(bound.binding));
-    if (program->bytes >= before) return status;
-    return run_program(*program, bound, bytes, place, trace);
+    if (program->bytes >= before && kept == 0) return status;
+    account->make_room(now.bytes.value_or(0), now.bytes);
+    return run_program(*program, bound, now, 0, place, trace);
   }
 
-  Status run_program(const Program& program, const BoundInputs& bound,
-                     std::optional<std::int64_t> bytes, const PlaceOutput& place, RunTrace* trace) {
+  /// `kept`: bytes of the budget that plans take.
+  Status run_program(const Program& program, const BoundInputs& bound, const RunBudget& now,
+                     std::int64_t kept, const PlaceOutput& place, RunTrace* trace) {
+    const auto less_kept = [kept](RunBudget given) {
+      if (given.bytes) given.bytes = *given.bytes - kept;
+      return given;
+    };
     PX_ASSIGN(RunMemory::Lease lease,
-              memory.acquire({program.bytes, bytes, program.compiled->has_run_time_nodes}));
-    return execute(program, bound.bytes, place, pool, lease, {false, trace, options.scheduler});
+              account->memory.acquire(
+                  {program.bytes, less_kept(now).bytes, program.compiled->has_run_time_nodes}));
+    if (options.budget.kind != MemoryBudget::Kind::kAuto)
+      return execute(program, bound.bytes, place, pool, lease,
+                     {false, trace, nullptr, options.scheduler});
+    BudgetWatch watch(
+        lease, [&] { return less_kept(budget()); }, now.at_once);
+    return execute(program, bound.bytes, place, pool, lease,
+                   {false, trace, &watch, options.scheduler});
   }
 
+  static constexpr std::int64_t kNoLimit = -1;
   const Model model;
   const SessionOptions options;
+  /// As last read for a run; outputs are checked against it without another reading.
+  mutable std::atomic<std::int64_t> latest_limit{
+      options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
   mutable MemoryProbe probe;
+  const std::shared_ptr<MemoryAccount> account;
   WorkerPool pool;
   PlanCache plans;
-  RunMemory memory;
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -196,8 +242,12 @@ Status Session::run_into(std::span<const NamedInput> inputs,
 Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->limit()));
-    return report_of(*program);
+    const RunBudget budget = impl_->budget();
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+    PlanReport report = report_of(*program);
+    report.budget_bytes = budget.bytes;
+    report.memory_stalled = !budget.at_once;
+    return report;
   });
 }
 
@@ -205,7 +255,7 @@ Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::s
   return without_exceptions([&]() -> Result<Prediction> {
     PX_ASSIGN(const DeviceProfile device, load_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->limit()));
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
     return parallax::predict(*program, device, impl_->options.scheduler);
   });
 }
@@ -230,6 +280,7 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
 }
 
 int Session::threads() const { return impl_->pool.threads(); }
-std::int64_t Session::peak_arena_bytes() const { return impl_->memory.peak_bytes(); }
+std::int64_t Session::peak_arena_bytes() const { return impl_->account->memory.peak_bytes(); }
+std::int64_t Session::plan_cache_bytes() const { return impl_->plans.bytes(); }
 
 }  // namespace parallax

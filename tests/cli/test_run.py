@@ -83,7 +83,7 @@ def test_bench_over_several_shapes(parallax, dims):
 
 def test_verify(parallax):
     done = parallax("verify", DIGITS, "--dim", "batch=7")
-    assert done.returncode == 0 and "16 of 16 runs bit-identical" in done.stdout
+    assert done.returncode == 0 and "24 of 24 runs bit-identical" in done.stdout
 
 
 @pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
@@ -91,7 +91,7 @@ def test_verify(parallax):
 def test_verify_the_zoo(parallax, zoo, name, dims):
     done = parallax("verify", zoo[name], *[word for d in dims for word in ("--dim", d)])
     assert done.returncode == 0, done.stderr
-    assert "16 of 16 runs bit-identical" in done.stdout
+    assert "24 of 24 runs bit-identical" in done.stdout
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["plan"], ["bench"], ["verify"]])

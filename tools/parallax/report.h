@@ -11,7 +11,10 @@
 namespace parallax::cli {
 
 nlohmann::json arena_json(const ArenaBytes& bytes);
-
+/// "none", "64.0 MiB", "14.2 GiB (auto)": what was asked for and what that is at this moment.
+std::string budget_text(const MemoryBudget& budget, const PlanReport& plan);
+/// The same as {"kind": "auto", "bytes": N or null, "stalled": false}.
+nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan);
 /// All schedulers by name, the default first.
 inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
     {"dataflow", Scheduler::kDataflow},

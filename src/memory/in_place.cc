@@ -1,0 +1,62 @@
+#include "memory/in_place.h"
+
+#include <algorithm>
+
+namespace parallax {
+namespace {
+
+/// Whether `made`, the node that writes over `buffer`, is the last of its readers.
+bool read_last_by(const Buffer& buffer, const Position& made,
+                  const IdVector<BranchId, std::int32_t>& step_of) {
+  return std::all_of(buffer.reads.begin(), buffer.reads.end(), [&](const Position& read) {
+    if (read.branch == made.branch) return read.index <= made.index;
+    return step_of[read.branch] < step_of[made.branch];
+  });
+}
+
+}  // namespace
+
+Offsets InPlace::split(const Offsets& offsets) const {
+  Offsets result;
+  result.bytes = offsets.bytes;
+  result.offset.reserve(joined.size());
+  for (std::int32_t i : joined)
+    result.offset.push_back(offsets.offset[static_cast<std::size_t>(i)]);
+  return result;
+}
+
+InPlace join_in_place(const MemoryProblem& problem, const Steps& steps,
+                      const std::function<bool(std::size_t, std::size_t)>& wanted) {
+  IdVector<BranchId, std::int32_t> step_of(problem.branch_length.size(), 0);
+  for (std::size_t step = 0; step < steps.size(); ++step) {
+    for (BranchId branch : steps[step]) step_of[branch] = static_cast<std::int32_t>(step);
+  }
+  InPlace result;
+  result.problem.branch_length = problem.branch_length;
+  result.joined.reserve(problem.buffers.size());
+  std::vector<bool> taken(problem.buffers.size(), false);
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& buffer = problem.buffers[i];
+    std::size_t place = i;
+    for (const std::int32_t other : buffer.over) {
+      const auto j = static_cast<std::size_t>(other);
+      const bool fits = !taken[j] && problem.buffers[j].bytes == buffer.bytes &&
+                        (place == i || j > place) && (!wanted || wanted(i, j)) &&
+                        read_last_by(problem.buffers[j], buffer.made, step_of);
+      if (fits) place = j;
+    }
+    auto& buffers = result.problem.buffers;
+    if (place == i) {
+      result.joined.push_back(static_cast<std::int32_t>(buffers.size()));
+      buffers.push_back({buffer.bytes, buffer.made, buffer.reads, {}});
+      continue;
+    }
+    taken[place] = true;
+    result.joined.push_back(result.joined[place]);
+    auto& reads = buffers[static_cast<std::size_t>(result.joined[place])].reads;
+    reads.insert(reads.end(), buffer.reads.begin(), buffer.reads.end());
+  }
+  return result;
+}
+
+}  // namespace parallax

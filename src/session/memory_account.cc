@@ -1,0 +1,57 @@
+#include "session/memory_account.h"
+
+#include <algorithm>
+
+namespace parallax {
+
+void MemoryAccount::add(PlanCache& plans) {
+  const std::lock_guard lock(mutex_);
+  caches_.push_back(&plans);
+}
+
+void MemoryAccount::remove(PlanCache& plans) {
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase(caches_, &plans);
+  }
+  memory.trim();
+}
+
+std::int64_t MemoryAccount::spare_locked() const {
+  std::int64_t bytes = 0;
+  for (const PlanCache* plans : caches_) bytes += plans->spare_bytes();
+  return bytes;
+}
+
+std::int64_t MemoryAccount::spare_plan_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return spare_locked();
+}
+
+std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::int64_t> limit) {
+  if (!limit) return 0;
+  const std::int64_t room =
+      std::max<std::int64_t>(0, *limit - std::min(*limit, needed) - memory.busy_bytes());
+  const std::lock_guard lock(mutex_);
+  for (PlanCache* plans : caches_) {
+    const std::int64_t above = spare_locked() - room;
+    if (above <= 0) break;
+    plans->keep_within(std::max<std::int64_t>(0, plans->spare_bytes() - above));
+  }
+  return spare_locked();
+}
+
+std::shared_ptr<MemoryAccount> make_memory_account() { return std::make_shared<MemoryAccount>(); }
+
+std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget) {
+  if (budget.account != nullptr) return budget.account;
+  if (budget.kind != MemoryBudget::Kind::kAuto) return make_memory_account();
+  static std::mutex mutex;
+  static std::weak_ptr<MemoryAccount> shared;  // guarded by mutex
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<MemoryAccount> account = shared.lock();
+  if (account == nullptr) shared = account = make_memory_account();
+  return account;
+}
+
+}  // namespace parallax

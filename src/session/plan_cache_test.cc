@@ -1,0 +1,119 @@
+#include "session/plan_cache.h"
+
+#include <gtest/gtest.h>
+#include <malloc.h>
+
+#include "execute/footprint.h"
+#include "ir/text.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+std::shared_ptr<GraphContext> small_graph(int chains) {
+  std::string text = "symbols n\ninput x f32 [n, 8]\ns = Relu(x)\n";
+  std::string sum = "s";
+  for (int i = 0; i < chains; ++i) {
+    const std::string n = std::to_string(i);
+    text += "a" + n + " = Exp(s)\nb" + n + " = Neg(a" + n + ")\nc" + n + " = Tanh(b" + n + ")\n";
+    text += "d" + n + " = Add(" + sum + ", c" + n + ")\n";
+    sum = "d" + n;
+  }
+  auto graph = parse_graph(text + "output " + sum);
+  if (!graph) throw std::runtime_error(graph.error().to_string());
+  if (auto status = infer_graph(*graph); !status)
+    throw std::runtime_error(status.error().to_string());
+  return std::make_shared<GraphContext>(*std::move(graph));
+}
+
+Binding binding_of(std::int64_t n) { return {{n}}; }
+
+TEST(PlanCache, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
+  const auto context = small_graph(4);
+  PlanCache probe(context, {.threads = 2});
+  ASSERT_TRUE(probe.get(binding_of(1), {}));
+  const std::int64_t one = probe.bytes();
+  ASSERT_GT(one, 0);
+  EXPECT_EQ(probe.spare_bytes(), 0);
+
+  PlanCache cache(context, {.threads = 2, .bytes = 3 * one + one / 2});
+  std::vector<std::shared_ptr<const Program>> programs;
+  for (std::int64_t n = 0; n < 4; ++n) programs.push_back(*cache.get(binding_of(n), {}));
+  EXPECT_EQ(cache.bindings(), 4);  // the latest and three beside it
+  EXPECT_EQ(*cache.get(binding_of(0), {}), programs[0]);
+  ASSERT_TRUE(cache.get(binding_of(4), {}));
+  EXPECT_EQ(cache.bindings(), 4);
+  EXPECT_EQ(*cache.get(binding_of(0), {}), programs[0]);
+  EXPECT_NE(*cache.get(binding_of(1), {}), programs[1]);  // was the oldest
+  EXPECT_LE(cache.spare_bytes(), 3 * one + one / 2);
+
+  cache.keep_within(one);
+  EXPECT_EQ(cache.bindings(), 2);
+  EXPECT_LE(cache.spare_bytes(), one);
+  cache.keep_within(0);
+  EXPECT_EQ(cache.bindings(), 1);  // never the latest
+  EXPECT_EQ(cache.spare_bytes(), 0);
+  EXPECT_EQ(cache.bytes(), one);
+  cache.keep_within(0);
+  EXPECT_EQ(cache.bindings(), 1);
+}
+
+TEST(PlanCache, OnePlanIsKeptHoweverSmallTheLimit) {
+  PlanCache cache(small_graph(2), {.threads = 2, .bytes = 0});
+  for (std::int64_t n = 0; n < 10; ++n) {
+    const auto first = cache.get(binding_of(n), {});
+    ASSERT_TRUE(first);
+    EXPECT_EQ(*cache.get(binding_of(n), {}), *first);
+    EXPECT_EQ(cache.bindings(), 1);
+  }
+}
+
+TEST(PlanCache, APlanForWhatMemoryAllows) {
+  PlanCache cache(small_graph(4), {.threads = 2});
+  const auto roomy = cache.get(binding_of(1000), {});
+  ASSERT_TRUE(roomy);
+  ASSERT_GE((*roomy)->plan.max_branches, 2);
+  const auto alone = cache.get(binding_of(1000), {std::nullopt, false});
+  ASSERT_TRUE(alone);
+  EXPECT_EQ((*alone)->plan.max_branches, 1);
+  EXPECT_LT((*alone)->bytes, (*roomy)->bytes);
+  const auto tight = cache.get(binding_of(1000), {(*alone)->bytes, true});
+  ASSERT_TRUE(tight);
+  EXPECT_LE((*tight)->bytes, (*alone)->bytes);
+  EXPECT_EQ(*cache.get(binding_of(1000), {}), *roomy);
+  for (const bool at_once : {false, true}) {
+    const auto none = cache.get(binding_of(1000), {(*alone)->bytes - 1, at_once});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, ErrorCode::kBudgetExceeded);
+    EXPECT_NE(none.error().message.find(": 1 bytes missing"), std::string::npos)
+        << none.error().message;
+  }
+  const auto least = cache.shrink(binding_of(1000));
+  ASSERT_TRUE(least);
+  EXPECT_EQ(*cache.get(binding_of(1000), {}), *least);
+}
+
+TEST(Footprint, IsWhatTheAllocatorGives) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's allocator does not tell";
+#endif
+  for (const int chains : {10, 100}) {
+    const auto context = small_graph(chains);
+    PlanCache cache(context, {.threads = 2, .bytes = std::int64_t{1} << 30});
+    for (std::int64_t n = 1; n < 4; ++n) ASSERT_TRUE(cache.get(binding_of(n), {}));
+    const auto used = [] {
+      const auto info = mallinfo2();
+      return static_cast<double>(info.uordblks + info.hblkhd);
+    };
+    const double before = used();
+    const std::int64_t counted = cache.bytes();
+    for (std::int64_t n = 4; n < 24; ++n) ASSERT_TRUE(cache.get(binding_of(n), {}));
+    const double real = used() - before;
+    const auto estimate = static_cast<double>(cache.bytes() - counted);
+    EXPECT_GT(estimate, real / 1.5) << chains << " chains";
+    EXPECT_LT(estimate, real * 1.5) << chains << " chains";
+  }
+}
+
+}  // namespace
+}  // namespace parallax

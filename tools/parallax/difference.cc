@@ -20,8 +20,8 @@ Difference apart() {
 Difference difference(const TensorView& ours, const TensorView& oracle) {
   if (!(ours.dims == oracle.dims)) return apart();
   if (ours.dtype != DType::kF32) {
-    const bool same = ours.bytes.empty() || std::memcmp(ours.bytes.data(), oracle.bytes.data(),
-                                                        ours.bytes.size()) == 0;
+    const bool same = ours.bytes.empty() ||
+                      std::memcmp(ours.bytes.data(), oracle.bytes.data(), ours.bytes.size()) == 0;
     return same ? Difference{} : apart();
   }
   Difference result;

@@ -34,6 +34,10 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
           {"stalled", plan.memory_stalled}};
 }
 
+std::string_view precision_name(Precision precision) {
+  return precision == Precision::kBf16 ? "bf16" : "f32";
+}
+
 std::string_view scheduler_name(Scheduler scheduler) {
   for (const auto& [name, value] : kSchedulers)
     if (value == scheduler) return name;

@@ -122,8 +122,8 @@ Status verify_command(const Options& options) {
   }
   double error = 0;
   for (std::size_t i = 0; i < plain->outputs.size(); ++i)
-    error = std::max(
-        error, difference(oracle->outputs[i].view(), plain->outputs[i].view()).relative);
+    error =
+        std::max(error, difference(oracle->outputs[i].view(), plain->outputs[i].view()).relative);
 
   fmt::print(
       "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error against "

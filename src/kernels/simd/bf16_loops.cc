@@ -65,8 +65,7 @@ PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std
     for (std::size_t i = 0; i < R; ++i) {
       const auto x =
           reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[i * lda + k])));
-      for (std::size_t j = 0; j < V; ++j)
-        sum[i][j] = _mm512_dpbf16_ps(sum[i][j], x, column[j]);
+      for (std::size_t j = 0; j < V; ++j) sum[i][j] = _mm512_dpbf16_ps(sum[i][j], x, column[j]);
     }
   }
   for (std::size_t i = 0; i < R; ++i) {
@@ -103,7 +102,8 @@ Multiply multiply_of(std::size_t rows, std::size_t vectors) {
 }  // namespace
 
 bool cpu_multiplies_bf16() {
-  static const bool has = __builtin_cpu_supports("avx512bf16") && __builtin_cpu_supports("avx512bw") &&
+  static const bool has = __builtin_cpu_supports("avx512bf16") &&
+                          __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
   return has;
 }
@@ -130,11 +130,16 @@ PX_BF16 void round_to_bf16(const float* from, std::size_t stride, std::size_t ro
 
 PX_BF16 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to) {
   for (std::size_t i = 0; i < n; i += kLanes) {
-    const auto low = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(first + i)));
-    const auto high = reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_loadu_ps(second + i)));
-    _mm512_storeu_si512(
-        to + i, _mm512_or_si512(_mm512_cvtepu16_epi32(low),
-                                _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16)));
+    const __mmask16 lanes = first_lanes(std::min(n - i, kLanes));
+    const auto low =
+        reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes, first + i)));
+    __m512i pair = _mm512_cvtepu16_epi32(low);
+    if (second != nullptr) {
+      const auto high =
+          reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(lanes, second + i)));
+      pair = _mm512_or_si512(pair, _mm512_slli_epi32(_mm512_cvtepu16_epi32(high), 16));
+    }
+    _mm512_storeu_si512(to + i, pair);
   }
 }
 

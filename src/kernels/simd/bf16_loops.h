@@ -20,8 +20,8 @@ inline constexpr std::size_t kBf16Panel = 64, kBf16Vector = 16;
 void round_to_bf16(const float* from, std::size_t stride, std::size_t rows, std::size_t depth,
                    Bf16Pair* to, std::size_t pairs);
 
-/// Two rows of a panel, rounded in the same way, into one row of pairs. `n` is a multiple of
-/// kBf16Vector.
+/// `n` columns of two rows, rounded in the same way, into one row of pairs, zeros up to a multiple
+/// of kBf16Vector. second may be null: zeros.
 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to);
 
 /// C[rows, columns] (+)= A[rows, 2 pairs] B[2 pairs, columns].

@@ -29,9 +29,9 @@ struct MatMulCut {
 };
 
 MatMulCut cut_matmul(std::int64_t rows, const Bf16Matrix& b) {
-  const std::int64_t block = std::clamp(kBlockElements / b.panels.depth, kFewestBlockRows,
-                                        kMostBlockRows) /
-                             kBlockRowGranule * kBlockRowGranule;
+  const std::int64_t block =
+      std::clamp(kBlockElements / b.panels.depth, kFewestBlockRows, kMostBlockRows) /
+      kBlockRowGranule * kBlockRowGranule;
   MatMulCut cut;
   cut.row_blocks = tile_count(rows, block);
   // Rounding to the granule may lend a block some rows of its neighbour.
@@ -68,37 +68,17 @@ class Bf16MatMul final : public Kernel {
     round_to_bf16(args.in<float>(0) + rows.begin * b_.panels.depth, depth,
                   to_size(rows.end - rows.begin), depth,
                   reinterpret_cast<Bf16Pair*>(args.scratch.data()), to_size(b_.pairs()));
-    for (std::int64_t p = panels.begin; p < panels.end; ++p)
-      run_panel(rows, p, p + 1 < panels.end, args);
+    const Bf16Rows a{reinterpret_cast<const Bf16Pair*>(args.scratch.data()),
+                     rows.end - rows.begin,
+                     args.out<float>() + rows.begin * b_.panels.columns,
+                     args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
+                     activation_,
+                     cut_.depth_blocks};
+    for (std::int64_t p = panels.begin; p < panels.end; ++p) multiply(a, b_, p, p + 1 < panels.end);
     return {};
   }
 
  private:
-  void run_panel(TileRange rows, std::int64_t p, bool more, const KernelArgs& args) const {
-    const PackedMatrix& shape = b_.panels;
-    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
-    Bf16Panel panel;
-    panel.lda = to_size(b_.pairs());
-    panel.ldb = to_size(shape.stride(p));
-    panel.ldc = to_size(shape.columns);
-    panel.c = args.out<float>() + rows.begin * shape.columns + shape.column(p);
-    panel.rows = to_size(rows.end - rows.begin);
-    panel.columns = to_size(shape.width(p));
-    panel.bias = bias == nullptr ? nullptr : bias + shape.column(p);
-    for (std::int64_t block = 0; block < cut_.depth_blocks; ++block) {
-      const auto k = tile_range(b_.pairs(), cut_.depth_blocks, block, 4);
-      panel.a = reinterpret_cast<const Bf16Pair*>(args.scratch.data()) + k.begin;
-      panel.b = b_.row(p, k.begin);
-      panel.pairs = to_size(k.end - k.begin);
-      panel.accumulate = block > 0;
-      const bool last = block + 1 == cut_.depth_blocks;
-      panel.next_b = !last ? b_.row(p, k.end) : more ? b_.row(p + 1, 0) : nullptr;
-      bf16_panel(panel);
-    }
-    if (activation_ != UnaryFunction::kNone)
-      apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
-  }
-
   std::int64_t rows_;
   Bf16Matrix b_;
   UnaryFunction activation_;
@@ -111,15 +91,15 @@ Result<std::unique_ptr<Kernel>> make_bf16_matmul(const PackSource& source, std::
                                                  UnaryFunction activation, PackedWeights& packed) {
   const auto row_bytes = checked_mul(source.depth, (kMostBlockRows + kBlockRowGranule) * 4);
   if (!row_bytes) return not_covered();
-  const std::string layout =
-      fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,
-                  source.transposed ? " transposed" : "", source.alpha);
-  PX_ASSIGN(Bf16Matrix b,
-            pack_bf16(source.data, layout, source.depth, source.columns,
-                      [source](const PackedMatrix& panels, std::int64_t p, float* to) {
-                        fill_panel(source, panels.column(p), panels.width(p), panels.stride(p), to);
-                      },
-                      packed));
+  const std::string layout = fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,
+                                         source.transposed ? " transposed" : "", source.alpha);
+  PX_ASSIGN(Bf16Matrix b, pack_bf16(
+                              source.data, layout, source.depth, source.columns,
+                              [source](const PackedMatrix& panels, std::int64_t p, float* to) {
+                                fill_panel(source, panels.column(p), panels.width(p),
+                                           panels.stride(p), to);
+                              },
+                              packed));
   return std::make_unique<Bf16MatMul>(rows, std::move(b), activation);
 }
 

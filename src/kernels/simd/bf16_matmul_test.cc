@@ -134,8 +134,8 @@ TEST(Bf16MatMul, HalvesTheBytesOfWeights) {
       const TensorDesc inputs[] = {{true, DType::kF32, {rows, 40}, nullptr},
                                    {true, DType::kF32, b.dims, b.bytes.data()}};
       const TensorDesc output{true, DType::kF32, {rows, 70}, nullptr};
-      ASSERT_TRUE(test_detail::make_of(
-          {graph.nodes[NodeId{0}], inputs, {&output, 1}, packed, bf16}, KernelLibrary::kSimd));
+      ASSERT_TRUE(test_detail::make_of({graph.nodes[NodeId{0}], inputs, {&output, 1}, packed, bf16},
+                                       KernelLibrary::kSimd));
     }
     bytes[bf16 ? 1 : 0] = packed.total_bytes();
   }

@@ -8,6 +8,7 @@
 
 #include "kernels/simd/bf16_loops.h"
 #include "kernels/simd/packed_matrix.h"
+#include "kernels/simd/unary_loops.h"
 
 namespace parallax {
 
@@ -19,8 +20,8 @@ struct Bf16Matrix {
   std::int64_t pairs() const { return (panels.depth + 1) / 2; }
   /// From row `pair` of a panel on.
   const Bf16Pair* row(std::int64_t panel, std::int64_t pair) const {
-    return reinterpret_cast<const Bf16Pair*>(panels.bytes->data()) + panels.column(panel) * pairs() +
-           pair * panels.stride(panel);
+    return reinterpret_cast<const Bf16Pair*>(panels.bytes->data()) +
+           panels.column(panel) * pairs() + pair * panels.stride(panel);
   }
 };
 
@@ -32,5 +33,17 @@ using FillPanel = std::function<void(const PackedMatrix& panels, std::int64_t pa
 /// PackedWeights::get says. Errors: kOutOfMemory.
 Result<Bf16Matrix> pack_bf16(const std::byte* source, const std::string& layout, std::int64_t depth,
                              std::int64_t columns, FillPanel fill, PackedWeights& packed);
+
+/// Rows of pairs, side by side, that are multiplied by a matrix.
+struct Bf16Rows {
+  const Bf16Pair* a = nullptr;  ///< [rows, pairs()]
+  std::int64_t rows = 0;
+  float* c = nullptr;           ///< [rows, columns]
+  const float* bias = nullptr;  ///< [columns], or null
+  UnaryFunction activation = UnaryFunction::kNone;
+  std::int64_t depth_blocks = 1;  ///< the depth is cut into so many
+};
+/// The columns of `panel`: activation(A B + bias). `more`: the panel after it is next.
+void multiply(const Bf16Rows& rows, const Bf16Matrix& b, std::int64_t panel, bool more);
 
 }  // namespace parallax

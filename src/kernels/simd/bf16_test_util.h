@@ -27,6 +27,18 @@ inline Tensor rounded_to_bf16(const Tensor& tensor) {
   return test_tensor<float>(tensor.dims(), elements);
 }
 
+/// The same node, inputs 0 and 1 rounded. REQUIRES: all inputs are there, and f32.
+inline KernelRun with_rounded_operands(const KernelRun& run) {
+  KernelRun rounded{run.op, {}, run.attributes, run.outputs, run.constants};
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    const Tensor& input = *run.inputs[i];
+    rounded.inputs.emplace_back(i < 2
+                                    ? rounded_to_bf16(input)
+                                    : test_tensor<float>(input.dims(), test_values<float>(input)));
+  }
+  return rounded;
+}
+
 inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
   return run_kernel_tiles(run, [](KernelRequest request) {
     request.bf16 = true;
@@ -36,11 +48,10 @@ inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
 
 /// The node in bf16 against the reference kernel on inputs 0 and 1 rounded beforehand. Products of
 /// bf16 are exact in f32, so only the order of the sums differs.
-inline void expect_bf16_products(KernelRun run, Tolerance tolerance) {
+inline void expect_bf16_products(const KernelRun& run, Tolerance tolerance) {
   const auto got = run_in_bf16(run);
   ASSERT_TRUE(got.has_value()) << got.error().to_string();
-  for (std::size_t i = 0; i < 2; ++i) run.inputs[i] = rounded_to_bf16(*run.inputs[i]);
-  const auto want = run_kernel(run, KernelLibrary::kReference);
+  const auto want = run_kernel(with_rounded_operands(run), KernelLibrary::kReference);
   ASSERT_TRUE(want.has_value()) << want.error().to_string();
   expect_close(got->outputs[0], (*want)[0], tolerance);
 }

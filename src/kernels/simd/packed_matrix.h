@@ -32,7 +32,8 @@ struct PackSource {
   bool transposed = false;
   float alpha = 1;
 };
-/// Packs it. Shared through `packed` with every kernel that asks for the same. Errors: kOutOfMemory.
+/// Packs it. Shared through `packed` with every kernel that asks for the same. Errors:
+/// kOutOfMemory.
 Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed);
 /// `width` columns of it from `column` on, as rows `stride` elements apart, padded with zeros.
 void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,

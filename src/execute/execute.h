@@ -7,14 +7,17 @@
 // with a lease of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "execute/budget_watch.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
+#include "parallax/options.h"
 #include "parallax/report.h"
 
 namespace parallax {
@@ -30,6 +33,8 @@ struct ExecuteOptions {
   RunTrace* trace = nullptr;
   /// Asked before branches start; null: the budget stays what it was.
   BudgetWatch* watch = nullptr;
+  std::int64_t max_loop_trips = kDefaultLoopTrips;
+  std::optional<std::chrono::nanoseconds> time_limit;
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

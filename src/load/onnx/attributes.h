@@ -11,7 +11,7 @@
 
 namespace parallax {
 
-/// All attributes of `node`, which messages call `name`. Errors: kInvalidModel for one that occurs
+/// All attributes of `node`, which messages call `name`, but the bodies of If, Loop and Scan. Errors: kInvalidModel for one that occurs
 /// twice or refers to an attribute of a function; kUnsupported for types other than numbers,
 /// strings, lists of numbers and dense tensors; as read_tensor.
 Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,

@@ -121,8 +121,7 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
   compiled.has_run_time_nodes |= std::any_of(node.inputs.begin(), node.inputs.end(), unknown) ||
                                  std::any_of(node.outputs.begin(), node.outputs.end(), unknown);
   Workspace workspace(arena);
-  if (node.op != OpKind::kIf)
-    PX_RETURN_IF_ERROR(add_loop_buffers(compiled, node, code, workspace));
+  if (node.op != OpKind::kIf) PX_RETURN_IF_ERROR(add_loop_buffers(compiled, node, code, workspace));
   if (workspace.overflow()) return tl::unexpected(too_large(node));
   code.workspace_bytes = workspace.bytes();
   return {};

@@ -94,8 +94,8 @@ class BodyRunner {
         self_(self),
         arena_(run.lease_, run.options_.poison) {
     if (code_.workspace >= 0)
-      workspace_ = run.block_ + run.program_.plan.offsets.offset[static_cast<std::size_t>(
-                                    code_.workspace)];
+      workspace_ =
+          run.block_ + run.program_.plan.offsets.offset[static_cast<std::size_t>(code_.workspace)];
   }
 
  protected:
@@ -107,9 +107,7 @@ class BodyRunner {
     return run_.bytes_of(id);
   }
   const Dims& input_dims(std::size_t i) const { return run_.dims_of(node_.inputs[i]); }
-  DType output_dtype(std::size_t i) const {
-    return run_.graph().values[node_.outputs[i]].dtype;
-  }
+  DType output_dtype(std::size_t i) const { return run_.graph().values[node_.outputs[i]].dtype; }
   /// Memory that goes when the node is done. Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(DType dtype, const Dims& dims) {
     const auto bytes = bytes_of_tensor(dtype, dims);
@@ -128,10 +126,10 @@ class BodyRunner {
     const auto& planned = run_.compiled_.dims[output];
     if (!planned) return run_.make_output(id_, output, dims);
     if (!(*planned == dims)) {
-      return tl::unexpected(error_of(
-          ErrorCode::kInvalidInput, node_,
-          fmt::format("output {} has shape {}, the model's dimensions say {}", i,
-                      dims.to_string(), planned->to_string())));
+      return tl::unexpected(
+          error_of(ErrorCode::kInvalidInput, node_,
+                   fmt::format("output {} has shape {}, the model's dimensions say {}", i,
+                               dims.to_string(), planned->to_string())));
     }
     return run_.bytes_of(output);
   }
@@ -223,8 +221,8 @@ class LoopRunner : public BodyRunner {
     DType dtype = DType::kF32;
     ScanAxis axis;
     std::byte* bytes = nullptr;
-    std::int64_t room = 0;        ///< slices
-    std::byte* slice = nullptr;   ///< null: written in place
+    std::int64_t room = 0;       ///< slices
+    std::byte* slice = nullptr;  ///< null: written in place
     std::int64_t slice_bytes = 0;
   };
 
@@ -290,8 +288,8 @@ Status LoopRunner::begin() {
 Status LoopRunner::begin_counters() {
   for (std::size_t i = 0; i < 2; ++i) {
     if (node_.inputs[i].valid() && input_dims(i).elements() != 1)
-      return tl::unexpected(
-          error_of(ErrorCode::kInvalidInput, node_, fmt::format("input {} must be one element", i)));
+      return tl::unexpected(error_of(ErrorCode::kInvalidInput, node_,
+                                     fmt::format("input {} must be one element", i)));
   }
   if (node_.inputs[0].valid()) {
     PX_ASSIGN(const std::byte* const bytes, input(0));
@@ -333,13 +331,14 @@ Status LoopRunner::begin_scan_input(std::size_t i) {
   PX_ASSIGN(const ScanAxis axis, scan_input_axis(node_, i, parts_.scan_inputs, dims.rank()));
   const std::int64_t length = dims[axis.axis];
   if (limit_ && *limit_ != length) {
-    return tl::unexpected(error_of(
-        ErrorCode::kInvalidInput, node_,
-        fmt::format("scan inputs of different lengths: {} and {}", *limit_, length)));
+    return tl::unexpected(
+        error_of(ErrorCode::kInvalidInput, node_,
+                 fmt::format("scan inputs of different lengths: {} and {}", *limit_, length)));
   }
   limit_ = length;
   PX_ASSIGN(const std::byte* const bytes, input(at));
-  scan_inputs_.push_back({bytes, axis, Slices(body().values[body().inputs[at]].dtype, dims, axis.axis),
+  scan_inputs_.push_back({bytes, axis,
+                          Slices(body().values[body().inputs[at]].dtype, dims, axis.axis),
                           planned(code_.loop.scan_inputs[i])});
   ScanInput& scan = scan_inputs_.back();
   if (axis.axis > 0 && scan.slice == nullptr) {
@@ -407,10 +406,9 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
     carried.written = const_cast<std::byte*>(carried.bytes);
   } else if (carried.buffers[0] != nullptr && carried.buffers[1] != nullptr) {
     if (!(dims == carried.dims)) {
-      return tl::unexpected(
-          error_of(ErrorCode::kInvalidInput, node_,
-                   fmt::format("a carried value of shape {} comes back as {}",
-                               carried.dims.to_string(), dims.to_string())));
+      return tl::unexpected(error_of(ErrorCode::kInvalidInput, node_,
+                                     fmt::format("a carried value of shape {} comes back as {}",
+                                                 carried.dims.to_string(), dims.to_string())));
     }
     carried.written = carried.buffers[carried.next];
   } else {
@@ -424,10 +422,9 @@ Result<std::byte*> LoopRunner::place_slice(std::size_t i, DType dtype, const Dim
   ScanOutput& output = scan_outputs_[i];
   if (!output.started) PX_RETURN_IF_ERROR(start_scan_output(i, dtype, dims));
   if (!(output.slice_dims == dims)) {
-    return tl::unexpected(error_of(
-        ErrorCode::kInvalidInput, node_,
-        fmt::format("scan output {} has slices of shapes {} and {}", i,
-                    output.slice_dims.to_string(), dims.to_string())));
+    return tl::unexpected(error_of(ErrorCode::kInvalidInput, node_,
+                                   fmt::format("scan output {} has slices of shapes {} and {}", i,
+                                               output.slice_dims.to_string(), dims.to_string())));
   }
   if (output.read && trip >= output.room) PX_RETURN_IF_ERROR(make_room(output, trip + 1));
   if (output.slice != nullptr) return output.slice;
@@ -503,8 +500,7 @@ Status LoopRunner::end(std::int64_t trips) {
     const Carried& carried = carried_[i];
     if (!node_.outputs[i].valid()) continue;
     PX_ASSIGN(std::byte* const output, make_output(i, carried.dims));
-    const auto bytes = static_cast<std::size_t>(
-        carried.dims.elements() * size_of(output_dtype(i)));
+    const auto bytes = static_cast<std::size_t>(carried.dims.elements() * size_of(output_dtype(i)));
     if (bytes > 0 && output != carried.bytes) std::memcpy(output, carried.bytes, bytes);
   }
   for (std::size_t i = 0; i < scan_outputs_.size(); ++i) {
@@ -520,9 +516,9 @@ Status LoopRunner::end(std::int64_t trips) {
         slice.push_back(dim.evaluate(compiled.binding.symbols).value_or(0));
       PX_RETURN_IF_ERROR(make_output(at, with_axis(slice, output.axis.axis, 0)));
     } else if (!exact_) {
-      PX_RETURN_IF_ERROR(run_.adopt_output(
-          id_, node_.outputs[at], with_axis(output.slice_dims, output.axis.axis, trips),
-          output.bytes));
+      PX_RETURN_IF_ERROR(run_.adopt_output(id_, node_.outputs[at],
+                                           with_axis(output.slice_dims, output.axis.axis, trips),
+                                           output.bytes));
     }
   }
   return {};
@@ -547,7 +543,9 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
     if (const auto& planned = compiled_.dims[id]) {
       if (*planned == dims[i]) continue;
       return tl::unexpected(
-          Error{Stage::kExecute, ErrorCode::kInvalidInput, {},
+          Error{Stage::kExecute,
+                ErrorCode::kInvalidInput,
+                {},
                 fmt::format("'{}' of a body has shape {}, the model's dimensions say {}",
                             graph().values[id].name, dims[i].to_string(), planned->to_string())});
     }

@@ -58,8 +58,8 @@ Result<std::vector<Tensor>> run(const std::shared_ptr<GraphContext>& context, co
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
   PX_ASSIGN(auto compiled, compile(context, binding, settings.reference_only));
-  PX_ASSIGN(const auto program,
-            lay_out(std::move(compiled), {settings.threads > 1, settings.threads, settings.budget}));
+  PX_ASSIGN(const auto program, lay_out(std::move(compiled),
+                                        {settings.threads > 1, settings.threads, settings.budget}));
   std::vector<const std::byte*> pointers;
   for (const auto& input : inputs) pointers.push_back(input.data());
   std::vector<Tensor> outputs(program->compiled->graph().outputs.size());
@@ -190,8 +190,9 @@ TEST(Loop, CarriesValuesAndKeepsSlices) {
   const auto context = context_of(kFibonacci);
   for (const int threads : {1, 2}) {
     for (const std::int64_t trips : {0, 1, 2, 5}) {
-      const auto out = run(context, {bytes_of<std::int64_t>({trips}), kYes, bytes_of<float>({1, 2})},
-                           {{}, true, threads});
+      const auto out =
+          run(context, {bytes_of<std::int64_t>({trips}), kYes, bytes_of<float>({1, 2})},
+              {{}, true, threads});
       ASSERT_TRUE(out) << out.error().to_string();
       std::vector<float> slices;
       float p = 1, q = 1;
@@ -276,7 +277,8 @@ TEST(Loop, EndlessOnesAreStopped) {
   EXPECT_EQ(out.error().node, "for ever");
   EXPECT_THAT(out.error().message, HasSubstr("50 trips"));
   const auto late = run(context, {bytes_of<float>({1})},
-                        {.max_trips = std::numeric_limits<std::int64_t>::max(), .time_limit = std::chrono::milliseconds(20)});
+                        {.max_trips = std::numeric_limits<std::int64_t>::max(),
+                         .time_limit = std::chrono::milliseconds(20)});
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().code, ErrorCode::kLimitExceeded);
   EXPECT_THAT(late.error().message, HasSubstr("time limit"));
@@ -331,9 +333,9 @@ TEST(Scan, CutsAndJoinsAlongAxesInBothDirections) {
 
 TEST(Bodies, ShowInTheTrace) {
   RunTrace trace;
-  const auto out = run(context_of(kFibonacci),
-                       {bytes_of<std::int64_t>({3}), kYes, bytes_of<float>({1, 2})},
-                       {.trace = &trace});
+  const auto out =
+      run(context_of(kFibonacci), {bytes_of<std::int64_t>({3}), kYes, bytes_of<float>({1, 2})},
+          {.trace = &trace});
   ASSERT_TRUE(out) << out.error().to_string();
   std::vector<std::string> names;
   for (const NodeEvent& event : trace.nodes) names.push_back(event.node);

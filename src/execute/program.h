@@ -148,7 +148,7 @@ struct Compiled {
   MemoryProblem problem;
   /// The root behind each buffer of `problem`; invalid for workspaces.
   std::vector<ValueId> buffer_value;
-  IdVector<BranchId, double> work;    ///< predicted, any unit
+  IdVector<BranchId, double> work;  ///< predicted, any unit
   std::vector<LayerGroups> groups;
   std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
   mutable RunTimeKernels run_time_kernels;

@@ -83,8 +83,8 @@ TEST(Bodies, TheVerifierLooksInside) {
 
 TEST(Substitute, ReplacesSymbolsEverywhere) {
   const Expr a = Expr::symbol(SymbolId{0}), b = Expr::symbol(SymbolId{1});
-  const Expr e = a * a * Expr(3) + floor_div(a + b, Expr(2)) + max(b, Expr(4)) + mod(a, Expr(3)) +
-                 min(a, b);
+  const Expr e =
+      a * a * Expr(3) + floor_div(a + b, Expr(2)) + max(b, Expr(4)) + mod(a, Expr(3)) + min(a, b);
   const auto swapped = substitute(e, [&](SymbolId id) { return id.value == 0 ? b : a; });
   const std::vector<std::optional<std::int64_t>> ab = {5, 11}, ba = {11, 5};
   EXPECT_EQ(swapped.evaluate(ab), e.evaluate(ba));

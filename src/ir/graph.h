@@ -173,9 +173,9 @@ Expr substitute(const Expr& e, const std::function<Expr(SymbolId)>& replacement)
 /// The symbol of `body` that stands for `outer` of the graph around it, made where it is missing.
 SymbolId symbol_for(Graph& body, const Graph& around, SymbolId outer);
 
-/// Checks every invariant of this header, in bodies too: ids in range, topological order, one producer each,
-/// unique names, known ranks, content and constants that agree with their shapes. The first
-/// violation is an Error of `stage`, code kInternal unless the caller maps it.
+/// Checks every invariant of this header, in bodies too: ids in range, topological order, one
+/// producer each, unique names, known ranks, content and constants that agree with their shapes.
+/// The first violation is an Error of `stage`, code kInternal unless the caller maps it.
 Status verify(const Graph& graph, Stage stage);
 
 /// "1x3xheightxwidth" for a symbolic shape, "scalar" for rank 0.

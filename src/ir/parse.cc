@@ -457,7 +457,8 @@ class Parser {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text) {
-  // A graph and the bodies that are open in it. Pointers stay: each parser refers to the one around.
+  // A graph and the bodies that are open in it. Pointers stay: each parser refers to the one
+  // around.
   std::vector<std::unique_ptr<Parser>> parsers;
   parsers.push_back(std::make_unique<Parser>());
   const auto read = [&](std::string_view line) -> Status {

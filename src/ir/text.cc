@@ -36,9 +36,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 std::string name_text(std::string_view name) {
   bool bare = !name.empty() && is_letter(name[0]) && name != "_";
   for (const char c : name) bare = bare && (is_letter(c) || (c >= '0' && c <= '9') || c == '.');
-  for (const std::string_view word :
-       {"graph", "symbols", "data_symbols", "outer_symbols", "input", "const", "symbolic",
-        "output", "body", "end"}) {
+  for (const std::string_view word : {"graph", "symbols", "data_symbols", "outer_symbols", "input",
+                                      "const", "symbolic", "output", "body", "end"}) {
     bare = bare && name != word;
   }
   for (const std::string_view word : {"floor_div", "mod", "min", "max", "overflow"}) {
@@ -226,8 +225,8 @@ class Printer {
 
   /// Captures stand behind a semicolon.
   std::string input_names(const Node& node) const {
-    const auto own = node.inputs.end() - static_cast<std::ptrdiff_t>(
-                                             std::min(node.captures, node.inputs.size()));
+    const auto own = node.inputs.end() -
+                     static_cast<std::ptrdiff_t>(std::min(node.captures, node.inputs.size()));
     const std::string text = names({node.inputs.begin(), own}, false);
     return own == node.inputs.end() ? text : text + "; " + names({own, node.inputs.end()}, false);
   }

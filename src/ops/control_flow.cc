@@ -41,9 +41,8 @@ Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t 
   const auto directions = node.attributes.get_ints(fmt::format("scan_{}_directions", kind));
   if ((!axes.empty() && axes.size() != count) ||
       (!directions.empty() && directions.size() != count)) {
-    return refuse(node,
-                  fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(), kind,
-                              count));
+    return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
+                                    kind, count));
   }
   const auto axis = normalize_axis(axes.empty() ? 0 : axes[i], rank);
   const std::int64_t direction = directions.empty() ? 0 : directions[i];
@@ -57,8 +56,8 @@ Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t 
 Shape inside(const Graph& around, Graph& body, const Shape& shape) {
   Shape result;
   for (const Expr& dim : shape) {
-    result.push_back(substitute(
-        dim, [&](SymbolId id) { return Expr::symbol(symbol_for(body, around, id)); }));
+    result.push_back(
+        substitute(dim, [&](SymbolId id) { return Expr::symbol(symbol_for(body, around, id)); }));
   }
   return result;
 }
@@ -103,8 +102,7 @@ class Seeder {
       }
       for (std::size_t i = 0; i < parts.carried; ++i)
         PX_RETURN_IF_ERROR(seed_carried(parts.first_input + i));
-      for (std::size_t i = 0; i < parts.scan_inputs; ++i)
-        PX_RETURN_IF_ERROR(seed_slice(parts, i));
+      for (std::size_t i = 0; i < parts.scan_inputs; ++i) PX_RETURN_IF_ERROR(seed_slice(parts, i));
     }
     for (std::size_t i = 1; i <= node_.captures; ++i) {
       const Value& value = outer(node_.inputs.size() - i);
@@ -145,8 +143,8 @@ class Seeder {
 
   Status seed_slice(const LoopParts& parts, std::size_t i) {
     const Value& value = outer(parts.carried + i);
-    PX_ASSIGN(const ScanAxis axis, scan_input_axis(node_, i, parts.scan_inputs,
-                                                   static_cast<int>(value.shape.size())));
+    PX_ASSIGN(const ScanAxis axis,
+              scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
     Shape shape = inside(graph_, body_, value.shape);
     shape.erase(shape.begin() + axis.axis);
     Value& input = inner(parts.carried + i);
@@ -167,16 +165,16 @@ Result<bool> find_changes(const Node& node, const LoopParts& parts, Graph& body,
     const ValueId in = body.inputs[parts.first_input + i];
     const Value& out = body.values[body.outputs[parts.first_output + i]];
     if (out.dtype != body.values[in].dtype) {
-      return refuse(node, fmt::format("'{}' is carried as {} and comes back as {}",
-                                      body.values[in].name, to_string(body.values[in].dtype),
-                                      to_string(out.dtype)));
+      return refuse(node,
+                    fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
+                                to_string(body.values[in].dtype), to_string(out.dtype)));
     }
     if (out.shape.size() != body.values[in].shape.size()) {
-      return refuse(node,
-                    fmt::format("'{}' is carried with {} dimensions and comes back with {}",
-                                body.values[in].name, body.values[in].shape.size(),
-                                out.shape.size()),
-                    ErrorCode::kUnsupported);
+      return refuse(
+          node,
+          fmt::format("'{}' is carried with {} dimensions and comes back with {}",
+                      body.values[in].name, body.values[in].shape.size(), out.shape.size()),
+          ErrorCode::kUnsupported);
     }
     const Shape after = out.shape;
     for (std::size_t axis = 0; axis < after.size(); ++axis) {
@@ -225,12 +223,12 @@ Result<LoopParts> loop_parts(const Node& node) {
   }
   for (std::size_t i = parts.first_input; i < own; ++i)
     if (!node.inputs[i].valid()) return refuse(node, fmt::format("input {} is left out", i));
-  const std::size_t inputs =
-      parts.first_input + parts.carried + parts.scan_inputs + parts.captures;
+  const std::size_t inputs = parts.first_input + parts.carried + parts.scan_inputs + parts.captures;
   if (body.inputs.size() != inputs) {
-    return refuse(node, fmt::format("the body has {} inputs, must have {}",
-                                    body.inputs.size() - std::min(body.inputs.size(), node.captures),
-                                    inputs - parts.captures));
+    return refuse(node,
+                  fmt::format("the body has {} inputs, must have {}",
+                              body.inputs.size() - std::min(body.inputs.size(), node.captures),
+                              inputs - parts.captures));
   }
   if (body.outputs.size() < parts.first_output + parts.carried ||
       body.outputs.size() - parts.first_output != node.outputs.size()) {
@@ -354,8 +352,8 @@ Result<Expr> trips_of_scan(const InferContext& context, const LoopParts& parts) 
   std::optional<Expr> trips;
   for (std::size_t i = 0; i < parts.scan_inputs; ++i) {
     const Shape& shape = context.inputs[parts.carried + i].shape;
-    PX_ASSIGN(const ScanAxis axis, scan_input_axis(context.node, i, parts.scan_inputs,
-                                                   static_cast<int>(shape.size())));
+    PX_ASSIGN(const ScanAxis axis,
+              scan_input_axis(context.node, i, parts.scan_inputs, static_cast<int>(shape.size())));
     const Expr& length = shape[static_cast<std::size_t>(axis.axis)];
     trips = trips ? unify(*trips, length) : length;
     if (!trips) return fail(context, "scan inputs of different lengths");
@@ -396,9 +394,8 @@ InferResult infer_loop(const InferContext& context) {
       const auto known = outside(body, dim);
       output.shape.push_back(known ? *known : context.fresh_symbol("slice"));
     }
-    PX_ASSIGN(const ScanAxis axis,
-              scan_output_axis(node, i, parts.scan_outputs,
-                               static_cast<int>(slice.shape.size()) + 1));
+    PX_ASSIGN(const ScanAxis axis, scan_output_axis(node, i, parts.scan_outputs,
+                                                    static_cast<int>(slice.shape.size()) + 1));
     output.shape.insert(output.shape.begin() + axis.axis, trips);
     outputs.push_back(std::move(output));
   }

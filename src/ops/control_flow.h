@@ -21,7 +21,7 @@ inline bool is_control_flow(OpKind op) {
 ///     Scan  (carried..., scan inputs...; captures)    -> carried..., scan outputs...
 ///     body  (carried..., slices..., captures)         -> carried..., slices...
 struct LoopParts {
-  std::size_t first_input = 0;  ///< carried values start here, in the node and in its body: 2 or 0
+  std::size_t first_input = 0;   ///< carried values start here, in the node and in its body: 2 or 0
   std::size_t first_output = 0;  ///< in the body: 1 or 0
   std::size_t carried = 0, scan_inputs = 0, scan_outputs = 0, captures = 0;
 };

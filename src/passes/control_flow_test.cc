@@ -57,7 +57,7 @@ TEST(ControlFlowPasses, BodiesAreRewrittenToo) {
         z = Mul(x, r)
         w = Add(z, k)
         v = Reshape(w, s)
-        d = Exp(x)
+        d = Exp(u)
         output v, d
       end
       body

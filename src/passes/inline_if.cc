@@ -57,11 +57,11 @@ class Inliner {
     IdVector<SymbolId, SymbolId> symbols(body.symbols.size());
     for (const SymbolId id : body.symbols.ids()) {
       const Symbol& symbol = body.symbols[id];
-      symbols[id] = symbol.outer.valid() ? symbol.outer
-                                         : graph_.symbols.push_back(
-                                               {unique(symbol_names_, node.name + "/" + symbol.name),
-                                                SymbolKind::kData,
-                                                {}});
+      symbols[id] =
+          symbol.outer.valid()
+              ? symbol.outer
+              : graph_.symbols.push_back(
+                    {unique(symbol_names_, node.name + "/" + symbol.name), SymbolKind::kData, {}});
     }
     const auto outside = [&](std::vector<Expr> list) {
       for (Expr& e : list)
@@ -69,7 +69,8 @@ class Inliner {
       return list;
     };
     IdVector<ValueId, ValueId> values(body.values.size());
-    for (std::size_t i = 0; i < body.inputs.size(); ++i) values[body.inputs[i]] = node.inputs[1 + i];
+    for (std::size_t i = 0; i < body.inputs.size(); ++i)
+      values[body.inputs[i]] = node.inputs[1 + i];
     for (const ValueId id : body.values.ids()) {
       if (values[id].valid()) continue;
       Value value = body.values[id];

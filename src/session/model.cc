@@ -79,7 +79,9 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
     if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
-      return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidInput, {},
+      return tl::unexpected(Error{Stage::kLoad,
+                                  ErrorCode::kInvalidInput,
+                                  {},
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
     Stopwatch watch;

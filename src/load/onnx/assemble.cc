@@ -117,7 +117,8 @@ Status Assembler::add_inputs() {
 }
 
 Status Assembler::add_constant(const OnnxNode& file_node, const std::string& name) {
-  PX_ASSIGN(Attributes attributes, read_attributes(file_node, name, context_.model.owner, context_.external));
+  PX_ASSIGN(Attributes attributes,
+            read_attributes(file_node, name, context_.model.owner, context_.external));
   PX_ASSIGN(Constant constant, constant_of(file_node, name, attributes));
   const std::string_view output = file_node.outputs[0];
   values_.emplace(output, writer_.constant(std::string(output), std::move(constant)));
@@ -127,7 +128,8 @@ Status Assembler::add_constant(const OnnxNode& file_node, const std::string& nam
 Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
   const OnnxRule rule = onnx_rule(file_node.op_type);
   Node node{.name = name, .op = rule.kind, .attributes = {}, .inputs = {}, .outputs = {}};
-  PX_ASSIGN(node.attributes, read_attributes(file_node, name, context_.model.owner, context_.external));
+  PX_ASSIGN(node.attributes,
+            read_attributes(file_node, name, context_.model.owner, context_.external));
   for (const std::string_view input : file_node.inputs) {
     node.inputs.push_back(input.empty() ? ValueId{} : values_.at(input));
   }
@@ -237,7 +239,10 @@ std::vector<const CheckedBody*> Assembler::taken(const Node& node,
 Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string& name,
                                    std::size_t index) {
   PX_RETURN_IF_ERROR(infer_added());
-  Node node{.name = name, .op = onnx_rule(file_node.op_type).kind, .attributes = {}, .inputs = {},
+  Node node{.name = name,
+            .op = onnx_rule(file_node.op_type).kind,
+            .attributes = {},
+            .inputs = {},
             .outputs = {}};
   PX_ASSIGN(node.attributes,
             read_attributes(file_node, name, context_.model.owner, context_.external));
@@ -342,8 +347,7 @@ Status Assembler::add_body_inputs(std::size_t scalars) {
     if (input.has_type && !input.is_tensor)
       return unsupported(fmt::format("input {} of a body is not a tensor", quote(input.name)));
     if (values_.contains(input.name)) {
-      return unsupported(
-          fmt::format("input {} of a body has an initializer", quote(input.name)));
+      return unsupported(fmt::format("input {} of a body has an initializer", quote(input.name)));
     }
     const ValueId id = add_input(std::string(input.name));
     if (i < scalars && input.shape && input.shape->size() == 1) graph_.values[id].shape = {1};

@@ -133,12 +133,12 @@ TEST(CheckStructure, LimitsNesting) {
 
 TEST(CheckStructure, SortsByWhatBodiesRead) {
   const TestGraph inner = {{node("Abs", {"late"}, {"t"})}, {}, {}, {value_info("t")}};
-  const TestGraph outer = {{node("If", {"x"}, {"u"}, {graph_attribute("then_branch", inner.bytes())})},
-                           {},
-                           {},
-                           {value_info("u")}};
-  const std::string bytes =
-      graph_of({branch(outer, inner), node("Abs", {"x"}, {"late"})}).bytes();
+  const TestGraph outer = {
+      {node("If", {"x"}, {"u"}, {graph_attribute("then_branch", inner.bytes())})},
+      {},
+      {},
+      {value_info("u")}};
+  const std::string bytes = graph_of({branch(outer, inner), node("Abs", {"x"}, {"late"})}).bytes();
   const OnnxModel model{.ir_version = 8, .opsets = {{"", 17}}, .graph = bytes};
   const auto checked = check_structure(model, *parse_onnx_graph(bytes));
   ASSERT_TRUE(checked) << checked.error().to_string();
@@ -152,12 +152,9 @@ TEST(CheckStructure, SortsByWhatBodiesRead) {
 }
 
 TEST(CheckStructure, ABodyMayHideANameOutside) {
-  const TestGraph inner = {{node("Abs", {"x"}, {"hidden"}), node("Neg", {"hidden"}, {"t"})},
-                           {},
-                           {},
-                           {value_info("t")}};
-  const auto order =
-      order_of(graph_of({branch(inner, inner), node("Abs", {"x"}, {"hidden"})}));
+  const TestGraph inner = {
+      {node("Abs", {"x"}, {"hidden"}), node("Neg", {"hidden"}, {"t"})}, {}, {}, {value_info("t")}};
+  const auto order = order_of(graph_of({branch(inner, inner), node("Abs", {"x"}, {"hidden"})}));
   ASSERT_TRUE(order) << order.error().to_string();
   EXPECT_EQ(*order, (Order{0, 1}));
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,19 @@ struct BranchReport {
   int layer = 0;
   int nodes = 0;
   std::int64_t macs = 0;
-  std::int64_t peak_bytes = 0;  ///< M_i of the paper
-  bool parallel = false;        ///< runs at once with others of its layer
-  std::string reason;  ///< why it runs at once with others, or why not, in words and numbers
+  /// M_i of the paper: its tensors, each rounded up to its alignment, that are alive at once at
+  /// most, and kernel scratch of one thread.
+  std::int64_t peak_bytes = 0;
+  bool parallel = false;  ///< runs at once with others of its layer
+  std::string reason;     ///< why it runs at once with others, or why not, in words and numbers
   std::string first_node, last_node;
+};
+
+/// What the same binding would take on another number of threads.
+struct ThreadBytes {
+  int threads = 0;
+  std::int64_t arena_bytes = 0, scratch_bytes = 0;
+  int max_branches = 0;  ///< that run at once
 };
 
 struct PlanReport {
@@ -30,6 +40,11 @@ struct PlanReport {
   std::int64_t packed_weight_bytes = 0;
   std::vector<BranchReport> branch_reports;  ///< in order of layers
   std::vector<int> steps_per_layer;
+  /// Bytes that the plan had to fit: nothing without a budget.
+  std::optional<std::int64_t> budget_bytes;
+  /// Under MemoryBudget::Kind::kAuto: every task waits for memory, so nothing runs at once.
+  bool memory_stalled = false;
+  std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
 };
 
 /// One node of one run. Times in nanoseconds from the start of the run.

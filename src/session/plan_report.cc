@@ -40,6 +40,17 @@ std::string reason_of(const Program& program, BranchId id, int layer,
   return fmt::format("alone: no branch of its layer is within {} times its work", kBalance);
 }
 
+/// Scratch that one thread needs for the nodes of a branch, rounded to kAlignment as in the arena.
+std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nodes) {
+  std::int64_t most = 0;
+  for (const NodeId node : nodes) {
+    const auto& kernel = compiled.nodes[node].code.kernel;
+    if (kernel != nullptr)
+      most = std::max(most, checked_align(kernel->scratch_bytes(), kAlignment).value_or(0));
+  }
+  return most;
+}
+
 BranchReport report_of(const Program& program, BranchId id, int layer,
                        const std::vector<BranchId>& step) {
   const Compiled& compiled = *program.compiled;
@@ -50,13 +61,26 @@ BranchReport report_of(const Program& program, BranchId id, int layer,
   report.nodes = static_cast<int>(nodes.size());
   for (const NodeId node : nodes)
     report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
-  report.peak_bytes = program.plan.branch_peaks[id];
+  report.peak_bytes = program.plan.branch_peaks[id] + scratch_of(compiled, nodes);
   report.parallel = step.size() > 1;
   report.reason = reason_of(program, id, layer, step);
   if (nodes.empty()) return report;
   report.first_node = compiled.graph().nodes[nodes.front()].name;
   report.last_node = compiled.graph().nodes[nodes.back()].name;
   return report;
+}
+
+/// What more threads would cost: the plans that they would get.
+std::vector<ThreadBytes> thread_bytes(const Program& program) {
+  std::vector<ThreadBytes> result;
+  for (const int threads : {1, 2, 4, 8}) {
+    const auto other = lay_out(program.compiled, {true, threads, std::nullopt});
+    if (!other) continue;  // only where sums of bytes do not fit 63 bits
+    const Program& plan = **other;
+    result.push_back(
+        {threads, plan.arena_bytes, plan.bytes - plan.arena_bytes, plan.plan.max_branches});
+  }
+  return result;
 }
 
 }  // namespace
@@ -82,6 +106,7 @@ PlanReport report_of(const Program& program) {
     for (const BranchId branch : plan.steps[step])
       report.branch_reports.push_back(report_of(program, branch, layer, plan.steps[step]));
   }
+  report.thread_bytes = thread_bytes(program);
   return report;
 }
 

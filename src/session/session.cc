@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -51,6 +52,24 @@ PlanCache::Options cache_options(const SessionOptions& options, int threads) {
           options.admission};
 }
 
+class EachIndex final : public SharedWork {
+ public:
+  explicit EachIndex(const std::function<void(std::int64_t)>& body) : body_(body) {}
+  void run(std::int64_t index, Participant&) override { body_(index); }
+
+ private:
+  const std::function<void(std::int64_t)>& body_;
+};
+
+/// All threads of `pool`, which must outlive the result.
+ParallelFor on(WorkerPool& pool) {
+  return [&pool](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    WorkerPool::Stay stay(pool);
+    EachIndex work(body);
+    stay.participant().share(WorkLevel::kTiles, count, work);
+  };
+}
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
          std::less<>{}(b.data(), a.data() + a.size());
@@ -64,7 +83,7 @@ struct Session::Impl {
         options(options_in),
         account(account_for(options.budget)),
         pool(threads),
-        plans(model.impl().context, cache_options(options, pool.threads())) {
+        plans(model.impl().context, cache_options(options, pool.threads()), on(pool)) {
     account->add(plans);
   }
   ~Impl() { account->remove(plans); }
@@ -238,8 +257,12 @@ Status Session::run_into(std::span<const NamedInput> inputs,
 Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
-    return report_of(*program);
+    const RunBudget budget = impl_->budget();
+    PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+    PlanReport report = report_of(*program);
+    report.budget_bytes = budget.bytes;
+    report.memory_stalled = !budget.at_once;
+    return report;
   });
 }
 

@@ -18,7 +18,7 @@ void print_table(const PlanReport& plan) {
   }
 }
 
-void print_summary(const PlanReport& plan) {
+void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   const ArenaBytes& a = plan.arena_bytes;
   fmt::print(
       "{} nodes in {} branches and {} layers; {} layers run branches in parallel, at most {} at "
@@ -30,12 +30,21 @@ void print_summary(const PlanReport& plan) {
       format_bytes(a.parallax), format_bytes(a.lower_bound), format_bytes(a.greedy),
       format_bytes(a.paper), format_bytes(a.naive), format_bytes(plan.scratch_bytes),
       format_bytes(plan.packed_weight_bytes));
+  fmt::print("memory budget: {}\n", budget_text(budget, plan));
 }
 
 void print_reasons(const PlanReport& plan) {
   fmt::print("\n");
   for (const BranchReport& b : plan.branch_reports)
     fmt::print("layer {}, branch {}: {}\n", b.layer, b.id, b.reason);
+}
+
+void print_threads(const PlanReport& plan) {
+  for (const ThreadBytes& t : plan.thread_bytes)
+    fmt::print("on {} {}: {} and {} of scratch, at most {} at once\n", t.threads,
+               t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
+               format_bytes(t.scratch_bytes),
+               t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches));
 }
 
 nlohmann::json to_json(const Options& options, const PlanReport& plan) {
@@ -51,6 +60,13 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                         {"first_node", b.first_node},
                         {"last_node", b.last_node}});
   }
+  nlohmann::json threads = nlohmann::json::array();
+  for (const ThreadBytes& t : plan.thread_bytes) {
+    threads.push_back({{"threads", t.threads},
+                       {"arena_bytes", t.arena_bytes},
+                       {"scratch_bytes", t.scratch_bytes},
+                       {"max_branches", t.max_branches}});
+  }
   return {{"model", options.model},
           {"nodes", plan.nodes},
           {"branches", plan.branches},
@@ -59,8 +75,10 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
           {"max_branches", plan.max_branches},
           {"regions", plan.regions},
           {"arena_bytes", arena_json(plan.arena_bytes)},
+          {"memory_budget", budget_json(options.session.budget, plan)},
           {"scratch_bytes", plan.scratch_bytes},
           {"packed_weight_bytes", plan.packed_weight_bytes},
+          {"thread_bytes", threads},
           {"branch_list", branches}};
 }
 
@@ -77,8 +95,11 @@ Status plan_command(const Options& options) {
   if (!plan) return tl::unexpected(plan.error());
   if (options.json != "-") {
     print_table(*plan);
-    print_summary(*plan);
-    if (options.explain) print_reasons(*plan);
+    print_summary(options.session.budget, *plan);
+    if (options.explain) {
+      print_reasons(*plan);
+      print_threads(*plan);
+    }
   }
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *plan));
 }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/checked.h"
@@ -84,13 +85,45 @@ Status add_loop_buffers(const Compiled& compiled, const Node& node, CompiledNode
   return {};
 }
 
-/// Predicted work of a body, counted once.
+/// The one element that the binding tells of a value: a constant, or a number made of dimensions.
+std::optional<std::int64_t> known_element(const Compiled& compiled, ValueId id) {
+  const std::byte* const bytes = compiled.fixed[compiled.root[id]];
+  const auto& dims = compiled.dims[id];
+  if (bytes == nullptr || !dims || dims->elements() != 1) return std::nullopt;
+  if (compiled.graph().values[id].dtype == DType::kBool) return *bytes == std::byte{0} ? 0 : 1;
+  std::int64_t element = 0;
+  std::memcpy(&element, bytes, sizeof element);
+  return element;
+}
+
+/// How often the body runs, where that is known before.
+Result<std::optional<std::int64_t>> known_trips(const Compiled& compiled, const Node& node) {
+  PX_ASSIGN(const LoopParts parts, loop_parts(node));
+  if (node.op == OpKind::kScan) {
+    const auto& dims = compiled.dims[node.inputs[parts.carried]];
+    if (!dims) return std::nullopt;
+    PX_ASSIGN(const ScanAxis axis, scan_input_axis(node, 0, parts.scan_inputs, dims->rank()));
+    return (*dims)[axis.axis];
+  }
+  const ValueId condition = node.inputs[1];
+  const auto goes_on = condition.valid() ? known_element(compiled, condition) : 1;
+  if (goes_on == 0) return 0;
+  const auto limit = node.inputs[0].valid() ? known_element(compiled, node.inputs[0])
+                                            : std::optional<std::int64_t>();
+  if (!goes_on || !limit || !never_stops_early(*node.bodies[0])) return std::nullopt;
+  return std::max<std::int64_t>(*limit, 0);
+}
+
+/// Predicted work of a body: of all trips where their number is known, else of one.
 void count_work(const Compiled& body, CompiledNode& code) {
+  const std::int64_t trips = code.trips.value_or(1);
   std::int64_t macs = 0, bytes = 0;
   for (const CompiledNode& node : body.nodes) {
     macs = checked_add(macs, node.macs).value_or(macs);
     bytes = checked_add(bytes, node.bytes).value_or(bytes);
   }
+  macs = checked_mul(macs, trips).value_or(macs);
+  bytes = checked_mul(bytes, trips).value_or(bytes);
   code.macs = std::max(code.macs, macs);
   code.bytes = std::max(code.bytes, bytes);
 }
@@ -102,6 +135,9 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
   CompiledNode& code = compiled.nodes[id];
   code.role = NodeRole::kBodies;
   std::int64_t arena = 0;
+  if (node.op != OpKind::kIf) {
+    PX_ASSIGN(code.trips, known_trips(compiled, node));
+  }
   for (const auto& context : compiled.context->bodies.at(id)) {
     const Binding binding = inner_binding(context->graph, compiled.binding);
     auto body = compile(context, binding, compiled.reference_only);

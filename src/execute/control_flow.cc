@@ -24,6 +24,12 @@ Error error_of(ErrorCode code, const Node& node, std::string message) {
           fmt::format("{}: {}", to_string(node.op), std::move(message))};
 }
 
+Error too_many_trips(std::string node, std::int64_t max_trips) {
+  return {Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
+          fmt::format("the loops of this run make more than {} trips, which is the limit",
+                      max_trips)};
+}
+
 /// Bytes of a tensor; nothing where 63 bits do not suffice.
 std::optional<std::int64_t> bytes_of_tensor(DType dtype, const Dims& dims) {
   const auto elements = dims.checked_elements();
@@ -72,15 +78,16 @@ Status RunLimits::check_time() const {
 }
 
 Status RunLimits::take_trips(std::int64_t count) {
-  if (trips_left.fetch_sub(count, std::memory_order_relaxed) < count) {
-    return tl::unexpected(
-        Error{Stage::kExecute,
-              ErrorCode::kLimitExceeded,
-              {},
-              fmt::format("the loops of this run make more than {} trips, which is the limit",
-                          max_trips)});
-  }
+  if (trips_left.fetch_sub(count, std::memory_order_relaxed) < count)
+    return tl::unexpected(too_many_trips({}, max_trips));
   return check_time();
+}
+
+Status check_known_trips(const Compiled& compiled, std::int64_t max_trips) {
+  for (const auto& [id, bodies] : compiled.context->bodies)
+    if (compiled.nodes[id].trips.value_or(0) > max_trips)
+      return tl::unexpected(too_many_trips(compiled.graph().nodes[id].name, max_trips));
+  return {};
 }
 
 /// What a node with bodies uses of the run that it is part of.

@@ -29,6 +29,10 @@ struct RunLimits {
   Status take_trips(std::int64_t count);
 };
 
+/// Loops that are known to make too many trips are refused before any memory is made for what they
+/// give. Errors: kLimitExceeded.
+Status check_known_trips(const Compiled& compiled, std::int64_t max_trips);
+
 /// Fills the compiled node from its bodies and adds its workspace's bytes. Errors: as compile() and
 /// lay_out(). A branch of an If that cannot work with these dimensions is an error only when taken.
 Status compile_bodies(Compiled& compiled, NodeId node);

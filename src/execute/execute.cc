@@ -282,6 +282,7 @@ void Run::poison_dead(std::size_t step) {
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
+  PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
   Run run(program, lease, options);
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {

@@ -34,7 +34,7 @@ struct ExecuteOptions {
   /// Asked before branches start; null: the budget stays what it was.
   BudgetWatch* watch = nullptr;
   std::int64_t max_loop_trips = kDefaultLoopTrips;
-  std::optional<std::chrono::nanoseconds> time_limit;
+  std::optional<std::chrono::nanoseconds> time_limit = {};
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

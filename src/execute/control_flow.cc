@@ -564,10 +564,11 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
 
 /// Branches one after the other: the thread's place for branches is taken by the run around.
 Status Run::run_in_body(Participant& self) {
+  Buffers buffers;
   for (const auto& step : program_.plan.steps)
     for (const BranchId branch : step) {
       if (failed() || around_->failed()) break;
-      run_branch(branch, self);
+      run_branch(branch, self, buffers);
     }
   const std::lock_guard lock(mutex_);
   if (error_) return tl::unexpected(*std::move(error_));

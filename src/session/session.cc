@@ -48,8 +48,8 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
-  return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads,
-          options.admission};
+  return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
+          threads, options.admission};
 }
 
 class EachIndex final : public SharedWork {
@@ -148,6 +148,7 @@ struct Session::Impl {
                   {program.bytes, less_kept(now).bytes, program.compiled->has_run_time_nodes}));
     ExecuteOptions run_options;
     run_options.trace = trace;
+    run_options.scheduler = options.scheduler;
     run_options.max_loop_trips = options.max_loop_trips;
     if (options.time_limit_seconds > 0) {
       run_options.time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(

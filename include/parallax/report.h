@@ -44,7 +44,8 @@ struct BodyReport {
   /// That are set aside for the node: the largest arena of its bodies, and what a loop carries.
   std::int64_t workspace_bytes = 0;
   std::optional<std::int64_t> trips;  ///< of a loop, where they are known before it runs
-  /// Why there is no plan for these dimensions: running the body is this error. Empty: there is one.
+  /// Why there is no plan for these dimensions: running the body is this error. Empty: there is
+  /// one.
   std::string error;
 };
 

@@ -25,9 +25,9 @@ Error error_of(ErrorCode code, const Node& node, std::string message) {
 }
 
 Error too_many_trips(std::string node, std::int64_t max_trips) {
-  return {Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
-          fmt::format("the loops of this run make more than {} trips, which is the limit",
-                      max_trips)};
+  return {
+      Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
+      fmt::format("the loops of this run make more than {} trips, which is the limit", max_trips)};
 }
 
 /// Bytes of a tensor; nothing where 63 bits do not suffice.

@@ -106,7 +106,7 @@ struct CompiledNode {
   LoopBuffers loop;
   std::optional<std::int64_t> trips;  ///< of a Loop or Scan, where the binding tells
   std::int64_t workspace_bytes = 0;   ///< the bodies' arenas, one over the other, then `loop`
-  std::int32_t workspace = -1;       ///< the buffer of the problem that has these bytes
+  std::int32_t workspace = -1;        ///< the buffer of the problem that has these bytes
 };
 
 /// Multiply-accumulates plus 4-byte elements moved: the work of a node, any unit.

@@ -84,7 +84,7 @@ class Maker:
     def scan(self, seen, depth, made):
         state, row, out_row = self.name(), self.name(), self.name()
         inner = [helper.make_node("Add", [state, row], [out_row]), helper.make_node("Sigmoid", [out_row], [out_row + "s"])]
-        body = helper.make_graph(inner, "body", [info(state, F), info(row, F)], [info(out_row + "s", F), info(out_row, F)])
+        body = helper.make_graph(inner, "body", [info(state, F, [5]), info(row, F, [5])], [info(out_row + "s", F, [5]), info(out_row, F, [5])])
         return helper.make_node("Scan", ["row0", self.pick(seen)], [self.name(), made], body=body, num_scan_inputs=1,
                                 scan_input_directions=[int(self.random.integers(0, 2))], scan_output_directions=[int(self.random.integers(0, 2))])
 

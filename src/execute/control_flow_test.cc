@@ -133,11 +133,12 @@ TEST(If, BranchesShareBytesThatAreInThePlan) {
   const CompiledNode& node = (*compiled)->nodes[NodeId{1}];
   ASSERT_EQ(node.role, NodeRole::kBodies);
   ASSERT_EQ(node.bodies.size(), 2U);
-  // Of the first branch a; of the second a and b. One over the other, in one buffer of the plan.
+  // Of the first branch a; of the second a, then b over it. One over the other, in one buffer of the
+  // plan.
   EXPECT_EQ(node.bodies[0].program->arena_bytes, 4032);
-  EXPECT_EQ(node.bodies[1].program->arena_bytes, 2 * 4032);
-  EXPECT_EQ(node.workspace_bytes, 2 * 4032);
-  EXPECT_EQ((*compiled)->problem.buffers[static_cast<std::size_t>(node.workspace)].bytes, 2 * 4032);
+  EXPECT_EQ(node.bodies[1].program->arena_bytes, 4032);
+  EXPECT_EQ(node.workspace_bytes, 4032);
+  EXPECT_EQ((*compiled)->problem.buffers[static_cast<std::size_t>(node.workspace)].bytes, 4032);
   const auto program = lay_out(*compiled, {true, 1, std::nullopt});
   ASSERT_TRUE(program);
   const std::int64_t least = (*program)->bytes;

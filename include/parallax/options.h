@@ -17,8 +17,8 @@ enum class Scheduler : std::uint8_t {
               ///< where the first runs show that to be faster
 };
 
-/// What matrix products and convolutions with constant weights round their operands to. Sums,
-/// results and everything else are f32.
+/// What matrix products and convolutions round their operands to. Sums, results and everything else
+/// are f32, and so are 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
 enum class Precision : std::uint8_t {
   kF32,   ///< not at all
   kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Only with
@@ -61,6 +61,10 @@ enum class Admission : std::uint8_t {
   kPaper,      ///< those that take the fewest bytes first, as many as fit
 };
 
+/// Trips of all loops of a run together, unless SessionOptions say otherwise. A trip costs a
+/// microsecond at least, so a loop that never ends is stopped after seconds.
+inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
@@ -69,12 +73,18 @@ struct SessionOptions {
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
+  /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
+  std::int64_t max_loop_trips = kDefaultLoopTrips;
+  /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
+  double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
 };
 
 struct LoadOptions {
   /// Passes to leave out, by name (`parallax plan --explain` lists them).
   std::vector<std::string> disabled_passes;
+  /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
+  int max_nesting = 16;
 };
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <limits>
 
 #include "options.h"
 #include "report.h"
@@ -52,7 +53,7 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
           [&options](const std::string& name) {
             options.session.precision = name == "bf16" ? Precision::kBf16 : Precision::kF32;
           },
-          "What products with constant weights round their operands to: f32 (the default) or, "
+          "What products and convolutions round their operands to: f32 (the default) or, "
           "where the CPU has AVX-512-BF16, bf16; sums are f32")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->type_name("NAME");
@@ -61,6 +62,24 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
                   "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
                   "or none (the default)")
       ->type_name("BYTES");
+}
+
+void add_limits(CLI::App& command, Options& options) {
+  command
+      .add_option("--max-loop-trips", options.session.max_loop_trips,
+                  "Most trips of all loops of a run together (1000000)")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  command
+      .add_option("--time-limit", options.session.time_limit_seconds,
+                  "Seconds after which a run stops with an error; 0, the default: no limit")
+      ->check(CLI::Range(0.0, 1e8))
+      ->type_name("S");
+  command
+      .add_option("--max-nesting", options.load.max_nesting,
+                  "How deep If, Loop and Scan may lie inside each other (16)")
+      ->check(CLI::Range(0, 64))
+      ->type_name("N");
 }
 
 void add_admission(CLI::App& command, Options& options) {
@@ -107,6 +126,7 @@ int main_in_namespace(int argc, char** argv) {
   const auto add = [&](const char* name, const char* what, Status (*run)(const Options&)) {
     CLI::App* sub = app.add_subcommand(name, what);
     add_common(*sub, options, budget);
+    add_limits(*sub, options);
     add_admission(*sub, options);
     sub->callback([&command, run] { command = run; });
     return sub;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "branch/dag_test_util.h"
+#include "partition/regions.h"
 
 namespace parallax {
 namespace {
@@ -35,7 +36,7 @@ void PrintTo(const BranchCase& c, std::ostream* out) { *out << c.name; }
 class FindBranches : public testing::TestWithParam<BranchCase> {};
 
 TEST_P(FindBranches, SplitsAndLayers) {
-  const BranchGraph graph = find_branches(make_dag(GetParam().predecessors));
+  const BranchGraph graph = find_branches(coarsen(make_dag(GetParam().predecessors)));
   EXPECT_EQ(numbers(graph.branches), GetParam().branches);
   EXPECT_EQ(numbers(graph.layers), GetParam().layers);
 }
@@ -83,10 +84,11 @@ TEST(Classify, CountsDistinctNeighboursAndNoneAsOne) {
   const NodeClass expected[] = {NodeClass::kSplitter,   NodeClass::kSequential,
                                 NodeClass::kSequential, NodeClass::kSplitMerge,
                                 NodeClass::kSequential, NodeClass::kSequential};
-  for (NodeId node : dag.predecessors.ids()) {
-    EXPECT_EQ(classify(dag, node), expected[node.value]) << node.value;
+  const CoarseDag coarse = coarsen(dag);
+  for (UnitId unit : coarse.nodes.ids()) {
+    EXPECT_EQ(classify(coarse, unit), expected[unit.value]) << unit.value;
   }
-  EXPECT_EQ(classify(make_dag({{}, {}, {0, 1}}), NodeId{2}), NodeClass::kMerger);
+  EXPECT_EQ(classify(coarsen(make_dag({{}, {}, {0, 1}})), UnitId{2}), NodeClass::kMerger);
   EXPECT_EQ(to_string(NodeClass::kSplitMerge), "Split-Merge");
 }
 
@@ -117,6 +119,69 @@ TEST(DagOf, IgnoresInputsConstantsAndSymbolicValues) {
   EXPECT_EQ(numbers(dag.predecessors), (Numbers{{}, {0}, {0, 1}}));
   EXPECT_EQ(numbers(dag.successors), (Numbers{{1, 2}, {2}, {}}));
 }
+
+/// A region of each node as a letter, '.' where the CPU runs it.
+IdVector<NodeId, RegionId> regions(std::string_view letters) {
+  IdVector<NodeId, RegionId> result;
+  for (const char c : letters) result.push_back(c == '.' ? RegionId{} : RegionId{c - 'a'});
+  return result;
+}
+
+struct RegionCase {
+  const char* name;
+  Numbers predecessors;
+  const char* regions;
+  Numbers branches;
+  Numbers layers;
+  std::vector<int> region;  ///< of each branch
+};
+
+void PrintTo(const RegionCase& c, std::ostream* out) { *out << c.name; }
+
+class Regions : public testing::TestWithParam<RegionCase> {};
+
+TEST_P(Regions, AreBranchesOfTheirOwn) {
+  const Dag dag = make_dag(GetParam().predecessors);
+  const BranchGraph graph = find_branches(coarsen(dag, regions(GetParam().regions)));
+  EXPECT_EQ(numbers(graph.branches), GetParam().branches);
+  EXPECT_EQ(numbers(graph.layers), GetParam().layers);
+  std::vector<int> region;
+  for (const RegionId id : graph.region) region.push_back(id.value);
+  EXPECT_EQ(region, GetParam().region);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Graphs, Regions,
+    testing::Values(
+        RegionCase{"all", {{}, {0}, {1}}, "aaa", {{0, 1, 2}}, {{0}}, {0}},
+        RegionCase{"inside_a_chain",
+                   {{}, {0}, {1}, {2}, {3}},
+                   "..aa.",
+                   {{0, 1}, {2, 3}, {4}},
+                   {{0}, {1}, {2}},
+                   {-1, 0, -1}},
+        RegionCase{"one_after_the_other", {{}, {0}}, "ab", {{0}, {1}}, {{0}, {1}}, {0, 1}},
+        //   0a -+- 1a --- 3a     2 waits for 1a and so for all of the region
+        //       +- 2
+        RegionCase{"a_detour_runs_after_it",
+                   {{}, {0}, {0}, {1}},
+                   "aa.a",
+                   {{0, 1, 3}, {2}},
+                   {{0}, {1}},
+                   {0, -1}},
+        //   0a   1 --- 2a: the region's first node stands before 1, which it waits for
+        RegionCase{
+            "waits_for_a_later_node", {{}, {}, {0, 1}}, "a.a", {{1}, {0, 2}}, {{0}, {1}}, {-1, 0}},
+        //   0 -+- 1a - 2a -+- 5     split and merge inside a region are no concern of branches
+        //      |   +-- 3a -+
+        //      +- 4 -------+
+        RegionCase{"beside_the_cpu",
+                   {{}, {0}, {1}, {1}, {0}, {2, 3, 4}},
+                   ".aaa..",
+                   {{0}, {1, 2, 3}, {4}, {5}},
+                   {{0}, {1, 2}, {3}},
+                   {-1, 0, -1, -1}}),
+    [](const auto& test) { return std::string(test.param.name); });
 
 struct RefineCase {
   const char* name;
@@ -164,25 +229,43 @@ INSTANTIATE_TEST_SUITE_P(
         RefineCase{"heaviest_first", {{3, 10}, {3, 7}, {3, 6}, {3, 5}}, {{0, 1}, {2, 3}}, {}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-/// Every node once, branches are paths that cannot be made longer, layers respect the edges.
-void check_branches(const Dag& dag, const BranchGraph& graph) {
+/// The unit of each node.
+IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
+  IdVector<NodeId, UnitId> result(nodes);
+  for (const UnitId unit : coarse.nodes.ids()) {
+    for (const NodeId node : coarse.nodes[unit]) result[node] = unit;
+  }
+  return result;
+}
+
+/// Every node once, branches are paths of units that cannot be made longer, a region is a branch of
+/// its own.
+void check_branches(const Dag& dag, const CoarseDag& coarse, const BranchGraph& graph) {
+  const auto unit_of = units_of(coarse, dag.predecessors.size());
   std::vector<int> seen(dag.predecessors.size(), 0);
+  const auto joins = [&](UnitId from, UnitId to) {
+    return coarse.successors[from] == std::vector<UnitId>{to} &&
+           coarse.predecessors[to] == std::vector<UnitId>{from} && !coarse.region[from].valid() &&
+           !coarse.region[to].valid();
+  };
   for (BranchId branch : graph.branches.ids()) {
     const auto& nodes = graph.branches[branch];
     RC_ASSERT(!nodes.empty());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       ++seen[static_cast<std::size_t>(nodes[i].value)];
       RC_ASSERT(graph.branch_of[nodes[i]] == branch);
-      if (i > 0) {
-        RC_ASSERT(dag.predecessors[nodes[i]] == std::vector<NodeId>{nodes[i - 1]});
-        RC_ASSERT(dag.successors[nodes[i - 1]] == std::vector<NodeId>{nodes[i]});
-      }
+      RC_ASSERT(coarse.region[unit_of[nodes[i]]] == graph.region[branch]);
+      if (i > 0 && !graph.region[branch].valid())
+        RC_ASSERT(joins(unit_of[nodes[i - 1]], unit_of[nodes[i]]));
     }
-    const auto& ends = dag.successors[nodes.back()];
-    if (ends.size() == 1) RC_ASSERT(dag.predecessors[ends.front()].size() > 1);
+    const auto& ends = coarse.successors[unit_of[nodes.back()]];
+    if (ends.size() == 1) RC_ASSERT(!joins(unit_of[nodes.back()], ends.front()));
   }
   RC_ASSERT(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+}
 
+/// Each branch in one layer, behind all that it depends on; branches know each other.
+void check_layers(const Dag& dag, const BranchGraph& graph) {
   std::vector<int> layer(graph.branches.size(), -1);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     RC_ASSERT(!graph.layers[i].empty());
@@ -211,13 +294,45 @@ void check_branches(const Dag& dag, const BranchGraph& graph) {
 TEST(FindBranchesProperty, BranchesPartitionTheNodes) {
   EXPECT_TRUE(rc::check([](unsigned seed) {
     const Dag dag = random_dag(seed);
-    check_branches(dag, find_branches(dag));
+    const CoarseDag coarse = coarsen(dag);
+    for (const UnitId unit : coarse.nodes.ids())
+      RC_ASSERT(coarse.nodes[unit] == std::vector<NodeId>{NodeId{unit.value}});
+    const BranchGraph graph = find_branches(coarse);
+    check_branches(dag, coarse, graph);
+    check_layers(dag, graph);
+  }));
+}
+
+TEST(FindBranchesProperty, WithRegionsTheyStillPartitionTheNodes) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    const Dag dag = random_dag(seed);
+    RandomDag random(seed);
+    IdVector<NodeId, bool> can_run;
+    for (std::size_t i = 0; i < dag.predecessors.size(); ++i)
+      can_run.push_back(random.below(3) > 0);
+    const Quotient quotient = find_candidates(dag, can_run);
+    IdVector<NodeId, RegionId> region_of(can_run.size());
+    for (const NodeId node : can_run.ids())  // some are given back
+      if (can_run[node] && quotient.group_of(node).value % 4 != 0)
+        region_of[node] = RegionId{quotient.group_of(node).value};
+    const CoarseDag coarse = coarsen(dag, region_of);
+    const auto unit_of = units_of(coarse, can_run.size());
+    for (const NodeId a : can_run.ids()) {
+      RC_ASSERT(coarse.region[unit_of[a]] == region_of[a]);
+      for (const NodeId b : can_run.ids()) {
+        const bool together = a == b || (region_of[a].valid() && region_of[a] == region_of[b]);
+        RC_ASSERT((unit_of[a] == unit_of[b]) == together);
+      }
+    }
+    const BranchGraph graph = find_branches(coarse);
+    check_branches(dag, coarse, graph);
+    check_layers(dag, graph);
   }));
 }
 
 TEST(RefineProperty, GroupsPartitionTheLayerAndAreBalanced) {
   EXPECT_TRUE(rc::check([](unsigned seed) {
-    const BranchGraph graph = find_branches(random_dag(seed));
+    const BranchGraph graph = find_branches(coarsen(random_dag(seed)));
     RandomDag random(seed);
     IdVector<BranchId, double> work;
     for (std::size_t i = 0; i < graph.branches.size(); ++i) work.push_back(random.below(10));

@@ -1,25 +1,6 @@
-#include <algorithm>
-
 #include "branch/branch.h"
 
 namespace parallax {
-
-Dag dag_of(const Graph& graph) {
-  Dag dag;
-  dag.predecessors.resize(graph.nodes.size());
-  dag.successors.resize(graph.nodes.size());
-  for (NodeId node : graph.nodes.ids()) {
-    auto& predecessors = dag.predecessors[node];
-    for (ValueId input : graph.nodes[node].inputs) {
-      if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;
-      predecessors.push_back(graph.values[input].producer);
-    }
-    std::sort(predecessors.begin(), predecessors.end());
-    predecessors.erase(std::unique(predecessors.begin(), predecessors.end()), predecessors.end());
-    for (NodeId predecessor : predecessors) dag.successors[predecessor].push_back(node);
-  }
-  return dag;
-}
 
 std::string_view to_string(NodeClass node_class) {
   switch (node_class) {
@@ -35,9 +16,9 @@ std::string_view to_string(NodeClass node_class) {
   return "unknown";
 }
 
-NodeClass classify(const Dag& dag, NodeId node) {
-  const bool merges = dag.predecessors[node].size() > 1;
-  const bool splits = dag.successors[node].size() > 1;
+NodeClass classify(const CoarseDag& dag, UnitId unit) {
+  const bool merges = dag.predecessors[unit].size() > 1;
+  const bool splits = dag.successors[unit].size() > 1;
   if (merges && splits) return NodeClass::kSplitMerge;
   if (merges) return NodeClass::kMerger;
   return splits ? NodeClass::kSplitter : NodeClass::kSequential;

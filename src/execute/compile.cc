@@ -265,7 +265,7 @@ IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t no
 
 GraphContext::GraphContext(Graph graph_in)
     : graph(std::move(graph_in)),
-      branches(find_branches(dag_of(graph))),
+      branches(find_branches(coarsen(dag_of(graph)))),
       position(positions(branches, graph.nodes.size())) {}
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,

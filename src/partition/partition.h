@@ -21,8 +21,6 @@
 
 namespace parallax {
 
-using RegionId = Id<struct RegionTag>;
-
 /// A set of nodes that was considered as one piece.
 struct Region {
   std::vector<NodeId> nodes;  ///< ascending, hence in execution order

@@ -363,7 +363,7 @@ TEST(Partition, WithBridgesRegionsStayIndivisible) {
     delegate.bytes_per_second = 1e12;
     const Partition result = partition(planned.graph, planned.shapes, delegate);
     // Regions as single nodes leave no cycle: some order runs everything, a whole region at a time.
-    const NodeEdges edges = edges_of(planned.graph);
+    const Dag edges = dag_of(planned.graph);
     IdVector<NodeId, bool> done(planned.graph.nodes.size(), false);
     const auto ready = [&](NodeId node) {
       const RegionId own = result.placement[node].region;

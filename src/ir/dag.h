@@ -1,0 +1,19 @@
+// The nodes of a graph and which feeds which, without what they compute: what partitioning and
+// branches work on. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// Distinct and ascending; nodes are in topological order.
+struct Dag {
+  IdVector<NodeId, std::vector<NodeId>> predecessors;
+  IdVector<NodeId, std::vector<NodeId>> successors;
+};
+/// Edges through values; constants, symbolic values and graph inputs make none. O(V+E).
+Dag dag_of(const Graph& graph);
+
+}  // namespace parallax

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that links between the project's own documents lead somewhere, and that generated documents are up to date."""
+"""Checks that links between the project's own documents lead somewhere, that the tests they name
+exist, and that generated documents are up to date."""
 import pathlib
 import re
 import subprocess
@@ -8,8 +9,23 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def missing_tests():
+    """Tests that docs/paper.md names, as `file` `Suite.Name` or `file` `test_name`, and that are not there."""
+    text = (ROOT / "docs" / "paper.md").read_text()
+    named = re.findall(r"`([\w/]+(?:_test\.cc|\.py))`\s+`([\w.]+)`", text)
+    for file, test in named:
+        path = ROOT / file
+        source = path.read_text() if path.exists() else ""
+        suite, _, name = test.rpartition(".")
+        pattern = rf"TEST(_P|_F)?\({suite}, {name}\)" if suite else rf"def {test}\("
+        if not re.search(pattern, source):
+            yield f"docs/paper.md: {file} has no test {test}"
+    if len(named) < 30:
+        yield "docs/paper.md: names hardly any test; has their notation changed?"
+
+
 def main():
-    wrong = []
+    wrong = list(missing_tests())
     files = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     for name in files:
         text = (ROOT / name).read_text()

@@ -43,12 +43,13 @@ class Session {
                   RunTrace* trace = nullptr);
 
   /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
-  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded.
+  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded; with a profile also kIo and kInvalidInput of
+  /// its file, and where it has no delegate.
   struct DimValue {
     std::string name;
     std::int64_t value = 0;
   };
-  Result<PlanReport> plan(std::span<const DimValue> dims);
+  Result<PlanReport> plan(std::span<const DimValue> dims, const PlanOptions& options = {});
   /// Replays that plan on the first threads() cores, fastest first, of the device profile in the
   /// file `profile` (`parallax calibrate` writes one of this machine; profiles/ has phones).
   /// Errors: as plan(); kIo and kInvalidInput of the file, and where it has fewer cores.

@@ -32,6 +32,7 @@ using UnitId = Id<struct UnitTag>;
 struct CoarseDag {
   IdVector<UnitId, std::vector<NodeId>> nodes;  ///< ascending, hence in execution order
   IdVector<UnitId, RegionId> region;            ///< invalid: a single node on the CPU
+  IdVector<UnitId, bool> forced;                ///< Split-Merge: a region, or Dag::forced
   IdVector<UnitId, std::vector<UnitId>> predecessors, successors;  ///< distinct, ascending
 };
 /// `region_of`: of each node, invalid where the CPU runs it; empty: there are no regions.
@@ -55,16 +56,35 @@ struct BranchGraph {
 };
 BranchGraph find_branches(const CoarseDag& dag);
 
-/// Refinement: within each layer the groups of branches worth running at once. A branch qualifies
-/// with more than kMinBranchNodes nodes and work > 0; sorted by work, maximal groups with
-/// largest/smallest <= kBalance form a group of at least two; the others run one after the other.
-inline constexpr int kMinBranchNodes = 2;  // the paper: N > 2
-inline constexpr double kBalance = 1.5;    // the paper: beta
+/// Refinement: within each layer the groups of branches worth running at once, each of at least
+/// two; the others run one after the other.
 struct LayerGroups {
   std::vector<std::vector<BranchId>> parallel;
   std::vector<BranchId> sequential;
 };
-/// `work`: predicted cost of each branch (MACs plus elements moved; any unit).
-std::vector<LayerGroups> refine(const BranchGraph& graph, const IdVector<BranchId, double>& work);
+inline constexpr double kBalance = 1.5;    // the paper: beta
+inline constexpr int kMinBranchNodes = 2;  // the paper: N > 2
+/// A branch that takes no longer is not worth a hand-over to another thread, which costs some 5 us
+/// on a two-core server.
+inline constexpr double kSyncSeconds = 10e-6;
+
+/// By predicted seconds: the branches above kSyncSeconds, heaviest first, form maximal groups with
+/// longest/shortest <= kBalance. Branches that a delegate runs always overlap: they join the
+/// heaviest group of their layer, or its longest branch where there is no group.
+std::vector<LayerGroups> refine_by_time(const BranchGraph& graph,
+                                        const IdVector<BranchId, double>& seconds);
+/// The paper's rule as printed: a layer runs in parallel where each of its branches has more than
+/// kMinBranchNodes nodes and the largest F is at most kBalance times the smallest (> 0), and one
+/// branch after the other otherwise. `macs`: F of each branch.
+std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
+                                         const IdVector<BranchId, double>& macs);
+
+/// What one core of a CPU without a profile makes of a node: the roofline of the server on which
+/// the examples of docs/ were measured (57e9 MAC/s of 32 bit floats, 20e9 bytes/s), less what real
+/// kernels leave. Only ratios and kSyncSeconds matter to refinement.
+inline constexpr double kCoreMacsPerSecond = 40e9;
+inline constexpr double kCoreBytesPerSecond = 10e9;
+inline constexpr double kNodeSeconds = 1e-6;  ///< to start a node
+double predicted_seconds(double macs, double bytes);
 
 }  // namespace parallax

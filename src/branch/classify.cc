@@ -19,7 +19,7 @@ std::string_view to_string(NodeClass node_class) {
 NodeClass classify(const CoarseDag& dag, UnitId unit) {
   const bool merges = dag.predecessors[unit].size() > 1;
   const bool splits = dag.successors[unit].size() > 1;
-  if (merges && splits) return NodeClass::kSplitMerge;
+  if (dag.forced[unit] || (merges && splits)) return NodeClass::kSplitMerge;
   if (merges) return NodeClass::kMerger;
   return splits ? NodeClass::kSplitter : NodeClass::kSequential;
 }

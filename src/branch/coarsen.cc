@@ -87,6 +87,8 @@ CoarseDag coarsen(const Dag& dag, const IdVector<NodeId, RegionId>& region_of) {
   for (const std::size_t unit : order) {
     id_of[unit] = coarse.nodes.push_back(std::move(units.nodes[unit]));
     coarse.region.push_back(units.region[unit]);
+    coarse.forced.push_back(units.region[unit].valid() ||
+                            dag.is_forced(coarse.nodes[id_of[unit]].front()));
   }
   coarse.predecessors.resize(order.size());
   coarse.successors.resize(order.size());

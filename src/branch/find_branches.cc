@@ -6,13 +6,13 @@ namespace parallax {
 namespace {
 
 /// The branch that `unit` continues: that of its only predecessor, where that one feeds nothing
-/// else and the CPU runs both. Invalid where `unit` starts a branch.
+/// else and neither must stand alone. Invalid where `unit` starts a branch.
 BranchId continued_branch(const CoarseDag& dag, const IdVector<UnitId, BranchId>& branch_of,
                           UnitId unit) {
   const auto& predecessors = dag.predecessors[unit];
-  if (predecessors.size() != 1 || dag.region[unit].valid()) return BranchId{};
+  if (predecessors.size() != 1 || dag.forced[unit]) return BranchId{};
   const UnitId predecessor = predecessors.front();
-  if (dag.successors[predecessor].size() != 1 || dag.region[predecessor].valid()) return {};
+  if (dag.successors[predecessor].size() != 1 || dag.forced[predecessor]) return {};
   return branch_of[predecessor];
 }
 

@@ -26,12 +26,19 @@
 
 namespace parallax {
 
+/// What a delegate runs. Plans with regions are made and reported; no executor runs them yet.
+struct Delegation {
+  IdVector<NodeId, RegionId> region_of;  ///< empty: nothing
+  IdVector<RegionId, double> seconds;    ///< predicted, of each region
+};
+
 /// The parts of a graph that no binding changes, and what all its sessions share. Outlives every
 /// Compiled.
 struct GraphContext {
-  explicit GraphContext(Graph graph_in);
+  explicit GraphContext(Graph graph_in, Delegation delegation_in = {});
 
   const Graph graph;
+  const Delegation delegation;
   const BranchGraph branches;
   const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
   PackedWeights packed;
@@ -53,9 +60,10 @@ struct Storage {
 };
 
 enum class NodeRole : std::uint8_t {
-  kView,     ///< nothing to do: its output has the bytes of its input
-  kPlanned,  ///< compiled now, outputs in the arena
-  kRunTime,  ///< some dimension depends on values: inferred and compiled when reached
+  kView,       ///< nothing to do: its output has the bytes of its input
+  kPlanned,    ///< compiled now, outputs in the arena
+  kDelegated,  ///< part of a region
+  kRunTime,    ///< some dimension depends on values: inferred and compiled when reached
 };
 
 /// A kernel that was made, and how to feed it constants.
@@ -77,9 +85,11 @@ struct CompiledNode {
   std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
 };
 
-/// Multiply-accumulates plus 4-byte elements moved: the work of a node, any unit.
+/// Seconds that one core takes for a node; 0 where it has nothing to do or its shapes are not
+/// known.
 inline double predicted_work(const CompiledNode& node) {
-  return static_cast<double>(node.macs) + static_cast<double>(node.bytes) / 4;
+  if (node.role != NodeRole::kPlanned) return 0;
+  return predicted_seconds(static_cast<double>(node.macs), static_cast<double>(node.bytes));
 }
 
 /// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
@@ -117,7 +127,7 @@ struct Compiled {
   IdVector<ValueId, std::int32_t> output_of;
   MemoryProblem problem;
   std::vector<ValueId> buffer_value;  ///< the root behind each buffer of `problem`
-  IdVector<BranchId, double> work;    ///< predicted, any unit
+  IdVector<BranchId, double> work;    ///< predicted seconds
   std::vector<LayerGroups> groups;
   std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
   mutable RunTimeKernels run_time_kernels;
@@ -128,7 +138,8 @@ struct Compiled {
 /// Dimensions, kernels and lifetimes for `binding`. Errors: kUnboundSymbol, kInvalidInput (sizes
 /// that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
-                                                const Binding& binding, bool reference_only);
+                                                const Binding& binding, bool reference_only,
+                                                Refinement refinement = Refinement::kTime);
 
 /// A kernel for `node` under concrete dims, constants fetched as it wants to read them.
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,

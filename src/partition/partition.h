@@ -63,10 +63,6 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
 /// does not.
 std::string cpu_reason(const Partition& partition, NodeId node);
 
-/// An error of code kUnsupported that names the nodes that stay on the CPU (the first of them where
-/// there are many) and why; success where there are none.
-Status require_full(const Graph& graph, const Partition& partition);
-
 /// A partition as text, for golden tests and `--explain`:
 ///
 ///     region 0: 3 nodes, 1.2e+06 MAC, 4096 bytes in and out, saves 0.8 ms: <verdict>

@@ -204,8 +204,8 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
 
   Candidate chosen = place_sequential(branches, problem, in_order, layered, plan.figures.greedy);
   PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
+  const std::int64_t worth = worth_of(layered, options, plan.figures.greedy);
   if (options.parallel) {
-    const std::int64_t worth = worth_of(layered, options, plan.figures.greedy);
     chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
                             std::min(budget.value_or(worth), worth), std::move(chosen));
   }
@@ -215,6 +215,9 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);
   plan.offsets = std::move(chosen.offsets);
   plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
+  plan.concurrency = explain_concurrency(groups, layered.steps, plan.steps, problem,
+                                         {options.parallel, budget, worth});
+  plan.arena_budget = budget;
   plan.figures.parallax = plan.offsets.bytes;
   plan.figures.lower_bound =
       std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));

@@ -77,7 +77,8 @@ void plan_graph(benchmark::State& state, Kind kind, bool tight) {
   options.threads = 4;
   if (tight) {  // a tenth above what running one branch after the other takes
     const BranchGraph branches = find_branches(coarsen(dag));
-    const auto groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    const auto groups =
+        refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     ScheduleOptions sequential;
     sequential.parallel = false;
     const auto plan = make_plan(branches, groups, make_problem(dag, branches), sequential);
@@ -87,7 +88,8 @@ void plan_graph(benchmark::State& state, Kind kind, bool tight) {
   const MemoryProblem problem = make_problem(dag, find_branches(coarsen(dag)));
   for (auto _ : state) {
     const BranchGraph branches = find_branches(coarsen(dag));
-    const auto groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    const auto groups =
+        refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     auto plan = make_plan(branches, groups, problem, options);
     if (!plan) return state.SkipWithError(plan.error().message.c_str());
     state.counters["branches"] = static_cast<double>(branches.branches.size());

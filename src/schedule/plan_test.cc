@@ -36,7 +36,7 @@ struct Fan {
     }
     predecessors.push_back(ends);
     branches = find_branches(coarsen(make_dag(predecessors)));
-    groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    groups = refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     Buffer first{64, {BranchId{0}, 0}, {}};
     problem.branch_length.push_back(1);
     for (int i = 0; i < width; ++i) {
@@ -209,7 +209,7 @@ struct Sample {
     for (BranchId branch : branches.branches.ids()) {
       work.push_back(static_cast<double>(branches.branches[branch].size()));
     }
-    groups = refine(branches, work);
+    groups = refine_by_time(branches, work);
     // Refinement leaves little of graphs this small: join what it left, so that steps are wide.
     for (auto& layer : groups) {
       if (layer.sequential.size() < 2 || random.below(2) == 0) continue;

@@ -15,6 +15,7 @@
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
+#include "session/delegated_plan.h"
 #include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
@@ -45,7 +46,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
   return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads,
-          options.admission};
+          options.admission, options.refinement};
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -218,11 +219,23 @@ Status Session::run_into(std::span<const NamedInput> inputs,
   });
 }
 
-Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
+Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
-    return report_of(*program);
+    const SessionOptions& session = impl_->options;
+    if (options.profile.empty()) {
+      PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
+      return report_of(*program, session.refinement);
+    }
+    const PlanCache::Options plain = cache_options(session, threads());
+    PX_ASSIGN(const DelegatedPlan plan, plan_for_delegate(impl_->graph(), binding, options,
+                                                          {plain.reference_only,
+                                                           plain.refinement,
+                                                           {.parallel = plain.parallel,
+                                                            .threads = plain.threads,
+                                                            .budget = impl_->budget().bytes,
+                                                            .admission = session.admission}}));
+    return report_of(plan, session.refinement);
   });
 }
 

@@ -17,7 +17,7 @@ def missing_tests():
         path = ROOT / file
         source = path.read_text() if path.exists() else ""
         suite, _, name = test.rpartition(".")
-        pattern = rf"TEST(_P|_F)?\({suite}, {name}\)" if suite else rf"def {test}\("
+        pattern = rf"(TEST(_P|_F)?|RC_GTEST_PROP)\({suite}, {name}[,)]" if suite else rf"def {test}\("
         if not re.search(pattern, source):
             yield f"docs/paper.md: {file} has no test {test}"
     if len(named) < 30:

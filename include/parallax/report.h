@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,12 +56,21 @@ struct BranchReport {
   int layer = 0;
   int nodes = 0;
   std::int64_t macs = 0;
-  std::int64_t peak_bytes = 0;  ///< M_i of the paper
-  bool parallel = false;        ///< runs at once with others of its layer
-  std::string reason;  ///< why it runs at once with others, or why not, in words and numbers
+  /// M_i of the paper: its tensors, each rounded up to its alignment, that are alive at once at
+  /// most, and kernel scratch of one thread.
+  std::int64_t peak_bytes = 0;
+  bool parallel = false;  ///< runs at once with others of its layer
+  std::string reason;     ///< why it runs at once with others, or why not, in words and numbers
   std::string first_node, last_node;
   double predicted_ms = 0;  ///< of the branch alone on one core, or on the delegate
   int region = -1;          ///< the region that it is; -1: the CPU runs it
+};
+
+/// What the same binding would take on another number of threads.
+struct ThreadBytes {
+  int threads = 0;
+  std::int64_t arena_bytes = 0, scratch_bytes = 0;
+  int max_branches = 0;  ///< that run at once
 };
 
 struct PlanReport {
@@ -76,6 +86,11 @@ struct PlanReport {
   std::string delegate;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;
+  /// Bytes that the plan had to fit: nothing without a budget.
+  std::optional<std::int64_t> budget_bytes;
+  /// Under MemoryBudget::Kind::kAuto: every task waits for memory, so nothing runs at once.
+  bool memory_stalled = false;
+  std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
 };
 
 /// One node of one run. Times in nanoseconds from the start of the run.

@@ -58,18 +58,22 @@ Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const B
 class Compiler {
  public:
   Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, bool reference_only)
-      : compiled_(std::make_shared<Compiled>()), graph_(context->graph), context_(*context) {
+      : compiled_(std::make_shared<Compiled>()),
+        graph_(context->graph),
+        context_(*context),
+        packed_(context->packed, packing_) {
     compiled_->context = std::move(context);
     compiled_->binding = binding;
     compiled_->reference_only = reference_only;
   }
 
-  Result<std::shared_ptr<const Compiled>> run(Refinement refinement) {
+  Result<std::shared_ptr<const Compiled>> run(Refinement refinement, const ParallelFor& parallel) {
     PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
     PX_RETURN_IF_ERROR(find_fixed());
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
     for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
+    PX_RETURN_IF_ERROR(packing_.run(parallel));
     find_outputs();
     find_readers();
     find_groups(refinement);
@@ -158,12 +162,13 @@ class Compiler {
       compiled.role = NodeRole::kDelegated;
     } else if (is_view(node)) {
       compiled.role = NodeRole::kView;
+      return {};
     }
-    if (compiled.role == NodeRole::kView) return {};
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
     if (compiled.role == NodeRole::kDelegated) return {};
-    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
+    packing_.next_group();
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
     const auto scratch = checked_align(compiled.code.kernel->scratch_bytes(), kAlignment);
     if (!scratch) {
       return tl::unexpected(Error{Stage::kCompile, ErrorCode::kOutOfMemory, node.name,
@@ -230,6 +235,31 @@ class Compiler {
     return internal;
   }
 
+  /// Buffers that `output`, the first of node `id`, may take the place of.
+  std::vector<std::int32_t> overwritable(NodeId id, ValueId output,
+                                         const IdVector<ValueId, std::int32_t>& buffer_of) const {
+    std::vector<std::int32_t> over;
+    const Node& node = graph_.nodes[id];
+    const NodeKernel& code = compiled_->nodes[id].code;
+    if (code.kernel == nullptr || !may_overwrite(node.op, code.library)) return over;
+    const auto safe = [&](std::size_t i) {
+      const ValueId input = node.inputs[i];
+      return dims(input) == dims(output) &&
+             size_of(graph_.values[input].dtype) == size_of(graph_.values[output].dtype);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || !safe(i)) continue;
+      const ValueId root = compiled_->root[node.inputs[i]];
+      // Where the node reads the same bytes through another input, that has to allow it too.
+      bool all_safe = buffer_of[root] >= 0;
+      for (std::size_t j = 0; j < node.inputs.size(); ++j)
+        if (node.inputs[j].valid() && compiled_->root[node.inputs[j]] == root && !safe(j))
+          all_safe = false;
+      if (all_safe) over.push_back(buffer_of[root]);
+    }
+    return over;
+  }
+
   void find_readers() {
     Compiled& c = *compiled_;
     const IdVector<ValueId, bool> internal = find_internal();
@@ -258,7 +288,9 @@ class Compiler {
         const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
         if (c.output_of[output] >= 0 || bytes == 0 || internal[output]) continue;
         buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
-        c.problem.buffers.push_back({bytes, context_.position[id], {}});
+        c.problem.buffers.push_back({bytes, context_.position[id], {}, {}});
+        if (output == node.outputs[0])
+          c.problem.buffers.back().over = overwritable(id, output, buffer_of);
         c.buffer_value.push_back(output);
       }
     }
@@ -290,6 +322,8 @@ class Compiler {
   std::shared_ptr<Compiled> compiled_;
   const Graph& graph_;
   GraphContext& context_;
+  PackingQueue packing_;
+  PackedWeights packed_;
 };
 
 IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t nodes) {
@@ -313,8 +347,9 @@ GraphContext::GraphContext(Graph graph_in, Delegation delegation_in)
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, bool reference_only,
-                                                Refinement refinement) {
-  return Compiler(std::move(context), binding, reference_only).run(refinement);
+                                                Refinement refinement,
+                                                const ParallelFor& parallel) {
+  return Compiler(std::move(context), binding, reference_only).run(refinement, parallel);
 }
 
 }  // namespace parallax

@@ -50,10 +50,18 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
                                                const LayoutOptions& options) {
   auto program = std::make_shared<Program>();
   const Compiled& c = *compiled;
-  PX_ASSIGN(program->plan,
-            make_plan(c.context->branches, c.groups, c.problem,
-                      {options.parallel, options.threads, options.budget, c.scratch_bytes,
-                       options.admission, c.work, times_alone(c, options.threads)}));
+  ScheduleOptions schedule{options.parallel,
+                           options.threads,
+                           options.budget,
+                           c.scratch_bytes,
+                           options.admission,
+                           c.work,
+                           times_alone(c, options.threads)};
+  std::optional<PlanPattern> like;
+  if (options.like != nullptr)
+    like.emplace(PlanPattern{options.like->plan, options.like->compiled->problem});
+  if (like) schedule.like = &*like;
+  PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem, schedule));
   // The heaviest branch of a step first: no thread starts it when the others are done.
   for (auto& step : program->plan.steps)
     std::stable_sort(step.begin(), step.end(),

@@ -25,7 +25,7 @@ const Constant* constant_of(const Compiled& compiled, ValueId id) {
 /// those that it does not read any more. They are read from the file again should somebody else
 /// want them.
 Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
-                   NodeKernel& code) {
+                   PackedWeights& packed, NodeKernel& code) {
   code.fixed.resize(inputs.size());
   code.reads.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -41,7 +41,7 @@ Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const T
     }
     if (constant != nullptr && code.fixed[i] != inputs[i].data &&
         constant->bytes.size() >= kReleasedBytes)
-      release_pages(constant->bytes);
+      packed.after_packing([bytes = std::span(constant->bytes)] { release_pages(bytes); });
   }
   return {};
 }
@@ -49,7 +49,8 @@ Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const T
 }  // namespace
 
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
-                                    std::span<const Dims> inputs, std::span<const Dims> outputs) {
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs,
+                                    PackedWeights& packed) {
   const Node& node = compiled.graph().nodes[id];
   std::vector<TensorDesc> input_descs;
   std::vector<TensorDesc> output_descs;
@@ -58,13 +59,12 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
   for (std::size_t i = 0; i < outputs.size(); ++i)
     output_descs.push_back(describe(compiled, node.outputs[i], outputs[i]));
   PX_ASSIGN(MadeKernel made,
-            make_kernel({node, input_descs, output_descs, compiled.context->packed},
-                        compiled.reference_only));
+            make_kernel({node, input_descs, output_descs, packed}, compiled.reference_only));
   NodeKernel code;
   code.kernel = std::move(made.kernel);
   code.library = made.library;
   code.tiles = code.kernel->tiles();
-  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, code));
+  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, packed, code));
   return code;
 }
 

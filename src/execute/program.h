@@ -135,15 +135,18 @@ struct Compiled {
   const Graph& graph() const { return context->graph; }
 };
 
-/// Dimensions, kernels and lifetimes for `binding`. Errors: kUnboundSymbol, kInvalidInput (sizes
-/// that contradict each other), kUnsupported, kOutOfMemory.
+/// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. Errors:
+/// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, bool reference_only,
-                                                Refinement refinement = Refinement::kTime);
+                                                Refinement refinement = Refinement::kTime,
+                                                const ParallelFor& parallel = serial_for);
 
-/// A kernel for `node` under concrete dims, constants fetched as it wants to read them.
+/// A kernel for `node` under concrete dims, constants fetched as it wants to read them and packed
+/// through `packed` (those of the context, now or in a queue).
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
-                                    std::span<const Dims> inputs, std::span<const Dims> outputs);
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs,
+                                    PackedWeights& packed);
 
 struct Program {
   std::shared_ptr<const Compiled> compiled;
@@ -163,6 +166,7 @@ struct LayoutOptions {
   int threads = 1;
   std::optional<std::int64_t> budget;
   Admission admission = Admission::kTimeSaved;
+  const Program* like = nullptr;  ///< of the same context and options: its steps may serve again
 };
 /// Errors: kBudgetExceeded.
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

@@ -66,8 +66,9 @@ Result<std::shared_ptr<const NodeKernel>> Run::kernel_for(
     key.second.push_back(outputs[i].value_or(Dims{}));
   if (auto kernel = compiled_.run_time_kernels.find(key)) return kernel;
   const std::span<const Dims> dims = key.second;
-  PX_ASSIGN(NodeKernel kernel, make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
-                                                dims.subspan(node.inputs.size())));
+  PX_ASSIGN(NodeKernel kernel,
+            make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
+                             dims.subspan(node.inputs.size()), compiled_.context->packed));
   return compiled_.run_time_kernels.insert(std::move(key), std::move(kernel));
 }
 

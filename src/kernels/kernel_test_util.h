@@ -142,9 +142,11 @@ inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
 using KernelMaker = std::function<Result<std::unique_ptr<Kernel>>(const KernelRequest&)>;
 
 /// Infers the output shapes, makes the kernel and runs all its tiles, last one first, over outputs
-/// and scratch filled with garbage. Errors: of inference or the kernel; kUnsupported where `make`
-/// does not take the node.
-inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const KernelMaker& make) {
+/// and scratch filled with garbage; then, where kernels of `library` may_overwrite, over each input
+/// that they may. Errors: kInternal where that gives other bits; of inference or the kernel;
+/// kUnsupported where `make` does not take the node.
+inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const KernelMaker& make,
+                                              std::optional<KernelLibrary> library = {}) {
   PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
   const Node& node = graph.nodes[NodeId{0}];
   std::vector<RuntimeInput> runtime;
@@ -196,23 +198,48 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
   PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(kernel->scratch_bytes()));
   test_detail::HeapOutputs dynamic(dtypes, outcome.outputs);
   outcome.tiles = kernel->tiles();
-  for (std::int64_t tile = outcome.tiles - 1; tile >= 0; --tile) {
-    if (scratch.size() > 0)
-      std::memset(scratch.data(), 0xA5, static_cast<std::size_t>(scratch.size()));
-    const KernelArgs args{input_bytes,
-                          output_bytes,
-                          {scratch.data(), static_cast<std::size_t>(scratch.size())},
-                          kernel->dynamic_outputs() ? &dynamic : nullptr};
-    PX_RETURN_IF_ERROR(kernel->run_tile(tile, args));
+  const auto run_tiles = [&]() -> Status {
+    for (std::int64_t tile = outcome.tiles - 1; tile >= 0; --tile) {
+      if (scratch.size() > 0)
+        std::memset(scratch.data(), 0xA5, static_cast<std::size_t>(scratch.size()));
+      const KernelArgs args{input_bytes,
+                            output_bytes,
+                            {scratch.data(), static_cast<std::size_t>(scratch.size())},
+                            kernel->dynamic_outputs() ? &dynamic : nullptr};
+      PX_RETURN_IF_ERROR(kernel->run_tile(tile, args));
+    }
+    return {};
+  };
+  PX_RETURN_IF_ERROR(run_tiles());
+  if (!library || !may_overwrite(run.op, *library)) return outcome;
+
+  // Where output 0 may have the bytes of an input, it must be the same there.
+  const auto expected = outcome.outputs[0].view().bytes;
+  for (std::size_t i = 0; i < inputs.size() && !expected.empty(); ++i) {
+    const bool like = inputs[i].present && inputs[i].dims == outputs[0].dims &&
+                      size_of(inputs[i].dtype) == size_of(outputs[0].dtype);
+    if (!like || inputs[i].data != nullptr || input_bytes[i] == nullptr) continue;
+    PX_ASSIGN(const AlignedBytes place, AlignedBytes::allocate(inputs[i].bytes()));
+    std::memcpy(place.data(), input_bytes[i], expected.size());
+    const std::byte* const before = std::exchange(input_bytes[i], place.data());
+    std::byte* const output = std::exchange(output_bytes[0], place.data());
+    PX_RETURN_IF_ERROR(run_tiles());
+    input_bytes[i] = before;
+    output_bytes[0] = output;
+    if (std::memcmp(place.data(), expected.data(), expected.size()) != 0) {
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInternal, node.name,
+                                  "other bits over input " + std::to_string(i)});
+    }
   }
   return outcome;
 }
 
 /// The same with the first kernel of `library` that takes the node.
 inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrary library) {
-  return run_kernel_tiles(run, [library](const KernelRequest& request) {
-    return test_detail::make_of(request, library);
-  });
+  return run_kernel_tiles(
+      run,
+      [library](const KernelRequest& request) { return test_detail::make_of(request, library); },
+      library);
 }
 
 /// The outputs of run_kernel_tiles.

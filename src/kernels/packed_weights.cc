@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <new>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -31,24 +36,84 @@ Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   return result;
 }
 
+void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+void PackingQueue::add(std::function<void()> task) {
+  if (groups_.empty()) next_group();
+  groups_.back().push_back(std::move(task));
+}
+
+Status PackingQueue::run(const ParallelFor& parallel) {
+  std::erase_if(groups_, [](const auto& group) { return group.empty(); });
+  std::mutex mutex;
+  Status status;
+  const auto fail = [&](ErrorCode code, const char* message) {
+    const std::lock_guard lock(mutex);
+    if (status) status = tl::unexpected(Error{Stage::kCompile, code, {}, message});
+  };
+  parallel(static_cast<std::int64_t>(groups_.size()), [&](std::int64_t i) {
+    try {
+      for (const auto& task : groups_[static_cast<std::size_t>(i)]) task();
+    } catch (const std::bad_alloc&) {
+      fail(ErrorCode::kOutOfMemory, "out of memory while packing weights");
+    } catch (const std::exception& error) {
+      fail(ErrorCode::kInternal, error.what());
+    }
+  });
+  groups_.clear();
+  return status;
+}
+
+struct PackedWeights::Block {
+  AlignedBytes bytes;
+  std::once_flag filled;
+};
+
+struct PackedWeights::Blocks {
+  std::mutex mutex;
+  // Guarded by mutex:
+  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key;
+};
+
+PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
+PackedWeights::PackedWeights(const PackedWeights& blocks, PackingQueue& queue)
+    : blocks_(blocks.blocks_), queue_(&queue) {}
+PackedWeights::~PackedWeights() = default;
+
 Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::byte* source, const std::string& layout, std::int64_t bytes,
-    const std::function<void(std::byte*)>& fill) {
-  // The lock is held while packing: two threads that want the same block must not make it twice.
-  const std::lock_guard lock(mutex_);
-  const auto key = std::make_pair(source, layout);
-  if (const auto found = blocks_.find(key); found != blocks_.end()) return found->second;
-  PX_ASSIGN(AlignedBytes block, AlignedBytes::allocate(bytes));
-  fill(block.data());
-  auto shared = std::make_shared<const AlignedBytes>(std::move(block));
-  blocks_.emplace(key, shared);
-  return shared;
+    std::function<void(std::byte*)> fill) {
+  std::shared_ptr<Block> block;
+  {
+    const std::lock_guard lock(blocks_->mutex);
+    auto& found = blocks_->by_key[{source, layout}];
+    if (found == nullptr) {
+      auto fresh = std::make_shared<Block>();
+      PX_ASSIGN(fresh->bytes, AlignedBytes::allocate(bytes));
+      found = std::move(fresh);
+    }
+    block = found;
+  }
+  // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
+  // is filling it.
+  after_packing([block, fill = std::move(fill)] {
+    std::call_once(block->filled, [&] { fill(block->bytes.data()); });
+  });
+  return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
+}
+
+void PackedWeights::after_packing(std::function<void()> task) {
+  if (queue_ == nullptr) return task();
+  queue_->add(std::move(task));
 }
 
 std::int64_t PackedWeights::total_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(blocks_->mutex);
   std::int64_t total = 0;
-  for (const auto& [key, block] : blocks_) total += block->size();
+  for (const auto& [key, block] : blocks_->by_key)
+    if (block != nullptr) total += block->bytes.size();
   return total;
 }
 

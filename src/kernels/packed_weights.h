@@ -5,12 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
-#include <span>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "parallax/result.h"
 
@@ -32,21 +29,56 @@ class AlignedBytes {
   std::int64_t size_ = 0;
 };
 
+/// Runs body(0) .. body(count - 1), in any order, several at once where it can; returns when all
+/// are done. `body` must not throw.
+using ParallelFor =
+    std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
+/// One after the other on the calling thread.
+void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
+
+/// Packing that is put off until a whole model's worth can be done by all threads at once. Used by
+/// one thread, but for what run() starts.
+class PackingQueue {
+ public:
+  /// What is added from here on is done in order, by one thread: the packings of one node, then
+  /// giving back what they read.
+  void next_group() { groups_.emplace_back(); }
+  void add(std::function<void()> task);
+  /// Does everything and empties the queue. Errors: the first of a task's exceptions, kOutOfMemory
+  /// or kInternal.
+  Status run(const ParallelFor& parallel);
+
+ private:
+  std::vector<std::vector<std::function<void()>>> groups_;
+};
+
 /// Thread-safe. One per Model.
 class PackedWeights {
  public:
+  PackedWeights();
+  /// The same blocks; packing goes to `queue`: blocks hold nothing before it has run.
+  PackedWeights(const PackedWeights& blocks, PackingQueue& queue);
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+  ~PackedWeights();
+
   /// The packing `layout` (a text that says everything the bytes depend on) of the constant at
-  /// `source`; `fill` writes it where it is missing. Errors: kOutOfMemory.
+  /// `source`; `fill` writes it where it is missing, now or later: it owns what it reads but the
+  /// constant. Where it throws, so does this function, and the next one to ask packs again.
+  /// Errors: kOutOfMemory.
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
-                                                  const std::function<void(std::byte*)>& fill);
+                                                  std::function<void(std::byte*)> fill);
+  /// Does `task` now, or after what was queued before it.
+  void after_packing(std::function<void()> task);
   /// Bytes of all packings held.
   std::int64_t total_bytes() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<const AlignedBytes>>
-      blocks_;  // guarded by mutex_
+  struct Block;
+  struct Blocks;
+  std::shared_ptr<Blocks> blocks_;
+  PackingQueue* queue_ = nullptr;
 };
 
 }  // namespace parallax

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,6 +45,48 @@ TEST(PackedWeights, PacksOncePerSourceAndLayout) {
   EXPECT_NE(get(source, "a")->get(), get(source + 1, "a")->get());
   EXPECT_EQ(fills, 3);
   EXPECT_EQ(packed.total_bytes(), 300);
+}
+
+TEST(PackedWeights, AQueuePacksLaterAndInOrder) {
+  PackedWeights packed;
+  PackingQueue queue;
+  PackedWeights deferred(packed, queue);
+  const std::byte source[2] = {};
+  std::string order;
+  const auto fill = [&](char name) {
+    return [&order, name](std::byte* to) {
+      std::memset(to, name, 10);
+      order += name;
+    };
+  };
+  const auto a = deferred.get(source, "a", 10, fill('a'));
+  deferred.after_packing([&] { order += '.'; });
+  queue.next_group();
+  const auto again = deferred.get(source, "a", 10, fill('x'));
+  const auto b = deferred.get(source, "b", 10, fill('b'));
+  EXPECT_EQ(order, "");
+  EXPECT_TRUE(queue.run(serial_for));
+  EXPECT_EQ(order, "a.b");
+  EXPECT_EQ(a->get(), again->get());
+  EXPECT_EQ(*(*b)->data(), std::byte{'b'});
+  EXPECT_EQ(packed.get(source, "a", 10, fill('y'))->get(), a->get());
+  EXPECT_TRUE(queue.run(serial_for)) << "nothing is left";
+  EXPECT_EQ(order, "a.b");
+}
+
+TEST(PackedWeights, ABlockThatCouldNotBeFilledIsFilledByTheNext) {
+  PackedWeights packed;
+  const std::byte source{};
+  const auto broken = [](std::byte*) { throw std::runtime_error("no"); };
+  EXPECT_THROW((void)packed.get(&source, "a", 8, broken), std::runtime_error);
+  PackingQueue queue;
+  PackedWeights deferred(packed, queue);
+  ASSERT_TRUE(deferred.get(&source, "a", 8, broken));
+  const Status status = queue.run(serial_for);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "no");
+  const auto block = packed.get(&source, "a", 8, [](std::byte* to) { std::memset(to, 7, 8); });
+  EXPECT_EQ(*(*block)->data(), std::byte{7});
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +53,20 @@ Status check_shapes(const KernelRequest& request) {
 }
 
 }  // namespace
+
+bool may_overwrite(OpKind op, KernelLibrary library) {
+  struct Row {
+    OpKind op;
+    KernelLibrary library;
+  };
+  static constexpr Row kRows[] = {
+#define PX_IN_PLACE(op, library) {OpKind::k##op, KernelLibrary::library},
+#include "kernels/in_place.def"
+#undef PX_IN_PLACE
+  };
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return row.op == op && row.library == library; });
+}
 
 std::string_view to_string(KernelLibrary library) {
   switch (library) {

@@ -21,6 +21,10 @@ struct KernelRow {
 /// All rows of kernels.def, libraries that this build leaves out excepted.
 std::span<const KernelRow> kernel_rows();
 
+/// True where kernels of `op` in `library` may write output 0 over any input that has its shape and
+/// element size: kernels/in_place.def is the list.
+bool may_overwrite(OpKind op, KernelLibrary library);
+
 struct MadeKernel {
   std::unique_ptr<Kernel> kernel;
   KernelLibrary library;

@@ -17,6 +17,9 @@ namespace {
 /// Rounds of improvement by order, and the pairs that all rounds together may visit.
 constexpr int kMaxRounds = 40;
 constexpr std::size_t kMaxVisits = std::size_t{1} << 18;
+/// Larger problems are not searched: the effort would end before the first packing that is better.
+/// Of 100,000 buffers it took 0.1 to 0.3 s without a gain.
+constexpr std::size_t kMaxSearched = 20'000;
 
 std::int64_t most(const std::vector<std::int64_t>& peaks) {
   return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
@@ -86,7 +89,8 @@ Offsets place_apart(const MemoryProblem& problem, const Steps& steps, std::int64
   if (best.bytes <= bound) return best;
   const Timeline timeline = Timeline::make(problem, steps);
   improve_by_order(timeline, bound, best);
-  if (best.bytes > bound && effort > 0) improve_by_search(timeline, effort, best);
+  if (best.bytes > bound && effort > 0 && problem.buffers.size() <= kMaxSearched)
+    improve_by_search(timeline, effort, best);
   return best;
 }
 

@@ -1,4 +1,9 @@
-// FusedAttention: Softmax(scale * Q K + mask) V, the softmax along the keys.
+// FusedAttention: Softmax(scale * Q K + mask) V, the softmax along the keys; operands and result
+// may be transposed on the way.
+#include "ops/attention.h"
+
+#include <fmt/format.h>
+
 #include "ops/common.h"
 
 namespace parallax {
@@ -21,6 +26,20 @@ Status check_mask(const InferContext& context, const Shape& scores) {
   return {};
 }
 
+/// `shape` with its axes in the order that the attribute tells, where it is there.
+Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
+                             const Shape& shape) {
+  const auto stated = context.node.attributes.get_ints(attribute);
+  if (stated.empty()) return shape;
+  if (stated.size() != shape.size()) {
+    return fail(context, fmt::format("{} is no permutation of the axes", attribute));
+  }
+  PX_ASSIGN(const auto perm, normalize_axes(context, stated, static_cast<int>(shape.size())));
+  Shape result;
+  for (const int axis : perm) result.push_back(shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
 /// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where there is one, a mask
 /// that broadcasts to [.., queries, keys] give [.., queries, width].
 InferResult infer_attention(const InferContext& context) {
@@ -30,9 +49,9 @@ InferResult infer_attention(const InferContext& context) {
       return fail(context, "queries, keys and values must be matrices");
     }
   }
-  const Shape& q = context.inputs[0].shape;
-  const Shape& k = context.inputs[1].shape;
-  const Shape& v = context.inputs[2].shape;
+  PX_ASSIGN(const Shape q, permuted_shape(context, kAttentionPerms[0], context.inputs[0].shape));
+  PX_ASSIGN(const Shape k, permuted_shape(context, kAttentionPerms[1], context.inputs[1].shape));
+  PX_ASSIGN(const Shape v, permuted_shape(context, kAttentionPerms[2], context.inputs[2].shape));
   if (!unify(q.back(), k[k.size() - 2]) || !unify(k.back(), v[v.size() - 2])) {
     return fail(context, "inner dimensions differ");
   }
@@ -42,24 +61,34 @@ InferResult infer_attention(const InferContext& context) {
   shape.push_back(k.back());
   if (context.has(kMask)) PX_RETURN_IF_ERROR(check_mask(context, shape));
   shape.back() = v.back();
+  PX_ASSIGN(shape, permuted_shape(context, kAttentionOutputPerm, shape));
   return one_output(DType::kF32, std::move(shape));
 }
 
-/// Of the two products.
-std::int64_t macs_attention(const Node&, std::span<const Dims> inputs,
+/// Size of an operand's axis, counted from the end, after its permutation.
+std::int64_t operand_dim(const Node& node, std::size_t input, const Dims& dims, int back) {
+  const auto perm = node.attributes.get_ints(kAttentionPerms[input]);
+  const int at = dims.rank() - back;
+  if (at < 0 || perm.size() > Dims::kMaxRank) return 0;
+  std::int64_t axis = at;
+  if (static_cast<std::size_t>(at) < perm.size()) axis = perm[static_cast<std::size_t>(at)];
+  if (axis < 0) axis += dims.rank();
+  return axis < 0 || axis >= dims.rank() ? 0 : dims[static_cast<int>(axis)];
+}
+
+/// Of the two products: each element of the result is as many as there are keys, and each score of
+/// its query as many as Q is deep.
+std::int64_t macs_attention(const Node& node, std::span<const Dims> inputs,
                             std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty()) return 0;
-  const Dims& k = inputs[1];
-  const Dims& v = inputs[2];
-  if (k.rank() < 2 || v.rank() < 2) return 0;
-  std::int64_t rows = 1;  // of all batches
-  for (int axis = 0; axis + 1 < outputs[0].rank(); ++axis) {
-    rows = saturating_mul(rows, outputs[0][axis]);
-  }
-  const std::int64_t depth = saturating_mul(k[k.rank() - 2], k[k.rank() - 1]);
-  const std::int64_t width = saturating_mul(k[k.rank() - 1], v[v.rank() - 1]);
+  const std::int64_t keys = operand_dim(node, 1, inputs[1], 1);
+  const std::int64_t depth = operand_dim(node, 1, inputs[1], 2);
+  const std::int64_t width = operand_dim(node, 2, inputs[2], 1);
+  if (width == 0) return 0;
+  const std::int64_t rows = saturating_elements(outputs[0]) / width;
   const auto both = checked_add(depth, width);
-  return both ? saturating_mul(rows, *both) : saturating_mul(depth, rows);
+  const std::int64_t row = saturating_mul(keys, both.value_or(depth));
+  return saturating_mul(rows, row);
 }
 
 }  // namespace
@@ -72,6 +101,9 @@ const OpDef& op_def_FusedAttention() {
     d.max_inputs = 4;
     d.internal = true;
     d.attributes = {{"scale", AttributeType::kFloat}};
+    for (const std::string_view perm : kAttentionPerms)
+      d.attributes.push_back({perm, AttributeType::kInts});
+    d.attributes.push_back({kAttentionOutputPerm, AttributeType::kInts});
     d.infer = infer_attention;
     d.macs = macs_attention;
     return d;

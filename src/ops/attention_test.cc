@@ -16,13 +16,18 @@ TEST(AttentionTest, Shapes) {
       {"input q f32 [s, 8]\ninput k f32 [8, 0]\ninput v f32 [2, 0, 5]\n"
        "y = FusedAttention(q, k, v)\noutput y",
        "float32 2xsx5"},
+      {"input q f32 [b, s, 6, 8]\ninput k f32 [b, w, 6, 8]\ninput v f32 [b, w, 6, 5]\n"
+       "y = FusedAttention(q, k, v) {q_perm = [0, 2, 1, 3], k_perm = [0, 2, 3, 1], "
+       "v_perm = [0, 2, 1, -1], y_perm = [0, 2, 1, 3]}\noutput y",
+       "float32 bxsx6x5"},
   });
 }
 
 TEST(AttentionTest, Refusals) {
-  const auto attention = [](const char* k, const char* v, const char* mask) {
+  const auto attention = [](const char* k, const char* v, const char* mask,
+                            const std::string& attributes = "") {
     return "input q f32 [2, 6, 3, 8]\ninput k f32 " + std::string(k) + "\ninput v f32 " + v +
-           "\ninput m " + mask + "\ny = FusedAttention(q, k, v, m)\noutput y";
+           "\ninput m " + mask + "\ny = FusedAttention(q, k, v, m)" + attributes + "\noutput y";
   };
   check_refusals({
       {attention("[8]", "[4, 5]", "f32 [4]"), "must be matrices"},
@@ -32,6 +37,10 @@ TEST(AttentionTest, Refusals) {
       {attention("[8, 4]", "[4, 5]", "f32 [5]"), "mask does not broadcast"},
       {attention("[8, 4]", "[4, 5]", "f32 [1, 2, 6, 3, 4]"), "more axes"},
       {attention("[8, 4]", "[4, 5]", "bool [4]"), "may not be bool"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {v_perm = [0, 2, 1]}"), "no permutation"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [0, 0]}"), "twice"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [1, 0]}"), "inner dimensions"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {y_perm = [1, 0]}"), "no permutation"},
   });
 }
 

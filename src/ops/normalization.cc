@@ -28,6 +28,17 @@ Status check_affine(const InferContext& context, std::size_t i) {
   return {};
 }
 
+/// What is added to the result: set by passes.
+constexpr std::size_t kResidual = 3;
+
+bool same_shape(const Shape& a, const Shape& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    if (!unify(a[d], b[d])) return false;
+  }
+  return true;
+}
+
 InferResult infer_layer_normalization(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
@@ -38,6 +49,9 @@ InferResult infer_layer_normalization(const InferContext& context) {
   PX_ASSIGN(const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
   if (context.node.attributes.get_int("stash_type", 1) != 1) {
     return fail(context, "stash_type must be 1", ErrorCode::kUnsupported);
+  }
+  if (context.has(kResidual) && !same_shape(context.inputs[kResidual].shape, x.shape)) {
+    return fail(context, "the residual must have the shape of input 0");
   }
   Shape statistics = x.shape;
   for (auto i = static_cast<std::size_t>(axis); i < statistics.size(); ++i) statistics[i] = 1;
@@ -84,7 +98,8 @@ const OpDef& op_def_LayerNormalization() {
     OpDef d;
     d.kind = OpKind::kLayerNormalization;
     d.min_inputs = 2;
-    d.max_inputs = 3;
+    d.max_inputs = 4;
+    d.internal_inputs = 1;
     d.max_outputs = 3;
     d.attributes = {{"axis", AttributeType::kInt},
                     {"epsilon", AttributeType::kFloat},

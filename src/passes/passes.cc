@@ -26,9 +26,15 @@ constexpr Pass kPasses[] = {
     {"fuse_activation", fuse_activation},
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
+    {"fuse_cosine_attention", fuse_cosine_attention},
     {"fuse_attention", fuse_attention},
-    // Last: fewer nodes to convert, and no other pass has to know layouts.
+    {"absorb_transposes", absorb_transposes},
+    // After the passes that take an Add into a product.
+    {"fuse_norm_residual", fuse_norm_residual},
+    // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
+    // Last: what other passes know as Slice, Concat or Transpose is a Gather afterwards.
+    {"compose_movement", compose_movement},
 };
 
 }  // namespace

@@ -33,9 +33,8 @@ IdVector<BranchId, Concurrency> explain_concurrency(const std::vector<LayerGroup
   for (const auto& step : chosen) {
     if (step.size() > 1) continue;
     for (const BranchId branch : step) {
-      result[branch].why = grouped[branch]
-                               ? why_alone(result[branch], parallel, step_size[branch], budget)
-                               : Alone::kRefined;
+      result[branch].why =
+          grouped[branch] ? why_alone(result[branch], step_size[branch], limits) : Alone::kRefined;
     }
   }
   return result;

@@ -181,6 +181,54 @@ Candidate place_parallel(const BranchGraph& branches, const MemoryProblem& probl
   return again.offsets.bytes < chosen.offsets.bytes ? std::move(again) : std::move(chosen);
 }
 
+bool same_but_for_sizes(const MemoryProblem& a, const MemoryProblem& b) {
+  const auto same = [](const Buffer& x, const Buffer& y) {
+    return x.made == y.made && x.reads == y.reads;
+  };
+  return std::equal(a.branch_length.begin(), a.branch_length.end(), b.branch_length.begin(),
+                    b.branch_length.end()) &&
+         std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same);
+}
+
+/// The steps of options.like, where they serve: see make_plan. `figures` are those of `problem`.
+std::optional<Candidate> place_like(const MemoryProblem& problem, const ScheduleOptions& options,
+                                    const ArenaFigures& figures) {
+  if (options.like == nullptr || !same_but_for_sizes(problem, options.like->problem)) return {};
+  const Plan& like = options.like->plan;
+  if (!check_problem(problem, like.steps)) return {};
+  auto offsets = plan_like(problem, like.steps, like.offsets);
+  if (!offsets || offsets->bytes > figures.paper) return {};
+  const double known = static_cast<double>(like.offsets.bytes) *
+                       static_cast<double>(figures.lower_bound) * kLikeSlack;
+  if (static_cast<double>(offsets->bytes) * static_cast<double>(like.figures.lower_bound) > known)
+    return {};
+  const auto budget = arena_budget(options, offsets->bytes);
+  if (!budget) return {};
+  return Candidate{{like.steps, like.layer_of_step}, *std::move(offsets)};
+}
+
+/// Errors: kBudgetExceeded.
+Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& problem,
+                         const ScheduleOptions& options, const LayeredSteps& in_order,
+                         const LayeredSteps& layered, const Plan& plan) {
+  const ArenaFigures& figures = plan.figures;
+  if (auto like = place_like(problem, options, figures)) return *std::move(like);
+  Candidate chosen = place_sequential(branches, problem, in_order, layered, figures.greedy);
+  PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
+  if (options.parallel) {
+    const std::int64_t worth = worth_of(layered, options, figures.greedy);
+    chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
+                            std::min(budget.value_or(worth), worth), std::move(chosen));
+  }
+  if (chosen.offsets.bytes > figures.paper) {
+    // What the paper's steps allow is safe in any order that keeps to them.
+    chosen = place(problem, layered, 0);
+    const std::vector<bool> all_layers(branches.layers.size(), true);
+    if (!options.parallel) chosen.steps = make_sequential(layered, all_layers);
+  }
+  return chosen;
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
@@ -202,22 +250,15 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   plan.figures.lower_bound = std::min(lower_bound_bytes(problem, in_order.steps),
                                       lower_bound_bytes(problem, layered.steps));
 
-  Candidate chosen = place_sequential(branches, problem, in_order, layered, plan.figures.greedy);
-  PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
-  const std::int64_t worth = worth_of(layered, options, plan.figures.greedy);
-  if (options.parallel) {
-    chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
-                            std::min(budget.value_or(worth), worth), std::move(chosen));
-  }
-  // Above the paper's arenas only where those leave less to search through: take their steps then.
-  if (chosen.offsets.bytes > plan.figures.paper) chosen = place(problem, layered, 0);
+  PX_ASSIGN(Candidate chosen, choose(branches, problem, options, in_order, layered, plan));
+  PX_ASSIGN(plan.arena_budget, arena_budget(options, chosen.offsets.bytes));
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);
   plan.offsets = std::move(chosen.offsets);
   plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
-  plan.concurrency = explain_concurrency(groups, layered.steps, plan.steps, problem,
-                                         {options.parallel, budget, worth});
-  plan.arena_budget = budget;
+  plan.concurrency = explain_concurrency(
+      groups, layered.steps, plan.steps, problem,
+      {options.parallel, plan.arena_budget, worth_of(layered, options, plan.figures.greedy)});
   plan.figures.parallax = plan.offsets.bytes;
   plan.figures.lower_bound =
       std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));

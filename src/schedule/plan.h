@@ -22,6 +22,14 @@ struct ArenaFigures {
   std::int64_t parallax = 0;  ///< what this plan really takes
 };
 
+struct Plan;
+/// A plan made before for the same branches and options, whose steps and order of offsets may serve
+/// again: what takes long is then done once for a model.
+struct PlanPattern {
+  const Plan& plan;
+  const MemoryProblem& problem;
+};
+
 struct ScheduleOptions {
   bool parallel = true;  ///< false: every branch is a step of its own
   int threads = 1;
@@ -33,6 +41,7 @@ struct ScheduleOptions {
   /// The same with its nodes cut into tiles and all threads at them: what is left of it beside
   /// `work` over the threads is what running it beside others may save. Empty: as `work`.
   IdVector<BranchId, double> work_alone = {};
+  const PlanPattern* like = nullptr;
 };
 
 struct Plan {
@@ -56,6 +65,9 @@ struct Plan {
 /// A step has at most this many branches per thread: more of them would take memory, not time.
 inline constexpr int kBranchesPerThread = 2;
 
+/// How much more above the lower bound a plan like another may lie.
+inline constexpr double kLikeSlack = 1.02;
+
 /// Running branches at once may cost this part of the bytes of greedy for each thread but the
 /// first, unless it saves at least kWorthTime of the predicted time: branches that would cost more
 /// run one after the other, each node on all threads.
@@ -68,6 +80,10 @@ inline constexpr double kWorthTime = 0.05;
 /// offsets still do not fit, layers are made sequential, those with the largest demand first, until
 /// they do. Steps follow the layers or, where that keeps less alive, the order of branch ids as far
 /// as dependencies allow: layer_of_step need not ascend.
+///
+/// Where `like` is a plan of buffers that differ in their sizes only, its steps serve again with
+/// offsets in the same order, unless they take more than the paper's way, or more above the lower
+/// bound than they did (kLikeSlack), or do not fit the budget: about a tenth of the time.
 ///
 /// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,

@@ -275,6 +275,7 @@ void check_plan(Sample& sample, const Plan& plan) {
   check_waits(sample, plan);
   const ArenaFigures& figures = plan.figures;
   RC_ASSERT(figures.parallax == plan.offsets.bytes);
+  RC_ASSERT(figures.parallax <= figures.paper);
   for (std::int64_t bytes : {figures.greedy, figures.paper, figures.parallax}) {
     RC_ASSERT(bytes >= figures.lower_bound && bytes <= figures.naive);
   }
@@ -306,6 +307,43 @@ TEST(MakePlanProperty, PlansAreSafeForEveryBudget) {
       if (budget >= enough) RC_ASSERT(plan->steps == free->steps);
     }
   }));
+}
+
+TEST(MakePlanProperty, PlansLikeOthersAreSafe) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    Sample sample(seed);
+    const auto first = sample.plan();
+    RC_ASSERT(first.has_value());
+    const MemoryProblem known = sample.problem;
+    const PlanPattern pattern{*first, known};
+    sample.options.like = &pattern;
+    const auto same = sample.plan();
+    RC_ASSERT(same && same->steps == first->steps);
+    RC_ASSERT(same->offsets.bytes <= first->offsets.bytes);
+    const int times = 1 + sample.random.below(4);
+    for (Buffer& buffer : sample.problem.buffers) {
+      buffer.bytes *= times;
+      if (sample.random.below(8) == 0) buffer.bytes = sample.random.below(12 * 64);
+    }
+    const auto other = sample.plan();
+    RC_ASSERT(other.has_value());
+    check_plan(sample, *other);
+    RC_ASSERT(other->offsets.bytes <= other->figures.paper);
+  }));
+}
+
+TEST(MakePlan, LikeAPlanOfOtherBranchesMeansNothing) {
+  const Fan small({64, 64}), large({640, 640, 640});
+  const auto known = small.plan({});
+  ASSERT_TRUE(known);
+  const PlanPattern pattern{*known, small.problem};
+  ScheduleOptions options;
+  const auto plain = large.plan(options);
+  options.like = &pattern;
+  const auto like = large.plan(options);
+  ASSERT_TRUE(plain && like);
+  EXPECT_EQ(like->steps, plain->steps);
+  EXPECT_EQ(like->offsets.offset, plain->offsets.offset);
 }
 
 TEST(MakePlanProperty, Deterministic) {

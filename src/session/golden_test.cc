@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(GoldenCase{"branches", "branches"},
                     GoldenCase{"branches_paper", "branches", false, CostModel::kExact,
                                Refinement::kPaper},
-                    GoldenCase{"branches_budget", "branches", false, CostModel::kExact,
+                    GoldenCase{"attention_budget", "attention", false, CostModel::kExact,
                                Refinement::kTime, 120'000},
                     GoldenCase{"attention", "attention"}, GoldenCase{"delegate", "delegate", true},
                     GoldenCase{"delegate_paper", "delegate", true, CostModel::kPaper}),

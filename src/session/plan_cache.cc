@@ -22,7 +22,7 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 Status PlanCache::compile_once(const Binding& binding, Entry& item) const {
   if (item.compiled != nullptr) return {};
   PX_ASSIGN(item.compiled,
-            compile(context_, binding, options_.reference_only, options_.refinement));
+            compile(context_, binding, options_.reference_only, options_.refinement, parallel_));
   return {};
 }
 
@@ -34,8 +34,14 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   return item.least;
 }
 
+/// The program whose steps serve again for other bindings; null where there is none.
+std::shared_ptr<const Program> PlanCache::pattern() const {
+  const std::lock_guard lock(mutex_);
+  return pattern_.lock();
+}
+
 Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
-                                                         const RunBudget& budget) const {
+                                                         const RunBudget& budget) {
   const auto fits = [&](const std::shared_ptr<const Program>& program) {
     return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes);
   };
@@ -47,8 +53,14 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     if (fits(item.small)) return item.small;
     PX_RETURN_IF_ERROR(compile_once(binding, item));
     if (item.free_choice == nullptr) {
-      PX_ASSIGN(item.free_choice, lay_out(item.compiled, {options_.parallel, options_.threads,
-                                                          std::nullopt, options_.admission}));
+      const auto like = pattern();
+      PX_ASSIGN(item.free_choice,
+                lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
+                                        options_.admission, like.get()}));
+      if (like == nullptr) {
+        const std::lock_guard lock(mutex_);
+        pattern_ = item.free_choice;
+      }
       if (fits(item.free_choice)) return item.free_choice;
     }
   }

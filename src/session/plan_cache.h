@@ -29,8 +29,10 @@ class PlanCache {
     Refinement refinement = Refinement::kTime;
     std::int64_t bytes = kPlanCacheBytes;
   };
-  PlanCache(std::shared_ptr<GraphContext> context, const Options& options)
-      : context_(std::move(context)), options_(options) {}
+  /// `parallel` packs weights.
+  PlanCache(std::shared_ptr<GraphContext> context, const Options& options,
+            ParallelFor parallel = serial_for)
+      : context_(std::move(context)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
   /// run at once. Errors: as compile() and lay_out().
@@ -62,18 +64,22 @@ class PlanCache {
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
-                                                const RunBudget& budget) const;
+                                                const RunBudget& budget);
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item) const;
+  std::shared_ptr<const Program> pattern() const;
   Status compile_once(const Binding& binding, Entry& item) const;
   void count(const Binding& binding, Entry& item);
   void forget_above(std::int64_t bytes);
 
   const std::shared_ptr<GraphContext> context_;
   const Options options_;
+  const ParallelFor parallel_;
   mutable std::mutex mutex_;
   // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
   std::list<Found> entries_;
   std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
+  // The first free choice that is still held; guarded by mutex_.
+  std::weak_ptr<const Program> pattern_;
 };
 
 }  // namespace parallax

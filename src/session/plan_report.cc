@@ -11,6 +11,17 @@
 namespace parallax {
 namespace {
 
+/// Scratch that one thread needs for the nodes of a branch, rounded to kAlignment as in the arena.
+std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nodes) {
+  std::int64_t most = 0;
+  for (const NodeId node : nodes) {
+    const auto& kernel = compiled.nodes[node].code.kernel;
+    if (kernel != nullptr)
+      most = std::max(most, checked_align(kernel->scratch_bytes(), kAlignment).value_or(0));
+  }
+  return most;
+}
+
 BranchReport report_of(const Program& program, BranchId id, int layer,
                        const std::vector<BranchId>& step, Refinement refinement) {
   const Compiled& compiled = *program.compiled;
@@ -21,7 +32,7 @@ BranchReport report_of(const Program& program, BranchId id, int layer,
   report.nodes = static_cast<int>(nodes.size());
   for (const NodeId node : nodes)
     report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
-  report.peak_bytes = program.plan.branch_peaks[id];
+  report.peak_bytes = program.plan.branch_peaks[id] + scratch_of(compiled, nodes);
   report.parallel = step.size() > 1;
   report.reason = branch_reason(program, id, layer, step, refinement);
   report.predicted_ms = compiled.work[id] * 1e3;
@@ -66,6 +77,19 @@ RegionReport report_of(const Graph& graph, const Region& region, int id) {
   return report;
 }
 
+/// What more threads would cost: the plans that they would get.
+std::vector<ThreadBytes> thread_bytes(const Program& program) {
+  std::vector<ThreadBytes> result;
+  for (const int threads : {1, 2, 4, 8}) {
+    const auto other = lay_out(program.compiled, {true, threads, std::nullopt});
+    if (!other) continue;  // only where sums of bytes do not fit 63 bits
+    const Program& plan = **other;
+    result.push_back(
+        {threads, plan.arena_bytes, plan.bytes - plan.arena_bytes, plan.plan.max_branches});
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string format_bytes(std::int64_t bytes) {
@@ -99,6 +123,7 @@ PlanReport report_of(const Program& program, Refinement refinement) {
   }
   report.layer_reports = layer_reports(branches, report);
   report.structure = structure_of(compiled, nullptr);
+  report.thread_bytes = thread_bytes(program);
   return report;
 }
 

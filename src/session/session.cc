@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -49,6 +50,24 @@ PlanCache::Options cache_options(const SessionOptions& options, int threads) {
           options.admission, options.refinement};
 }
 
+class EachIndex final : public SharedWork {
+ public:
+  explicit EachIndex(const std::function<void(std::int64_t)>& body) : body_(body) {}
+  void run(std::int64_t index, Participant&) override { body_(index); }
+
+ private:
+  const std::function<void(std::int64_t)>& body_;
+};
+
+/// All threads of `pool`, which must outlive the result.
+ParallelFor on(WorkerPool& pool) {
+  return [&pool](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    WorkerPool::Stay stay(pool);
+    EachIndex work(body);
+    stay.participant().share(WorkLevel::kTiles, count, work);
+  };
+}
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
          std::less<>{}(b.data(), a.data() + a.size());
@@ -62,7 +81,7 @@ struct Session::Impl {
         options(options_in),
         account(account_for(options.budget)),
         pool(threads),
-        plans(model.impl().context, cache_options(options, pool.threads())) {
+        plans(model.impl().context, cache_options(options, pool.threads()), on(pool)) {
     account->add(plans);
   }
   ~Impl() { account->remove(plans); }
@@ -223,19 +242,26 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const SessionOptions& session = impl_->options;
+    const RunBudget budget = impl_->budget();
+    const auto within = [&budget](PlanReport report) {
+      report.budget_bytes = budget.bytes;
+      report.memory_stalled = !budget.at_once;
+      return report;
+    };
     if (options.profile.empty()) {
-      PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
-      return report_of(*program, session.refinement);
+      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+      return within(report_of(*program, session.refinement));
     }
     const PlanCache::Options plain = cache_options(session, threads());
-    PX_ASSIGN(const DelegatedPlan plan, plan_for_delegate(impl_->graph(), binding, options,
-                                                          {plain.reference_only,
-                                                           plain.refinement,
-                                                           {.parallel = plain.parallel,
-                                                            .threads = plain.threads,
-                                                            .budget = impl_->budget().bytes,
-                                                            .admission = session.admission}}));
-    return report_of(plan, session.refinement);
+    PX_ASSIGN(const DelegatedPlan plan,
+              plan_for_delegate(impl_->graph(), binding, options,
+                                {plain.reference_only,
+                                 plain.refinement,
+                                 {.parallel = plain.parallel && budget.at_once,
+                                  .threads = plain.threads,
+                                  .budget = budget.bytes,
+                                  .admission = session.admission}}));
+    return within(report_of(plan, session.refinement));
   });
 }
 

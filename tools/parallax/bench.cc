@@ -194,6 +194,8 @@ Status bench_command(const Options& options) {
       {"peak_rss_bytes", rss},
       {"arena_bytes", arena_json(plan->arena_bytes)},
       {"peak_arena_bytes", session->peak_arena_bytes()},
+      {"plan_cache_bytes", session->plan_cache_bytes()},
+      {"memory_budget", budget_json(options.session.budget, *plan)},
       {"packed_weight_bytes", plan->packed_weight_bytes},
       {"cpu_ms_per_run", timed->cpu_ms_per_run}};
   const std::vector<OpRow> ops = op_rows(timed->traces);
@@ -211,9 +213,11 @@ Status bench_command(const Options& options) {
         "ms a run\n",
         load_ms, load.map, load.parse, load.passes, timed->first_run_ms, timed->cpu_ms_per_run);
     fmt::print(
-        "memory       resident at most {}, activations and scratch at most {}, packed weights {}\n",
+        "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
+        "weights {}, plans {}\n",
         format_bytes(rss), format_bytes(session->peak_arena_bytes()),
-        format_bytes(plan->packed_weight_bytes));
+        budget_text(options.session.budget, *plan), format_bytes(plan->packed_weight_bytes),
+        format_bytes(session->plan_cache_bytes()));
     if (options.ops) print_ops(ops);
   }
   return options.json.empty() ? Status{} : write_json(options.json, json);

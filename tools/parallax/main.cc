@@ -69,6 +69,19 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       ->type_name("BYTES");
 }
 
+void add_admission(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::string>(
+          "--admission",
+          [&options](const std::string& name) {
+            options.session.admission = name == "paper" ? Admission::kPaper : Admission::kTimeSaved;
+          },
+          "Which branches run at once where the budget has no room for all: those that save most "
+          "time (the default) or, paper, the smallest first")
+      ->check(CLI::IsMember({"time", "paper"}))
+      ->type_name("NAME");
+}
+
 void add_inputs(CLI::App& command, Options& options) {
   command
       .add_option("--input", options.inputs,
@@ -131,6 +144,7 @@ int main_in_namespace(int argc, char** argv) {
   const auto add = [&](const char* name, const char* what, Status (*run)(const Options&)) {
     CLI::App* sub = app.add_subcommand(name, what);
     add_common(*sub, options, budget);
+    add_admission(*sub, options);
     sub->callback([&command, run] { command = run; });
     return sub;
   };

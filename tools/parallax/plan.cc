@@ -22,7 +22,7 @@ void print_table(const PlanReport& plan) {
   }
 }
 
-void print_summary(const PlanReport& plan) {
+void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   const ArenaBytes& a = plan.arena_bytes;
   fmt::print(
       "{} nodes in {} branches and {} layers; {} layers run branches in parallel, at most {} at "
@@ -38,6 +38,7 @@ void print_summary(const PlanReport& plan) {
       format_bytes(a.parallax), format_bytes(a.lower_bound), format_bytes(a.greedy),
       format_bytes(a.paper), format_bytes(a.naive), format_bytes(plan.scratch_bytes),
       format_bytes(plan.packed_weight_bytes));
+  fmt::print("memory budget: {}\n", budget_text(budget, plan));
 }
 
 void print_regions(const PlanReport& plan) {
@@ -153,6 +154,25 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
   json["cpu_nodes"] = std::move(nodes);
 }
 
+void print_threads(const PlanReport& plan) {
+  for (const ThreadBytes& t : plan.thread_bytes)
+    fmt::print("on {} {}: {} and {} of scratch, at most {} at once\n", t.threads,
+               t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
+               format_bytes(t.scratch_bytes),
+               t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches));
+}
+
+nlohmann::json threads_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ThreadBytes& t : plan.thread_bytes) {
+    list.push_back({{"threads", t.threads},
+                    {"arena_bytes", t.arena_bytes},
+                    {"scratch_bytes", t.scratch_bytes},
+                    {"max_branches", t.max_branches}});
+  }
+  return list;
+}
+
 nlohmann::json to_json(const Options& options, const PlanReport& plan) {
   nlohmann::json json = {{"model", options.model},
                          {"nodes", plan.nodes},
@@ -162,8 +182,10 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                          {"max_branches", plan.max_branches},
                          {"regions", plan.regions},
                          {"arena_bytes", arena_json(plan.arena_bytes)},
+                         {"memory_budget", budget_json(options.session.budget, plan)},
                          {"scratch_bytes", plan.scratch_bytes},
                          {"packed_weight_bytes", plan.packed_weight_bytes},
+                         {"thread_bytes", threads_json(plan)},
                          {"structure", structure_json(plan)},
                          {"layer_list", layers_json(plan)},
                          {"branch_list", branches_json(plan)}};
@@ -202,9 +224,12 @@ Status plan_command(const Options& options) {
       print_structure(*plan);
     } else {
       print_table(*plan);
-      print_summary(*plan);
+      print_summary(options.session.budget, *plan);
     }
-    if (options.explain) print_reasons(*plan);
+    if (options.explain) {
+      print_reasons(*plan);
+      print_threads(*plan);
+    }
   }
   if (!options.json.empty()) {
     if (auto written = write_json(options.json, to_json(options, *plan)); !written) return written;

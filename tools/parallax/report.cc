@@ -18,6 +18,22 @@ nlohmann::json arena_json(const ArenaBytes& bytes) {
           {"parallax", bytes.parallax}};
 }
 
+std::string budget_text(const MemoryBudget& budget, const PlanReport& plan) {
+  const bool automatic = budget.kind == MemoryBudget::Kind::kAuto;
+  if (!plan.budget_bytes) return automatic ? "none (auto: free memory is not known)" : "none";
+  return fmt::format("{}{}{}", format_bytes(*plan.budget_bytes), automatic ? " (auto)" : "",
+                     plan.memory_stalled ? ", everything waits for memory" : "");
+}
+
+nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
+  constexpr const char* kNames[] = {"none", "bytes", "auto"};
+  nlohmann::json bytes;  // null
+  if (plan.budget_bytes) bytes = *plan.budget_bytes;
+  return {{"kind", kNames[static_cast<std::size_t>(budget.kind)]},
+          {"bytes", bytes},
+          {"stalled", plan.memory_stalled}};
+}
+
 std::string_view scheduler_name(Scheduler scheduler) {
   return scheduler == Scheduler::kSequential ? "sequential" : "layers";
 }

@@ -9,6 +9,10 @@
 namespace parallax::cli {
 
 nlohmann::json arena_json(const ArenaBytes& bytes);
+/// "none", "64.0 MiB", "14.2 GiB (auto)": what was asked for and what that is at this moment.
+std::string budget_text(const MemoryBudget& budget, const PlanReport& plan);
+/// The same as {"kind": "auto", "bytes": N or null, "stalled": false}.
+nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan);
 std::string_view scheduler_name(Scheduler scheduler);
 /// Writes `json` to `path` ("-": standard output). Errors: kIo.
 Status write_json(const std::string& path, const nlohmann::json& json);

@@ -134,9 +134,8 @@ std::string dnnl_layout_key(const memory::desc& desc) {
 
 Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
                              const memory::desc& from, const memory::desc& to) {
-  const DnnlSingleThread single;
-  // An exception leaves PackedWeights without the block, so that none is ever half filled.
-  const auto fill = [&](std::byte* destination) {
+  const auto fill = [source, from, to](std::byte* destination) {
+    const DnnlSingleThread single;
     // Constants may lie anywhere in their file: a copy that is aligned for oneDNN.
     memory aligned(from, dnnl_engine());
     auto* copy = static_cast<std::byte*>(aligned.get_data_handle());

@@ -1,39 +1,60 @@
 // FusedAttention: Softmax(scale * Q K + mask) V, one query at a time.
+#include "ops/attention.h"
+#include "kernels/permuted.h"
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 
 namespace parallax {
 namespace {
 
-/// Sizes, and strides of Q, K, V and the mask (0 where it repeats) over the result's batches.
+/// Sizes, and strides of Q, K, V, the result and the mask (0 where it repeats) over the result's
+/// batches, then over the rows and columns of their matrices.
 struct AttentionShape {
-  Dims dims;  ///< of the result
+  Dims dims;  ///< of the result, before it is transposed
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   float scale = 1;
   bool masked = false;
-  Strides q{}, k{}, v{}, mask{};
-  std::int64_t mask_row = 0, mask_column = 0;
+  Strides q{}, k{}, v{}, y{}, mask{};
+
+  std::int64_t row(const Strides& strides) const { return strides[last() - 1]; }
+  std::int64_t column(const Strides& strides) const { return strides[last()]; }
+
+ private:
+  std::size_t last() const { return static_cast<std::size_t>(dims.rank() - 1); }
 };
 
+/// Strides of an operand over the axes of `to`; its matrix is not repeated.
+Strides operand_strides(const Permuted& operand, const Dims& to) {
+  Strides strides{};
+  const int rank = operand.dims.rank();
+  for (int axis = 0; axis < rank; ++axis) {
+    const auto at = static_cast<std::size_t>(axis + to.rank() - rank);
+    const bool repeats = axis < rank - 2 && operand.dims[axis] == 1;
+    strides[at] = repeats ? 0 : operand.strides[static_cast<std::size_t>(axis)];
+  }
+  return strides;
+}
+
 AttentionShape attention_shape(const KernelRequest& request) {
-  const Dims& q = request.inputs[0].dims;
-  const Dims& k = request.inputs[1].dims;
+  const auto operand = [&](std::size_t i) {
+    return permuted(request.inputs[i].dims, request.node.attributes.get_ints(kAttentionPerms[i]));
+  };
+  const Permuted q = operand(0), k = operand(1);
+  const Permuted y =
+      unpermuted(request.outputs[0].dims, request.node.attributes.get_ints(kAttentionOutputPerm));
   AttentionShape s;
-  s.dims = request.outputs[0].dims;
+  s.dims = y.dims;
   s.queries = s.dims[s.dims.rank() - 2];
   s.width = s.dims[s.dims.rank() - 1];
-  s.depth = q[q.rank() - 1];
-  s.keys = k[k.rank() - 1];
+  s.depth = q.dims[q.dims.rank() - 1];
+  s.keys = k.dims[k.dims.rank() - 1];
   s.scale = request.node.attributes.get_float("scale", 1.0F);
-  s.q = broadcast_strides(q, s.dims);
-  s.k = broadcast_strides(k, s.dims);
-  s.v = broadcast_strides(request.inputs[2].dims, s.dims);
+  s.q = operand_strides(q, s.dims);
+  s.k = operand_strides(k, s.dims);
+  s.v = operand_strides(operand(2), s.dims);
+  s.y = operand_strides(y, s.dims);
   s.masked = request.has(3);
-  if (s.masked) {
-    s.mask = broadcast_strides(request.inputs[3].dims, s.dims);
-    s.mask_row = s.mask[static_cast<std::size_t>(s.dims.rank() - 2)];
-    s.mask_column = s.mask[static_cast<std::size_t>(s.dims.rank() - 1)];
-  }
+  if (s.masked) s.mask = broadcast_strides(request.inputs[3].dims, s.dims);
   return s;
 }
 
@@ -51,12 +72,13 @@ void weigh(const AttentionShape& s, const float* q, const float* k, const float*
            float* weights) {
   std::fill_n(weights, s.keys, 0.0F);
   for (std::int64_t i = 0; i < s.depth; ++i) {
-    for (std::int64_t j = 0; j < s.keys; ++j) weights[j] += q[i] * k[i * s.keys + j];
+    for (std::int64_t j = 0; j < s.keys; ++j)
+      weights[j] += q[i * s.column(s.q)] * k[i * s.row(s.k) + j * s.column(s.k)];
   }
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t j = 0; j < s.keys; ++j) {
     weights[j] *= s.scale;
-    if (mask != nullptr) weights[j] += mask[j * s.mask_column];
+    if (mask != nullptr) weights[j] += mask[j * s.column(s.mask)];
     largest = std::max(largest, weights[j]);
   }
   double sum = 0;
@@ -71,18 +93,19 @@ void weigh(const AttentionShape& s, const float* q, const float* k, const float*
 void attend(const AttentionShape& s, std::int64_t row, const KernelArgs& args) {
   const std::int64_t batch = row / s.queries, query = row % s.queries;
   const auto at = [&](const Strides& strides) { return offset_of_batch(s.dims, strides, batch); };
-  float* y = args.out<float>() + row * s.width;
-  std::fill_n(y, s.width, 0.0F);
+  float* y = args.out<float>() + at(s.y) + query * s.row(s.y);
+  for (std::int64_t j = 0; j < s.width; ++j) y[j * s.column(s.y)] = 0;
   if (s.keys == 0) return;
-  const float* mask = s.masked ? args.in<float>(3) + at(s.mask) + query * s.mask_row : nullptr;
+  const float* mask = s.masked ? args.in<float>(3) + at(s.mask) + query * s.row(s.mask) : nullptr;
   // Operands without elements are null.
   const bool deep = s.depth > 0;
   auto* weights = reinterpret_cast<float*>(args.scratch.data());
-  weigh(s, deep ? args.in<float>(0) + at(s.q) + query * s.depth : nullptr,
+  weigh(s, deep ? args.in<float>(0) + at(s.q) + query * s.row(s.q) : nullptr,
         deep ? args.in<float>(1) + at(s.k) : nullptr, mask, weights);
   const float* v = args.in<float>(2) + at(s.v);
   for (std::int64_t i = 0; i < s.keys; ++i) {
-    for (std::int64_t j = 0; j < s.width; ++j) y[j] += weights[i] * v[i * s.width + j];
+    for (std::int64_t j = 0; j < s.width; ++j)
+      y[j * s.column(s.y)] += weights[i] * v[i * s.row(s.v) + j * s.column(s.v)];
   }
 }
 

@@ -62,7 +62,7 @@ KernelResult reference_layer_normalization(const KernelRequest& request) {
   const auto epsilon = static_cast<double>(request.node.attributes.get_float("epsilon", 1e-5F));
   const std::int64_t width = count_of(dims, axis, dims.rank());
   const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / width;
-  const bool has_bias = request.has(2);
+  const bool has_bias = request.has(2), has_residual = request.has(3);
   const Strides scale = broadcast_strides(request.inputs[1].dims, dims);
   const Strides bias = has_bias ? broadcast_strides(request.inputs[2].dims, dims) : Strides{};
   const IndexSpace<3> space(dims, {row_major_strides(dims), scale, bias});
@@ -81,8 +81,10 @@ KernelResult reference_layer_normalization(const KernelRequest& request) {
               const float s = args.in<float>(1)[offsets[1] + i * space.row_stride(1)];
               const float b =
                   has_bias ? args.in<float>(2)[offsets[2] + i * space.row_stride(2)] : 0.0F;
-              args.out<float>()[offsets[0] + i * space.row_stride(0)] =
-                  static_cast<float>(off * moments.inverse_deviation) * s + b;
+              const std::int64_t at = offsets[0] + i * space.row_stride(0);
+              const float added = has_residual ? args.in<float>(3)[at] : 0.0F;
+              args.out<float>()[at] =
+                  static_cast<float>(off * moments.inverse_deviation) * s + b + added;
             }
           });
           if (args.outputs.size() > 1 && args.outputs[1] != nullptr) {

@@ -9,6 +9,7 @@
 #include "kernels/simd/batches.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
+#include "ops/attention.h"
 
 namespace parallax {
 namespace {
@@ -20,28 +21,34 @@ constexpr std::int64_t kBlockKeys = 256;
 constexpr std::int64_t kLine = 16;
 
 struct AttentionShape {
-  Dims dims;  ///< of the result
+  Dims dims;  ///< of the result, before it is transposed
   int batch_rank = 0;
   std::int64_t batches = 1;
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
-  BatchStrides q{}, k{}, v{}, mask{};
+  MatrixOperand q, k, v, y;
+  BatchStrides mask{};
   std::int64_t mask_stride = 0;  ///< from one query's mask to the next
 };
 
 AttentionShape attention_shape(const KernelRequest& request) {
-  const Dims& q = request.inputs[0].dims;
-  const Dims& k = request.inputs[1].dims;
+  const Attributes& attributes = request.node.attributes;
+  const Permuted y = unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm));
   AttentionShape shape;
-  shape.dims = request.outputs[0].dims;
+  shape.dims = y.dims;
   shape.batch_rank = shape.dims.rank() - 2;
+  const auto operand = [&](std::size_t i) {
+    return matrix_operand(permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i])),
+                          shape.batch_rank);
+  };
+  shape.q = operand(0);
+  shape.k = operand(1);
+  shape.v = operand(2);
+  shape.y = matrix_operand(y, shape.batch_rank);
   for (int d = 0; d < shape.batch_rank; ++d) shape.batches *= shape.dims[d];
-  shape.queries = shape.dims[shape.batch_rank];
-  shape.width = shape.dims[shape.batch_rank + 1];
-  shape.depth = q[q.rank() - 1];
-  shape.keys = k[k.rank() - 1];
-  shape.q = batch_strides(q, shape.queries * shape.depth, shape.batch_rank);
-  shape.k = batch_strides(k, shape.depth * shape.keys, shape.batch_rank);
-  shape.v = batch_strides(request.inputs[2].dims, shape.keys * shape.width, shape.batch_rank);
+  shape.queries = shape.y.rows;
+  shape.width = shape.y.columns;
+  shape.depth = shape.q.columns;
+  shape.keys = shape.k.columns;
   if (request.has(3)) {
     const Dims& mask = request.inputs[3].dims;
     const std::int64_t rows = mask.rank() > 1 ? mask[mask.rank() - 2] : 1;
@@ -49,6 +56,12 @@ AttentionShape attention_shape(const KernelRequest& request) {
     shape.mask_stride = rows == 1 ? 0 : shape.keys;
   }
   return shape;
+}
+
+/// True where rows of Q, V and the result are contiguous, and rows or columns of K.
+bool has_rows(const AttentionShape& s) {
+  return s.q.column_stride == 1 && s.v.column_stride == 1 && s.y.column_stride == 1 &&
+         (s.k.row_stride == 1 || s.k.column_stride == 1);
 }
 
 /// How a request is cut, and where a tile's scratch has what.
@@ -106,8 +119,9 @@ class Attention final : public Kernel {
     scores.scale = scale_;
     scores.largest = scores.x + cut_.block_rows * cut_.score_stride;
     scores.sum = scores.largest + cut_.block_rows;
-    scores.y = args.out<float>() + (batch * shape_.queries + rows.begin) * shape_.width;
-    scores.y_stride = scores.width = to_size(shape_.width);
+    scores.y = args.out<float>() + at(shape_.y, batch) + rows.begin * shape_.y.row_stride;
+    scores.y_stride = to_size(shape_.y.row_stride);
+    scores.width = to_size(shape_.width);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
       const auto keys = tile_range(shape_.keys, cut_.key_blocks, i, kLine);
       scores.first = i == 0;
@@ -121,10 +135,11 @@ class Attention final : public Kernel {
                  const KernelArgs& args, std::span<std::byte> panels) const {
     const AttentionShape& s = shape_;
     MatMulBlock block;
-    block.a = args.in<float>(0) + at(s.q, batch) + row * s.depth;
-    block.lda = s.depth;
-    block.b = args.in<float>(1) + at(s.k, batch) + key;
-    block.ldb = s.keys;
+    block.a = args.in<float>(0) + at(s.q, batch) + row * s.q.row_stride;
+    block.lda = s.q.row_stride;
+    block.b = args.in<float>(1) + at(s.k, batch) + key * s.k.column_stride;
+    block.b_transposed = s.k.column_stride != 1;
+    block.ldb = block.b_transposed ? s.k.column_stride : s.k.row_stride;
     block.c = scores.x;
     block.ldc = cut_.score_stride;
     block.rows = static_cast<std::int64_t>(scores.rows);
@@ -133,15 +148,17 @@ class Attention final : public Kernel {
     matmul_block(block, panels);
 
     if (masked_) {
-      scores.mask = args.in<float>(3) + at(s.mask, batch) + row * s.mask_stride + key;
+      scores.mask = args.in<float>(3) + batch_offset(s.dims, s.batch_rank, s.mask, batch) +
+                    row * s.mask_stride + key;
       scores.mask_stride = to_size(s.mask_stride);
     }
     attention_weights(scores);
 
     block.a = scores.x;
     block.lda = cut_.score_stride;
-    block.b = args.in<float>(2) + at(s.v, batch) + key * s.width;
-    block.ldb = s.width;
+    block.b = args.in<float>(2) + at(s.v, batch) + key * s.v.row_stride;
+    block.b_transposed = false;
+    block.ldb = s.v.row_stride;
     block.c = scores.y;
     block.ldc = static_cast<std::int64_t>(scores.y_stride);
     block.depth = static_cast<std::int64_t>(scores.keys);
@@ -150,8 +167,8 @@ class Attention final : public Kernel {
     matmul_block(block, panels);
   }
 
-  std::int64_t at(const BatchStrides& strides, std::int64_t batch) const {
-    return batch_offset(shape_.dims, shape_.batch_rank, strides, batch);
+  std::int64_t at(const MatrixOperand& operand, std::int64_t batch) const {
+    return batch_offset(shape_.dims, shape_.batch_rank, operand.batches, batch);
   }
 
   AttentionShape shape_;
@@ -168,7 +185,7 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
     if (input.present && input.dtype != DType::kF32) return not_covered();
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const AttentionShape shape = attention_shape(request);
-  if (shape.keys == 0 || shape.depth == 0) return not_covered();
+  if (shape.keys == 0 || shape.depth == 0 || !has_rows(shape)) return not_covered();
   const bool masked = request.has(3);
   if (masked) {
     const Dims& mask = request.inputs[3].dims;

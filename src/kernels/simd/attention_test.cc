@@ -60,10 +60,33 @@ TEST(SimdAttention, MaskedKeysDoNotCount) {
   }
 }
 
+using Ints = std::vector<std::int64_t>;
+
+KernelRun transposed_attention(std::int64_t queries, std::int64_t keys, const Ints& v_perm) {
+  KernelRun run = attention({{2, queries, 3, 20}, {2, keys, 3, 20}, {2, keys, 3, 7}}, 0.3F);
+  run.attributes.set("q_perm", Ints{0, 2, 1, 3});
+  run.attributes.set("k_perm", Ints{0, 2, 3, 1});
+  run.attributes.set("v_perm", v_perm);
+  run.attributes.set("y_perm", Ints{0, -2, 1, 3});
+  return run;
+}
+
+TEST(SimdAttention, ReadsAndWritesTransposed) {
+  for (const std::int64_t queries : {1, 5, 40, 300}) {
+    for (const std::int64_t keys : {1, 17, 64, 600}) {
+      SCOPED_TRACE(std::to_string(queries) + " " + std::to_string(keys));
+      expect_same_as_reference(transposed_attention(queries, keys, {0, 2, 1, 3}), {1e-5, 1e-5});
+    }
+  }
+}
+
 TEST(SimdAttention, LeavesToReferenceWhatItDoesNotCover) {
   EXPECT_TRUE(simd_declines(attention({{2, 4}, {4, 0}, {0, 3}}, 1)));
   EXPECT_TRUE(simd_declines(attention({{2, 0}, {0, 5}, {5, 3}}, 1)));
   EXPECT_TRUE(simd_declines(attention({{2, 4}, {4, 5}, {5, 3}, Dims{2, 1}}, 1)));
+  KernelRun columns = attention({{2, 4}, {4, 5}, {3, 5}}, 1);
+  columns.attributes.set("v_perm", Ints{1, 0});
+  EXPECT_TRUE(simd_declines(columns));
 }
 
 Tensor copy_of(const Tensor& tensor) {
@@ -95,6 +118,25 @@ TEST(ReferenceAttention, IsSoftmaxBetweenTwoProducts) {
     ASSERT_TRUE(got.has_value()) << got.error().to_string();
     expect_close(got->at(0), want, {1e-6, 1e-6});
   }
+}
+
+TEST(ReferenceAttention, ReadsAndWritesTransposed) {
+  const auto transposed = [](const Tensor& tensor, const Ints& perm) {
+    KernelRun run{OpKind::kTranspose, test_inputs(copy_of(tensor)),
+                  test_attributes({{"perm", perm}})};
+    return std::move(run_kernel(run, KernelLibrary::kReference)->at(0));
+  };
+  const KernelRun run = transposed_attention(5, 9, {0, 2, 1, 3});
+  const Ints heads = {0, 2, 1, 3};
+  const KernelRun plain{
+      OpKind::kFusedAttention,
+      test_inputs(transposed(*run.inputs[0], heads), transposed(*run.inputs[1], {0, 2, 3, 1}),
+                  transposed(*run.inputs[2], heads)),
+      test_attributes({{"scale", 0.3F}})};
+  const auto got = run_kernel(run, KernelLibrary::kReference);
+  const auto want = run_kernel(plain, KernelLibrary::kReference);
+  ASSERT_TRUE(got && want);
+  EXPECT_EQ(test_values<float>(got->at(0)), test_values<float>(transposed(want->at(0), heads)));
 }
 
 }  // namespace

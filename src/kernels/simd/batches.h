@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "kernels/permuted.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
@@ -23,6 +24,27 @@ inline BatchStrides batch_strides(const Dims& operand, std::int64_t matrix, int 
     stride *= operand[d];
   }
   return strides;
+}
+
+/// An operand of matrices that lie as strides tell.
+struct MatrixOperand {
+  std::int64_t rows = 1, columns = 1;
+  std::int64_t row_stride = 0, column_stride = 1;
+  BatchStrides batches{};
+};
+
+/// REQUIRES: rank 2 or more, at most batch_rank + 2.
+inline MatrixOperand matrix_operand(const Permuted& operand, int batch_rank) {
+  const auto own = static_cast<std::size_t>(operand.dims.rank() - 2);
+  MatrixOperand matrix;
+  matrix.rows = operand.dims[operand.dims.rank() - 2];
+  matrix.columns = operand.dims[operand.dims.rank() - 1];
+  matrix.row_stride = operand.strides[own];
+  matrix.column_stride = operand.strides[own + 1];
+  for (std::size_t d = 0; d < own; ++d)
+    matrix.batches[d + static_cast<std::size_t>(batch_rank) - own] =
+        operand.dims[static_cast<int>(d)] == 1 ? 0 : operand.strides[d];
+  return matrix;
 }
 
 /// Where matrix `batch` of a result with `dims` lies in the operand.

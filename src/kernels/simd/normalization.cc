@@ -71,9 +71,9 @@ Result<std::unique_ptr<Kernel>> simd_layer_normalization(const KernelRequest& re
   if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
   if (dims.elements() == 0) return empty_kernel();
   const std::int64_t rows = product(dims, 0, *axis), n = product(dims, *axis, dims.rank());
-  for (std::size_t i = 1; i < request.inputs.size(); ++i)
+  for (std::size_t i = 1; i < 3; ++i)
     if (request.has(i) && request.inputs[i].elements() != n) return not_covered();
-  const bool biased = request.has(2);
+  const bool biased = request.has(2), residual = request.has(3);
   const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
   LambdaKernelOptions options;
   options.tiles = tile_count(rows, rows_per_tile(n, kTileElements));
@@ -87,8 +87,8 @@ Result<std::unique_ptr<Kernel>> simd_layer_normalization(const KernelRequest& re
         };
         layer_norm_rows({args.in<float>(0) + range.begin * n, args.out<float>() + range.begin * n,
                          to_size(range.end - range.begin), to_size(n), args.in<float>(1),
-                         biased ? args.in<float>(2) : nullptr, epsilon, statistic(1),
-                         statistic(2)});
+                         biased ? args.in<float>(2) : nullptr, epsilon, statistic(1), statistic(2),
+                         residual ? args.in<float>(3) + range.begin * n : nullptr});
         return {};
       });
 }

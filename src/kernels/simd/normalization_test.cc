@@ -54,6 +54,11 @@ TEST(SimdLayerNormalization, AgreesWithReference) {
     expect_same_as_reference(run, tolerance);
     run.outputs = 3;
     expect_same_as_reference(run, tolerance);
+    run.outputs = 1;
+    run.inputs.emplace_back(random_floats(c.x, 4));
+    expect_same_as_reference(run, tolerance);
+    run.inputs[2].reset();
+    expect_same_as_reference(run, tolerance);
   }
 }
 

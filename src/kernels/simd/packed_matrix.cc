@@ -67,7 +67,7 @@ Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed
   const std::string layout = fmt::format("matmul {}x{} panel {} vector {}{} alpha {}", source.depth,
                                          source.columns, matrix.widths.panel, matrix.widths.vector,
                                          source.transposed ? " transposed" : "", source.alpha);
-  PX_ASSIGN(matrix.bytes, packed.get(source.data, layout, *bytes, [&](std::byte* to) {
+  PX_ASSIGN(matrix.bytes, packed.get(source.data, layout, *bytes, [source, matrix](std::byte* to) {
     auto* floats = reinterpret_cast<float*>(to);
     for (std::int64_t p = 0; p < matrix.panels(); ++p)
       pack_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p),

@@ -103,8 +103,8 @@ HWY_INLINE void softmax_down(std::size_t n, Load load, Store store) {
   for (std::size_t i = 0; i < n; ++i) store(hn::Mul(load(i, true), factor), i);
 }
 
-HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, float* y, float mean,
-                              float inverse) {
+HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, const float* residual,
+                              float* y, float mean, float inverse) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
   const auto center = hn::Set(d, mean), factor = hn::Set(d, inverse);
@@ -112,12 +112,16 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, float* 
   for (; i + lanes <= n; i += lanes) {
     const auto v = hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor);
     const auto bias = rows.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, rows.bias + i);
-    hn::StoreU(hn::MulAdd(v, hn::LoadU(d, rows.scale + i), bias), d, y + i);
+    auto sum = hn::MulAdd(v, hn::LoadU(d, rows.scale + i), bias);
+    if (residual != nullptr) sum = hn::Add(sum, hn::LoadU(d, residual + i));
+    hn::StoreU(sum, d, y + i);
   }
   if (i < n) {
     const auto v = hn::Mul(hn::Sub(load_n(d, x + i, n - i), center), factor);
     const auto bias = rows.bias == nullptr ? hn::Zero(d) : load_n(d, rows.bias + i, n - i);
-    store_n(hn::MulAdd(v, load_n(d, rows.scale + i, n - i), bias), d, y + i, n - i);
+    auto sum = hn::MulAdd(v, load_n(d, rows.scale + i, n - i), bias);
+    if (residual != nullptr) sum = hn::Add(sum, load_n(d, residual + i, n - i));
+    store_n(sum, d, y + i, n - i);
   }
 }
 
@@ -173,7 +177,8 @@ void layer_norm(const LayerNormRows& rows) {
       return hn::Mul(off, off);
     });
     const float inverse = 1.0F / std::sqrt(squares / count + rows.epsilon);
-    normalize_row(rows, x, rows.y + r * rows.n, mean, inverse);
+    const float* residual = rows.residual == nullptr ? nullptr : rows.residual + r * rows.n;
+    normalize_row(rows, x, residual, rows.y + r * rows.n, mean, inverse);
     if (rows.mean != nullptr) rows.mean[r] = mean;
     if (rows.inverse_deviation != nullptr) rows.inverse_deviation[r] = inverse;
   }

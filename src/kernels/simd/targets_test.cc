@@ -56,6 +56,10 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
       {});
   for (const std::vector<std::int64_t>& kernel : {Ints{3, 3}, Ints{1, 3}})
     add(convolution_run({"", {1, 14, 27, 67}, 70, kernel, {0, 1, 0, 1}}, true, "Silu"), sums);
+  for (const std::int64_t channels : {3, 37})
+    add(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}}, true,
+                        "Silu"),
+        sums);
   return runs;
 }
 

@@ -297,10 +297,10 @@ Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
   if (!bytes) return not_covered();
   const std::string layout = fmt::format("winograd {} {}x{} panels {}", static_cast<int>(form),
                                          shape.in_channels, shape.out_channels, panels.widest());
-  PX_ASSIGN(
-      auto weights, request.packed.get(request.inputs[1].data, layout, *bytes, [&](std::byte* to) {
-        pack_weights(shape, form, panels, request.inputs[1].data, reinterpret_cast<float*>(to));
-      }));
+  const std::byte* const source = request.inputs[1].data;
+  PX_ASSIGN(auto weights, request.packed.get(source, layout, *bytes, [=](std::byte* to) {
+    pack_weights(shape, form, panels, source, reinterpret_cast<float*>(to));
+  }));
   return std::make_unique<WinogradConvolution>(shape, form, *cut, *activation, std::move(weights));
 }
 

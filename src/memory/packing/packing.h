@@ -28,7 +28,7 @@ struct Packing {
 };
 
 /// How long to go on improving. A step looks at one buffer once; a million take very roughly a
-/// tenth of a second.
+/// twentieth of a second.
 struct PackingLimit {
   std::int64_t steps = 500'000;
   std::function<bool()> stop;  ///< asked now and then; true ends the search. Empty: never
@@ -36,8 +36,8 @@ struct PackingLimit {
 
 /// Offsets of small height: exact where height equals lower_bound, else the best found within the
 /// limit. The first packing is found in O(n log n) whatever the limit.
-/// Errors (kInternal): a negative size, an end before its begin, bytes that together exceed 63
-/// bits.
+/// Errors (kInternal): a negative size, an end before its begin, bytes that together exceed
+/// 61 bits.
 Result<Packing> pack(std::span<const PackingBuffer> buffers, const PackingLimit& limit);
 
 /// Error (kInternal, names the buffers) where two buffers that live at once overlap, one lies below

@@ -1,0 +1,226 @@
+#include "kernels/simd/column_convolution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "kernels/simd/activation.h"
+#include "kernels/simd/column_loops.h"
+#include "kernels/simd/packed_matrix.h"
+#include "kernels/simd/tiles.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+/// Elements of the matrix that is multiplied at once (144 KiB), and its rows.
+constexpr std::int64_t kBlockElements = 36864, kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
+/// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
+constexpr std::int64_t kDepth = 768;
+/// Multiply-accumulates of a tile. At most so many where copying would be done for each group of
+/// panels, about 200 microseconds of an AVX-512 core; at least so many, about 50.
+constexpr std::int64_t kMostMacs = 12000000, kFewestMacs = 2000000;
+
+bool pixels_are_rows(const ConvolutionShape& s) {
+  using Pair = std::array<std::int64_t, 2>;
+  return s.kernel == Pair{1, 1} && s.stride == Pair{1, 1} && s.in == s.out &&
+         s.pad_begin == Pair{0, 0};
+}
+
+/// Tiles of the node: runs of output pixels times groups of panels.
+struct ColumnCut {
+  std::int64_t pixels = 0, runs = 0, groups = 0;
+  std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied at once
+
+  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool in_place) {
+    pixels = shape.batch * shape.out[0] * shape.out[1];
+    block_rows = std::clamp(kBlockElements / weights.depth / kRowGranule * kRowGranule, kFewestRows,
+                            kMostRows);
+    const std::int64_t pixel_macs = weights.depth * weights.columns;
+    runs = tile_count(pixels, std::max(kFewestMacs / pixel_macs, block_rows));
+    const double macs =
+        static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
+    const double most = static_cast<double>(in_place ? 2 * kFewestMacs : kMostMacs);
+    groups = std::clamp(static_cast<std::int64_t>(macs / most), std::int64_t{1}, weights.panels());
+  }
+};
+
+class ColumnConvolution final : public Kernel {
+ public:
+  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights, UnaryFunction activation)
+      : shape_(shape),
+        in_place_(pixels_are_rows(shape)),
+        weights_(std::move(weights)),
+        activation_(activation),
+        cut_(shape, weights_, in_place_) {}
+
+  std::int64_t tiles() const override { return cut_.runs * cut_.groups; }
+  std::int64_t scratch_bytes() const override {
+    if (in_place_) return 0;
+    return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) * kFloat;
+  }
+  InputUse input_use(std::size_t input) const override {
+    return input == 1 ? InputUse::kNone : InputUse::kAligned;
+  }
+
+  Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kRowGranule);
+    const auto panels = tile_range(weights_.panels(), cut_.groups, tile % cut_.groups);
+    for (std::int64_t begin = run.begin; begin < run.end; begin += cut_.block_rows) {
+      const TileRange pixels{begin, std::min(begin + cut_.block_rows, run.end)};
+      const float* rows = args.in<float>(0) + begin * weights_.depth;
+      if (!in_place_) {
+        auto* const matrix = reinterpret_cast<float*>(args.scratch.data());
+        write_matrix(pixels, args.in<float>(0), matrix);
+        rows = matrix;
+      }
+      for (std::int64_t p = panels.begin; p < panels.end; ++p)
+        multiply(rows, pixels, p, p + 1 < panels.end, args);
+    }
+    return {};
+  }
+
+ private:
+  /// What output pixels read, cut where a row of the output ends.
+  void write_matrix(const TileRange& pixels, const float* images, float* to) const {
+    const std::int64_t width = shape_.out[1];
+    for (std::int64_t begin = pixels.begin; begin < pixels.end;) {
+      const std::int64_t end = std::min(pixels.end, begin / width * width + width);
+      write_segment(begin / width, begin % width, end - begin, images,
+                    to + (begin - pixels.begin) * weights_.depth);
+      begin = end;
+    }
+  }
+
+  /// `outputs` pixels from column `x` of output row `row`, rows of all images counted. Taps that
+  /// lie apart are copied one by one.
+  void write_segment(std::int64_t row, std::int64_t x, std::int64_t outputs, const float* images,
+                     float* to) const {
+    const ConvolutionShape& s = shape_;
+    const std::int64_t image = row / s.out[0];
+    const std::int64_t top = row % s.out[0] * s.stride[0] - s.pad_begin[0];
+    const bool together = s.dilation[1] == 1;
+    ColumnSegment segment;
+    segment.row_count = to_size(s.kernel[0]);
+    segment.channels = to_size(s.in_channels);
+    segment.width = s.in[1];
+    segment.first = x * s.stride[1] - s.pad_begin[1];
+    segment.step = s.stride[1];
+    segment.taps = together ? s.kernel[1] : 1;
+    segment.outputs = to_size(outputs);
+    segment.stride = to_size(weights_.depth);
+    for (std::int64_t i = 0; i < s.kernel[0]; ++i) {
+      const std::int64_t y = top + i * s.dilation[0];
+      if (y < 0 || y >= s.in[0]) continue;
+      segment.rows[to_size(i)] = images + (image * s.in[0] + y) * s.in[1] * s.in_channels;
+    }
+    if (together) return write_columns(segment, to);
+    // Output after output: the end of one may spill into the beginning of the next.
+    segment.outputs = 1;
+    for (std::int64_t output = 0; output < outputs; ++output) {
+      segment.first = (x + output) * s.stride[1] - s.pad_begin[1];
+      for (std::int64_t tap = 0; tap < s.kernel[1]; ++tap) {
+        write_columns(segment, to);
+        to += s.kernel[0] * s.in_channels;
+        segment.first += s.dilation[1];
+      }
+    }
+  }
+
+  void multiply(const float* rows, const TileRange& pixels, std::int64_t p, bool more,
+                const KernelArgs& args) const {
+    const PackedMatrix& b = weights_;
+    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    const std::int64_t depth_blocks = tile_count(b.depth, kDepth);
+    MatMulPanel panel;
+    panel.lda = to_size(b.depth);
+    panel.ldb = to_size(b.stride(p));
+    panel.ldc = to_size(b.columns);
+    panel.c = args.out<float>() + pixels.begin * b.columns + b.column(p);
+    panel.rows = to_size(pixels.end - pixels.begin);
+    panel.columns = to_size(b.width(p));
+    panel.bias = bias == nullptr ? nullptr : bias + b.column(p);
+    for (std::int64_t block = 0; block < depth_blocks; ++block) {
+      const auto k = tile_range(b.depth, depth_blocks, block, 4);
+      panel.a = rows + k.begin;
+      panel.b = b.row(p, k.begin);
+      panel.depth = to_size(k.end - k.begin);
+      panel.accumulate = block > 0;
+      panel.next_b = block + 1 < depth_blocks ? b.row(p, k.end) : more ? b.row(p + 1, 0) : nullptr;
+      matmul_panel(panel);
+    }
+    if (activation_ == UnaryFunction::kNone) return;
+    if (panel.columns == panel.ldc) {
+      apply_unary(activation_, panel.c, panel.c, panel.rows * panel.columns);
+    } else {
+      apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
+    }
+  }
+
+  ConvolutionShape shape_;
+  bool in_place_;
+  PackedMatrix weights_;
+  UnaryFunction activation_;
+  ColumnCut cut_;
+};
+
+/// Where tap (i, j) of channel c stands in a row of the matrix.
+struct RowOrder {
+  const ConvolutionShape& shape;
+
+  std::int64_t operator()(std::int64_t i, std::int64_t j, std::int64_t c) const {
+    const bool together = shape.dilation[1] == 1;
+    const std::int64_t tap = together ? i * shape.kernel[1] + j : j * shape.kernel[0] + i;
+    return tap * shape.in_channels + c;
+  }
+};
+
+void pack_weights(const ConvolutionShape& shape, const PackedMatrix& matrix,
+                  const std::byte* source, float* to) {
+  const RowOrder order{shape};
+  std::fill_n(
+      to, matrix.depth * (matrix.column(matrix.panels() - 1) + matrix.stride(matrix.panels() - 1)),
+      0.0F);
+  for (std::int64_t k = 0; k < shape.out_channels; ++k) {
+    const std::int64_t p = k / static_cast<std::int64_t>(matrix.widths.panel);
+    float* const column = to + matrix.column(p) * matrix.depth + (k - matrix.column(p));
+    for (std::int64_t c = 0; c < shape.in_channels; ++c)
+      for (std::int64_t i = 0; i < shape.kernel[0]; ++i)
+        for (std::int64_t j = 0; j < shape.kernel[1]; ++j, source += kFloat)
+          std::memcpy(column + order(i, j, c) * matrix.stride(p), source, sizeof(float));
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& request,
+                                                        const ConvolutionShape& shape) {
+  const auto activation = fused_activation(request.node);
+  if (!activation || !shape.nhwc || shape.groups != 1 ||
+      shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows))
+    return not_covered();
+  const TensorDesc& w = request.inputs[1];
+  PackedMatrix matrix;
+  matrix.depth = w.elements() / shape.out_channels;
+  matrix.columns = shape.out_channels;
+  matrix.widths = matmul_widths();
+  if (matrix.depth > kBlockElements / kFewestRows) return not_covered();
+  const std::int64_t last = matrix.panels() - 1;
+  const auto bytes =
+      checked_mul(matrix.depth * (matrix.column(last) + matrix.stride(last)), kFloat);
+  if (!bytes) return not_covered();
+  const std::string layout =
+      fmt::format("columns {}x{}x{}x{} {} panel {} vector {}", shape.out_channels,
+                  shape.in_channels, shape.kernel[0], shape.kernel[1], shape.dilation[1] == 1,
+                  matrix.widths.panel, matrix.widths.vector);
+  PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, [&](std::byte* to) {
+    pack_weights(shape, matrix, w.data, reinterpret_cast<float*>(to));
+  }));
+  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), *activation);
+}
+
+}  // namespace parallax

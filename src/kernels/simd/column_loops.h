@@ -1,0 +1,31 @@
+// Copies the pixels that outputs of a convolution read into the rows of a matrix, for the
+// instruction set of this machine. Thread-safe.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// Rows of a filter; convolutions with more are left to others.
+inline constexpr std::size_t kMostFilterRows = 16;
+
+/// Output pixels that follow each other in one row. Each makes one row of the matrix: for each of
+/// the image rows below, `taps` pixels side by side; zeros where there are none.
+struct ColumnSegment {
+  std::array<const float*, kMostFilterRows> rows{};  ///< where image rows begin; null: zeros
+  std::size_t row_count = 0;
+  std::size_t channels = 0;
+  std::int64_t width = 0;  ///< pixels of an image row
+  std::int64_t first = 0;  ///< the leftmost pixel that the first output reads; may be outside
+  std::int64_t step = 1;   ///< from one output to the next
+  std::int64_t taps = 0;
+  std::size_t outputs = 0;
+  std::size_t stride = 0;  ///< elements from one row of the matrix to the next
+};
+/// May write kColumnSlack elements past the end of a row.
+void write_columns(const ColumnSegment& segment, float* to);
+inline constexpr std::size_t kColumnSlack = 64;
+
+}  // namespace parallax

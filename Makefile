@@ -17,7 +17,7 @@ demo: build  ## classify digits, then run the five models of the zoo: nodes, bra
 	@$(PYTHON) scripts/demo.py
 
 test: build  ## every test
-	@ctest --test-dir build/release --output-on-failure -j $(JOBS)
+	@ctest --test-dir build/release --output-on-failure --timeout 900 -j $(JOBS)
 
 check: setup  ## what keeps the tree clean: layers, format, lint, no printing in the library, links
 	@scripts/check.sh

@@ -35,7 +35,9 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
 }
 
 std::string_view scheduler_name(Scheduler scheduler) {
-  return scheduler == Scheduler::kSequential ? "sequential" : "layers";
+  for (const auto& [name, value] : kSchedulers)
+    if (value == scheduler) return name;
+  return "";
 }
 
 Status write_json(const std::string& path, const nlohmann::json& json) {

@@ -217,9 +217,11 @@ Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& req
       fmt::format("columns {}x{}x{}x{} {} panel {} vector {}", shape.out_channels,
                   shape.in_channels, shape.kernel[0], shape.kernel[1], shape.dilation[1] == 1,
                   matrix.widths.panel, matrix.widths.vector);
-  PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, [&](std::byte* to) {
-    pack_weights(shape, matrix, w.data, reinterpret_cast<float*>(to));
-  }));
+  // By value: packing may wait until all kernels of a model are made.
+  const auto pack = [shape, matrix, source = w.data](std::byte* to) {
+    pack_weights(shape, matrix, source, reinterpret_cast<float*>(to));
+  };
+  PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
   return std::make_unique<ColumnConvolution>(shape, std::move(matrix), *activation);
 }
 

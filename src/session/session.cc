@@ -105,6 +105,18 @@ struct Session::Impl {
     return now;
   }
 
+  Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
+                                  const RunBudget& limit) const {
+    const PlanCache::Options plain = cache_options(options, pool.threads());
+    return plan_for_delegate(graph(), binding, wanted,
+                             {plain.reference_only,
+                              plain.refinement,
+                              {.parallel = plain.parallel && limit.at_once,
+                               .threads = plain.threads,
+                               .budget = limit.bytes,
+                               .admission = options.admission}});
+  }
+
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const {
@@ -243,35 +255,35 @@ Status Session::run_into(std::span<const NamedInput> inputs,
 Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    const SessionOptions& session = impl_->options;
     const RunBudget budget = impl_->budget();
     const auto within = [&budget](PlanReport report) {
       report.budget_bytes = budget.bytes;
       report.memory_stalled = !budget.at_once;
       return report;
     };
+    const Refinement refinement = impl_->options.refinement;
     if (options.profile.empty()) {
       PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
-      return within(report_of(*program, session.refinement));
+      return within(report_of(*program, refinement));
     }
-    const PlanCache::Options plain = cache_options(session, threads());
-    PX_ASSIGN(const DelegatedPlan plan,
-              plan_for_delegate(impl_->graph(), binding, options,
-                                {plain.reference_only,
-                                 plain.refinement,
-                                 {.parallel = plain.parallel && budget.at_once,
-                                  .threads = plain.threads,
-                                  .budget = budget.bytes,
-                                  .admission = session.admission}}));
-    return within(report_of(plan, session.refinement));
+    PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));
+    return within(report_of(plan, refinement));
   });
 }
 
-Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile) {
+Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile,
+                                    const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
     PX_ASSIGN(const DeviceProfile device, load_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
+    const RunBudget budget = impl_->budget();
+    std::shared_ptr<const Program> program;
+    if (options.profile.empty()) {
+      PX_ASSIGN(program, impl_->plans.get(binding, budget));
+    } else {
+      PX_ASSIGN(DelegatedPlan plan, impl_->delegated(binding, options, budget));
+      program = std::move(plan.program);
+    }
     return parallax::predict(*program, device, impl_->options.scheduler);
   });
 }

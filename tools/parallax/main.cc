@@ -100,35 +100,60 @@ void add_inputs(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "Seed of inputs that are made up")->type_name("S");
 }
 
+/// What an accelerator gets, for commands that do not run it.
+CLI::Option* add_delegate(CLI::App& command, Options& options) {
+  CLI::Option* delegate =
+      command
+          .add_option("--delegate", options.delegate,
+                      "Plan for the accelerator of a device profile, which need not be there: a "
+                      ".toml file or the name of one in profiles/")
+          ->type_name("PROFILE");
+  command
+      .add_option("--max-regions", options.plan.max_regions,
+                  "Give the delegate at most N regions, those that save the most predicted time")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
+      ->needs(delegate);
+  add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
+                        {{"exact", CostModel::kExact},
+                         {"paper", CostModel::kPaper},
+                         {"measured", CostModel::kMeasured}},
+                        "What decides whether a region is worth it (exact)")
+      ->needs(delegate);
+  command
+      .add_option("--calibration", options.plan.calibration,
+                  "Measured rates for --cost-model measured")
+      ->type_name("FILE")
+      ->needs(delegate);
+  return delegate;
+}
+
+void add_simulate_options(CLI::App& simulate, Options& options) {
+  simulate
+      .add_option("--profile", options.profile,
+                  "The device: a .toml file, from calibrate say, or the name of one in profiles/; "
+                  "--threads takes its fastest cores, by default all. Without it, the device of "
+                  "--delegate")
+      ->type_name("PROFILE");
+  add_delegate(simulate, options);
+  simulate
+      .add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
+      ->type_name("FILE");
+  simulate.parse_complete_callback([&options] {
+    if (options.profile.empty() && options.delegate.empty())
+      throw CLI::RequiredError("--profile or --delegate");
+  });
+}
+
 void add_plan_options(CLI::App& plan, Options& options) {
   plan.add_flag("--explain", options.explain,
                 "Say of each region, branch and layer why it runs as it does");
   plan.add_flag("--structure", options.structure,
                 "Nodes, layers, parallel layers and branches before partitioning, after it, and as "
                 "refined");
-  CLI::Option* delegate =
-      plan.add_option("--delegate", options.delegate,
-                      "Plan for the accelerator of a device profile, which need not be there: a "
-                      ".toml file or the name of one in profiles/")
-          ->type_name("PROFILE");
   plan.add_flag("--require-full-delegation", options.require_full_delegation,
                 "Fail, with the list of nodes, where a node stays on the CPU")
-      ->needs(delegate);
-  plan.add_option("--max-regions", options.plan.max_regions,
-                  "Give the delegate at most N regions, those that save the most predicted time")
-      ->check(CLI::Range(0, 1000000))
-      ->type_name("N")
-      ->needs(delegate);
-  add_choice<CostModel>(plan, "--cost-model", options.plan.cost_model,
-                        {{"exact", CostModel::kExact},
-                         {"paper", CostModel::kPaper},
-                         {"measured", CostModel::kMeasured}},
-                        "What decides whether a region is worth it (exact)")
-      ->needs(delegate);
-  plan.add_option("--calibration", options.plan.calibration,
-                  "Measured rates for --cost-model measured")
-      ->type_name("FILE")
-      ->needs(delegate);
+      ->needs(add_delegate(plan, options));
 }
 
 // One line on standard error that begins with "parallax: ".
@@ -192,16 +217,7 @@ int main_in_namespace(int argc, char** argv) {
 
   CLI::App* simulate = add("simulate", "Predict how long the plan takes on the cores of a profile",
                            simulate_command);
-  simulate
-      ->add_option(
-          "--profile", options.profile,
-          "The device: a .toml file as in profiles/ or from calibrate; --threads takes its "
-          "fastest cores, by default all")
-      ->required()
-      ->type_name("FILE");
-  simulate
-      ->add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
-      ->type_name("FILE");
+  add_simulate_options(*simulate, options);
 
   CLI::App* calibrate =
       add("calibrate", "Time the nodes of a model on one core of this machine, for simulate",

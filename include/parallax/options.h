@@ -59,6 +59,10 @@ enum class Refinement : std::uint8_t {
   kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
 };
 
+/// Trips of all loops of a run together, unless SessionOptions say otherwise. A trip costs a
+/// microsecond at least, so a loop that never ends is stopped after seconds.
+inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
@@ -68,6 +72,10 @@ struct SessionOptions {
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
   Refinement refinement = Refinement::kTime;
+  /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
+  std::int64_t max_loop_trips = kDefaultLoopTrips;
+  /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
+  double time_limit_seconds = 0;
 };
 
 /// How it is decided which regions an accelerator gets (docs/decisions/partition.md).
@@ -91,6 +99,8 @@ struct PlanOptions {
 struct LoadOptions {
   /// Passes to leave out, by name (`parallax plan --explain` lists them).
   std::vector<std::string> disabled_passes;
+  /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
+  int max_nesting = 16;
 };
 
 }  // namespace parallax

@@ -23,7 +23,6 @@ using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 using SymbolId = Id<struct SymbolTag>;
 using BranchId = Id<struct BranchTag>;
-using RegionId = Id<struct RegionTag>;
 
 /// std::vector whose index type is `I`.
 template <class I, class T>

@@ -8,7 +8,9 @@ Dag dag_of(const Graph& graph) {
   Dag dag;
   dag.predecessors.resize(graph.nodes.size());
   dag.successors.resize(graph.nodes.size());
+  dag.forced = IdVector<NodeId, bool>(graph.nodes.size(), false);
   for (const NodeId node : graph.nodes.ids()) {
+    dag.forced[node] = !graph.nodes[node].bodies.empty();
     auto& predecessors = dag.predecessors[node];
     for (const ValueId input : graph.nodes[node].inputs) {
       if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;

@@ -8,12 +8,15 @@
 
 namespace parallax {
 
+/// A set of nodes that a delegate runs as one piece.
+using RegionId = Id<struct RegionTag>;
+
 /// Distinct and ascending; nodes are in topological order.
 struct Dag {
   IdVector<NodeId, std::vector<NodeId>> predecessors;
   IdVector<NodeId, std::vector<NodeId>> successors;
-  /// Nodes that are Split-Merge whatever their edges: those that hold plans of their own. Empty:
-  /// none.
+  /// Nodes that are Split-Merge whatever their edges: If, Loop and Scan, which hold plans of their
+  /// own. Empty: none.
   IdVector<NodeId, bool> forced = {};
 
   bool is_forced(NodeId node) const { return !forced.empty() && forced[node]; }

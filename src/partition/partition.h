@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/dag.h"
 #include "partition/cost.h"
 
 namespace parallax {

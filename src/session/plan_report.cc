@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "session/body_report.h"
 #include "session/branch_reason.h"
 #include "session/structure.h"
 
@@ -124,6 +125,7 @@ PlanReport report_of(const Program& program, Refinement refinement) {
   report.layer_reports = layer_reports(branches, report);
   report.structure = structure_of(compiled, nullptr);
   report.thread_bytes = thread_bytes(program);
+  report.body_reports = body_reports(compiled);
   return report;
 }
 

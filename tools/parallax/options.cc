@@ -147,7 +147,7 @@ Result<MemoryBudget> parse_budget(const std::string& text) {
 }
 
 Result<Opened> open_model(const Options& options) {
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());

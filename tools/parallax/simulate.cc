@@ -67,7 +67,7 @@ Status simulate_command(const Options& options) {
                                             *device)});
   }
   if (session_options.threads == 0) session_options.threads = *cores;
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, session_options);
   if (!session) return tl::unexpected(session.error());

@@ -30,6 +30,11 @@ bool is_aligned(const std::byte* bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes) % kAlignment == 0;
 }
 
+RunBuffers& kept_buffers(RunMemory::Lease& lease) {
+  if (lease.buffers() == nullptr) lease.buffers() = std::make_shared<RunBuffers>();
+  return *lease.buffers();
+}
+
 }  // namespace
 
 /// The tiles of one node.
@@ -68,15 +73,17 @@ class NodeTiles final : public SharedWork {
   const std::size_t scratch_bytes_;
 };
 
-Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options)
+Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
+         int participants)
     : program_(program),
       compiled_(*program.compiled),
       lease_(lease),
       options_(options),
       begin_(std::chrono::steady_clock::now()),
-      bytes_(compiled_.graph().values.size()),
-      outputs_(compiled_.graph().outputs.size()),
+      buffers_(kept_buffers(lease)),
       spare_(lease, options.poison) {
+  buffers_.reset(graph().values.size(), graph().outputs.size(), participants,
+                 compiled_.context->branches.branches.size());
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
   arenas_.resize(compiled_.context->branches.branches.size());
@@ -125,7 +132,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       break;
     case StorageKind::kOutput: {
       const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
-      Output& output = outputs_[position];
+      RunBuffers::Output& output = outputs_[position];
       output.in_place = size > 0 && is_aligned(output.bytes);
       if (size == 0) {
         bytes_[id] = empty_tensor;
@@ -149,7 +156,8 @@ void Run::fail(NodeId node, Error error) {
   error_ = std::move(error);
 }
 
-void Run::run_branch(BranchId branch, Participant& self, Buffers& buffers) {
+void Run::run_branch(BranchId branch, Participant& self) {
+  Buffers& buffers = buffers_of(self);
   NodeId at;
   try {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
@@ -208,14 +216,14 @@ void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicO
   }
   const std::int64_t start = options_.trace == nullptr ? 0 : now();
   NodeTiles tiles(*this, id, *code.kernel, {buffers.inputs, buffers.outputs, {}, dynamic}, scratch);
-  self.share(WorkLevel::kTiles, code.tiles, tiles);
+  self.share(WorkLevel::kTiles, code.tiles, tiles, predicted_ns(compiled_.nodes[id]));
   if (options_.trace == nullptr) return;
   buffers.events.push_back({id, code.library, start, now(), self.index(), code.tiles});
 }
 
 Status Run::finish(const PlaceOutput& place) {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    Output& output = outputs_[i];
+    RunBuffers::Output& output = outputs_[i];
     const ValueId id = graph().outputs[i];
     const DType dtype = graph().values[id].dtype;
     const Dims& dims = dims_of(id);
@@ -231,7 +239,7 @@ Status Run::finish(const PlaceOutput& place) {
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
-  Run run(program, lease, options);
+  Run run(program, lease, options, pool.threads());
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool);

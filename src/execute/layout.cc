@@ -60,7 +60,7 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
 double predicted_ns(const CompiledNode& node) {
   constexpr double kMacsPerNs = 50, kBytesPerNs = 20;
   if (node.role == NodeRole::kView) return 0;
-  if (node.role == NodeRole::kRunTime || node.code.library == KernelLibrary::kReference)
+  if (node.role != NodeRole::kPlanned || node.code.library == KernelLibrary::kReference)
     return kLong;
   return static_cast<double>(node.macs) / kMacsPerNs +
          static_cast<double>(node.bytes) / kBytesPerNs;
@@ -96,7 +96,8 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     program->storage[graph.inputs[i]] = {StorageKind::kInput, static_cast<std::int64_t>(i)};
   for (std::size_t i = 0; i < c.buffer_value.size(); ++i)
-    program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
+    if (c.buffer_value[i].valid())
+      program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
 
   const auto arena = checked_align(program->plan.offsets.bytes, kAlignment);
   const auto scratch = checked_mul(c.scratch_bytes, options.threads);

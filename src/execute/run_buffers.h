@@ -42,13 +42,12 @@ struct RunBuffers {
   std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< of each branch, for how many still
   std::size_t branches = 0;                            ///< that `waits` has room for
 
-  void reset(std::size_t values, std::size_t graph_outputs, int participants,
+  void reset(std::size_t values, std::size_t graph_outputs, std::size_t participants,
              std::size_t branch_count) {
     bytes.resize(values);
     for (std::byte*& place : bytes) place = nullptr;
     outputs.assign(graph_outputs, {});
-    if (threads.size() < static_cast<std::size_t>(participants))
-      threads.resize(static_cast<std::size_t>(participants));
+    if (threads.size() < participants) threads.resize(participants);
     for (OfThread& thread : threads) thread.events.clear();
     ready.clear();
     ready.reserve(branch_count);

@@ -11,6 +11,9 @@ constexpr Pass kPasses[] = {
     {"fold_shapes", fold_shapes},
     // Before the patterns are matched: these look for constants.
     {"fold_constants", fold_constants},
+    // After folding, which is what shows that a condition is constant; before what follows, so that
+    // it sees the branch in its place.
+    {"inline_if", inline_if},
     // After folding, which is what shows that a Slice or Reshape does nothing.
     {"remove_no_ops", remove_no_ops},
     // After the above, which leave nodes equal that were not; before fusing, which needs sole

@@ -8,6 +8,7 @@ namespace parallax {
 
 Result<int> fold_shapes(Graph& graph, const PassContext& context);
 Result<int> fold_constants(Graph& graph, const PassContext& context);
+Result<int> inline_if(Graph& graph, const PassContext& context);
 Result<int> remove_no_ops(Graph& graph, const PassContext& context);
 Result<int> common_subexpressions(Graph& graph, const PassContext& context);
 Result<int> dead_code(Graph& graph, const PassContext& context);

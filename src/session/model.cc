@@ -78,11 +78,17 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
+    if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
+      return tl::unexpected(Error{Stage::kLoad,
+                                  ErrorCode::kInvalidInput,
+                                  {},
+                                  "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
+    }
     Stopwatch watch;
     LoadTimes times;
     PX_ASSIGN(auto file, MappedFile::open(path));
     times.map = watch.lap();
-    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()});
+    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()}, options.max_nesting);
     if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
     times.parse = watch.lap();
     return Impl::make(*std::move(graph), options, times);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <utility>
@@ -27,6 +28,8 @@ namespace {
 
 /// More threads than any machine has cores are a mistake.
 constexpr int kMaxThreads = 1024;
+/// A time limit of years is a mistake too.
+constexpr double kMaxSeconds = 1e8;
 
 tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
@@ -155,14 +158,21 @@ struct Session::Impl {
     // bytes.
     const bool in_order = program.compiled->has_run_time_nodes && request.now.bytes.has_value() &&
                           program.plan.max_branches == 1;
+    ExecuteOptions run_options;
+    run_options.trace = request.trace;
+    run_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;
+    run_options.max_loop_trips = options.max_loop_trips;
+    if (options.time_limit_seconds > 0) {
+      run_options.time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::duration<double>(options.time_limit_seconds));
+    }
     std::optional<BudgetWatch> watch;
     if (options.budget.kind == MemoryBudget::Kind::kAuto) {
       watch.emplace(
           lease, [&] { return less_kept(budget()); }, request.now.at_once);
+      run_options.watch = &*watch;
     }
-    return execute(program, request.bound.bytes, request.place, pool, lease,
-                   {false, request.trace, watch ? &*watch : nullptr,
-                    in_order ? Scheduler::kSequential : options.scheduler});
+    return execute(program, request.bound.bytes, request.place, pool, lease, run_options);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
@@ -193,6 +203,12 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
     if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
       return refuse(ErrorCode::kInvalidInput,
                     fmt::format("a memory budget of {} bytes", options.budget.bytes));
+    }
+    if (options.max_loop_trips < 0 || !(options.time_limit_seconds >= 0) ||
+        options.time_limit_seconds > kMaxSeconds) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
+                                options.time_limit_seconds));
     }
     const int threads = options.threads > 0 ? options.threads : usable_cpus();
     return Session(std::make_unique<Impl>(model, options, threads));

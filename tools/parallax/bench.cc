@@ -168,7 +168,7 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
 
 Status bench_command(const Options& options) {
   const std::int64_t start = now_ns();
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());

@@ -13,6 +13,7 @@ namespace parallax::cli {
 struct Options {
   std::string model;
   SessionOptions session;
+  LoadOptions load;
 
   std::vector<std::string> inputs;  ///< NAME=FILE.npy
   std::vector<std::string> shapes;  ///< NAME=1x3x640x640

@@ -84,7 +84,7 @@ Status run_command(const Options& options) {
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder, error)) return tl::unexpected(unwritable(folder, error));
   }
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());

@@ -20,6 +20,7 @@
 #include "branch/branch.h"
 #include "execute/branch_order.h"
 #include "execute/constant_store.h"
+#include "execute/faster_order.h"
 #include "ir/graph.h"
 #include "kernels/packed_weights.h"
 #include "kernels/registry.h"
@@ -125,6 +126,11 @@ inline double predicted_work(const CompiledNode& node) {
   return predicted_seconds(static_cast<double>(node.macs), static_cast<double>(node.bytes));
 }
 
+/// At least so long does a node take on one core: 50 multiply-accumulates and 20 bytes a
+/// nanosecond, the best of one core of Zen 4 in f32 (57 and 24 measured). kLong where that is not
+/// known or the kernel is a plain one.
+double predicted_ns(const CompiledNode& node);
+
 /// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
 class RunTimeKernels {
  public:
@@ -185,8 +191,10 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
 struct Program {
   std::shared_ptr<const Compiled> compiled;
   Plan plan;
-  BranchOrder order;                   ///< of plan.waits
-  IdVector<ValueId, Storage> storage;  ///< of roots; kNone for others
+  BranchOrder order;                     ///< of plan.waits
+  IdVector<ValueId, Storage> storage;    ///< of roots; kNone for others
+  IdVector<BranchId, double> branch_ns;  ///< sums of predicted_ns()
+  mutable FasterOrder faster;            ///< where `order` leaves a choice
   int threads = 1;
   std::int64_t arena_bytes = 0;
   std::int64_t bytes = 0;  ///< of the block of a run: the arena, then the scratch of each thread

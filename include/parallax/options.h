@@ -64,6 +64,10 @@ struct SessionOptions {
 struct LoadOptions {
   /// Passes to leave out, by name (`parallax plan --explain` lists them).
   std::vector<std::string> disabled_passes;
+  /// A folder where packed weights are kept for the next process, which maps them instead of
+  /// packing: one file per model, made when weights are packed first. Whoever may write there can
+  /// change what models compute. Empty: none. No error where it cannot be used: Model::cache().
+  std::string cache;
 };
 
 }  // namespace parallax

@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "cache/weight_cache.h"
 
 namespace parallax {
 namespace {
@@ -23,7 +24,16 @@ Error out_of_memory(std::int64_t bytes) {
 
 }  // namespace
 
-void AlignedBytes::Free::operator()(std::byte* p) const { std::free(p); }
+void AlignedBytes::Free::operator()(std::byte* p) const {
+  if (owner == nullptr) std::free(p);
+}
+
+AlignedBytes AlignedBytes::shared(SharedBytes bytes) {
+  AlignedBytes result;
+  result.memory_ = {const_cast<std::byte*>(bytes.bytes.data()), Free{std::move(bytes.owner)}};
+  result.size_ = std::ssize(bytes.bytes);
+  return result;
+}
 
 Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
@@ -31,7 +41,7 @@ Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   void* memory = std::aligned_alloc(kAlignment, static_cast<std::size_t>(*rounded));
   if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
   AlignedBytes result;
-  result.memory_.reset(static_cast<std::byte*>(memory));
+  result.memory_ = {static_cast<std::byte*>(memory), Free{}};
   result.size_ = bytes;
   return result;
 }
@@ -72,6 +82,7 @@ struct PackedWeights::Block {
 };
 
 struct PackedWeights::Blocks {
+  std::shared_ptr<WeightCache> cache;
   std::mutex mutex;
   // Guarded by mutex:
   std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key;
@@ -82,6 +93,23 @@ PackedWeights::PackedWeights(const PackedWeights& blocks, PackingQueue& queue)
     : blocks_(blocks.blocks_), queue_(&queue) {}
 PackedWeights::~PackedWeights() = default;
 
+void PackedWeights::use(std::shared_ptr<WeightCache> cache) { blocks_->cache = std::move(cache); }
+WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
+
+Result<std::shared_ptr<PackedWeights::Block>> PackedWeights::make_block(const std::byte* source,
+                                                                        const std::string& layout,
+                                                                        std::int64_t bytes) {
+  auto block = std::make_shared<Block>();
+  auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
+  if (cached) {
+    block->bytes = AlignedBytes::shared(*std::move(cached));
+    std::call_once(block->filled, [] {});
+  } else {
+    PX_ASSIGN(block->bytes, AlignedBytes::allocate(bytes));
+  }
+  return block;
+}
+
 Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::byte* source, const std::string& layout, std::int64_t bytes,
     std::function<void(std::byte*)> fill) {
@@ -90,16 +118,18 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::lock_guard lock(blocks_->mutex);
     auto& found = blocks_->by_key[{source, layout}];
     if (found == nullptr) {
-      auto fresh = std::make_shared<Block>();
-      PX_ASSIGN(fresh->bytes, AlignedBytes::allocate(bytes));
-      found = std::move(fresh);
+      PX_ASSIGN(found, make_block(source, layout, bytes));
     }
     block = found;
   }
   // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
   // is filling it.
-  after_packing([block, fill = std::move(fill)] {
-    std::call_once(block->filled, [&] { fill(block->bytes.data()); });
+  after_packing([block, cache = blocks_->cache, source, layout, fill = std::move(fill)] {
+    std::call_once(block->filled, [&] {
+      fill(block->bytes.data());
+      const auto size = static_cast<std::size_t>(block->bytes.size());
+      if (cache != nullptr) cache->keep(source, layout, {{block->bytes.data(), size}, block});
+    });
   });
   return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
 }

@@ -1,31 +1,21 @@
 #include "parallax/model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "base/stopwatch.h"
+#include "cache/weight_cache.h"
 #include "execute/evaluate.h"
+#include "kernels/packing_version.h"
 #include "load/onnx/onnx.h"
 #include "passes/pass.h"
 #include "session/model_impl.h"
 
 namespace parallax {
 namespace {
-
-class Stopwatch {
- public:
-  /// Milliseconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 TensorInfo info_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
@@ -58,6 +48,15 @@ Error naming(const std::filesystem::path& path, Error error) {
   return error;
 }
 
+/// Constants that were computed, by whom no file tells.
+std::vector<SharedBytes> computed_constants(const Graph& graph) {
+  std::vector<SharedBytes> result;
+  for (const Value& value : graph.values)
+    if (value.constant && !mapped_place(value.constant->bytes.data()))
+      result.push_back({value.constant->bytes, value.constant->owner});
+  return result;
+}
+
 }  // namespace
 
 Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times) {
@@ -85,7 +84,13 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
     Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()});
     if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
     times.parse = watch.lap();
-    return Impl::make(*std::move(graph), options, times);
+    PX_ASSIGN(Model model, Impl::make(*std::move(graph), options, times));
+    GraphContext& context = *model.impl().context;
+    if (!options.cache.empty())
+      context.packed.use(std::make_shared<WeightCache>(
+          WeightCache::Options{options.cache, path, packing_machine(), packing_version()}, file,
+          computed_constants(context.graph)));
+    return model;
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }
@@ -97,5 +102,9 @@ const std::vector<std::string>& Model::symbols() const { return impl_->symbols; 
 int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
+CacheReport Model::cache() const {
+  const WeightCache* const cache = impl_->context->packed.cache();
+  return cache == nullptr ? CacheReport{} : cache->report();
+}
 
 }  // namespace parallax

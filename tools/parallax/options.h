@@ -12,6 +12,7 @@ namespace parallax::cli {
 
 struct Options {
   std::string model;
+  LoadOptions load;
   SessionOptions session;
 
   std::vector<std::string> inputs;  ///< NAME=FILE.npy

@@ -85,8 +85,9 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
 }  // namespace
 
 Status plan_command(const Options& options) {
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
   auto values = symbol_values(options, *model);

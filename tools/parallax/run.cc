@@ -9,6 +9,7 @@
 
 #include "inputs.h"
 #include "npy.h"
+#include "report.h"
 
 namespace parallax::cli {
 namespace {
@@ -84,8 +85,9 @@ Status run_command(const Options& options) {
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder, error)) return tl::unexpected(unwritable(folder, error));
   }
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
   auto values = symbol_values(options, *model);

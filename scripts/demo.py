@@ -40,7 +40,7 @@ def unpack_zoo():
 def classify_digits():
     folder = ROOT / "models" / "digits"
     labels, logits = np.load(folder / "labels.npy"), {}
-    for scheduler in ("sequential", "layers"):
+    for scheduler in ("sequential", "layers", "dataflow"):
         for threads in (1, 2, 3, 8):
             with tempfile.TemporaryDirectory() as out:
                 parallax("run", folder / "digits.onnx", "--input", f"image={folder / 'images.npy'}", "--scheduler", scheduler, "--threads", threads, "--output-dir", out)

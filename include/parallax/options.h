@@ -13,6 +13,8 @@ enum class Scheduler : std::uint8_t {
   kSequential,  ///< node after node; threads share the tiles of the running node
   kLayers,  ///< branches of a layer at once as far as cores and budget allow, a barrier after each
             ///< layer
+  kDataflow,  ///< a branch as soon as its inputs and its bytes are there, no barriers; sequential
+              ///< where the first runs show that to be faster
 };
 
 enum class Kernels : std::uint8_t {
@@ -52,7 +54,7 @@ enum class Admission : std::uint8_t {
 };
 
 struct SessionOptions {
-  Scheduler scheduler = Scheduler::kLayers;
+  Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
   /// and cgroup quota).
   int threads = 0;

@@ -36,12 +36,13 @@ struct BlockRow {
   std::uint64_t checksum;
 };
 template <class T>
-constexpr bool kPlain = std::is_trivially_copyable_v<T> && std::has_unique_object_representations_v<T>;
+constexpr bool kPlain =
+    std::is_trivially_copyable_v<T>&& std::has_unique_object_representations_v<T>;
 static_assert(kPlain<Header> && kPlain<SourceRow> && kPlain<BlockRow>);
 
 tl::unexpected<Error> damaged(const char* what) {
-  return tl::unexpected(
-      Error{Stage::kIo, ErrorCode::kInvalidInput, {}, std::string("the cache file is damaged: ") + what});
+  return tl::unexpected(Error{
+      Stage::kIo, ErrorCode::kInvalidInput, {}, std::string("the cache file is damaged: ") + what});
 }
 
 /// Takes one thing after the other from the start of a file.
@@ -114,15 +115,21 @@ void append(std::vector<std::byte>& to, const void* from, std::size_t bytes) {
 Result<std::vector<std::byte>> index_of(const BlockFile& contents, std::int64_t sealed) {
   std::vector<SourceRow> sources;
   for (const auto& [id, content] : contents.sources)
-    sources.push_back({id.device, id.inode, id.size, id.modified_ns, id.changed_ns, content.low,
-                       content.high});
+    sources.push_back(
+        {id.device, id.inode, id.size, id.modified_ns, id.changed_ns, content.low, content.high});
   const std::size_t bytes = sizeof(Header) + contents.version.size() +
                             sources.size() * sizeof(SourceRow) +
                             contents.blocks.size() * sizeof(BlockRow);
   std::int64_t file_bytes = 0;
-  PX_ASSIGN(const auto blocks, place(contents.blocks, static_cast<std::int64_t>(bytes), file_bytes));
-  const Header header = {kMagic,         static_cast<std::uint64_t>(file_bytes),
-                         contents.version.size(), sources.size(), blocks.size(), sealed, 0};
+  PX_ASSIGN(const auto blocks,
+            place(contents.blocks, static_cast<std::int64_t>(bytes), file_bytes));
+  const Header header = {kMagic,
+                         static_cast<std::uint64_t>(file_bytes),
+                         contents.version.size(),
+                         sources.size(),
+                         blocks.size(),
+                         sealed,
+                         0};
   std::vector<std::byte> index;
   index.reserve(bytes);
   append(index, &header, sizeof header);

@@ -74,6 +74,7 @@ TEST_F(BlockFileTest, RefusesAFileThatIsTornAnywhere) {
 TEST_F(BlockFileTest, SeesEveryFlippedByte) {
   ASSERT_TRUE(write_block_file(path_, contents_));
   const std::string whole = read(path_);
+  const auto sealed = fs::last_write_time(path_);
   for (std::size_t i = 0; i < whole.size(); ++i) {
     std::string flipped = whole;
     flipped[i] = static_cast<char>(flipped[i] ^ 0x40);
@@ -82,8 +83,7 @@ TEST_F(BlockFileTest, SeesEveryFlippedByte) {
     EXPECT_EQ(check() == "", padding) << "byte " << i;
     // The index is checked even where the time of modification tells nothing.
     if (i >= kIndexBytes) continue;
-    ASSERT_TRUE(write_block_file(path_, contents_));
-    write_unseen(path_, flipped);
+    fs::last_write_time(path_, sealed);
     EXPECT_NE(check(), "") << "byte " << i;
   }
 }

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <ctime>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "base/status.h"
 
@@ -35,8 +37,8 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int code) 
   return tl::unexpected(Error{Stage::kIo,
                               ErrorCode::kIo,
                               {},
-                              "cannot write '" + path.string() +
-                                  "': " + std::error_code(code, std::generic_category()).message()});
+                              "cannot write '" + path.string() + "': " +
+                                  std::error_code(code, std::generic_category()).message()});
 }
 
 /// Locks the file that `path` names now: a writer before us may have renamed the one that was
@@ -51,25 +53,41 @@ Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
   if (::fstat(file.get(), &opened) != 0) return cannot_write(path, errno);
   // Links would let somebody else choose what is overwritten.
   if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) return cannot_write(path, EEXIST);
-  if (::lstat(path.c_str(), &named) != 0) return errno == ENOENT ? Result<bool>(false) : cannot_write(path, errno);
+  if (::lstat(path.c_str(), &named) != 0)
+    return errno == ENOENT ? Result<bool>(false) : cannot_write(path, errno);
   return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// 0 or the system's error.
-int write_all(int file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    // Linux takes 2 GiB at most at once.
-    const ssize_t written = ::write(file, bytes.data(), std::min(bytes.size(), std::size_t{1} << 30));
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) bytes = bytes.subspan(static_cast<std::size_t>(written));
+/// Many parts in one call: the page cache then lies in large pages where the file system can have
+/// such. 0 or the system's error.
+int write_all(int file, std::span<const std::span<const std::byte>> parts) {
+  constexpr std::size_t kParts = 1024,
+                        kBytes = std::size_t{1} << 30;  // Linux takes no more at once
+  std::size_t done = 0;                                 // of parts[0]
+  while (!parts.empty()) {
+    std::vector<iovec> now;
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < std::min(parts.size(), kParts) && bytes < kBytes; ++i) {
+      const auto rest = parts[i].subspan(i == 0 ? done : 0);
+      const std::size_t size = std::min(rest.size(), kBytes - bytes);
+      now.push_back({const_cast<std::byte*>(rest.data()), size});
+      bytes += size;
+    }
+    const ssize_t written = ::writev(file, now.data(), static_cast<int>(now.size()));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    done += static_cast<std::size_t>(written);
+    while (!parts.empty() && done >= parts[0].size()) {
+      done -= parts[0].size();
+      parts = parts.subspan(1);
+    }
   }
   return 0;
 }
 
 int fill(int file, std::span<const std::span<const std::byte>> parts, std::int64_t modified) {
   if (::ftruncate(file, 0) != 0) return errno;
-  for (const auto part : parts)
-    if (const int code = write_all(file, part); code != 0) return code;
+  if (const int code = write_all(file, parts); code != 0) return code;
   const std::array<timespec, 2> times = {{{0, UTIME_OMIT}, {modified, 0}}};
   return ::futimens(file, times.data()) != 0 || ::fsync(file) != 0 ? errno : 0;
 }

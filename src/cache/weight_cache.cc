@@ -9,6 +9,7 @@
 #include <functional>
 #include <utility>
 
+#include "base/large_pages.h"
 #include "base/status.h"
 #include "cache/replace_file.h"
 
@@ -25,7 +26,8 @@ bool is_fresh(const FileIdentity& identity) {
   ::clock_gettime(CLOCK_REALTIME, &now);
   const std::int64_t changed = std::max(identity.modified_ns, identity.changed_ns);
   const bool whole_seconds = identity.modified_ns % kSecond == 0;
-  return now.tv_sec * kSecond + now.tv_nsec - changed < (whole_seconds ? 3 * kSecond : kSecond / 50);
+  return now.tv_sec * kSecond + now.tv_nsec - changed <
+         (whole_seconds ? 3 * kSecond : kSecond / 50);
 }
 
 std::span<const std::byte> bytes_of(std::string_view text) {
@@ -38,7 +40,8 @@ std::filesystem::path file_name(const WeightCache::Options& options) {
   std::filesystem::path path = std::filesystem::weakly_canonical(options.model, code);
   if (code) path = options.model;
   const std::string stem = options.model.stem().string().substr(0, 64);
-  return options.folder / fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(path.string())), options.machine);
+  return options.folder /
+         fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(path.string())), options.machine);
 }
 
 std::vector<SharedBytes> by_address(std::vector<SharedBytes> constants) {
@@ -48,9 +51,9 @@ std::vector<SharedBytes> by_address(std::vector<SharedBytes> constants) {
   };
   std::erase_if(constants, [](const SharedBytes& c) { return c.bytes.empty(); });
   std::sort(constants.begin(), constants.end(), order);
-  const auto hidden = std::unique(constants.begin(), constants.end(), [](const auto& a, const auto& b) {
-    return a.bytes.data() == b.bytes.data();
-  });
+  const auto hidden =
+      std::unique(constants.begin(), constants.end(),
+                  [](const auto& a, const auto& b) { return a.bytes.data() == b.bytes.data(); });
   constants.erase(hidden, constants.end());
   return constants;
 }
@@ -82,9 +85,11 @@ void WeightCache::open() {
   }
   if (contents->version != options_.version || !is_of_this_model(*contents)) return;
   file_ = *std::move(file);
-  saved_bytes_ = std::ssize(file_->bytes());
-  for (const Block& block : contents->blocks)
+  in_large_pages_ = map_in_large_pages(file_->bytes()) > std::ssize(file_->bytes()) / 2;
+  for (const Block& block : contents->blocks) {
+    saved_bytes_ += std::ssize(block.bytes);
     blocks_.emplace(block.key, SharedBytes{block.bytes, file_});
+  }
 }
 
 bool WeightCache::is_of_this_model(const BlockFile& file) {
@@ -130,8 +135,8 @@ Hash128 WeightCache::key_of(const Place& place, const std::string& layout) {
     if (fresh) hash->second = hash128(place.computed);
     holder = hash->second;
   }
-  return hash128(bytes_of(
-      fmt::format("{:016x}{:016x} {} {}", holder.high, holder.low, place.offset, layout)));
+  return hash128(
+      bytes_of(fmt::format("{:016x}{:016x} {} {}", holder.high, holder.low, place.offset, layout)));
 }
 
 std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std::string& layout,
@@ -147,6 +152,11 @@ std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std:
   ++report_.hits;
   report_.bytes += bytes;
   return found->second;
+}
+
+bool WeightCache::in_large_pages() const {
+  const std::lock_guard lock(mutex_);
+  return in_large_pages_;
 }
 
 void WeightCache::keep(const std::byte* source, const std::string& layout, SharedBytes packed) {
@@ -166,8 +176,8 @@ BlockFile WeightCache::contents() {
   BlockFile result{options_.version, {}, {}};
   for (const Source& source : sources_) {
     const bool main = source.file.identity == main_->identity();
-    const auto at = result.sources.insert(main ? result.sources.begin() : result.sources.end(),
-                                          source.file);
+    const auto at =
+        result.sources.insert(main ? result.sources.begin() : result.sources.end(), source.file);
     if (source.fresh) at->identity.inode = 0;  // no file's: its contents must be looked at again
   }
   for (const auto& [key, packed] : blocks_) result.blocks.push_back({key, packed.bytes});

@@ -28,7 +28,7 @@
 
 namespace parallax {
 
-/// Memory that somebody owns.
+/// Memory that somebody owns, read only.
 struct SharedBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -51,6 +51,9 @@ class WeightCache {
   /// have it.
   std::optional<SharedBytes> find(const std::byte* source, const std::string& layout,
                                   std::int64_t bytes);
+  /// Whether that is as fast to read as memory in large pages; if not, large blocks are better
+  /// copied.
+  bool in_large_pages() const;
   /// What was packed instead: save() writes it. Weights of no known constant are left out.
   void keep(const std::byte* source, const std::string& layout, SharedBytes packed);
   /// Writes the file anew where more than an eighth of it would be new; less is packed again by the
@@ -97,6 +100,7 @@ class WeightCache {
   std::map<Hash128, SharedBytes> blocks_;  // of the file, and those that were written to it
   std::vector<Packed> unsaved_;
   std::int64_t unsaved_bytes_ = 0, saved_bytes_ = 0;
+  bool in_large_pages_ = false;
   CacheReport report_;
 };
 

@@ -15,25 +15,20 @@
 namespace parallax {
 namespace {
 
+/// Whether the arena is watched without being asked: where assertions are on, but not beside the
+/// thread sanitizer, from which its lock would hide races.
+#if defined(NDEBUG) || defined(__SANITIZE_THREAD__)
+constexpr bool kAlwaysWatch = false;
+#else
+constexpr bool kAlwaysWatch = true;
+#endif
+
 /// What a kernel may take as the address of a tensor without elements.
 alignas(kAlignment) std::byte empty_tensor[kAlignment];
 
 bool is_aligned(const std::byte* bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes) % kAlignment == 0;
 }
-
-/// The branches of one step.
-class StepBranches final : public SharedWork {
- public:
-  StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
-  void run(std::int64_t index, Participant& self) override {
-    run_.run_branch(branches_[static_cast<std::size_t>(index)], self);
-  }
-
- private:
-  Run& run_;
-  const std::vector<BranchId>& branches_;
-};
 
 }  // namespace
 
@@ -99,6 +94,7 @@ std::int64_t Run::now() const {
 }
 
 Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& place) {
+  if (options_.poison || kAlwaysWatch) live_.emplace(program_, lease_.data(), options_.poison);
   if (options_.poison) poison({lease_.data(), static_cast<std::size_t>(program_.bytes)});
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const ValueId id = graph().outputs[i];
@@ -153,26 +149,9 @@ void Run::fail(NodeId node, Error error) {
   error_ = std::move(error);
 }
 
-Status Run::run_steps(Participant& self) {
-  const Steps& steps = program_.plan.steps;
-  for (std::size_t step = 0; step < steps.size() && !failed(); ++step) {
-    if (at_once()) {
-      StepBranches branches(*this, steps[step]);
-      self.share(WorkLevel::kBranches, static_cast<std::int64_t>(steps[step].size()), branches);
-    } else {
-      for (const BranchId branch : steps[step]) run_branch(branch, self);
-    }
-    if (options_.poison) poison_dead(step);
-  }
-  const std::lock_guard lock(mutex_);
-  if (error_) return tl::unexpected(*std::move(error_));
-  return {};
-}
-
-void Run::run_branch(BranchId branch, Participant& self) {
+void Run::run_branch(BranchId branch, Participant& self, Buffers& buffers) {
   NodeId at;
   try {
-    Buffers buffers;
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
       if (failed()) break;
       at = node;
@@ -182,6 +161,7 @@ void Run::run_branch(BranchId branch, Participant& self) {
     if (options_.trace == nullptr) return;
     const std::lock_guard lock(mutex_);
     events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
+    buffers.events.clear();
   } catch (const std::bad_alloc&) {
     fail(at, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }
@@ -189,6 +169,7 @@ void Run::run_branch(BranchId branch, Participant& self) {
 
 Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
   const CompiledNode& node = compiled_.nodes[id];
+  if (live_) PX_RETURN_IF_ERROR(live_->begin(id));
   switch (node.role) {
     case NodeRole::kView:
       break;
@@ -200,6 +181,7 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
       break;
   }
   if (!node.releases.empty()) release_inputs(id);
+  if (live_) live_->end(id);
   return {};
 }
 
@@ -246,30 +228,6 @@ Status Run::finish(const PlaceOutput& place) {
   return {};
 }
 
-void Run::poison_dead(std::size_t step) {
-  // Live after the step: made up to here, read later.
-  const Plan& plan = program_.plan;
-  IdVector<BranchId, std::size_t> step_of(compiled_.context->branches.branches.size());
-  for (std::size_t s = 0; s < plan.steps.size(); ++s)
-    for (const BranchId branch : plan.steps[s]) step_of[branch] = s;
-  std::vector<std::pair<std::int64_t, std::int64_t>> live;
-  const auto& buffers = compiled_.problem.buffers;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    const bool read_later =
-        std::any_of(buffers[i].reads.begin(), buffers[i].reads.end(),
-                    [&](const Position& read) { return step_of[read.branch] > step; });
-    if (step_of[buffers[i].made.branch] <= step && read_later)
-      live.emplace_back(plan.offsets.offset[i], plan.offsets.offset[i] + buffers[i].bytes);
-  }
-  std::sort(live.begin(), live.end());
-  live.emplace_back(program_.bytes, program_.bytes);
-  std::int64_t dead = 0;
-  for (const auto& [begin, end] : live) {
-    if (begin > dead) poison({lease_.data() + dead, static_cast<std::size_t>(begin - dead)});
-    dead = std::max(dead, end);
-  }
-}
-
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
@@ -277,7 +235,7 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool);
-    PX_RETURN_IF_ERROR(run.run_steps(stay.participant()));
+    PX_RETURN_IF_ERROR(run.run_branches(stay.participant()));
   }
   PX_RETURN_IF_ERROR(run.finish(place));
   if (options.trace != nullptr) run.write_trace(*options.trace);

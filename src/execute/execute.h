@@ -1,6 +1,11 @@
-// Runs a Program: steps in order with a barrier after each; the branches of a step at once, each
-// node after node; idle threads take tiles of nodes that run elsewhere. A plan whose steps hold one
-// branch each is the sequential executor.
+// Runs a Program by one of three executors, each of which obeys Plan::waits:
+//
+//   sequential  one branch after the other, in the order of the plan's steps;
+//   layers      the branches of a step at once, a barrier after each step;
+//   dataflow    a branch as soon as those that it waits for are done, those with the most work left
+//               behind them first. Where `waits` leave one order only, it is the sequential one.
+//
+// A branch runs node after node; threads without a branch take tiles of nodes that run elsewhere.
 //
 // Outputs have the same bits whatever the plan and the number of threads, because tiles depend on
 // shapes only. Thread-safety: execute() may run the same Program several times at once, each call
@@ -15,6 +20,7 @@
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
+#include "parallax/options.h"
 #include "parallax/report.h"
 
 namespace parallax {
@@ -30,6 +36,7 @@ struct ExecuteOptions {
   RunTrace* trace = nullptr;
   /// Asked before branches start; null: the budget stays what it was.
   BudgetWatch* watch = nullptr;
+  Scheduler scheduler = Scheduler::kDataflow;
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

@@ -33,7 +33,11 @@ struct Settings {
   int threads = 1;
   std::optional<std::int64_t> budget = {};
   bool poison = false;
+  Scheduler scheduler = Scheduler::kDataflow;
 };
+
+constexpr std::array kSchedulers = {Scheduler::kSequential, Scheduler::kLayers,
+                                    Scheduler::kDataflow};
 
 Result<std::shared_ptr<const Program>> program_of(const std::shared_ptr<GraphContext>& context,
                                                   const Settings& settings) {
@@ -75,7 +79,8 @@ Result<std::vector<Tensor>> run(const Program& program, const std::vector<Bytes>
   };
   PX_ASSIGN(RunMemory::Lease lease,
             memory.acquire({program.bytes, settings.budget, program.compiled->has_run_time_nodes}));
-  PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease, {settings.poison, trace}));
+  PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease,
+                             {settings.poison, trace, nullptr, settings.scheduler}));
   return outputs;
 }
 
@@ -130,14 +135,16 @@ TEST(Execute, SameBitsUnderEveryPlan) {
         run(context, inputs, {.symbols = {n}, .reference_only = reference_only, .parallel = false});
     ASSERT_TRUE(oracle) << oracle.error().to_string();
     const auto expected = values<float>(oracle->outputs[0]);
-    for (const bool parallel : {false, true}) {
+    for (const Scheduler scheduler : kSchedulers) {
+      const bool parallel = scheduler != Scheduler::kSequential;
       for (const int threads : {1, 2, 3, 8}) {
         for (const std::int64_t extra : {-1, 0, 100'000}) {
           Settings settings{.symbols = {n},
                             .reference_only = reference_only,
                             .parallel = parallel,
                             .threads = threads,
-                            .poison = true};
+                            .poison = true,
+                            .scheduler = scheduler};
           const auto sequential = program_of(context, {.symbols = {n},
                                                        .reference_only = reference_only,
                                                        .parallel = false,
@@ -193,7 +200,8 @@ RC_GTEST_PROP(Execute, RandomGraphsGiveTheSameBitsUnderEveryPlan, ()) {
   Settings settings{.reference_only = false,
                     .parallel = *rc::gen::arbitrary<bool>(),
                     .threads = *rc::gen::element(1, 2, 3, 8),
-                    .poison = true};
+                    .poison = *rc::gen::arbitrary<bool>(),
+                    .scheduler = *rc::gen::elementOf(kSchedulers)};
   const auto tight = program_of(
       context, {.reference_only = false, .parallel = false, .threads = settings.threads});
   RC_ASSERT(tight.has_value());
@@ -250,10 +258,11 @@ TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
   ASSERT_TRUE(expected);
   WorkerPool pool(3);
   RunMemory memory;
-  for (int repeat = 0; repeat < 20; ++repeat) {
+  for (int repeat = 0; repeat < 40; ++repeat) {
+    const Scheduler scheduler = repeat % 2 == 0 ? Scheduler::kLayers : Scheduler::kDataflow;
     auto lease = memory.acquire({(*program)->bytes, settings.budget, false});
     ASSERT_TRUE(lease);
-    int readings = 0;
+    std::atomic<int> readings = 0;
     BudgetWatch watch(
         *lease,
         [&] {
@@ -268,8 +277,8 @@ TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
     };
     RunTrace trace;
     const std::byte* const input = inputs[0].data();
-    ASSERT_TRUE(
-        execute(**program, std::span(&input, 1), place, pool, *lease, {false, &trace, &watch}));
+    ASSERT_TRUE(execute(**program, std::span(&input, 1), place, pool, *lease,
+                        {false, &trace, &watch, scheduler}));
     EXPECT_GE(readings, 1);
     EXPECT_EQ(values<float>(output), values<float>(expected->outputs[0]));
     for (const NodeEvent& a : trace.nodes)
@@ -351,15 +360,18 @@ constexpr std::string_view kDataDependent = R"(
 
 TEST(Execute, DataDependentShapes) {
   const auto context = context_of(kDataDependent);
-  for (const bool parallel : {false, true}) {
+  for (const Scheduler scheduler : kSchedulers) {
     for (const int threads : {1, 3}) {
       for (const std::vector<float>& x : {std::vector<float>{0, 1, 0, 2, 3, 0, 0, 4},
                                           std::vector<float>(8, 0.F), std::vector<float>(8, 1.F)}) {
         std::vector<std::int64_t> indices;
         for (std::size_t i = 0; i < x.size(); ++i)
           if (x[i] != 0) indices.push_back(static_cast<std::int64_t>(i));
-        const auto outcome =
-            run(context, {bytes_of(x)}, {.parallel = parallel, .threads = threads, .poison = true});
+        const auto outcome = run(context, {bytes_of(x)},
+                                 {.parallel = scheduler != Scheduler::kSequential,
+                                  .threads = threads,
+                                  .poison = true,
+                                  .scheduler = scheduler});
         ASSERT_TRUE(outcome) << outcome.error().to_string();
         EXPECT_EQ(values<std::int64_t>(outcome->outputs[0]), indices);
         float total = 0;

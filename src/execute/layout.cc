@@ -66,6 +66,8 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
     std::stable_sort(step.begin(), step.end(),
                      [&](BranchId a, BranchId b) { return c.work[a] > c.work[b]; });
 
+  PX_ASSIGN(program->order, order_branches(program->plan.waits, c.work));
+
   const Graph& graph = c.graph();
   program->storage.resize(graph.values.size());
   for (const ValueId id : graph.values.ids()) program->storage[id] = storage_of(c, id);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "branch/branch.h"
+#include "execute/branch_order.h"
 #include "execute/constant_store.h"
 #include "ir/graph.h"
 #include "kernels/packed_weights.h"
@@ -140,6 +141,7 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
 struct Program {
   std::shared_ptr<const Compiled> compiled;
   Plan plan;
+  BranchOrder order;                   ///< of plan.waits
   IdVector<ValueId, Storage> storage;  ///< of roots; kNone for others
   int threads = 1;
   std::int64_t arena_bytes = 0;

@@ -1,7 +1,7 @@
 // The state of one run, shared by the threads that take part in it. Internal to execute/.
 //
 // Who writes what: the pointers and dims of a value by the node that makes it, before any reader
-// starts (same thread, or a barrier of the plan in between); the first error under a mutex.
+// starts (same thread, or what the branch of the reader waits for); the first error under a mutex.
 #pragma once
 
 #include <atomic>
@@ -13,6 +13,7 @@
 
 #include "execute/dynamic_arena.h"
 #include "execute/execute.h"
+#include "execute/live_tensors.h"
 
 namespace parallax {
 
@@ -33,26 +34,28 @@ class Run {
 
   /// Gives inputs and outputs their places. Errors: of `place`, kBudgetExceeded.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
-  Status run_steps(Participant& self);
+  Status run_branches(Participant& self);
   /// Copies the outputs that no kernel wrote in place.
   Status finish(const PlaceOutput& place);
   void write_trace(RunTrace& trace) const;
 
-  void run_branch(BranchId branch, Participant& self);
-  /// Keeps the first error; everybody stops at the next node or tile.
-  void fail(NodeId node, Error error);
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
-
- private:
-  friend class BranchOutputs;
-  friend class NodeTiles;
-
-  /// What the nodes of a branch use one after the other.
+  /// What the nodes of a branch use one after the other; kept from branch to branch.
   struct Buffers {
     std::vector<const std::byte*> inputs;
     std::vector<std::byte*> outputs;
     std::vector<TraceEvent> events;
   };
+  void run_branch(BranchId branch, Participant& self, Buffers& buffers);
+  /// Keeps the first error; everybody stops at the next node or tile.
+  void fail(NodeId node, Error error);
+  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  /// Whether memory allows branches to run beside others now.
+  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
+
+ private:
+  friend class BranchOutputs;
+  friend class NodeTiles;
+
   /// Each participant has `stride` bytes from `base` + index * stride.
   struct Scratch {
     std::byte* base = nullptr;
@@ -71,10 +74,12 @@ class Run {
     return known ? *known : run_time_dims_[id];
   }
   std::int64_t now() const;
-  /// Whether memory allows branches to run beside others now.
-  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
-  void poison_dead(std::size_t step);
+
+  // run_branches.cc: the executors.
+  void run_in_order(Participant& self);
+  void run_layers(Participant& self);
+  void run_dataflow(Participant& self);
 
   Status run_node(NodeId id, Participant& self, Buffers& buffers);
   void run_planned(NodeId id, Participant& self, Buffers& buffers);
@@ -101,6 +106,7 @@ class Run {
 
   IdVector<ValueId, std::byte*> bytes_;  // of roots; kernels never write inputs and constants
   std::vector<Output> outputs_;
+  std::optional<LiveTensors> live_;
   DynamicArena spare_;  // outputs whose destination a kernel cannot write
 
   std::atomic<bool> failed_{false};

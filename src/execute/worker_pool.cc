@@ -1,5 +1,6 @@
 #include "execute/worker_pool.h"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 #include <utility>
@@ -9,13 +10,13 @@ namespace {
 
 /// User threads whose runs can be helped at once; further ones run alone.
 constexpr std::size_t kCallers = 8;
-/// How long a worker looks for the next node before it parks: waking one costs about as much.
+/// How long a thread looks for the next node before it parks: waking one costs about as much.
 constexpr std::chrono::microseconds kSpin{50};
+/// The first of it without the system's help; then the thread offers its core to others each time
+/// it looks, because whoever has the next node may need it: other processes count too.
+constexpr int kPausesBeforeYield = 200;
 /// More indices than this run on one thread: a slot counts in 32 bits.
 constexpr std::int64_t kMaxShared = 0xFFFFFFFF;
-/// Pauses before a waiting thread offers its core to others: with more threads than cores the one
-/// that is waited for may need it.
-constexpr int kPausesBeforeYield = 2000;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -24,6 +25,28 @@ void pause() {
   asm volatile("yield");
 #endif
 }
+
+/// What a thread does while there is nothing to do.
+class Idle {
+ public:
+  void reset() { pauses_ = 0; }
+
+  /// Waits a moment; false where it is time to park.
+  bool spin() {
+    if (++pauses_ < kPausesBeforeYield) {
+      pause();
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (pauses_ == kPausesBeforeYield) since_ = now;
+    std::this_thread::yield();
+    return now - since_ < kSpin;
+  }
+
+ private:
+  int pauses_ = 0;
+  std::chrono::steady_clock::time_point since_;
+};
 
 }  // namespace
 
@@ -35,13 +58,36 @@ struct WorkerPool::Slot {
   std::atomic<const void*> team{nullptr};
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
+  std::atomic<bool> owner_parks{false};
+
+  void open(std::int64_t count, const void* whose, SharedWork& what) {
+    range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
+    team.store(whose, std::memory_order_relaxed);
+    work.store(&what);
+  }
+
+  /// Takes the work away and waits for those who still do some of it.
+  void close() {
+    work.store(nullptr);
+    for (Idle idle; users.load() != 0;) {
+      if (idle.spin()) continue;
+      owner_parks.store(true);
+      if (const int left = users.load(); left != 0) users.wait(left);
+      owner_parks.store(false);
+    }
+  }
+
+  void leave() {
+    users.fetch_sub(1);
+    if (owner_parks.load()) users.notify_all();
+  }
 
   static std::uint32_t first(std::uint64_t range) { return static_cast<std::uint32_t>(range); }
   static std::uint32_t end(std::uint64_t range) { return static_cast<std::uint32_t>(range >> 32); }
 
-  bool open() const {
-    const std::uint64_t left = range.load(std::memory_order_relaxed);
-    return first(left) < end(left) && work.load(std::memory_order_relaxed) != nullptr;
+  bool has_work() const {
+    const std::uint64_t left = range.load();
+    return first(left) < end(left) && work.load() != nullptr;
   }
 
   /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
@@ -58,10 +104,13 @@ struct WorkerPool::Slot {
   }
 };
 
-WorkerPool::WorkerPool(int threads)
+WorkerPool::WorkerPool(int threads, int cpus)
     : slots_(2 * kCallers + static_cast<std::size_t>(threads > 1 ? threads - 1 : 0)),
       branch_slots_(kCallers),
+      wanted_threads_(std::max(threads, 1)),
+      cpus_(cpus),
       caller_taken_(kCallers) {
+  parked_.reserve(slots_.size());
   for (int i = 1; i < threads; ++i) {
     try {
       workers_.emplace_back([this, i] { work(i); });
@@ -73,8 +122,7 @@ WorkerPool::WorkerPool(int threads)
 
 WorkerPool::~WorkerPool() {
   stop_ = true;
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
+  wake_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
@@ -83,23 +131,24 @@ void WorkerPool::work(int index) {
   self.pool_ = this;
   self.index_ = index;
   self.tile_slot_ = 2 * kCallers + static_cast<std::size_t>(index - 1);
-  auto last_work = std::chrono::steady_clock::now();
-  while (!stop_.load(std::memory_order_relaxed)) {
+  const bool may_spin = wanted_threads_ <= cpus_;
+  const auto nothing_to_do = [this] { return !has_work(nullptr) && !stop_.load(); };
+  for (Idle idle; !stop_.load(std::memory_order_relaxed);) {
     if (help(self, nullptr)) {
-      last_work = std::chrono::steady_clock::now();
-    } else if (runs_.load(std::memory_order_relaxed) > 0 &&
-               std::chrono::steady_clock::now() - last_work < kSpin) {
-      pause();
-    } else {
-      park();
-      last_work = std::chrono::steady_clock::now();
+      idle.reset();
+    } else if (!may_spin || runs_.load(std::memory_order_relaxed) == 0 || !idle.spin()) {
+      park_while(self, nothing_to_do);
+      idle.reset();
     }
   }
 }
 
-bool WorkerPool::has_work() const {
-  for (const Slot& slot : slots_)
-    if (slot.work.load() != nullptr && slot.open()) return true;
+/// Whether there is something that help() would do.
+bool WorkerPool::has_work(const void* team) const {
+  for (std::size_t i = team == nullptr ? 0 : branch_slots_; i < slots_.size(); ++i)
+    if (slots_[i].has_work() &&
+        (team == nullptr || team == slots_[i].team.load(std::memory_order_relaxed)))
+      return true;
   return false;
 }
 
@@ -108,7 +157,7 @@ bool WorkerPool::has_work() const {
 bool WorkerPool::help(Participant& self, const void* team) {
   bool helped = false;
   for (std::size_t i = team == nullptr ? 0 : branch_slots_; i < slots_.size(); ++i)
-    if (slots_[i].open()) helped |= help_in(i, self, team);
+    if (slots_[i].has_work()) helped |= help_in(i, self, team);
   return helped;
 }
 
@@ -120,6 +169,8 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   const void* const owner = slot.team.load(std::memory_order_relaxed);
   if (work != nullptr && (team == nullptr || team == owner)) {
     const void* const outer = std::exchange(self.team_, owner);
+    Slot* const outer_growing = self.growing_;
+    if (index < branch_slots_) self.growing_ = &slot;
     // One tile at a time where somebody waits for a whole step, all that is left otherwise.
     const bool branches = index < branch_slots_;  // the heaviest come first
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
@@ -127,24 +178,53 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
       helped = true;
       if (team != nullptr) break;
     }
+    self.growing_ = outer_growing;
     self.team_ = outer;
   }
-  slot.users.fetch_sub(1, std::memory_order_release);
+  slot.leave();
   return helped;
 }
 
-void WorkerPool::wake() {
-  if (!asleep_.load() || !asleep_.exchange(false)) return;
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
+/// Wakes up to `wanted` threads for work that was offered just now. Threads announce themselves in
+/// asleep_ before they look a last time, and work is offered before this looks for sleepers: one of
+/// the two sees the other.
+void WorkerPool::wake(std::int64_t wanted) {
+  if (asleep_.load() == 0) return;
+  const std::lock_guard lock(park_mutex_);
+  // All threads but those asleep are thought to be busy, each on a CPU of its own.
+  const auto asleep = static_cast<std::int64_t>(parked_.size());
+  const std::int64_t idle_cpus = cpus_ - std::max<std::int64_t>(wanted_threads_ - asleep, 0);
+  for (auto left = std::min({wanted, asleep, idle_cpus}); left > 0; --left) wake_last();
 }
 
-/// Waits until wake(). Announces itself before it looks a last time, as wake() looks for sleepers
-/// after work was offered: one of the two sees the other.
-void WorkerPool::park() {
-  const std::uint32_t epoch = epoch_.load();
-  asleep_.store(true);
-  if (!has_work() && !stop_.load()) epoch_.wait(epoch);
+void WorkerPool::wake_all() {
+  const std::lock_guard lock(park_mutex_);
+  while (!parked_.empty()) wake_last();
+}
+
+/// The last to park, whose caches are warmest. Needs park_mutex_.
+void WorkerPool::wake_last() {
+  Participant& sleeper = *parked_.back();
+  parked_.pop_back();
+  asleep_.store(static_cast<int>(parked_.size()));
+  sleeper.parked_.store(0);
+  sleeper.parked_.notify_one();
+}
+
+/// Sleeps until woken.
+template <class Condition>
+void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
+  {
+    const std::lock_guard lock(park_mutex_);
+    self.parked_.store(1);
+    parked_.push_back(&self);
+    asleep_.store(static_cast<int>(parked_.size()));
+  }
+  if (nothing_to_do()) self.parked_.wait(1);
+  // Whoever wakes this thread holds the lock while he touches it.
+  const std::lock_guard lock(park_mutex_);
+  std::erase(parked_, &self);
+  asleep_.store(static_cast<int>(parked_.size()));
 }
 
 void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work) {
@@ -154,21 +234,55 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work) {
     return;
   }
   WorkerPool::Slot& slot = pool_->slots_[index];
-  slot.range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
-  slot.team.store(team_, std::memory_order_relaxed);
-  slot.work.store(&work);
-  pool_->wake();
+  slot.open(count, team_, work);
+  pool_->wake(count - 1);
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(i, *this);
-  slot.work.store(nullptr);
-  for (int pauses = 0; slot.users.load() != 0;) {
-    if (level == WorkLevel::kBranches && pool_->help(*this, team_)) {
-      pauses = 0;
-    } else if (++pauses < kPausesBeforeYield) {
-      pause();
-    } else {
-      std::this_thread::yield();
+  if (level == WorkLevel::kBranches) {
+    // Tiles of the branches that others run still.
+    for (Idle idle; slot.users.load() != 0;) {
+      if (pool_->help(*this, team_)) {
+        idle.reset();
+      } else {
+        idle.spin();
+      }
     }
   }
+  slot.close();
+}
+
+void Participant::share_growing(std::int64_t ready, GrowingWork& work) {
+  WorkerPool::Slot alone;  // where nobody can help
+  WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
+  growing_ = &slot;
+  slot.open(ready, team_, work);
+  pool_->wake(ready - 1);
+  const auto nothing_to_do = [&] {
+    return !work.finished() && !slot.has_work() && !pool_->has_work(team_);
+  };
+  for (Idle idle; !work.finished();) {
+    if (const std::int64_t i = slot.take(true); i >= 0) {
+      work.run(i, *this);
+      idle.reset();
+    } else if (pool_->help(*this, team_)) {
+      idle.reset();
+    } else if (!idle.spin()) {
+      slot.owner_parks.store(true);
+      pool_->park_while(*this, nothing_to_do);
+      slot.owner_parks.store(false);
+      idle.reset();
+    }
+  }
+  slot.close();
+  growing_ = nullptr;
+}
+
+void Participant::finish() {
+  if (growing_->owner_parks.load()) pool_->wake_all();
+}
+
+void Participant::grow(std::int64_t count) {
+  growing_->range.fetch_add(static_cast<std::uint64_t>(count) << 32);
+  pool_->wake(count);
 }
 
 WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
@@ -186,7 +300,6 @@ WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
     }
   }
   pool.runs_.fetch_add(1);
-  pool.wake();
 }
 
 WorkerPool::Stay::~Stay() {

@@ -2,8 +2,10 @@
 // of a step); whoever is idle takes the next index, and the thread that offered the work always can
 // finish it alone, so nothing waits for a worker to be free.
 //
-// Workers wait without using a core while no run is in progress. During a run a worker that finds
-// nothing spins for a short time, because the next node is usually microseconds away, then parks.
+// Workers wait without using a core while no run is in progress. During a run a thread that finds
+// nothing spins for a few microseconds, because the next node is usually no further away, then
+// offers its core to others, then parks. With more threads than CPUs it parks at once, and no more
+// of them are woken than there are CPUs.
 //
 // Thread-safety: several threads may enter() and share the workers at once.
 #pragma once
@@ -16,6 +18,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/cpu.h"
+
 namespace parallax {
 
 class Participant;
@@ -27,6 +31,13 @@ class SharedWork {
   virtual void run(std::int64_t index, Participant& self) = 0;
 };
 
+/// Work whose indices become ready one after the other, while others of them run.
+class GrowingWork : public SharedWork {
+ public:
+  /// Whether nothing runs any more and nothing will become ready.
+  virtual bool finished() const = 0;
+};
+
 /// Whether idle threads take an index of the work before or after others' tiles. Branches may offer
 /// tiles themselves, tiles offer nothing.
 enum class WorkLevel : std::uint8_t { kBranches, kTiles };
@@ -34,8 +45,8 @@ enum class WorkLevel : std::uint8_t { kBranches, kTiles };
 class WorkerPool {
  public:
   /// `threads` counts the caller: threads - 1 workers are started, fewer where the system refuses
-  /// more.
-  explicit WorkerPool(int threads);
+  /// more. `cpus`: those that the process may use.
+  explicit WorkerPool(int threads, int cpus = usable_cpus());
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -51,21 +62,27 @@ class WorkerPool {
   struct Slot;
 
   void work(int index);
-  bool has_work() const;
+  bool has_work(const void* team) const;
   bool help(Participant& self, const void* team);
   bool help_in(std::size_t slot, Participant& self, const void* team);
-  void wake();
-  void park();
+  void wake(std::int64_t wanted);
+  void wake_all();
+  void wake_last();
+  template <class Condition>
+  void park_while(Participant& self, Condition nothing_to_do);
 
   // Slots 0..callers-1 hold branches, the next `callers` ones tiles of callers, the rest tiles of
   // workers.
   std::vector<Slot> slots_;
   std::size_t branch_slots_ = 0;
   std::vector<std::thread> workers_;
-  std::atomic<bool> asleep_{false};  // some worker parks or is about to
+  const int wanted_threads_;
+  const int cpus_;
+  std::atomic<int> asleep_{0};  // as many as parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
-  std::atomic<std::uint32_t> epoch_{0};
+  std::mutex park_mutex_;
+  std::vector<Participant*> parked_;  // guarded by park_mutex_
   std::mutex caller_mutex_;
   std::vector<bool> caller_taken_;  // guarded by caller_mutex_
 };
@@ -80,6 +97,13 @@ class Participant {
   /// all are done. Tiles may be offered inside branches, not the other way round.
   void share(WorkLevel level, std::int64_t count, SharedWork& work);
 
+  /// The same for branches that become ready while others run: at first the indices below `ready`
+  /// may run, each call of grow() from inside run() adds `count`. Returns when `work` is finished;
+  /// whoever finishes it calls finish().
+  void share_growing(std::int64_t ready, GrowingWork& work);
+  void grow(std::int64_t count);
+  void finish();
+
  private:
   friend class WorkerPool;
   static constexpr std::size_t kNoSlot = ~std::size_t{0};
@@ -89,6 +113,8 @@ class Participant {
   int index_ = 0;
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
+  std::atomic<int> parked_{0};           // 1 until somebody wakes this thread
+  WorkerPool::Slot* growing_ = nullptr;  // where the branch that this thread runs comes from
 };
 
 class WorkerPool::Stay {

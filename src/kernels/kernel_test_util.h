@@ -181,8 +181,12 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     output_bytes[i] = bytes.data();
   }
 
-  PackedWeights packed;
+  // Packed late, as models are: nothing that packing reads may be gone by then.
+  PackedWeights blocks;
+  PackingQueue queue;
+  PackedWeights packed(blocks, queue);
   PX_ASSIGN(const std::unique_ptr<Kernel> kernel, make({node, inputs, outputs, packed}));
+  PX_RETURN_IF_ERROR(queue.run(serial_for));
   if (kernel == nullptr) {
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kUnsupported, node.name, "the node is not taken"});

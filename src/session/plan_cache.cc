@@ -24,8 +24,7 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   if (item.compiled != nullptr) return {};
   double pack = 0;
-  const ParallelFor timed = [&](std::int64_t count,
-                                const std::function<void(std::int64_t)>& body) {
+  const ParallelFor timed = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
     Stopwatch watch;
     parallel_(count, body);
     pack += watch.lap();

@@ -45,8 +45,8 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
-  return {options.kernels == Kernels::kReference, options.scheduler == Scheduler::kLayers, threads,
-          options.admission};
+  return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
+          threads, options.admission};
 }
 
 class EachIndex final : public SharedWork {
@@ -144,10 +144,12 @@ struct Session::Impl {
               account->memory.acquire(
                   {program.bytes, less_kept(now).bytes, program.compiled->has_run_time_nodes}));
     if (options.budget.kind != MemoryBudget::Kind::kAuto)
-      return execute(program, bound.bytes, place, pool, lease, {false, trace});
+      return execute(program, bound.bytes, place, pool, lease,
+                     {false, trace, nullptr, options.scheduler});
     BudgetWatch watch(
         lease, [&] { return less_kept(budget()); }, now.at_once);
-    return execute(program, bound.bytes, place, pool, lease, {false, trace, &watch});
+    return execute(program, bound.bytes, place, pool, lease,
+                   {false, trace, &watch, options.scheduler});
   }
 
   static constexpr std::int64_t kNoLimit = -1;

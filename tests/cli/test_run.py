@@ -42,7 +42,7 @@ def test_made_up_values(parallax, tmp_path, dtype, code, low, high):
 
 def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path):
     labels, seen = np.load(ROOT / "models" / "digits" / "labels.npy"), []
-    for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--threads", 8, "--memory-budget", "16MiB"])):
+    for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--scheduler", "dataflow", "--threads", 3], ["--threads", 8, "--memory-budget", "16MiB"])):
         done = parallax("run", DIGITS, "--input", f"image={IMAGES}", "--output-dir", tmp_path / str(i), *extra)
         assert done.returncode == 0, done.stderr
         seen.append(np.load(tmp_path / str(i) / "0.npy"))
@@ -83,7 +83,7 @@ def test_bench_over_several_shapes(parallax, dims):
 
 def test_verify(parallax):
     done = parallax("verify", DIGITS, "--dim", "batch=7")
-    assert done.returncode == 0 and "16 of 16 runs bit-identical" in done.stdout
+    assert done.returncode == 0 and "24 of 24 runs bit-identical" in done.stdout
 
 
 @pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
@@ -91,7 +91,7 @@ def test_verify(parallax):
 def test_verify_the_zoo(parallax, zoo, name, dims):
     done = parallax("verify", zoo[name], *[word for d in dims for word in ("--dim", d)])
     assert done.returncode == 0, done.stderr
-    assert "16 of 16 runs bit-identical" in done.stdout
+    assert "24 of 24 runs bit-identical" in done.stdout
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["plan"], ["bench"], ["verify"]])

@@ -188,27 +188,26 @@ Status bench_command(const Options& options) {
 
   const nlohmann::json latency = latency_json(timed->ms);
   const LoadTimes& load = model->load_times();
-  nlohmann::json json = {
-      {"model", options.model},
-      {"scheduler", scheduler_name(options.session.scheduler)},
-      {"threads", session->threads()},
-      {"load_ms", load_ms},
-      {"load_split_ms",
-       {{"map", load.map},
-        {"parse", load.parse},
-        {"passes", load.passes},
-        {"plan", timed->planning.plan},
-        {"pack", timed->planning.pack}}},
-      {"first_run_ms", timed->first_run_ms},
-      {"latency_ms", latency},
-      {"peak_rss_bytes", rss},
-      {"arena_bytes", arena_json(plan->arena_bytes)},
-      {"peak_arena_bytes", session->peak_arena_bytes()},
-      {"plan_cache_bytes", session->plan_cache_bytes()},
-      {"memory_budget", budget_json(options.session.budget, *plan)},
-      {"packed_weight_bytes", plan->packed_weight_bytes},
-      {"cache", cache_json(model->cache())},
-      {"cpu_ms_per_run", timed->cpu_ms_per_run}};
+  nlohmann::json json = {{"model", options.model},
+                         {"scheduler", scheduler_name(options.session.scheduler)},
+                         {"threads", session->threads()},
+                         {"load_ms", load_ms},
+                         {"load_split_ms",
+                          {{"map", load.map},
+                           {"parse", load.parse},
+                           {"passes", load.passes},
+                           {"plan", timed->planning.plan},
+                           {"pack", timed->planning.pack}}},
+                         {"first_run_ms", timed->first_run_ms},
+                         {"latency_ms", latency},
+                         {"peak_rss_bytes", rss},
+                         {"arena_bytes", arena_json(plan->arena_bytes)},
+                         {"peak_arena_bytes", session->peak_arena_bytes()},
+                         {"plan_cache_bytes", session->plan_cache_bytes()},
+                         {"memory_budget", budget_json(options.session.budget, *plan)},
+                         {"packed_weight_bytes", plan->packed_weight_bytes},
+                         {"cache", cache_json(model->cache())},
+                         {"cpu_ms_per_run", timed->cpu_ms_per_run}};
   const std::vector<OpRow> ops = op_rows(timed->traces);
   if (options.ops) json["ops"] = ops_json(ops);
   if (options.json != "-") {
@@ -220,7 +219,8 @@ Status bench_command(const Options& options) {
         latency["mean"].get<double>(), latency["p90"].get<double>(), latency["p99"].get<double>(),
         latency["max"].get<double>());
     fmt::print(
-        "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan {:.1f}, "
+        "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan "
+        "{:.1f}, "
         "pack {:.1f}), CPU {:.1f} ms a run\n",
         load_ms, load.map, load.parse, load.passes, timed->first_run_ms, timed->planning.plan,
         timed->planning.pack, timed->cpu_ms_per_run);

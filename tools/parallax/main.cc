@@ -5,12 +5,19 @@
 #include <functional>
 
 #include "options.h"
+#include "report.h"
 
 namespace parallax::cli {
 namespace {
 
 constexpr int kFault = 1;  // the model or an input is at fault
 constexpr int kUsage = 2;  // the command line is
+
+std::vector<std::string> scheduler_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, scheduler] : kSchedulers) names.emplace_back(name);
+  return names;
+}
 
 void add_common(CLI::App& command, Options& options, std::string& budget) {
   command.add_option("model", options.model, "The .onnx file")->required();
@@ -26,11 +33,13 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       .add_option_function<std::string>(
           "--scheduler",
           [&options](const std::string& name) {
-            options.session.scheduler =
-                name == "sequential" ? Scheduler::kSequential : Scheduler::kLayers;
+            for (const auto& [known, scheduler] : kSchedulers)
+              if (name == known) options.session.scheduler = scheduler;
           },
-          "How nodes are run: layers (branches in parallel, the default) or sequential")
-      ->check(CLI::IsMember({"layers", "sequential"}))
+          "How nodes are run: dataflow (branches in parallel, the default), layers (the same with "
+          "a "
+          "barrier after each layer) or sequential")
+      ->check(CLI::IsMember(scheduler_names()))
       ->type_name("NAME");
   command
       .add_option("--threads", options.session.threads,

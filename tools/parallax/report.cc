@@ -37,19 +37,25 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
 
 nlohmann::json cache_json(const CacheReport& cache) {
   if (cache.file.empty()) return nullptr;
-  return {{"file", cache.file},   {"hits", cache.hits},
-          {"misses", cache.misses}, {"bytes", cache.bytes},
-          {"written_bytes", cache.written_bytes}, {"problem", cache.problem}};
+  return {{"file", cache.file},
+          {"hits", cache.hits},
+          {"misses", cache.misses},
+          {"bytes", cache.bytes},
+          {"written_bytes", cache.written_bytes},
+          {"problem", cache.problem}};
 }
 
 CacheWarning::~CacheWarning() {
   std::string problem = model_.cache().problem;
-  std::ranges::replace_if(problem, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  std::ranges::replace_if(
+      problem, [](char c) { return c == '\n' || c == '\r'; }, ' ');
   if (!problem.empty()) fmt::print(stderr, "parallax: warning: {}\n", problem);
 }
 
 std::string_view scheduler_name(Scheduler scheduler) {
-  return scheduler == Scheduler::kSequential ? "sequential" : "layers";
+  for (const auto& [name, value] : kSchedulers)
+    if (value == scheduler) return name;
+  return "";
 }
 
 Status write_json(const std::string& path, const nlohmann::json& json) {

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "options.h"
 
@@ -27,6 +29,11 @@ class CacheWarning {
  private:
   const Model model_;
 };
+/// All schedulers by name, the default first.
+inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
+    {"dataflow", Scheduler::kDataflow},
+    {"layers", Scheduler::kLayers},
+    {"sequential", Scheduler::kSequential}};
 std::string_view scheduler_name(Scheduler scheduler);
 /// Writes `json` to `path` ("-": standard output). Errors: kIo.
 Status write_json(const std::string& path, const nlohmann::json& json);

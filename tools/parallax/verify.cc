@@ -63,14 +63,14 @@ std::string budget_text(const MemoryBudget& budget) {
   return budget.kind == MemoryBudget::Kind::kNone ? "none" : format_bytes(budget.bytes);
 }
 
-// Sequential and layers, 1, 2, 3 and 8 threads, without a budget and with the tightest that the
+// Every scheduler, 1, 2, 3 and 8 threads, without a budget and with the tightest that the
 // sequential run needs.
 Result<int> verify_schedules(const Model& model, const Inputs& inputs, const Outcome& oracle,
                              Progress& progress, int& runs) {
   int different = 0;
   for (int threads : {1, 2, 3, 8}) {
     std::int64_t tight = 0;
-    for (Scheduler scheduler : {Scheduler::kSequential, Scheduler::kLayers}) {
+    for (Scheduler scheduler : {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
       for (bool budgeted : {false, true}) {
         SessionOptions options{scheduler, threads, {}, Kernels::kBest};
         if (budgeted) options.budget = {MemoryBudget::Kind::kBytes, tight};
@@ -107,7 +107,7 @@ Status verify_command(const Options& options) {
   auto inputs = make_inputs(options, *model, *session, *values);
   if (!inputs) return tl::unexpected(inputs.error());
 
-  Progress progress("verify", 18);
+  Progress progress("verify", 26);
   auto oracle = run_once(*model, sequential, *inputs);
   if (!oracle) return tl::unexpected(oracle.error());
   progress.step();

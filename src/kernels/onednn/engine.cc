@@ -151,8 +151,9 @@ Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
   try {
     DnnlPacked operand;
     const auto bytes = static_cast<std::int64_t>(to.get_size());
-    const std::string layout = fmt::format("{} from {} x {} of {},{}", dnnl_layout_key(to), source.rows,
-                                           source.row_bytes, source.stride, dnnl_layout_key(from));
+    const std::string layout =
+        fmt::format("{} from {} x {} of {},{}", dnnl_layout_key(to), source.rows, source.row_bytes,
+                    source.stride, dnnl_layout_key(from));
     PX_ASSIGN(operand.bytes, packed.get(source.data, layout, bytes, fill));
     operand.memory = memory(to, dnnl_engine(), operand.bytes->data());
     return operand;

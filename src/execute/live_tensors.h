@@ -1,0 +1,43 @@
+// Watches at run time what the planner promises: that no two planned tensors lie on the same bytes
+// while both are alive, except where a node writes over the last use of its input (Buffer::over).
+// On in tests, where memory is poisoned too: a tensor's bytes are overwritten as soon as its last
+// reader is done, so that a lifetime that is too short shows in the outputs.
+//
+// Thread-safety: thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "execute/program.h"
+
+namespace parallax {
+
+class LiveTensors {
+ public:
+  /// `arena`: where the program's offsets count from.
+  LiveTensors(const Program& program, std::byte* arena, bool poison);
+
+  /// Call before `node` runs. Errors: kInternal, naming two tensors that share bytes.
+  Status begin(NodeId node);
+  /// Call after `node` has run, before anybody that waits for it may start.
+  void end(NodeId node);
+
+ private:
+  bool may_lie_on(std::size_t buffer, std::size_t other) const;
+  void remove(std::size_t buffer);
+
+  const Program& program_;
+  std::byte* const arena_;
+  const bool poison_;
+  IdVector<NodeId, std::vector<std::size_t>> made_, read_;  // buffers, by index
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::map<std::int64_t, std::size_t> live_;  // buffers by offset
+  std::vector<std::size_t> reads_left_;       // by buffer
+};
+
+}  // namespace parallax

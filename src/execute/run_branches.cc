@@ -1,0 +1,201 @@
+// The executors: three ways to go through the branches of a plan.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "execute/run.h"
+
+namespace parallax {
+namespace {
+
+/// The branches of one step.
+class StepBranches final : public SharedWork {
+ public:
+  StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
+  void run(std::int64_t index, Participant& self) override {
+    Run::Buffers buffers;
+    run_.run_branch(branches_[static_cast<std::size_t>(index)], self, buffers);
+  }
+
+ private:
+  Run& run_;
+  const std::vector<BranchId>& branches_;
+};
+
+/// All branches, by what each waits for. An index is a ticket: it entitles whoever takes it to the
+/// first of the ready branches, of which there are always at least as many as tickets. While memory
+/// allows no branch beside another, ready branches get no ticket and whoever ends a branch beside
+/// others gives up his; the last one goes on alone.
+class ReadyBranches final : public GrowingWork {
+ public:
+  ReadyBranches(Run& run, const BranchOrder& order)
+      : run_(run),
+        order_(order),
+        waits_(std::make_unique<std::atomic<std::int32_t>[]>(order.waits.size())),
+        left_(static_cast<std::int64_t>(order.waits.size())) {
+    for (const BranchId branch : order.waits.ids())
+      waits_[static_cast<std::size_t>(branch.value)].store(order.waits[branch],
+                                                           std::memory_order_relaxed);
+    ready_.reserve(order.waits.size());
+    for (const BranchId branch : order.ready) push(order.rank[branch]);
+    tickets_ = run.at_once() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
+    held_.store(ready_.size() - tickets_, std::memory_order_relaxed);
+  }
+
+  /// How many may be taken at first.
+  std::int64_t tickets() const { return static_cast<std::int64_t>(tickets_); }
+
+  void run(std::int64_t, Participant& self) override {
+    Run::Buffers buffers;
+    std::unique_lock lock(mutex_);
+    std::int32_t rank = pop();
+    lock.unlock();
+    while (rank != kNone) {
+      const BranchId branch = order_.by_rank[static_cast<std::size_t>(rank)];
+      run_.run_branch(branch, self, buffers);
+      rank = after(branch, self);
+    }
+  }
+  bool finished() const override { return left_.load() == 0; }
+
+ private:
+  static constexpr std::int32_t kNone = -1;
+
+  /// Lets go of those that waited for `branch`; what this thread runs next.
+  std::int32_t after(BranchId branch, Participant& self) {
+    std::int32_t next = kNone;
+    std::size_t others = 0;
+    for (const BranchId waiting : order_.waiting(branch)) {
+      if (waits_[static_cast<std::size_t>(waiting.value)].fetch_sub(1, std::memory_order_acq_rel) >
+          1)
+        continue;
+      std::int32_t rank = order_.rank[waiting];
+      if (next != kNone) {
+        if (rank < next) std::swap(rank, next);
+        const std::lock_guard lock(mutex_);
+        push(rank);
+        ++others;
+      } else {
+        next = rank;
+      }
+    }
+    next = run_.at_once() ? go_on(next, others, self) : go_on_alone(next, others);
+    if (left_.fetch_sub(1) == 1) self.finish();
+    return next;
+  }
+
+  /// A thread that frees one branch goes on with it, on the data that its cache holds, and touches
+  /// no lock; unless others are ready that go before it.
+  std::int32_t go_on(std::int32_t next, std::size_t others, Participant& self) {
+    const bool held = held_.load(std::memory_order_relaxed) > 0;
+    const std::int32_t first = first_.load(std::memory_order_relaxed);
+    if (next != kNone && others == 0 && !held && (first == kNone || first > next)) return next;
+    std::int64_t more = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      others += held_.exchange(0, std::memory_order_relaxed);
+      if (next != kNone) {
+        push(next);
+      } else if (others > 0) {
+        --others;
+      } else {
+        --tickets_;
+        return kNone;
+      }
+      next = pop();
+      tickets_ += others;
+      more = static_cast<std::int64_t>(others);
+    }
+    if (more > 0) self.grow(more);
+    return next;
+  }
+
+  std::int32_t go_on_alone(std::int32_t next, std::size_t others) {
+    const std::lock_guard lock(mutex_);
+    if (next != kNone) push(next);
+    std::size_t held = held_.load(std::memory_order_relaxed) + others + (next != kNone ? 1 : 0);
+    if (tickets_ > 1 || held == 0) {
+      --tickets_;
+      next = kNone;
+    } else {
+      --held;
+      next = pop();
+    }
+    held_.store(held, std::memory_order_relaxed);
+    return next;
+  }
+
+  // These two need mutex_.
+  void push(std::int32_t rank) {
+    ready_.push_back(rank);
+    std::push_heap(ready_.begin(), ready_.end(), std::greater<>{});
+    first_.store(ready_.front(), std::memory_order_relaxed);
+  }
+
+  std::int32_t pop() {
+    std::pop_heap(ready_.begin(), ready_.end(), std::greater<>{});
+    const std::int32_t rank = ready_.back();
+    ready_.pop_back();
+    first_.store(ready_.empty() ? kNone : ready_.front(), std::memory_order_relaxed);
+    return rank;
+  }
+
+  Run& run_;
+  const BranchOrder& order_;
+  const std::unique_ptr<std::atomic<std::int32_t>[]> waits_;  // left, by branch
+  std::atomic<std::int64_t> left_;                            // branches that are not done
+  std::atomic<std::int32_t> first_{kNone};  // what ready_ begins with, a moment ago
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::vector<std::int32_t> ready_;   // a heap of ranks
+  std::size_t tickets_ = 0;           // not taken yet, or whose holder runs branches
+  std::atomic<std::size_t> held_{0};  // ready branches without one; also read without the lock
+};
+
+}  // namespace
+
+Status Run::run_branches(Participant& self) {
+  switch (options_.scheduler) {
+    case Scheduler::kDataflow:
+      if (program_.order.concurrent && program_.threads > 1) {
+        run_dataflow(self);
+      } else {
+        run_in_order(self);
+      }
+      break;
+    case Scheduler::kLayers:
+      run_layers(self);
+      break;
+    case Scheduler::kSequential:
+      run_in_order(self);
+      break;
+  }
+  const std::lock_guard lock(mutex_);
+  if (error_) return tl::unexpected(*std::move(error_));
+  return {};
+}
+
+void Run::run_in_order(Participant& self) {
+  Buffers buffers;
+  for (const auto& step : program_.plan.steps)
+    for (const BranchId branch : step) run_branch(branch, self, buffers);
+}
+
+void Run::run_layers(Participant& self) {
+  for (const auto& step : program_.plan.steps) {
+    StepBranches branches(*this, step);
+    const auto count = static_cast<std::int64_t>(step.size());
+    if (at_once()) {
+      self.share(WorkLevel::kBranches, count, branches);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) branches.run(i, self);
+    }
+  }
+}
+
+void Run::run_dataflow(Participant& self) {
+  ReadyBranches branches(*this, program_.order);
+  self.share_growing(branches.tickets(), branches);
+}
+
+}  // namespace parallax

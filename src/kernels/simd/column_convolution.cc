@@ -150,10 +150,11 @@ class ColumnConvolution final : public Kernel {
       panel.b = b.row(p, k.begin);
       panel.depth = to_size(k.end - k.begin);
       panel.accumulate = block > 0;
+      panel.relu = activation_ == UnaryFunction::kRelu && block + 1 == depth_blocks;
       panel.next_b = block + 1 < depth_blocks ? b.row(p, k.end) : more ? b.row(p + 1, 0) : nullptr;
       matmul_panel(panel);
     }
-    if (activation_ == UnaryFunction::kNone) return;
+    if (activation_ == UnaryFunction::kNone || activation_ == UnaryFunction::kRelu) return;
     if (panel.columns == panel.ldc) {
       apply_unary(activation_, panel.c, panel.c, panel.rows * panel.columns);
     } else {

@@ -164,7 +164,7 @@ void WeightCache::keep(const std::byte* source, const std::string& layout, Share
   auto place = place_of(source);
   if (!place) return;
   unsaved_bytes_ += std::ssize(packed.bytes);
-  unsaved_.push_back({*std::move(place), layout, std::move(packed)});
+  unsaved_.push_back({*place, layout, std::move(packed)});
 }
 
 /// All that the next file holds.

@@ -16,7 +16,7 @@ def table():
              "int32, int8, uint8 and bool, as far as the standard allows them for the operator.", "", "| operator | kernels | |", "|---|---|---|"]
     for name, note in rows:
         lines.append(f"| {name} | {', '.join(library for library in LIBRARIES if name in kernels[library])} | {note} |")
-    lines += ["", "Constant and Dropout (inference) are gone after loading. Operators with a note are made by passes, never read from a file."]
+    lines += ["", "Constant and Dropout (inference) are gone after loading. Operators noted as fused are made by passes, never\nread from a file. Control flow has no kernels: the executor runs its bodies, in their sequence-free forms."]
     return "\n".join(lines) + "\n"
 
 

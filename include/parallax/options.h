@@ -53,6 +53,10 @@ enum class Admission : std::uint8_t {
   kPaper,      ///< those that take the fewest bytes first, as many as fit
 };
 
+/// Trips of all loops of a run together, unless SessionOptions say otherwise. A trip costs a
+/// microsecond at least, so a loop that never ends is stopped after seconds.
+inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
@@ -61,11 +65,17 @@ struct SessionOptions {
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
+  /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
+  std::int64_t max_loop_trips = kDefaultLoopTrips;
+  /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
+  double time_limit_seconds = 0;
 };
 
 struct LoadOptions {
   /// Passes to leave out, by name (`parallax plan --explain` lists them).
   std::vector<std::string> disabled_passes;
+  /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
+  int max_nesting = 16;
   /// A folder where packed weights are kept for the next process, which maps them instead of
   /// packing: one file per model, made when weights are packed first. Whoever may write there can
   /// change what models compute. Empty: none. No error where it cannot be used: Model::cache().

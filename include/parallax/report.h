@@ -33,12 +33,29 @@ struct ThreadBytes {
   int max_branches = 0;  ///< that run at once
 };
 
+/// The plan of a body of an If, Loop or Scan.
+struct BodyReport {
+  std::string node;  ///< that has the body; of a body inside a body: "outer/inner"
+  std::string op;
+  std::string body;  ///< "then_branch", "else_branch" or "body"
+  int branch = 0;    ///< of the outermost graph, that runs it
+  int nodes = 0, branches = 0, layers = 0;
+  std::int64_t arena_bytes = 0;  ///< of its own tensors and of the bodies inside it
+  /// That are set aside for the node: the largest arena of its bodies, and what a loop carries.
+  std::int64_t workspace_bytes = 0;
+  std::optional<std::int64_t> trips;  ///< of a loop, where they are known before it runs
+  /// Why there is no plan for these dimensions: running the body is this error. Empty: there is
+  /// one.
+  std::string error;
+};
+
 struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;
   std::int64_t scratch_bytes = 0;  ///< of all threads together
   std::int64_t packed_weight_bytes = 0;
   std::vector<BranchReport> branch_reports;  ///< in order of layers
+  std::vector<BodyReport> body_reports;      ///< in order of nodes, outer ones first
   std::vector<int> steps_per_layer;
   /// Bytes that the plan had to fit: nothing without a budget.
   std::optional<std::int64_t> budget_bytes;

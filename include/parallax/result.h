@@ -20,6 +20,7 @@ enum class ErrorCode : std::uint8_t {
   kBudgetExceeded,  ///< the plan cannot fit the memory budget; the message says how many bytes are
                     ///< missing
   kOutOfMemory,     ///< the system refused memory
+  kLimitExceeded,   ///< a limit of the options on loop trips or on time
   kIo,              ///< a file cannot be read or written
   kInternal,        ///< a bug of Parallax: please report
 };

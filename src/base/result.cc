@@ -18,6 +18,8 @@ std::string_view to_string(ErrorCode code) {
       return "budget exceeded";
     case ErrorCode::kOutOfMemory:
       return "out of memory";
+    case ErrorCode::kLimitExceeded:
+      return "limit exceeded";
     case ErrorCode::kIo:
       return "input/output";
     case ErrorCode::kInternal:

@@ -27,6 +27,11 @@ namespace parallax {
 struct Dag {
   IdVector<NodeId, std::vector<NodeId>> predecessors;
   IdVector<NodeId, std::vector<NodeId>> successors;
+  /// Nodes that are Split-Merge whatever their edges: If, Loop and Scan, which hold plans of their
+  /// own. Empty: none.
+  IdVector<NodeId, bool> forced = {};
+
+  bool is_forced(NodeId node) const { return !forced.empty() && forced[node]; }
 };
 /// Edges through values; constants, symbolic values and graph inputs make none.
 Dag dag_of(const Graph& graph);

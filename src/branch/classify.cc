@@ -8,7 +8,9 @@ Dag dag_of(const Graph& graph) {
   Dag dag;
   dag.predecessors.resize(graph.nodes.size());
   dag.successors.resize(graph.nodes.size());
+  dag.forced = IdVector<NodeId, bool>(graph.nodes.size(), false);
   for (NodeId node : graph.nodes.ids()) {
+    dag.forced[node] = !graph.nodes[node].bodies.empty();
     auto& predecessors = dag.predecessors[node];
     for (ValueId input : graph.nodes[node].inputs) {
       if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;
@@ -38,7 +40,7 @@ std::string_view to_string(NodeClass node_class) {
 NodeClass classify(const Dag& dag, NodeId node) {
   const bool merges = dag.predecessors[node].size() > 1;
   const bool splits = dag.successors[node].size() > 1;
-  if (merges && splits) return NodeClass::kSplitMerge;
+  if (dag.is_forced(node) || (merges && splits)) return NodeClass::kSplitMerge;
   if (merges) return NodeClass::kMerger;
   return splits ? NodeClass::kSplitter : NodeClass::kSequential;
 }

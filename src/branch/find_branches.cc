@@ -10,8 +10,9 @@ namespace {
 BranchId continued_branch(const Dag& dag, const IdVector<NodeId, BranchId>& branch_of,
                           NodeId node) {
   const auto& predecessors = dag.predecessors[node];
-  if (predecessors.size() != 1) return BranchId{};
+  if (predecessors.size() != 1 || dag.is_forced(node)) return BranchId{};
   const NodeId predecessor = predecessors.front();
+  if (dag.is_forced(predecessor)) return BranchId{};
   return dag.successors[predecessor].size() == 1 ? branch_of[predecessor] : BranchId{};
 }
 

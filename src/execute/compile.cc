@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "execute/control_flow.h"
 #include "execute/program.h"
 #include "ops/infer.h"
 
@@ -69,6 +70,8 @@ class Compiler {
 
   Result<std::shared_ptr<const Compiled>> run(const ParallelFor& parallel) {
     PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
+    // A body may get tensors whose sizes only running tells.
+    for (const ValueId id : graph_.inputs) compiled_->has_run_time_nodes |= !compiled_->dims[id];
     PX_RETURN_IF_ERROR(find_fixed());
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
@@ -144,6 +147,7 @@ class Compiler {
   Status compile_node(NodeId id) {
     const Node& node = graph_.nodes[id];
     CompiledNode& compiled = compiled_->nodes[id];
+    if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
     bool run_time = !all_known(node);
     if (!run_time) {
       PX_ASSIGN(run_time, check_shapes(node));
@@ -253,6 +257,11 @@ class Compiler {
           c.nodes[id].releases.push_back(root);
         }
       });
+      if (c.nodes[id].workspace_bytes > 0) {
+        c.nodes[id].workspace = static_cast<std::int32_t>(c.problem.buffers.size());
+        c.problem.buffers.push_back({c.nodes[id].workspace_bytes, context_.position[id], {}});
+        c.buffer_value.emplace_back();
+      }
       for (const ValueId output : node.outputs) {
         if (!output.valid() || c.root[output] != output || !planned(output)) continue;
         const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
@@ -297,10 +306,18 @@ IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t no
 
 }  // namespace
 
-GraphContext::GraphContext(Graph graph_in)
+GraphContext::GraphContext(Graph graph_in, std::shared_ptr<Weights> shared)
     : graph(std::move(graph_in)),
       branches(find_branches(dag_of(graph))),
-      position(positions(branches, graph.nodes.size())) {}
+      position(positions(branches, graph.nodes.size())),
+      weights(shared == nullptr ? std::make_shared<Weights>() : std::move(shared)),
+      packed(weights->packed),
+      constants(weights->constants) {
+  for (const NodeId id : graph.nodes.ids()) {
+    for (const auto& body : graph.nodes[id].bodies)
+      bodies[id].push_back(std::make_shared<GraphContext>(*body, weights));
+  }
+}
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, bool reference_only,

@@ -74,9 +74,15 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
       lease_(lease),
       options_(options),
       begin_(std::chrono::steady_clock::now()),
+      block_(lease.data()),
+      scratch_{block_ + program.arena_bytes, compiled_.scratch_bytes},
+      threads_(program.threads),
       bytes_(compiled_.graph().values.size()),
       outputs_(compiled_.graph().outputs.size()),
       spare_(lease, options.poison) {
+  own_limits_.max_trips = options.max_loop_trips;
+  own_limits_.trips_left = options.max_loop_trips;
+  if (options.time_limit) own_limits_.deadline = begin_ + *options.time_limit;
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
   arenas_.resize(compiled_.context->branches.branches.size());
@@ -94,8 +100,8 @@ std::int64_t Run::now() const {
 }
 
 Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& place) {
-  if (options_.poison || kAlwaysWatch) live_.emplace(program_, lease_.data(), options_.poison);
-  if (options_.poison) poison({lease_.data(), static_cast<std::size_t>(program_.bytes)});
+  if (options_.poison || kAlwaysWatch) live_.emplace(program_, block_, options_.poison);
+  if (options_.poison) poison({block_, static_cast<std::size_t>(program_.arena_bytes)});
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
     const ValueId id = graph().outputs[i];
     if (!compiled_.dims[id]) continue;
@@ -121,7 +127,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       bytes_[id] = const_cast<std::byte*>(compiled_.fixed[id]);
       break;
     case StorageKind::kArena:
-      bytes_[id] = lease_.data() + storage.position;
+      bytes_[id] = block_ + storage.position;
       break;
     case StorageKind::kOutput: {
       const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
@@ -155,6 +161,9 @@ void Run::run_branch(BranchId branch, Participant& self, Buffers& buffers) {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
       if (failed()) break;
       at = node;
+      if (limits_->deadline) {
+        if (Status status = limits_->check_time(); !status) fail(node, std::move(status).error());
+      }
       if (Status status = run_node(node, self, buffers); !status)
         fail(node, std::move(status).error());
     }
@@ -179,6 +188,9 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
     case NodeRole::kRunTime:
       PX_RETURN_IF_ERROR(run_unplanned(id, self, buffers));
       break;
+    case NodeRole::kBodies:
+      PX_RETURN_IF_ERROR(run_bodies(id, self));
+      break;
   }
   if (!node.releases.empty()) release_inputs(id);
   if (live_) live_->end(id);
@@ -190,11 +202,7 @@ void Run::run_planned(NodeId id, Participant& self, Buffers& buffers) {
   buffers.outputs.clear();
   for (const ValueId output : node.outputs)
     buffers.outputs.push_back(output.valid() ? bytes_[output] : nullptr);
-  run_tiles(id, compiled_.nodes[id].code, shared_scratch(), nullptr, self, buffers);
-}
-
-Run::Scratch Run::shared_scratch() const {
-  return {lease_.data() + program_.arena_bytes, compiled_.scratch_bytes};
+  run_tiles(id, compiled_.nodes[id].code, scratch_, nullptr, self, buffers);
 }
 
 void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
@@ -223,7 +231,8 @@ Status Run::finish(const PlaceOutput& place) {
       PX_ASSIGN(output.bytes, place(static_cast<int>(i), dtype, dims));
     }
     const auto size = static_cast<std::size_t>(dims.elements() * size_of(dtype));
-    if (size > 0 && !output.in_place) std::memcpy(output.bytes, bytes_of(id), size);
+    if (size > 0 && !output.in_place && output.bytes != bytes_of(id))
+      std::memcpy(output.bytes, bytes_of(id), size);
   }
   return {};
 }
@@ -231,6 +240,7 @@ Status Run::finish(const PlaceOutput& place) {
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
+  PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
   Run run(program, lease, options);
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {

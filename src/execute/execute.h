@@ -12,8 +12,10 @@
 // with a lease of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 
 #include "execute/budget_watch.h"
@@ -37,6 +39,8 @@ struct ExecuteOptions {
   /// Asked before branches start; null: the budget stays what it was.
   BudgetWatch* watch = nullptr;
   Scheduler scheduler = Scheduler::kDataflow;
+  std::int64_t max_loop_trips = kDefaultLoopTrips;
+  std::optional<std::chrono::nanoseconds> time_limit = {};
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

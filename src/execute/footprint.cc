@@ -46,7 +46,11 @@ std::int64_t footprint(const Compiled& compiled) {
                        bytes_of(compiled.work) + bytes_of(compiled.groups);
   for (const AlignedBytes& content : compiled.materialised) bytes += content.size() + kBlock;
   for (const CompiledNode& node : compiled.nodes) {
-    bytes += bytes_of(node.releases) + bytes_of(node.code.fixed);
+    bytes += bytes_of(node.releases) + bytes_of(node.code.fixed) + bytes_of(node.bodies) +
+             bytes_of(node.loop.carried) + bytes_of(node.loop.scan_inputs) +
+             bytes_of(node.loop.scan_outputs);
+    for (const BodyProgram& body : node.bodies)
+      if (body.program) bytes += footprint(*body.program) + footprint(*body.program->compiled);
     if (node.code.kernel != nullptr) bytes += kKernelBytes;
   }
   bytes += static_cast<std::int64_t>(compiled.run_time_kernels.size()) * kKernelBytes;

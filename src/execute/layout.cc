@@ -74,7 +74,8 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     program->storage[graph.inputs[i]] = {StorageKind::kInput, static_cast<std::int64_t>(i)};
   for (std::size_t i = 0; i < c.buffer_value.size(); ++i)
-    program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
+    if (c.buffer_value[i].valid())
+      program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
 
   const auto arena = checked_align(program->plan.offsets.bytes, kAlignment);
   const auto scratch = checked_mul(c.scratch_bytes, options.threads);

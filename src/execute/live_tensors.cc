@@ -44,7 +44,9 @@ Status LiveTensors::begin(NodeId node) {
     if (other != made) {
       const auto& compiled = *program_.compiled;
       const auto name = [&](std::size_t buffer) {
-        return compiled.graph().values[compiled.buffer_value[buffer]].name;
+        const ValueId value = compiled.buffer_value[buffer];
+        if (value.valid()) return compiled.graph().values[value].name;
+        return std::string("the workspace of a node with bodies");
       };
       return tl::unexpected(Error{
           Stage::kExecute,

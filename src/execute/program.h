@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -30,13 +31,21 @@ namespace parallax {
 /// The parts of a graph that no binding changes, and what all its sessions share. Outlives every
 /// Compiled.
 struct GraphContext {
-  explicit GraphContext(Graph graph_in);
+  /// Weights that bodies share with the graph around them.
+  struct Weights {
+    PackedWeights packed;
+    ConstantStore constants;
+  };
+  explicit GraphContext(Graph graph_in, std::shared_ptr<Weights> shared = nullptr);
 
   const Graph graph;
   const BranchGraph branches;
   const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
-  PackedWeights packed;
-  ConstantStore constants;
+  const std::shared_ptr<Weights> weights;
+  PackedWeights& packed;
+  ConstantStore& constants;
+  /// Of the nodes that have bodies, one for each.
+  std::map<NodeId, std::vector<std::shared_ptr<GraphContext>>> bodies;
 };
 
 /// Where the bytes of a value lie while running.
@@ -57,6 +66,7 @@ enum class NodeRole : std::uint8_t {
   kView,     ///< nothing to do: its output has the bytes of its input
   kPlanned,  ///< compiled now, outputs in the arena
   kRunTime,  ///< some dimension depends on values: inferred and compiled when reached
+  kBodies,   ///< If, Loop, Scan: runs the programs of its bodies (control_flow.h)
 };
 
 /// A kernel that was made, and how to feed it constants.
@@ -70,12 +80,33 @@ struct NodeKernel {
   std::vector<bool> reads;
 };
 
+struct Program;
+
+/// A body under the plan that it has inside its node.
+struct BodyProgram {
+  std::shared_ptr<const Program> program;
+  std::optional<Error> error;  ///< why there is none: for when the branch is taken
+};
+
+/// Where a loop keeps what it carries and cuts: offsets in its workspace, -1 where the value has a
+/// place of its own or a size that only running tells.
+struct LoopBuffers {
+  std::vector<std::pair<std::int64_t, std::int64_t>> carried;  ///< two in turn
+  std::vector<std::int64_t> scan_inputs, scan_outputs;         ///< one slice
+};
+
 struct CompiledNode {
   NodeRole role = NodeRole::kPlanned;
   NodeKernel code;                ///< kPlanned
   std::int64_t macs = 0;          ///< 0 where dimensions are not known yet
   std::int64_t bytes = 0;         ///< read and written
   std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
+  // kBodies:
+  std::vector<BodyProgram> bodies;
+  LoopBuffers loop;
+  std::optional<std::int64_t> trips;  ///< of a Loop or Scan, where the binding tells
+  std::int64_t workspace_bytes = 0;   ///< the bodies' arenas, one over the other, then `loop`
+  std::int32_t workspace = -1;        ///< the buffer of the problem that has these bytes
 };
 
 /// Multiply-accumulates plus 4-byte elements moved: the work of a node, any unit.
@@ -117,8 +148,9 @@ struct Compiled {
   /// Roots that are written straight to a graph output: its index, else -1.
   IdVector<ValueId, std::int32_t> output_of;
   MemoryProblem problem;
-  std::vector<ValueId> buffer_value;  ///< the root behind each buffer of `problem`
-  IdVector<BranchId, double> work;    ///< predicted, any unit
+  /// The root behind each buffer of `problem`; invalid for workspaces.
+  std::vector<ValueId> buffer_value;
+  IdVector<BranchId, double> work;  ///< predicted, any unit
   std::vector<LayerGroups> groups;
   std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
   mutable RunTimeKernels run_time_kernels;

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "execute/control_flow.h"
 #include "execute/dynamic_arena.h"
 #include "execute/execute.h"
 #include "execute/live_tensors.h"
@@ -31,6 +32,8 @@ struct TraceEvent {
 class Run {
  public:
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options);
+  /// A body, run inside a node of `around`, its arena at `block`.
+  Run(const Program& program, Run& around, std::byte* block);
 
   /// Gives inputs and outputs their places. Errors: of `place`, kBudgetExceeded.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
@@ -55,6 +58,9 @@ class Run {
  private:
   friend class BranchOutputs;
   friend class NodeTiles;
+  friend class BodyRunner;
+  friend class IfRunner;
+  friend class LoopRunner;
 
   /// Each participant has `stride` bytes from `base` + index * stride.
   struct Scratch {
@@ -85,7 +91,14 @@ class Run {
   void run_planned(NodeId id, Participant& self, Buffers& buffers);
   void run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
                  Participant& self, Buffers& buffers);
-  Scratch shared_scratch() const;
+
+  // control_flow.cc: If, Loop and Scan.
+  Status run_bodies(NodeId id, Participant& self);
+  Status start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
+                    const PlaceOutput& place);
+  Status run_in_body(Participant& self);
+  void add_body_trace(const Run& inner, NodeId id);
+  Status adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* bytes);
 
   // run_time.cc: nodes whose shapes depend on values.
   Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
@@ -102,7 +115,13 @@ class Run {
   const Compiled& compiled_;
   RunMemory::Lease& lease_;
   const ExecuteOptions& options_;
-  const std::chrono::steady_clock::time_point begin_;
+  std::chrono::steady_clock::time_point begin_;
+  std::byte* block_;  ///< the arena's first byte
+  Scratch scratch_;
+  int threads_;
+  RunLimits own_limits_;
+  RunLimits* limits_ = &own_limits_;
+  const Run* around_ = nullptr;  ///< of a body
 
   IdVector<ValueId, std::byte*> bytes_;  // of roots; kernels never write inputs and constants
   std::vector<Output> outputs_;
@@ -113,6 +132,7 @@ class Run {
   std::mutex mutex_;
   std::optional<Error> error_;                              // guarded by mutex_
   std::vector<TraceEvent> events_;                          // guarded by mutex_
+  std::vector<NodeEvent> body_events_;                      // guarded by mutex_
   std::vector<std::optional<std::int64_t>> symbol_values_;  // guarded by mutex_
 
   // Only where some node is compiled while running:

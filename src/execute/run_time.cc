@@ -132,11 +132,11 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
     if (!node.outputs[i].valid() || !dims[i]) continue;
     PX_ASSIGN(buffers.outputs[i], make_output(id, node.outputs[i], *dims[i]));
   }
-  Scratch scratch = shared_scratch();
+  Scratch scratch = scratch_;
   std::byte* own_scratch = nullptr;
   if (const std::int64_t bytes = code->kernel->scratch_bytes(); bytes > scratch.stride) {
     const auto stride = checked_align(bytes, kAlignment);
-    const auto all = stride ? checked_mul(*stride, program_.threads) : std::nullopt;
+    const auto all = stride ? checked_mul(*stride, threads_) : std::nullopt;
     if (!all) return tl::unexpected(error_of(ErrorCode::kOutOfMemory, node, "scratch too large"));
     PX_ASSIGN(own_scratch, arena_of(id).allocate(*all));
     scratch = {own_scratch, *stride};

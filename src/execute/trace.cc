@@ -43,6 +43,10 @@ void Run::write_trace(RunTrace& trace) const {
     out.tiles = static_cast<int>(event.tiles);
     trace.nodes.push_back(std::move(out));
   }
+  if (body_events_.empty()) return;
+  trace.nodes.insert(trace.nodes.end(), body_events_.begin(), body_events_.end());
+  std::stable_sort(trace.nodes.begin(), trace.nodes.end(),
+                   [](const NodeEvent& a, const NodeEvent& b) { return a.start_ns < b.start_ns; });
 }
 
 }  // namespace parallax

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,12 +102,22 @@ class Attributes {
   std::map<std::string, AttributeValue, std::less<>> values_;
 };
 
+struct Graph;
+
+/// If, Loop and Scan hold the graphs that they run, their bodies. A body is a graph of its own that
+/// sees nothing of the graph around it: what it reads from there are captures, further inputs of
+/// the node, which are also the last inputs of every body, in the same order. So all edges of a
+/// graph are in its nodes. Constants are not captured: a body has its own copy of the few bytes
+/// that say where they lie.
 struct Node {
   std::string name;  ///< the model's name for it, or "Op_17" where it has none; unique
   OpKind op = OpKind::kIdentity;
   Attributes attributes;
   std::vector<ValueId> inputs;   ///< invalid id = optional input left out
   std::vector<ValueId> outputs;  ///< invalid id = output that nobody asked for
+  /// If: then, else. Loop and Scan: the body. Shared by copies of the graph, replaced as a whole.
+  std::vector<std::shared_ptr<const Graph>> bodies = {};
+  std::size_t captures = 0;  ///< the last inputs that are captures
 };
 
 enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
@@ -132,7 +143,13 @@ enum class SymbolKind : std::uint8_t {
 struct Symbol {
   std::string name;  ///< unique, e.g. "batch"
   SymbolKind kind = SymbolKind::kInput;
+  /// In a body: the symbol of the same kind of the graph around it that this one stands for. All
+  /// kInput symbols of a body stand for one; a kData symbol without one is the body's own.
+  SymbolId outer = {};
 };
+
+/// Bodies inside bodies: more than any model has, few enough to recurse.
+inline constexpr int kMaxNesting = 64;
 
 struct Graph {
   std::string name;
@@ -151,9 +168,14 @@ struct Graph {
 /// For each value the nodes that read it, ascending, each once. O(V+E).
 IdVector<ValueId, std::vector<NodeId>> consumers(const Graph& graph);
 
-/// Checks every invariant of this header: ids in range, topological order, one producer each,
-/// unique names, known ranks, content and constants that agree with their shapes. The first
-/// violation is an Error of `stage`, code kInternal unless the caller maps it.
+/// `e` with every symbol replaced. Expr::overflow() where the result is too large or complex.
+Expr substitute(const Expr& e, const std::function<Expr(SymbolId)>& replacement);
+/// The symbol of `body` that stands for `outer` of the graph around it, made where it is missing.
+SymbolId symbol_for(Graph& body, const Graph& around, SymbolId outer);
+
+/// Checks every invariant of this header, in bodies too: ids in range, topological order, one
+/// producer each, unique names, known ranks, content and constants that agree with their shapes.
+/// The first violation is an Error of `stage`, code kInternal unless the caller maps it.
 Status verify(const Graph& graph, Stage stage);
 
 /// "1x3xheightxwidth" for a symbolic shape, "scalar" for rank 0.

@@ -88,7 +88,7 @@ Result<std::vector<Token>> tokens_of(std::string_view line) {
     } else if (rest.substr(0, 3) == "...") {
       tokens.push_back({Token::Kind::kPunctuation, "..."});
       i += 3;
-    } else if (std::string_view("[](){}=,:@+-*").find(c) != std::string_view::npos) {
+    } else if (std::string_view("[](){}=,:;@+-*").find(c) != std::string_view::npos) {
       tokens.push_back({Token::Kind::kPunctuation, std::string(1, c)});
       ++i;
     } else {

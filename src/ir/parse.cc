@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <limits>
+#include <memory>
 #include <unordered_map>
 
 #include "base/checked.h"
@@ -17,7 +18,7 @@ namespace {
 using Kind = Token::Kind;
 
 constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
-constexpr int kMaxNesting = 64;                 ///< of parentheses
+constexpr int kMaxParentheses = 64;             ///< inside each other
 
 tl::unexpected<Error> error(std::string message) {
   return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
@@ -54,6 +55,21 @@ bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& 
 /// Parses statement after statement into one graph. Values are known by name.
 class Parser {
  public:
+  /// `around`: the parser of the graph whose node the body belongs to; it outlives this one.
+  explicit Parser(const Parser* around = nullptr) : around_(around) {}
+
+  /// Whether `text` is the word alone.
+  static bool is_alone(std::string_view text, std::string_view word) {
+    const auto tokens = tokens_of(text);
+    return tokens && tokens->size() == 2 && (*tokens)[0].is_word(word);
+  }
+  Status add_body(Graph body) {
+    if (graph_.nodes.empty()) return error("a body without a node");
+    graph_.nodes[NodeId{static_cast<std::int32_t>(graph_.nodes.size()) - 1}].bodies.push_back(
+        std::make_shared<const Graph>(std::move(body)));
+    return {};
+  }
+
   Status line(std::string_view text) {
     PX_ASSIGN(tokens_, tokens_of(text));
     at_ = 0;
@@ -96,6 +112,7 @@ class Parser {
     }
     if (accept_word("symbols")) return symbols(SymbolKind::kInput);
     if (accept_word("data_symbols")) return symbols(SymbolKind::kData);
+    if (accept_word("outer_symbols")) return outer_symbols();
     if (accept_word("input")) return input();
     if (accept_word("const")) return constant();
     if (accept_word("symbolic")) return symbolic();
@@ -108,6 +125,24 @@ class Parser {
       PX_ASSIGN(const std::string text, name());
       if (symbols_.contains(text)) return error("symbol '" + text + "' exists");
       symbols_[text] = graph_.symbols.push_back(Symbol{text, kind});
+    }
+    return {};
+  }
+
+  /// seq "mine" = theirs
+  Status outer_symbols() {
+    while (peek().kind != Kind::kEnd) {
+      PX_ASSIGN(const std::string text, name());
+      std::string outer = text;
+      if (accept("=")) {
+        PX_ASSIGN(outer, name());
+      }
+      if (around_ == nullptr) return error("no graph is around this one");
+      const auto found = around_->symbols_.find(outer);
+      if (found == around_->symbols_.end()) return error("unknown symbol '" + outer + "' outside");
+      if (symbols_.contains(text)) return error("symbol '" + text + "' exists");
+      const SymbolKind kind = around_->graph_.symbols[found->second].kind;
+      symbols_[text] = graph_.symbols.push_back(Symbol{text, kind, found->second});
     }
     return {};
   }
@@ -226,10 +261,16 @@ class Parser {
     if (!kind) return error("unknown operator '" + op + "'");
     node.op = *kind;
     PX_RETURN_IF_ERROR(expect("("));
+    bool captures = false;
     while (!accept(")")) {
-      if (!node.inputs.empty()) PX_RETURN_IF_ERROR(expect(","));
+      if (!captures && accept(";")) {
+        captures = true;
+      } else if (!node.inputs.empty()) {
+        PX_RETURN_IF_ERROR(expect(","));
+      }
       PX_ASSIGN(const ValueId value, use());
       node.inputs.push_back(value);
+      if (captures) ++node.captures;
     }
     if (!accept("{")) return {};
     while (!accept("}")) {
@@ -362,7 +403,7 @@ class Parser {
   }
 
   Result<Expr> factor(int nesting) {
-    if (nesting > kMaxNesting) return error("expression nested too deeply");
+    if (nesting > kMaxParentheses) return error("expression nested too deeply");
     const bool negative = accept("-");
     if (peek().kind == Kind::kNumber) {
       const std::string text = (negative ? "-" : "") + next().text;
@@ -404,6 +445,7 @@ class Parser {
     return Expr::symbol(found->second);
   }
 
+  const Parser* const around_;
   Graph graph_;
   std::unordered_map<std::string, SymbolId> symbols_;
   std::unordered_map<std::string, ValueId> values_;
@@ -415,17 +457,33 @@ class Parser {
 }  // namespace
 
 Result<Graph> parse_graph(std::string_view text) {
-  Parser parser;
+  // A graph and the bodies that are open in it. Pointers stay: each parser refers to the one
+  // around.
+  std::vector<std::unique_ptr<Parser>> parsers;
+  parsers.push_back(std::make_unique<Parser>());
+  const auto read = [&](std::string_view line) -> Status {
+    if (Parser::is_alone(line, "body")) {
+      if (parsers.size() > kMaxNesting) return error("bodies nested too deeply");
+      parsers.push_back(std::make_unique<Parser>(parsers.back().get()));
+      return {};
+    }
+    if (!Parser::is_alone(line, "end")) return parsers.back()->line(line);
+    if (parsers.size() == 1) return error("'end' without 'body'");
+    Graph body = parsers.back()->take();
+    parsers.pop_back();
+    return parsers.back()->add_body(std::move(body));
+  };
   for (int line = 1; !text.empty(); ++line) {
     const std::size_t end = text.find('\n');
-    if (auto status = parser.line(text.substr(0, end)); !status) {
+    if (auto status = read(text.substr(0, end)); !status) {
       Error failure = std::move(status).error();
       failure.message = fmt::format("line {}: {}", line, failure.message);
       return tl::unexpected(std::move(failure));
     }
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
-  return parser.take();
+  if (parsers.size() > 1) return error("a body without 'end'");
+  return parsers.front()->take();
 }
 
 }  // namespace parallax

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -35,8 +36,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 std::string name_text(std::string_view name) {
   bool bare = !name.empty() && is_letter(name[0]) && name != "_";
   for (const char c : name) bare = bare && (is_letter(c) || (c >= '0' && c <= '9') || c == '.');
-  for (const std::string_view word :
-       {"graph", "symbols", "data_symbols", "input", "const", "symbolic", "output"}) {
+  for (const std::string_view word : {"graph", "symbols", "data_symbols", "outer_symbols", "input",
+                                      "const", "symbolic", "output", "body", "end"}) {
     bare = bare && name != word;
   }
   for (const std::string_view word : {"floor_div", "mod", "min", "max", "overflow"}) {
@@ -134,7 +135,9 @@ struct AttributeText {
 
 class Printer {
  public:
-  explicit Printer(const Graph& graph) : graph_(graph) {
+  /// `outer`: the symbols of the graph around it, as text.
+  explicit Printer(const Graph& graph, std::span<const std::string> outer = {}, int depth = 0)
+      : graph_(graph), outer_(outer), depth_(depth) {
     for (const Symbol& symbol : graph.symbols) symbols_.push_back(name_text(symbol.name));
   }
 
@@ -158,17 +161,23 @@ class Printer {
  private:
   /// One line per run of symbols of a kind, so that ids survive.
   void print_symbols() {
-    std::optional<SymbolKind> line;
+    std::string_view line;
     for (const SymbolId id : graph_.symbols.ids()) {
-      const SymbolKind kind = graph_.symbols[id].kind;
-      if (line != kind) {
-        if (line) text_ += "\n";
-        text_ += kind == SymbolKind::kInput ? "symbols" : "data_symbols";
-        line = kind;
+      const Symbol& symbol = graph_.symbols[id];
+      std::string_view word = symbol.kind == SymbolKind::kInput ? "symbols" : "data_symbols";
+      if (symbol.outer.valid()) word = "outer_symbols";
+      if (line != word) {
+        if (!line.empty()) text_ += "\n";
+        text_ += word;
+        line = word;
       }
       text_ += " " + symbols_[static_cast<std::size_t>(id.value)];
+      if (const auto index = static_cast<std::size_t>(symbol.outer.value);
+          symbol.outer.valid() && index < outer_.size() &&
+          outer_[index] != symbols_[static_cast<std::size_t>(id.value)])
+        text_ += " = " + outer_[index];
     }
-    if (line) text_ += "\n";
+    if (!line.empty()) text_ += "\n";
   }
 
   std::string exprs(const std::vector<Expr>& items) const {
@@ -197,7 +206,7 @@ class Printer {
   void print_node(NodeId id) {
     const Node& node = graph_.nodes[id];
     text_ += names(node.outputs, true) + " = " + std::string(to_string(node.op)) + "(" +
-             names(node.inputs, false) + ")";
+             input_names(node) + ")";
     if (!node.attributes.empty()) {
       std::string attributes;
       for (const auto& [key, value] : node.attributes) {
@@ -207,9 +216,34 @@ class Printer {
       text_ += " {" + attributes + "}";
     }
     text_ += " @" + name_text(node.name) + "\n";
+    if (depth_ >= kMaxNesting) return;
+    for (const auto& body : node.bodies) {
+      if (body != nullptr)
+        text_ += "body\n" + indented(Printer(*body, symbols_, depth_ + 1).run()) + "end\n";
+    }
+  }
+
+  /// Captures stand behind a semicolon.
+  std::string input_names(const Node& node) const {
+    const auto own = node.inputs.end() -
+                     static_cast<std::ptrdiff_t>(std::min(node.captures, node.inputs.size()));
+    const std::string text = names({node.inputs.begin(), own}, false);
+    return own == node.inputs.end() ? text : text + "; " + names({own, node.inputs.end()}, false);
+  }
+
+  static std::string indented(std::string_view text) {
+    std::string result;
+    while (!text.empty()) {
+      const std::size_t end = text.find('\n');
+      result += "  " + std::string(text.substr(0, end)) + "\n";
+      text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+    }
+    return result;
   }
 
   const Graph& graph_;
+  const std::span<const std::string> outer_;
+  const int depth_;
   std::vector<std::string> symbols_;
   std::string text_;
 };

@@ -10,6 +10,20 @@
 // One statement a line, `#` starts a comment. Node outputs get dtype and shape from inference
 // (ops/infer.h), or carry them: `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtype names
 // here are f32 i64 i32 u8 i8 bool.
+//
+// Bodies follow their node; captures stand behind a semicolon. `outer_symbols` are those of the
+// graph around, `a = b` where the name differs:
+//
+//     y = If(condition; x)
+//     body
+//       input x f32 []
+//       z = Relu(x)
+//       output z
+//     end
+//     body
+//       input x f32 []
+//       output x
+//     end
 #pragma once
 
 #include <string>

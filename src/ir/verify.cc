@@ -12,7 +12,8 @@ namespace {
 /// One pass over each table; every check is O(1) or O(size of what it looks at).
 class Verifier {
  public:
-  Verifier(const Graph& graph, Stage stage) : graph_(graph), stage_(stage) {}
+  Verifier(const Graph& graph, Stage stage, const Graph* around, int depth)
+      : graph_(graph), stage_(stage), around_(around), depth_(depth) {}
 
   Status run() const {
     PX_RETURN_IF_ERROR(check_symbols());
@@ -34,6 +35,36 @@ class Verifier {
     for (const Symbol& symbol : graph_.symbols) {
       if (!names.insert(symbol.name).second) {
         return error("", "symbol '{}' exists twice", symbol.name);
+      }
+      PX_RETURN_IF_ERROR(check_outer(symbol));
+    }
+    return {};
+  }
+
+  Status check_outer(const Symbol& symbol) const {
+    if (!symbol.outer.valid()) {
+      if (around_ == nullptr || symbol.kind == SymbolKind::kData) return {};
+      return error("", "symbol '{}' of a body stands for none outside", symbol.name);
+    }
+    if (around_ == nullptr || !around_->symbols.contains(symbol.outer) ||
+        around_->symbols[symbol.outer].kind != symbol.kind) {
+      return error("", "symbol '{}' stands for one that does not exist outside", symbol.name);
+    }
+    return {};
+  }
+
+  /// The body itself, and its captures against the node; the operator's inference checks the rest.
+  Status check_bodies(const Node& node) const {
+    if (node.captures > node.inputs.size()) return error(node.name, "more captures than inputs");
+    if (node.bodies.empty() && node.captures > 0) return error(node.name, "captures without body");
+    if (!node.bodies.empty() && depth_ >= kMaxNesting) return error(node.name, "nested too deeply");
+    for (const auto& body : node.bodies) {
+      if (body == nullptr) return error(node.name, "has no body");
+      PX_RETURN_IF_ERROR(Verifier(*body, stage_, &graph_, depth_ + 1).run());
+      if (body->inputs.size() < node.captures) return error(node.name, "captures more than it has");
+      for (std::size_t i = 1; i <= node.captures; ++i) {
+        const ValueId outside = node.inputs[node.inputs.size() - i];
+        if (!outside.valid()) return error(node.name, "captures nothing");
       }
     }
     return {};
@@ -150,6 +181,7 @@ class Verifier {
           return error(node.name, "reads '{}' before it is computed", value.name);
         }
       }
+      PX_RETURN_IF_ERROR(check_bodies(node));
       for (const ValueId output : node.outputs) {
         if (!output.valid()) continue;
         if (!graph_.values.contains(output)) return error(node.name, "writes a missing value");
@@ -192,10 +224,12 @@ class Verifier {
 
   const Graph& graph_;
   const Stage stage_;
+  const Graph* const around_;  ///< null for a graph that is no body
+  const int depth_;
 };
 
 }  // namespace
 
-Status verify(const Graph& graph, Stage stage) { return Verifier(graph, stage).run(); }
+Status verify(const Graph& graph, Stage stage) { return Verifier(graph, stage, nullptr, 0).run(); }
 
 }  // namespace parallax

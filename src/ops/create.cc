@@ -1,4 +1,4 @@
-// Tensors made of shapes and numbers: Shape, ConstantOfShape, Range.
+// Tensors made of shapes and numbers: Shape, Size, ConstantOfShape, Range.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,6 +23,10 @@ InferResult infer_shape(const InferContext& context) {
   const std::int64_t end = std::max(start, bound("end", rank));
   std::vector<Expr> content(from.begin() + start, from.begin() + end);
   return one_output(DType::kI64, {Expr(end - start)}, std::move(content));
+}
+
+InferResult infer_size(const InferContext& context) {
+  return one_output(DType::kI64, {}, std::vector<Expr>{product(context.inputs[0].shape)});
 }
 
 InferResult infer_constant_of_shape(const InferContext& context) {
@@ -127,6 +131,17 @@ const OpDef& op_def_Shape() {
     d.kind = OpKind::kShape;
     d.attributes = {{"start", AttributeType::kInt}, {"end", AttributeType::kInt}};
     d.infer = infer_shape;
+    d.macs = macs_none;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_Size() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kSize;
+    d.infer = infer_size;
     d.macs = macs_none;
     return d;
   }();

@@ -15,6 +15,13 @@ TEST(ShapeTest, ListsDimensions) {
   });
 }
 
+TEST(SizeTest, CountsElements) {
+  check_rows({
+      {"input x f32 [b, 3, s]\ny = Size(x)\noutput y", "int64 scalar = [3*b*s]"},
+      {"input x f32 []\ny = Size(x)\noutput y", "int64 scalar = [1]"},
+  });
+}
+
 TEST(ConstantOfShapeTest, Shapes) {
   check_rows({
       {"symbolic t i64 [2] = [b, 3]\ny = ConstantOfShape(t)\noutput y", "float32 bx3"},

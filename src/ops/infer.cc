@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "ops/common.h"
+#include "ops/control_flow.h"
 
 namespace parallax {
 
@@ -141,6 +142,7 @@ class ContentLimit {
 };
 
 Status infer_one(Graph& graph, NodeId id, FreshSymbols& symbols, ContentLimit& limit) {
+  if (op_def(graph.nodes[id].op).control_flow) PX_RETURN_IF_ERROR(infer_bodies(graph, id));
   const Node& node = graph.nodes[id];
   const auto inputs = gather_inputs(graph, node);
   int asked = 0;

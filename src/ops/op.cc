@@ -53,6 +53,8 @@ int used(std::span<const ValueId> ids) {
 Status check_counts(const Node& node, const OpDef& def, bool from_file) {
   const int inputs = used(node.inputs);
   const int outputs = used(node.outputs);
+  // What a body's node may leave out depends on its body: infer_bodies checks it.
+  if (def.control_flow && !node.outputs.empty()) return {};
   const int most = def.max_inputs - (from_file ? def.internal_inputs : 0);
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > most)) {
     return refuse(node, fmt::format("{} inputs, must be {}", inputs,
@@ -88,6 +90,7 @@ Status check_node(const Node& node, bool from_file) {
     return refuse(node, "this operator does not exist in model files", ErrorCode::kUnsupported);
   }
   PX_RETURN_IF_ERROR(check_counts(node, def, from_file));
+  if (!def.control_flow && !node.bodies.empty()) return refuse(node, "does not take a body");
   for (const auto& [name, value] : node.attributes) {
     const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
                                    [&n = name](const AttributeSpec& s) { return s.name == n; });

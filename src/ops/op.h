@@ -92,6 +92,8 @@ struct OpDef {
   /// elementwise operator counts one per output element, data movement none.
   std::int64_t (*macs)(const Node&, std::span<const Dims> inputs,
                        std::span<const Dims> outputs) = nullptr;
+  /// If, Loop, Scan: the node has bodies and no kernel; the executor runs the bodies' plans.
+  bool control_flow = false;
   Aliasing aliasing = Aliasing::kNone;
   /// Same-shape or broadcasting function of one element per input: fusable, and may run in place.
   bool elementwise = false;

@@ -122,6 +122,7 @@ Result<int> common_subexpressions(Graph& graph, const PassContext&) {
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
+    if (!node.bodies.empty()) continue;  // comparing bodies has never paid
     const auto [known, added] = first.emplace(key_of(node), id);
     if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
   }

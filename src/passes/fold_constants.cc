@@ -82,6 +82,7 @@ class Folder {
 
   /// What computing the node costs; nothing where an input is not constant or a limit forbids it.
   std::optional<std::int64_t> affordable_work(const Node& node) const {
+    if (!node.bodies.empty()) return std::nullopt;
     std::int64_t input_bytes = 0;
     std::vector<Dims> inputs, outputs;
     for (const ValueId id : node.inputs) {

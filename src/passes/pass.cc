@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "passes/control_flow.h"
 
 namespace parallax {
 namespace {
@@ -22,7 +23,7 @@ Status check_names(std::span<const std::string> names) {
 }
 
 Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int& changes) {
-  PX_ASSIGN(changes, pass.run(graph, context));
+  PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   return verify(graph, Stage::kPasses);
 }
 

@@ -24,7 +24,7 @@ struct PassContext {
 struct Pass {
   std::string_view name;
   /// Rewrites in place and says how many nodes changed. The graph satisfies verify() and inference
-  /// before and after.
+  /// before and after. Bodies of its nodes are left alone: the pass runs over each of them as well.
   Result<int> (*run)(Graph& graph, const PassContext& context);
 };
 

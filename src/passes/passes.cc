@@ -11,6 +11,9 @@ constexpr Pass kPasses[] = {
     {"fold_shapes", fold_shapes},
     // Before the patterns are matched: these look for constants.
     {"fold_constants", fold_constants},
+    // After folding, which is what shows that a condition is constant; before what follows, so that
+    // it sees the branch in its place.
+    {"inline_if", inline_if},
     // After folding, which is what shows that a Slice or Reshape does nothing.
     {"remove_no_ops", remove_no_ops},
     // After the above, which leave nodes equal that were not; before fusing, which needs sole
@@ -24,6 +27,8 @@ constexpr Pass kPasses[] = {
     // Before fuse_activation: the bias is added first.
     {"fuse_matmul_bias", fuse_matmul_bias},
     {"fuse_activation", fuse_activation},
+    // After folding, which makes the pads constants; a Relu in front may have become an attribute.
+    {"fuse_pad", fuse_pad},
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
     {"fuse_cosine_attention", fuse_cosine_attention},

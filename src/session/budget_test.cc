@@ -24,7 +24,8 @@
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
 
-// RunMemory alone allocates with posix_memalign; the linker puts these in its place.
+// RunMemory allocates with posix_memalign, and nothing else that is made after weights are packed;
+// the linker puts these in its place.
 namespace {
 std::mutex counted_mutex;
 std::map<void*, std::int64_t> counted;  // guarded by counted_mutex

@@ -48,18 +48,29 @@ Error naming(const std::filesystem::path& path, Error error) {
   return error;
 }
 
-/// Constants that were computed, by whom no file tells.
-std::vector<SharedBytes> computed_constants(const Graph& graph) {
-  std::vector<SharedBytes> result;
+/// Constants that do not lie in a file, those of bodies (LoadOptions::max_nesting deep at most)
+/// too.
+void add_computed(const Graph& graph, std::vector<SharedBytes>& constants) {
   for (const Value& value : graph.values)
     if (value.constant && !mapped_place(value.constant->bytes.data()))
-      result.push_back({value.constant->bytes, value.constant->owner});
-  return result;
+      constants.push_back({value.constant->bytes, value.constant->owner});
+  for (const Node& node : graph.nodes)
+    for (const auto& body : node.bodies) add_computed(*body, constants);
+}
+
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelFile& file,
+                                        const Graph& graph) {
+  std::vector<SharedBytes> computed;
+  add_computed(graph, computed);
+  return std::make_shared<WeightCache>(
+      WeightCache::Options{folder, file.path, packing_machine(), packing_version()}, file.mapped,
+      std::move(computed));
 }
 
 }  // namespace
 
-Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times) {
+Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times,
+                                const ModelFile& file) {
   Stopwatch watch;
   auto impl = std::make_shared<Impl>();
   impl->file_nodes = static_cast<int>(graph.nodes.size());
@@ -72,25 +83,29 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
     impl->symbols.push_back(impl->graph().symbols[id].name);
   impl->load_times = times;
   impl->load_times.passes = watch.lap();
+  if (!options.cache.empty() && file.mapped != nullptr) {
+    impl->context->packed.use(open_cache(options.cache, file, impl->graph()));
+    impl->load_times.map += watch.lap();
+  }
   return Model(std::move(impl));
 }
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
+    if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
+      return tl::unexpected(Error{Stage::kLoad,
+                                  ErrorCode::kInvalidInput,
+                                  {},
+                                  "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
+    }
     Stopwatch watch;
     LoadTimes times;
     PX_ASSIGN(auto file, MappedFile::open(path));
     times.map = watch.lap();
-    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()});
+    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()}, options.max_nesting);
     if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
     times.parse = watch.lap();
-    PX_ASSIGN(Model model, Impl::make(*std::move(graph), options, times));
-    GraphContext& context = *model.impl().context;
-    if (!options.cache.empty())
-      context.packed.use(std::make_shared<WeightCache>(
-          WeightCache::Options{options.cache, path, packing_machine(), packing_version()}, file,
-          computed_constants(context.graph)));
-    return model;
+    return Impl::make(*std::move(graph), options, times, {path, file});
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }

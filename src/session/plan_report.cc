@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "session/body_report.h"
 
 namespace parallax {
 namespace {
@@ -107,6 +108,7 @@ PlanReport report_of(const Program& program) {
       report.branch_reports.push_back(report_of(program, branch, layer, plan.steps[step]));
   }
   report.thread_bytes = thread_bytes(program);
+  report.body_reports = body_reports(compiled);
   return report;
 }
 

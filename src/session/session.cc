@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <new>
 #include <utility>
@@ -27,6 +28,8 @@ namespace {
 
 /// More threads than any machine has cores are a mistake.
 constexpr int kMaxThreads = 1024;
+/// A time limit of years is a mistake too.
+constexpr double kMaxSeconds = 1e8;
 
 tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
@@ -143,13 +146,20 @@ struct Session::Impl {
     PX_ASSIGN(RunMemory::Lease lease,
               account->memory.acquire(
                   {program.bytes, less_kept(now).bytes, program.compiled->has_run_time_nodes}));
+    ExecuteOptions run_options;
+    run_options.trace = trace;
+    run_options.scheduler = options.scheduler;
+    run_options.max_loop_trips = options.max_loop_trips;
+    if (options.time_limit_seconds > 0) {
+      run_options.time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::duration<double>(options.time_limit_seconds));
+    }
     if (options.budget.kind != MemoryBudget::Kind::kAuto)
-      return execute(program, bound.bytes, place, pool, lease,
-                     {false, trace, nullptr, options.scheduler});
+      return execute(program, bound.bytes, place, pool, lease, run_options);
     BudgetWatch watch(
         lease, [&] { return less_kept(budget()); }, now.at_once);
-    return execute(program, bound.bytes, place, pool, lease,
-                   {false, trace, &watch, options.scheduler});
+    run_options.watch = &watch;
+    return execute(program, bound.bytes, place, pool, lease, run_options);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
@@ -179,6 +189,12 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
     if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
       return refuse(ErrorCode::kInvalidInput,
                     fmt::format("a memory budget of {} bytes", options.budget.bytes));
+    }
+    if (options.max_loop_trips < 0 || !(options.time_limit_seconds >= 0) ||
+        options.time_limit_seconds > kMaxSeconds) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
+                                options.time_limit_seconds));
     }
     const int threads = options.threads > 0 ? options.threads : usable_cpus();
     return Session(std::make_unique<Impl>(model, options, threads));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <limits>
 
 #include "options.h"
 #include "report.h"
@@ -57,6 +58,24 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       ->type_name("DIR");
 }
 
+void add_limits(CLI::App& command, Options& options) {
+  command
+      .add_option("--max-loop-trips", options.session.max_loop_trips,
+                  "Most trips of all loops of a run together (1000000)")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  command
+      .add_option("--time-limit", options.session.time_limit_seconds,
+                  "Seconds after which a run stops with an error; 0, the default: no limit")
+      ->check(CLI::Range(0.0, 1e8))
+      ->type_name("S");
+  command
+      .add_option("--max-nesting", options.load.max_nesting,
+                  "How deep If, Loop and Scan may lie inside each other (16)")
+      ->check(CLI::Range(0, 64))
+      ->type_name("N");
+}
+
 void add_admission(CLI::App& command, Options& options) {
   command
       .add_option_function<std::string>(
@@ -101,6 +120,7 @@ int main_in_namespace(int argc, char** argv) {
   const auto add = [&](const char* name, const char* what, Status (*run)(const Options&)) {
     CLI::App* sub = app.add_subcommand(name, what);
     add_common(*sub, options, budget);
+    add_limits(*sub, options);
     add_admission(*sub, options);
     sub->callback([&command, run] { command = run; });
     return sub;

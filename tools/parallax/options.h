@@ -14,6 +14,7 @@ struct Options {
   std::string model;
   LoadOptions load;
   SessionOptions session;
+  LoadOptions load;
 
   std::vector<std::string> inputs;  ///< NAME=FILE.npy
   std::vector<std::string> shapes;  ///< NAME=1x3x640x640

@@ -18,6 +18,20 @@ void print_table(const PlanReport& plan) {
   }
 }
 
+void print_bodies(const PlanReport& plan) {
+  for (const BodyReport& b : plan.body_reports) {
+    const std::string trips = b.trips ? fmt::format(" x {}", *b.trips) : "";
+    fmt::print("  {} ({}{}) {}: ", b.node, b.op, trips, b.body);
+    if (!b.error.empty()) {
+      fmt::print("no plan: {}\n", b.error);
+      continue;
+    }
+    fmt::print("{} nodes in {} branches and {} layers, {} of {} set aside in branch {}\n", b.nodes,
+               b.branches, b.layers, format_bytes(b.arena_bytes), format_bytes(b.workspace_bytes),
+               b.branch);
+  }
+}
+
 void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   const ArenaBytes& a = plan.arena_bytes;
   fmt::print(
@@ -45,6 +59,24 @@ void print_threads(const PlanReport& plan) {
                t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
                format_bytes(t.scratch_bytes),
                t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches));
+}
+
+nlohmann::json bodies_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const BodyReport& b : plan.body_reports) {
+    list.push_back({{"node", b.node},
+                    {"op", b.op},
+                    {"body", b.body},
+                    {"branch", b.branch},
+                    {"nodes", b.nodes},
+                    {"branches", b.branches},
+                    {"layers", b.layers},
+                    {"arena_bytes", b.arena_bytes},
+                    {"workspace_bytes", b.workspace_bytes}});
+    if (b.trips) list.back()["trips"] = *b.trips;
+    if (!b.error.empty()) list.back()["error"] = b.error;
+  }
+  return list;
 }
 
 nlohmann::json to_json(const Options& options, const PlanReport& plan) {
@@ -79,6 +111,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
           {"scratch_bytes", plan.scratch_bytes},
           {"packed_weight_bytes", plan.packed_weight_bytes},
           {"thread_bytes", threads},
+          {"body_list", bodies_json(plan)},
           {"branch_list", branches}};
 }
 
@@ -96,6 +129,7 @@ Status plan_command(const Options& options) {
   if (!plan) return tl::unexpected(plan.error());
   if (options.json != "-") {
     print_table(*plan);
+    print_bodies(*plan);
     print_summary(options.session.budget, *plan);
     if (options.explain) {
       print_reasons(*plan);

@@ -1,4 +1,4 @@
-// Operators that make tensors out of little: Shape, ConstantOfShape, Range.
+// Operators that make tensors out of little: Shape, Size, ConstantOfShape, Range.
 #include <algorithm>
 
 #include "kernels/reference/common.h"
@@ -15,6 +15,15 @@ KernelResult reference_shape(const KernelRequest& request) {
   return make_lambda_kernel({.tiles = tile_count(count, 1) > 0 ? 1 : 0, .unused_inputs = 1},
                             [=](std::int64_t, const KernelArgs& args) -> Status {
                               std::copy_n(dims.begin() + start, count, args.out<std::int64_t>());
+                              return {};
+                            });
+}
+
+KernelResult reference_size(const KernelRequest& request) {
+  const std::int64_t count = request.inputs[0].elements();
+  return make_lambda_kernel({.unused_inputs = 1},
+                            [=](std::int64_t, const KernelArgs& args) -> Status {
+                              *args.out<std::int64_t>() = count;
                               return {};
                             });
 }

@@ -129,6 +129,13 @@ TEST(ReferenceShape, GivesDimensions) {
   EXPECT_TRUE(run_one<std::int64_t>(OpKind::kShape, test_inputs(scalar(1.0F))).empty());
 }
 
+TEST(ReferenceSize, CountsElements) {
+  EXPECT_THAT(run_one<std::int64_t>(OpKind::kSize, test_inputs(counting({2, 4, 3}))),
+              ElementsAre(24));
+  EXPECT_THAT(run_one<std::int64_t>(OpKind::kSize, test_inputs(counting({2, 0}))), ElementsAre(0));
+  EXPECT_THAT(run_one<std::int64_t>(OpKind::kSize, test_inputs(scalar(1.0F))), ElementsAre(1));
+}
+
 TEST(ReferenceConstantOfShape, FillsWithItsValue) {
   EXPECT_THAT(run_one<float>(OpKind::kConstantOfShape, test_inputs(ints({2}))), ElementsAre(0, 0));
   const Tensor three = row<U8>({3});

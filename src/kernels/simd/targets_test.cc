@@ -32,7 +32,7 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
         sums);
   add({OpKind::kMatMul, test_inputs(random_floats({3, 49, 32}, 1), random_floats({3, 32, 49}, 2))},
       sums);
-  for (const std::int64_t n : {3, 49, 700}) {
+  for (const std::int64_t n : {2, 3, 4, 49, 700}) {
     for (const std::int64_t axis : {0, 1})
       add({OpKind::kSoftmax, test_inputs(random_floats({37, n}, 1)),
            test_attributes({{"axis", axis}})},

@@ -1,9 +1,14 @@
 #include "load/onnx/assemble.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "base/status.h"
 #include "load/onnx/attributes.h"
@@ -11,19 +16,49 @@
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
 #include "load/onnx/tensor.h"
+#include "ops/control_flow.h"
 #include "ops/infer.h"
 
 namespace parallax {
 namespace {
 
+/// What all graphs of a file share.
+struct FileContext {
+  const std::int64_t opset;
+  const ModelBytes& model;
+  ExternalData external;
+};
+
 class Assembler {
  public:
-  Assembler(const OnnxGraph& file, std::int64_t opset, const ModelBytes& model)
-      : file_(file), opset_(opset), model_(model), external_(model.folder), writer_(graph_) {}
+  Assembler(const CheckedGraph& checked, FileContext& context)
+      : checked_(checked), file_(checked.graph), context_(context), writer_(graph_) {}
 
-  Result<Graph> assemble(std::span<const std::size_t> order);
+  Result<Graph> assemble();
 
  private:
+  /// A value of the graph around a body that the body reads.
+  struct Capture {
+    std::string_view name;
+    ValueId id;
+  };
+
+  Status add_nodes();
+  Status infer_added();
+  // Control flow.
+  Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
+                                                    const std::string& name,
+                                                    std::size_t index) const;
+  std::vector<const CheckedBody*> taken(const Node& node,
+                                        std::vector<const CheckedBody*> bodies) const;
+  Status add_control_flow(const OnnxNode& file_node, const std::string& name, std::size_t index);
+  Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
+  Status add_body_inputs(std::size_t scalars);
+  ValueId add_input(std::string name);
+  bool reads(std::string_view name) const;
+  Status check_body(const Graph& body) const;
+  Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
+
   void reserve_names();
   Status add_initializers();
   Status add_inputs();
@@ -32,15 +67,15 @@ class Assembler {
   Status infer();
   Status check_output(const OnnxValueInfo& output) const;
 
+  const CheckedGraph& checked_;
   const OnnxGraph& file_;
-  const std::int64_t opset_;
-  const ModelBytes& model_;
-  ExternalData external_;
+  FileContext& context_;
   Graph graph_;
   GraphWriter writer_;
   std::map<std::string_view, ValueId> values_;
   std::set<std::string_view> read_;  ///< names that a node or the caller reads
   std::vector<NodeId> softmax_blocks_;
+  std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
 };
 
 void Assembler::reserve_names() {
@@ -50,12 +85,17 @@ void Assembler::reserve_names() {
     for (const std::string_view output : node.outputs) writer_.reserve_value_name(output);
     read_.insert(node.inputs.begin(), node.inputs.end());
   }
+  for (const auto& [index, bodies] : checked_.bodies) {
+    for (const CheckedBody& body : bodies)
+      read_.insert(body.checked.captures.begin(), body.checked.captures.end());
+  }
   for (const OnnxValueInfo& output : file_.outputs) read_.insert(output.name);
 }
 
 Status Assembler::add_initializers() {
+  if (file_.has_sparse_initializers) return unsupported("sparse initializers are not supported");
   for (const OnnxTensor& tensor : file_.initializers) {
-    PX_ASSIGN(Constant constant, read_tensor(tensor, model_.owner, external_));
+    PX_ASSIGN(Constant constant, read_tensor(tensor, context_.model.owner, context_.external));
     values_.emplace(tensor.name, writer_.constant(std::string(tensor.name), std::move(constant)));
   }
   return {};
@@ -77,7 +117,8 @@ Status Assembler::add_inputs() {
 }
 
 Status Assembler::add_constant(const OnnxNode& file_node, const std::string& name) {
-  PX_ASSIGN(Attributes attributes, read_attributes(file_node, name, model_.owner, external_));
+  PX_ASSIGN(Attributes attributes,
+            read_attributes(file_node, name, context_.model.owner, context_.external));
   PX_ASSIGN(Constant constant, constant_of(file_node, name, attributes));
   const std::string_view output = file_node.outputs[0];
   values_.emplace(output, writer_.constant(std::string(output), std::move(constant)));
@@ -87,7 +128,8 @@ Status Assembler::add_constant(const OnnxNode& file_node, const std::string& nam
 Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
   const OnnxRule rule = onnx_rule(file_node.op_type);
   Node node{.name = name, .op = rule.kind, .attributes = {}, .inputs = {}, .outputs = {}};
-  PX_ASSIGN(node.attributes, read_attributes(file_node, name, model_.owner, external_));
+  PX_ASSIGN(node.attributes,
+            read_attributes(file_node, name, context_.model.owner, context_.external));
   for (const std::string_view input : file_node.inputs) {
     node.inputs.push_back(input.empty() ? ValueId{} : values_.at(input));
   }
@@ -98,7 +140,7 @@ Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
     node.outputs.back() = writer_.result(std::string(output));
     values_.emplace(output, node.outputs.back());
   }
-  FileNode rewritten{.opset = opset_, .node = node, .writer = writer_};
+  FileNode rewritten{.opset = context_.opset, .node = node, .writer = writer_};
   if (rule.rewrite != nullptr) PX_RETURN_IF_ERROR(rule.rewrite(rewritten));
   PX_ASSIGN(const NodeId id, writer_.node(std::move(node)));
   if (rewritten.softmax_block) softmax_blocks_.push_back(id);
@@ -122,15 +164,18 @@ Status Assembler::check_output(const OnnxValueInfo& output) const {
                                    to_string(*declared), to_string(dtype)));
 }
 
-Result<Graph> Assembler::assemble(std::span<const std::size_t> order) {
-  graph_.name = file_.name;
-  reserve_names();
-  PX_RETURN_IF_ERROR(add_initializers());
-  PX_RETURN_IF_ERROR(add_inputs());
-  for (const std::size_t i : order) {
+Status Assembler::add_nodes() {
+  for (const std::size_t i : checked_.order) {
     const OnnxNode& node = file_.nodes[i];
     const std::string name = onnx_node_name(node, i);
-    auto status = node.op_type == "Constant" ? add_constant(node, name) : add_node(node, name);
+    Status status;
+    if (node.op_type == "Constant") {
+      status = add_constant(node, name);
+    } else if (is_control_flow(onnx_rule(node.op_type).kind)) {
+      status = add_control_flow(node, name, i);
+    } else {
+      status = add_node(node, name);
+    }
     if (!status) {
       if (status.error().node.empty()) status.error().node = name;
       return tl::unexpected(std::move(status).error());
@@ -139,16 +184,222 @@ Result<Graph> Assembler::assemble(std::span<const std::size_t> order) {
   for (const OnnxValueInfo& output : file_.outputs) {
     graph_.outputs.push_back(values_.at(output.name));
   }
+  return {};
+}
+
+Result<Graph> Assembler::assemble() {
+  graph_.name = file_.name;
+  reserve_names();
+  PX_RETURN_IF_ERROR(add_initializers());
+  PX_RETURN_IF_ERROR(add_inputs());
+  PX_RETURN_IF_ERROR(add_nodes());
   PX_RETURN_IF_ERROR(infer());
   for (const OnnxValueInfo& output : file_.outputs) PX_RETURN_IF_ERROR(check_output(output));
   return std::move(graph_);
 }
 
+/// Shapes of the nodes so far: a body is built for the shapes that it reads.
+Status Assembler::infer_added() {
+  for (; inferred_ < static_cast<std::int32_t>(graph_.nodes.size()); ++inferred_)
+    PX_RETURN_IF_ERROR(infer_node(graph_, NodeId{inferred_}));
+  return {};
+}
+
+/// The bodies of a node in the order that the graph wants.
+Result<std::vector<const CheckedBody*>> Assembler::bodies_of(const OnnxNode& file_node,
+                                                             const std::string& name,
+                                                             std::size_t index) const {
+  std::vector<std::string_view> attributes = {"body"};
+  if (file_node.op_type == "If") attributes = {"then_branch", "else_branch"};
+  const auto found = checked_.bodies.find(index);
+  const std::size_t count = found == checked_.bodies.end() ? 0 : found->second.size();
+  std::vector<const CheckedBody*> result;
+  for (const std::string_view attribute : attributes) {
+    for (std::size_t i = 0; i < count; ++i)
+      if (found->second[i].attribute == attribute) result.push_back(&found->second[i]);
+  }
+  if (result.size() == attributes.size() && count == result.size() &&
+      (count == 1 || result[0]->attribute != result[1]->attribute))
+    return result;
+  return invalid_model(fmt::format("{}: must have a graph as attribute {}", file_node.op_type,
+                                   fmt::join(attributes, " and one as ")),
+                       name);
+}
+
+/// The branch that an If takes, twice, where its condition is known.
+std::vector<const CheckedBody*> Assembler::taken(const Node& node,
+                                                 std::vector<const CheckedBody*> bodies) const {
+  if (node.op != OpKind::kIf || node.inputs.empty() || !node.inputs[0].valid()) return bodies;
+  const auto condition = known_scalar(graph_.values[node.inputs[0]]);
+  if (!condition) return bodies;
+  const CheckedBody* const body = bodies[*condition != 0 ? 0 : 1];
+  return {body, body};
+}
+
+Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string& name,
+                                   std::size_t index) {
+  PX_RETURN_IF_ERROR(infer_added());
+  Node node{.name = name,
+            .op = onnx_rule(file_node.op_type).kind,
+            .attributes = {},
+            .inputs = {},
+            .outputs = {}};
+  PX_ASSIGN(node.attributes,
+            read_attributes(file_node, name, context_.model.owner, context_.external));
+  for (const std::string_view input : file_node.inputs)
+    node.inputs.push_back(input.empty() ? ValueId{} : values_.at(input));
+  if (node.op == OpKind::kLoop && node.inputs.size() < 2) node.inputs.resize(2);
+  PX_ASSIGN(auto bodies, bodies_of(file_node, name, index));
+  bodies = taken(node, std::move(bodies));
+
+  std::vector<Capture> captures;
+  std::set<std::string_view> captured;
+  for (const CheckedBody* body : bodies) {
+    for (const std::string_view capture : body->checked.captures) {
+      const ValueId id = values_.at(capture);
+      if (!captured.insert(capture).second) continue;
+      captures.push_back({capture, id});
+      if (graph_.values[id].constant) continue;
+      node.inputs.push_back(id);
+      ++node.captures;
+    }
+  }
+  std::vector<std::unique_ptr<Assembler>> parts;
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  for (const CheckedBody* body : bodies) {
+    if (!graphs.empty() && body == bodies[0]) {
+      graphs.push_back(graphs[0]);
+      continue;
+    }
+    parts.push_back(std::make_unique<Assembler>(body->checked, context_));
+    PX_RETURN_IF_ERROR(parts.back()->begin_body(*this, node, captures));
+    PX_RETURN_IF_ERROR(parts.back()->add_nodes());
+    graphs.push_back(std::make_shared<const Graph>(parts.back()->graph_));
+  }
+  node.bodies = std::move(graphs);
+  // Outputs that the node leaves out are still made by the body.
+  const std::size_t own = node.op == OpKind::kLoop ? 1 : 0;
+  const std::size_t outputs = node.bodies[0]->outputs.size();
+  for (const std::string_view output : file_node.outputs) {
+    node.outputs.push_back(output.empty() ? ValueId{} : writer_.result(std::string(output)));
+    if (!output.empty()) values_.emplace(output, node.outputs.back());
+  }
+  if (outputs > own && node.outputs.size() < outputs - own) node.outputs.resize(outputs - own);
+  PX_ASSIGN(const NodeId id, writer_.node(std::move(node)));
+  PX_RETURN_IF_ERROR(infer_added());
+  PX_RETURN_IF_ERROR(expand_in_bodies(id, parts));
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    PX_RETURN_IF_ERROR(parts[i]->check_body(*graph_.nodes[id].bodies[i]));
+  return {};
+}
+
+/// Everything but the nodes of a body; its inputs get their types from the node.
+Status Assembler::begin_body(const Assembler& around, Node& node,
+                             std::span<const Capture> captures) {
+  graph_.name = file_.name;
+  reserve_names();
+  for (const Capture& capture : captures) writer_.reserve_value_name(capture.name);
+  PX_RETURN_IF_ERROR(add_initializers());
+  PX_RETURN_IF_ERROR(add_body_inputs(node.op == OpKind::kLoop ? 2 : 0));
+  for (const Capture& capture : captures) {
+    const Value& value = around.graph_.values[capture.id];
+    // What only the other branch reads may have the name of something here: it stays out of reach.
+    const bool hidden = values_.contains(capture.name) || !reads(capture.name);
+    std::string name(capture.name);
+    if (hidden) name = writer_.fresh_value_name(name);
+    ValueId id;
+    if (value.constant) {
+      if (hidden) continue;
+      id = writer_.constant(std::move(name), *value.constant);
+    } else {
+      id = add_input(std::move(name));
+    }
+    if (!hidden) values_.emplace(capture.name, id);
+  }
+  // The counts are all that giving types asks of a body.
+  Graph counts;
+  counts.inputs = graph_.inputs;
+  counts.outputs.resize(file_.outputs.size());
+  Node shell = node;
+  shell.bodies = {std::make_shared<const Graph>(counts)};
+  shell.outputs.resize(file_.outputs.size() -
+                       (node.op == OpKind::kLoop && !file_.outputs.empty() ? 1 : 0));
+  return seed_body(around.graph_, shell, graph_);
+}
+
+bool Assembler::reads(std::string_view name) const {
+  const auto& captures = checked_.captures;
+  return std::find(captures.begin(), captures.end(), name) != captures.end();
+}
+
+ValueId Assembler::add_input(std::string name) {
+  Value value;
+  value.name = std::move(name);
+  value.kind = ValueKind::kInput;
+  graph_.inputs.push_back(graph_.values.push_back(std::move(value)));
+  return graph_.inputs.back();
+}
+
+/// `scalars`: how many inputs may be declared with one element instead of as scalars.
+Status Assembler::add_body_inputs(std::size_t scalars) {
+  for (std::size_t i = 0; i < file_.inputs.size(); ++i) {
+    const OnnxValueInfo& input = file_.inputs[i];
+    if (input.has_type && !input.is_tensor)
+      return unsupported(fmt::format("input {} of a body is not a tensor", quote(input.name)));
+    if (values_.contains(input.name)) {
+      return unsupported(fmt::format("input {} of a body has an initializer", quote(input.name)));
+    }
+    const ValueId id = add_input(std::string(input.name));
+    if (i < scalars && input.shape && input.shape->size() == 1) graph_.values[id].shape = {1};
+    values_.emplace(input.name, id);
+  }
+  return {};
+}
+
+/// Declared element types, which must be those that the body has.
+Status Assembler::check_body(const Graph& body) const {
+  const auto check = [&](const OnnxValueInfo& info, ValueId id, std::string_view what) -> Status {
+    if (info.has_type && !info.is_tensor)
+      return unsupported(fmt::format("{} {} of a body is not a tensor", what, quote(info.name)));
+    if (!info.is_tensor || info.element_type == 0) return {};
+    PX_ASSIGN(const DType declared,
+              onnx_dtype(info.element_type, fmt::format("{} {}", what, quote(info.name))));
+    if (declared == body.values[id].dtype) return {};
+    return invalid_model(fmt::format("{} {} of a body is declared as {} but is {}", what,
+                                     quote(info.name), to_string(declared),
+                                     to_string(body.values[id].dtype)));
+  };
+  for (std::size_t i = 0; i < file_.inputs.size(); ++i)
+    PX_RETURN_IF_ERROR(check(file_.inputs[i], body.inputs[i], "input"));
+  for (std::size_t i = 0; i < file_.outputs.size(); ++i)
+    PX_RETURN_IF_ERROR(check(file_.outputs[i], body.outputs[i], "output"));
+  return {};
+}
+
+/// Softmax nodes of old operator sets in the bodies of `node`, now that their shapes are final.
+Status Assembler::expand_in_bodies(NodeId node,
+                                   std::span<const std::unique_ptr<Assembler>> bodies) {
+  bool any = false;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    Assembler& part = *bodies[i];
+    if (part.softmax_blocks_.empty()) continue;
+    any = true;
+    const auto before = graph_.nodes[node].bodies[i];
+    part.graph_ = *before;
+    PX_RETURN_IF_ERROR(expand_softmax_blocks(part.writer_, part.softmax_blocks_));
+    const auto after = std::make_shared<const Graph>(part.graph_);
+    for (auto& body : graph_.nodes[node].bodies)
+      if (body == before) body = after;
+  }
+  return any ? infer_node(graph_, node) : Status();
+}
+
 }  // namespace
 
-Result<Graph> assemble_graph(const OnnxGraph& file, std::span<const std::size_t> order,
-                             std::int64_t opset, const ModelBytes& model) {
-  return Assembler(file, opset, model).assemble(order);
+Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset,
+                             const ModelBytes& model) {
+  FileContext context{opset, model, ExternalData(model.folder)};
+  return Assembler(file, context).assemble();
 }
 
 }  // namespace parallax

@@ -45,6 +45,10 @@ Result<AttributeValue> read_value(const OnnxAttribute& attribute,
   }
 }
 
+bool has_bodies(const OnnxNode& node) {
+  return node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan";
+}
+
 }  // namespace
 
 Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,
@@ -52,6 +56,7 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name
                                    ExternalData& external) {
   Attributes attributes;
   for (const OnnxAttribute& attribute : node.attributes) {
+    if (attribute.type == OnnxAttributeType::kGraph && has_bodies(node)) continue;
     if (attribute.is_reference || attributes.find(attribute.name) != nullptr) {
       return invalid_model(
           fmt::format("{}: attribute {} {}", node.op_type, quote(attribute.name),

@@ -11,9 +11,10 @@
 
 namespace parallax {
 
-/// All attributes of `node`, which messages call `name`. Errors: kInvalidModel for one that occurs
-/// twice or refers to an attribute of a function; kUnsupported for types other than numbers,
-/// strings, lists of numbers and dense tensors; as read_tensor.
+/// All attributes of `node`, which messages call `name`, but the bodies of If, Loop and Scan.
+/// Errors: kInvalidModel for one that occurs twice or refers to an attribute of a function;
+/// kUnsupported for types other than numbers, strings, lists of numbers and dense tensors; as
+/// read_tensor.
 Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,
                                    const std::shared_ptr<const void>& owner,
                                    ExternalData& external);

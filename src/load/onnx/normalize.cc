@@ -48,6 +48,7 @@ constexpr std::array kRows = {
     Row{"ReduceMean", kAlways, kStill, OpKind::kReduceMean, rewrite_reduce},
     Row{"ReduceSum", kAlways, kStill, OpKind::kReduceSum, rewrite_reduce_sum},
     Row{"Resize", 10, kStill, OpKind::kResize, rewrite_resize},
+    Row{"Scan", 9, kStill, OpKind::kScan, nullptr},
     Row{"ScatterND", 11, kStill, OpKind::kScatterND, nullptr},
     Row{"Slice", kAlways, kStill, OpKind::kSlice, rewrite_slice},
     Row{"Softmax", kAlways, kStill, OpKind::kSoftmax, rewrite_softmax},

@@ -7,6 +7,7 @@
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "base/status.h"
 #include "load/onnx/assemble.h"
@@ -42,22 +43,21 @@ Result<OnnxModel> parse_model(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load(const ModelBytes& bytes) {
+Result<Graph> load(const ModelBytes& bytes, int max_nesting) {
   PX_ASSIGN(const OnnxModel model, parse_model(bytes.bytes));
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
-  PX_ASSIGN(const OnnxGraph file, parse_onnx_graph(*model.graph));
-  PX_ASSIGN(const auto order, check_structure(model, file));
-  if (file.has_sparse_initializers) return unsupported("sparse initializers are not supported");
-  PX_ASSIGN(Graph graph, assemble_graph(file, order, opset, bytes));
+  PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
+  PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
+  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes));
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   return graph;
 }
 
 }  // namespace
 
-Result<Graph> load_onnx(const ModelBytes& model) {
+Result<Graph> load_onnx(const ModelBytes& model, int max_nesting) {
   try {
-    return load(model);
+    return load(model, max_nesting);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {

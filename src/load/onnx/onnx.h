@@ -21,6 +21,7 @@ struct ModelBytes {
 /// The graph of the model, normalised to the newest operator semantics, shapes inferred. Weights
 /// point into `model.bytes` or into mapped external files. Errors: stage kLoad; kInvalidModel,
 /// kUnsupported (all unsupported operators listed with domain, opset and count) or kIo.
-Result<Graph> load_onnx(const ModelBytes& model);
+/// `max_nesting`: how deep If, Loop and Scan may lie inside each other, at most kMaxNesting.
+Result<Graph> load_onnx(const ModelBytes& model, int max_nesting = kMaxNesting);
 
 }  // namespace parallax

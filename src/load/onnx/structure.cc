@@ -6,8 +6,10 @@
 #include <map>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "base/status.h"
 #include "load/onnx/names.h"
@@ -17,7 +19,6 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 23;
-constexpr int kMaxDepth = 64;
 constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
 /// Names that one graph defines, with the node that makes each (kNoNode: input or initializer).
@@ -38,7 +39,7 @@ struct Scope {
     return false;
   }
   Status define(std::string_view name, std::size_t node, const std::string& node_name) {
-    if (sees(name)) {
+    if (names.contains(name)) {
       return invalid_model(fmt::format("{} is defined twice", quote(name)), node_name);
     }
     names.emplace(name, node);
@@ -48,19 +49,21 @@ struct Scope {
 
 class StructureCheck {
  public:
-  StructureCheck(const OnnxModel& model, std::int64_t opset) : model_(model), opset_(opset) {}
+  StructureCheck(const OnnxModel& model, std::int64_t opset, int max_nesting)
+      : model_(model), opset_(opset), max_nesting_(max_nesting) {}
 
-  Result<std::vector<std::size_t>> check(const OnnxGraph& graph, const Scope* parent);
+  Result<CheckedGraph> check(OnnxGraph graph, const Scope* parent);
   Status check_operators() const;
 
  private:
   using Operator = std::pair<std::string_view, std::string_view>;  // domain, type
 
   Status define_names(const OnnxGraph& graph, Scope& scope);
-  Status check_subgraphs(const OnnxNode& node, const Scope& scope);
+  Result<std::vector<CheckedBody>> check_bodies(const OnnxNode& node, const Scope& scope);
 
   const OnnxModel& model_;
   const std::int64_t opset_;
+  const int max_nesting_;
   std::map<Operator, int> unsupported_;
 };
 
@@ -84,21 +87,37 @@ Status StructureCheck::define_names(const OnnxGraph& graph, Scope& scope) {
   return {};
 }
 
-/// For each node the nodes that make its inputs. Errors: names that nothing defines.
-Result<std::vector<std::vector<std::size_t>>> producers(const OnnxGraph& graph,
-                                                        const Scope& scope) {
+/// For each node the nodes that make its inputs and what its bodies capture; what nothing here
+/// defines goes to `checked.captures`. Errors: names that nothing defines.
+Result<std::vector<std::vector<std::size_t>>> producers(CheckedGraph& checked, const Scope& scope) {
+  const OnnxGraph& graph = checked.graph;
   std::vector<std::vector<std::size_t>> result(graph.nodes.size());
+  std::set<std::string_view> captured;
+  const auto capture = [&](std::string_view name) {
+    if (scope.find_here(name) == nullptr && captured.insert(name).second)
+      checked.captures.push_back(name);
+  };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string_view input : graph.nodes[i].inputs) {
-      if (input.empty()) continue;
+    const auto read = [&](std::string_view input) {
       const std::size_t* producer = scope.find_here(input);
       if (producer != nullptr && *producer != kNoNode) result[i].push_back(*producer);
-      if (producer == nullptr && !scope.sees(input)) {
+      capture(input);
+    };
+    for (const std::string_view input : graph.nodes[i].inputs) {
+      if (input.empty()) continue;
+      if (!scope.sees(input)) {
         return invalid_model(fmt::format("reads {}, which nothing defines", quote(input)),
                              onnx_node_name(graph.nodes[i], i));
       }
+      read(input);
+    }
+    const auto bodies = checked.bodies.find(i);
+    if (bodies == checked.bodies.end()) continue;
+    for (const CheckedBody& body : bodies->second) {
+      for (const std::string_view name : body.checked.captures) read(name);
     }
   }
+  for (const OnnxValueInfo& output : graph.outputs) capture(output.name);
   return result;
 }
 
@@ -146,37 +165,44 @@ Result<std::vector<std::size_t>> topological_order(
                        onnx_node_name(graph.nodes[node], node));
 }
 
-Status StructureCheck::check_subgraphs(const OnnxNode& node, const Scope& scope) {
+Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& node,
+                                                              const Scope& scope) {
+  std::vector<CheckedBody> bodies;
   for (const OnnxAttribute& attribute : node.attributes) {
     for (const std::string_view bytes : attribute.graphs) {
-      PX_ASSIGN(const OnnxGraph subgraph, parse_onnx_graph(bytes));
-      PX_RETURN_IF_ERROR(check(subgraph, &scope));
+      PX_ASSIGN(OnnxGraph body, parse_onnx_graph(bytes));
+      PX_ASSIGN(CheckedGraph checked, check(std::move(body), &scope));
+      bodies.push_back({attribute.name, std::move(checked)});
     }
   }
-  return {};
+  return bodies;
 }
 
-Result<std::vector<std::size_t>> StructureCheck::check(const OnnxGraph& graph,
-                                                       const Scope* parent) {
+Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) {
+  CheckedGraph checked{std::move(file), {}, {}, {}};
+  const OnnxGraph& graph = checked.graph;
   Scope scope{.parent = parent, .depth = parent == nullptr ? 0 : parent->depth + 1, .names = {}};
-  if (scope.depth > kMaxDepth) {
-    return invalid_model(fmt::format("subgraphs are nested more than {} deep", kMaxDepth));
+  if (scope.depth > max_nesting_) {
+    return unsupported(fmt::format("subgraphs are nested more than {} deep", max_nesting_));
   }
   PX_RETURN_IF_ERROR(define_names(graph, scope));
-  PX_ASSIGN(const auto made_by, producers(graph, scope));
   for (const OnnxValueInfo& output : graph.outputs) {
     if (!scope.sees(output.name)) {
       return invalid_model(fmt::format("output {} is made by nothing", quote(output.name)));
     }
   }
-  for (const OnnxNode& node : graph.nodes) {
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const OnnxNode& node = graph.nodes[i];
     const std::string_view domain = node.domain == "ai.onnx" ? "" : node.domain;
     if (!domain.empty() || !is_supported_onnx_operator(node.op_type, opset_)) {
       ++unsupported_[{domain, node.op_type}];
     }
-    PX_RETURN_IF_ERROR(check_subgraphs(node, scope));
+    PX_ASSIGN(auto bodies, check_bodies(node, scope));
+    if (!bodies.empty()) checked.bodies.emplace(i, std::move(bodies));
   }
-  return topological_order(graph, made_by);
+  PX_ASSIGN(const auto made_by, producers(checked, scope));
+  PX_ASSIGN(checked.order, topological_order(graph, made_by));
+  return checked;
 }
 
 Status StructureCheck::check_operators() const {
@@ -215,13 +241,13 @@ Result<std::int64_t> onnx_opset(const OnnxModel& model) {
   return *version;
 }
 
-Result<std::vector<std::size_t>> check_structure(const OnnxModel& model, const OnnxGraph& graph) {
+Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph, int max_nesting) {
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
-  StructureCheck check(model, opset);
-  PX_ASSIGN(auto order, check.check(graph, nullptr));
+  StructureCheck check(model, opset, max_nesting);
+  PX_ASSIGN(CheckedGraph checked, check.check(std::move(graph), nullptr));
   PX_RETURN_IF_ERROR(check.check_operators());
-  if (graph.outputs.empty()) return invalid_model("the graph has no outputs");
-  return order;
+  if (checked.graph.outputs.empty()) return invalid_model("the graph has no outputs");
+  return checked;
 }
 
 }  // namespace parallax

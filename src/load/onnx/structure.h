@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string_view>
 #include <vector>
 
+#include "ir/graph.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
@@ -14,12 +17,29 @@ namespace parallax {
 /// imports none or two that differ; kUnsupported outside 7 to 23.
 Result<std::int64_t> onnx_opset(const OnnxModel& model);
 
+struct CheckedBody;
+
+/// A graph of the file whose names and operators were checked, with the bodies inside it.
+struct CheckedGraph {
+  OnnxGraph graph;
+  std::vector<std::size_t> order;  ///< of graph.nodes: topological, captured reads included
+  /// Names that the graph, or a body in it, reads from the graphs around it, in the order in which
+  /// they are first read.
+  std::vector<std::string_view> captures;
+  std::map<std::size_t, std::vector<CheckedBody>> bodies;  ///< by node
+};
+struct CheckedBody {
+  std::string_view attribute;  ///< "then_branch", ...
+  CheckedGraph checked;
+};
+
 /// Checks the names of `graph` and of all subgraphs in its nodes: every name that is read is
-/// visible, none is defined twice. Gives the indices of the nodes in topological order, stable:
-/// nodes stay where they are unless one reads what a later one makes. Errors: kInvalidModel
-/// (missing producer, duplicate, cycle, subgraphs nested more than 64 deep); kUnsupported, one line
-/// with every operator, also those inside subgraphs, that no loader rule covers, with domain,
-/// opset and count.
-Result<std::vector<std::size_t>> check_structure(const OnnxModel& model, const OnnxGraph& graph);
+/// visible, none is defined twice in one graph (a body may hide a name of the graphs around it).
+/// Nodes are sorted stably: they stay where they are unless one, or a body of it, reads what a
+/// later one makes. Errors: kInvalidModel (missing producer, duplicate, cycle); kUnsupported:
+/// subgraphs nested more than `max_nesting` deep, or, in one line, every operator, also those
+/// inside subgraphs, that no loader rule covers, with domain, opset and count.
+Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph,
+                                     int max_nesting = kMaxNesting);
 
 }  // namespace parallax

@@ -19,7 +19,7 @@ Result<std::vector<std::size_t>> order_of(const TestGraph& graph) {
   const auto parsed = parse_onnx_graph(bytes);
   if (!parsed) return tl::unexpected(parsed.error());
   const OnnxModel model{.ir_version = 8, .opsets = {{"", 17}, {"com.acme", 3}}, .graph = bytes};
-  return check_structure(model, *parsed);
+  return check_structure(model, *parsed).transform(&CheckedGraph::order);
 }
 
 using Order = std::vector<std::size_t>;
@@ -78,7 +78,9 @@ TEST(CheckStructure, RefusesBadNames) {
       {graph_of({branch({{node("Abs", {"q"}, {"t"})}, {}, {}, {value_info("t")}}, good)}),
        "reads 'q', which nothing defines"},
       {graph_of({branch({{node("Abs", {"x"}, {"x"})}, {}, {}, {value_info("x")}}, good)}),
-       "'x' is defined twice"},
+       "the node depends on its own output"},
+      {graph_of({branch({{node("Abs", {"y"}, {"t"})}, {}, {}, {value_info("t")}}, good)}),
+       "the node depends on its own output"},
       {graph_of({branch(good, {{}, {}, {}, {value_info("t")}})}), "'t' is made by nothing"},
       {{{node("Abs", {"x"}, {"y"})}, {}, {kInput}, {}}, "no outputs"},
   };
@@ -109,7 +111,7 @@ TEST(CheckStructure, ListsAllUnsupportedOperators) {
   ASSERT_FALSE(order);
   EXPECT_EQ(order.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(order.error().message,
-            "unsupported operators: If (ai.onnx opset 17) x1, Lstm (ai.onnx opset 17) x3, "
+            "unsupported operators: Lstm (ai.onnx opset 17) x3, "
             "Relu (com.acme opset 3) x1, Foo (org.none not imported) x1");
 }
 
@@ -127,6 +129,34 @@ TEST(CheckStructure, LimitsNesting) {
   ASSERT_FALSE(order);
   EXPECT_NE(order.error().message.find("more than 64 deep"), std::string::npos)
       << order.error().message;
+}
+
+TEST(CheckStructure, SortsByWhatBodiesRead) {
+  const TestGraph inner = {{node("Abs", {"late"}, {"t"})}, {}, {}, {value_info("t")}};
+  const TestGraph outer = {
+      {node("If", {"x"}, {"u"}, {graph_attribute("then_branch", inner.bytes())})},
+      {},
+      {},
+      {value_info("u")}};
+  const std::string bytes = graph_of({branch(outer, inner), node("Abs", {"x"}, {"late"})}).bytes();
+  const OnnxModel model{.ir_version = 8, .opsets = {{"", 17}}, .graph = bytes};
+  const auto checked = check_structure(model, *parse_onnx_graph(bytes));
+  ASSERT_TRUE(checked) << checked.error().to_string();
+  EXPECT_EQ(checked->order, (Order{1, 0}));
+  EXPECT_TRUE(checked->captures.empty());
+  const auto& bodies = checked->bodies.at(0);
+  ASSERT_EQ(bodies.size(), 2U);
+  EXPECT_EQ(bodies[0].attribute, "then_branch");
+  EXPECT_EQ(bodies[0].checked.captures, (std::vector<std::string_view>{"x", "late"}));
+  EXPECT_EQ(bodies[1].checked.captures, (std::vector<std::string_view>{"late"}));
+}
+
+TEST(CheckStructure, ABodyMayHideANameOutside) {
+  const TestGraph inner = {
+      {node("Abs", {"x"}, {"hidden"}), node("Neg", {"hidden"}, {"t"})}, {}, {}, {value_info("t")}};
+  const auto order = order_of(graph_of({branch(inner, inner), node("Abs", {"x"}, {"hidden"})}));
+  ASSERT_TRUE(order) << order.error().to_string();
+  EXPECT_EQ(*order, (Order{0, 1}));
 }
 
 TEST(OnnxOpset, MustBeKnown) {

@@ -1,0 +1,441 @@
+#include "ops/control_flow.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "ops/common.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+/// Tries with the dimensions of the first trip before all of a carried value count as changing.
+constexpr int kTries = 3;
+
+tl::unexpected<Error> refuse(const Node& node, std::string message,
+                             ErrorCode code = ErrorCode::kInvalidModel) {
+  return tl::unexpected(Error{Stage::kLoad, code, node.name,
+                              fmt::format("{}: {}", to_string(node.op), std::move(message))});
+}
+
+Status check_if(const Node& node) {
+  if (node.bodies.size() != 2) return refuse(node, "must have two bodies");
+  if (node.inputs.size() != 1 + node.captures || !node.inputs[0].valid())
+    return refuse(node, "must have one input, the condition");
+  for (const auto& body : node.bodies) {
+    if (body->inputs.size() != node.captures) return refuse(node, "a branch must have no inputs");
+    if (body->outputs.size() != node.outputs.size()) {
+      return refuse(node, fmt::format("a branch has {} outputs, the node {}", body->outputs.size(),
+                                      node.outputs.size()));
+    }
+  }
+  return {};
+}
+
+Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t i,
+                           std::size_t count, int rank) {
+  const auto axes = node.attributes.get_ints(fmt::format("scan_{}_axes", kind));
+  const auto directions = node.attributes.get_ints(fmt::format("scan_{}_directions", kind));
+  if ((!axes.empty() && axes.size() != count) ||
+      (!directions.empty() && directions.size() != count)) {
+    return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
+                                    kind, count));
+  }
+  const auto axis = normalize_axis(axes.empty() ? 0 : axes[i], rank);
+  const std::int64_t direction = directions.empty() ? 0 : directions[i];
+  if (!axis) return refuse(node, fmt::format("scan {} {} has no axis {}", kind, i, axes[i]));
+  if (direction != 0 && direction != 1)
+    return refuse(node, fmt::format("a direction must be 0 or 1, not {}", direction));
+  return ScanAxis{*axis, direction == 1};
+}
+
+/// `shape` of `from` in the symbols of `body`.
+Shape inside(const Graph& around, Graph& body, const Shape& shape) {
+  Shape result;
+  for (const Expr& dim : shape) {
+    result.push_back(
+        substitute(dim, [&](SymbolId id) { return Expr::symbol(symbol_for(body, around, id)); }));
+  }
+  return result;
+}
+
+/// The expression in the symbols of the graph around the body; nothing where the body has symbols
+/// of its own in it.
+std::optional<Expr> outside(const Graph& body, const Expr& e) {
+  for (const SymbolId id : e.symbols()) {
+    if (!body.symbols[id].outer.valid()) return std::nullopt;
+  }
+  return substitute(e, [&](SymbolId id) { return Expr::symbol(body.symbols[id].outer); });
+}
+
+/// Whether the dimension of a body's input was found to change from trip to trip.
+bool changes(const Graph& body, const Expr& dim) {
+  const auto symbols = dim.symbols();
+  return symbols.size() == 1 && dim == Expr::symbol(symbols[0]) &&
+         !body.symbols[symbols[0]].outer.valid();
+}
+
+Expr changing_dimension(Graph& body, const Value& input, std::size_t axis) {
+  std::string name = fmt::format("{}.{}", input.name, axis);
+  const auto taken = [&] {
+    return std::any_of(body.symbols.begin(), body.symbols.end(),
+                       [&](const Symbol& symbol) { return symbol.name == name; });
+  };
+  while (taken()) name += '\'';
+  return Expr::symbol(body.symbols.push_back({std::move(name), SymbolKind::kData, {}}));
+}
+
+class Seeder {
+ public:
+  Seeder(const Graph& graph, const Node& node, Graph& body)
+      : graph_(graph), node_(node), body_(body) {}
+
+  Status run() {
+    if (node_.op != OpKind::kIf) {
+      PX_ASSIGN(const LoopParts parts, loop_parts(node_));
+      if (parts.first_input == 2) {
+        PX_RETURN_IF_ERROR(seed_counter(0, DType::kI64));
+        PX_RETURN_IF_ERROR(seed_counter(1, DType::kBool));
+      }
+      for (std::size_t i = 0; i < parts.carried; ++i)
+        PX_RETURN_IF_ERROR(seed_carried(parts.first_input + i));
+      for (std::size_t i = 0; i < parts.scan_inputs; ++i) PX_RETURN_IF_ERROR(seed_slice(parts, i));
+    }
+    for (std::size_t i = 1; i <= node_.captures; ++i) {
+      const Value& value = outer(node_.inputs.size() - i);
+      Value& input = inner(body_.inputs.size() - i);
+      input.dtype = value.dtype;
+      input.shape = inside(graph_, body_, value.shape);
+      input.content.reset();
+      if (value.content) input.content = inside(graph_, body_, *value.content);
+    }
+    return {};
+  }
+
+ private:
+  const Value& outer(std::size_t i) const { return graph_.values[node_.inputs[i]]; }
+  Value& inner(std::size_t i) { return body_.values[body_.inputs[i]]; }
+
+  /// Models declare the iteration and the condition as scalars or as one element.
+  Status seed_counter(std::size_t i, DType dtype) {
+    Value& input = inner(i);
+    input.dtype = dtype;
+    if (input.shape.size() > 1) return refuse(node_, fmt::format("'{}' is no scalar", input.name));
+    if (input.shape.size() == 1) input.shape[0] = 1;
+    return {};
+  }
+
+  Status seed_carried(std::size_t i) {
+    const Value& value = outer(i);
+    Shape shape = inside(graph_, body_, value.shape);
+    Value& input = inner(i);
+    if (input.shape.size() == shape.size()) {
+      for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        if (changes(body_, input.shape[axis])) shape[axis] = input.shape[axis];
+    }
+    input.dtype = value.dtype;
+    input.shape = std::move(shape);
+    return {};
+  }
+
+  Status seed_slice(const LoopParts& parts, std::size_t i) {
+    const Value& value = outer(parts.carried + i);
+    PX_ASSIGN(const ScanAxis axis,
+              scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
+    Shape shape = inside(graph_, body_, value.shape);
+    shape.erase(shape.begin() + axis.axis);
+    Value& input = inner(parts.carried + i);
+    input.dtype = value.dtype;
+    input.shape = std::move(shape);
+    return {};
+  }
+
+  const Graph& graph_;
+  const Node& node_;
+  Graph& body_;
+};
+
+/// Makes dimensions that the body changes symbols of its own; false where none is left.
+Result<bool> find_changes(const Node& node, const LoopParts& parts, Graph& body, bool all) {
+  bool changed = false;
+  for (std::size_t i = 0; i < parts.carried; ++i) {
+    const ValueId in = body.inputs[parts.first_input + i];
+    const Value& out = body.values[body.outputs[parts.first_output + i]];
+    if (out.dtype != body.values[in].dtype) {
+      return refuse(node,
+                    fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
+                                to_string(body.values[in].dtype), to_string(out.dtype)));
+    }
+    if (out.shape.size() != body.values[in].shape.size()) {
+      return refuse(
+          node,
+          fmt::format("'{}' is carried with {} dimensions and comes back with {}",
+                      body.values[in].name, body.values[in].shape.size(), out.shape.size()),
+          ErrorCode::kUnsupported);
+    }
+    const Shape after = out.shape;
+    for (std::size_t axis = 0; axis < after.size(); ++axis) {
+      const Expr before = body.values[in].shape[axis];
+      if (changes(body, before) || (!all && before == after[axis])) continue;
+      body.values[in].shape[axis] = changing_dimension(body, body.values[in], axis);
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+Status infer_loop_body(const Graph& graph, const Node& node, Graph& body) {
+  PX_ASSIGN(const LoopParts parts, loop_parts(node));
+  for (int tries = 1;; ++tries) {
+    PX_RETURN_IF_ERROR(infer_graph(body));
+    PX_ASSIGN(const bool changed, find_changes(node, parts, body, tries == kTries));
+    if (!changed) break;
+    PX_RETURN_IF_ERROR(seed_body(graph, node, body));
+  }
+  if (parts.first_output == 0) return {};
+  const Value& condition = body.values[body.outputs[0]];
+  if (condition.dtype != DType::kBool) return refuse(node, "the body's condition is no bool");
+  return {};
+}
+
+}  // namespace
+
+Result<LoopParts> loop_parts(const Node& node) {
+  if (node.bodies.size() != 1) return refuse(node, "must have one body");
+  const Graph& body = *node.bodies[0];
+  LoopParts parts;
+  parts.captures = node.captures;
+  std::size_t own = node.inputs.size() - node.captures;
+  if (node.op == OpKind::kLoop) {
+    parts.first_input = 2;
+    parts.first_output = 1;
+    if (own < 2) return refuse(node, "must have a limit and a condition, or leave them out");
+    parts.carried = own - 2;
+  } else {
+    const std::int64_t scans = node.attributes.get_int("num_scan_inputs", 0);
+    if (scans < 1 || static_cast<std::uint64_t>(scans) > own)
+      return refuse(node, fmt::format("{} scan inputs of {} inputs", scans, own));
+    parts.scan_inputs = static_cast<std::size_t>(scans);
+    parts.carried = own - parts.scan_inputs;
+  }
+  for (std::size_t i = parts.first_input; i < own; ++i)
+    if (!node.inputs[i].valid()) return refuse(node, fmt::format("input {} is left out", i));
+  const std::size_t inputs = parts.first_input + parts.carried + parts.scan_inputs + parts.captures;
+  if (body.inputs.size() != inputs) {
+    return refuse(node,
+                  fmt::format("the body has {} inputs, must have {}",
+                              body.inputs.size() - std::min(body.inputs.size(), node.captures),
+                              inputs - parts.captures));
+  }
+  if (body.outputs.size() < parts.first_output + parts.carried ||
+      body.outputs.size() - parts.first_output != node.outputs.size()) {
+    return refuse(node, fmt::format("the body has {} outputs, the node {}, with {} carried values",
+                                    body.outputs.size(), node.outputs.size(), parts.carried));
+  }
+  parts.scan_outputs = node.outputs.size() - parts.carried;
+  return parts;
+}
+
+Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
+  if (rank == 0) return refuse(node, fmt::format("scan input {} is a scalar", i));
+  return scan_axis(node, "input", i, count, rank);
+}
+
+Result<ScanAxis> scan_output_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
+  if (node.op == OpKind::kLoop) return ScanAxis{};
+  return scan_axis(node, "output", i, count, rank);
+}
+
+std::optional<std::int64_t> known_scalar(const Value& value) {
+  if (value.content && value.content->size() == 1) return (*value.content)[0].constant();
+  if (!value.constant) return std::nullopt;
+  const auto numbers = integers(*value.constant, 1);
+  if (!numbers || numbers->size() != 1) return std::nullopt;
+  return (*numbers)[0];
+}
+
+bool never_stops_early(const Graph& body) {
+  ValueId condition = body.outputs[0];
+  while (body.values[condition].kind == ValueKind::kResult) {
+    const Node& node = body.nodes[body.values[condition].producer];
+    if (node.op != OpKind::kIdentity) break;
+    condition = node.inputs[0];
+  }
+  return condition == body.inputs[1] || known_scalar(body.values[condition]).value_or(0) != 0;
+}
+
+Status seed_body(const Graph& graph, const Node& node, Graph& body) {
+  return Seeder(graph, node, body).run();
+}
+
+Status infer_bodies(Graph& graph, NodeId id) {
+  if (graph.nodes[id].op == OpKind::kIf) PX_RETURN_IF_ERROR(check_if(graph.nodes[id]));
+  for (std::size_t i = 0; i < graph.nodes[id].bodies.size(); ++i) {
+    Node& node = graph.nodes[id];
+    if (i > 0 && node.bodies[i] == node.bodies[0]) continue;
+    auto body = std::make_shared<Graph>(*node.bodies[i]);
+    PX_RETURN_IF_ERROR(seed_body(graph, node, *body));
+    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body)
+                                              : infer_loop_body(graph, node, *body));
+    const auto before = std::exchange(node.bodies[i], std::move(body));
+    for (std::size_t k = i + 1; k < node.bodies.size(); ++k)
+      if (node.bodies[k] == before) node.bodies[k] = node.bodies[i];
+  }
+  return {};
+}
+
+namespace {
+
+Result<InferOutput> join(const InferContext& context, std::size_t i, const Graph& a,
+                         const Graph& b) {
+  const Value& x = a.values[a.outputs[i]];
+  const Value& y = b.values[b.outputs[i]];
+  if (x.dtype != y.dtype) {
+    return fail(context, fmt::format("output {} is {} in one branch and {} in the other", i,
+                                     to_string(x.dtype), to_string(y.dtype)));
+  }
+  if (x.shape.size() != y.shape.size()) {
+    return fail(context,
+                fmt::format("output {} has {} dimensions in one branch and {} in the other", i,
+                            x.shape.size(), y.shape.size()),
+                ErrorCode::kUnsupported);
+  }
+  InferOutput output{x.dtype, {}, {}};
+  for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {
+    const auto left = outside(a, x.shape[axis]), right = outside(b, y.shape[axis]);
+    const bool same = left && right && *left == *right;
+    output.shape.push_back(same ? *left : context.fresh_symbol("branch"));
+  }
+  if (&a != &b || !x.content) return output;
+  output.content.emplace();
+  for (const Expr& element : *x.content) {
+    const auto known = outside(a, element);
+    if (known) {
+      output.content->push_back(*known);
+      continue;
+    }
+    output.content.reset();
+    break;
+  }
+  return output;
+}
+
+InferResult infer_if(const InferContext& context) {
+  PX_RETURN_IF_ERROR(check_if(context.node));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kBoolTypes));
+  PX_RETURN_IF_ERROR(expect_one_element(context, 0));
+  const auto condition = context.known_ints(0);
+  const bool known = condition && condition->size() == 1;
+  const Graph& a = *context.node.bodies[known && (*condition)[0] == 0 ? 1 : 0];
+  const Graph& b = known ? a : *context.node.bodies[1];
+  std::vector<InferOutput> outputs;
+  for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
+    PX_ASSIGN(outputs.emplace_back(), join(context, i, a, b));
+  }
+  return outputs;
+}
+
+/// The trip count of a Loop; a fresh symbol where only running tells.
+Expr trips_of_loop(const InferContext& context, const Graph& body) {
+  const auto first = context.known_ints(1);
+  const bool starts = !context.has(1) || (first && first->size() == 1 && (*first)[0] != 0);
+  const auto limit = context.exprs(0);
+  if (!starts || !limit || limit->size() != 1 || !never_stops_early(body))
+    return context.fresh_symbol("trips");
+  return max((*limit)[0], Expr(0));
+}
+
+Result<Expr> trips_of_scan(const InferContext& context, const LoopParts& parts) {
+  std::optional<Expr> trips;
+  for (std::size_t i = 0; i < parts.scan_inputs; ++i) {
+    const Shape& shape = context.inputs[parts.carried + i].shape;
+    PX_ASSIGN(const ScanAxis axis,
+              scan_input_axis(context.node, i, parts.scan_inputs, static_cast<int>(shape.size())));
+    const Expr& length = shape[static_cast<std::size_t>(axis.axis)];
+    trips = trips ? unify(*trips, length) : length;
+    if (!trips) return fail(context, "scan inputs of different lengths");
+  }
+  return *trips;
+}
+
+InferResult infer_loop(const InferContext& context) {
+  const Node& node = context.node;
+  PX_ASSIGN(const LoopParts parts, loop_parts(node));
+  const Graph& body = *node.bodies[0];
+  if (node.op == OpKind::kLoop) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kI64Types));
+    PX_RETURN_IF_ERROR(expect_dtype(context, 1, kBoolTypes));
+    PX_RETURN_IF_ERROR(expect_one_element(context, 0));
+    PX_RETURN_IF_ERROR(expect_one_element(context, 1));
+  }
+  std::vector<InferOutput> outputs;
+  for (std::size_t i = 0; i < parts.carried; ++i) {
+    const InferInput& first = context.inputs[parts.first_input + i];
+    const Value& carried = body.values[body.inputs[parts.first_input + i]];
+    outputs.push_back({first.dtype, first.shape, {}});
+    for (std::size_t axis = 0; axis < first.shape.size(); ++axis)
+      if (axis < carried.shape.size() && changes(body, carried.shape[axis]))
+        outputs.back().shape[axis] = context.fresh_symbol("carried");
+  }
+  if (parts.scan_outputs == 0 && node.op == OpKind::kLoop) return outputs;
+  Expr trips = 0;
+  if (node.op == OpKind::kLoop) {
+    trips = trips_of_loop(context, body);
+  } else {
+    PX_ASSIGN(trips, trips_of_scan(context, parts));
+  }
+  for (std::size_t i = 0; i < parts.scan_outputs; ++i) {
+    const Value& slice = body.values[body.outputs[parts.first_output + parts.carried + i]];
+    InferOutput output{slice.dtype, {}, {}};
+    for (const Expr& dim : slice.shape) {
+      const auto known = outside(body, dim);
+      output.shape.push_back(known ? *known : context.fresh_symbol("slice"));
+    }
+    PX_ASSIGN(const ScanAxis axis, scan_output_axis(node, i, parts.scan_outputs,
+                                                    static_cast<int>(slice.shape.size()) + 1));
+    output.shape.insert(output.shape.begin() + axis.axis, trips);
+    outputs.push_back(std::move(output));
+  }
+  return outputs;
+}
+
+OpDef control_flow(OpKind kind, InferResult (*infer)(const InferContext&)) {
+  OpDef d;
+  d.kind = kind;
+  d.max_inputs = -1;
+  d.max_outputs = -1;
+  d.infer = infer;
+  d.macs = macs_none;
+  d.control_flow = true;
+  return d;
+}
+
+}  // namespace
+
+const OpDef& op_def_If() {
+  static const OpDef def = control_flow(OpKind::kIf, infer_if);
+  return def;
+}
+
+const OpDef& op_def_Loop() {
+  static const OpDef def = control_flow(OpKind::kLoop, infer_loop);
+  return def;
+}
+
+const OpDef& op_def_Scan() {
+  static const OpDef def = [] {
+    OpDef d = control_flow(OpKind::kScan, infer_loop);
+    d.attributes = {{"num_scan_inputs", AttributeType::kInt},
+                    {"scan_input_axes", AttributeType::kInts},
+                    {"scan_input_directions", AttributeType::kInts},
+                    {"scan_output_axes", AttributeType::kInts},
+                    {"scan_output_directions", AttributeType::kInts}};
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

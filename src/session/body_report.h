@@ -1,0 +1,13 @@
+// The plans of If, Loop and Scan bodies as the public report. Pure function. Internal to session/.
+#pragma once
+
+#include <vector>
+
+#include "execute/program.h"
+#include "parallax/report.h"
+
+namespace parallax {
+
+std::vector<BodyReport> body_reports(const Compiled& compiled);
+
+}  // namespace parallax

@@ -12,7 +12,6 @@ namespace parallax::cli {
 
 struct Options {
   std::string model;
-  LoadOptions load;
   SessionOptions session;
   LoadOptions load;
 

@@ -60,6 +60,10 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
     add(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}}, true,
                         "Silu"),
         sums);
+  for (const std::int64_t stride : {1, 2})
+    add(convolution_run({"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29},
+                        true, "Relu"),
+        sums);
   return runs;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "base/checked.h"
 
@@ -75,7 +76,32 @@ constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 
 }  // namespace
 
-void Tensor::Free::operator()(std::byte* p) const { std::free(p); }
+namespace {
+
+// What the system gave lies in front of what is handed out. aligned_alloc would do, but it cannot
+// take a freed block of the same size again, so that outputs of a few megabytes left such holes
+// behind.
+constexpr std::size_t kFront = sizeof(void*) + static_cast<std::size_t>(kAlignment);
+
+/// `size` zeros, aligned; null where there is no memory.
+std::byte* allocate_zeros(std::size_t size) {
+  void* const base = std::calloc(1, size + kFront);
+  if (base == nullptr) return nullptr;
+  void* aligned = static_cast<std::byte*>(base) + sizeof(void*);
+  std::size_t space = size + kFront - sizeof(void*);
+  std::align(static_cast<std::size_t>(kAlignment), size, aligned, space);
+  auto* const memory = static_cast<std::byte*>(aligned);
+  std::memcpy(memory - sizeof(void*), &base, sizeof(void*));
+  return memory;
+}
+
+}  // namespace
+
+void Tensor::Free::operator()(std::byte* p) const {
+  void* base = nullptr;
+  std::memcpy(&base, p - sizeof(void*), sizeof(void*));
+  std::free(base);
+}
 
 Result<Tensor> Tensor::allocate(DType dtype, const Dims& dims) {
   const auto failure = [&] {
@@ -89,10 +115,8 @@ Result<Tensor> Tensor::allocate(DType dtype, const Dims& dims) {
   const auto size = static_cast<std::size_t>(*bytes);
   const auto rounded = static_cast<std::size_t>(
       *checked_align(std::max<std::int64_t>(*bytes, kAlignment), kAlignment));
-  auto* memory =
-      static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(kAlignment), rounded));
+  std::byte* const memory = allocate_zeros(rounded);
   if (memory == nullptr) return failure();
-  std::memset(memory, 0, rounded);
 
   Tensor tensor;
   tensor.dtype_ = dtype;

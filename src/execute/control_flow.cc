@@ -606,7 +606,7 @@ Status Run::adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* b
 
 Status Run::run_bodies(NodeId id, Participant& self) {
   const Node& node = graph().nodes[id];
-  const Status status =
+  Status status =
       node.op == OpKind::kIf ? IfRunner(*this, id, self).run() : LoopRunner(*this, id, self).run();
   if (status && compiled_.has_run_time_nodes && !failed()) release_unread_outputs(node);
   return status;

@@ -133,8 +133,8 @@ TEST(If, BranchesShareBytesThatAreInThePlan) {
   const CompiledNode& node = (*compiled)->nodes[NodeId{1}];
   ASSERT_EQ(node.role, NodeRole::kBodies);
   ASSERT_EQ(node.bodies.size(), 2U);
-  // Of the first branch a; of the second a, then b over it. One over the other, in one buffer of the
-  // plan.
+  // Of the first branch a; of the second a, then b over it. One over the other, in one buffer of
+  // the plan.
   EXPECT_EQ(node.bodies[0].program->arena_bytes, 4032);
   EXPECT_EQ(node.bodies[1].program->arena_bytes, 4032);
   EXPECT_EQ(node.workspace_bytes, 4032);

@@ -189,6 +189,9 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
   const CompiledNode& node = compiled_.nodes[id];
   if (live_) PX_RETURN_IF_ERROR(live_->begin(id));
   switch (node.role) {
+    case NodeRole::kDelegated:
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kUnsupported, graph().nodes[id].name,
+                                  "this plan is for a delegate that is not there"});
     case NodeRole::kView:
       break;
     case NodeRole::kPlanned:

@@ -39,7 +39,8 @@ IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
       const std::int64_t rounds = (tiles - 1) / threads + 1;
       time += predicted_work(node) * static_cast<double>(rounds) / static_cast<double>(tiles);
     }
-    times.push_back(time);
+    // A delegate's time is the same however many threads there are.
+    times.push_back(branches.region[branch].valid() ? compiled.work[branch] : time);
   }
   return times;
 }

@@ -20,6 +20,9 @@ class Readers {
   explicit Readers(const Graph& graph);
   /// True where exactly one node reads `value` and it is no graph output.
   bool single(ValueId value) const;
+  bool is_output(ValueId value) const { return is_output_[value]; }
+  /// The nodes, in order, each once.
+  const std::vector<NodeId>& of(ValueId value) const { return readers_[value]; }
 
  private:
   IdVector<ValueId, std::vector<NodeId>> readers_;

@@ -27,6 +27,8 @@ constexpr Pass kPasses[] = {
     // Before fuse_activation: the bias is added first.
     {"fuse_matmul_bias", fuse_matmul_bias},
     {"fuse_activation", fuse_activation},
+    // After folding, which makes the pads constants; a Relu in front may have become an attribute.
+    {"fuse_pad", fuse_pad},
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
     {"fuse_cosine_attention", fuse_cosine_attention},

@@ -17,6 +17,7 @@ Result<int> fuse_silu(Graph& graph, const PassContext& context);
 Result<int> fuse_gelu(Graph& graph, const PassContext& context);
 Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context);
 Result<int> fuse_activation(Graph& graph, const PassContext& context);
+Result<int> fuse_pad(Graph& graph, const PassContext& context);
 Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> absorb_transposes(Graph& graph, const PassContext& context);

@@ -55,13 +55,16 @@ class WorkloadMaker {
 
   Workload make(Scheduler scheduler) {
     Workload workload;
-    const auto& branches = compiled_.context->branches.branches;
+    const GraphContext& context = *compiled_.context;
+    const auto& branches = context.branches.branches;
     for (const BranchId branch : branches.ids()) {
+      const RegionId region = context.branches.region[branch];
       std::vector<SimulatedNode> nodes;
-      for (const NodeId id : branches[branch]) nodes.push_back(node_of(id));
+      if (!region.valid())
+        for (const NodeId id : branches[branch]) nodes.push_back(node_of(compiled_, id));
       workload.branches.push_back(std::move(nodes));
+      workload.delegate_seconds.push_back(region.valid() ? context.delegation.seconds[region] : 0);
     }
-    workload.delegate_seconds.resize(branches.size());
     const bool barriers = scheduler == Scheduler::kLayers || scheduler == Scheduler::kSequential;
     if (!barriers) {
       workload.waits = program_.plan.waits;
@@ -76,22 +79,47 @@ class WorkloadMaker {
   int unknown_nodes() const { return unknown_nodes_; }
 
  private:
-  SimulatedNode node_of(NodeId id) {
-    const CompiledNode& compiled = compiled_.nodes[id];
+  SimulatedNode node_of(const Compiled& graph, NodeId id) {
+    const CompiledNode& compiled = graph.nodes[id];
+    if (compiled.role == NodeRole::kBodies) return bodies_of(compiled);
     if (compiled.role == NodeRole::kRunTime) ++unknown_nodes_;
     if (compiled.role != NodeRole::kPlanned) return {0, 0, 0};
-    const Node& node = compiled_.graph().nodes[id];
-    const Traffic traffic = traffic_of(compiled_, node);
+    const Node& node = graph.graph().nodes[id];
+    const Traffic traffic = traffic_of(graph, node);
     SimulatedNode result;
     result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
     result.seconds =
         costs_.seconds({to_string(node.op), to_string(compiled.code.library),
-                        shapes_text(node, [this](ValueId v) { return *compiled_.dims[v]; }),
+                        shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; }),
                         static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
     if (constants_from_memory_) result.memory_bytes += traffic.constants;
     if (traffic.activations > static_cast<double>(cpu_.cache_bytes))
       result.memory_bytes += traffic.activations;
     return result;
+  }
+
+  /// The slower branch of an If; of a loop all trips, one where their number is not known. As one
+  /// node, that has the tiles of the widest inside it. Bodies lie at most
+  /// LoadOptions::max_nesting deep.
+  SimulatedNode bodies_of(const CompiledNode& compiled) {
+    SimulatedNode slowest;
+    slowest.tiles = 1;
+    for (const BodyProgram& body : compiled.bodies) {
+      if (!body.program) continue;
+      SimulatedNode all;
+      all.tiles = 1;
+      for (const NodeId id : body.program->compiled->graph().nodes.ids()) {
+        const SimulatedNode node = node_of(*body.program->compiled, id);
+        all.seconds += node.seconds;
+        all.memory_bytes += node.memory_bytes;
+        all.tiles = std::max(all.tiles, node.tiles);
+      }
+      if (all.seconds >= slowest.seconds) slowest = all;
+    }
+    const auto trips = static_cast<double>(compiled.trips.value_or(1));
+    slowest.seconds *= trips;
+    slowest.memory_bytes *= trips;
+    return slowest;
   }
 
   const Program& program_;

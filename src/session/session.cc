@@ -17,6 +17,7 @@
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
+#include "session/delegated_plan.h"
 #include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
@@ -49,7 +50,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
   return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
-          threads, options.admission};
+          threads, options.admission, options.refinement};
 }
 
 class EachIndex final : public SharedWork {
@@ -106,6 +107,18 @@ struct Session::Impl {
     const RunBudget now = auto_budget(probe.read(), account->memory.held_bytes());
     latest_limit = now.bytes.value_or(kNoLimit);
     return now;
+  }
+
+  Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
+                                  const RunBudget& limit) const {
+    const PlanCache::Options plain = cache_options(options, pool.threads());
+    return plan_for_delegate(graph(), binding, wanted,
+                             {plain.reference_only,
+                              plain.refinement,
+                              {.parallel = plain.parallel && limit.at_once,
+                               .threads = plain.threads,
+                               .budget = limit.bytes,
+                               .admission = options.admission}});
   }
 
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
@@ -269,23 +282,38 @@ Status Session::run_into(std::span<const NamedInput> inputs,
   });
 }
 
-Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
+Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
-    PlanReport report = report_of(*program);
-    report.budget_bytes = budget.bytes;
-    report.memory_stalled = !budget.at_once;
-    return report;
+    const auto within = [&budget](PlanReport report) {
+      report.budget_bytes = budget.bytes;
+      report.memory_stalled = !budget.at_once;
+      return report;
+    };
+    const Refinement refinement = impl_->options.refinement;
+    if (options.profile.empty()) {
+      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+      return within(report_of(*program, refinement));
+    }
+    PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));
+    return within(report_of(plan, refinement));
   });
 }
 
-Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile) {
+Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile,
+                                    const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
     PX_ASSIGN(const DeviceProfile device, load_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
+    const RunBudget budget = impl_->budget();
+    std::shared_ptr<const Program> program;
+    if (options.profile.empty()) {
+      PX_ASSIGN(program, impl_->plans.get(binding, budget));
+    } else {
+      PX_ASSIGN(DelegatedPlan plan, impl_->delegated(binding, options, budget));
+      program = std::move(plan.program);
+    }
     return parallax::predict(*program, device, impl_->options.scheduler);
   });
 }

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 onnx = pytest.importorskip("onnx", reason="the onnx package is not installed (make venv installs it): control flow is not compared with ONNX Runtime")
+from conftest import ROOT  # noqa: E402
 from onnx import parser  # noqa: E402
 
+PROFILE = ROOT / "profiles" / "pixel6.toml"
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5
 
 
@@ -179,3 +181,14 @@ def test_plan_shows_bodies(parallax, tmp_path):
     assert plan["arena_bytes"]["parallax"] >= then["workspace_bytes"] + 2 * 65536
     text = parallax("plan", path).stdout
     assert re.search(r"\(Loop x 7\) body: 4 nodes in \d branch", text) and "then_branch" in text
+
+
+def test_loops_count_as_often_as_they_run(parallax, tmp_path):
+    def seconds(trips):
+        path = save(tmp_path / "m.onnx", WIDE[0] + f" <int64 trips = {{{trips}}}>", WIDE[1].replace("(m, , t)", "(trips, , t)"))
+        row, = [r for r in json.loads(parallax("bench", path, "--runs", 2, "--ops", "--json", "-").stdout)["ops"] if r["op"] == "Tanh"]
+        assert row["times"] == trips
+        return json.loads(parallax("simulate", path, "--profile", PROFILE, "--json", "-").stdout)["predicted_ms"]
+
+    once, often = seconds(1), seconds(101)
+    assert often > 20 * once > 0

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "inputs.h"
 #include "report.h"
@@ -56,6 +57,7 @@ nlohmann::json latency_json(std::vector<double> ms) {
 struct OpRow {
   NodeEvent event;
   double begin_ms = 0, ms = 0;
+  double times = 0;  // a run
 };
 
 // Longest first.
@@ -63,11 +65,14 @@ std::vector<OpRow> op_rows(const std::vector<RunTrace>& traces) {
   std::map<std::string, OpRow> rows;
   const double share = 1e-6 / static_cast<double>(traces.size());
   for (const RunTrace& trace : traces) {
+    std::set<std::string> seen;
     for (const NodeEvent& e : trace.nodes) {
       OpRow& row = rows[e.node];
       row.event = e;
-      row.begin_ms += static_cast<double>(e.start_ns) * share;
+      // In a loop, a node runs several times.
+      if (seen.insert(e.node).second) row.begin_ms += static_cast<double>(e.start_ns) * share;
       row.ms += static_cast<double>(e.end_ns - e.start_ns) * share;
+      row.times += 1 / static_cast<double>(traces.size());
     }
   }
   std::vector<OpRow> sorted;
@@ -89,6 +94,7 @@ nlohmann::json ops_json(const std::vector<OpRow>& rows) {
                     {"macs", e.macs},
                     {"bytes", e.bytes},
                     {"tiles", e.tiles},
+                    {"times", row.times},
                     {"begin_ms", row.begin_ms},
                     {"ms", row.ms}});
   }
@@ -104,9 +110,9 @@ void print_ops(const std::vector<OpRow>& sorted) {
     const double seconds = r.ms * 1e-3;
     fmt::print("{:>9.4f} {:>6.2f} {:>9.1f} {:>8.2f} {:>5}  {:<18} {:<10} {}  {}\n", r.ms,
                100 * r.ms / total,
-               seconds > 0 ? 2e-9 * static_cast<double>(r.event.macs) / seconds : 0,
-               seconds > 0 ? 1e-9 * static_cast<double>(r.event.bytes) / seconds : 0, r.event.tiles,
-               r.event.op, r.event.kernel, r.event.node, r.event.shapes);
+               seconds > 0 ? 2e-9 * r.times * static_cast<double>(r.event.macs) / seconds : 0,
+               seconds > 0 ? 1e-9 * r.times * static_cast<double>(r.event.bytes) / seconds : 0,
+               r.event.tiles, r.event.op, r.event.kernel, r.event.node, r.event.shapes);
   }
   fmt::print("{:>9.4f} 100.00  sum over {} nodes\n", total, sorted.size());
 }

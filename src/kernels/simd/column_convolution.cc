@@ -12,6 +12,7 @@
 #include "kernels/simd/column_loops.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"
+#include "kernels/simd/window_convolution.h"
 
 namespace parallax {
 namespace {
@@ -103,7 +104,7 @@ class ColumnConvolution final : public Kernel {
     const ConvolutionShape& s = shape_;
     const std::int64_t image = row / s.out[0];
     const std::int64_t top = row % s.out[0] * s.stride[0] - s.pad_begin[0];
-    const bool together = s.dilation[1] == 1;
+    const bool together = taps_lie_together(s);
     ColumnSegment segment;
     segment.row_count = to_size(s.kernel[0]);
     segment.channels = to_size(s.in_channels);
@@ -174,7 +175,7 @@ struct RowOrder {
   const ConvolutionShape& shape;
 
   std::int64_t operator()(std::int64_t i, std::int64_t j, std::int64_t c) const {
-    const bool together = shape.dilation[1] == 1;
+    const bool together = taps_lie_together(shape);
     const std::int64_t tap = together ? i * shape.kernel[1] + j : j * shape.kernel[0] + i;
     return tap * shape.in_channels + c;
   }
@@ -223,6 +224,9 @@ Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& req
     pack_weights(shape, matrix, source, reinterpret_cast<float*>(to));
   };
   PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
+  if (!pixels_are_rows(shape)) {
+    if (auto windows = make_window_convolution(shape, matrix, *activation)) return windows;
+  }
   return std::make_unique<ColumnConvolution>(shape, std::move(matrix), *activation);
 }
 

@@ -36,6 +36,12 @@ const std::vector<ConvolutionCase> kCases = {
     {"Floor", {1, 10, 10, 4}, 8, {3, 3}, {0, 0, 0, 0}, {4, 4}},
     {"Deep", {2, 9, 9, 130}, 150, {3, 3}, {1, 1, 1, 1}, {2, 2}},
     {"Line", {2, 51, 19}, 37, {3}, {1, 0}, {2}},
+    {"Windows", {2, 50, 61, 16}, 16, {3, 3}, {1, 1, 1, 1}},
+    {"WindowsInPlace", {2, 41, 40, 6}, 20, {3, 2}, {0, 0, 0, 0}, {2, 2}},
+    {"WindowsDilated", {1, 40, 45, 8}, 24, {3, 3}, {2, 3, 2, 3}, {1, 2}, {2, 3}},
+    {"WindowsDeep", {1, 9, 30, 270}, 70, {3, 3}, {1, 1, 1, 1}},
+    {"WindowsOfALine", {1, 3000, 20}, 40, {3}, {1, 1}},
+    {"WindowsOfPadding", {1, 3, 40, 4}, 8, {3, 9}, {2, 8, 2, 8}, {1, 3}},
 };
 
 class ColumnConvolution : public testing::TestWithParam<ConvolutionCase> {};

@@ -2,6 +2,7 @@
 #include "base/status.h"
 #include "kernels/convolution_shape.h"
 #include "kernels/simd/column_convolution.h"
+#include "kernels/simd/depthwise_convolution.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/winograd.h"
 
@@ -14,6 +15,7 @@ Result<std::unique_ptr<Kernel>> simd_convolution(const KernelRequest& request) {
   if (w[0] != shape->out_channels || w[1] * shape->groups != shape->in_channels)
     return not_covered();
   if (!shape->nhwc) return make_plane_convolution(request, *shape);
+  if (shape->groups != 1) return make_depthwise_convolution(request, *shape);
   if (const auto form = winograd_form(*shape)) {
     PX_ASSIGN(auto kernel, make_winograd(request, *shape, *form));
     if (kernel != nullptr) return kernel;

@@ -170,53 +170,77 @@ Result<std::unique_ptr<Kernel>> simd_gather(const KernelRequest& request) {
 
 namespace {
 
+/// An axis that is not padded is one with the axis before it.
 struct PadShape {
-  Dims in, out;
-  std::array<std::int64_t, Dims::kMaxRank> before{};
+  int rank = 0;
+  std::array<std::int64_t, Dims::kMaxRank> in{}, out{}, before{};
   std::int64_t bytes = 0;  ///< of one element
   std::array<std::byte, 8> value{};
 };
 
 void fill(std::byte* to, std::int64_t count, const PadShape& shape) {
-  for (std::int64_t i = 0; i < count; ++i)
-    std::memcpy(to + i * shape.bytes, shape.value.data(), to_size(shape.bytes));
+  const std::size_t bytes = to_size(count * shape.bytes);
+  if (shape.value == decltype(shape.value){}) {
+    std::memset(to, 0, bytes);
+    return;
+  }
+  for (std::size_t i = 0; i < bytes; i += to_size(shape.bytes))
+    std::memcpy(to + i, shape.value.data(), to_size(shape.bytes));
 }
 
 /// One innermost row of the output.
 void pad_row(const PadShape& shape, std::int64_t row, const std::byte* x, std::byte* y) {
-  const int last = shape.out.rank() - 1;
+  const std::size_t last = to_size(shape.rank - 1);
   y += row * shape.out[last] * shape.bytes;
   std::int64_t from = 0, stride = 1;
-  for (int d = last - 1; d >= 0; --d) {
-    const std::int64_t at = row % shape.out[d] - shape.before[to_size(d)];
+  for (std::size_t d = last; d-- > 0;) {
+    const std::int64_t at = row % shape.out[d] - shape.before[d];
     row /= shape.out[d];
     if (at < 0 || at >= shape.in[d]) return fill(y, shape.out[last], shape);
     from += at * stride;
     stride *= shape.in[d];
   }
-  const std::int64_t before = shape.before[to_size(last)], inside = shape.in[last];
-  fill(y, before, shape);
+  const std::int64_t before = shape.before[last], inside = shape.in[last];
+  const std::int64_t after = shape.out[last] - before - inside;
+  if (before > 0) fill(y, before, shape);
   if (inside > 0)
     std::memcpy(y + before * shape.bytes, x + from * inside * shape.bytes,
                 to_size(inside * shape.bytes));
-  fill(y + (before + inside) * shape.bytes, shape.out[last] - before - inside, shape);
+  if (after > 0) fill(y + (before + inside) * shape.bytes, after, shape);
+}
+
+/// Axes of which no two neighbours could be one.
+PadShape merge_axes(const Dims& in, const Dims& out,
+                    const std::array<std::int64_t, Dims::kMaxRank>& before) {
+  PadShape shape;
+  for (int d = 0; d < in.rank(); ++d) {
+    if (d == 0 || in[d] != out[d]) ++shape.rank;
+    const std::size_t to = to_size(shape.rank - 1);
+    const bool first = d == 0 || in[d] != out[d];
+    shape.in[to] = first ? in[d] : shape.in[to] * in[d];
+    shape.out[to] = first ? out[d] : shape.out[to] * out[d];
+    shape.before[to] = first ? before[to_size(d)] : shape.before[to] * in[d];
+  }
+  return shape;
 }
 
 std::optional<PadShape> pad_shape(const KernelRequest& request) {
   const auto pads = known_integers(request, 1), axes = known_integers(request, 3);
-  PadShape shape{
-      request.inputs[0].dims, request.outputs[0].dims, {}, size_of(request.inputs[0].dtype), {}};
-  const int rank = shape.in.rank();
+  const Dims &in = request.inputs[0].dims, &out = request.outputs[0].dims;
+  const int rank = in.rank();
   if (!pads || rank == 0 || (request.has(3) && !axes)) return std::nullopt;
   const std::size_t count = axes ? axes->size() : to_size(rank);
   if (pads->size() != 2 * count) return std::nullopt;
+  std::array<std::int64_t, Dims::kMaxRank> before{};
   for (std::size_t i = 0; i < count; ++i) {
     const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank);
     if (!axis || (*pads)[i] < 0 || (*pads)[count + i] < 0) return std::nullopt;
-    shape.before[to_size(*axis)] = (*pads)[i];
+    before[to_size(*axis)] = (*pads)[i];
   }
   for (int d = 0; d < rank; ++d)
-    if (shape.before[to_size(d)] > shape.out[d] - shape.in[d]) return std::nullopt;
+    if (before[to_size(d)] > out[d] - in[d]) return std::nullopt;
+  PadShape shape = merge_axes(in, out, before);
+  shape.bytes = size_of(request.inputs[0].dtype);
   if (request.has(2)) {
     const TensorDesc& value = request.inputs[2];
     if (value.data == nullptr || value.elements() != 1) return std::nullopt;
@@ -232,9 +256,10 @@ Result<std::unique_ptr<Kernel>> simd_pad(const KernelRequest& request) {
   if (request.node.attributes.get_string("mode", "constant") != "constant") return not_covered();
   const auto shape = pad_shape(request);
   if (!shape) return not_covered();
-  if (shape->out.elements() == 0) return empty_kernel();
-  const std::int64_t width = shape->out[shape->out.rank() - 1];
-  const std::int64_t rows = shape->out.elements() / width;
+  const std::int64_t elements = request.outputs[0].elements();
+  if (elements == 0) return empty_kernel();
+  const std::int64_t width = shape->out[to_size(shape->rank - 1)];
+  const std::int64_t rows = elements / width;
   LambdaKernelOptions options;
   options.unused_inputs = 0b1110;
   options.tiles = tile_count(rows, std::max<std::int64_t>(kTileElements / width, 1));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/simd/targets.h"
+#include "kernels/simd/unroll.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/matmul_loops.cc"
@@ -17,14 +18,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Loops over registers: an array of them that is not unrolled lives in memory.
-#undef PX_UNROLL
-#if HWY_COMPILER_CLANG
-#define PX_UNROLL _Pragma("clang loop unroll(full)")
-#else
-#define PX_UNROLL _Pragma("GCC unroll 16")
-#endif
 
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr std::size_t kVectors = 4;

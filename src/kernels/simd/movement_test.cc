@@ -147,6 +147,9 @@ TEST(SimdPad, AgreesWithReference) {
   for (const auto& [dims, pads] : {std::pair<Dims, Ints>{{3, 4}, {1, 2, 3, 4}},
                                    {{2, 3, 70}, {0, 1, 0, 0, 2, 5}},
                                    {{5}, {0, 0}},
+                                   {{2, 3, 4, 5}, {0, 0, 0, 0, 0, 0, 0, 3}},
+                                   {{2, 3, 4, 5}, {0, 1, 2, 0, 0, 0, 1, 0}},
+                                   {{2, 3, 4, 5}, {1, 0, 2, 0, 0, 0, 0, 0}},
                                    {{0, 3}, {1, 0, 1, 1}}}) {
     expect_same_as_reference(
         {OpKind::kPad,

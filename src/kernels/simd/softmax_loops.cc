@@ -1,6 +1,7 @@
 #include "kernels/simd/softmax_loops.h"
 
 #include <cmath>
+#include <cstring>
 
 #include "kernels/simd/targets.h"
 
@@ -87,6 +88,59 @@ HWY_INLINE void softmax_short_rows(const float* x, float* y, std::size_t rows, s
   }
 }
 
+/// N vectors, element j of as many rows as there are lanes in vector j.
+template <std::size_t N>
+HWY_INLINE void load_rows(const float* x, FloatVec* HWY_RESTRICT v) {
+  const FloatTag d;
+  if constexpr (N == 2) {
+    hn::LoadInterleaved2(d, x, v[0], v[1]);
+  } else if constexpr (N == 3) {
+    hn::LoadInterleaved3(d, x, v[0], v[1], v[2]);
+  } else {
+    hn::LoadInterleaved4(d, x, v[0], v[1], v[2], v[3]);
+  }
+}
+template <std::size_t N>
+HWY_INLINE void store_rows(const FloatVec* HWY_RESTRICT v, float* y) {
+  const FloatTag d;
+  if constexpr (N == 2) {
+    hn::StoreInterleaved2(v[0], v[1], d, y);
+  } else if constexpr (N == 3) {
+    hn::StoreInterleaved3(v[0], v[1], v[2], d, y);
+  } else {
+    hn::StoreInterleaved4(v[0], v[1], v[2], v[3], d, y);
+  }
+}
+
+template <std::size_t N>
+HWY_INLINE void softmax_across(const float* x, float* y) {
+  const FloatTag d;
+  FloatVec v[N];
+  load_rows<N>(x, v);
+  FloatVec most = v[0];
+  for (std::size_t j = 1; j < N; ++j) most = larger(most, v[j]);
+  FloatVec sum = hn::Zero(d);
+  for (std::size_t j = 0; j < N; ++j) {
+    v[j] = exp_f32(d, hn::Sub(v[j], most));
+    sum = hn::Add(sum, v[j]);
+  }
+  const auto factor = hn::Div(hn::Set(d, 1.0F), sum);
+  for (std::size_t j = 0; j < N; ++j) v[j] = hn::Mul(v[j], factor);
+  store_rows<N>(v, y);
+}
+
+/// Rows of N elements, a vector of rows at a time.
+template <std::size_t N>
+HWY_INLINE void softmax_narrow_rows(const float* x, float* y, std::size_t rows) {
+  const std::size_t lanes = hn::Lanes(FloatTag());
+  for (; rows >= lanes; rows -= lanes, x += N * lanes, y += N * lanes) softmax_across<N>(x, y);
+  if (rows == 0) return;
+  float buffer[N * hn::MaxLanes(FloatTag())] = {};
+  std::memcpy(buffer, x, rows * N * sizeof(float));
+  softmax_across<N>(buffer, buffer);
+  std::memcpy(y, buffer, rows * N * sizeof(float));
+}
+
 /// Softmax down one vector of columns; load and store know how many lanes exist.
 template <class Load, class Store>
 HWY_INLINE void softmax_down(std::size_t n, Load load, Store store) {
@@ -128,6 +182,9 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, const f
 }  // namespace
 
 void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
+  if (n == 2) return softmax_narrow_rows<2>(x, y, rows);
+  if (n == 3) return softmax_narrow_rows<3>(x, y, rows);
+  if (n == 4) return softmax_narrow_rows<4>(x, y, rows);
   switch ((n + hn::Lanes(FloatTag()) - 1) / hn::Lanes(FloatTag())) {
     case 1:
       return softmax_short_rows<1>(x, y, rows, n);

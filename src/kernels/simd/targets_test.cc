@@ -32,7 +32,7 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
         sums);
   add({OpKind::kMatMul, test_inputs(random_floats({3, 49, 32}, 1), random_floats({3, 32, 49}, 2))},
       sums);
-  for (const std::int64_t n : {3, 49, 700}) {
+  for (const std::int64_t n : {2, 3, 4, 49, 700}) {
     for (const std::int64_t axis : {0, 1})
       add({OpKind::kSoftmax, test_inputs(random_floats({37, n}, 1)),
            test_attributes({{"axis", axis}})},
@@ -59,6 +59,10 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   for (const std::int64_t channels : {3, 37})
     add(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}}, true,
                         "Silu"),
+        sums);
+  for (const std::int64_t stride : {1, 2})
+    add(convolution_run({"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29},
+                        true, "Relu"),
         sums);
   return runs;
 }

@@ -1,0 +1,27 @@
+// Convolution as matrix products that read the image where it lies: the pixels below one row of a
+// filter lie side by side, and those of the next output a stride further on. Images with padding
+// are copied first, tile by tile, with the zeros around them.
+#pragma once
+
+#include <memory>
+
+#include "kernels/convolution_shape.h"
+#include "kernels/kernel.h"
+#include "kernels/simd/packed_matrix.h"
+#include "kernels/simd/unary_loops.h"
+
+namespace parallax {
+
+/// Whether the taps of a filter row lie side by side in an image; else those of a filter column
+/// follow each other in the rows of the packed weights.
+inline bool taps_lie_together(const ConvolutionShape& shape) { return shape.dilation[1] == 1; }
+
+/// `weights` with a row for each element that a filter reads, in the order of kernel rows, kernel
+/// columns, channels (or of kernel columns, kernel rows, channels, see above). A null pointer where
+/// the rows of the output are too short, or what a row of them reads is too much for a cache.
+/// REQUIRES: NHWC, one group.
+std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
+                                                const PackedMatrix& weights,
+                                                UnaryFunction activation);
+
+}  // namespace parallax

@@ -110,6 +110,20 @@ struct PlanReport {
   std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
 };
 
+/// Where the time of the plans that a session has made so far went, in milliseconds.
+struct PlanTimes {
+  double plan = 0, pack = 0;
+};
+
+/// What a cache of packed weights was good for.
+struct CacheReport {
+  std::string file;  ///< empty without a cache
+  int hits = 0, misses = 0;
+  std::int64_t bytes = 0;          ///< of weights mapped from the file
+  std::int64_t written_bytes = 0;  ///< of weights in the file as this process has written it
+  std::string problem;             ///< why it could not be read or written; empty where all is well
+};
+
 /// One node of one run. Times in nanoseconds from the start of the run.
 struct NodeEvent {
   std::string node, op, kernel;

@@ -68,6 +68,7 @@ class Session {
   std::int64_t peak_arena_bytes() const;
   /// Bytes of the plans that this session keeps, the latest one included: an estimate.
   std::int64_t plan_cache_bytes() const;
+  PlanTimes plan_times() const;
 
   struct Impl;
 

@@ -340,5 +340,6 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
 int Session::threads() const { return impl_->pool.threads(); }
 std::int64_t Session::peak_arena_bytes() const { return impl_->account->memory.peak_bytes(); }
 std::int64_t Session::plan_cache_bytes() const { return impl_->plans.bytes(); }
+PlanTimes Session::plan_times() const { return impl_->plans.times(); }
 
 }  // namespace parallax

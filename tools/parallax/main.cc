@@ -77,6 +77,10 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
                   "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
                   "or none (the default)")
       ->type_name("BYTES");
+  command
+      .add_option("--cache", options.load.cache,
+                  "A folder that keeps packed weights for the next time; no others may write there")
+      ->type_name("DIR");
 }
 
 void add_limits(CLI::App& command, Options& options) {

@@ -247,6 +247,7 @@ Status plan_command(const Options& options) {
   }
   auto opened = open_model(options);
   if (!opened) return tl::unexpected(opened.error());
+  const CacheWarning warning(opened->model);
   auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());
   const Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};

@@ -69,6 +69,7 @@ Status simulate_command(const Options& options) {
   if (session_options.threads == 0) session_options.threads = *cores;
   auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   auto session = Session::create(*model, session_options);
   if (!session) return tl::unexpected(session.error());
   auto values = symbol_values(options, *model);

@@ -107,6 +107,7 @@ Result<int> verify_schedules(const Model& model, const Inputs& inputs, const Out
 Status verify_command(const Options& options) {
   auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   const SessionOptions sequential{Scheduler::kSequential, 1, {}, Kernels::kBest};
   auto session = Session::create(*model, sequential);
   if (!session) return tl::unexpected(session.error());

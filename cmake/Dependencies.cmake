@@ -10,6 +10,10 @@ find_path(PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
 add_library(protozero INTERFACE)
 target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE})
 
+find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
+add_library(px_xxhash INTERFACE)
+target_include_directories(px_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE})
+
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE})

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parallax/options.h"
+#include "parallax/report.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
@@ -46,6 +47,8 @@ class Model {
   int file_nodes() const;
   int nodes() const;
   const LoadTimes& load_times() const;
+  /// Of all sessions so far.
+  CacheReport cache() const;
 
   struct Impl;
   const Impl& impl() const { return *impl_; }  ///< for the library itself

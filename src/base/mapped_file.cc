@@ -17,7 +17,17 @@ namespace {
 /// Where the living maps are: dropping pages of any other memory would lose its contents.
 struct Maps {
   std::mutex mutex;
-  std::map<std::uintptr_t, std::size_t> size_at;
+  std::map<std::uintptr_t, const MappedFile*> file_at;
+
+  /// The file whose map holds all of [begin, begin + size). The lock is held by the caller.
+  const MappedFile* holding(std::uintptr_t begin, std::size_t size) const {
+    auto map = file_at.upper_bound(begin);
+    if (map == file_at.begin()) return nullptr;
+    --map;
+    const std::uintptr_t offset = begin - map->first;
+    const std::size_t bytes = map->second->bytes().size();
+    return offset < bytes && size <= bytes - offset ? map->second : nullptr;
+  }
 };
 
 Maps& maps() {
@@ -52,19 +62,27 @@ tl::unexpected<Error> system_error(const std::filesystem::path& path, int code) 
   return error(path, std::error_code(code, std::generic_category()).message());
 }
 
+FileIdentity identity_of(const struct stat& status) {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  return {status.st_dev, status.st_ino, status.st_size,
+          status.st_mtim.tv_sec * kSecond + status.st_mtim.tv_nsec,
+          status.st_ctim.tv_sec * kSecond + status.st_ctim.tv_nsec};
+}
+
 }  // namespace
 
-MappedFile::MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {
+MappedFile::MappedFile(std::span<const std::byte> bytes, const FileIdentity& identity)
+    : bytes_(bytes), identity_(identity) {
   if (bytes_.empty()) return;
   const std::lock_guard lock(maps().mutex);
-  maps().size_at[address(bytes_)] = bytes_.size();
+  maps().file_at[address(bytes_)] = this;
 }
 
 MappedFile::~MappedFile() {
   if (bytes_.empty()) return;
   {
     const std::lock_guard lock(maps().mutex);
-    maps().size_at.erase(address(bytes_));
+    maps().file_at.erase(address(bytes_));
   }
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
@@ -84,7 +102,14 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
     if (memory == MAP_FAILED) return system_error(path, errno);
     bytes = {static_cast<const std::byte*>(memory), size};
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(bytes));
+  return std::shared_ptr<MappedFile>(new MappedFile(bytes, identity_of(status)));
+}
+
+std::optional<MappedPlace> mapped_place(const std::byte* byte) {
+  const std::lock_guard lock(maps().mutex);
+  const MappedFile* const file = maps().holding(reinterpret_cast<std::uintptr_t>(byte), 1);
+  if (file == nullptr) return std::nullopt;
+  return MappedPlace{file->identity(), file->bytes(), byte - file->bytes().data()};
 }
 
 void release_pages(std::span<const std::byte> bytes) {
@@ -94,11 +119,7 @@ void release_pages(std::span<const std::byte> bytes) {
   if (begin >= end) return;
   // Held throughout: the map must not go away, and its addresses to other memory, in between.
   const std::lock_guard lock(maps().mutex);
-  const auto& size_at = maps().size_at;
-  auto map = size_at.upper_bound(begin);
-  if (map == size_at.begin()) return;
-  --map;
-  if (address(bytes) + bytes.size() > map->first + map->second) return;
+  if (maps().holding(address(bytes), bytes.size()) == nullptr) return;
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 

@@ -4,13 +4,24 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "parallax/result.h"
 
 namespace parallax {
+
+/// What changes when a file is written to or replaced, as far as the system can tell: writes within
+/// the few milliseconds of a clock tick leave the same times.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0;
+  std::int64_t size = 0;
+  std::int64_t modified_ns = 0, changed_ns = 0;
+  friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
+};
 
 /// A whole regular file, mapped read-only for as long as the object lives.
 class MappedFile {
@@ -23,11 +34,23 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
+  /// Of the file when it was opened.
+  const FileIdentity& identity() const { return identity_; }
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes);
+  MappedFile(std::span<const std::byte> bytes, const FileIdentity& identity);
   std::span<const std::byte> bytes_;
+  FileIdentity identity_;
 };
+
+/// Where in which file a byte comes from.
+struct MappedPlace {
+  FileIdentity identity;
+  std::span<const std::byte> file;  ///< all of it; lives as long as the MappedFile
+  std::int64_t offset = 0;
+};
+/// Nothing for bytes that are not of a living MappedFile.
+std::optional<MappedPlace> mapped_place(const std::byte* byte);
 
 /// Gives the memory of the pages that lie wholly inside `bytes` back to the system; they are read
 /// from the file again when touched. Does nothing for bytes that are not of a living MappedFile, so

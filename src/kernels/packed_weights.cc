@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <mutex>
@@ -11,15 +12,13 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/large_pages.h"
+#include "base/mapped_file.h"
 #include "base/status.h"
+#include "cache/weight_cache.h"
 
 namespace parallax {
 namespace {
-
-/// Weights stream through the cache once a run; small pages cost a walk of the page table every 64
-/// lines. With large ones distilbert takes 9.3 instead of 13 ms for 8 tokens and 55 instead of 59
-/// for 64 on one thread, its first run on two 85 instead of 117 (Zen 4, in turns).
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
 
 Error out_of_memory(std::int64_t bytes) {
   return {Stage::kCompile,
@@ -30,24 +29,36 @@ Error out_of_memory(std::int64_t bytes) {
 
 }  // namespace
 
-void AlignedBytes::Free::operator()(std::byte* p) const { std::free(p); }
+void AlignedBytes::Free::operator()(std::byte* p) const {
+  if (owner == nullptr) std::free(p);
+}
+
+AlignedBytes AlignedBytes::shared(SharedBytes bytes) {
+  AlignedBytes result;
+  result.memory_ = {const_cast<std::byte*>(bytes.bytes.data()), Free{std::move(bytes.owner)}};
+  result.size_ = std::ssize(bytes.bytes);
+  return result;
+}
 
 Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   if (bytes < 0 || !rounded) return tl::unexpected(out_of_memory(bytes));
-  const bool huge = bytes >= kHugePage;
+  // Weights stream through the cache once a run; small pages cost a walk of the page table every 64
+  // lines. With large ones distilbert takes 9.3 instead of 13 ms for 8 tokens and 55 instead of 59
+  // for 64 on one thread, its first run on two 85 instead of 117 (Zen 4, in turns).
+  const bool huge = bytes >= kLargePage;
   const auto size = static_cast<std::size_t>(*rounded);
   void* memory = nullptr;
   if (!huge) {
     memory = std::aligned_alloc(static_cast<std::size_t>(kAlignment), size);
-  } else if (posix_memalign(&memory, static_cast<std::size_t>(kHugePage), size) != 0) {
+  } else if (posix_memalign(&memory, static_cast<std::size_t>(kLargePage), size) != 0) {
     memory = nullptr;
   }
   if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
   // A refusal costs speed only.
   if (huge) (void)madvise(memory, size, MADV_HUGEPAGE);
   AlignedBytes result;
-  result.memory_.reset(static_cast<std::byte*>(memory));
+  result.memory_ = {static_cast<std::byte*>(memory), Free{}};
   result.size_ = bytes;
   return result;
 }
@@ -84,10 +95,12 @@ Status PackingQueue::run(const ParallelFor& parallel) {
 
 struct PackedWeights::Block {
   AlignedBytes bytes;
+  SharedBytes copy_of;  ///< what to fill it with, if anything
   std::once_flag filled;
 };
 
 struct PackedWeights::Blocks {
+  std::shared_ptr<WeightCache> cache;
   std::mutex mutex;
   // Guarded by mutex:
   std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key;
@@ -98,6 +111,24 @@ PackedWeights::PackedWeights(const PackedWeights& blocks, PackingQueue& queue)
     : blocks_(blocks.blocks_), queue_(&queue) {}
 PackedWeights::~PackedWeights() = default;
 
+void PackedWeights::use(std::shared_ptr<WeightCache> cache) { blocks_->cache = std::move(cache); }
+WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
+
+Result<std::shared_ptr<PackedWeights::Block>> PackedWeights::make_block(const std::byte* source,
+                                                                        const std::string& layout,
+                                                                        std::int64_t bytes) {
+  auto block = std::make_shared<Block>();
+  auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
+  if (cached && (bytes < kLargePage || cache()->in_large_pages())) {
+    block->bytes = AlignedBytes::shared(*std::move(cached));
+    std::call_once(block->filled, [] {});
+    return block;
+  }
+  PX_ASSIGN(block->bytes, AlignedBytes::allocate(bytes));
+  if (cached) block->copy_of = *std::move(cached);
+  return block;
+}
+
 Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::byte* source, const std::string& layout, std::int64_t bytes,
     std::function<void(std::byte*)> fill) {
@@ -106,16 +137,23 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::lock_guard lock(blocks_->mutex);
     auto& found = blocks_->by_key[{source, layout}];
     if (found == nullptr) {
-      auto fresh = std::make_shared<Block>();
-      PX_ASSIGN(fresh->bytes, AlignedBytes::allocate(bytes));
-      found = std::move(fresh);
+      PX_ASSIGN(found, make_block(source, layout, bytes));
     }
     block = found;
   }
   // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
   // is filling it.
-  after_packing([block, fill = std::move(fill)] {
-    std::call_once(block->filled, [&] { fill(block->bytes.data()); });
+  after_packing([block, cache = blocks_->cache, source, layout, fill = std::move(fill)] {
+    std::call_once(block->filled, [&] {
+      const auto cached = std::exchange(block->copy_of, {});
+      if (!cached.bytes.empty()) {
+        std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
+        return release_pages(cached.bytes);
+      }
+      fill(block->bytes.data());
+      const auto size = static_cast<std::size_t>(block->bytes.size());
+      if (cache != nullptr) cache->keep(source, layout, {{block->bytes.data(), size}, block});
+    });
   });
   return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
 }

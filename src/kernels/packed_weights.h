@@ -13,16 +13,21 @@
 
 namespace parallax {
 
-/// 64-byte aligned memory of fixed size, owned.
+struct SharedBytes;
+class WeightCache;
+
+/// 64-byte aligned memory of fixed size, owned, or shared and then read only.
 class AlignedBytes {
  public:
   /// Errors: kOutOfMemory.
   static Result<AlignedBytes> allocate(std::int64_t bytes);
+  static AlignedBytes shared(SharedBytes bytes);
   std::byte* data() const { return memory_.get(); }
   std::int64_t size() const { return size_; }
 
  private:
   struct Free {
+    std::shared_ptr<const void> owner;  ///< of shared memory
     void operator()(std::byte* p) const;
   };
   std::unique_ptr<std::byte, Free> memory_;
@@ -61,6 +66,10 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
   ~PackedWeights();
+  /// Blocks are looked for in `cache` first, and kept there. Before any other call.
+  void use(std::shared_ptr<WeightCache> cache);
+  /// Null without one.
+  WeightCache* cache() const;
 
   /// The packing `layout` (a text that says everything the bytes depend on) of the constant at
   /// `source`; `fill` writes it where it is missing, now or later: it owns what it reads but the
@@ -77,6 +86,8 @@ class PackedWeights {
  private:
   struct Block;
   struct Blocks;
+  Result<std::shared_ptr<Block>> make_block(const std::byte* source, const std::string& layout,
+                                            std::int64_t bytes);
   std::shared_ptr<Blocks> blocks_;
   PackingQueue* queue_ = nullptr;
 };

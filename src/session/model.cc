@@ -1,31 +1,21 @@
 #include "parallax/model.h"
 
 #include <algorithm>
-#include <chrono>
 #include <new>
 #include <utility>
 
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "base/stopwatch.h"
+#include "cache/weight_cache.h"
 #include "execute/evaluate.h"
+#include "kernels/packing_version.h"
 #include "load/onnx/onnx.h"
 #include "passes/pass.h"
 #include "session/model_impl.h"
 
 namespace parallax {
 namespace {
-
-class Stopwatch {
- public:
-  /// Milliseconds since the last call.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 TensorInfo info_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
@@ -58,9 +48,29 @@ Error naming(const std::filesystem::path& path, Error error) {
   return error;
 }
 
+/// Constants that do not lie in a file, those of bodies (LoadOptions::max_nesting deep at most)
+/// too.
+void add_computed(const Graph& graph, std::vector<SharedBytes>& constants) {
+  for (const Value& value : graph.values)
+    if (value.constant && !mapped_place(value.constant->bytes.data()))
+      constants.push_back({value.constant->bytes, value.constant->owner});
+  for (const Node& node : graph.nodes)
+    for (const auto& body : node.bodies) add_computed(*body, constants);
+}
+
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelFile& file,
+                                        const Graph& graph) {
+  std::vector<SharedBytes> computed;
+  add_computed(graph, computed);
+  return std::make_shared<WeightCache>(
+      WeightCache::Options{folder, file.path, packing_machine(), packing_version()}, file.mapped,
+      std::move(computed));
+}
+
 }  // namespace
 
-Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times) {
+Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times,
+                                const ModelFile& file) {
   Stopwatch watch;
   auto impl = std::make_shared<Impl>();
   impl->file_nodes = static_cast<int>(graph.nodes.size());
@@ -73,6 +83,12 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
     impl->symbols.push_back(impl->graph().symbols[id].name);
   impl->load_times = times;
   impl->load_times.passes = watch.lap();
+  if (!options.cache.empty() && file.mapped != nullptr) {
+    // What parsing touched lies beside weights that nobody reads any more: 20 MB on CLIP.
+    release_pages(file.mapped->bytes());
+    impl->context->packed.use(open_cache(options.cache, file, impl->graph()));
+    impl->load_times.map += watch.lap();
+  }
   return Model(std::move(impl));
 }
 
@@ -91,7 +107,7 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
     Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()}, options.max_nesting);
     if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
     times.parse = watch.lap();
-    return Impl::make(*std::move(graph), options, times);
+    return Impl::make(*std::move(graph), options, times, {path, file});
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }
@@ -103,5 +119,9 @@ const std::vector<std::string>& Model::symbols() const { return impl_->symbols; 
 int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
+CacheReport Model::cache() const {
+  const WeightCache* const cache = impl_->context->packed.cache();
+  return cache == nullptr ? CacheReport{} : cache->report();
+}
 
 }  // namespace parallax

@@ -1,20 +1,29 @@
 // What a Model holds. Internal to session/.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "execute/program.h"
 #include "parallax/model.h"
 
 namespace parallax {
 
+/// Where a graph comes from, if from a file.
+struct ModelFile {
+  std::filesystem::path path;
+  std::shared_ptr<const MappedFile> mapped;
+};
+
 /// Immutable but for the locked caches of the context.
 struct Model::Impl {
   /// Everything after the file has been read: for Model::load, and for tests that start from a
   /// graph.
-  static Result<Model> make(Graph graph, const LoadOptions& options, LoadTimes times);
+  static Result<Model> make(Graph graph, const LoadOptions& options, LoadTimes times,
+                            const ModelFile& file = {});
 
   std::shared_ptr<GraphContext> context;
   std::vector<TensorInfo> inputs, outputs;

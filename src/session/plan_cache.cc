@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "base/stopwatch.h"
+#include "cache/weight_cache.h"
 #include "execute/footprint.h"
 
 namespace parallax {
@@ -19,13 +21,30 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
   return entries_.front().second;
 }
 
-Status PlanCache::compile_once(const Binding& binding, Entry& item) const {
+Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   if (item.compiled != nullptr) return {};
-  PX_ASSIGN(item.compiled, compile(context_, binding, options_.kernels, parallel_));
+  double pack = 0;
+  const ParallelFor timed = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+    Stopwatch watch;
+    parallel_(count, body);
+    pack += watch.lap();
+  };
+  PX_ASSIGN(item.compiled,
+            compile(context_, binding, options_.kernels, options_.refinement, timed));
+  Stopwatch watch;
+  if (WeightCache* const cache = context_->packed.cache()) cache->save();
+  pack += watch.lap();
+  const std::lock_guard lock(mutex_);
+  times_.pack += pack;
   return {};
 }
 
-Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) const {
+PlanTimes PlanCache::times() const {
+  const std::lock_guard lock(mutex_);
+  return {times_.plan - times_.pack, times_.pack};
+}
+
+Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) {
   PX_RETURN_IF_ERROR(compile_once(binding, item));
   if (item.least == nullptr) {
     PX_ASSIGN(item.least, lay_out(item.compiled, {false, options_.threads, std::nullopt}));
@@ -72,8 +91,10 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget) {
   const std::shared_ptr<Entry> item = entry(binding);
   const std::lock_guard lock(item->mutex);
+  const bool made = item->compiled == nullptr;
+  Stopwatch watch;
   auto program = choose(binding, *item, budget);
-  count(binding, *item);
+  count(binding, *item, made ? watch.lap() : 0);
   return program;
 }
 
@@ -85,18 +106,19 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding)
     item->only_least = true;
     item->free_choice = item->small = nullptr;
   }
-  count(binding, *item);
+  count(binding, *item, 0);
   return program;
 }
 
-/// `item` has changed: counts its bytes anew.
-void PlanCache::count(const Binding& binding, Entry& item) {
+/// `item` has changed, which took `ms`: counts its bytes anew.
+void PlanCache::count(const Binding& binding, Entry& item, double ms) {
   std::int64_t bytes = static_cast<std::int64_t>(
       sizeof(Entry) + sizeof(Found) + binding.symbols.size() * sizeof(binding.symbols.front()));
   if (item.compiled != nullptr) bytes += footprint(*item.compiled);
   for (const auto* program : {&item.free_choice, &item.small, &item.least})
     if (*program != nullptr) bytes += footprint(**program);
   const std::lock_guard lock(mutex_);
+  times_.plan += ms;
   if (!item.held) return;
   bytes_ += bytes - item.bytes;
   item.bytes = bytes;

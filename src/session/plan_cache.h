@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "execute/program.h"
+#include "parallax/report.h"
 #include "schedule/budget.h"
 
 namespace parallax {
@@ -26,6 +27,7 @@ class PlanCache {
     bool parallel = true;
     int threads = 1;
     Admission admission = Admission::kTimeSaved;
+    Refinement refinement = Refinement::kTime;
     std::int64_t bytes = kPlanCacheBytes;
   };
   /// `parallel` packs weights.
@@ -44,6 +46,8 @@ class PlanCache {
   std::int64_t spare_bytes() const;
   /// Forgets bindings, the latest one never, until spare_bytes() is at most `bytes`.
   void keep_within(std::int64_t bytes);
+  /// Of all that was ever made.
+  PlanTimes times() const;
   /// Bytes and number of all bindings held.
   std::int64_t bytes() const;
   int bindings() const;
@@ -64,10 +68,10 @@ class PlanCache {
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget);
-  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item) const;
+  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item);
   std::shared_ptr<const Program> pattern() const;
-  Status compile_once(const Binding& binding, Entry& item) const;
-  void count(const Binding& binding, Entry& item);
+  Status compile_once(const Binding& binding, Entry& item);
+  void count(const Binding& binding, Entry& item, double ms);
   void forget_above(std::int64_t bytes);
 
   const std::shared_ptr<GraphContext> context_;
@@ -79,6 +83,7 @@ class PlanCache {
   std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
   // The first free choice that is still held; guarded by mutex_.
   std::weak_ptr<const Program> pattern_;
+  PlanTimes times_;  // guarded by mutex_
 };
 
 }  // namespace parallax

@@ -119,6 +119,7 @@ void print_ops(const std::vector<OpRow>& sorted) {
 
 struct Timed {
   double first_run_ms = 0, cpu_ms_per_run = 0;
+  PlanTimes planning;  // part of the first run
   std::vector<double> ms;
   std::vector<RunTrace> traces;
 };
@@ -152,7 +153,10 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
   for (int i = 0; i < std::max(1, options.warmup); ++i) {
     auto ms = run(static_cast<std::size_t>(i), nullptr);
     if (!ms) return tl::unexpected(ms.error());
-    if (i == 0) timed.first_run_ms = *ms;
+    if (i == 0) {
+      timed.first_run_ms = *ms;
+      timed.planning = session.plan_times();
+    }
     progress.step();
   }
   const double cpu = cpu_ms();
@@ -176,6 +180,7 @@ Status bench_command(const Options& options) {
   const std::int64_t start = now_ns();
   auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
   const double load_ms = static_cast<double>(now_ns() - start) * 1e-6;
@@ -189,22 +194,27 @@ Status bench_command(const Options& options) {
 
   const nlohmann::json latency = latency_json(timed->ms);
   const LoadTimes& load = model->load_times();
-  nlohmann::json json = {
-      {"model", options.model},
-      {"scheduler", scheduler_name(options.session.scheduler)},
-      {"threads", session->threads()},
-      {"precision", precision_name(options.session.precision)},
-      {"load_ms", load_ms},
-      {"load_split_ms", {{"map", load.map}, {"parse", load.parse}, {"passes", load.passes}}},
-      {"first_run_ms", timed->first_run_ms},
-      {"latency_ms", latency},
-      {"peak_rss_bytes", rss},
-      {"arena_bytes", arena_json(plan->arena_bytes)},
-      {"peak_arena_bytes", session->peak_arena_bytes()},
-      {"plan_cache_bytes", session->plan_cache_bytes()},
-      {"memory_budget", budget_json(options.session.budget, *plan)},
-      {"packed_weight_bytes", plan->packed_weight_bytes},
-      {"cpu_ms_per_run", timed->cpu_ms_per_run}};
+  nlohmann::json json = {{"model", options.model},
+                         {"scheduler", scheduler_name(options.session.scheduler)},
+                         {"threads", session->threads()},
+                         {"precision", precision_name(options.session.precision)},
+                         {"load_ms", load_ms},
+                         {"load_split_ms",
+                          {{"map", load.map},
+                           {"parse", load.parse},
+                           {"passes", load.passes},
+                           {"plan", timed->planning.plan},
+                           {"pack", timed->planning.pack}}},
+                         {"first_run_ms", timed->first_run_ms},
+                         {"latency_ms", latency},
+                         {"peak_rss_bytes", rss},
+                         {"arena_bytes", arena_json(plan->arena_bytes)},
+                         {"peak_arena_bytes", session->peak_arena_bytes()},
+                         {"plan_cache_bytes", session->plan_cache_bytes()},
+                         {"memory_budget", budget_json(options.session.budget, *plan)},
+                         {"packed_weight_bytes", plan->packed_weight_bytes},
+                         {"cache", cache_json(model->cache())},
+                         {"cpu_ms_per_run", timed->cpu_ms_per_run}};
   const std::vector<OpRow> ops = op_rows(timed->traces);
   if (options.ops) json["ops"] = ops_json(ops);
   if (options.json != "-") {
@@ -217,9 +227,11 @@ Status bench_command(const Options& options) {
         latency["mean"].get<double>(), latency["p90"].get<double>(), latency["p99"].get<double>(),
         latency["max"].get<double>());
     fmt::print(
-        "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms, CPU {:.1f} "
-        "ms a run\n",
-        load_ms, load.map, load.parse, load.passes, timed->first_run_ms, timed->cpu_ms_per_run);
+        "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan "
+        "{:.1f}, "
+        "pack {:.1f}), CPU {:.1f} ms a run\n",
+        load_ms, load.map, load.parse, load.passes, timed->first_run_ms, timed->planning.plan,
+        timed->planning.pack, timed->cpu_ms_per_run);
     fmt::print(
         "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
         "weights {}, plans {}\n",

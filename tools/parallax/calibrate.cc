@@ -52,8 +52,9 @@ Result<Measured> measure(const Options& options) {
   SessionOptions one = options.session;
   one.threads = 1;
   one.scheduler = Scheduler::kSequential;
-  auto model = Model::load(options.model);
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   auto session = Session::create(*model, one);
   if (!session) return tl::unexpected(session.error());
   auto values = symbol_values(options, *model);
@@ -196,7 +197,7 @@ Status calibrate_command(const Options& options) {
   if (!measured) return tl::unexpected(measured.error());
   if (profile.empty()) {
     SessionOptions all;
-    auto model = Model::load(options.model);
+    auto model = Model::load(options.model, options.load);
     if (!model) return tl::unexpected(model.error());
     auto session = Session::create(*model, all);
     if (!session) return tl::unexpected(session.error());

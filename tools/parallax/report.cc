@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -36,6 +37,23 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
 
 std::string_view precision_name(Precision precision) {
   return precision == Precision::kBf16 ? "bf16" : "f32";
+}
+
+nlohmann::json cache_json(const CacheReport& cache) {
+  if (cache.file.empty()) return nullptr;
+  return {{"file", cache.file},
+          {"hits", cache.hits},
+          {"misses", cache.misses},
+          {"bytes", cache.bytes},
+          {"written_bytes", cache.written_bytes},
+          {"problem", cache.problem}};
+}
+
+CacheWarning::~CacheWarning() {
+  std::string problem = model_.cache().problem;
+  std::ranges::replace_if(
+      problem, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  if (!problem.empty()) fmt::print(stderr, "parallax: warning: {}\n", problem);
 }
 
 std::string_view scheduler_name(Scheduler scheduler) {

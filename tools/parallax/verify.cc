@@ -104,6 +104,7 @@ Status check_bits(int different, int runs) {
 Status verify_command(const Options& options) {
   auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
+  const CacheWarning warning(*model);
   const Precision precision = options.session.precision;
   SessionOptions sequential{Scheduler::kSequential, 1, {}, Kernels::kBest};
   sequential.precision = precision;

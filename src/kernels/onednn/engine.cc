@@ -1,5 +1,7 @@
 #include "kernels/onednn/engine.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cstring>
 #include <list>
@@ -149,7 +151,10 @@ Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
   try {
     DnnlPacked operand;
     const auto bytes = static_cast<std::int64_t>(to.get_size());
-    PX_ASSIGN(operand.bytes, packed.get(source.data, dnnl_layout_key(to), bytes, fill));
+    const std::string layout =
+        fmt::format("{} from {} x {} of {},{}", dnnl_layout_key(to), source.rows, source.row_bytes,
+                    source.stride, dnnl_layout_key(from));
+    PX_ASSIGN(operand.bytes, packed.get(source.data, layout, bytes, fill));
     operand.memory = memory(to, dnnl_engine(), operand.bytes->data());
     return operand;
   } catch (const dnnl::error& error) {

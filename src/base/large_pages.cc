@@ -1,0 +1,34 @@
+#include "base/large_pages.h"
+
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+namespace parallax {
+
+std::int64_t map_in_large_pages(std::span<const std::byte> mapped) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());
+  if (mapped.size() < static_cast<std::size_t>(kLargePage)) return 0;
+  if (::madvise(const_cast<std::byte*>(mapped.data()), mapped.size(), MADV_HUGEPAGE) != 0) return 0;
+  for (std::size_t at = 0; at < mapped.size(); at += static_cast<std::size_t>(kLargePage))
+    (void)*static_cast<const volatile std::byte*>(mapped.data() + at);
+  // "7f12...-7f34... r--p ..." begins what is said of a map.
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0;
+    unsigned long last = 0;
+    long kilobytes = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
+      if (found) return 0;
+      found = first <= begin && begin < last;
+    } else if (found && std::sscanf(line.c_str(), "FilePmdMapped: %ld", &kilobytes) == 1) {
+      return std::int64_t{kilobytes} * 1024;
+    }
+  }
+  return 0;
+}
+
+}  // namespace parallax

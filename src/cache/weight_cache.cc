@@ -1,0 +1,205 @@
+#include "cache/weight_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <utility>
+
+#include "base/large_pages.h"
+#include "base/status.h"
+#include "cache/replace_file.h"
+
+namespace parallax {
+namespace {
+
+/// 1 / this much of a file must be new before it is written again.
+constexpr std::int64_t kWorthwhile = 8;
+
+/// Whether a write now could leave the same times as the latest one did. Linux counts in ticks of
+/// at most 10 ms, some file systems in up to two seconds.
+bool is_fresh(const FileIdentity& identity) {
+  timespec now = {};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t changed = std::max(identity.modified_ns, identity.changed_ns);
+  const bool whole_seconds = identity.modified_ns % kSecond == 0;
+  return now.tv_sec * kSecond + now.tv_nsec - changed <
+         (whole_seconds ? 3 * kSecond : kSecond / 50);
+}
+
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+/// MODEL-1f2e3d4c5b6a7988-AVX3.cache. The hash is that of the whole path.
+std::filesystem::path file_name(const WeightCache::Options& options) {
+  std::error_code code;
+  std::filesystem::path path = std::filesystem::weakly_canonical(options.model, code);
+  if (code) path = options.model;
+  const std::string stem = options.model.stem().string().substr(0, 64);
+  return options.folder /
+         fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(path.string())), options.machine);
+}
+
+std::vector<SharedBytes> by_address(std::vector<SharedBytes> constants) {
+  const auto order = [](const SharedBytes& a, const SharedBytes& b) {
+    return std::less<>{}(a.bytes.data(), b.bytes.data()) ||
+           (a.bytes.data() == b.bytes.data() && a.bytes.size() > b.bytes.size());
+  };
+  std::erase_if(constants, [](const SharedBytes& c) { return c.bytes.empty(); });
+  std::sort(constants.begin(), constants.end(), order);
+  const auto hidden =
+      std::unique(constants.begin(), constants.end(),
+                  [](const auto& a, const auto& b) { return a.bytes.data() == b.bytes.data(); });
+  constants.erase(hidden, constants.end());
+  return constants;
+}
+
+}  // namespace
+
+WeightCache::WeightCache(Options options, std::shared_ptr<const MappedFile> main,
+                         std::vector<SharedBytes> computed)
+    : options_(std::move(options)),
+      path_(file_name(options_)),
+      main_(std::move(main)),
+      computed_(by_address(std::move(computed))) {
+  report_.file = path_.string();
+  open();
+}
+
+void WeightCache::open() {
+  std::error_code code;
+  if (!std::filesystem::exists(path_, code) && !code) return;
+  auto file = MappedFile::open(path_);
+  if (!file) {
+    report_.problem = file.error().message;
+    return;
+  }
+  auto contents = read_block_file(**file);
+  if (!contents) {
+    report_.problem = contents.error().message;
+    return;
+  }
+  if (contents->version != options_.version || !is_of_this_model(*contents)) return;
+  file_ = *std::move(file);
+  in_large_pages_ = map_in_large_pages(file_->bytes()) > std::ssize(file_->bytes()) / 2;
+  for (const Block& block : contents->blocks) {
+    saved_bytes_ += std::ssize(block.bytes);
+    blocks_.emplace(block.key, SharedBytes{block.bytes, file_});
+  }
+}
+
+bool WeightCache::is_of_this_model(const BlockFile& file) {
+  if (file.sources.empty() || file.sources[0].identity.size != main_->identity().size) return false;
+  known_ = file.sources;
+  if (content_of(main_->identity(), main_->bytes()) == file.sources[0].content) return true;
+  known_.clear();
+  return false;
+}
+
+/// The hash of a whole file, by its identity where that is known.
+Hash128 WeightCache::content_of(const FileIdentity& identity, std::span<const std::byte> file) {
+  for (const Source& source : sources_)
+    if (source.file.identity == identity) return source.file.content;
+  for (const SourceFile& source : known_) {
+    if (source.identity != identity) continue;
+    sources_.push_back({source, false});
+    return source.content;
+  }
+  const bool fresh = is_fresh(identity);
+  sources_.push_back({{identity, hash_mapped(file)}, fresh});
+  return sources_.back().file.content;
+}
+
+std::optional<WeightCache::Place> WeightCache::place_of(const std::byte* source) const {
+  if (const auto place = mapped_place(source)) return Place{place, {}, place->offset};
+  const auto after = std::upper_bound(
+      computed_.begin(), computed_.end(), source,
+      [](const std::byte* at, const SharedBytes& c) { return std::less<>{}(at, c.bytes.data()); });
+  if (after == computed_.begin()) return std::nullopt;
+  const std::span<const std::byte> holder = std::prev(after)->bytes;
+  const std::int64_t offset = source - holder.data();
+  if (offset >= std::ssize(holder)) return std::nullopt;
+  return Place{std::nullopt, holder, offset};
+}
+
+Hash128 WeightCache::key_of(const Place& place, const std::string& layout) {
+  Hash128 holder;
+  if (place.file) {
+    holder = content_of(place.file->identity, place.file->file);
+  } else {
+    const auto [hash, fresh] = computed_hashes_.try_emplace(place.computed.data());
+    if (fresh) hash->second = hash128(place.computed);
+    holder = hash->second;
+  }
+  return hash128(
+      bytes_of(fmt::format("{:016x}{:016x} {} {}", holder.high, holder.low, place.offset, layout)));
+}
+
+std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std::string& layout,
+                                             std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // Without blocks there is no need to know a key, which would take reading the model.
+  const auto place = blocks_.empty() ? std::nullopt : place_of(source);
+  const auto found = place ? blocks_.find(key_of(*place, layout)) : blocks_.end();
+  if (found == blocks_.end() || std::ssize(found->second.bytes) != bytes) {
+    ++report_.misses;
+    return std::nullopt;
+  }
+  ++report_.hits;
+  report_.bytes += bytes;
+  return found->second;
+}
+
+bool WeightCache::in_large_pages() const {
+  const std::lock_guard lock(mutex_);
+  return in_large_pages_;
+}
+
+void WeightCache::keep(const std::byte* source, const std::string& layout, SharedBytes packed) {
+  const std::lock_guard lock(mutex_);
+  auto place = place_of(source);
+  if (!place) return;
+  unsaved_bytes_ += std::ssize(packed.bytes);
+  unsaved_.push_back({*place, layout, std::move(packed)});
+}
+
+/// All that the next file holds.
+BlockFile WeightCache::contents() {
+  content_of(main_->identity(), main_->bytes());
+  for (Packed& packed : unsaved_)
+    blocks_.insert_or_assign(key_of(packed.place, packed.layout), std::move(packed.bytes));
+  unsaved_.clear();
+  BlockFile result{options_.version, {}, {}};
+  for (const Source& source : sources_) {
+    const bool main = source.file.identity == main_->identity();
+    const auto at =
+        result.sources.insert(main ? result.sources.begin() : result.sources.end(), source.file);
+    if (source.fresh) at->identity.inode = 0;  // no file's: its contents must be looked at again
+  }
+  for (const auto& [key, packed] : blocks_) result.blocks.push_back({key, packed.bytes});
+  return result;
+}
+
+void WeightCache::save() {
+  const std::lock_guard lock(mutex_);
+  if (unsaved_bytes_ == 0 || unsaved_bytes_ < saved_bytes_ / kWorthwhile) return;
+  // Where this fails, once more for the next shape would only fail again.
+  saved_bytes_ += std::exchange(unsaved_bytes_, 0);
+  const auto written = write_block_file(path_, contents());
+  if (!written) {
+    report_.problem = written.error().message;
+  } else if (*written) {
+    report_.written_bytes = saved_bytes_;
+  }
+}
+
+CacheReport WeightCache::report() const {
+  const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+}  // namespace parallax

@@ -1,0 +1,15 @@
+// What the bytes of packed weights depend on besides the weights and their layout.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <string>
+
+namespace parallax {
+
+/// The instruction set that packers and kernels take on this CPU: "AVX3", "AVX2", "NEON".
+std::string packing_machine();
+/// Changes with the sources of this folder, the compiler and its flags, oneDNN and what that takes
+/// of the CPU.
+std::string packing_version();
+
+}  // namespace parallax

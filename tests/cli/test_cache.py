@@ -1,0 +1,100 @@
+"""`--cache DIR`: the second process maps the weights that the first one packed."""
+import concurrent.futures
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+from conftest import DIGITS
+
+
+@pytest.fixture
+def bench(parallax, tmp_path):
+    """bench(model) -> the figures, with standard error among them."""
+
+    def call(model=DIGITS, folder=tmp_path / "cache"):
+        done = parallax("bench", model, "--dim", "batch=4", "--warmup", 1, "--runs", 1, "--cache", folder, "--json", "-")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout) | {"stderr": done.stderr}
+
+    return call
+
+
+def outputs(parallax, folder, *extra):
+    assert parallax("run", DIGITS, "--dim", "batch=4", "--output-dir", folder, *extra).returncode == 0
+    return np.load(folder / "0.npy").tobytes()
+
+
+def test_the_second_load_packs_nothing(parallax, bench, tmp_path):
+    first, second = bench(), bench()
+    assert first["cache"]["hits"] == 0 and first["cache"]["misses"] > 0 and first["cache"]["written_bytes"] > 0
+    assert second["cache"]["hits"] == first["cache"]["misses"] and second["cache"]["misses"] == 0
+    assert second["cache"]["bytes"] == second["packed_weight_bytes"] == first["packed_weight_bytes"]
+    assert second["cache"]["written_bytes"] == 0
+    assert first["stderr"] == second["stderr"] == ""
+    assert outputs(parallax, tmp_path / "with", "--cache", tmp_path / "cache") == outputs(parallax, tmp_path / "without")
+
+
+def test_load_times_are_split(parallax, bench):
+    figures = bench()
+    split = figures["load_split_ms"]
+    assert set(split) == {"map", "parse", "passes", "plan", "pack"} and all(ms >= 0 for ms in split.values())
+    assert split["map"] + split["parse"] + split["passes"] <= figures["load_ms"]
+    assert split["plan"] + split["pack"] <= figures["first_run_ms"]
+    done = parallax("bench", DIGITS, "--dim", "batch=1", "--runs", 1, "--json", "-")
+    assert json.loads(done.stdout)["cache"] is None
+
+
+def test_verify_holds_with_a_cache(parallax, tmp_path):
+    for _ in range(2):
+        done = parallax("verify", DIGITS, "--dim", "batch=2", "--cache", tmp_path)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[: len(b) // 2], lambda b: b"", lambda b: b[:-9] + bytes([b[-9] ^ 1]) + b[-8:], lambda b: os.urandom(len(b))])
+def test_a_damaged_file_is_made_anew(parallax, bench, tmp_path, damage):
+    first = bench()
+    (file,) = (tmp_path / "cache").iterdir()
+    assert str(file) == first["cache"]["file"]
+    expected = outputs(parallax, tmp_path / "without")
+    file.write_bytes(damage(file.read_bytes()))
+    assert outputs(parallax, tmp_path / "with", "--cache", tmp_path / "cache") == expected
+    repaired = bench()
+    assert repaired["cache"]["misses"] == 0 and repaired["cache"]["problem"] == ""
+
+
+def test_damage_is_a_warning(parallax, bench, tmp_path):
+    file = bench()["cache"]["file"]
+    with open(file, "ab") as out:
+        out.write(b"!")
+    done = parallax("run", DIGITS, "--dim", "batch=4", "--cache", tmp_path / "cache")
+    assert done.returncode == 0 and done.stderr.startswith("parallax: warning: ") and "damaged" in done.stderr
+
+
+def test_a_folder_that_cannot_be_written_is_a_warning(bench, tmp_path):
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", "/proc/nowhere"):
+        figures = bench(folder=folder)
+        assert figures["cache"]["hits"] == 0 and "cannot write" in figures["cache"]["problem"]
+        assert figures["stderr"].startswith("parallax: warning: ") and len(figures["stderr"].splitlines()) == 1
+
+
+def test_another_model_in_the_same_place(parallax, bench, tmp_path):
+    model = tmp_path / "model.onnx"
+    shutil.copy(DIGITS, model)
+    bench(model)
+    weights = bytearray(model.read_bytes())
+    weights[len(weights) // 2] ^= 1  # one bit of a weight, the file as long as before
+    model.write_bytes(weights)
+    assert bench(model)["cache"]["hits"] == 0
+    shutil.copy(DIGITS, tmp_path / "copy")
+    os.replace(tmp_path / "copy", model)
+    assert bench(model)["cache"]["hits"] == 0
+
+
+def test_processes_may_write_at_once(bench):
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda _: bench(), range(6)))
+    assert all(d["stderr"] == "" for d in done)
+    assert bench()["cache"]["misses"] == 0

@@ -111,7 +111,7 @@ Result<std::string> planned_text(const GoldenCase& c) {
            plan_text(*plan->program) + report_text(report_of(*plan, c.refinement));
   }
   auto compiled =
-      compile(std::make_shared<GraphContext>(*std::move(graph)), binding, true, c.refinement);
+      compile(std::make_shared<GraphContext>(*std::move(graph)), binding, {true}, c.refinement);
   if (!compiled) return tl::unexpected(compiled.error());
   auto program = lay_out(*compiled, layout);
   if (!program) return tl::unexpected(program.error());

@@ -1,15 +1,38 @@
 #!/usr/bin/env python3
-"""Checks that links between the project's own documents lead somewhere, and that generated documents are up to date."""
+"""Checks that links between the project's own documents lead somewhere, that the tests they name
+exist, and that generated documents are up to date."""
 import pathlib
 import re
 import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+PLANNER = range(10, 48)  # what docs/paper.md must have a row with a test for
+NAMED_TEST = r"`([\w/]+(?:_test\.cc|\.py))`\s+`([\w.]+)`"
+
+
+def missing_tests():
+    """Tests that docs/paper.md names, as `file` `Suite.Name` or `file` `test_name`, and that are not there; requirements
+    without one."""
+    text = (ROOT / "docs" / "paper.md").read_text()
+    for file, test in re.findall(NAMED_TEST, text):
+        path = ROOT / file
+        source = path.read_text() if path.exists() else ""
+        suite, _, name = test.rpartition(".")
+        pattern = rf"(TEST(_P|_F)?|RC_GTEST_PROP)\({suite}, {name}[,)]" if suite else rf"def {test}\("
+        if not re.search(pattern, source):
+            yield f"docs/paper.md: {file} has no test {test}"
+    ticked = set()
+    for numbers, rest in re.findall(r"^\| ([\d, -]+) \|(.*)$", text, re.MULTILINE):
+        for part in numbers.split(",") if re.search(NAMED_TEST, rest) else ():
+            first, _, last = part.strip().partition("-")
+            ticked.update(range(int(first), int(last or first) + 1))
+    for number in set(PLANNER) - ticked:
+        yield f"docs/paper.md: P{number} has no row that names a test"
 
 
 def main():
-    wrong = []
+    wrong = list(missing_tests())
     files = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     for name in files:
         text = (ROOT / name).read_text()

@@ -53,6 +53,12 @@ enum class Admission : std::uint8_t {
   kPaper,      ///< those that take the fewest bytes first, as many as fit
 };
 
+/// Which branches of a layer are worth running at once.
+enum class Refinement : std::uint8_t {
+  kTime,   ///< groups whose predicted times differ at most 1.5 times, each worth a hand-over
+  kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
+};
+
 /// Trips of all loops of a run together, unless SessionOptions say otherwise. A trip costs a
 /// microsecond at least, so a loop that never ends is stopped after seconds.
 inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
@@ -65,10 +71,29 @@ struct SessionOptions {
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
+  Refinement refinement = Refinement::kTime;
   /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
   double time_limit_seconds = 0;
+};
+
+/// How it is decided which regions an accelerator gets (docs/decisions/partition.md).
+enum class CostModel : std::uint8_t {
+  kPaper,     ///< N >= 3, F >= 1e9 and B/F <= 0.1
+  kExact,     ///< L + F/R_acc + B/BW < F/R_cpu
+  kMeasured,  ///< the same with rates of single operators from a calibration
+};
+
+/// What Session::plan plans for. Nothing here asks a device: it need not be there.
+struct PlanOptions {
+  /// A device profile (.toml) with a delegate, as in profiles/; empty: the CPU runs everything.
+  std::string profile;
+  CostModel cost_model = CostModel::kExact;
+  std::string calibration;  ///< a .toml file, for kMeasured
+  /// Give the delegate at most so many regions, those that save the most predicted time; the others
+  /// run on the CPU. Nothing: no limit.
+  std::optional<int> max_regions = {};
 };
 
 struct LoadOptions {

@@ -13,6 +13,44 @@ struct ArenaBytes {
   std::int64_t naive = 0, greedy = 0, lower_bound = 0, paper = 0, parallax = 0;
 };
 
+/// "12.3 MiB".
+std::string format_bytes(std::int64_t bytes);
+
+/// The paper's table of structure: one stage of the graph.
+struct StructureReport {
+  std::string stage;  ///< "before" partitioning, "partitioned": all that the delegate can run,
+                      ///< "refined": the regions it gets, the branches that are worth it
+  int nodes = 0;      ///< a region counts as one
+  int layers = 0;
+  int parallel_layers = 0;  ///< with at least two branches (refined: that may run at once)
+  int max_branches = 0;     ///< of a layer (refined: at once)
+};
+
+/// A set of nodes that was considered for a delegate.
+struct RegionReport {
+  int id = -1;                         ///< of those that are offloaded; -1 where the CPU runs it
+  int nodes = 0;                       ///< N
+  std::int64_t macs = 0;               ///< F
+  std::int64_t paper_flops = 0;        ///< F as the paper's table estimates it
+  std::int64_t boundary_bytes = 0;     ///< B
+  std::int64_t memory_bytes = 0;       ///< that it takes of the delegate at most
+  double delegate_ms = 0, cpu_ms = 0;  ///< T_offload and T_cpu
+  std::string reason;                  ///< the comparison that decided
+  std::vector<std::string> node_names;
+};
+
+/// A node that a delegate does not get.
+struct CpuNodeReport {
+  std::string node, op, reason;
+};
+
+struct LayerReport {
+  int id = 0;
+  std::vector<int> branches;
+  int parallel = 0;    ///< branches that run at once with others of the layer
+  std::string reason;  ///< one line: how many run at once, and why each other one waits
+};
+
 struct BranchReport {
   int id = 0;
   int layer = 0;
@@ -24,6 +62,8 @@ struct BranchReport {
   bool parallel = false;  ///< runs at once with others of its layer
   std::string reason;     ///< why it runs at once with others, or why not, in words and numbers
   std::string first_node, last_node;
+  double predicted_ms = 0;  ///< of the branch alone on one core, or on the delegate
+  int region = -1;          ///< the region that it is; -1: the CPU runs it
 };
 
 /// What the same binding would take on another number of threads.
@@ -57,6 +97,12 @@ struct PlanReport {
   std::vector<BranchReport> branch_reports;  ///< in order of layers
   std::vector<BodyReport> body_reports;      ///< in order of nodes, outer ones first
   std::vector<int> steps_per_layer;
+  std::vector<LayerReport> layer_reports;
+  std::vector<StructureReport> structure;  ///< before, partitioned, refined
+  /// With a delegate: its name, what was considered for it, and the nodes that it does not get.
+  std::string delegate;
+  std::vector<RegionReport> region_reports;
+  std::vector<CpuNodeReport> cpu_nodes;
   /// Bytes that the plan had to fit: nothing without a budget.
   std::optional<std::int64_t> budget_bytes;
   /// Under MemoryBudget::Kind::kAuto: every task waits for memory, so nothing runs at once.

@@ -43,16 +43,20 @@ class Session {
                   RunTrace* trace = nullptr);
 
   /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
-  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded.
+  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded; with a profile also kIo and kInvalidInput of
+  /// its file, and where it has no delegate.
   struct DimValue {
     std::string name;
     std::int64_t value = 0;
   };
-  Result<PlanReport> plan(std::span<const DimValue> dims);
+  Result<PlanReport> plan(std::span<const DimValue> dims, const PlanOptions& options = {});
   /// Replays that plan on the first threads() cores, fastest first, of the device profile in the
   /// file `profile` (`parallax calibrate` writes one of this machine; profiles/ has phones).
+  /// What the delegate of `options.profile` runs, it runs beside these cores, in the time that the
+  /// cost model says.
   /// Errors: as plan(); kIo and kInvalidInput of the file, and where it has fewer cores.
-  Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile);
+  Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile,
+                             const PlanOptions& options = {});
   /// How many cores the device of a profile has. Errors: kIo, kInvalidInput.
   static Result<int> profile_cores(const std::string& profile);
   /// Concrete shapes of the inputs under `dims`, for callers that make inputs up.

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "branch/dag_test_util.h"
+#include "partition/regions.h"
 
 namespace parallax {
 namespace {
@@ -35,7 +36,7 @@ void PrintTo(const BranchCase& c, std::ostream* out) { *out << c.name; }
 class FindBranches : public testing::TestWithParam<BranchCase> {};
 
 TEST_P(FindBranches, SplitsAndLayers) {
-  const BranchGraph graph = find_branches(make_dag(GetParam().predecessors));
+  const BranchGraph graph = find_branches(coarsen(make_dag(GetParam().predecessors)));
   EXPECT_EQ(numbers(graph.branches), GetParam().branches);
   EXPECT_EQ(numbers(graph.layers), GetParam().layers);
 }
@@ -83,11 +84,21 @@ TEST(Classify, CountsDistinctNeighboursAndNoneAsOne) {
   const NodeClass expected[] = {NodeClass::kSplitter,   NodeClass::kSequential,
                                 NodeClass::kSequential, NodeClass::kSplitMerge,
                                 NodeClass::kSequential, NodeClass::kSequential};
-  for (NodeId node : dag.predecessors.ids()) {
-    EXPECT_EQ(classify(dag, node), expected[node.value]) << node.value;
+  const CoarseDag coarse = coarsen(dag);
+  for (UnitId unit : coarse.nodes.ids()) {
+    EXPECT_EQ(classify(coarse, unit), expected[unit.value]) << unit.value;
   }
-  EXPECT_EQ(classify(make_dag({{}, {}, {0, 1}}), NodeId{2}), NodeClass::kMerger);
+  EXPECT_EQ(classify(coarsen(make_dag({{}, {}, {0, 1}})), UnitId{2}), NodeClass::kMerger);
   EXPECT_EQ(to_string(NodeClass::kSplitMerge), "Split-Merge");
+}
+
+TEST(Classify, ForcedNodesAreSplitMergeAndAlone) {
+  Dag dag = make_dag({{}, {0}, {1}});
+  dag.forced = IdVector<NodeId, bool>(3, false);
+  dag.forced[NodeId{1}] = true;
+  const CoarseDag coarse = coarsen(dag);
+  EXPECT_EQ(classify(coarse, UnitId{1}), NodeClass::kSplitMerge);
+  EXPECT_EQ(numbers(find_branches(coarse).branches), (Numbers{{0}, {1}, {2}}));
 }
 
 TEST(DagOf, IgnoresInputsConstantsAndSymbolicValues) {
@@ -118,71 +129,191 @@ TEST(DagOf, IgnoresInputsConstantsAndSymbolicValues) {
   EXPECT_EQ(numbers(dag.successors), (Numbers{{1, 2}, {2}, {}}));
 }
 
+/// A region of each node as a letter, '.' where the CPU runs it.
+IdVector<NodeId, RegionId> regions(std::string_view letters) {
+  IdVector<NodeId, RegionId> result;
+  for (const char c : letters) result.push_back(c == '.' ? RegionId{} : RegionId{c - 'a'});
+  return result;
+}
+
+struct RegionCase {
+  const char* name;
+  Numbers predecessors;
+  const char* regions;
+  Numbers branches;
+  Numbers layers;
+  std::vector<int> region;  ///< of each branch
+};
+
+void PrintTo(const RegionCase& c, std::ostream* out) { *out << c.name; }
+
+class Regions : public testing::TestWithParam<RegionCase> {};
+
+TEST_P(Regions, AreBranchesOfTheirOwn) {
+  const Dag dag = make_dag(GetParam().predecessors);
+  const BranchGraph graph = find_branches(coarsen(dag, regions(GetParam().regions)));
+  EXPECT_EQ(numbers(graph.branches), GetParam().branches);
+  EXPECT_EQ(numbers(graph.layers), GetParam().layers);
+  std::vector<int> region;
+  for (const RegionId id : graph.region) region.push_back(id.value);
+  EXPECT_EQ(region, GetParam().region);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Graphs, Regions,
+    testing::Values(
+        RegionCase{"all", {{}, {0}, {1}}, "aaa", {{0, 1, 2}}, {{0}}, {0}},
+        RegionCase{"inside_a_chain",
+                   {{}, {0}, {1}, {2}, {3}},
+                   "..aa.",
+                   {{0, 1}, {2, 3}, {4}},
+                   {{0}, {1}, {2}},
+                   {-1, 0, -1}},
+        RegionCase{"one_after_the_other", {{}, {0}}, "ab", {{0}, {1}}, {{0}, {1}}, {0, 1}},
+        //   0a -+- 1a --- 3a     2 waits for 1a and so for all of the region
+        //       +- 2
+        RegionCase{"a_detour_runs_after_it",
+                   {{}, {0}, {0}, {1}},
+                   "aa.a",
+                   {{0, 1, 3}, {2}},
+                   {{0}, {1}},
+                   {0, -1}},
+        //   0a   1 --- 2a: the region's first node stands before 1, which it waits for
+        RegionCase{
+            "waits_for_a_later_node", {{}, {}, {0, 1}}, "a.a", {{1}, {0, 2}}, {{0}, {1}}, {-1, 0}},
+        //   0 -+- 1a - 2a -+- 5     split and merge inside a region are no concern of branches
+        //      |   +-- 3a -+
+        //      +- 4 -------+
+        RegionCase{"beside_the_cpu",
+                   {{}, {0}, {1}, {1}, {0}, {2, 3, 4}},
+                   ".aaa..",
+                   {{0}, {1, 2, 3}, {4}, {5}},
+                   {{0}, {1, 2}, {3}},
+                   {-1, 0, -1, -1}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
 struct RefineCase {
   const char* name;
-  std::vector<std::pair<int, double>> branches;  ///< nodes, work
+  std::vector<std::pair<int, double>> branches;  ///< nodes (0: a delegate's), ms or MAC
   Numbers parallel;
   std::vector<int> sequential;
 };
 
 void PrintTo(const RefineCase& c, std::ostream* out) { *out << c.name; }
 
-class Refine : public testing::TestWithParam<RefineCase> {};
-
-TEST_P(Refine, GroupsBalancedBranches) {
-  BranchGraph graph;
-  IdVector<BranchId, double> work;
-  graph.layers.resize(1);
-  for (const auto& [nodes, cost] : GetParam().branches) {
-    graph.layers[0].push_back(
-        graph.branches.push_back(std::vector<NodeId>(static_cast<std::size_t>(nodes), NodeId{0})));
-    work.push_back(cost);
+struct Layer {
+  explicit Layer(const std::vector<std::pair<int, double>>& branches) {
+    graph.layers.resize(1);
+    for (const auto& [nodes, cost] : branches) {
+      const auto count = static_cast<std::size_t>(std::max(nodes, 1));
+      graph.layers[0].push_back(graph.branches.push_back(std::vector<NodeId>(count, NodeId{0})));
+      graph.region.push_back(nodes == 0 ? RegionId{0} : RegionId{});
+      costs.push_back(cost);
+    }
   }
-  const auto groups = refine(graph, work);
+  BranchGraph graph;
+  IdVector<BranchId, double> costs;
+};
+
+void expect_groups(const std::vector<LayerGroups>& groups, const RefineCase& expected) {
   ASSERT_EQ(groups.size(), 1U);
-  EXPECT_EQ(numbers(groups[0].parallel), GetParam().parallel);
+  EXPECT_EQ(numbers(groups[0].parallel), expected.parallel);
   std::vector<int> sequential;
   for (BranchId branch : groups[0].sequential) sequential.push_back(branch.value);
-  EXPECT_EQ(sequential, GetParam().sequential);
+  EXPECT_EQ(sequential, expected.sequential);
+}
+
+class RefineByTime : public testing::TestWithParam<RefineCase> {};
+
+TEST_P(RefineByTime, GroupsBalancedBranches) {
+  Layer layer(GetParam().branches);
+  for (double& cost : layer.costs) cost *= 1e-3;
+  expect_groups(refine_by_time(layer.graph, layer.costs), GetParam());
 }
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 INSTANTIATE_TEST_SUITE_P(
-    Layers, Refine,
+    Layers, RefineByTime,
     testing::Values(
         RefineCase{"alone", {{9, 5}}, {}, {0}},
-        RefineCase{"exactly_beta", {{3, 2}, {3, 3}}, {{0, 1}}, {}},
+        RefineCase{"exactly_beta", {{1, 2}, {1, 3}}, {{0, 1}}, {}},
         RefineCase{"above_beta", {{3, 2}, {3, 3.001}}, {}, {0, 1}},
-        RefineCase{"too_few_nodes", {{2, 2}, {3, 2}, {3, 2}}, {{1, 2}}, {0}},
-        RefineCase{"no_work", {{3, 0}, {3, 0}, {3, -1}}, {}, {0, 1, 2}},
+        RefineCase{"too_short", {{9, 0.01}, {9, 0.01}, {1, 0.011}, {1, 0.011}}, {{2, 3}}, {0, 1}},
+        RefineCase{"no_time", {{3, 0}, {3, 0}, {3, -1}}, {}, {0, 1, 2}},
         RefineCase{
             "not_a_number", {{3, kNan}, {3, kInf}, {3, kInf}, {3, 1}, {3, 1}}, {{3, 4}}, {0, 1, 2}},
         RefineCase{
             "two_groups", {{3, 10}, {3, 100}, {3, 11}, {3, 120}, {3, 40}}, {{1, 3}, {0, 2}}, {4}},
-        RefineCase{"heaviest_first", {{3, 10}, {3, 7}, {3, 6}, {3, 5}}, {{0, 1}, {2, 3}}, {}}),
+        RefineCase{"heaviest_first", {{3, 10}, {3, 7}, {3, 6}, {3, 5}}, {{0, 1}, {2, 3}}, {}},
+        // A delegate overlaps whatever its time, with the heaviest group or the longest branch.
+        RefineCase{"delegate_and_group", {{3, 5}, {0, 900}, {3, 5}, {3, 1}}, {{0, 1, 2}}, {3}},
+        RefineCase{"delegate_and_branch", {{3, 1}, {0, 900}, {3, 5}}, {{1, 2}}, {0}},
+        RefineCase{"delegate_alone", {{0, 1}}, {}, {0}},
+        RefineCase{"two_delegates", {{0, 1}, {0, 9}}, {{0, 1}}, {}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-/// Every node once, branches are paths that cannot be made longer, layers respect the edges.
-void check_branches(const Dag& dag, const BranchGraph& graph) {
+class RefineByPaper : public testing::TestWithParam<RefineCase> {};
+
+TEST_P(RefineByPaper, ALayerIsParallelAsAWholeOrNotAtAll) {
+  const Layer layer(GetParam().branches);
+  expect_groups(refine_by_paper(layer.graph, layer.costs), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Layers, RefineByPaper,
+    testing::Values(RefineCase{"alone", {{9, 5}}, {}, {0}},
+                    RefineCase{"exactly_beta", {{3, 2}, {3, 3}, {4, 2}}, {{0, 1, 2}}, {}},
+                    RefineCase{"above_beta", {{3, 2}, {3, 3.001}}, {}, {0, 1}},
+                    RefineCase{"one_has_too_few_nodes", {{2, 2}, {3, 2}, {3, 2}}, {}, {0, 1, 2}},
+                    RefineCase{"one_is_empty", {{3, 0}, {3, 2}, {3, 2}}, {}, {0, 1, 2}},
+                    RefineCase{"all_are_empty", {{3, 0}, {3, 0}}, {}, {0, 1}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+TEST(PredictedSeconds, IsARoofline) {
+  EXPECT_DOUBLE_EQ(predicted_seconds(0, 0), kNodeSeconds);
+  EXPECT_DOUBLE_EQ(predicted_seconds(kCoreMacsPerSecond, 1), 1 + kNodeSeconds);
+  EXPECT_DOUBLE_EQ(predicted_seconds(1, kCoreBytesPerSecond), 1 + kNodeSeconds);
+}
+
+/// The unit of each node.
+IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
+  IdVector<NodeId, UnitId> result(nodes);
+  for (const UnitId unit : coarse.nodes.ids()) {
+    for (const NodeId node : coarse.nodes[unit]) result[node] = unit;
+  }
+  return result;
+}
+
+/// Every node once, branches are paths of units that cannot be made longer, a region is a branch of
+/// its own.
+void check_branches(const Dag& dag, const CoarseDag& coarse, const BranchGraph& graph) {
+  const auto unit_of = units_of(coarse, dag.predecessors.size());
   std::vector<int> seen(dag.predecessors.size(), 0);
+  const auto joins = [&](UnitId from, UnitId to) {
+    return coarse.successors[from] == std::vector<UnitId>{to} &&
+           coarse.predecessors[to] == std::vector<UnitId>{from} && !coarse.forced[from] &&
+           !coarse.forced[to];
+  };
   for (BranchId branch : graph.branches.ids()) {
     const auto& nodes = graph.branches[branch];
     RC_ASSERT(!nodes.empty());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       ++seen[static_cast<std::size_t>(nodes[i].value)];
       RC_ASSERT(graph.branch_of[nodes[i]] == branch);
-      if (i > 0) {
-        RC_ASSERT(dag.predecessors[nodes[i]] == std::vector<NodeId>{nodes[i - 1]});
-        RC_ASSERT(dag.successors[nodes[i - 1]] == std::vector<NodeId>{nodes[i]});
-      }
+      RC_ASSERT(coarse.region[unit_of[nodes[i]]] == graph.region[branch]);
+      if (i > 0 && !graph.region[branch].valid())
+        RC_ASSERT(joins(unit_of[nodes[i - 1]], unit_of[nodes[i]]));
     }
-    const auto& ends = dag.successors[nodes.back()];
-    if (ends.size() == 1) RC_ASSERT(dag.predecessors[ends.front()].size() > 1);
+    const auto& ends = coarse.successors[unit_of[nodes.back()]];
+    if (ends.size() == 1) RC_ASSERT(!joins(unit_of[nodes.back()], ends.front()));
   }
   RC_ASSERT(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
+}
 
+/// Each branch in one layer, behind all that it depends on; branches know each other.
+void check_layers(const Dag& dag, const BranchGraph& graph) {
   std::vector<int> layer(graph.branches.size(), -1);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {
     RC_ASSERT(!graph.layers[i].empty());
@@ -211,30 +342,82 @@ void check_branches(const Dag& dag, const BranchGraph& graph) {
 TEST(FindBranchesProperty, BranchesPartitionTheNodes) {
   EXPECT_TRUE(rc::check([](unsigned seed) {
     const Dag dag = random_dag(seed);
-    check_branches(dag, find_branches(dag));
+    const CoarseDag coarse = coarsen(dag);
+    for (const UnitId unit : coarse.nodes.ids())
+      RC_ASSERT(coarse.nodes[unit] == std::vector<NodeId>{NodeId{unit.value}});
+    const BranchGraph graph = find_branches(coarse);
+    check_branches(dag, coarse, graph);
+    check_layers(dag, graph);
+  }));
+}
+
+TEST(FindBranchesProperty, WithRegionsTheyStillPartitionTheNodes) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    const Dag dag = random_dag(seed);
+    RandomDag random(seed);
+    IdVector<NodeId, bool> can_run;
+    for (std::size_t i = 0; i < dag.predecessors.size(); ++i)
+      can_run.push_back(random.below(3) > 0);
+    const Quotient quotient = find_candidates(dag, can_run);
+    IdVector<NodeId, RegionId> region_of(can_run.size());
+    for (const NodeId node : can_run.ids())  // some are given back
+      if (can_run[node] && quotient.group_of(node).value % 4 != 0)
+        region_of[node] = RegionId{quotient.group_of(node).value};
+    const CoarseDag coarse = coarsen(dag, region_of);
+    const auto unit_of = units_of(coarse, can_run.size());
+    for (const NodeId a : can_run.ids()) {
+      RC_ASSERT(coarse.region[unit_of[a]] == region_of[a]);
+      for (const NodeId b : can_run.ids()) {
+        const bool together = a == b || (region_of[a].valid() && region_of[a] == region_of[b]);
+        RC_ASSERT((unit_of[a] == unit_of[b]) == together);
+      }
+    }
+    const BranchGraph graph = find_branches(coarse);
+    check_branches(dag, coarse, graph);
+    check_layers(dag, graph);
   }));
 }
 
 TEST(RefineProperty, GroupsPartitionTheLayerAndAreBalanced) {
   EXPECT_TRUE(rc::check([](unsigned seed) {
-    const BranchGraph graph = find_branches(random_dag(seed));
+    BranchGraph graph = find_branches(coarsen(random_dag(seed)));
     RandomDag random(seed);
     IdVector<BranchId, double> work;
-    for (std::size_t i = 0; i < graph.branches.size(); ++i) work.push_back(random.below(10));
-    const auto groups = refine(graph, work);
-    for (std::size_t layer = 0; layer < groups.size(); ++layer) {
-      std::vector<BranchId> all = groups[layer].sequential;
-      for (const auto& group : groups[layer].parallel) {
-        all.insert(all.end(), group.begin(), group.end());
-        RC_ASSERT(group.size() >= 2U);
-        for (BranchId a : group) {
-          RC_ASSERT(graph.branches[a].size() > 2U);
-          for (BranchId b : group) RC_ASSERT(work[a] <= kBalance * work[b]);
-        }
-      }
-      std::sort(all.begin(), all.end());
-      RC_ASSERT(all == graph.layers[layer]);
+    for (const BranchId branch : graph.branches.ids()) {
+      work.push_back(random.below(10) * 5e-6);
+      if (random.below(6) == 0) graph.region[branch] = RegionId{branch.value};
     }
+    const auto on_delegate = [&](BranchId b) { return graph.region[b].valid(); };
+    for (const auto& groups : {refine_by_time(graph, work), refine_by_paper(graph, work)}) {
+      for (std::size_t layer = 0; layer < groups.size(); ++layer) {
+        std::vector<BranchId> all = groups[layer].sequential;
+        for (const auto& group : groups[layer].parallel) {
+          all.insert(all.end(), group.begin(), group.end());
+          RC_ASSERT(group.size() >= 2U);
+          const bool mixed = std::any_of(group.begin(), group.end(), on_delegate);
+          for (BranchId a : group) {
+            RC_ASSERT(work[a] > 0 || mixed);
+            for (BranchId b : group) RC_ASSERT(mixed || work[a] <= kBalance * work[b]);
+          }
+        }
+        std::sort(all.begin(), all.end());
+        RC_ASSERT(all == graph.layers[layer]);
+      }
+    }
+  }));
+}
+
+TEST(RefineProperty, ADelegateOverlapsWhereverThereIsAnythingToOverlapWith) {
+  EXPECT_TRUE(rc::check([](unsigned seed) {
+    BranchGraph graph = find_branches(coarsen(random_dag(seed)));
+    RandomDag random(seed);
+    for (RegionId& region : graph.region)
+      if (random.below(3) == 0) region = RegionId{0};
+    const IdVector<BranchId, double> seconds(graph.branches.size(), random.below(3) * 1e-5);
+    const auto groups = refine_by_time(graph, seconds);
+    for (std::size_t layer = 0; layer < groups.size(); ++layer)
+      for (const BranchId branch : groups[layer].sequential)
+        RC_ASSERT(!graph.region[branch].valid() || graph.layers[layer].size() == 1);
   }));
 }
 

@@ -5,27 +5,26 @@
 namespace parallax {
 namespace {
 
-/// The branch that `node` continues: that of its only predecessor, where that one feeds nothing
-/// else. Invalid where `node` starts a branch.
-BranchId continued_branch(const Dag& dag, const IdVector<NodeId, BranchId>& branch_of,
-                          NodeId node) {
-  const auto& predecessors = dag.predecessors[node];
-  if (predecessors.size() != 1 || dag.is_forced(node)) return BranchId{};
-  const NodeId predecessor = predecessors.front();
-  if (dag.is_forced(predecessor)) return BranchId{};
-  return dag.successors[predecessor].size() == 1 ? branch_of[predecessor] : BranchId{};
+/// The branch that `unit` continues: that of its only predecessor, where that one feeds nothing
+/// else and neither must stand alone. Invalid where `unit` starts a branch.
+BranchId continued_branch(const CoarseDag& dag, const IdVector<UnitId, BranchId>& branch_of,
+                          UnitId unit) {
+  const auto& predecessors = dag.predecessors[unit];
+  if (predecessors.size() != 1 || dag.forced[unit]) return BranchId{};
+  const UnitId predecessor = predecessors.front();
+  if (dag.successors[predecessor].size() != 1 || dag.forced[predecessor]) return {};
+  return branch_of[predecessor];
 }
 
-/// Only the first node of a branch reads from other branches, and only from their last nodes: ids
-/// given at first nodes are in topological order.
-void connect_branches(const Dag& dag, BranchGraph& graph) {
+/// Only the first unit of a branch reads from other branches, and only from their last units: ids
+/// given at first units are in topological order.
+void connect_branches(const CoarseDag& dag, const IdVector<UnitId, BranchId>& branch_of,
+                      const IdVector<BranchId, UnitId>& first, BranchGraph& graph) {
   graph.predecessors.resize(graph.branches.size());
   graph.successors.resize(graph.branches.size());
   for (BranchId branch : graph.branches.ids()) {
     auto& predecessors = graph.predecessors[branch];
-    for (NodeId node : dag.predecessors[graph.branches[branch].front()]) {
-      predecessors.push_back(graph.branch_of[node]);
-    }
+    for (UnitId unit : dag.predecessors[first[branch]]) predecessors.push_back(branch_of[unit]);
     std::sort(predecessors.begin(), predecessors.end());
     predecessors.erase(std::unique(predecessors.begin(), predecessors.end()), predecessors.end());
     for (BranchId predecessor : predecessors) graph.successors[predecessor].push_back(branch);
@@ -47,16 +46,28 @@ void find_layers(BranchGraph& graph) {
 
 }  // namespace
 
-BranchGraph find_branches(const Dag& dag) {
+BranchGraph find_branches(const CoarseDag& dag) {
   BranchGraph graph;
-  graph.branch_of.resize(dag.predecessors.size());
-  for (NodeId node : dag.predecessors.ids()) {
-    BranchId branch = continued_branch(dag, graph.branch_of, node);
-    if (!branch.valid()) branch = graph.branches.push_back({});
-    graph.branches[branch].push_back(node);
-    graph.branch_of[node] = branch;
+  IdVector<UnitId, BranchId> branch_of(dag.nodes.size());
+  IdVector<BranchId, UnitId> first;
+  std::size_t nodes = 0;
+  for (UnitId unit : dag.nodes.ids()) {
+    BranchId branch = continued_branch(dag, branch_of, unit);
+    if (!branch.valid()) {
+      branch = graph.branches.push_back({});
+      graph.region.push_back(dag.region[unit]);
+      first.push_back(unit);
+    }
+    auto& members = graph.branches[branch];
+    members.insert(members.end(), dag.nodes[unit].begin(), dag.nodes[unit].end());
+    branch_of[unit] = branch;
+    nodes += dag.nodes[unit].size();
   }
-  connect_branches(dag, graph);
+  graph.branch_of.resize(nodes);
+  for (BranchId branch : graph.branches.ids()) {
+    for (NodeId node : graph.branches[branch]) graph.branch_of[node] = branch;
+  }
+  connect_branches(dag, branch_of, first, graph);
   find_layers(graph);
   return graph;
 }

@@ -68,7 +68,7 @@ class Compiler {
     compiled_->reference_only = reference_only;
   }
 
-  Result<std::shared_ptr<const Compiled>> run(const ParallelFor& parallel) {
+  Result<std::shared_ptr<const Compiled>> run(Refinement refinement, const ParallelFor& parallel) {
     PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
     // A body may get tensors whose sizes only running tells.
     for (const ValueId id : graph_.inputs) compiled_->has_run_time_nodes |= !compiled_->dims[id];
@@ -79,7 +79,7 @@ class Compiler {
     PX_RETURN_IF_ERROR(packing_.run(parallel));
     find_outputs();
     find_readers();
-    find_groups();
+    find_groups(refinement);
     return std::shared_ptr<const Compiled>(std::move(compiled_));
   }
 
@@ -162,14 +162,17 @@ class Compiler {
     for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? *dims(input) : Dims{});
     for (const ValueId output : node.outputs)
       outputs.push_back(output.valid() ? *dims(output) : Dims{});
-    if (is_view(node)) {
+    if (delegated(id)) {
+      compiled.role = NodeRole::kDelegated;
+    } else if (is_view(node)) {
       compiled.role = NodeRole::kView;
       return {};
     }
-    packing_.next_group();
-    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
+    if (compiled.role == NodeRole::kDelegated) return {};
+    packing_.next_group();
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
     const auto scratch = checked_align(compiled.code.kernel->scratch_bytes(), kAlignment);
     if (!scratch) {
       return tl::unexpected(Error{Stage::kCompile, ErrorCode::kOutOfMemory, node.name,
@@ -187,6 +190,10 @@ class Compiler {
     };
     for (const ValueId id : node.inputs) add(id);
     for (const ValueId id : node.outputs) add(id);
+  }
+
+  bool delegated(NodeId id) const {
+    return context_.branches.region[context_.branches.branch_of[id]].valid();
   }
 
   bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
@@ -212,6 +219,24 @@ class Compiler {
     std::sort(roots.begin(), roots.end());
     roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
     for (const ValueId root : roots) visit(root);
+  }
+
+  /// Roots that a region makes and nothing outside it reads: they lie in the delegate's memory.
+  IdVector<ValueId, bool> find_internal() const {
+    IdVector<ValueId, bool> internal(graph_.values.size(), false);
+    if (context_.delegation.seconds.empty()) return internal;
+    for (const NodeId id : graph_.nodes.ids()) {
+      for (const ValueId output : graph_.nodes[id].outputs)
+        if (output.valid() && compiled_->root[output] == output) internal[output] = delegated(id);
+      for_each_read(graph_.nodes[id], [&](ValueId root) {
+        if (!computed(root)) return;
+        const NodeId maker = graph_.values[root].producer;
+        if (context_.branches.branch_of[maker] != context_.branches.branch_of[id])
+          internal[root] = false;
+      });
+    }
+    for (const ValueId output : graph_.outputs) internal[compiled_->root[output]] = false;
+    return internal;
   }
 
   /// Buffers that `output`, the first of node `id`, may take the place of.
@@ -241,17 +266,22 @@ class Compiler {
 
   void find_readers() {
     Compiled& c = *compiled_;
+    const IdVector<ValueId, bool> internal = find_internal();
     c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
     IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
     for (const BranchId branch : context_.branches.branches.ids())
       c.problem.branch_length.push_back(
-          static_cast<std::int32_t>(context_.branches.branches[branch].size()));
+          context_.branches.region[branch].valid()
+              ? 1
+              : static_cast<std::int32_t>(context_.branches.branches[branch].size()));
     for (const NodeId id : graph_.nodes.ids()) {
       const Node& node = graph_.nodes[id];
       for_each_read(node, [&](ValueId root) {
         if (buffer_of[root] >= 0) {
-          c.problem.buffers[static_cast<std::size_t>(buffer_of[root])].reads.push_back(
-              context_.position[id]);
+          Buffer& buffer = c.problem.buffers[static_cast<std::size_t>(buffer_of[root])];
+          // Inside a region there is no before and after.
+          if (!delegated(id) || buffer.made != context_.position[id])
+            buffer.reads.push_back(context_.position[id]);
         } else if (computed(root) && !dims(root)) {
           ++c.run_time_readers[root];
           c.nodes[id].releases.push_back(root);
@@ -265,7 +295,7 @@ class Compiler {
       for (const ValueId output : node.outputs) {
         if (!output.valid() || c.root[output] != output || !planned(output)) continue;
         const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
-        if (c.output_of[output] >= 0 || bytes == 0) continue;
+        if (c.output_of[output] >= 0 || bytes == 0 || internal[output]) continue;
         buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
         c.problem.buffers.push_back({bytes, context_.position[id], {}, {}});
         if (output == node.outputs[0])
@@ -279,13 +309,23 @@ class Compiler {
     }
   }
 
-  void find_groups() {
-    IdVector<BranchId, double> work(context_.branches.branches.size(), 0);
-    for (const BranchId branch : context_.branches.branches.ids())
-      for (const NodeId id : context_.branches.branches[branch])
-        work[branch] += predicted_work(compiled_->nodes[id]);
-    compiled_->groups = refine(context_.branches, work);
-    compiled_->work = std::move(work);
+  /// Predicted seconds of each branch, and who may run beside whom.
+  void find_groups(Refinement refinement) {
+    const BranchGraph& graph = context_.branches;
+    IdVector<BranchId, double> seconds(graph.branches.size(), 0);
+    IdVector<BranchId, double> macs(graph.branches.size(), 0);
+    for (const BranchId branch : graph.branches.ids()) {
+      for (const NodeId id : graph.branches[branch]) {
+        const CompiledNode& node = compiled_->nodes[id];
+        macs[branch] += static_cast<double>(node.macs);
+        seconds[branch] += predicted_work(node);
+      }
+      if (const RegionId region = graph.region[branch]; region.valid())
+        seconds[branch] = context_.delegation.seconds[region];
+    }
+    compiled_->groups = refinement == Refinement::kPaper ? refine_by_paper(graph, macs)
+                                                         : refine_by_time(graph, seconds);
+    compiled_->work = std::move(seconds);
   }
 
   std::shared_ptr<Compiled> compiled_;
@@ -299,30 +339,35 @@ IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t no
   IdVector<NodeId, Position> result(nodes);
   for (const BranchId branch : branches.branches.ids()) {
     std::int32_t index = 0;
-    for (const NodeId node : branches.branches[branch]) result[node] = {branch, index++};
+    const bool region = branches.region[branch].valid();
+    for (const NodeId node : branches.branches[branch])
+      result[node] = {branch, region ? 0 : index++};
   }
   return result;
 }
 
 }  // namespace
 
-GraphContext::GraphContext(Graph graph_in, std::shared_ptr<Weights> shared)
+GraphContext::GraphContext(Graph graph_in, Delegation delegation_in,
+                           std::shared_ptr<Weights> shared)
     : graph(std::move(graph_in)),
-      branches(find_branches(dag_of(graph))),
+      delegation(std::move(delegation_in)),
+      branches(find_branches(coarsen(dag_of(graph), delegation.region_of))),
       position(positions(branches, graph.nodes.size())),
       weights(shared == nullptr ? std::make_shared<Weights>() : std::move(shared)),
       packed(weights->packed),
       constants(weights->constants) {
   for (const NodeId id : graph.nodes.ids()) {
     for (const auto& body : graph.nodes[id].bodies)
-      bodies[id].push_back(std::make_shared<GraphContext>(*body, weights));
+      bodies[id].push_back(std::make_shared<GraphContext>(*body, Delegation{}, weights));
   }
 }
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, bool reference_only,
+                                                Refinement refinement,
                                                 const ParallelFor& parallel) {
-  return Compiler(std::move(context), binding, reference_only).run(parallel);
+  return Compiler(std::move(context), binding, reference_only).run(refinement, parallel);
 }
 
 }  // namespace parallax

@@ -534,7 +534,8 @@ Status LoopRunner::end(std::int64_t trips) {
 // The parts of Run that bodies need.
 
 Run::Run(const Program& program, Run& around, std::byte* block)
-    : Run(program, around.lease_, around.options_) {
+    : Run(program, around.lease_, around.options_, std::make_shared<RunBuffers>(),
+          around.buffers_.threads.size()) {
   block_ = block;
   scratch_ = around.scratch_;
   threads_ = around.threads_;
@@ -564,11 +565,10 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
 
 /// Branches one after the other: the thread's place for branches is taken by the run around.
 Status Run::run_in_body(Participant& self) {
-  Buffers buffers;
   for (const auto& step : program_.plan.steps)
     for (const BranchId branch : step) {
       if (failed() || around_->failed()) break;
-      run_branch(branch, self, buffers);
+      run_branch(branch, self);
     }
   const std::lock_guard lock(mutex_);
   if (error_) return tl::unexpected(*std::move(error_));

@@ -30,6 +30,11 @@ bool is_aligned(const std::byte* bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes) % kAlignment == 0;
 }
 
+std::shared_ptr<RunBuffers> kept_buffers(RunMemory::Lease& lease) {
+  if (lease.buffers() == nullptr) lease.buffers() = std::make_shared<RunBuffers>();
+  return lease.buffers();
+}
+
 }  // namespace
 
 /// The tiles of one node.
@@ -68,7 +73,8 @@ class NodeTiles final : public SharedWork {
   const std::size_t scratch_bytes_;
 };
 
-Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options)
+Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
+         std::shared_ptr<RunBuffers> buffers, std::size_t participants)
     : program_(program),
       compiled_(*program.compiled),
       lease_(lease),
@@ -77,9 +83,11 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
       block_(lease.data()),
       scratch_{block_ + program.arena_bytes, compiled_.scratch_bytes},
       threads_(program.threads),
-      bytes_(compiled_.graph().values.size()),
-      outputs_(compiled_.graph().outputs.size()),
+      kept_(std::move(buffers)),
+      buffers_(*kept_),
       spare_(lease, options.poison) {
+  buffers_.reset(graph().values.size(), graph().outputs.size(), participants,
+                 compiled_.context->branches.branches.size());
   own_limits_.max_trips = options.max_loop_trips;
   own_limits_.trips_left = options.max_loop_trips;
   if (options.time_limit) own_limits_.deadline = begin_ + *options.time_limit;
@@ -131,7 +139,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       break;
     case StorageKind::kOutput: {
       const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
-      Output& output = outputs_[position];
+      RunBuffers::Output& output = outputs_[position];
       output.in_place = size > 0 && is_aligned(output.bytes);
       if (size == 0) {
         bytes_[id] = empty_tensor;
@@ -155,7 +163,8 @@ void Run::fail(NodeId node, Error error) {
   error_ = std::move(error);
 }
 
-void Run::run_branch(BranchId branch, Participant& self, Buffers& buffers) {
+void Run::run_branch(BranchId branch, Participant& self) {
+  Buffers& buffers = buffers_of(self);
   NodeId at;
   try {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
@@ -180,6 +189,9 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
   const CompiledNode& node = compiled_.nodes[id];
   if (live_) PX_RETURN_IF_ERROR(live_->begin(id));
   switch (node.role) {
+    case NodeRole::kDelegated:
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kUnsupported, graph().nodes[id].name,
+                                  "this plan is for a delegate that is not there"});
     case NodeRole::kView:
       break;
     case NodeRole::kPlanned:
@@ -216,14 +228,14 @@ void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicO
   }
   const std::int64_t start = options_.trace == nullptr ? 0 : now();
   NodeTiles tiles(*this, id, *code.kernel, {buffers.inputs, buffers.outputs, {}, dynamic}, scratch);
-  self.share(WorkLevel::kTiles, code.tiles, tiles);
+  self.share(WorkLevel::kTiles, code.tiles, tiles, predicted_ns(compiled_.nodes[id]));
   if (options_.trace == nullptr) return;
   buffers.events.push_back({id, code.library, start, now(), self.index(), code.tiles});
 }
 
 Status Run::finish(const PlaceOutput& place) {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    Output& output = outputs_[i];
+    RunBuffers::Output& output = outputs_[i];
     const ValueId id = graph().outputs[i];
     const DType dtype = graph().values[id].dtype;
     const Dims& dims = dims_of(id);
@@ -241,7 +253,7 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
   PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
-  Run run(program, lease, options);
+  Run run(program, lease, options, kept_buffers(lease), static_cast<std::size_t>(pool.threads()));
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool);

@@ -64,7 +64,11 @@ std::int64_t footprint(const Program& program) {
   const Plan& plan = program.plan;
   return sizeof(Program) + bytes_of_all(plan.steps) + bytes_of_all(plan.waits) +
          bytes_of(plan.layer_of_step) + bytes_of(plan.offsets.offset) +
-         bytes_of(plan.branch_peaks) + bytes_of(program.storage);
+         bytes_of(plan.branch_peaks) + bytes_of(program.storage) + bytes_of(program.branch_ns) +
+         bytes_of(program.order.waits) + bytes_of(program.order.rank) +
+         bytes_of(program.order.by_rank) + bytes_of(program.order.ready) +
+         bytes_of(program.order.first_waiting) + bytes_of(program.order.past_waiting) +
+         bytes_of(program.order.all_waiting);
 }
 
 }  // namespace parallax

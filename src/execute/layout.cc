@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "execute/program.h"
+#include "execute/worker_pool.h"
 
 namespace parallax {
 namespace {
@@ -38,12 +39,33 @@ IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
       const std::int64_t rounds = (tiles - 1) / threads + 1;
       time += predicted_work(node) * static_cast<double>(rounds) / static_cast<double>(tiles);
     }
+    // A delegate's time is the same however many threads there are.
+    times.push_back(branches.region[branch].valid() ? compiled.work[branch] : time);
+  }
+  return times;
+}
+
+IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
+  const BranchGraph& branches = compiled.context->branches;
+  IdVector<BranchId, double> times;
+  for (const BranchId branch : branches.branches.ids()) {
+    double time = 0;
+    for (const NodeId id : branches.branches[branch]) time += predicted_ns(compiled.nodes[id]);
     times.push_back(time);
   }
   return times;
 }
 
 }  // namespace
+
+double predicted_ns(const CompiledNode& node) {
+  constexpr double kMacsPerNs = 50, kBytesPerNs = 20;
+  if (node.role == NodeRole::kView) return 0;
+  if (node.role != NodeRole::kPlanned || node.code.library == KernelLibrary::kReference)
+    return kLong;
+  return static_cast<double>(node.macs) / kMacsPerNs +
+         static_cast<double>(node.bytes) / kBytesPerNs;
+}
 
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,
                                                const LayoutOptions& options) {
@@ -67,6 +89,7 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
                      [&](BranchId a, BranchId b) { return c.work[a] > c.work[b]; });
 
   PX_ASSIGN(program->order, order_branches(program->plan.waits, c.work));
+  program->branch_ns = predicted_branches(c);
 
   const Graph& graph = c.graph();
   program->storage.resize(graph.values.size());

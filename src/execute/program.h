@@ -20,6 +20,7 @@
 #include "branch/branch.h"
 #include "execute/branch_order.h"
 #include "execute/constant_store.h"
+#include "execute/faster_order.h"
 #include "ir/graph.h"
 #include "kernels/packed_weights.h"
 #include "kernels/registry.h"
@@ -27,6 +28,12 @@
 #include "schedule/plan.h"
 
 namespace parallax {
+
+/// What a delegate runs. Plans with regions are made and reported; no executor runs them yet.
+struct Delegation {
+  IdVector<NodeId, RegionId> region_of;  ///< empty: nothing
+  IdVector<RegionId, double> seconds;    ///< predicted, of each region
+};
 
 /// The parts of a graph that no binding changes, and what all its sessions share. Outlives every
 /// Compiled.
@@ -36,9 +43,11 @@ struct GraphContext {
     PackedWeights packed;
     ConstantStore constants;
   };
-  explicit GraphContext(Graph graph_in, std::shared_ptr<Weights> shared = nullptr);
+  explicit GraphContext(Graph graph_in, Delegation delegation_in = {},
+                        std::shared_ptr<Weights> shared = nullptr);
 
   const Graph graph;
+  const Delegation delegation;
   const BranchGraph branches;
   const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
   const std::shared_ptr<Weights> weights;
@@ -63,10 +72,11 @@ struct Storage {
 };
 
 enum class NodeRole : std::uint8_t {
-  kView,     ///< nothing to do: its output has the bytes of its input
-  kPlanned,  ///< compiled now, outputs in the arena
-  kRunTime,  ///< some dimension depends on values: inferred and compiled when reached
-  kBodies,   ///< If, Loop, Scan: runs the programs of its bodies (control_flow.h)
+  kView,       ///< nothing to do: its output has the bytes of its input
+  kPlanned,    ///< compiled now, outputs in the arena
+  kDelegated,  ///< part of a region
+  kRunTime,    ///< some dimension depends on values: inferred and compiled when reached
+  kBodies,     ///< If, Loop, Scan: runs the programs of its bodies (control_flow.h)
 };
 
 /// A kernel that was made, and how to feed it constants.
@@ -109,10 +119,17 @@ struct CompiledNode {
   std::int32_t workspace = -1;        ///< the buffer of the problem that has these bytes
 };
 
-/// Multiply-accumulates plus 4-byte elements moved: the work of a node, any unit.
+/// Seconds that one core takes for a node; 0 where it has nothing to do or its shapes are not
+/// known.
 inline double predicted_work(const CompiledNode& node) {
-  return static_cast<double>(node.macs) + static_cast<double>(node.bytes) / 4;
+  if (node.role != NodeRole::kPlanned) return 0;
+  return predicted_seconds(static_cast<double>(node.macs), static_cast<double>(node.bytes));
 }
+
+/// At least so long does a node take on one core: 50 multiply-accumulates and 20 bytes a
+/// nanosecond, the best of one core of Zen 4 in f32 (57 and 24 measured). kLong where that is not
+/// known or the kernel is a plain one.
+double predicted_ns(const CompiledNode& node);
 
 /// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
 class RunTimeKernels {
@@ -150,7 +167,7 @@ struct Compiled {
   MemoryProblem problem;
   /// The root behind each buffer of `problem`; invalid for workspaces.
   std::vector<ValueId> buffer_value;
-  IdVector<BranchId, double> work;  ///< predicted, any unit
+  IdVector<BranchId, double> work;  ///< predicted seconds
   std::vector<LayerGroups> groups;
   std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
   mutable RunTimeKernels run_time_kernels;
@@ -162,6 +179,7 @@ struct Compiled {
 /// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, bool reference_only,
+                                                Refinement refinement = Refinement::kTime,
                                                 const ParallelFor& parallel = serial_for);
 
 /// A kernel for `node` under concrete dims, constants fetched as it wants to read them and packed
@@ -173,8 +191,10 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
 struct Program {
   std::shared_ptr<const Compiled> compiled;
   Plan plan;
-  BranchOrder order;                   ///< of plan.waits
-  IdVector<ValueId, Storage> storage;  ///< of roots; kNone for others
+  BranchOrder order;                     ///< of plan.waits
+  IdVector<ValueId, Storage> storage;    ///< of roots; kNone for others
+  IdVector<BranchId, double> branch_ns;  ///< sums of predicted_ns()
+  mutable FasterOrder faster;            ///< where `order` leaves a choice
   int threads = 1;
   std::int64_t arena_bytes = 0;
   std::int64_t bytes = 0;  ///< of the block of a run: the arena, then the scratch of each thread

@@ -15,23 +15,17 @@
 #include "execute/dynamic_arena.h"
 #include "execute/execute.h"
 #include "execute/live_tensors.h"
+#include "execute/run_buffers.h"
 
 namespace parallax {
-
-/// What the trace keeps while running; names are looked up afterwards.
-struct TraceEvent {
-  NodeId node;
-  KernelLibrary library = KernelLibrary::kReference;
-  std::int64_t start_ns = 0, end_ns = 0;
-  int worker = 0;
-  std::int64_t tiles = 0;
-};
 
 /// One run. Its functions are called in the order of their declaration, by the thread that called
 /// execute(), except for run_branch() and fail(), which any participant calls.
 class Run {
  public:
-  Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options);
+  /// `participants`: no thread that takes part has an index so large.
+  Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
+      std::shared_ptr<RunBuffers> buffers, std::size_t participants);
   /// A body, run inside a node of `around`, its arena at `block`.
   Run(const Program& program, Run& around, std::byte* block);
 
@@ -42,13 +36,11 @@ class Run {
   Status finish(const PlaceOutput& place);
   void write_trace(RunTrace& trace) const;
 
-  /// What the nodes of a branch use one after the other; kept from branch to branch.
-  struct Buffers {
-    std::vector<const std::byte*> inputs;
-    std::vector<std::byte*> outputs;
-    std::vector<TraceEvent> events;
-  };
-  void run_branch(BranchId branch, Participant& self, Buffers& buffers);
+  using Buffers = RunBuffers::OfThread;
+  Buffers& buffers_of(const Participant& self) {
+    return buffers_.threads[static_cast<std::size_t>(self.index())];
+  }
+  void run_branch(BranchId branch, Participant& self);
   /// Keeps the first error; everybody stops at the next node or tile.
   void fail(NodeId node, Error error);
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
@@ -67,11 +59,6 @@ class Run {
     std::byte* base = nullptr;
     std::int64_t stride = 0;
   };
-  struct Output {
-    std::byte* bytes = nullptr;  ///< the caller's
-    bool placed = false;
-    bool in_place = false;  ///< written there by a kernel
-  };
 
   const Graph& graph() const { return compiled_.graph(); }
   std::byte* bytes_of(ValueId id) const { return bytes_[compiled_.root[id]]; }
@@ -83,6 +70,7 @@ class Run {
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
 
   // run_branches.cc: the executors.
+  void run_faster(Participant& self);
   void run_in_order(Participant& self);
   void run_layers(Participant& self);
   void run_dataflow(Participant& self);
@@ -123,8 +111,10 @@ class Run {
   RunLimits* limits_ = &own_limits_;
   const Run* around_ = nullptr;  ///< of a body
 
-  IdVector<ValueId, std::byte*> bytes_;  // of roots; kernels never write inputs and constants
-  std::vector<Output> outputs_;
+  const std::shared_ptr<RunBuffers> kept_;
+  RunBuffers& buffers_;
+  IdVector<ValueId, std::byte*>& bytes_ = buffers_.bytes;
+  std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
   std::optional<LiveTensors> live_;
   DynamicArena spare_;  // outputs whose destination a kernel cannot write
 

@@ -13,8 +13,7 @@ class StepBranches final : public SharedWork {
  public:
   StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
   void run(std::int64_t index, Participant& self) override {
-    Run::Buffers buffers;
-    run_.run_branch(branches_[static_cast<std::size_t>(index)], self, buffers);
+    run_.run_branch(branches_[static_cast<std::size_t>(index)], self);
   }
 
  private:
@@ -28,16 +27,18 @@ class StepBranches final : public SharedWork {
 /// others gives up his; the last one goes on alone.
 class ReadyBranches final : public GrowingWork {
  public:
-  ReadyBranches(Run& run, const BranchOrder& order)
+  /// Of `buffers` it uses what counts branches.
+  ReadyBranches(Run& run, const Program& program, RunBuffers& buffers)
       : run_(run),
-        order_(order),
-        waits_(std::make_unique<std::atomic<std::int32_t>[]>(order.waits.size())),
-        left_(static_cast<std::int64_t>(order.waits.size())) {
-    for (const BranchId branch : order.waits.ids())
-      waits_[static_cast<std::size_t>(branch.value)].store(order.waits[branch],
+        order_(program.order),
+        nanoseconds_(program.branch_ns),
+        waits_(buffers.waits.get()),
+        left_(static_cast<std::int64_t>(order_.waits.size())),
+        ready_(buffers.ready) {
+    for (const BranchId branch : order_.waits.ids())
+      waits_[static_cast<std::size_t>(branch.value)].store(order_.waits[branch],
                                                            std::memory_order_relaxed);
-    ready_.reserve(order.waits.size());
-    for (const BranchId branch : order.ready) push(order.rank[branch]);
+    for (const BranchId branch : order_.ready) push(order_.rank[branch]);
     tickets_ = run.at_once() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
     held_.store(ready_.size() - tickets_, std::memory_order_relaxed);
   }
@@ -46,13 +47,12 @@ class ReadyBranches final : public GrowingWork {
   std::int64_t tickets() const { return static_cast<std::int64_t>(tickets_); }
 
   void run(std::int64_t, Participant& self) override {
-    Run::Buffers buffers;
     std::unique_lock lock(mutex_);
     std::int32_t rank = pop();
     lock.unlock();
     while (rank != kNone) {
       const BranchId branch = order_.by_rank[static_cast<std::size_t>(rank)];
-      run_.run_branch(branch, self, buffers);
+      run_.run_branch(branch, self);
       rank = after(branch, self);
     }
   }
@@ -65,6 +65,7 @@ class ReadyBranches final : public GrowingWork {
   std::int32_t after(BranchId branch, Participant& self) {
     std::int32_t next = kNone;
     std::size_t others = 0;
+    double others_ns = 0;
     for (const BranchId waiting : order_.waiting(branch)) {
       if (waits_[static_cast<std::size_t>(waiting.value)].fetch_sub(1, std::memory_order_acq_rel) >
           1)
@@ -75,18 +76,19 @@ class ReadyBranches final : public GrowingWork {
         const std::lock_guard lock(mutex_);
         push(rank);
         ++others;
+        others_ns += nanoseconds_[order_.by_rank[static_cast<std::size_t>(rank)]];
       } else {
         next = rank;
       }
     }
-    next = run_.at_once() ? go_on(next, others, self) : go_on_alone(next, others);
+    next = run_.at_once() ? go_on(next, others, others_ns, self) : go_on_alone(next, others);
     if (left_.fetch_sub(1) == 1) self.finish();
     return next;
   }
 
   /// A thread that frees one branch goes on with it, on the data that its cache holds, and touches
   /// no lock; unless others are ready that go before it.
-  std::int32_t go_on(std::int32_t next, std::size_t others, Participant& self) {
+  std::int32_t go_on(std::int32_t next, std::size_t others, double others_ns, Participant& self) {
     const bool held = held_.load(std::memory_order_relaxed) > 0;
     const std::int32_t first = first_.load(std::memory_order_relaxed);
     if (next != kNone && others == 0 && !held && (first == kNone || first > next)) return next;
@@ -94,6 +96,7 @@ class ReadyBranches final : public GrowingWork {
     {
       const std::lock_guard lock(mutex_);
       others += held_.exchange(0, std::memory_order_relaxed);
+      if (held) others_ns = kLong;
       if (next != kNone) {
         push(next);
       } else if (others > 0) {
@@ -106,7 +109,7 @@ class ReadyBranches final : public GrowingWork {
       tickets_ += others;
       more = static_cast<std::int64_t>(others);
     }
-    if (more > 0) self.grow(more);
+    if (more > 0) self.grow(more, others_ns);
     return next;
   }
 
@@ -142,12 +145,13 @@ class ReadyBranches final : public GrowingWork {
 
   Run& run_;
   const BranchOrder& order_;
-  const std::unique_ptr<std::atomic<std::int32_t>[]> waits_;  // left, by branch
-  std::atomic<std::int64_t> left_;                            // branches that are not done
-  std::atomic<std::int32_t> first_{kNone};  // what ready_ begins with, a moment ago
+  const IdVector<BranchId, double>& nanoseconds_;  // predicted, by branch
+  std::atomic<std::int32_t>* const waits_;         // left, by branch
+  std::atomic<std::int64_t> left_;                 // branches that are not done
+  std::atomic<std::int32_t> first_{kNone};         // what ready_ begins with, a moment ago
   std::mutex mutex_;
   // Guarded by mutex_:
-  std::vector<std::int32_t> ready_;   // a heap of ranks
+  std::vector<std::int32_t>& ready_;  // a heap of ranks
   std::size_t tickets_ = 0;           // not taken yet, or whose holder runs branches
   std::atomic<std::size_t> held_{0};  // ready branches without one; also read without the lock
 };
@@ -157,11 +161,7 @@ class ReadyBranches final : public GrowingWork {
 Status Run::run_branches(Participant& self) {
   switch (options_.scheduler) {
     case Scheduler::kDataflow:
-      if (program_.order.concurrent && program_.threads > 1) {
-        run_dataflow(self);
-      } else {
-        run_in_order(self);
-      }
+      run_faster(self);
       break;
     case Scheduler::kLayers:
       run_layers(self);
@@ -175,10 +175,25 @@ Status Run::run_branches(Participant& self) {
   return {};
 }
 
+void Run::run_faster(Participant& self) {
+  if (!program_.order.concurrent || program_.threads <= 1) return run_in_order(self);
+  const FasterOrder::Order order = program_.faster.next();
+  const std::int64_t start = now();
+  if (order == FasterOrder::Order::kDataflow) {
+    run_dataflow(self);
+  } else {
+    run_in_order(self);
+  }
+  if (!failed()) program_.faster.record(order, now() - start);
+}
+
 void Run::run_in_order(Participant& self) {
-  Buffers buffers;
-  for (const auto& step : program_.plan.steps)
-    for (const BranchId branch : step) run_branch(branch, self, buffers);
+  for (const auto& step : program_.plan.steps) {
+    for (const BranchId branch : step) {
+      (void)at_once();  // what is allocated from here on keeps to the budget of now
+      run_branch(branch, self);
+    }
+  }
 }
 
 void Run::run_layers(Participant& self) {
@@ -194,8 +209,10 @@ void Run::run_layers(Participant& self) {
 }
 
 void Run::run_dataflow(Participant& self) {
-  ReadyBranches branches(*this, program_.order);
-  self.share_growing(branches.tickets(), branches);
+  ReadyBranches branches(*this, program_, buffers_);
+  double nanoseconds = 0;
+  for (const BranchId branch : program_.order.ready) nanoseconds += program_.branch_ns[branch];
+  self.share_growing(branches.tickets(), branches, nanoseconds);
 }
 
 }  // namespace parallax

@@ -23,6 +23,8 @@
 
 namespace parallax {
 
+struct RunBuffers;
+
 class RunMemory {
  public:
   class Lease;
@@ -53,6 +55,7 @@ class RunMemory {
   struct Block {
     std::unique_ptr<std::byte, Free> memory;
     std::int64_t bytes = 0;
+    std::shared_ptr<RunBuffers> buffers = nullptr;
   };
 
   static Result<Block> allocate(std::int64_t bytes);
@@ -86,6 +89,9 @@ class RunMemory::Lease {
 
   std::byte* data() const { return block_.memory.get(); }
   std::int64_t bytes() const { return block_.bytes; }
+  /// What the last run with this block left for the next one; null where there was none. Its bytes
+  /// are not counted.
+  std::shared_ptr<RunBuffers>& buffers() { return block_.buffers; }
   bool limited() const { return limit().has_value(); }
 
   /// The limit of all bytes held has changed: holds for what is reserved from now on; idle blocks

@@ -15,6 +15,10 @@ constexpr std::chrono::microseconds kSpin{50};
 /// The first of it without the system's help; then the thread offers its core to others each time
 /// it looks, because whoever has the next node may need it: other processes count too.
 constexpr int kPausesBeforeYield = 200;
+/// Work that is done before another thread could have begun: its owner keeps it.
+constexpr double kKeptNs = 1'000;
+/// What waking a thread costs, its way to the work included.
+constexpr double kWakeNs = 20'000;
 /// More indices than this run on one thread: a slot counts in 32 bits.
 constexpr std::int64_t kMaxShared = 0xFFFFFFFF;
 
@@ -197,6 +201,15 @@ void WorkerPool::wake(std::int64_t wanted) {
   for (auto left = std::min({wanted, asleep, idle_cpus}); left > 0; --left) wake_last();
 }
 
+/// The same once the work that sleepers missed has come to what waking them costs.
+void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds) {
+  if (asleep_.load() == 0) return;
+  self.missed_ns_ += nanoseconds;
+  if (self.missed_ns_ < kWakeNs) return;
+  self.missed_ns_ = 0;
+  wake(wanted);
+}
+
 void WorkerPool::wake_all() {
   const std::lock_guard lock(park_mutex_);
   while (!parked_.empty()) wake_last();
@@ -227,15 +240,16 @@ void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
   asleep_.store(static_cast<int>(parked_.size()));
 }
 
-void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work) {
+void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds) {
   const std::size_t index = level == WorkLevel::kBranches ? branch_slot_ : tile_slot_;
-  if (count <= 1 || count > kMaxShared || index == kNoSlot || pool_->workers_.empty()) {
+  if (count <= 1 || count > kMaxShared || nanoseconds < kKeptNs || index == kNoSlot ||
+      pool_->workers_.empty()) {
     for (std::int64_t i = 0; i < count; ++i) work.run(i, *this);
     return;
   }
   WorkerPool::Slot& slot = pool_->slots_[index];
   slot.open(count, team_, work);
-  pool_->wake(count - 1);
+  pool_->wake_if_worth(*this, count - 1, nanoseconds);
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(i, *this);
   if (level == WorkLevel::kBranches) {
     // Tiles of the branches that others run still.
@@ -250,12 +264,12 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work) {
   slot.close();
 }
 
-void Participant::share_growing(std::int64_t ready, GrowingWork& work) {
+void Participant::share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds) {
   WorkerPool::Slot alone;  // where nobody can help
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
   slot.open(ready, team_, work);
-  pool_->wake(ready - 1);
+  if (ready > 1) pool_->wake_if_worth(*this, ready - 1, nanoseconds);
   const auto nothing_to_do = [&] {
     return !work.finished() && !slot.has_work() && !pool_->has_work(team_);
   };
@@ -280,9 +294,9 @@ void Participant::finish() {
   if (growing_->owner_parks.load()) pool_->wake_all();
 }
 
-void Participant::grow(std::int64_t count) {
+void Participant::grow(std::int64_t count, double nanoseconds) {
   growing_->range.fetch_add(static_cast<std::uint64_t>(count) << 32);
-  pool_->wake(count);
+  pool_->wake_if_worth(*this, count, nanoseconds);
 }
 
 WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {

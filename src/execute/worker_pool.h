@@ -5,7 +5,9 @@
 // Workers wait without using a core while no run is in progress. During a run a thread that finds
 // nothing spins for a few microseconds, because the next node is usually no further away, then
 // offers its core to others, then parks. With more threads than CPUs it parks at once, and no more
-// of them are woken than there are CPUs.
+// of them are woken than there are CPUs. Whoever offers work says how long it will take: less than
+// handing it over costs is not offered, and sleepers are woken once what they missed would have
+// paid for it.
 //
 // Thread-safety: several threads may enter() and share the workers at once.
 #pragma once
@@ -42,6 +44,9 @@ class GrowingWork : public SharedWork {
 /// tiles themselves, tiles offer nothing.
 enum class WorkLevel : std::uint8_t { kBranches, kTiles };
 
+/// Of work whose time nobody knows.
+inline constexpr double kLong = 1e18;
+
 class WorkerPool {
  public:
   /// `threads` counts the caller: threads - 1 workers are started, fewer where the system refuses
@@ -66,6 +71,7 @@ class WorkerPool {
   bool help(Participant& self, const void* team);
   bool help_in(std::size_t slot, Participant& self, const void* team);
   void wake(std::int64_t wanted);
+  void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
   void wake_last();
   template <class Condition>
@@ -94,14 +100,15 @@ class Participant {
   int index() const { return index_; }
 
   /// Runs all indices of `work` in [0, count), on this thread and on whoever is idle; returns when
-  /// all are done. Tiles may be offered inside branches, not the other way round.
-  void share(WorkLevel level, std::int64_t count, SharedWork& work);
+  /// all are done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: of
+  /// all of it on one thread, as predicted.
+  void share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds = kLong);
 
   /// The same for branches that become ready while others run: at first the indices below `ready`
-  /// may run, each call of grow() from inside run() adds `count`. Returns when `work` is finished;
-  /// whoever finishes it calls finish().
-  void share_growing(std::int64_t ready, GrowingWork& work);
-  void grow(std::int64_t count);
+  /// may run, each call of grow() from inside run() adds `count`; `nanoseconds`: of those. Returns
+  /// when `work` is finished; whoever finishes it calls finish().
+  void share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds = kLong);
+  void grow(std::int64_t count, double nanoseconds = kLong);
   void finish();
 
  private:
@@ -113,6 +120,7 @@ class Participant {
   int index_ = 0;
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
+  double missed_ns_ = 0;                 // work offered since sleepers were last woken
   std::atomic<int> parked_{0};           // 1 until somebody wakes this thread
   WorkerPool::Slot* growing_ = nullptr;  // where the branch that this thread runs comes from
 };

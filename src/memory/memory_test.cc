@@ -234,7 +234,7 @@ TEST(CheckOffsets, NamesWhatIsWrong) {
 struct Sample {
   explicit Sample(unsigned seed) : random(seed) {
     const Dag dag = random_dag(seed);
-    const BranchGraph branches = find_branches(dag);
+    const BranchGraph branches = find_branches(coarsen(dag));
     problem = random_problem(dag, branches, random);
     steps = random_steps(branches, random);
   }

@@ -16,11 +16,11 @@
 #include <string>
 #include <string_view>
 
+#include "parallax/options.h"
 #include "partition/support.h"
 
 namespace parallax {
 
-enum class CostModel : std::uint8_t { kPaper, kExact, kMeasured };
 std::string_view to_string(CostModel model);
 std::optional<CostModel> cost_model_from_string(std::string_view name);
 

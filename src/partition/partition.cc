@@ -86,7 +86,7 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
                   IdVector<NodeId, bool>(graph.nodes.size(), false)};
   place_by_support(graph, shapes, delegate, result, kinds);
 
-  const NodeEdges edges = edges_of(graph);
+  const Dag edges = dag_of(graph);
   Quotient quotient = find_candidates(edges, kinds.can_run);
   Pricer pricer(graph, shapes, delegate, options.model, options.calibration);
   join_bridges(kinds, pricer, quotient);

@@ -17,11 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "ir/dag.h"
 #include "partition/cost.h"
 
 namespace parallax {
-
-using RegionId = Id<struct RegionTag>;
 
 /// A set of nodes that was considered as one piece.
 struct Region {
@@ -64,10 +63,6 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
 /// Why `node` stays on the CPU, "loses: 0.21 ms offloaded >= 0.1 ms on the CPU"; empty where it
 /// does not.
 std::string cpu_reason(const Partition& partition, NodeId node);
-
-/// An error of code kUnsupported that names the nodes that stay on the CPU (the first of them where
-/// there are many) and why; success where there are none.
-Status require_full(const Graph& graph, const Partition& partition);
 
 /// A partition as text, for golden tests and `--explain`:
 ///

@@ -12,7 +12,7 @@ namespace {
 void candidates(benchmark::State& state, int reach) {
   std::mt19937 random(1);
   const auto n = static_cast<std::int32_t>(state.range(0));
-  NodeEdges edges;
+  Dag edges;
   edges.predecessors.resize(static_cast<std::size_t>(n));
   edges.successors.resize(static_cast<std::size_t>(n));
   IdVector<NodeId, bool> can_run(static_cast<std::size_t>(n), true);

@@ -202,20 +202,6 @@ TEST(Partition, RespectsTheMemoryOfTheDelegate) {
   EXPECT_EQ(cpu_reason(result, NodeId{0}), "memory: needs up to 65536 bytes, gpu has 65535");
 }
 
-TEST(Partition, RequireFullListsWhatStays) {
-  const Planned planned = make_planned(kTwoProducts);
-  const auto status = require_full(planned.graph, partition(planned.graph, planned.shapes, gpu()));
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().stage, Stage::kPartition);
-  EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(status.error().message,
-            "2 of 6 nodes stay on the CPU: 'Exp_2' (Exp) operator: gpu has no Exp; 'NonZero_5' "
-            "(NonZero) operator: gpu has no NonZero");
-  const Planned whole = make_planned(
-      "input x f32 [64, 64]\nconst w f32 [64, 64] = fill 0.5\na = MatMul(x, w)\noutput a\n");
-  EXPECT_TRUE(require_full(whole.graph, partition(whole.graph, whole.shapes, gpu())));
-}
-
 TEST(CostModels, BreakEvenOfTheInequality) {
   // L = 0.2 ms, R_acc = 2.6e13: F > L R_cpu / (1 - R_cpu / R_acc), whatever the body of the paper
   // says.
@@ -363,7 +349,7 @@ TEST(Partition, WithBridgesRegionsStayIndivisible) {
     delegate.bytes_per_second = 1e12;
     const Partition result = partition(planned.graph, planned.shapes, delegate);
     // Regions as single nodes leave no cycle: some order runs everything, a whole region at a time.
-    const NodeEdges edges = edges_of(planned.graph);
+    const Dag edges = dag_of(planned.graph);
     IdVector<NodeId, bool> done(planned.graph.nodes.size(), false);
     const auto ready = [&](NodeId node) {
       const RegionId own = result.placement[node].region;

@@ -6,23 +6,6 @@
 
 namespace parallax {
 
-NodeEdges edges_of(const Graph& graph) {
-  NodeEdges edges;
-  edges.predecessors.resize(graph.nodes.size());
-  edges.successors.resize(graph.nodes.size());
-  for (const NodeId node : graph.nodes.ids()) {
-    auto& predecessors = edges.predecessors[node];
-    for (const ValueId input : graph.nodes[node].inputs) {
-      if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;
-      predecessors.push_back(graph.values[input].producer);
-    }
-    std::sort(predecessors.begin(), predecessors.end());
-    predecessors.erase(std::unique(predecessors.begin(), predecessors.end()), predecessors.end());
-    for (const NodeId predecessor : predecessors) edges.successors[predecessor].push_back(node);
-  }
-  return edges;
-}
-
 /// A breadth-first search in one direction, inside a stretch of the order.
 struct Quotient::Search {
   const Lists& edges;
@@ -33,8 +16,8 @@ struct Quotient::Search {
   std::size_t group = 0, edge = 0;  // where it is
 };
 
-Quotient::Quotient(const NodeEdges& edges, const IdVector<NodeId, GroupId>& group_of,
-                   std::size_t groups, std::int64_t work_limit)
+Quotient::Quotient(const Dag& edges, const IdVector<NodeId, GroupId>& group_of, std::size_t groups,
+                   std::int64_t work_limit)
     : group_of_(group_of),
       parent_(groups),
       members_(groups),

@@ -14,16 +14,9 @@
 #include <vector>
 
 #include "base/id.h"
-#include "ir/graph.h"
+#include "ir/dag.h"
 
 namespace parallax {
-
-/// Which node feeds which: distinct, ascending. Edges through values; constants, symbolic values
-/// and graph inputs make none. Nodes are in topological order.
-struct NodeEdges {
-  IdVector<NodeId, std::vector<NodeId>> predecessors, successors;
-};
-NodeEdges edges_of(const Graph& graph);
 
 using GroupId = Id<struct GroupTag>;
 
@@ -32,7 +25,7 @@ class Quotient {
   /// REQUIRES: every edge leads to the same or a higher group; every group below `groups` has a
   /// node. At most `work_limit` edges are looked at in all searches together: what is not found out
   /// by then counts as not mergeable, so that no graph, however contrived, takes long.
-  Quotient(const NodeEdges& edges, const IdVector<NodeId, GroupId>& group_of, std::size_t groups,
+  Quotient(const Dag& edges, const IdVector<NodeId, GroupId>& group_of, std::size_t groups,
            std::int64_t work_limit);
 
   GroupId group_of(NodeId node) const { return find(group_of_[node]); }

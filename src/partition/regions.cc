@@ -20,8 +20,7 @@ struct Grouping {
 };
 
 /// How often a path to the node changes, at most, between nodes that can run and that cannot.
-IdVector<NodeId, std::int32_t> depths(const NodeEdges& edges,
-                                      const IdVector<NodeId, bool>& can_run) {
+IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
   IdVector<NodeId, std::int32_t> depth(can_run.size(), 0);
   for (const NodeId node : can_run.ids()) {
     for (const NodeId from : edges.predecessors[node]) {
@@ -35,7 +34,7 @@ IdVector<NodeId, std::int32_t> depths(const NodeEdges& edges,
 /// Connected nodes of one depth that can run form a group. Every other edge leads to a higher
 /// depth, or to a later node that cannot run; numbering groups by depth, then first node, hence
 /// makes edges ascend.
-Grouping group_by_depth(const NodeEdges& edges, const IdVector<NodeId, bool>& can_run) {
+Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
   const auto depth = depths(edges, can_run);
   IdVector<NodeId, NodeId> first(can_run.size());  // union-find; the root is the lowest node
   const auto find = [&](NodeId node) {
@@ -66,7 +65,7 @@ Grouping group_by_depth(const NodeEdges& edges, const IdVector<NodeId, bool>& ca
 }
 
 /// Pairs of groups that can run with an edge between them, each once.
-std::vector<std::pair<GroupId, GroupId>> touching(const NodeEdges& edges,
+std::vector<std::pair<GroupId, GroupId>> touching(const Dag& edges,
                                                   const IdVector<NodeId, bool>& can_run,
                                                   const Quotient& quotient) {
   std::vector<std::pair<GroupId, GroupId>> pairs;
@@ -85,7 +84,7 @@ std::vector<std::pair<GroupId, GroupId>> touching(const NodeEdges& edges,
 
 }  // namespace
 
-Quotient find_candidates(const NodeEdges& edges, const IdVector<NodeId, bool>& can_run) {
+Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
   const Grouping grouping = group_by_depth(edges, can_run);
   std::int64_t size = static_cast<std::int64_t>(can_run.size());
   for (const auto& list : edges.successors) size += static_cast<std::int64_t>(list.size());

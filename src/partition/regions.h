@@ -16,6 +16,6 @@ namespace parallax {
 /// nodes of equal depth (counted in changes between can and cannot), then neighbouring groups are
 /// merged as long as any two can be. The last has a limit linear in the graph; where exhausted() is
 /// true, regions may not be maximal but keep every other property.
-Quotient find_candidates(const NodeEdges& edges, const IdVector<NodeId, bool>& can_run);
+Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run);
 
 }  // namespace parallax

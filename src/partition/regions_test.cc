@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 struct Example {
-  NodeEdges edges;
+  Dag edges;
   IdVector<NodeId, bool> can_run;
 };
 

@@ -1,13 +1,10 @@
-// A partition as text, and the list of nodes that stay on the CPU.
+// A partition as text, and why a node stays on the CPU.
 #include <fmt/format.h>
 
 #include "partition/partition.h"
 
 namespace parallax {
 namespace {
-
-/// Nodes that an error names; the rest is a number.
-constexpr std::size_t kMaxNamed = 10;
 
 void print_region(const Graph& graph, std::string_view title, RegionId id, const Region& region,
                   std::string& text) {
@@ -32,24 +29,6 @@ std::string cpu_reason(const Partition& partition, NodeId node) {
                                   ? partition.returned[placement.returned].verdict.detail
                                   : placement.detail;
   return fmt::format("{}: {}", to_string(placement.reason), detail);
-}
-
-Status require_full(const Graph& graph, const Partition& partition) {
-  std::string list;
-  std::size_t count = 0;
-  std::string first;
-  for (const NodeId node : graph.nodes.ids()) {
-    if (partition.placement[node].reason == CpuReason::kNone) continue;
-    if (count++ >= kMaxNamed) continue;
-    if (first.empty()) first = graph.nodes[node].name;
-    list += fmt::format("{}'{}' ({}) {}", list.empty() ? "" : "; ", graph.nodes[node].name,
-                        to_string(graph.nodes[node].op), cpu_reason(partition, node));
-  }
-  if (count == 0) return {};
-  if (count > kMaxNamed) list += fmt::format("; and {} more", count - kMaxNamed);
-  return tl::unexpected(
-      Error{Stage::kPartition, ErrorCode::kUnsupported, first,
-            fmt::format("{} of {} nodes stay on the CPU: {}", count, graph.nodes.size(), list)});
 }
 
 std::string print(const Graph& graph, const Partition& partition) {

@@ -147,21 +147,27 @@ Candidate place_sequential(const BranchGraph& branches, const MemoryProblem& pro
 }
 
 /// Whether running the branches of each step at once saves much of the predicted time.
-bool saves_time(const LayeredSteps& layered, const ScheduleOptions& options) {
+bool saves_time(const BranchGraph& branches, const LayeredSteps& layered,
+                const ScheduleOptions& options) {
   const auto& alone = options.work_alone;
   if (alone.empty()) return true;
   double saved = 0;
   for (const auto& step : layered.steps) {
     if (step.size() < 2) continue;
-    for (BranchId branch : step) saved += alone[branch] - options.work[branch] / options.threads;
+    double one_by_one = 0, threads = 0, delegate = 0;
+    for (BranchId branch : step) {
+      one_by_one += alone[branch];
+      (branches.region[branch].valid() ? delegate : threads) += options.work[branch];
+    }
+    saved += one_by_one - std::max(threads / options.threads, delegate);
   }
   return saved >= kWorthTime * std::accumulate(alone.begin(), alone.end(), 0.0);
 }
 
 /// What the arena may grow to for the sake of running branches at once.
-std::int64_t worth_of(const LayeredSteps& layered, const ScheduleOptions& options,
-                      std::int64_t greedy) {
-  if (saves_time(layered, options)) return kTooManyBytes;
+std::int64_t worth_of(const BranchGraph& branches, const LayeredSteps& layered,
+                      const ScheduleOptions& options, std::int64_t greedy) {
+  if (saves_time(branches, layered, options)) return kTooManyBytes;
   const double bytes = static_cast<double>(greedy) * (1 + kBytesPerThread * (options.threads - 1));
   return bytes < 9e18 ? std::max(greedy, static_cast<std::int64_t>(bytes)) : kTooManyBytes;
 }
@@ -216,7 +222,7 @@ Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& probl
   Candidate chosen = place_sequential(branches, problem, in_order, layered, figures.greedy);
   PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
   if (options.parallel) {
-    const std::int64_t worth = worth_of(layered, options, figures.greedy);
+    const std::int64_t worth = worth_of(branches, layered, options, figures.greedy);
     chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
                             std::min(budget.value_or(worth), worth), std::move(chosen));
   }
@@ -251,10 +257,15 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
                                       lower_bound_bytes(problem, layered.steps));
 
   PX_ASSIGN(Candidate chosen, choose(branches, problem, options, in_order, layered, plan));
+  PX_ASSIGN(plan.arena_budget, arena_budget(options, chosen.offsets.bytes));
   plan.steps = std::move(chosen.steps.steps);
   plan.layer_of_step = std::move(chosen.steps.layer_of_step);
   plan.offsets = std::move(chosen.offsets);
   plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
+  plan.concurrency =
+      explain_concurrency(groups, layered.steps, plan.steps, problem,
+                          {options.parallel, plan.arena_budget,
+                           worth_of(branches, layered, options, plan.figures.greedy)});
   plan.figures.parallax = plan.offsets.bytes;
   plan.figures.lower_bound =
       std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));

@@ -8,6 +8,7 @@
 #include "branch/branch.h"
 #include "memory/memory.h"
 #include "parallax/options.h"
+#include "schedule/concurrency.h"
 
 namespace parallax {
 
@@ -53,6 +54,9 @@ struct Plan {
   Offsets offsets;  ///< of the problem's buffers
   ArenaFigures figures;
   IdVector<BranchId, std::int64_t> branch_peaks;
+  IdVector<BranchId, Concurrency> concurrency;  ///< why a branch has its step for itself
+  /// What the arena may take; nothing: no limit.
+  std::optional<std::int64_t> arena_budget;
   /// Layers in which at least two branches run at once, and the most that do.
   int parallel_layers = 0;
   int max_branches = 1;

@@ -76,18 +76,20 @@ void plan_graph(benchmark::State& state, Kind kind, bool tight) {
   ScheduleOptions options;
   options.threads = 4;
   if (tight) {  // a tenth above what running one branch after the other takes
-    const BranchGraph branches = find_branches(dag);
-    const auto groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    const BranchGraph branches = find_branches(coarsen(dag));
+    const auto groups =
+        refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     ScheduleOptions sequential;
     sequential.parallel = false;
     const auto plan = make_plan(branches, groups, make_problem(dag, branches), sequential);
     if (!plan) return state.SkipWithError(plan.error().message.c_str());
     options.budget = plan->offsets.bytes + plan->offsets.bytes / 10;
   }
-  const MemoryProblem problem = make_problem(dag, find_branches(dag));
+  const MemoryProblem problem = make_problem(dag, find_branches(coarsen(dag)));
   for (auto _ : state) {
-    const BranchGraph branches = find_branches(dag);
-    const auto groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    const BranchGraph branches = find_branches(coarsen(dag));
+    const auto groups =
+        refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     auto plan = make_plan(branches, groups, problem, options);
     if (!plan) return state.SkipWithError(plan.error().message.c_str());
     state.counters["branches"] = static_cast<double>(branches.branches.size());

@@ -35,8 +35,8 @@ struct Fan {
       ends.push_back(3 * i + 3);
     }
     predecessors.push_back(ends);
-    branches = find_branches(make_dag(predecessors));
-    groups = refine(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
+    branches = find_branches(coarsen(make_dag(predecessors)));
+    groups = refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));
     Buffer first{64, {BranchId{0}, 0}, {}};
     problem.branch_length.push_back(1);
     for (int i = 0; i < width; ++i) {
@@ -193,7 +193,7 @@ TEST(MakePlan, RefusesArgumentsThatDoNotBelongTogether) {
 }
 
 TEST(MakePlan, EmptyGraph) {
-  const BranchGraph branches = find_branches(Dag{});
+  const BranchGraph branches = find_branches(CoarseDag{});
   const auto plan = make_plan(branches, {}, {}, with_budget(0));
   ASSERT_TRUE(plan);
   EXPECT_TRUE(plan->steps.empty());
@@ -203,13 +203,13 @@ TEST(MakePlan, EmptyGraph) {
 struct Sample {
   explicit Sample(unsigned seed) : random(seed) {
     const Dag dag = random_dag(seed);
-    branches = find_branches(dag);
+    branches = find_branches(coarsen(dag));
     problem = random_problem(dag, branches, random);
     IdVector<BranchId, double> work;
     for (BranchId branch : branches.branches.ids()) {
       work.push_back(static_cast<double>(branches.branches[branch].size()));
     }
-    groups = refine(branches, work);
+    groups = refine_by_time(branches, work);
     // Refinement leaves little of graphs this small: join what it left, so that steps are wide.
     for (auto& layer : groups) {
       if (layer.sequential.size() < 2 || random.below(2) == 0) continue;

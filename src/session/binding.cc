@@ -27,10 +27,10 @@ std::string input_names(const Graph& graph) {
   return names.empty() ? "none" : names;
 }
 
-/// The tensor for each graph input.
-Result<std::vector<const TensorView*>> match_names(const Graph& graph,
-                                                   std::span<const NamedInput> inputs) {
-  std::vector<const TensorView*> tensors(graph.inputs.size());
+/// Finds the tensor for each graph input.
+Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
+                   std::vector<const TensorView*>& tensors) {
+  tensors.assign(graph.inputs.size(), nullptr);
   for (const NamedInput& input : inputs) {
     const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
       return graph.values[id].name == input.name;
@@ -51,7 +51,7 @@ Result<std::vector<const TensorView*>> match_names(const Graph& graph,
                   fmt::format("input '{}' ({} {}) is missing", value.name, to_string(value.dtype),
                               shape_text(graph, value)));
   }
-  return tensors;
+  return {};
 }
 
 /// Everything about one tensor that no symbol decides.
@@ -79,13 +79,11 @@ Status check_tensor(const Graph& graph, const Value& value, const TensorView& te
 }
 
 /// Dimensions that are a symbol alone bind it; the first one that names it decides.
-void bind_plain_symbols(const Value& value, const Dims& dims, Binding& binding) {
-  for (int axis = 0; axis < dims.rank(); ++axis) {
-    const Expr& expr = value.shape[static_cast<std::size_t>(axis)];
-    const std::vector<SymbolId> symbols = expr.symbols();
-    if (symbols.size() != 1 || !(expr == Expr::symbol(symbols[0]))) continue;
-    auto& bound = binding.symbols[static_cast<std::size_t>(symbols[0].value)];
-    if (!bound) bound = dims[axis];
+void bind_plain_symbols(const std::vector<SymbolId>& plain, const Dims& dims, Binding& binding) {
+  for (std::size_t axis = 0; axis < plain.size(); ++axis) {
+    if (!plain[axis].valid()) continue;
+    auto& bound = binding.symbols[static_cast<std::size_t>(plain[axis].value)];
+    if (!bound) bound = dims[static_cast<int>(axis)];
   }
 }
 
@@ -135,28 +133,42 @@ Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding) 
   return dims;
 }
 
-Result<BoundInputs> bind_inputs(const Graph& graph, std::span<const NamedInput> inputs) {
-  PX_ASSIGN(const std::vector<const TensorView*> tensors, match_names(graph, inputs));
-  BoundInputs bound;
-  bound.binding.symbols.resize(graph.symbols.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Value& value = graph.values[graph.inputs[i]];
-    PX_RETURN_IF_ERROR(check_tensor(graph, value, *tensors[i]));
-    bind_plain_symbols(value, tensors[i]->dims, bound.binding);
-    bound.bytes.push_back(tensors[i]->bytes.data());
+InputBinder::InputBinder(const Graph& graph) : graph_(graph) {
+  for (const ValueId id : graph.inputs) {
+    std::vector<SymbolId>& plain = plain_.emplace_back();
+    for (const Expr& expr : graph.values[id].shape) {
+      const std::vector<SymbolId> symbols = expr.symbols();
+      const bool alone = symbols.size() == 1 && expr == Expr::symbol(symbols[0]);
+      plain.push_back(alone ? symbols[0] : SymbolId{});
+    }
   }
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    bind_linear_symbols(graph.values[graph.inputs[i]], tensors[i]->dims, bound.binding);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    PX_ASSIGN(const Dims expected, bound_dims(graph, graph.inputs[i], bound.binding));
-    if (expected == tensors[i]->dims) continue;
-    const Value& value = graph.values[graph.inputs[i]];
-    return refuse(
-        ErrorCode::kInvalidInput,
-        fmt::format("input '{}' must have shape {} (here {}), not {}", value.name,
-                    shape_text(graph, value), expected.to_string(), tensors[i]->dims.to_string()));
+}
+
+Status InputBinder::bind(std::span<const NamedInput> inputs, BoundInputs& bound) const {
+  PX_RETURN_IF_ERROR(match_names(graph_, inputs, bound.tensors));
+  auto& symbols = bound.binding.symbols;
+  symbols.assign(graph_.symbols.size(), std::nullopt);
+  bound.bytes.clear();
+  for (std::size_t i = 0; i < plain_.size(); ++i) {
+    const TensorView& tensor = *bound.tensors[i];
+    PX_RETURN_IF_ERROR(check_tensor(graph_, graph_.values[graph_.inputs[i]], tensor));
+    bind_plain_symbols(plain_[i], tensor.dims, bound.binding);
+    bound.bytes.push_back(tensor.bytes.data());
   }
-  return bound;
+  if (std::find(symbols.begin(), symbols.end(), std::nullopt) != symbols.end()) {
+    for (std::size_t i = 0; i < plain_.size(); ++i)
+      bind_linear_symbols(graph_.values[graph_.inputs[i]], bound.tensors[i]->dims, bound.binding);
+  }
+  for (std::size_t i = 0; i < plain_.size(); ++i) {
+    const Dims& given = bound.tensors[i]->dims;
+    PX_ASSIGN(const Dims expected, bound_dims(graph_, graph_.inputs[i], bound.binding));
+    if (expected == given) continue;
+    const Value& value = graph_.values[graph_.inputs[i]];
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("input '{}' must have shape {} (here {}), not {}", value.name,
+                              shape_text(graph_, value), expected.to_string(), given.to_string()));
+  }
+  return {};
 }
 
 Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims) {

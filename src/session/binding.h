@@ -1,5 +1,5 @@
 // From what the user gives, inputs by name or sizes by name, to a Binding of the graph's symbols.
-// Pure functions. Internal to session/.
+// Internal to session/.
 #pragma once
 
 #include <span>
@@ -12,12 +12,25 @@ namespace parallax {
 
 struct BoundInputs {
   Binding binding;
-  std::vector<const std::byte*> bytes;  ///< in the order of the graph's inputs
+  std::vector<const std::byte*> bytes;     ///< in the order of the graph's inputs
+  std::vector<const TensorView*> tensors;  ///< the same
 };
 
-/// Checks names, dtypes, ranks and dimensions, and solves the symbols. Errors: kInvalidInput, with
-/// what was expected and what was given; kUnboundSymbol.
-Result<BoundInputs> bind_inputs(const Graph& graph, std::span<const NamedInput> inputs);
+/// Binds the inputs of one graph, which must outlive it. Thread-safe.
+class InputBinder {
+ public:
+  explicit InputBinder(const Graph& graph);
+
+  /// Checks names, dtypes, ranks and dimensions, and solves the symbols. Allocates nothing where
+  /// `bound` has been used before and dimensions that are a symbol alone name all symbols. Errors:
+  /// kInvalidInput, with what was expected and what was given; kUnboundSymbol.
+  Status bind(std::span<const NamedInput> inputs, BoundInputs& bound) const;
+
+ private:
+  const Graph& graph_;
+  /// Of each input and axis the symbol that the dimension is, invalid where it is something else.
+  std::vector<std::vector<SymbolId>> plain_;
+};
 
 /// Errors: kInvalidInput (unknown, repeated or negative), kUnboundSymbol (missing).
 Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims);

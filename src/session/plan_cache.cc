@@ -21,7 +21,8 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) const {
   if (item.compiled != nullptr) return {};
-  PX_ASSIGN(item.compiled, compile(context_, binding, options_.reference_only, parallel_));
+  PX_ASSIGN(item.compiled,
+            compile(context_, binding, options_.reference_only, options_.refinement, parallel_));
   return {};
 }
 

@@ -26,6 +26,7 @@ class PlanCache {
     bool parallel = true;
     int threads = 1;
     Admission admission = Admission::kTimeSaved;
+    Refinement refinement = Refinement::kTime;
     std::int64_t bytes = kPlanCacheBytes;
   };
   /// `parallel` packs weights.

@@ -1,45 +1,16 @@
 #include "session/plan_report.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "base/checked.h"
 #include "session/body_report.h"
+#include "session/branch_reason.h"
+#include "session/structure.h"
 
 namespace parallax {
 namespace {
-
-/// Why `id` runs as it does, `step` being the branches that run at once with it.
-std::string reason_of(const Program& program, BranchId id, int layer,
-                      const std::vector<BranchId>& step) {
-  const Compiled& compiled = *program.compiled;
-  const BranchGraph& branches = compiled.context->branches;
-  if (step.size() > 1) {
-    std::vector<int> others;
-    for (const BranchId other : step) {
-      if (other != id) others.push_back(other.value);
-    }
-    return fmt::format("runs at once with {} {}", others.size() == 1 ? "branch" : "branches",
-                       fmt::join(others, ", "));
-  }
-  const auto index = static_cast<std::size_t>(layer);
-  if (branches.layers[index].size() == 1) return "alone: the only branch of its layer";
-  if (const auto nodes = branches.branches[id].size(); nodes <= kMinBranchNodes) {
-    return fmt::format("alone: {} {}; at least {} are worth running beside others", nodes,
-                       nodes == 1 ? "node" : "nodes", kMinBranchNodes + 1);
-  }
-  const auto& groups = compiled.groups[index].parallel;
-  const bool grouped = std::any_of(groups.begin(), groups.end(), [id](const auto& group) {
-    return std::find(group.begin(), group.end(), id) != group.end();
-  });
-  if (grouped) {
-    return fmt::format("alone: its {} bytes beside the others do not fit the threads or the budget",
-                       program.plan.branch_peaks[id]);
-  }
-  return fmt::format("alone: no branch of its layer is within {} times its work", kBalance);
-}
 
 /// Scratch that one thread needs for the nodes of a branch, rounded to kAlignment as in the arena.
 std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nodes) {
@@ -53,7 +24,7 @@ std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nod
 }
 
 BranchReport report_of(const Program& program, BranchId id, int layer,
-                       const std::vector<BranchId>& step) {
+                       const std::vector<BranchId>& step, Refinement refinement) {
   const Compiled& compiled = *program.compiled;
   const auto& nodes = compiled.context->branches.branches[id];
   BranchReport report;
@@ -64,10 +35,46 @@ BranchReport report_of(const Program& program, BranchId id, int layer,
     report.macs = checked_add(report.macs, compiled.nodes[node].macs).value_or(report.macs);
   report.peak_bytes = program.plan.branch_peaks[id] + scratch_of(compiled, nodes);
   report.parallel = step.size() > 1;
-  report.reason = reason_of(program, id, layer, step);
+  report.reason = branch_reason(program, id, layer, step, refinement);
+  report.predicted_ms = compiled.work[id] * 1e3;
+  report.region = compiled.context->branches.region[id].value;
   if (nodes.empty()) return report;
   report.first_node = compiled.graph().nodes[nodes.front()].name;
   report.last_node = compiled.graph().nodes[nodes.back()].name;
+  return report;
+}
+
+std::vector<LayerReport> layer_reports(const BranchGraph& branches, const PlanReport& report) {
+  IdVector<BranchId, const BranchReport*> by_id(branches.branches.size(), nullptr);
+  for (const BranchReport& branch : report.branch_reports) by_id[BranchId{branch.id}] = &branch;
+  std::vector<LayerReport> layers;
+  for (const auto& layer : branches.layers) {
+    LayerReport& line = layers.emplace_back();
+    line.id = static_cast<int>(layers.size()) - 1;
+    std::vector<const BranchReport*> members;
+    for (const BranchId branch : layer) {
+      line.branches.push_back(branch.value);
+      line.parallel += by_id[branch]->parallel ? 1 : 0;
+      members.push_back(by_id[branch]);
+    }
+    line.reason = layer_reason(members);
+  }
+  return layers;
+}
+
+RegionReport report_of(const Graph& graph, const Region& region, int id) {
+  const RegionCost& cost = region.cost;
+  RegionReport report;
+  report.id = id;
+  report.nodes = cost.nodes;
+  report.macs = cost.macs;
+  report.paper_flops = cost.paper_flops;
+  report.boundary_bytes = cost.boundary_bytes;
+  report.memory_bytes = cost.memory_bytes;
+  report.delegate_ms = cost.delegate_seconds * 1e3;
+  report.cpu_ms = cost.cpu_seconds * 1e3;
+  report.reason = region.verdict.detail;
+  for (const NodeId node : region.nodes) report.node_names.push_back(graph.nodes[node].name);
   return report;
 }
 
@@ -86,7 +93,13 @@ std::vector<ThreadBytes> thread_bytes(const Program& program) {
 
 }  // namespace
 
-PlanReport report_of(const Program& program) {
+std::string format_bytes(std::int64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 0x1p10);
+  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 0x1p20);
+}
+
+PlanReport report_of(const Program& program, Refinement refinement) {
   const Compiled& compiled = *program.compiled;
   const BranchGraph& branches = compiled.context->branches;
   const Plan& plan = program.plan;
@@ -104,11 +117,34 @@ PlanReport report_of(const Program& program) {
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
     const int layer = plan.layer_of_step[step];
     ++report.steps_per_layer[static_cast<std::size_t>(layer)];
-    for (const BranchId branch : plan.steps[step])
-      report.branch_reports.push_back(report_of(program, branch, layer, plan.steps[step]));
+    for (const BranchId branch : plan.steps[step]) {
+      report.branch_reports.push_back(
+          report_of(program, branch, layer, plan.steps[step], refinement));
+    }
   }
+  report.layer_reports = layer_reports(branches, report);
+  report.structure = structure_of(compiled, nullptr);
   report.thread_bytes = thread_bytes(program);
   report.body_reports = body_reports(compiled);
+  return report;
+}
+
+PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
+  PlanReport report = report_of(*plan.program, refinement);
+  const Graph& graph = plan.program->compiled->graph();
+  report.delegate = plan.delegate;
+  report.regions = static_cast<int>(plan.partition.regions.size());
+  for (const RegionId id : plan.partition.regions.ids())
+    report.region_reports.push_back(report_of(graph, plan.partition.regions[id], id.value));
+  for (const Region& region : plan.partition.returned)
+    report.region_reports.push_back(report_of(graph, region, -1));
+  for (const NodeId node : graph.nodes.ids()) {
+    if (plan.partition.placement[node].reason == CpuReason::kNone) continue;
+    report.cpu_nodes.push_back({graph.nodes[node].name,
+                                std::string(to_string(graph.nodes[node].op)),
+                                cpu_reason(plan.partition, node)});
+  }
+  report.structure = structure_of(*plan.program->compiled, &plan.partition);
   return report;
 }
 

@@ -3,9 +3,12 @@
 
 #include "execute/program.h"
 #include "parallax/report.h"
+#include "session/delegated_plan.h"
 
 namespace parallax {
 
-PlanReport report_of(const Program& program);
+PlanReport report_of(const Program& program, Refinement refinement);
+/// The same for plan.program, and what the delegate gets and why.
+PlanReport report_of(const DelegatedPlan& plan, Refinement refinement);
 
 }  // namespace parallax

@@ -55,13 +55,16 @@ class WorkloadMaker {
 
   Workload make(Scheduler scheduler) {
     Workload workload;
-    const auto& branches = compiled_.context->branches.branches;
+    const GraphContext& context = *compiled_.context;
+    const auto& branches = context.branches.branches;
     for (const BranchId branch : branches.ids()) {
+      const RegionId region = context.branches.region[branch];
       std::vector<SimulatedNode> nodes;
-      for (const NodeId id : branches[branch]) nodes.push_back(node_of(compiled_, id));
+      if (!region.valid())
+        for (const NodeId id : branches[branch]) nodes.push_back(node_of(compiled_, id));
       workload.branches.push_back(std::move(nodes));
+      workload.delegate_seconds.push_back(region.valid() ? context.delegation.seconds[region] : 0);
     }
-    workload.delegate_seconds.resize(branches.size());
     const bool barriers = scheduler == Scheduler::kLayers || scheduler == Scheduler::kSequential;
     if (!barriers) {
       workload.waits = program_.plan.waits;

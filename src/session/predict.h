@@ -14,7 +14,8 @@ namespace parallax {
 /// Relative speed of every core of a device, fastest first.
 std::vector<double> core_speeds(const DeviceProfile& device);
 
-/// Errors (kInvalidInput): fewer cores than the program has threads, no rates and no samples.
+/// Regions of the program take the delegate the time that its Delegation says, one after the other,
+/// beside the cores. Errors (kInvalidInput): fewer cores than the program has threads, no rates and no samples.
 Result<Prediction> predict(const Program& program, const DeviceProfile& device,
                            Scheduler scheduler);
 

@@ -17,6 +17,7 @@
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
+#include "session/delegated_plan.h"
 #include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
@@ -49,7 +50,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
   return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
-          threads, options.admission};
+          threads, options.admission, options.refinement};
 }
 
 class EachIndex final : public SharedWork {
@@ -82,6 +83,7 @@ struct Session::Impl {
       : model(model_in),
         options(options_in),
         account(account_for(options.budget)),
+        binder(model.impl().graph()),
         pool(threads),
         plans(model.impl().context, cache_options(options, pool.threads()), on(pool)) {
     account->add(plans);
@@ -107,6 +109,18 @@ struct Session::Impl {
     return now;
   }
 
+  Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
+                                  const RunBudget& limit) const {
+    const PlanCache::Options plain = cache_options(options, pool.threads());
+    return plan_for_delegate(graph(), binding, wanted,
+                             {plain.reference_only,
+                              plain.refinement,
+                              {.parallel = plain.parallel && limit.at_once,
+                               .threads = plain.threads,
+                               .budget = limit.bytes,
+                               .admission = options.admission}});
+  }
+
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const {
@@ -120,12 +134,14 @@ struct Session::Impl {
   }
 
   Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
-    PX_ASSIGN(const BoundInputs bound, bind_inputs(graph(), inputs));
+    // Kept from run to run, so that a run allocates nothing for it.
+    thread_local BoundInputs bound;
+    PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
     const RunBudget now = budget();
     PX_ASSIGN(auto program, plans.get(bound.binding, now));
     const bool grows = program->compiled->has_run_time_nodes;
     const std::int64_t kept = account->make_room(program->bytes, now.bytes);
-    Status status = run_program(*program, bound, now, kept, place, trace);
+    Status status = run_program(*program, {bound, now, kept, place, trace});
     // Only running tells the bytes of data-dependent tensors: where they found no room beside the
     // planned ones and other plans, a smaller plan alone may leave enough.
     if (status || status.error().code != ErrorCode::kBudgetExceeded || !grows) return status;
@@ -133,33 +149,43 @@ struct Session::Impl {
     PX_ASSIGN(program, plans.shrink(bound.binding));
     if (program->bytes >= before && kept == 0) return status;
     account->make_room(now.bytes.value_or(0), now.bytes);
-    return run_program(*program, bound, now, 0, place, trace);
+    return run_program(*program, {bound, now, 0, place, trace});
   }
 
-  /// `kept`: bytes of the budget that plans take.
-  Status run_program(const Program& program, const BoundInputs& bound, const RunBudget& now,
-                     std::int64_t kept, const PlaceOutput& place, RunTrace* trace) {
-    const auto less_kept = [kept](RunBudget given) {
-      if (given.bytes) given.bytes = *given.bytes - kept;
+  struct Request {
+    const BoundInputs& bound;
+    const RunBudget& now;
+    std::int64_t kept;  ///< bytes of the budget that plans take
+    const PlaceOutput& place;
+    RunTrace* trace;
+  };
+  Status run_program(const Program& program, const Request& request) {
+    const auto less_kept = [&request](RunBudget given) {
+      if (given.bytes) given.bytes = *given.bytes - request.kept;
       return given;
     };
     PX_ASSIGN(RunMemory::Lease lease,
-              account->memory.acquire(
-                  {program.bytes, less_kept(now).bytes, program.compiled->has_run_time_nodes}));
+              account->memory.acquire({program.bytes, less_kept(request.now).bytes,
+                                       program.compiled->has_run_time_nodes}));
+    // A plan for one branch after the other is kept to where what runs beside it may need its
+    // bytes.
+    const bool in_order = program.compiled->has_run_time_nodes && request.now.bytes.has_value() &&
+                          program.plan.max_branches == 1;
     ExecuteOptions run_options;
-    run_options.trace = trace;
-    run_options.scheduler = options.scheduler;
+    run_options.trace = request.trace;
+    run_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;
     run_options.max_loop_trips = options.max_loop_trips;
     if (options.time_limit_seconds > 0) {
       run_options.time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::duration<double>(options.time_limit_seconds));
     }
-    if (options.budget.kind != MemoryBudget::Kind::kAuto)
-      return execute(program, bound.bytes, place, pool, lease, run_options);
-    BudgetWatch watch(
-        lease, [&] { return less_kept(budget()); }, now.at_once);
-    run_options.watch = &watch;
-    return execute(program, bound.bytes, place, pool, lease, run_options);
+    std::optional<BudgetWatch> watch;
+    if (options.budget.kind == MemoryBudget::Kind::kAuto) {
+      watch.emplace(
+          lease, [&] { return less_kept(budget()); }, request.now.at_once);
+      run_options.watch = &*watch;
+    }
+    return execute(program, request.bound.bytes, request.place, pool, lease, run_options);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
@@ -170,6 +196,7 @@ struct Session::Impl {
       options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
   mutable MemoryProbe probe;
   const std::shared_ptr<MemoryAccount> account;
+  const InputBinder binder;
   WorkerPool pool;
   PlanCache plans;
 };
@@ -255,23 +282,38 @@ Status Session::run_into(std::span<const NamedInput> inputs,
   });
 }
 
-Result<PlanReport> Session::plan(std::span<const DimValue> dims) {
+Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
-    PlanReport report = report_of(*program);
-    report.budget_bytes = budget.bytes;
-    report.memory_stalled = !budget.at_once;
-    return report;
+    const auto within = [&budget](PlanReport report) {
+      report.budget_bytes = budget.bytes;
+      report.memory_stalled = !budget.at_once;
+      return report;
+    };
+    const Refinement refinement = impl_->options.refinement;
+    if (options.profile.empty()) {
+      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+      return within(report_of(*program, refinement));
+    }
+    PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));
+    return within(report_of(plan, refinement));
   });
 }
 
-Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile) {
+Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile,
+                                    const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
     PX_ASSIGN(const DeviceProfile device, load_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    PX_ASSIGN(const auto program, impl_->plans.get(binding, impl_->budget()));
+    const RunBudget budget = impl_->budget();
+    std::shared_ptr<const Program> program;
+    if (options.profile.empty()) {
+      PX_ASSIGN(program, impl_->plans.get(binding, budget));
+    } else {
+      PX_ASSIGN(DelegatedPlan plan, impl_->delegated(binding, options, budget));
+      program = std::move(plan.program);
+    }
     return parallax::predict(*program, device, impl_->options.scheduler);
   });
 }

@@ -101,7 +101,8 @@ class Replay {
   void make_ready(BranchId branch, double time) {
     result_.spans[branch].begin = time;
     if (workload_.delegate_seconds[branch] > 0) {
-      delegate_free_ = std::max(delegate_free_, time) + workload_.delegate_seconds[branch];
+      result_.spans[branch].begin = std::max(delegate_free_, time);
+      delegate_free_ = result_.spans[branch].begin + workload_.delegate_seconds[branch];
       events_.push({delegate_free_, 0, branch});
       return;
     }

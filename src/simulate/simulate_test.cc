@@ -78,6 +78,17 @@ TEST(Simulate, ADelegateRunsBesideTheCpu) {
   EXPECT_DOUBLE_EQ(simulation->spans[BranchId{0}].end, 2);
 }
 
+TEST(Simulate, ADelegateTakesOneRegionAfterTheOther) {
+  Workload w = workload({{}, {}, {node(1)}}, {{}, {}, {}});
+  w.delegate_seconds[BranchId{0}] = 2;
+  w.delegate_seconds[BranchId{1}] = 3;
+  const auto simulation = simulate(w, {{1}, 0, 0, 0});
+  ASSERT_TRUE(simulation.has_value());
+  EXPECT_DOUBLE_EQ(simulation->seconds, 5);
+  EXPECT_DOUBLE_EQ(simulation->spans[BranchId{1}].begin, 2);
+  EXPECT_DOUBLE_EQ(simulation->spans[BranchId{1}].end, 5);
+}
+
 TEST(Simulate, RefusesWhatCannotRun) {
   EXPECT_FALSE(simulate(workload({{}, {}}, {{1}, {0}}), {{1}, 0, 0, 0}).has_value());
   EXPECT_FALSE(simulate(workload({{}}, {{}}), {{}, 0, 0, 0}).has_value());

@@ -3,8 +3,10 @@ import lzma
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 
+import onnx_writer as w
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -59,3 +61,29 @@ def zoo():
             part.rename(model)
         models[model.stem] = model
     return models
+
+
+@pytest.fixture
+def small(tmp_path):
+    """The accelerator of the golden tests, with room for what is planned here."""
+    text = (ROOT / "tests" / "golden" / "small.toml").read_text()
+    path = tmp_path / "small.toml"
+    path.write_text(text.replace("memory_bytes = 1048576", "memory_bytes = 4194304"))
+    return path
+
+
+def product(name, left, right):
+    return w.node("MatMul", [left, right], [name], name)
+
+
+@pytest.fixture
+def wide(tmp_path):
+    """Three branches of products between a Relu and their sum; then Exp, which the small accelerator lacks."""
+    nodes = [w.node("Relu", ["x"], ["a"], "first")]
+    for k in "bcd":
+        nodes += [product(f"{k}0", "a", f"w{k}"), product(f"{k}1", f"{k}0", f"w{k}"), product(f"{k}2", f"{k}1", f"w{k}")]
+    nodes += [w.node("Add", ["b2", "c2"], ["s"], "s"), w.node("Add", ["s", "d2"], ["t"], "t"), w.node("Exp", ["t"], ["y"], "last")]
+    weights = [w.tensor(f"w{k}", w.FLOAT, [256, 256], struct.pack("<65536f", *[0.001 * ord(k)] * 65536)) for k in "bcd"]
+    path = tmp_path / "wide.onnx"
+    path.write_bytes(w.model(nodes, [w.value("x", w.FLOAT, ["n", 256])], [w.value("y", w.FLOAT, ["n", 256])], weights))
+    return path

@@ -53,6 +53,31 @@ def test_a_phone_with_more_cores_is_no_slower(parallax):
     assert "pixel6" in done.stdout and "longest branches" in done.stdout
 
 
+def test_an_accelerator_runs_beside_the_cores(parallax, wide, small):
+    phone = ROOT / "profiles" / "pixel6.toml"
+    here = (wide, "--dim", "n=64", "--threads", 2)
+    alone = predicted(parallax, *here, "--profile", phone)
+    helped = predicted(parallax, *here, "--profile", phone, "--delegate", small)
+    assert "delegate" not in alone and helped["delegate"] == str(small)
+    plan = json.loads(parallax("plan", *here, "--delegate", small, "--json", "-").stdout)
+    regions = {r["id"]: r["offload_ms"] for r in plan["region_list"] if r["offloaded"]}
+    spans = {b["id"]: b["end_ms"] - b["begin_ms"] for b in helped["branch_list"]}
+    on_it = {b["id"]: regions[b["region"]] for b in plan["branch_list"] if "region" in b}
+    assert regions and all(spans[b] == pytest.approx(ms) for b, ms in on_it.items())
+    assert helped["predicted_ms"] < alone["predicted_ms"]
+    assert helped["busy_ms"] < alone["busy_ms"]
+    none = predicted(parallax, *here, "--profile", phone, "--delegate", small, "--max-regions", 0)
+    assert none["predicted_ms"] == pytest.approx(alone["predicted_ms"])
+
+
+def test_the_cores_of_the_delegates_own_profile(parallax, refused):
+    own = predicted(parallax, DIGITS, *BATCH, "--delegate", "pixel6")
+    assert own["profile"] == "pixel6" and own["cores"] == 8
+    assert predicted(parallax, DIGITS, *BATCH, "--delegate", "pixel6", "--profile", "pixel6")["predicted_ms"] == own["predicted_ms"]
+    assert "describes no cores" in refused(1, "simulate", DIGITS, *BATCH, "--delegate", "opencl-mobile")
+    assert "no device profile 'abacus'" in refused(1, "simulate", DIGITS, *BATCH, "--profile", "pixel6", "--delegate", "abacus")
+
+
 def test_nonsense_is_refused(refused, tmp_path):
     phone = ROOT / "profiles" / "pixel6.toml"
     broken = tmp_path / "broken.toml"

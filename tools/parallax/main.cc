@@ -4,6 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "options.h"
 #include "report.h"
@@ -13,6 +16,24 @@ namespace {
 
 constexpr int kFault = 1;  // the model or an input is at fault
 constexpr int kUsage = 2;  // the command line is
+
+// An option that takes one of a few names, each standing for a value.
+template <class T>
+CLI::Option* add_choice(CLI::App& command, const char* name, T& value,
+                        std::vector<std::pair<std::string, T>> choices, const char* what) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.push_back(choice.first);
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&value, choices](const std::string& text) {
+            for (const auto& [each, meaning] : choices)
+              if (each == text) value = meaning;
+          },
+          what)
+      ->check(CLI::IsMember(names))
+      ->type_name("NAME");
+}
 
 std::vector<std::string> scheduler_names() {
   std::vector<std::string> names;
@@ -47,6 +68,10 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
                   "Threads, the main one included; by default the CPUs that this process may use")
       ->check(CLI::Range(1, 1024))
       ->type_name("N");
+  add_choice<Refinement>(
+      command, "--refinement", options.session.refinement,
+      {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}},
+      "Which branches of a layer run at once: by predicted time (the default) or the paper's rule");
   command
       .add_option("--memory-budget", budget,
                   "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
@@ -94,6 +119,62 @@ void add_inputs(CLI::App& command, Options& options) {
   command.add_option("--seed", options.seed, "Seed of inputs that are made up")->type_name("S");
 }
 
+/// What an accelerator gets, for commands that do not run it.
+CLI::Option* add_delegate(CLI::App& command, Options& options) {
+  CLI::Option* delegate =
+      command
+          .add_option("--delegate", options.delegate,
+                      "Plan for the accelerator of a device profile, which need not be there: a "
+                      ".toml file or the name of one in profiles/")
+          ->type_name("PROFILE");
+  command
+      .add_option("--max-regions", options.plan.max_regions,
+                  "Give the delegate at most N regions, those that save the most predicted time")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
+      ->needs(delegate);
+  add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
+                        {{"exact", CostModel::kExact},
+                         {"paper", CostModel::kPaper},
+                         {"measured", CostModel::kMeasured}},
+                        "What decides whether a region is worth it (exact)")
+      ->needs(delegate);
+  command
+      .add_option("--calibration", options.plan.calibration,
+                  "Measured rates for --cost-model measured")
+      ->type_name("FILE")
+      ->needs(delegate);
+  return delegate;
+}
+
+void add_simulate_options(CLI::App& simulate, Options& options) {
+  simulate
+      .add_option("--profile", options.profile,
+                  "The device: a .toml file, from calibrate say, or the name of one in profiles/; "
+                  "--threads takes its fastest cores, by default all. Without it, the device of "
+                  "--delegate")
+      ->type_name("PROFILE");
+  add_delegate(simulate, options);
+  simulate
+      .add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
+      ->type_name("FILE");
+  simulate.parse_complete_callback([&options] {
+    if (options.profile.empty() && options.delegate.empty())
+      throw CLI::RequiredError("--profile or --delegate");
+  });
+}
+
+void add_plan_options(CLI::App& plan, Options& options) {
+  plan.add_flag("--explain", options.explain,
+                "Say of each region, branch and layer why it runs as it does");
+  plan.add_flag("--structure", options.structure,
+                "Nodes, layers, parallel layers and branches before partitioning, after it, and as "
+                "refined");
+  plan.add_flag("--require-full-delegation", options.require_full_delegation,
+                "Fail, with the list of nodes, where a node stays on the CPU")
+      ->needs(add_delegate(plan, options));
+}
+
 // One line on standard error that begins with "parallax: ".
 int fail(int status, std::string message) {
   for (char& c : message) {
@@ -131,7 +212,7 @@ int main_in_namespace(int argc, char** argv) {
   CLI::App* plan = add("plan", "Show branches, layers and memory without running", plan_command);
   plan->add_option("--json", options.json, "Write the plan as JSON (- for standard output)")
       ->type_name("FILE");
-  plan->add_flag("--explain", options.explain, "Say of each branch why it runs as it does");
+  add_plan_options(*plan, options);
 
   CLI::App* bench = add(
       "bench",
@@ -156,16 +237,7 @@ int main_in_namespace(int argc, char** argv) {
 
   CLI::App* simulate = add("simulate", "Predict how long the plan takes on the cores of a profile",
                            simulate_command);
-  simulate
-      ->add_option(
-          "--profile", options.profile,
-          "The device: a .toml file as in profiles/ or from calibrate; --threads takes its "
-          "fastest cores, by default all")
-      ->required()
-      ->type_name("FILE");
-  simulate
-      ->add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
-      ->type_name("FILE");
+  add_simulate_options(*simulate, options);
 
   CLI::App* calibrate =
       add("calibrate", "Time the nodes of a model on one core of this machine, for simulate",

@@ -146,10 +146,14 @@ Result<MemoryBudget> parse_budget(const std::string& text) {
                       static_cast<std::int64_t>(number * found->second)};
 }
 
-std::string format_bytes(std::int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 0x1p10);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 0x1p20);
+Result<Opened> open_model(const Options& options) {
+  auto model = Model::load(options.model, options.load);
+  if (!model) return tl::unexpected(model.error());
+  auto session = Session::create(*model, options.session);
+  if (!session) return tl::unexpected(session.error());
+  auto values = symbol_values(options, *model);
+  if (!values) return tl::unexpected(values.error());
+  return Opened{*std::move(model), *std::move(session), *std::move(values)};
 }
 
 }  // namespace parallax::cli

@@ -23,6 +23,10 @@ struct Options {
   std::string json;
   std::string profile;
   bool explain = false;
+  bool structure = false;
+  std::string delegate;  ///< a profile: name or path; empty: none
+  PlanOptions plan;
+  bool require_full_delegation = false;
   bool ops = false;
   int warmup = 5;
   int runs = 20;
@@ -43,8 +47,14 @@ std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size
 
 /// "64MiB", "1.5GB", "123456", "auto", "none".
 Result<MemoryBudget> parse_budget(const std::string& text);
-/// "12.3 MiB".
-std::string format_bytes(std::int64_t bytes);
+/// What most commands begin with.
+struct Opened {
+  Model model;
+  Session session;
+  SymbolValues values;  ///< one of each symbol
+};
+/// Errors: of the model, the session and the sizes.
+Result<Opened> open_model(const Options& options);
 
 Status run_command(const Options& options);
 Status plan_command(const Options& options);

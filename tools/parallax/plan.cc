@@ -1,6 +1,10 @@
 // `parallax plan`: layers, branches and bytes, without running.
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
+#include "profiles.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -14,7 +18,7 @@ void print_table(const PlanReport& plan) {
         b.nodes == 1 ? b.first_node : fmt::format("{} ... {}", b.first_node, b.last_node);
     fmt::print("{:>5}  {:>6}  {:>5}  {:>10.1f}  {:>10}  {:<8}  {}\n", b.layer, b.id, b.nodes,
                static_cast<double>(b.macs) / 1e6, format_bytes(b.peak_bytes),
-               b.parallel ? "parallel" : "alone", span);
+               b.region >= 0 ? "delegate" : (b.parallel ? "parallel" : "alone"), span);
   }
 }
 
@@ -38,6 +42,10 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
       "{} nodes in {} branches and {} layers; {} layers run branches in parallel, at most {} at "
       "once\n",
       plan.nodes, plan.branches, plan.layers, plan.parallel_layers, plan.max_branches);
+  if (!plan.delegate.empty()) {
+    fmt::print("{} regions on {}, {} nodes stay on the CPU\n", plan.regions, plan.delegate,
+               plan.cpu_nodes.size());
+  }
   fmt::print(
       "activations: {} (lower bound {}, greedy {}, an arena per branch {}, no reuse {}); scratch "
       "{}; packed weights {}\n",
@@ -47,10 +55,117 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   fmt::print("memory budget: {}\n", budget_text(budget, plan));
 }
 
+void print_regions(const PlanReport& plan) {
+  for (const RegionReport& r : plan.region_reports) {
+    const std::string where = r.id >= 0 ? fmt::format("region {} on {}", r.id, plan.delegate)
+                                        : std::string("region given back to the CPU");
+    fmt::print(
+        "{}: N {}, F {:.4g} MAC ({:.4g} by the paper's table), B {}, T_offload {:.4g} ms, T_cpu "
+        "{:.4g} ms: {}\n  {} ... {}\n",
+        where, r.nodes, static_cast<double>(r.macs), static_cast<double>(r.paper_flops),
+        format_bytes(r.boundary_bytes), r.delegate_ms, r.cpu_ms, r.reason, r.node_names.front(),
+        r.node_names.back());
+  }
+}
+
+void print_cpu_nodes(const PlanReport& plan) {
+  for (const CpuNodeReport& node : plan.cpu_nodes)
+    fmt::print("{} ({}) stays on the CPU: {}\n", node.node, node.op, node.reason);
+}
+
 void print_reasons(const PlanReport& plan) {
   fmt::print("\n");
-  for (const BranchReport& b : plan.branch_reports)
-    fmt::print("layer {}, branch {}: {}\n", b.layer, b.id, b.reason);
+  print_regions(plan);
+  print_cpu_nodes(plan);
+  std::map<int, const BranchReport*> by_id;
+  for (const BranchReport& b : plan.branch_reports) by_id[b.id] = &b;
+  for (const LayerReport& layer : plan.layer_reports) {
+    fmt::print("layer {}: {}\n", layer.id, layer.reason);
+    for (const int id : layer.branches) {
+      const BranchReport& b = *by_id.at(id);
+      fmt::print("  branch {}: {}{}, predicted {:.4g} ms: {}\n", id,
+                 b.nodes == 1 ? "1 node" : fmt::format("{} nodes", b.nodes),
+                 b.region >= 0 ? fmt::format(", region {} on {}", b.region, plan.delegate) : "",
+                 b.predicted_ms, b.reason);
+    }
+  }
+}
+
+void print_structure(const PlanReport& plan) {
+  fmt::print("{:<16}", "");
+  for (const StructureReport& stage : plan.structure) fmt::print("  {:>11}", stage.stage);
+  const auto row = [&](const char* name, int StructureReport::*field) {
+    fmt::print("\n{:<16}", name);
+    for (const StructureReport& stage : plan.structure) fmt::print("  {:>11}", stage.*field);
+  };
+  row("nodes", &StructureReport::nodes);
+  row("layers", &StructureReport::layers);
+  row("parallel layers", &StructureReport::parallel_layers);
+  row("max branches", &StructureReport::max_branches);
+  fmt::print("\n");
+}
+
+nlohmann::json branches_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const BranchReport& b : plan.branch_reports) {
+    list.push_back({{"id", b.id},
+                    {"layer", b.layer},
+                    {"nodes", b.nodes},
+                    {"macs", b.macs},
+                    {"peak_bytes", b.peak_bytes},
+                    {"predicted_ms", b.predicted_ms},
+                    {"parallel", b.parallel},
+                    {"reason", b.reason},
+                    {"first_node", b.first_node},
+                    {"last_node", b.last_node}});
+    if (b.region >= 0) list.back()["region"] = b.region;
+  }
+  return list;
+}
+
+nlohmann::json layers_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const LayerReport& layer : plan.layer_reports) {
+    list.push_back({{"id", layer.id},
+                    {"branches", layer.branches},
+                    {"parallel", layer.parallel},
+                    {"reason", layer.reason}});
+  }
+  return list;
+}
+
+nlohmann::json structure_json(const PlanReport& plan) {
+  nlohmann::json json;
+  for (const StructureReport& stage : plan.structure) {
+    json[stage.stage] = {{"nodes", stage.nodes},
+                         {"layers", stage.layers},
+                         {"parallel_layers", stage.parallel_layers},
+                         {"max_branches", stage.max_branches}};
+  }
+  return json;
+}
+
+void add_delegate(const PlanReport& plan, nlohmann::json& json) {
+  nlohmann::json regions = nlohmann::json::array();
+  for (const RegionReport& r : plan.region_reports) {
+    regions.push_back({{"nodes", r.nodes},
+                       {"offloaded", r.id >= 0},
+                       {"macs", r.macs},
+                       {"paper_flops", r.paper_flops},
+                       {"boundary_bytes", r.boundary_bytes},
+                       {"memory_bytes", r.memory_bytes},
+                       {"offload_ms", r.delegate_ms},
+                       {"cpu_ms", r.cpu_ms},
+                       {"reason", r.reason},
+                       {"node_names", r.node_names}});
+    if (r.id >= 0) regions.back()["id"] = r.id;
+  }
+  nlohmann::json nodes = nlohmann::json::array();
+  for (const CpuNodeReport& n : plan.cpu_nodes)
+    nodes.push_back({{"node", n.node}, {"op", n.op}, {"reason", n.reason}});
+  json["delegate"] = plan.delegate;
+  json["region_list"] = std::move(regions);
+  json["cpu_nodes"] = std::move(nodes);
 }
 
 void print_threads(const PlanReport& plan) {
@@ -79,63 +194,81 @@ nlohmann::json bodies_json(const PlanReport& plan) {
   return list;
 }
 
-nlohmann::json to_json(const Options& options, const PlanReport& plan) {
-  nlohmann::json branches = nlohmann::json::array();
-  for (const BranchReport& b : plan.branch_reports) {
-    branches.push_back({{"id", b.id},
-                        {"layer", b.layer},
-                        {"nodes", b.nodes},
-                        {"macs", b.macs},
-                        {"peak_bytes", b.peak_bytes},
-                        {"parallel", b.parallel},
-                        {"reason", b.reason},
-                        {"first_node", b.first_node},
-                        {"last_node", b.last_node}});
-  }
-  nlohmann::json threads = nlohmann::json::array();
+nlohmann::json threads_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
   for (const ThreadBytes& t : plan.thread_bytes) {
-    threads.push_back({{"threads", t.threads},
-                       {"arena_bytes", t.arena_bytes},
-                       {"scratch_bytes", t.scratch_bytes},
-                       {"max_branches", t.max_branches}});
+    list.push_back({{"threads", t.threads},
+                    {"arena_bytes", t.arena_bytes},
+                    {"scratch_bytes", t.scratch_bytes},
+                    {"max_branches", t.max_branches}});
   }
-  return {{"model", options.model},
-          {"nodes", plan.nodes},
-          {"branches", plan.branches},
-          {"layers", plan.layers},
-          {"parallel_layers", plan.parallel_layers},
-          {"max_branches", plan.max_branches},
-          {"regions", plan.regions},
-          {"arena_bytes", arena_json(plan.arena_bytes)},
-          {"memory_budget", budget_json(options.session.budget, plan)},
-          {"scratch_bytes", plan.scratch_bytes},
-          {"packed_weight_bytes", plan.packed_weight_bytes},
-          {"thread_bytes", threads},
-          {"body_list", bodies_json(plan)},
-          {"branch_list", branches}};
+  return list;
+}
+
+nlohmann::json to_json(const Options& options, const PlanReport& plan) {
+  nlohmann::json json = {{"model", options.model},
+                         {"nodes", plan.nodes},
+                         {"branches", plan.branches},
+                         {"layers", plan.layers},
+                         {"parallel_layers", plan.parallel_layers},
+                         {"max_branches", plan.max_branches},
+                         {"regions", plan.regions},
+                         {"arena_bytes", arena_json(plan.arena_bytes)},
+                         {"memory_budget", budget_json(options.session.budget, plan)},
+                         {"scratch_bytes", plan.scratch_bytes},
+                         {"packed_weight_bytes", plan.packed_weight_bytes},
+                         {"thread_bytes", threads_json(plan)},
+                         {"body_list", bodies_json(plan)},
+                         {"structure", structure_json(plan)},
+                         {"layer_list", layers_json(plan)},
+                         {"branch_list", branches_json(plan)}};
+  if (!plan.delegate.empty()) add_delegate(plan, json);
+  return json;
+}
+
+Status check_full_delegation(const PlanReport& plan) {
+  if (plan.cpu_nodes.empty()) return {};
+  return tl::unexpected(Error{
+      Stage::kPartition,
+      ErrorCode::kUnsupported,
+      {},
+      fmt::format("{} of {} nodes stay on the CPU instead of {}; the list is on standard output",
+                  plan.cpu_nodes.size(), plan.nodes, plan.delegate)});
 }
 
 }  // namespace
 
 Status plan_command(const Options& options) {
-  auto model = Model::load(options.model, options.load);
-  if (!model) return tl::unexpected(model.error());
-  auto session = Session::create(*model, options.session);
-  if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  auto plan = session->plan(dims_of_run(*values, 0));
+  PlanOptions wanted = options.plan;
+  if (!options.delegate.empty()) {
+    auto profile = find_profile(options.delegate);
+    if (!profile) return tl::unexpected(profile.error());
+    wanted.profile = *std::move(profile);
+  }
+  auto opened = open_model(options);
+  if (!opened) return tl::unexpected(opened.error());
+  auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());
+  const Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};
   if (options.json != "-") {
-    print_table(*plan);
-    print_bodies(*plan);
-    print_summary(options.session.budget, *plan);
+    if (!full) {
+      print_cpu_nodes(*plan);
+    } else if (options.structure) {
+      print_structure(*plan);
+    } else {
+      print_table(*plan);
+      print_bodies(*plan);
+      print_summary(options.session.budget, *plan);
+    }
     if (options.explain) {
       print_reasons(*plan);
       print_threads(*plan);
     }
   }
-  return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *plan));
+  if (!options.json.empty()) {
+    if (auto written = write_json(options.json, to_json(options, *plan)); !written) return written;
+  }
+  return full;
 }
 
 }  // namespace parallax::cli

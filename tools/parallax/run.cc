@@ -84,27 +84,24 @@ Status run_command(const Options& options) {
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder, error)) return tl::unexpected(unwritable(folder, error));
   }
-  auto model = Model::load(options.model, options.load);
-  if (!model) return tl::unexpected(model.error());
-  auto session = Session::create(*model, options.session);
-  if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  auto inputs = make_inputs(options, *model, *session, *values);
+  auto opened = open_model(options);
+  if (!opened) return tl::unexpected(opened.error());
+  const Model& model = opened->model;
+  auto inputs = make_inputs(options, model, opened->session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
-  auto outputs = session->run(inputs->views());
+  auto outputs = opened->session.run(inputs->views());
   if (!outputs) return tl::unexpected(outputs.error());
 
   if (folder.empty()) {
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       const TensorView view = (*outputs)[i].view();
-      fmt::print("{}  {} {}  {}\n", model->outputs()[i].name, to_string(view.dtype),
+      fmt::print("{}  {} {}  {}\n", model.outputs()[i].name, to_string(view.dtype),
                  view.dims.to_string(), summary(view));
     }
     return {};
   }
   std::vector<fs::path> written;
-  auto status = write_outputs(folder, *model, *outputs, written);
+  auto status = write_outputs(folder, model, *outputs, written);
   if (!status) {  // all or nothing
     std::error_code ignored;
     for (const fs::path& file : written) fs::remove(file, ignored);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "profiles.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -11,9 +12,10 @@ namespace {
 /// Branches of the printed list; --json has all.
 constexpr std::size_t kPrinted = 12;
 
-void print(const Prediction& prediction) {
-  fmt::print("{}: {:.3f} ms on {} {}, which are busy {:.0f} % of that time\n", prediction.profile,
+void print(const Options& options, const Prediction& prediction) {
+  fmt::print("{}: {:.3f} ms on {} {}{}, which are busy {:.0f} % of that time\n", prediction.profile,
              prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
+             options.delegate.empty() ? "" : " beside the accelerator of " + options.delegate,
              prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
   if (prediction.unknown_nodes > 0) {
     fmt::print("{} nodes have shapes that only running can tell; they count as taking no time\n",
@@ -33,30 +35,47 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
   nlohmann::json branches = nlohmann::json::array();
   for (const auto& b : prediction.branches)
     branches.push_back({{"id", b.id}, {"begin_ms", b.begin_ms}, {"end_ms", b.end_ms}});
-  return {{"model", options.model},        {"profile", prediction.profile},
-          {"cores", prediction.cores},     {"predicted_ms", prediction.ms},
-          {"busy_ms", prediction.busy_ms}, {"unknown_nodes", prediction.unknown_nodes},
-          {"branch_list", branches}};
+  nlohmann::json json = {
+      {"model", options.model},        {"profile", prediction.profile},
+      {"cores", prediction.cores},     {"predicted_ms", prediction.ms},
+      {"busy_ms", prediction.busy_ms}, {"unknown_nodes", prediction.unknown_nodes},
+      {"branch_list", branches}};
+  if (!options.delegate.empty()) json["delegate"] = options.delegate;
+  return json;
 }
 
 }  // namespace
 
 Status simulate_command(const Options& options) {
   SessionOptions session_options = options.session;
-  if (session_options.threads == 0) {
-    auto cores = Session::profile_cores(options.profile);
-    if (!cores) return tl::unexpected(cores.error());
-    session_options.threads = *cores;
+  PlanOptions wanted = options.plan;
+  auto device = find_profile(options.profile.empty() ? options.delegate : options.profile);
+  if (!device) return tl::unexpected(device.error());
+  if (!options.delegate.empty()) {
+    auto delegate = find_profile(options.delegate);
+    if (!delegate) return tl::unexpected(delegate.error());
+    wanted.profile = *std::move(delegate);
   }
-  auto model = Model::load(options.model);
+  auto cores = Session::profile_cores(*device);
+  if (!cores) return tl::unexpected(cores.error());
+  if (*cores == 0) {
+    return tl::unexpected(Error{Stage::kSession,
+                                ErrorCode::kInvalidInput,
+                                {},
+                                fmt::format("'{}' describes no cores; --profile names a device "
+                                            "that has some",
+                                            *device)});
+  }
+  if (session_options.threads == 0) session_options.threads = *cores;
+  auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, session_options);
   if (!session) return tl::unexpected(session.error());
   auto values = symbol_values(options, *model);
   if (!values) return tl::unexpected(values.error());
-  auto prediction = session->predict(dims_of_run(*values, 0), options.profile);
+  auto prediction = session->predict(dims_of_run(*values, 0), *device, wanted);
   if (!prediction) return tl::unexpected(prediction.error());
-  if (options.json != "-") print(*prediction);
+  if (options.json != "-") print(options, *prediction);
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *prediction));
 }
 

@@ -1,0 +1,58 @@
+// Which order of its nodes a program runs faster in: that of dataflow, or the sequential one with
+// all threads at each node. Its first runs try both in turns; later ones take the better.
+//
+// Thread-safety: thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+namespace parallax {
+
+class FasterOrder {
+ public:
+  enum class Order : std::uint8_t { kSequential, kDataflow };
+  /// Timed runs of each order, of which the fastest counts. The first run of all is not timed:
+  /// caches are cold and pages are missing.
+  static constexpr int kTimedRuns = 3;
+
+  /// The order for a run that starts now; dataflow for the first one.
+  Order next() {
+    const Choice choice = choice_.load(std::memory_order_relaxed);
+    if (choice != Choice::kTrying)
+      return choice == Choice::kDataflow ? Order::kDataflow : Order::kSequential;
+    const std::lock_guard lock(mutex_);
+    return runs_[1] <= runs_[0] ? Order::kDataflow : Order::kSequential;
+  }
+
+  /// A run took so long.
+  void record(Order order, std::int64_t nanoseconds) {
+    if (choice_.load(std::memory_order_relaxed) != Choice::kTrying) return;
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(cold_, false)) return;
+    const auto i = static_cast<std::size_t>(order);
+    best_[i] = std::min(best_[i], nanoseconds);
+    ++runs_[i];
+    if (runs_[0] < kTimedRuns || runs_[1] < kTimedRuns) return;
+    choice_.store(best_[1] < best_[0] ? Choice::kDataflow : Choice::kSequential,
+                  std::memory_order_relaxed);
+  }
+
+ private:
+  enum class Choice : std::uint8_t { kTrying, kSequential, kDataflow };
+
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  std::atomic<Choice> choice_{Choice::kTrying};
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  bool cold_ = true;
+  std::array<int, 2> runs_{};  // by order
+  std::array<std::int64_t, 2> best_{kNever, kNever};
+};
+
+}  // namespace parallax

@@ -1,0 +1,27 @@
+// The nodes of a graph and which feeds which, without what they compute: what partitioning and
+// branches work on. Pure functions.
+#pragma once
+
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace parallax {
+
+/// A set of nodes that a delegate runs as one piece.
+using RegionId = Id<struct RegionTag>;
+
+/// Distinct and ascending; nodes are in topological order.
+struct Dag {
+  IdVector<NodeId, std::vector<NodeId>> predecessors;
+  IdVector<NodeId, std::vector<NodeId>> successors;
+  /// Nodes that are Split-Merge whatever their edges: If, Loop and Scan, which hold plans of their
+  /// own. Empty: none.
+  IdVector<NodeId, bool> forced = {};
+
+  bool is_forced(NodeId node) const { return !forced.empty() && forced[node]; }
+};
+/// Edges through values; constants, symbolic values and graph inputs make none. O(V+E).
+Dag dag_of(const Graph& graph);
+
+}  // namespace parallax

@@ -1,0 +1,31 @@
+// A plan for a device that need not be there: its profile's delegate gets the regions that win.
+// Pure but for reading files. Internal to session/.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "execute/program.h"
+#include "parallax/options.h"
+#include "partition/partition.h"
+
+namespace parallax {
+
+struct DelegatedPlan {
+  std::shared_ptr<const Program> program;  ///< for reports; no executor runs regions
+  Partition partition;
+  std::string delegate;
+};
+
+struct DelegatedOptions {
+  bool reference_only = false;
+  Refinement refinement = Refinement::kTime;
+  LayoutOptions layout;
+};
+
+/// Errors: as compile() and lay_out(); kIo and kInvalidInput of the profile and the calibration;
+/// kInvalidInput where the profile has no delegate, or a calibration is missing or not used.
+Result<DelegatedPlan> plan_for_delegate(const Graph& graph, const Binding& binding,
+                                        const PlanOptions& plan, const DelegatedOptions& options);
+
+}  // namespace parallax

@@ -1,0 +1,120 @@
+// Counts calls of operator new: runs like those before allocate nothing. Only those with tensors
+// whose sizes depend on values do, and those that read free memory anew (kAuto).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "parallax/session.h"
+#include "session/model_impl.h"
+
+namespace {
+
+std::atomic<std::int64_t> allocations{0};
+
+void* counted(std::size_t bytes, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, std::max(alignment, sizeof(void*)), bytes) != 0)
+    throw std::bad_alloc();
+  return memory;
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return counted(bytes, static_cast<std::size_t>(alignment));
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
+
+namespace parallax {
+namespace {
+
+Model model_of(std::string_view text) {
+  auto graph = parse_graph(text);
+  if (!graph) throw std::runtime_error(graph.error().to_string());
+  if (auto status = infer_graph(*graph); !status)
+    throw std::runtime_error(status.error().to_string());
+  auto model = Model::Impl::make(*std::move(graph), {}, {});
+  if (!model) throw std::runtime_error(model.error().to_string());
+  return *std::move(model);
+}
+
+/// Branches, views, products, a symbol alone and one that is not.
+constexpr std::string_view kText = R"(
+    symbols batch seq
+    input x f32 [batch, seq, 64]
+    input mask bool [batch, 2*seq]
+    const flat i64 [2] = [-1, 64]
+    s = Relu(x)
+    a1 = Softmax(s)
+    a2 = Reshape(a1, flat)
+    b1 = Tanh(s)
+    b2 = Reshape(b1, flat)
+    t = Transpose(b2) {perm = [1, 0]}
+    y = MatMul(t, a2)
+    m = Not(mask)
+    output y, m)";
+
+class SteadyState : public testing::TestWithParam<Scheduler> {};
+
+TEST_P(SteadyState, RunsAllocateNothing) {
+#ifndef NDEBUG
+  GTEST_SKIP() << "what watches the arena allocates";
+#endif
+  const Model model = model_of(kText);
+  for (const int threads : {1, 2, 4}) {
+    for (const bool budgeted : {false, true}) {
+      SessionOptions options{GetParam(), threads};
+      if (budgeted) options.budget = {MemoryBudget::Kind::kBytes, std::int64_t{64} << 20};
+      auto session = Session::create(model, options);
+      ASSERT_TRUE(session);
+      const Tensor x = *Tensor::allocate(DType::kF32, {2, 150, 64});
+      const Tensor mask = *Tensor::allocate(DType::kBool, {2, 300});
+      Tensor y = *Tensor::allocate(DType::kF32, {64, 64});
+      Tensor m = *Tensor::allocate(DType::kBool, {2, 300});
+      const std::array inputs = {NamedInput{"x", x.view()}, NamedInput{"mask", mask.view()}};
+      const std::array outputs = {y.mutable_view(), m.mutable_view()};
+      std::int64_t before = 0;
+      for (int run = 0; run < 12; ++run) {
+        if (run == 2) {
+          before = allocations.load();
+          ASSERT_GT(before, 0);
+        }
+        const Status status = session->run_into(inputs, outputs);
+        ASSERT_TRUE(status) << status.error().to_string();
+      }
+      EXPECT_EQ(allocations.load() - before, 0) << threads << " threads, budget " << budgeted;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Schedulers, SteadyState,
+                         testing::Values(Scheduler::kSequential, Scheduler::kLayers,
+                                         Scheduler::kDataflow),
+                         [](const auto& row) {
+                           switch (row.param) {
+                             case Scheduler::kSequential:
+                               return "Sequential";
+                             case Scheduler::kLayers:
+                               return "Layers";
+                             default:
+                               return "Dataflow";
+                           }
+                         });
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,71 @@
+#include "session/structure.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace parallax {
+namespace {
+
+int units_of(const BranchGraph& graph) {
+  std::size_t units = 0;
+  for (const BranchId branch : graph.branches.ids())
+    units += graph.region[branch].valid() ? 1 : graph.branches[branch].size();
+  return static_cast<int>(units);
+}
+
+/// `widths`: how many branches of each layer may run at once.
+StructureReport report_of(std::string stage, const BranchGraph& graph,
+                          const std::vector<std::size_t>& widths) {
+  StructureReport report;
+  report.stage = std::move(stage);
+  report.nodes = units_of(graph);
+  report.layers = static_cast<int>(graph.layers.size());
+  for (const std::size_t width : widths) {
+    report.parallel_layers += width > 1 ? 1 : 0;
+    report.max_branches = std::max(report.max_branches, static_cast<int>(width));
+  }
+  return report;
+}
+
+StructureReport unrefined(std::string stage, const BranchGraph& graph) {
+  std::vector<std::size_t> widths;
+  for (const auto& layer : graph.layers) widths.push_back(layer.size());
+  return report_of(std::move(stage), graph, widths);
+}
+
+StructureReport refined(const Compiled& compiled) {
+  std::vector<std::size_t> widths;
+  for (const LayerGroups& groups : compiled.groups) {
+    widths.push_back(1);
+    for (const auto& group : groups.parallel) widths.back() = std::max(widths.back(), group.size());
+  }
+  return report_of("refined", compiled.context->branches, widths);
+}
+
+/// Every candidate a region, whether it wins or not.
+IdVector<NodeId, RegionId> all_candidates(const Partition& partition) {
+  IdVector<NodeId, RegionId> region_of;
+  const auto offloaded = static_cast<std::int32_t>(partition.regions.size());
+  for (const Placement& placement : partition.placement) {
+    region_of.push_back(placement.returned.valid() ? RegionId{offloaded + placement.returned.value}
+                                                   : placement.region);
+  }
+  return region_of;
+}
+
+}  // namespace
+
+std::vector<StructureReport> structure_of(const Compiled& compiled, const Partition* partition) {
+  const Dag dag = dag_of(compiled.graph());
+  std::vector<StructureReport> stages = {unrefined("before", find_branches(coarsen(dag)))};
+  stages.push_back(stages.front());
+  stages.back().stage = "partitioned";
+  if (partition != nullptr) {
+    stages.back() =
+        unrefined("partitioned", find_branches(coarsen(dag, all_candidates(*partition))));
+  }
+  stages.push_back(refined(compiled));
+  return stages;
+}
+
+}  // namespace parallax

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "kernels/simd/copy_run.h"
 #include "kernels/simd/integers.h"
 #include "kernels/simd/strided_loop.h"
 #include "kernels/simd/tiles.h"
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Kernel>> simd_concat(const KernelRequest& request) {
         for_each_part(
             starts, begin, end,
             [&](std::size_t part, std::int64_t from, std::int64_t to, std::int64_t bytes) {
-              std::memcpy(args.outputs[0] + to, args.inputs[part] + from, to_size(bytes));
+              copy_run(args.outputs[0] + to, args.inputs[part] + from, to_size(bytes));
             });
         return {};
       });
@@ -103,7 +104,7 @@ Result<std::unique_ptr<Kernel>> simd_split(const KernelRequest& request) {
             starts, begin, end,
             [&](std::size_t part, std::int64_t to, std::int64_t from, std::int64_t bytes) {
               if (args.outputs[part] != nullptr)
-                std::memcpy(args.outputs[part] + to, args.inputs[0] + from, to_size(bytes));
+                copy_run(args.outputs[part] + to, args.inputs[0] + from, to_size(bytes));
             });
         return {};
       });
@@ -138,8 +139,8 @@ Result<std::unique_ptr<Kernel>> gather_kernel(const GatherShape& shape) {
             return tl::unexpected(index_error(index, shape.size));
           const std::int64_t from =
               row / shape.indices * shape.size + (index < 0 ? index + shape.size : index);
-          std::memcpy(args.outputs[0] + row * shape.row_bytes,
-                      args.inputs[0] + from * shape.row_bytes, to_size(shape.row_bytes));
+          copy_run(args.outputs[0] + row * shape.row_bytes, args.inputs[0] + from * shape.row_bytes,
+                   to_size(shape.row_bytes));
         }
         return {};
       });

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/simd/copy_run.h"
 #include "kernels/simd/integers.h"
 #include "kernels/simd/strided_loop.h"
 #include "kernels/simd/tiles.h"
@@ -27,7 +28,7 @@ void gather_row(const std::byte* from, std::byte* to, std::int64_t columns, std:
 void copy_row(const std::byte* from, std::byte* to, std::int64_t columns, std::int64_t stride,
               std::int64_t bytes) {
   if (stride == 1) {
-    std::memcpy(to, from, to_size(columns * bytes));
+    copy_run(to, from, to_size(columns * bytes));
   } else if (bytes == 4) {
     gather_row<std::uint32_t>(from, to, columns, stride);
   } else if (bytes == 8) {

@@ -15,7 +15,8 @@ namespace parallax {
 std::vector<double> core_speeds(const DeviceProfile& device);
 
 /// Regions of the program take the delegate the time that its Delegation says, one after the other,
-/// beside the cores. Errors (kInvalidInput): fewer cores than the program has threads, no rates and no samples.
+/// beside the cores. Errors (kInvalidInput): fewer cores than the program has threads, no rates and
+/// no samples.
 Result<Prediction> predict(const Program& program, const DeviceProfile& device,
                            Scheduler scheduler);
 

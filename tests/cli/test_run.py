@@ -53,7 +53,8 @@ def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path)
 def test_plan_json(parallax):
     done = parallax("plan", DIGITS, "--dim", "batch=1", "--json", "-")
     plan = json.loads(done.stdout)
-    assert plan["max_branches"] >= 2 and plan["parallel_layers"] >= 1 and plan["regions"] == 0
+    before = plan["structure"]["before"]
+    assert before["max_branches"] >= 2 and before["parallel_layers"] >= 1 and plan["max_branches"] >= 1 and plan["regions"] == 0
     assert plan["nodes"] == sum(b["nodes"] for b in plan["branch_list"]) and plan["branches"] == len(plan["branch_list"])
     arena = plan["arena_bytes"]
     assert set(arena) == {"naive", "greedy", "lower_bound", "paper", "parallax"}

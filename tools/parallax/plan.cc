@@ -250,7 +250,7 @@ Status plan_command(const Options& options) {
   const CacheWarning warning(opened->model);
   auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());
-  const Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};
+  Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};
   if (options.json != "-") {
     if (!full) {
       print_cpu_nodes(*plan);

@@ -18,7 +18,7 @@ struct DelegatedPlan {
 };
 
 struct DelegatedOptions {
-  KernelChoice kernels;
+  KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
   LayoutOptions layout;
 };

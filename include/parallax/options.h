@@ -17,6 +17,14 @@ enum class Scheduler : std::uint8_t {
               ///< where the first runs show that to be faster
 };
 
+/// What matrix products and convolutions round their operands to. Sums, results and everything else
+/// are f32, and so are 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
+enum class Precision : std::uint8_t {
+  kF32,   ///< not at all
+  kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Only with
+          ///< Kernels::kBest, and only where the CPU can (Session::supports)
+};
+
 enum class Kernels : std::uint8_t {
   kBest,       ///< the fastest kernel that this CPU has for each node
   kReference,  ///< the plain ones: slow, the oracle
@@ -76,6 +84,7 @@ struct SessionOptions {
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
   double time_limit_seconds = 0;
+  Precision precision = Precision::kF32;
 };
 
 /// How it is decided which regions an accelerator gets (docs/decisions/partition.md).

@@ -26,8 +26,11 @@ struct NamedInput {
 /// own.
 class Session {
  public:
-  /// Errors: kInvalidInput for options that make no sense.
+  /// Errors: kInvalidInput for options that make no sense, kUnsupported for a precision that this
+  /// CPU does not have.
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
+  /// Whether this CPU has a precision.
+  static bool supports(Precision precision);
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();

@@ -58,14 +58,14 @@ Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const B
 /// Makes a Compiled step by step; each function fills the fields that its name says.
 class Compiler {
  public:
-  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, bool reference_only)
+  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, KernelChoice kernels)
       : compiled_(std::make_shared<Compiled>()),
         graph_(context->graph),
         context_(*context),
         packed_(context->packed, packing_) {
     compiled_->context = std::move(context);
     compiled_->binding = binding;
-    compiled_->reference_only = reference_only;
+    compiled_->kernels = kernels;
   }
 
   Result<std::shared_ptr<const Compiled>> run(Refinement refinement, const ParallelFor& parallel) {
@@ -364,10 +364,10 @@ GraphContext::GraphContext(Graph graph_in, Delegation delegation_in,
 }
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
-                                                const Binding& binding, bool reference_only,
+                                                const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement,
                                                 const ParallelFor& parallel) {
-  return Compiler(std::move(context), binding, reference_only).run(refinement, parallel);
+  return Compiler(std::move(context), binding, kernels).run(refinement, parallel);
 }
 
 }  // namespace parallax

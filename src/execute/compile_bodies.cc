@@ -140,7 +140,7 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
   }
   for (const auto& context : compiled.context->bodies.at(id)) {
     const Binding binding = inner_binding(context->graph, compiled.binding);
-    auto body = compile(context, binding, compiled.reference_only);
+    auto body = compile(context, binding, compiled.kernels);
     if (!body && node.op == OpKind::kIf && body.error().code == ErrorCode::kInvalidInput) {
       code.bodies.push_back({nullptr, std::move(body).error()});
       continue;

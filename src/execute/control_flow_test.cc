@@ -57,7 +57,7 @@ Result<std::vector<Tensor>> run(const std::shared_ptr<GraphContext>& context, co
                                 const Settings& settings = {}) {
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
-  PX_ASSIGN(auto compiled, compile(context, binding, settings.reference_only));
+  PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
   PX_ASSIGN(const auto program, lay_out(std::move(compiled),
                                         {settings.threads > 1, settings.threads, settings.budget}));
   std::vector<const std::byte*> pointers;
@@ -128,7 +128,7 @@ TEST(If, TakesTheBranchOfItsCondition) {
 TEST(If, BranchesShareBytesThatAreInThePlan) {
   const auto context = context_of(kIf);
   Binding binding{{1000}};
-  const auto compiled = compile(context, binding, true);
+  const auto compiled = compile(context, binding, {true});
   ASSERT_TRUE(compiled) << compiled.error().to_string();
   const CompiledNode& node = (*compiled)->nodes[NodeId{1}];
   ASSERT_EQ(node.role, NodeRole::kBodies);

@@ -43,7 +43,7 @@ Result<std::shared_ptr<const Program>> program_of(const std::shared_ptr<GraphCon
                                                   const Settings& settings) {
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
-  PX_ASSIGN(auto compiled, compile(context, binding, settings.reference_only));
+  PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
   return lay_out(std::move(compiled), {settings.parallel, settings.threads, settings.budget});
 }
 

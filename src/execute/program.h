@@ -150,7 +150,7 @@ class RunTimeKernels {
 
 struct Compiled {
   std::shared_ptr<GraphContext> context;
-  bool reference_only = false;
+  KernelChoice kernels;
   Binding binding;
   IdVector<ValueId, std::optional<Dims>> dims;  ///< nothing where they depend on values
   /// The value whose bytes a value has: itself, or what a chain of views starts from.
@@ -178,7 +178,7 @@ struct Compiled {
 /// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. Errors:
 /// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
-                                                const Binding& binding, bool reference_only,
+                                                const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,
                                                 const ParallelFor& parallel = serial_for);
 

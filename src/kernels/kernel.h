@@ -42,6 +42,8 @@ struct KernelRequest {
   std::span<const TensorDesc>
       outputs;  ///< one per node output; dims of data-dependent outputs are empty
   PackedWeights& packed;
+  /// Products may round both operands to bf16; only where cpu_multiplies_bf16().
+  bool bf16 = false;
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
 };

@@ -25,6 +25,12 @@ std::span<const KernelRow> kernel_rows();
 /// element size: kernels/in_place.def is the list.
 bool may_overwrite(OpKind op, KernelLibrary library);
 
+/// What kernels of a whole model are chosen by.
+struct KernelChoice {
+  bool reference_only = false;
+  bool bf16 = false;  ///< KernelRequest::bf16
+};
+
 struct MadeKernel {
   std::unique_ptr<Kernel> kernel;
   KernelLibrary library;

@@ -55,7 +55,7 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& graph, const Binding& bindi
   result.partition = partition(graph, shapes, *device.delegate, partitioning);
   // Constants are shared, not copied.
   const auto context = std::make_shared<GraphContext>(graph, delegation_of(result.partition));
-  PX_ASSIGN(auto compiled, compile(context, binding, options.reference_only, options.refinement));
+  PX_ASSIGN(auto compiled, compile(context, binding, options.kernels, options.refinement));
   PX_ASSIGN(result.program, lay_out(std::move(compiled), options.layout));
   return result;
 }

@@ -18,7 +18,7 @@ struct DelegatedPlan {
 };
 
 struct DelegatedOptions {
-  bool reference_only = false;
+  KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
   LayoutOptions layout;
 };

@@ -105,13 +105,13 @@ Result<std::string> planned_text(const GoldenCase& c) {
   const LayoutOptions layout{.parallel = true, .threads = 2, .budget = c.budget};
   if (c.delegate) {
     auto plan = plan_for_delegate(*graph, binding, {(kFolder / "small.toml").string(), c.model, {}},
-                                  {true, c.refinement, layout});
+                                  {{true}, c.refinement, layout});
     if (!plan) return tl::unexpected(plan.error());
     return print(*graph, plan->partition) + branches_text(*plan->program->compiled) +
            plan_text(*plan->program) + report_text(report_of(*plan, c.refinement));
   }
   auto compiled =
-      compile(std::make_shared<GraphContext>(*std::move(graph)), binding, true, c.refinement);
+      compile(std::make_shared<GraphContext>(*std::move(graph)), binding, {true}, c.refinement);
   if (!compiled) return tl::unexpected(compiled.error());
   auto program = lay_out(*compiled, layout);
   if (!program) return tl::unexpected(program.error());

@@ -30,7 +30,7 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
     pack += watch.lap();
   };
   PX_ASSIGN(item.compiled,
-            compile(context_, binding, options_.reference_only, options_.refinement, timed));
+            compile(context_, binding, options_.kernels, options_.refinement, timed));
   Stopwatch watch;
   if (WeightCache* const cache = context_->packed.cache()) cache->save();
   pack += watch.lap();

@@ -23,7 +23,7 @@ inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
 class PlanCache {
  public:
   struct Options {
-    bool reference_only = false;
+    KernelChoice kernels = {};
     bool parallel = true;
     int threads = 1;
     Admission admission = Admission::kTimeSaved;

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "execute/budget_watch.h"
 #include "execute/execute.h"
+#include "kernels/bf16.h"
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
@@ -49,8 +50,11 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
-  return {options.kernels == Kernels::kReference, options.scheduler != Scheduler::kSequential,
-          threads, options.admission, options.refinement};
+  return {{options.kernels == Kernels::kReference, options.precision == Precision::kBf16},
+          options.scheduler != Scheduler::kSequential,
+          threads,
+          options.admission,
+          options.refinement};
 }
 
 class EachIndex final : public SharedWork {
@@ -113,7 +117,7 @@ struct Session::Impl {
                                   const RunBudget& limit) const {
     const PlanCache::Options plain = cache_options(options, pool.threads());
     return plan_for_delegate(graph(), binding, wanted,
-                             {plain.reference_only,
+                             {plain.kernels,
                               plain.refinement,
                               {.parallel = plain.parallel && limit.at_once,
                                .threads = plain.threads,
@@ -206,6 +210,10 @@ Session::Session(Session&&) noexcept = default;
 Session& Session::operator=(Session&&) noexcept = default;
 Session::~Session() = default;
 
+bool Session::supports(Precision precision) {
+  return precision == Precision::kF32 || cpu_multiplies_bf16();
+}
+
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
   return without_exceptions([&]() -> Result<Session> {
     if (options.threads < 0 || options.threads > kMaxThreads) {
@@ -222,6 +230,13 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
       return refuse(ErrorCode::kInvalidInput,
                     fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
                                 options.time_limit_seconds));
+    }
+    if (options.precision == Precision::kBf16 && options.kernels == Kernels::kReference)
+      return refuse(ErrorCode::kInvalidInput, "the reference kernels compute in f32 only");
+    if (!supports(options.precision)) {
+      return refuse(ErrorCode::kUnsupported,
+                    fmt::format("bf16 needs {}, which this CPU does not have; f32 runs everywhere",
+                                kBf16InstructionSet));
     }
     const int threads = options.threads > 0 ? options.threads : usable_cpus();
     return Session(std::make_unique<Impl>(model, options, threads));

@@ -274,9 +274,23 @@ TEST(Session, OptionsThatMakeNoSense) {
   EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
   EXPECT_EQ(Session::create(model, {.budget = {MemoryBudget::Kind::kBytes, -1}}).error().code,
             ErrorCode::kInvalidInput);
+  SessionOptions rounded{.kernels = Kernels::kReference};
+  rounded.precision = Precision::kBf16;
+  EXPECT_EQ(Session::create(model, rounded).error().code, ErrorCode::kInvalidInput);
   const auto automatic = Session::create(model);
   ASSERT_TRUE(automatic);
   EXPECT_GE(automatic->threads(), 1);
+}
+
+TEST(Session, Bf16IsRefusedExactlyWhereTheCpuDoesNotHaveIt) {
+  EXPECT_TRUE(Session::supports(Precision::kF32));
+  SessionOptions options;
+  options.precision = Precision::kBf16;
+  const auto session = Session::create(model_of(kText), options);
+  EXPECT_EQ(session.has_value(), Session::supports(Precision::kBf16));
+  if (session) return;
+  EXPECT_EQ(session.error().code, ErrorCode::kUnsupported);
+  EXPECT_THAT(session.error().message, HasSubstr("AVX-512-BF16"));
 }
 
 }  // namespace

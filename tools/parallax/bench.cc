@@ -197,6 +197,7 @@ Status bench_command(const Options& options) {
   nlohmann::json json = {{"model", options.model},
                          {"scheduler", scheduler_name(options.session.scheduler)},
                          {"threads", session->threads()},
+                         {"precision", precision_name(options.session.precision)},
                          {"load_ms", load_ms},
                          {"load_split_ms",
                           {{"map", load.map},
@@ -217,8 +218,9 @@ Status bench_command(const Options& options) {
   const std::vector<OpRow> ops = op_rows(timed->traces);
   if (options.ops) json["ops"] = ops_json(ops);
   if (options.json != "-") {
-    fmt::print("{}: {} runs, {} scheduler, {} threads\n", options.model, options.runs,
-               scheduler_name(options.session.scheduler), session->threads());
+    fmt::print("{}: {} runs, {} scheduler, {} threads, {}\n", options.model, options.runs,
+               scheduler_name(options.session.scheduler), session->threads(),
+               precision_name(options.session.precision));
     fmt::print(
         "latency ms   min {:.3f}  median {:.3f}  mean {:.3f}  p90 {:.3f}  p99 {:.3f}  max {:.3f}\n",
         latency["min"].get<double>(), latency["median"].get<double>(),

@@ -73,6 +73,16 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
       {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}},
       "Which branches of a layer run at once: by predicted time (the default) or the paper's rule");
   command
+      .add_option_function<std::string>(
+          "--precision",
+          [&options](const std::string& name) {
+            options.session.precision = name == "bf16" ? Precision::kBf16 : Precision::kF32;
+          },
+          "What products and convolutions round their operands to: f32 (the default) or, "
+          "where the CPU has AVX-512-BF16, bf16; sums are f32")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->type_name("NAME");
+  command
       .add_option("--memory-budget", budget,
                   "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
                   "or none (the default)")

@@ -35,6 +35,10 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan) {
           {"stalled", plan.memory_stalled}};
 }
 
+std::string_view precision_name(Precision precision) {
+  return precision == Precision::kBf16 ? "bf16" : "f32";
+}
+
 nlohmann::json cache_json(const CacheReport& cache) {
   if (cache.file.empty()) return nullptr;
   return {{"file", cache.file},

@@ -35,6 +35,7 @@ inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
     {"layers", Scheduler::kLayers},
     {"sequential", Scheduler::kSequential}};
 std::string_view scheduler_name(Scheduler scheduler);
+std::string_view precision_name(Precision precision);
 /// Writes `json` to `path` ("-": standard output). Errors: kIo.
 Status write_json(const std::string& path, const nlohmann::json& json);
 

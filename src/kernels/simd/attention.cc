@@ -90,12 +90,12 @@ AttentionCut cut_attention(const AttentionShape& shape) {
 
 class Attention final : public Kernel {
  public:
-  Attention(const AttentionShape& shape, float scale, bool masked)
-      : shape_(shape), scale_(scale), masked_(masked), cut_(cut_attention(shape)) {}
+  Attention(const AttentionShape& shape, float scale, bool masked, bool bf16)
+      : shape_(shape), scale_(scale), masked_(masked), bf16_(bf16), cut_(cut_attention(shape)) {}
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
-    return matmul_block_scratch_bytes() +
+    return matmul_block_scratch_bytes(bf16_) +
            cut_.block_rows * (cut_.score_stride + 2) * static_cast<std::int64_t>(sizeof(float));
   }
 
@@ -111,7 +111,7 @@ class Attention final : public Kernel {
 
  private:
   void run_unit(std::int64_t batch, TileRange rows, const KernelArgs& args) const {
-    const auto panels = args.scratch.first(to_size(matmul_block_scratch_bytes()));
+    const auto panels = args.scratch.first(to_size(matmul_block_scratch_bytes(bf16_)));
     AttentionScores scores;
     scores.x = reinterpret_cast<float*>(args.scratch.data() + panels.size());
     scores.stride = to_size(cut_.score_stride);
@@ -135,6 +135,7 @@ class Attention final : public Kernel {
                  const KernelArgs& args, std::span<std::byte> panels) const {
     const AttentionShape& s = shape_;
     MatMulBlock block;
+    block.bf16 = bf16_;
     block.a = args.in<float>(0) + at(s.q, batch) + row * s.q.row_stride;
     block.lda = s.q.row_stride;
     block.b = args.in<float>(1) + at(s.k, batch) + key * s.k.column_stride;
@@ -174,6 +175,7 @@ class Attention final : public Kernel {
   AttentionShape shape_;
   float scale_;
   bool masked_;
+  bool bf16_;
   AttentionCut cut_;
 };
 
@@ -192,7 +194,7 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
     if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return not_covered();
   }
   const float scale = request.node.attributes.get_float("scale", 1.0F);
-  return std::make_unique<Attention>(shape, scale, masked);
+  return std::make_unique<Attention>(shape, scale, masked, request.bf16);
 }
 
 }  // namespace parallax

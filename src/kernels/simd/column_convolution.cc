@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/simd/activation.h"
+#include "kernels/simd/bf16_matrix.h"
 #include "kernels/simd/column_loops.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"
@@ -25,6 +27,8 @@ constexpr std::int64_t kDepth = 768;
 /// Multiply-accumulates of a tile. At most so many where copying would be done for each group of
 /// panels, about 200 microseconds of an AVX-512 core; at least so many, about 50.
 constexpr std::int64_t kMostMacs = 12000000, kFewestMacs = 2000000;
+/// Products of bf16 do twice as many in that time.
+constexpr std::int64_t kBf16Speed = 2;
 
 bool pixels_are_rows(const ConvolutionShape& s) {
   using Pair = std::array<std::int64_t, 2>;
@@ -37,31 +41,39 @@ struct ColumnCut {
   std::int64_t pixels = 0, runs = 0, groups = 0;
   std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied at once
 
-  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool in_place) {
+  /// `copied`: into rows of scratch, by each group of panels.
+  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool copied,
+            std::int64_t speed) {
     pixels = shape.batch * shape.out[0] * shape.out[1];
     block_rows = std::clamp(kBlockElements / weights.depth / kRowGranule * kRowGranule, kFewestRows,
                             kMostRows);
     const std::int64_t pixel_macs = weights.depth * weights.columns;
-    runs = tile_count(pixels, std::max(kFewestMacs / pixel_macs, block_rows));
+    runs = tile_count(pixels, std::max(kFewestMacs * speed / pixel_macs, block_rows));
     const double macs =
         static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
-    const double most = static_cast<double>(in_place ? 2 * kFewestMacs : kMostMacs);
+    const double most = static_cast<double>(speed * (copied ? kMostMacs : 2 * kFewestMacs));
     groups = std::clamp(static_cast<std::int64_t>(macs / most), std::int64_t{1}, weights.panels());
   }
 };
 
 class ColumnConvolution final : public Kernel {
  public:
-  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights, UnaryFunction activation)
+  /// `bf16`: the weights of `weights` in that precision.
+  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights,
+                    std::optional<Bf16Matrix> bf16, UnaryFunction activation)
       : shape_(shape),
         in_place_(pixels_are_rows(shape)),
         weights_(std::move(weights)),
+        bf16_(std::move(bf16)),
         activation_(activation),
-        cut_(shape, weights_, in_place_) {}
+        cut_(shape, weights_, !in_place_ || bf16_, bf16_ ? kBf16Speed : 1) {}
 
   std::int64_t tiles() const override { return cut_.runs * cut_.groups; }
   std::int64_t scratch_bytes() const override {
-    if (in_place_) return 0;
+    // Rows are rounded where they were copied to.
+    if (in_place_)
+      return bf16_ ? cut_.block_rows * bf16_->pairs() * static_cast<std::int64_t>(sizeof(Bf16Pair))
+                   : 0;
     return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) * kFloat;
   }
   InputUse input_use(std::size_t input) const override {
@@ -79,8 +91,12 @@ class ColumnConvolution final : public Kernel {
         write_matrix(pixels, args.in<float>(0), matrix);
         rows = matrix;
       }
+      if (bf16_) {
+        multiply_bf16(rows, pixels, panels, args);
+        continue;
+      }
       for (std::int64_t p = panels.begin; p < panels.end; ++p)
-        multiply(rows, pixels, p, p + 1 < panels.end, args);
+        multiply_panel(rows, pixels, p, p + 1 < panels.end, args);
     }
     return {};
   }
@@ -132,8 +148,23 @@ class ColumnConvolution final : public Kernel {
     }
   }
 
-  void multiply(const float* rows, const TileRange& pixels, std::int64_t p, bool more,
-                const KernelArgs& args) const {
+  void multiply_bf16(const float* rows, const TileRange& pixels, const TileRange& panels,
+                     const KernelArgs& args) const {
+    auto* const pairs = reinterpret_cast<Bf16Pair*>(args.scratch.data());
+    const std::size_t depth = to_size(weights_.depth);
+    const Bf16Rows a{pairs,
+                     pixels.end - pixels.begin,
+                     args.out<float>() + pixels.begin * weights_.columns,
+                     args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
+                     activation_,
+                     tile_count(bf16_->pairs(), kDepth)};
+    round_to_bf16(rows, depth, to_size(a.rows), depth, pairs, to_size(bf16_->pairs()));
+    for (std::int64_t p = panels.begin; p < panels.end; ++p)
+      multiply(a, *bf16_, p, p + 1 < panels.end);
+  }
+
+  void multiply_panel(const float* rows, const TileRange& pixels, std::int64_t p, bool more,
+                      const KernelArgs& args) const {
     const PackedMatrix& b = weights_;
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     const std::int64_t depth_blocks = tile_count(b.depth, kDepth);
@@ -166,6 +197,7 @@ class ColumnConvolution final : public Kernel {
   ConvolutionShape shape_;
   bool in_place_;
   PackedMatrix weights_;
+  std::optional<Bf16Matrix> bf16_;
   UnaryFunction activation_;
   ColumnCut cut_;
 };
@@ -181,20 +213,17 @@ struct RowOrder {
   }
 };
 
-void pack_weights(const ConvolutionShape& shape, const PackedMatrix& matrix,
-                  const std::byte* source, float* to) {
+void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::int64_t p,
+                const std::byte* source, float* to) {
   const RowOrder order{shape};
-  std::fill_n(
-      to, matrix.depth * (matrix.column(matrix.panels() - 1) + matrix.stride(matrix.panels() - 1)),
-      0.0F);
-  for (std::int64_t k = 0; k < shape.out_channels; ++k) {
-    const std::int64_t p = k / static_cast<std::int64_t>(matrix.widths.panel);
-    float* const column = to + matrix.column(p) * matrix.depth + (k - matrix.column(p));
+  const std::int64_t stride = matrix.stride(p);
+  source += matrix.column(p) * matrix.depth * kFloat;
+  std::fill_n(to, matrix.depth * stride, 0.0F);
+  for (std::int64_t k = 0; k < matrix.width(p); ++k)
     for (std::int64_t c = 0; c < shape.in_channels; ++c)
       for (std::int64_t i = 0; i < shape.kernel[0]; ++i)
         for (std::int64_t j = 0; j < shape.kernel[1]; ++j, source += kFloat)
-          std::memcpy(column + order(i, j, c) * matrix.stride(p), source, sizeof(float));
-  }
+          std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
 }
 
 }  // namespace
@@ -220,14 +249,26 @@ Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& req
                   shape.in_channels, shape.kernel[0], shape.kernel[1], shape.dilation[1] == 1,
                   matrix.widths.panel, matrix.widths.vector);
   // By value: packing may wait until all kernels of a model are made.
-  const auto pack = [shape, matrix, source = w.data](std::byte* to) {
-    pack_weights(shape, matrix, source, reinterpret_cast<float*>(to));
+  const FillPanel fill = [shape, source = w.data](const PackedMatrix& panels, std::int64_t p,
+                                                  float* to) {
+    pack_panel(shape, panels, p, source, to);
   };
-  PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
-  if (!pixels_are_rows(shape)) {
+  std::optional<Bf16Matrix> bf16;
+  if (request.bf16) {
+    PX_ASSIGN(bf16, pack_bf16(w.data, layout, matrix.depth, matrix.columns, fill, request.packed));
+    matrix = bf16->panels;
+  } else {
+    const auto pack = [matrix, fill](std::byte* to) {
+      for (std::int64_t p = 0; p < matrix.panels(); ++p)
+        fill(matrix, p, reinterpret_cast<float*>(to) + matrix.column(p) * matrix.depth);
+    };
+    PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
+  }
+  if (!bf16 && !pixels_are_rows(shape)) {
     if (auto windows = make_window_convolution(shape, matrix, *activation)) return windows;
   }
-  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), *activation);
+  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), std::move(bf16),
+                                             *activation);
 }
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #include <random>
 #include <string>
 
+#include "kernels/simd/bf16_test_util.h"
 #include "kernels/simd/convolution_test_util.h"
 
 namespace parallax {
@@ -50,6 +51,24 @@ TEST_P(ColumnConvolution, LikeReference) {
   for (const char* activation : {"", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, columns), kError) << activation;
+  }
+}
+
+TEST_P(ColumnConvolution, InBf16LikeReferenceOnRoundedInputs) {
+  PX_NEEDS_BF16();
+  for (const char* activation : {"", "Silu"}) {
+    const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
+    const auto in_bf16 = [](KernelRequest request) {
+      request.bf16 = true;
+      return columns(request);
+    };
+    // Products of bf16 are exact in f32; only the order of the sums differs.
+    const KernelRun rounded = with_rounded_operands(run);
+    EXPECT_LE(error_against_reference(rounded, in_bf16), kError) << activation;
+    // It rounds by itself: the same bits for numbers that were not.
+    const auto got = run_kernel_tiles(run, in_bf16), want = run_kernel_tiles(rounded, in_bf16);
+    ASSERT_TRUE(got && want);
+    expect_close(got->outputs[0], want->outputs[0], {});
   }
 }
 

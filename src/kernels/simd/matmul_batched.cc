@@ -39,8 +39,8 @@ BatchedShape batched_shape(const Dims& a, const Dims& b, const Dims& y) {
 
 class BatchedMatMul final : public Kernel {
  public:
-  BatchedMatMul(const BatchedShape& shape, UnaryFunction activation)
-      : shape_(shape), activation_(activation) {
+  BatchedMatMul(const BatchedShape& shape, UnaryFunction activation, bool bf16)
+      : shape_(shape), activation_(activation), bf16_(bf16) {
     const std::int64_t block =
         std::clamp(kBlockElements / shape.depth / kBlockRowGranule * kBlockRowGranule,
                    kFewestBlockRows, kMostBlockRows);
@@ -54,7 +54,7 @@ class BatchedMatMul final : public Kernel {
   }
 
   std::int64_t tiles() const override { return tiles_; }
-  std::int64_t scratch_bytes() const override { return matmul_block_scratch_bytes(); }
+  std::int64_t scratch_bytes() const override { return matmul_block_scratch_bytes(bf16_); }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     const auto units = tile_range(units_, tiles_, tile);
@@ -70,6 +70,7 @@ class BatchedMatMul final : public Kernel {
       return batch_offset(shape_.dims, shape_.batch_rank, strides, batch);
     };
     MatMulBlock block;
+    block.bf16 = bf16_;
     block.a = args.in<float>(0) + at(shape_.a_strides) + rows.begin * shape_.depth;
     block.lda = shape_.depth;
     block.b = args.in<float>(1) + at(shape_.b_strides);
@@ -86,6 +87,7 @@ class BatchedMatMul final : public Kernel {
 
   BatchedShape shape_;
   UnaryFunction activation_;
+  bool bf16_;
   std::int64_t row_blocks_ = 0, units_ = 0, tiles_ = 0;
 };
 
@@ -103,7 +105,7 @@ Result<std::unique_ptr<Kernel>> simd_matmul_batched(const KernelRequest& request
   if (shape.depth == 0 || (request.has(2) && request.inputs[2].elements() != shape.columns))
     return not_covered();
   if (request.outputs[0].elements() == 0) return empty_kernel();
-  return std::make_unique<BatchedMatMul>(shape, *activation);
+  return std::make_unique<BatchedMatMul>(shape, *activation, request.bf16);
 }
 
 }  // namespace parallax

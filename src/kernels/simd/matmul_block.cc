@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/kernel.h"
+#include "kernels/simd/bf16_block.h"
 #include "kernels/simd/matmul_loops.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/transpose_loops.h"
@@ -70,11 +71,14 @@ void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_
 
 }  // namespace
 
-std::int64_t matmul_block_scratch_bytes() {
-  return kBlockDepth * static_cast<std::int64_t>(matmul_widths().panel * sizeof(float));
+std::int64_t matmul_block_scratch_bytes(bool bf16) {
+  const std::int64_t f32 =
+      kBlockDepth * static_cast<std::int64_t>(matmul_widths().panel * sizeof(float));
+  return bf16 ? std::max(f32, bf16_block_scratch_bytes()) : f32;
 }
 
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch) {
+  if (block.bf16 && block.rows >= kPackRows) return bf16_block(block, scratch);
   const MatMulWidths widths = matmul_widths();
   const auto width = static_cast<std::int64_t>(widths.panel);
   for (std::int64_t column = 0; column < block.columns; column += width)

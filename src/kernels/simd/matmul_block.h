@@ -31,10 +31,12 @@ struct MatMulBlock {
   const float* bias = nullptr;  ///< [columns], added to each row; or null
   bool accumulate = false;      ///< add to what C holds; then without bias
   UnaryFunction activation = UnaryFunction::kNone;
+  /// Round A and B to bf16, where there are enough rows to pay for it.
+  bool bf16 = false;
 };
 
 /// Scratch that matmul_block needs, in bytes.
-std::int64_t matmul_block_scratch_bytes();
+std::int64_t matmul_block_scratch_bytes(bool bf16 = false);
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch);
 
 }  // namespace parallax

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "kernels/simd/activation.h"
+#include "kernels/simd/bf16_matmul.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"
@@ -106,6 +107,7 @@ Result<std::unique_ptr<Kernel>> constant_matmul(const KernelRequest& request,
   const auto activation = fused_activation(request.node);
   if (!activation || source.depth == 0) return not_covered();
   if (request.has(2) && !is_bias(request.inputs[2], source.columns)) return not_covered();
+  if (request.bf16) return make_bf16_matmul(source, rows, *activation, request.packed);
   PX_ASSIGN(PackedMatrix b, pack_matrix(source, request.packed));
   return std::make_unique<ConstantMatMul>(rows, std::move(b), *activation);
 }

@@ -13,24 +13,6 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-void pack_panel(const PackSource& source, std::int64_t column, std::int64_t width,
-                std::int64_t stride, float* to) {
-  if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
-  if (source.transposed) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      const std::byte* from = source.data + (column + j) * source.depth * kFloat;
-      for (std::int64_t k = 0; k < source.depth; ++k)
-        std::memcpy(to + k * stride + j, from + k * kFloat, kFloat);
-    }
-  } else {
-    for (std::int64_t k = 0; k < source.depth; ++k)
-      std::memcpy(to + k * stride, source.data + (k * source.columns + column) * kFloat,
-                  static_cast<std::size_t>(width * kFloat));
-  }
-  if (source.alpha != 1.0F)
-    std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
-}
-
 }  // namespace
 
 std::int64_t PackedMatrix::panels() const {
@@ -55,6 +37,24 @@ const float* PackedMatrix::row(std::int64_t panel, std::int64_t k) const {
   return reinterpret_cast<const float*>(bytes->data()) + column(panel) * depth + k * stride(panel);
 }
 
+void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
+                std::int64_t stride, float* to) {
+  if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
+  if (source.transposed) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      const std::byte* from = source.data + (column + j) * source.depth * kFloat;
+      for (std::int64_t k = 0; k < source.depth; ++k)
+        std::memcpy(to + k * stride + j, from + k * kFloat, kFloat);
+    }
+  } else {
+    for (std::int64_t k = 0; k < source.depth; ++k)
+      std::memcpy(to + k * stride, source.data + (k * source.columns + column) * kFloat,
+                  static_cast<std::size_t>(width * kFloat));
+  }
+  if (source.alpha != 1.0F)
+    std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
+}
+
 Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed) {
   PackedMatrix matrix{source.depth, source.columns, matmul_widths(), nullptr};
   const auto vector = static_cast<std::int64_t>(matrix.widths.vector);
@@ -70,7 +70,7 @@ Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed
   PX_ASSIGN(matrix.bytes, packed.get(source.data, layout, *bytes, [source, matrix](std::byte* to) {
     auto* floats = reinterpret_cast<float*>(to);
     for (std::int64_t p = 0; p < matrix.panels(); ++p)
-      pack_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p),
+      fill_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p),
                  floats + matrix.column(p) * source.depth);
   }));
   return matrix;

@@ -25,14 +25,18 @@ struct PackedMatrix {
   const float* row(std::int64_t panel, std::int64_t k) const;
 };
 
-/// Packs alpha * B, where `source` is B [depth, columns], or its transpose. Shared through `packed`
-/// with every kernel that asks for the same. Errors: kOutOfMemory.
+/// alpha * B, where `data` is B [depth, columns], or its transpose.
 struct PackSource {
   const std::byte* data = nullptr;  ///< any alignment
   std::int64_t depth = 0, columns = 0;
   bool transposed = false;
   float alpha = 1;
 };
+/// Packs it. Shared through `packed` with every kernel that asks for the same. Errors:
+/// kOutOfMemory.
 Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed);
+/// `width` columns of it from `column` on, as rows `stride` elements apart, padded with zeros.
+void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
+                std::int64_t stride, float* to);
 
 }  // namespace parallax

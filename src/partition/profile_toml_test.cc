@@ -144,6 +144,11 @@ TEST(Profile, AnyTextIsReadOrRefused) {
   }));
 }
 
+TEST(Profile, TextThatIsNoTableIsRefused) {
+  for (const char* text : {"[", "[!b = 1", "[\nb = 1", "[[}", "a.!", "a = {!"})
+    EXPECT_FALSE(parse_profile(text, "p")) << text;
+}
+
 TEST(Profile, ThoseThatShipAreRead) {
   int count = 0;
   for (const auto& file :

@@ -93,16 +93,16 @@ TEST_P(SteadyState, RunsAllocateNothing) {
       Tensor m = *Tensor::allocate(DType::kBool, {2, 300});
       const std::array inputs = {NamedInput{"x", x.view()}, NamedInput{"mask", mask.view()}};
       const std::array outputs = {y.mutable_view(), m.mutable_view()};
-      std::int64_t before = 0;
-      for (int run = 0; run < 12; ++run) {
-        if (run == 2) {
-          before = allocations.load();
-          ASSERT_GT(before, 0);
-        }
+      // A thread that takes part for the first time allocates what it keeps, whenever that is.
+      int quiet = 0;
+      for (int run = 0; run < 500 && quiet < 10; ++run) {
+        const std::int64_t before = allocations.load();
+        ASSERT_GT(before, 0);
         const Status status = session->run_into(inputs, outputs);
         ASSERT_TRUE(status) << status.error().to_string();
+        quiet = allocations.load() == before ? quiet + 1 : 0;
       }
-      EXPECT_EQ(allocations.load() - before, 0) << threads << " threads, budget " << budgeted;
+      EXPECT_EQ(quiet, 10) << threads << " threads, budget " << budgeted;
     }
   }
 }

@@ -57,7 +57,7 @@ def time_parallax(path, feeds, threads, folder):
         command += ["--input", f"{name}={file}"]
     done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
     if done.returncode:
-        return None, re.sub(r"^parallax: ", "", done.stderr.strip().splitlines()[-1])
+        return None, re.sub(r"^parallax: ('[^']*': )?", "", done.stderr.strip().splitlines()[-1])
     return json.loads(done.stdout)["latency_ms"]["median"], ""
 
 
@@ -72,7 +72,7 @@ def measure(folder, threads):
             feeds = inputs_of(session)
             session.run(None, feeds)
         except Exception as error:  # whatever the peer says: the row tells it
-            row["why"] = f"ONNX Runtime: {str(error).splitlines()[0][:100]}"
+            row["why"] = f"ONNX Runtime: {str(error).splitlines()[0].replace(str(path), path.name)[:100]}"
             continue
         with tempfile.TemporaryDirectory() as inputs:
             ours, theirs = [], []

@@ -11,6 +11,8 @@
 #include <mutex>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace parallax {
 namespace {
 
@@ -38,20 +40,6 @@ Maps& maps() {
 std::uintptr_t address(std::span<const std::byte> bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes.data());
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> error(const std::filesystem::path& path, const std::string& reason) {
   return tl::unexpected(

@@ -14,24 +14,11 @@
 #include <system_error>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/status.h"
 
 namespace parallax {
 namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int code) {
   return tl::unexpected(Error{Stage::kIo,

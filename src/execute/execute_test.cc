@@ -10,21 +10,10 @@
 #include <thread>
 
 #include "base/status.h"
-#include "ir/text.h"
-#include "ops/infer.h"
+#include "execute/execute_test_util.h"
 
 namespace parallax {
 namespace {
-
-std::shared_ptr<GraphContext> context_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) throw std::runtime_error(graph.error().to_string());
-  if (auto status = infer_graph(*graph); !status)
-    throw std::runtime_error(status.error().to_string());
-  if (auto status = verify(*graph, Stage::kLoad); !status)
-    throw std::runtime_error(status.error().to_string());
-  return std::make_shared<GraphContext>(*std::move(graph));
-}
 
 struct Settings {
   std::vector<std::optional<std::int64_t>> symbols = {};

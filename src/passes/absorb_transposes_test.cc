@@ -7,6 +7,7 @@
 #include "ops/attention.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
+#include "passes/passes_test_util.h"
 
 namespace parallax {
 namespace {
@@ -113,21 +114,7 @@ std::string summary(const Graph& graph) {
 class AbsorbTransposes : public testing::TestWithParam<Case> {};
 
 TEST_P(AbsorbTransposes, FiresExactlyWhereItMay) {
-  auto graph = parse_graph(GetParam().text);
-  ASSERT_TRUE(graph) << graph.error().to_string();
-  ASSERT_TRUE(infer_graph(*graph));
-  std::vector<Shape> shapes;
-  for (const ValueId output : graph->outputs) shapes.push_back(graph->values[output].shape);
-  const Result<int> changes = absorb_transposes(*graph, {});
-  ASSERT_TRUE(changes) << changes.error().to_string();
-  EXPECT_EQ(summary(*graph), GetParam().after);
-  const Status valid = verify(*graph, Stage::kPasses);
-  EXPECT_TRUE(valid) << valid.error().to_string();
-  const Status inferred = infer_graph(*graph);
-  EXPECT_TRUE(inferred) << inferred.error().to_string();
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_EQ(graph->values[graph->outputs[i]].shape, shapes[i]);
-  }
+  expect_rewrite(GetParam().text, absorb_transposes, summary, GetParam().after);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, AbsorbTransposes, testing::ValuesIn(kCases),

@@ -6,6 +6,7 @@
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
+#include "passes/passes_test_util.h"
 
 namespace parallax {
 namespace {
@@ -93,21 +94,7 @@ std::string summary(const Graph& graph) {
 class FuseAttention : public testing::TestWithParam<Case> {};
 
 TEST_P(FuseAttention, FiresExactlyWhereItMay) {
-  auto graph = parse_graph(GetParam().text);
-  ASSERT_TRUE(graph) << graph.error().to_string();
-  ASSERT_TRUE(infer_graph(*graph));
-  std::vector<Shape> shapes;
-  for (const ValueId output : graph->outputs) shapes.push_back(graph->values[output].shape);
-  const Result<int> changes = fuse_attention(*graph, {});
-  ASSERT_TRUE(changes) << changes.error().to_string();
-  EXPECT_EQ(summary(*graph), GetParam().after);
-  const Status valid = verify(*graph, Stage::kPasses);
-  EXPECT_TRUE(valid) << valid.error().to_string();
-  const Status inferred = infer_graph(*graph);
-  EXPECT_TRUE(inferred) << inferred.error().to_string();
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    EXPECT_EQ(graph->values[graph->outputs[i]].shape, shapes[i]);
-  }
+  expect_rewrite(GetParam().text, fuse_attention, summary, GetParam().after);
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, FuseAttention, testing::ValuesIn(kCases),

@@ -7,6 +7,7 @@
 #include "ops/infer.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
+#include "passes/passes_test_util.h"
 
 namespace parallax {
 namespace {
@@ -14,15 +15,6 @@ namespace {
 using PassFunction = Result<int> (*)(Graph&, const PassContext&);
 
 /// The graph of `text` after inference.
-Graph graph_of(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << graph.error().to_string() << text;
-  if (!graph) return {};
-  const Status status = infer_graph(*graph);
-  EXPECT_TRUE(status) << status.error().to_string() << text;
-  return *std::move(graph);
-}
-
 /// Operators in order with what the pass may have set, e.g. "Conv[Silu] Add".
 std::string summary(const Graph& graph) {
   std::string text;

@@ -10,18 +10,10 @@
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
+#include "passes/passes_test_util.h"
 
 namespace parallax {
 namespace {
-
-Graph graph_of(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << graph.error().to_string() << text;
-  if (!graph) return {};
-  const Status status = infer_graph(*graph);
-  EXPECT_TRUE(status) << status.error().to_string() << text;
-  return *std::move(graph);
-}
 
 std::string operators(const Graph& graph) {
   std::string text;

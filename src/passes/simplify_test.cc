@@ -9,19 +9,11 @@
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "passes/passes.h"
+#include "passes/passes_test_util.h"
 #include "passes/rewrite.h"
 
 namespace parallax {
 namespace {
-
-Graph graph_of(const std::string& text) {
-  auto graph = parse_graph(text);
-  EXPECT_TRUE(graph) << graph.error().to_string() << text;
-  if (!graph) return {};
-  const Status status = infer_graph(*graph);
-  EXPECT_TRUE(status) << status.error().to_string() << text;
-  return *std::move(graph);
-}
 
 /// What is left: "Relu Add -> y, x" with the names of the outputs.
 std::string summary(const Graph& graph) {

@@ -18,11 +18,9 @@
 
 #include "base/memory_probe.h"
 #include "base/status.h"
-#include "ir/text.h"
-#include "ops/infer.h"
 #include "parallax/session.h"
-#include "session/model_impl.h"
 #include "session/plan_cache.h"
+#include "session/session_test_util.h"
 
 // RunMemory allocates with posix_memalign, and nothing else that is made after weights are packed;
 // the linker puts these in its place.
@@ -84,14 +82,6 @@ class Counting {
     return most_counted_bytes;
   }
 };
-
-Model model_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) throw std::runtime_error(graph.error().to_string());
-  if (auto status = infer_graph(*graph); !status)
-    throw std::runtime_error(status.error().to_string());
-  return *Model::Impl::make(*std::move(graph), {}, {});
-}
 
 constexpr std::string_view kBranches = R"(
     symbols seq

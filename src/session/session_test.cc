@@ -8,24 +8,12 @@
 #include <thread>
 
 #include "base/status.h"
-#include "ir/text.h"
-#include "ops/infer.h"
-#include "session/model_impl.h"
+#include "session/session_test_util.h"
 
 namespace parallax {
 namespace {
 
 using testing::HasSubstr;
-
-Model model_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) throw std::runtime_error(graph.error().to_string());
-  if (auto status = infer_graph(*graph); !status)
-    throw std::runtime_error(status.error().to_string());
-  auto model = Model::Impl::make(*std::move(graph), {}, {});
-  if (!model) throw std::runtime_error(model.error().to_string());
-  return *std::move(model);
-}
 
 constexpr std::string_view kText = R"(
     symbols batch seq

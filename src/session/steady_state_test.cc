@@ -8,10 +8,8 @@
 #include <cstdlib>
 #include <new>
 
-#include "ir/text.h"
-#include "ops/infer.h"
 #include "parallax/session.h"
-#include "session/model_impl.h"
+#include "session/session_test_util.h"
 
 // Without NDEBUG, so under the sanitizers too, what watches the arena allocates.
 #ifdef NDEBUG
@@ -50,16 +48,6 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 
 namespace parallax {
 namespace {
-
-Model model_of(std::string_view text) {
-  auto graph = parse_graph(text);
-  if (!graph) throw std::runtime_error(graph.error().to_string());
-  if (auto status = infer_graph(*graph); !status)
-    throw std::runtime_error(status.error().to_string());
-  auto model = Model::Impl::make(*std::move(graph), {}, {});
-  if (!model) throw std::runtime_error(model.error().to_string());
-  return *std::move(model);
-}
 
 /// Branches, views, products, a symbol alone and one that is not.
 constexpr std::string_view kText = R"(

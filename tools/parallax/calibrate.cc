@@ -49,17 +49,14 @@ struct Measured {
 
 /// Seconds of each different node, on one core, and what a run takes beside them.
 Result<Measured> measure(const Options& options) {
-  SessionOptions one = options.session;
-  one.threads = 1;
-  one.scheduler = Scheduler::kSequential;
-  auto model = Model::load(options.model, options.load);
-  if (!model) return tl::unexpected(model.error());
-  const CacheWarning warning(*model);
-  auto session = Session::create(*model, one);
-  if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  auto inputs = make_inputs(options, *model, *session, *values);
+  Options one = options;
+  one.session.threads = 1;
+  one.session.scheduler = Scheduler::kSequential;
+  auto opened = open_model(one);
+  if (!opened) return tl::unexpected(opened.error());
+  Session& session = opened->session;
+  const CacheWarning warning(opened->model);
+  auto inputs = make_inputs(options, opened->model, session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
   const auto views = inputs->views();
   Measured measured;
@@ -67,10 +64,9 @@ Result<Measured> measure(const Options& options) {
   for (int run = 0; run < kWarmup + kRuns; ++run) {
     RunTrace trace;
     std::int64_t start = now_ns();
-    if (auto outputs = session->run(views); !outputs) return tl::unexpected(outputs.error());
+    if (auto outputs = session.run(views); !outputs) return tl::unexpected(outputs.error());
     const auto whole = static_cast<double>(now_ns() - start) * 1e-9;
-    if (auto outputs = session->run(views, &trace); !outputs)
-      return tl::unexpected(outputs.error());
+    if (auto outputs = session.run(views, &trace); !outputs) return tl::unexpected(outputs.error());
     if (run < kWarmup) continue;
     double sum = 0;
     for (NodeEvent& node : trace.nodes) {

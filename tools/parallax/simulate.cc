@@ -47,7 +47,7 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
 }  // namespace
 
 Status simulate_command(const Options& options) {
-  SessionOptions session_options = options.session;
+  Options own = options;
   PlanOptions wanted = options.plan;
   auto device = find_profile(options.profile.empty() ? options.delegate : options.profile);
   if (!device) return tl::unexpected(device.error());
@@ -66,15 +66,11 @@ Status simulate_command(const Options& options) {
                                             "that has some",
                                             *device)});
   }
-  if (session_options.threads == 0) session_options.threads = *cores;
-  auto model = Model::load(options.model, options.load);
-  if (!model) return tl::unexpected(model.error());
-  const CacheWarning warning(*model);
-  auto session = Session::create(*model, session_options);
-  if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  auto prediction = session->predict(dims_of_run(*values, 0), *device, wanted);
+  if (own.session.threads == 0) own.session.threads = *cores;
+  auto opened = open_model(own);
+  if (!opened) return tl::unexpected(opened.error());
+  const CacheWarning warning(opened->model);
+  auto prediction = opened->session.predict(dims_of_run(opened->values, 0), *device, wanted);
   if (!prediction) return tl::unexpected(prediction.error());
   if (options.json != "-") print(options, *prediction);
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *prediction));

@@ -1,14 +1,13 @@
 #include "kernels/simd/cosine_loops.h"
 
-#include <algorithm>
-#include <cmath>
-
+#include "kernels/simd/attention_shape.h"
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/cosine_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/simd/power_of_two_inl.h"
 #include "kernels/simd/row_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,6 +37,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;
+  const PowerOfTwo<true> power(kLog2E);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     FloatVec v[V];
@@ -47,9 +47,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
     most = hn::MaxOfLanes(d, most);
     FloatVec sum = hn::Zero(d);
     for (std::size_t j = 0; j < V; ++j) {
-      v[j] = exp_f32(d, hn::Sub(v[j], most));
-      // exp_f32 clamps: what is not there would count a denormal.
-      if (s.n - j * lanes < lanes) v[j] = hn::IfThenElseZero(hn::FirstN(d, s.n - j * lanes), v[j]);
+      v[j] = power(hn::Sub(v[j], most));  // 0 for what is not there
       sum = hn::Add(sum, v[j]);
     }
     const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
@@ -64,6 +62,7 @@ HWY_INLINE void long_rows(const CosineScores& s) {
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;
+  const PowerOfTwo<true> power(kLog2E);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     FloatVec most = hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -75,8 +74,7 @@ HWY_INLINE void long_rows(const CosineScores& s) {
     most = hn::MaxOfLanes(d, most);
     FloatVec sum = hn::Zero(d);
     for (std::size_t i = 0; i < s.n; i += lanes) {
-      FloatVec e = exp_f32(d, hn::Sub(hn::LoadU(d, x + i), most));
-      if (s.n - i < lanes) e = hn::IfThenElseZero(hn::FirstN(d, s.n - i), e);
+      const FloatVec e = power(hn::Sub(hn::LoadU(d, x + i), most));  // 0 for what is not there
       hn::StoreU(e, d, x + i);
       sum = hn::Add(sum, e);
     }
@@ -93,14 +91,26 @@ HWY_INLINE void long_rows(const CosineScores& s) {
 void scale_to_unit(const UnitRows& rows) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const float* x = rows.x + r * rows.stride;
-    float* y = rows.y + r * n;
-    const float squares = sum_row(x, n, [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); });
-    const auto f = hn::Set(d, rows.factor / std::max(std::sqrt(squares), rows.epsilon));
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
-    if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
+  HWY_ALIGN float factors[hn::MaxLanes(FloatTag())] = {};
+  // Roots and quotients of as many rows at once as a vector has lanes.
+  for (std::size_t first = 0; first < rows.rows; first += lanes) {
+    const std::size_t some = HWY_MIN(lanes, rows.rows - first);
+    const float* x = rows.x + first * rows.stride;
+    for (std::size_t r = 0; r < some; ++r)
+      factors[r] =
+          sum_row(x + r * rows.stride, n, [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); });
+    const auto lengths = hn::Sqrt(hn::Load(d, factors));
+    const auto epsilon = hn::Set(d, rows.epsilon);
+    // Not Max(): a length that is no number stays one.
+    const auto divisors = hn::IfThenElse(hn::Lt(lengths, epsilon), epsilon, lengths);
+    hn::Store(hn::Div(hn::Set(d, rows.factor), divisors), d, factors);
+    float* y = rows.y + first * n;
+    for (std::size_t r = 0; r < some; ++r, x += rows.stride, y += n) {
+      const auto f = hn::Set(d, factors[r]);
+      std::size_t i = 0;
+      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
+      if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
+    }
   }
 }
 

@@ -3,7 +3,6 @@
 // that stand there already take the conversion on; conversions of images with one channel or one
 // pixel are Reshapes.
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 #include <optional>
@@ -18,24 +17,24 @@
 namespace parallax {
 namespace {
 
-using Permutation = std::array<std::int64_t, 4>;
-constexpr Permutation kIdentity = {0, 1, 2, 3};
+bool is_identity(const Permutation& permutation) {
+  return std::is_sorted(permutation.begin(), permutation.end());
+}
 
 /// The permutation of Transpose(Transpose(x, first), second).
 Permutation compose(const Permutation& first, const Permutation& second) {
-  Permutation result{};
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    result[i] = first[static_cast<std::size_t>(second[i])];
-  }
+  Permutation result;
+  for (const std::int64_t axis : second) result.push_back(first[static_cast<std::size_t>(axis)]);
   return result;
 }
 
-/// The permutation of a Transpose of rank 4.
-Permutation permutation_of(const Node& transpose) {
-  const std::vector<std::int64_t> perm = transpose.attributes.get_ints("perm");
-  Permutation result = {3, 2, 1, 0};
-  if (perm.size() == result.size()) std::copy(perm.begin(), perm.end(), result.begin());
-  return result;
+/// The permutation of a Transpose of this rank.
+Permutation permutation_of(const Node& transpose, std::size_t rank) {
+  Permutation perm = transpose.attributes.get_ints("perm");
+  if (perm.size() == rank) return perm;
+  Permutation reversed(rank);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  return reversed;
 }
 
 /// Which nodes change layout.
@@ -132,50 +131,52 @@ class Rewriter {
     value.name = names_.make(graph_.values[model].name + "/nhwc");
     value.dtype = graph_.values[model].dtype;
     const Shape& shape = graph_.values[model].shape;
-    for (const std::int64_t axis : kToNhwc) {
+    for (const std::int64_t axis : to_nhwc(shape.size()))
       value.shape.push_back(shape[static_cast<std::size_t>(axis)]);
-    }
     return graph_.values.push_back(std::move(value));
   }
 
   void convert(const IdVector<NodeId, Node>& old, Node node) {
+    const std::size_t rank = image_rank(graph_, node);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (is_image_input(graph_, node, i)) node.inputs[i] = as_nhwc(old, node.inputs[i]);
+      if (is_image_input(graph_, node, i)) node.inputs[i] = as_nhwc(old, node.inputs[i], rank);
     }
-    adapt_to_nhwc(graph_, names_, node);
+    adapt_to_nhwc(graph_, names_, node, rank);
     std::vector<std::pair<ValueId, ValueId>> back;
     for (ValueId& output : node.outputs) {
       // A reduction without its axes leaves no image.
-      if (!output.valid() || graph_.values[output].shape.size() != kImageRank) continue;
+      if (!output.valid() || graph_.values[output].shape.size() != rank) continue;
       const ValueId original = output;
       output = nhwc_value(original);
       nhwc_[original] = output;
       if (wanted_nchw_[original]) back.emplace_back(output, original);
     }
     append(std::move(node));
-    for (const auto& [from, to] : back) append_permutation(from, to, kToNchw);
+    for (const auto& [from, to] : back) append_permutation(from, to, to_nchw(rank));
   }
 
-  /// The NHWC form of a value, made where it is missing.
-  ValueId as_nhwc(const IdVector<NodeId, Node>& old, ValueId value) {
-    if (nhwc_[value].valid()) return nhwc_[value];
+  /// The NHWC form of a value among images of `rank`, made where it is missing. A constant may have
+  /// one for each rank.
+  ValueId as_nhwc(const IdVector<NodeId, Node>& old, ValueId value, std::size_t rank) {
+    const ValueId known = nhwc_[value];
+    if (known.valid() && graph_.values[known].shape.size() == rank) return known;
     if (graph_.values[value].constant) {
-      Constant turned = to_nhwc(*graph_.values[value].constant);
+      Constant turned = to_nhwc(*graph_.values[value].constant, rank);
       const std::string name = graph_.values[value].name + "/nhwc";
       return nhwc_[value] = add_constant(graph_, names_, name, std::move(turned));
     }
     const NodeId producer = graph_.values[value].producer;
     const bool transposed = producer.valid() && old[producer].op == OpKind::kTranspose;
     ValueId from = value;
-    Permutation permutation = kToNhwc;
+    Permutation permutation = to_nhwc(rank);
     if (transposed) {
       from = old[producer].inputs[0];
-      permutation = compose(permutation_of(old[producer]), kToNhwc);
+      permutation = compose(permutation_of(old[producer], rank), permutation);
       if (made_in_island(from)) {
         from = nhwc_[from];
-        permutation = compose(kToNchw, permutation);
+        permutation = compose(to_nchw(rank), permutation);
       }
-      if (permutation == kIdentity) return nhwc_[value] = from;
+      if (is_identity(permutation)) return nhwc_[value] = from;
     }
     const ValueId result = nhwc_value(value);
     append_permutation(from, result, permutation);
@@ -185,7 +186,8 @@ class Rewriter {
   /// A Transpose of an island's image reads the NHWC form. False where `node` is none.
   bool merge_transpose(const Node& node) {
     if (node.op != OpKind::kTranspose || !made_in_island(node.inputs[0])) return false;
-    const Permutation permutation = compose(kToNchw, permutation_of(node));
+    const std::size_t rank = graph_.values[node.inputs[0]].shape.size();
+    const Permutation permutation = compose(to_nchw(rank), permutation_of(node, rank));
     append_permutation(nhwc_[node.inputs[0]], node.outputs[0], permutation, node.name);
     return true;
   }
@@ -197,7 +199,7 @@ class Rewriter {
     node.name = name.empty() ? names_.make(graph_.values[to].name + "/permute") : std::move(name);
     node.outputs = {to};
     node.inputs = {from};
-    if (permutation == kIdentity) {
+    if (is_identity(permutation)) {
       node.op = OpKind::kIdentity;
     } else if (auto dims = dims_if_view(to, permutation)) {
       node.op = OpKind::kReshape;
@@ -205,8 +207,7 @@ class Rewriter {
       node.inputs.push_back(shape);
     } else {
       node.op = OpKind::kTranspose;
-      node.attributes.set("perm",
-                          std::vector<std::int64_t>(permutation.begin(), permutation.end()));
+      node.attributes.set("perm", permutation);
     }
     append(std::move(node));
   }

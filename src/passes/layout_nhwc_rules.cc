@@ -47,19 +47,23 @@ Rule rule_of(OpKind op) {
   }
 }
 
+/// Lists of axes are no longer.
+constexpr std::int64_t kMostRank = 4;
+
 std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
 
 std::int64_t default_axis(OpKind op) { return op == OpKind::kSoftmax ? -1 : 0; }
 
 /// The NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
-std::int64_t moved_axis(std::int64_t axis) {
-  if (axis < 0) axis += kImageRank;
-  return std::find(kToNhwc.begin(), kToNhwc.end(), axis) - kToNhwc.begin();
+std::int64_t moved_axis(std::int64_t axis, std::size_t rank) {
+  if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  const Permutation axes = to_nhwc(rank);
+  return std::find(axes.begin(), axes.end(), axis) - axes.begin();
 }
 
-bool is_image(const Graph& graph, ValueId id) {
+bool is_image(const Graph& graph, ValueId id, std::size_t rank) {
   const Value& value = graph.values[id];
-  return value.shape.size() == kImageRank && !value.content && value.kind != ValueKind::kSymbolic;
+  return value.shape.size() == rank && !value.content && value.kind != ValueKind::kSymbolic;
 }
 
 bool is_constant(const Graph& graph, ValueId id) {
@@ -71,48 +75,51 @@ bool has_one_element(const Graph& graph, ValueId id) {
   return constant && constant->dims.elements() == 1;
 }
 
-bool is_low_rank_constant(const Graph& graph, ValueId id) {
-  return is_constant(graph, id) && graph.values[id].shape.size() <= kImageRank;
+bool is_low_rank_constant(const Graph& graph, ValueId id, std::size_t rank) {
+  return is_constant(graph, id) && graph.values[id].shape.size() <= rank;
 }
 
-bool elementwise_fits(const Graph& graph, const Node& node) {
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&graph](ValueId id) {
-    return !id.valid() || is_image(graph, id) || is_low_rank_constant(graph, id);
+bool elementwise_fits(const Graph& graph, const Node& node, std::size_t rank) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    return !id.valid() || is_image(graph, id, rank) || is_low_rank_constant(graph, id, rank);
   });
 }
 
-bool concat_fits(const Graph& graph, const Node& node) {
+bool concat_fits(const Graph& graph, const Node& node, std::size_t rank) {
   return std::all_of(node.inputs.begin(), node.inputs.end(),
-                     [&graph](ValueId id) { return id.valid() && is_image(graph, id); });
+                     [&](ValueId id) { return id.valid() && is_image(graph, id, rank); });
 }
 
-/// The axes in a constant input, each in [-4, 4).
+/// The axes in a constant input, each in [-rank, rank).
 std::optional<std::vector<std::int64_t>> listed_axes(const Graph& graph, const Node& node) {
   const std::size_t i = axes_input(node.op);
   if (node.inputs.size() <= i || !node.inputs[i].valid()) return std::nullopt;
   const auto& constant = graph.values[node.inputs[i]].constant;
-  auto axes = constant ? integers(*constant, kImageRank) : std::nullopt;
+  auto axes = constant ? integers(*constant, kMostRank) : std::nullopt;
   if (!axes || axes->empty()) return std::nullopt;
   return axes;
 }
 
-bool axes_fit(const Graph& graph, const Node& node) {
+bool axes_fit(const Graph& graph, const Node& node, std::size_t rank) {
   const auto axes = listed_axes(graph, node);
   if (!axes) return false;
   if (node.op == OpKind::kSlice || node.attributes.get_int("keepdims", 1) != 0) return true;
   // Without the reduced axes the layouts agree only where height and width go together.
-  return axes->size() == 2 && std::all_of(axes->begin(), axes->end(), [](std::int64_t axis) {
-           const std::int64_t moved = moved_axis(axis);
-           return moved == 1 || moved == 2;
+  const auto spatial = static_cast<std::int64_t>(rank) - 2;
+  return static_cast<std::int64_t>(axes->size()) == spatial &&
+         std::all_of(axes->begin(), axes->end(), [&](std::int64_t axis) {
+           const std::int64_t moved = moved_axis(axis, rank);
+           return moved >= 1 && moved <= spatial;
          });
 }
 
 /// The numbers before all axes, then those after, of a Pad that names no axes.
-std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const Node& node) {
+std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const Node& node,
+                                                     std::size_t rank) {
   if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;
   const auto& constant = graph.values[node.inputs[1]].constant;
-  auto pads = constant ? integers(*constant, 2 * kImageRank) : std::nullopt;
-  if (!pads || pads->size() != 2 * kImageRank) return std::nullopt;
+  auto pads = constant ? integers(*constant, 2 * kMostRank) : std::nullopt;
+  if (!pads || pads->size() != 2 * rank) return std::nullopt;
   return pads;
 }
 
@@ -125,28 +132,52 @@ bool window_fits(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+Permutation to_nhwc(std::size_t rank) {
+  Permutation axes = {0};
+  for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  axes.push_back(1);
+  return axes;
+}
+
+Permutation to_nchw(std::size_t rank) {
+  Permutation axes = {0, static_cast<std::int64_t>(rank) - 1};
+  for (std::size_t axis = 1; axis + 1 < rank; ++axis)
+    axes.push_back(static_cast<std::int64_t>(axis));
+  return axes;
+}
+
+std::size_t image_rank(const Graph& graph, const Node& node) {
+  std::size_t rank = 0;
+  const std::size_t count = rule_of(node.op) == Rule::kElementwise ? node.inputs.size() : 1;
+  for (std::size_t i = 0; i < count; ++i)
+    if (node.inputs[i].valid()) rank = std::max(rank, graph.values[node.inputs[i]].shape.size());
+  return rank;
+}
+
 bool can_be_nhwc(const Graph& graph, const Node& node) {
   const Rule rule = rule_of(node.op);
   if (rule == Rule::kNone || node.inputs.empty() || !node.inputs[0].valid()) return false;
-  if (rule != Rule::kElementwise && !is_image(graph, node.inputs[0])) return false;
+  const std::size_t rank = image_rank(graph, node);
+  if (!is_image_rank(rank)) return false;
+  if (rule != Rule::kElementwise && !is_image(graph, node.inputs[0], rank)) return false;
   if (node.op == OpKind::kMaxPool && node.outputs.size() > 1 && node.outputs[1].valid()) {
     return false;  // its indices count in NCHW
   }
   const bool reduces = rule == Rule::kAxesInput && node.op != OpKind::kSlice;
   for (const ValueId output : node.outputs) {
-    if (output.valid() && !reduces && !is_image(graph, output)) return false;
+    if (output.valid() && !reduces && !is_image(graph, output, rank)) return false;
   }
   switch (rule) {
     case Rule::kWindow:
       return window_fits(graph, node);
     case Rule::kElementwise:
-      return elementwise_fits(graph, node);
+      return elementwise_fits(graph, node, rank);
     case Rule::kConcat:
-      return concat_fits(graph, node);
+      return concat_fits(graph, node, rank);
     case Rule::kAxesInput:
-      return axes_fit(graph, node);
+      return axes_fit(graph, node, rank);
     case Rule::kPad:
-      return listed_pads(graph, node).has_value();
+      return listed_pads(graph, node, rank).has_value();
     default:
       return true;
   }
@@ -164,7 +195,7 @@ bool is_image_input(const Graph& graph, const Node& node, std::size_t i) {
   }
 }
 
-void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node) {
+void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t rank) {
   switch (rule_of(node.op)) {
     case Rule::kWindow:
       node.attributes.set("layout", std::string("NHWC"));
@@ -172,22 +203,21 @@ void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node) {
     case Rule::kAxis:
     case Rule::kConcat:
       node.attributes.set("axis",
-                          moved_axis(node.attributes.get_int("axis", default_axis(node.op))));
+                          moved_axis(node.attributes.get_int("axis", default_axis(node.op)), rank));
       return;
     case Rule::kAxesInput: {
       std::vector<std::int64_t> axes = *listed_axes(graph, node);
-      for (std::int64_t& axis : axes) axis = moved_axis(axis);
+      for (std::int64_t& axis : axes) axis = moved_axis(axis, rank);
       node.inputs[axes_input(node.op)] =
           add_constant(graph, names, node.name + "/nhwc_axes", make_i64(axes));
       return;
     }
     case Rule::kPad: {
-      const std::vector<std::int64_t> pads = *listed_pads(graph, node);
+      const std::vector<std::int64_t> pads = *listed_pads(graph, node, rank);
       std::vector<std::int64_t> moved;
-      for (const std::int64_t end : {0, kImageRank}) {
-        for (const std::int64_t axis : kToNhwc) {
-          moved.push_back(pads[static_cast<std::size_t>(end + axis)]);
-        }
+      for (const std::size_t end : {std::size_t{0}, rank}) {
+        for (const std::int64_t axis : to_nhwc(rank))
+          moved.push_back(pads[end + static_cast<std::size_t>(axis)]);
       }
       node.inputs[1] = add_constant(graph, names, node.name + "/nhwc_pads", make_i64(moved));
       return;
@@ -197,14 +227,15 @@ void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node) {
   }
 }
 
-Constant to_nhwc(const Constant& constant) {
-  Dims from;
-  for (int i = constant.dims.rank(); i < kImageRank; ++i) from.push_back(1);
-  for (const std::int64_t dim : constant.dims) from.push_back(dim);
-  const Dims to = {from[0], from[2], from[3], from[1]};
+Constant to_nhwc(const Constant& constant, std::size_t rank) {
+  std::vector<std::int64_t> from(rank - static_cast<std::size_t>(constant.dims.rank()), 1);
+  from.insert(from.end(), constant.dims.begin(), constant.dims.end());
+  Dims to;
+  std::int64_t plane = 1;
+  for (const std::int64_t axis : to_nhwc(rank)) to.push_back(from[static_cast<std::size_t>(axis)]);
+  for (std::size_t axis = 2; axis < rank; ++axis) plane *= from[axis];
   const auto element = static_cast<std::size_t>(size_of(constant.dtype));
   const std::int64_t channels = from[1];
-  const std::int64_t plane = from[2] * from[3];
   std::vector<std::byte> bytes(constant.bytes.size());
   for (std::int64_t n = 0; n < from[0]; ++n) {
     for (std::int64_t c = 0; c < channels; ++c) {

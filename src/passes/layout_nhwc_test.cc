@@ -79,9 +79,38 @@ TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
 
 TEST(LayoutNhwc, LeavesOtherRanksAlone) {
   const std::string text =
-      "input x f32 [1, 3, 8]\nconst w f32 [3, 3, 3] = fill 0.5\na = Conv(x, w)\nb = Conv(a, w)\n"
-      "output b";
+      "input x f32 [1, 3, 8, 8, 8]\nconst w f32 [3, 3, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"
+      "b = Conv(a, w)\noutput b";
   EXPECT_EQ(ops(after_layout(text, 0)), "Conv Conv");
+}
+
+TEST(LayoutNhwc, SoundIsAnImageOfRank3) {
+  const std::string text =
+      "symbols n w\ninput x f32 [n, 5, w]\nconst f f32 [4, 5, 3] = fill 0.5\n"
+      "const g f32 [4, 4, 3] = fill 0.5\nconst m i64 [1] = [2]\nconst d f32 [4, 1] = [1, 2, 3, 4]\n"
+      "a = Conv(x, f) {pads = [1, 1]} @first\nb = Conv(a, g) {strides = [2]}\nc = Mul(b, d)\n"
+      "h, i = Split(c) {axis = -2, num_outputs = 2} @split\ne = Concat(i, h) {axis = 1}\n"
+      "r = ReduceMean(e, m) {keepdims = 0}\nt = Transpose(e) {perm = [0, 2, 1]}\n"
+      "s = Transpose(t) {perm = [1, 0, 2]}\noutput s, r";
+  const Graph graph = after_layout(text, 6);
+  EXPECT_EQ(ops(graph), "Transpose Conv Conv Mul Split Concat ReduceMean Identity Transpose");
+  EXPECT_EQ(graph.nodes[NodeId{0}].attributes.get_ints("perm"), (Permutation{0, 2, 1}));
+  EXPECT_EQ(node_named(graph, "split").attributes.get_int("axis", 0), 2);
+  EXPECT_EQ(node_named(graph, "first").attributes.get_string("layout", ""), "NHWC");
+}
+
+TEST(LayoutNhwc, RanksDoNotMix) {
+  // One constant among images of either rank; a sum of images of both ranks is left alone.
+  const std::string text =
+      kHead +
+      "input y f32 [1, 4, 6]\nconst f f32 [4, 4, 1] = fill 0.5\nconst d f32 [4, 1] = [1, 2, 3, 4]\n"
+      "const e f32 [4, 1, 1] = [1, 2, 3, 4]\nc = Conv(y, f)\ng = Conv(c, f)\ni = Mul(g, d)\n"
+      "j = Mul(g, e)\nk = Mul(b, e)\nl = Mul(b, d)\nm = Concat(i, j) {axis = 0}\n"
+      "o = ReduceMax(l) {keepdims = 0}\np = Add(m, o)\noutput p, k";
+  const Graph graph = after_layout(text, 9);
+  EXPECT_EQ(ops(graph),
+            "Transpose Conv Conv Transpose Conv Conv Mul Mul Mul Transpose Mul Transpose Concat "
+            "Transpose ReduceMax Add");
 }
 
 TEST(LayoutNhwc, LeavesIndicesOfMaxPoolAlone) {
@@ -138,9 +167,12 @@ TEST(LayoutNhwc, PaddingIsReordered) {
 
 TEST(LayoutNhwc, ConstantsAreTurned) {
   const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
-  const Constant turned = to_nhwc(make_f32(Dims{2, 1, 3}, elements));
+  const Constant turned = to_nhwc(make_f32(Dims{2, 1, 3}, elements), 4);
   EXPECT_EQ(turned.dims, (Dims{1, 1, 3, 2}));
   EXPECT_EQ(floats(turned), (std::vector<float>{1, 4, 2, 5, 3, 6}));
+  const Constant line = to_nhwc(make_f32(Dims{2, 3}, elements), 3);
+  EXPECT_EQ(line.dims, (Dims{1, 3, 2}));
+  EXPECT_EQ(floats(line), (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
 }  // namespace

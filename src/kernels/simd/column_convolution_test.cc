@@ -42,6 +42,7 @@ const std::vector<ConvolutionCase> kCases = {
     {"WindowsDilated", {1, 40, 45, 8}, 24, {3, 3}, {2, 3, 2, 3}, {1, 2}, {2, 3}},
     {"WindowsDeep", {1, 9, 30, 270}, 70, {3, 3}, {1, 1, 1, 1}},
     {"WindowsOfALine", {1, 3000, 20}, 40, {3}, {1, 1}},
+    {"WindowsOfALineByTwo", {2, 1500, 24}, 70, {3}, {1, 1}, {2}},
     {"WindowsOfPadding", {1, 3, 40, 4}, 8, {3, 9}, {2, 8, 2, 8}, {1, 3}},
 };
 

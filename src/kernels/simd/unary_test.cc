@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "kernels/simd/simd_test_util.h"
 
 namespace parallax {
@@ -47,6 +50,20 @@ TEST(SimdUnary, TakesEveryLengthAndShape) {
   expect_same_as_reference({OpKind::kTanh, test_inputs(random_floats({}, 2))}, {5e-7, 0});
   expect_same_as_reference({OpKind::kTanh, test_inputs(random_floats({3, 0, 5}, 2))}, {5e-7, 0});
   expect_same_as_reference({OpKind::kNeg, test_inputs(random_floats({2, 3, 150001}, 3))});
+}
+
+TEST(SimdGelu, IsNearDoublePrecision) {
+  std::vector<float> x;
+  for (int i = -90000; i <= 90000; ++i) x.push_back(static_cast<float>(i) * 1e-4F);
+  const auto count = static_cast<std::int64_t>(x.size());
+  const auto y = run_kernel({OpKind::kGelu, test_inputs(test_tensor<float>({count}, x))},
+                            KernelLibrary::kSimd);
+  ASSERT_TRUE(y.has_value()) << y.error().to_string();
+  const std::vector<float> got = test_values<float>((*y)[0]);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double v = x[i], want = v / 2 * std::erfc(-v / std::sqrt(2.0));
+    ASSERT_NEAR(got[i], want, 3e-7 * std::max(std::abs(v), 1.0)) << v;
+  }
 }
 
 TEST(SimdClip, HoldsValuesWithinConstantLimits) {

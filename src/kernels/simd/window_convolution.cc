@@ -107,9 +107,10 @@ class WindowConvolution final : public Kernel {
     outputs.image = tile / cut_.row_tiles;
     const float* window =
         args.in<float>(0) + outputs.image * shape_.in[0] * shape_.in[1] * shape_.in_channels;
-    if (in_place_) {
-      window += outputs.rows.begin * shape_.stride[0] * row_step_ +
-                outputs.columns.begin * shape_.stride[1] * shape_.in_channels;
+    if (in_place_ || lies_inside(outputs)) {
+      window +=
+          outputs.rows.begin * shape_.stride[0] * row_step_ +
+          (outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1]) * shape_.in_channels;
     } else {
       auto* const copy = reinterpret_cast<float*>(args.scratch.data());
       copy_window(outputs, window, copy);
@@ -125,6 +126,14 @@ class WindowConvolution final : public Kernel {
     std::int64_t image = 0;
     TileRange rows, columns;
   };
+
+  /// Whether a tile reads no padding, where the step from one row to the next does not matter.
+  bool lies_inside(const Outputs& outputs) const {
+    const std::int64_t first = outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1];
+    const std::int64_t width = window_size(shape_, 1, outputs.columns.end - outputs.columns.begin);
+    return shape_.kernel[0] == 1 && shape_.out[0] == 1 && first >= 0 &&
+           first + width <= shape_.in[1];
+  }
 
   /// What a row of A is made of, and which of that is multiplied at once.
   void add_segments() {

@@ -10,8 +10,11 @@ namespace {
 
 /// User threads whose runs can be helped at once; further ones run alone.
 constexpr std::size_t kCallers = 8;
-/// How long a thread looks for the next node before it parks: waking one costs about as much.
-constexpr std::chrono::microseconds kSpin{50};
+/// How long a thread looks for the next node before it parks: during a run, where the next node
+/// that has tiles is seldom further away, and after one, because the next run may follow at once.
+/// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of whoever wakes
+/// it, and it comes 40 microseconds later.
+constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
 /// The first of it without the system's help; then the thread offers its core to others each time
 /// it looks, because whoever has the next node may need it: other processes count too.
 constexpr int kPausesBeforeYield = 200;
@@ -36,7 +39,7 @@ class Idle {
   void reset() { pauses_ = 0; }
 
   /// Waits a moment; false where it is time to park.
-  bool spin() {
+  bool spin(std::chrono::microseconds longest) {
     if (++pauses_ < kPausesBeforeYield) {
       pause();
       return true;
@@ -44,7 +47,7 @@ class Idle {
     const auto now = std::chrono::steady_clock::now();
     if (pauses_ == kPausesBeforeYield) since_ = now;
     std::this_thread::yield();
-    return now - since_ < kSpin;
+    return now - since_ < longest;
   }
 
  private:
@@ -60,11 +63,13 @@ class Idle {
 struct WorkerPool::Slot {
   alignas(64) std::atomic<SharedWork*> work{nullptr};
   std::atomic<const void*> team{nullptr};
+  std::atomic<std::int64_t> all{0};                 // indices offered
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
   std::atomic<bool> owner_parks{false};
 
   void open(std::int64_t count, const void* whose, SharedWork& what) {
+    all.store(count, std::memory_order_relaxed);
     range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
     team.store(whose, std::memory_order_relaxed);
     work.store(&what);
@@ -74,7 +79,7 @@ struct WorkerPool::Slot {
   void close() {
     work.store(nullptr);
     for (Idle idle; users.load() != 0;) {
-      if (idle.spin()) continue;
+      if (idle.spin(kSpinInRun)) continue;
       owner_parks.store(true);
       if (const int left = users.load(); left != 0) users.wait(left);
       owner_parks.store(false);
@@ -96,7 +101,7 @@ struct WorkerPool::Slot {
 
   /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
   /// back: over the nodes of a branch each thread mostly works where it worked before, which is
-  /// what its cache holds.
+  /// what its cache holds. tile() then lets helpers go upwards too, as kernels prefetch.
   std::int64_t take(bool front) {
     std::uint64_t left = range.load(std::memory_order_relaxed);
     while (first(left) < end(left)) {
@@ -105,6 +110,12 @@ struct WorkerPool::Slot {
         return front ? first(left) : end(left) - 1;
     }
     return -1;
+  }
+
+  /// The second half in reverse.
+  std::int64_t tile(std::int64_t index) const {
+    const std::int64_t count = all.load(std::memory_order_relaxed), half = count / 2;
+    return index < half ? index : half + (count - 1 - index);
   }
 };
 
@@ -140,16 +151,26 @@ void WorkerPool::work(int index) {
   for (Idle idle; !stop_.load(std::memory_order_relaxed);) {
     if (help(self, nullptr)) {
       idle.reset();
-    } else if (!may_spin || runs_.load(std::memory_order_relaxed) == 0 || !idle.spin()) {
+    } else if (!may_spin || !idle.spin(runs_.load(std::memory_order_relaxed) == 0 ? kSpinAfterRun
+                                                                                  : kSpinInRun)) {
       park_while(self, nothing_to_do);
       idle.reset();
     }
   }
 }
 
+/// The first slot from `slot` on that a caller of now, or a worker, may have.
+std::size_t WorkerPool::used(std::size_t slot) const {
+  const std::size_t callers = callers_.load();
+  if (slot >= 2 * kCallers || slot % kCallers < callers) return slot;
+  slot = (slot / kCallers + 1) * kCallers;
+  return callers > 0 ? slot : 2 * kCallers;
+}
+
 /// Whether there is something that help() would do.
 bool WorkerPool::has_work(const void* team) const {
-  for (std::size_t i = team == nullptr ? 0 : branch_slots_; i < slots_.size(); ++i)
+  for (std::size_t i = used(team == nullptr ? 0 : branch_slots_); i < slots_.size();
+       i = used(i + 1))
     if (slots_[i].has_work() &&
         (team == nullptr || team == slots_[i].team.load(std::memory_order_relaxed)))
       return true;
@@ -160,7 +181,8 @@ bool WorkerPool::has_work(const void* team) const {
 /// waits for its own run must not take a branch: it would come back late.
 bool WorkerPool::help(Participant& self, const void* team) {
   bool helped = false;
-  for (std::size_t i = team == nullptr ? 0 : branch_slots_; i < slots_.size(); ++i)
+  for (std::size_t i = used(team == nullptr ? 0 : branch_slots_); i < slots_.size();
+       i = used(i + 1))
     if (slots_[i].has_work()) helped |= help_in(i, self, team);
   return helped;
 }
@@ -178,7 +200,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
     // One tile at a time where somebody waits for a whole step, all that is left otherwise.
     const bool branches = index < branch_slots_;  // the heaviest come first
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
-      work->run(i, self);
+      work->run(branches ? i : slot.tile(i), self);
       helped = true;
       if (team != nullptr) break;
     }
@@ -250,14 +272,15 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, d
   WorkerPool::Slot& slot = pool_->slots_[index];
   slot.open(count, team_, work);
   pool_->wake_if_worth(*this, count - 1, nanoseconds);
-  for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(i, *this);
+  const bool tiles = level == WorkLevel::kTiles;
+  for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(tiles ? slot.tile(i) : i, *this);
   if (level == WorkLevel::kBranches) {
     // Tiles of the branches that others run still.
     for (Idle idle; slot.users.load() != 0;) {
       if (pool_->help(*this, team_)) {
         idle.reset();
       } else {
-        idle.spin();
+        idle.spin(kSpinInRun);
       }
     }
   }
@@ -279,7 +302,7 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
       idle.reset();
     } else if (pool_->help(*this, team_)) {
       idle.reset();
-    } else if (!idle.spin()) {
+    } else if (!idle.spin(kSpinInRun)) {
       slot.owner_parks.store(true);
       pool_->park_while(*this, nothing_to_do);
       slot.owner_parks.store(false);
@@ -310,6 +333,7 @@ WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
       pool.caller_taken_[i] = true;
       participant_.branch_slot_ = i;
       participant_.tile_slot_ = kCallers + i;
+      pool.count_callers();
       break;
     }
   }
@@ -322,6 +346,14 @@ WorkerPool::Stay::~Stay() {
   if (participant_.branch_slot_ == Participant::kNoSlot) return;
   const std::lock_guard lock(pool_.caller_mutex_);
   pool_.caller_taken_[participant_.branch_slot_] = false;
+  pool_.count_callers();
+}
+
+/// Needs caller_mutex_.
+void WorkerPool::count_callers() {
+  std::size_t count = kCallers;
+  while (count > 0 && !caller_taken_[count - 1]) --count;
+  callers_.store(count);
 }
 
 }  // namespace parallax

@@ -2,12 +2,12 @@
 // of a step); whoever is idle takes the next index, and the thread that offered the work always can
 // finish it alone, so nothing waits for a worker to be free.
 //
-// Workers wait without using a core while no run is in progress. During a run a thread that finds
-// nothing spins for a few microseconds, because the next node is usually no further away, then
-// offers its core to others, then parks. With more threads than CPUs it parks at once, and no more
-// of them are woken than there are CPUs. Whoever offers work says how long it will take: less than
-// handing it over costs is not offered, and sleepers are woken once what they missed would have
-// paid for it.
+// Workers wait without using a core while no run is in progress. During a run, and for a moment
+// after it, a thread that finds nothing spins for a few microseconds, because the next node is
+// usually no further away, then offers its core to others, then parks. With more threads than CPUs
+// it parks at once, and no more of them are woken than there are CPUs. Whoever offers work says how
+// long it will take: less than handing it over costs is not offered, and sleepers are woken once
+// what they missed would have paid for it.
 //
 // Thread-safety: several threads may enter() and share the workers at once.
 #pragma once
@@ -67,6 +67,8 @@ class WorkerPool {
   struct Slot;
 
   void work(int index);
+  std::size_t used(std::size_t slot) const;
+  void count_callers();
   bool has_work(const void* team) const;
   bool help(Participant& self, const void* team);
   bool help_in(std::size_t slot, Participant& self, const void* team);
@@ -81,6 +83,7 @@ class WorkerPool {
   // workers.
   std::vector<Slot> slots_;
   std::size_t branch_slots_ = 0;
+  std::atomic<std::size_t> callers_{0};  // no caller has a slot from this one on
   std::vector<std::thread> workers_;
   const int wanted_threads_;
   const int cpus_;

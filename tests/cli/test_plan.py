@@ -105,13 +105,14 @@ def test_reasons_agree_with_the_plan(parallax, wide, extra):
 
 
 def test_a_budget_gives_reasons_in_bytes(parallax, wide):
-    free = plan_of(parallax, wide, "--dim", "n=64", "--threads", 2)
+    # More threads than a product has tiles, so that branches at once save time.
+    free = plan_of(parallax, wide, "--dim", "n=64", "--threads", 8)
     whole = free["arena_bytes"]["parallax"] + free["scratch_bytes"]
     assert free["parallel_layers"] > 0
     over = 0
     for share in range(40, 101, 5):
         budget = whole * share // 100
-        done = parallax("plan", wide, "--dim", "n=64", "--threads", 2, "--memory-budget", budget, "--json", "-")
+        done = parallax("plan", wide, "--dim", "n=64", "--threads", 8, "--memory-budget", budget, "--json", "-")
         if done.returncode != 0:
             assert "bytes missing" in done.stderr
             continue

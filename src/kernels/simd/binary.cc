@@ -37,7 +37,7 @@ Result<std::unique_ptr<Kernel>> block_kernel(const KernelRequest& request, const
   for (const TensorDesc& input : request.inputs) dims.push_back(input.dims);
   const StridedLoop loop = broadcast_loop(request.outputs[0].dims, dims);
   LambdaKernelOptions options;
-  options.tiles = tile_count(loop.elements(), kTileElements);
+  options.tiles = count_tiles(loop.elements(), kTileElements);
   return tiled_kernel(
       options,
       [loop, tiles = options.tiles, body = make_body(loop)](std::int64_t tile,

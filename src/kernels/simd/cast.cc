@@ -8,7 +8,7 @@ namespace {
 template <class From, class To>
 Result<std::unique_ptr<Kernel>> cast_kernel(std::int64_t n) {
   LambdaKernelOptions options;
-  options.tiles = tile_count(n, kTileElements);
+  options.tiles = count_tiles(n, kTileElements);
   return tiled_kernel(
       options, [n, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(n, tiles, tile, kTileGranule);

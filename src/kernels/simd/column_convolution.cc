@@ -22,6 +22,9 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 /// Elements of the matrix that is multiplied at once (144 KiB), and its rows.
 constexpr std::int64_t kBlockElements = 36864, kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
+/// Weights of so many elements stay in the second-level cache: a small node's tiles may then have
+/// few rows.
+constexpr std::int64_t kCachedElements = 65536, kFewestCachedRows = 36;
 /// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
 constexpr std::int64_t kDepth = 768;
 /// Multiply-accumulates of a tile. At most so many where copying would be done for each group of
@@ -49,10 +52,15 @@ struct ColumnCut {
                             kMostRows);
     const std::int64_t pixel_macs = weights.depth * weights.columns;
     runs = tile_count(pixels, std::max(kFewestMacs * speed / pixel_macs, block_rows));
+    const std::int64_t wanted = count_tiles(pixels, pixel_macs, kFewestMacs * speed);
+    if (pixel_macs <= kCachedElements)
+      runs = std::max(runs, std::min(wanted, tile_count(pixels, kFewestCachedRows)));
     const double macs =
         static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
     const double most = static_cast<double>(speed * (copied ? kMostMacs : 2 * kFewestMacs));
-    groups = std::clamp(static_cast<std::int64_t>(macs / most), std::int64_t{1}, weights.panels());
+    groups = static_cast<std::int64_t>(macs / most);
+    if (!copied) groups = std::max(groups, wanted / runs);
+    groups = std::clamp(groups, std::int64_t{1}, weights.panels());
   }
 };
 

@@ -69,7 +69,7 @@ Result<std::unique_ptr<Kernel>> simd_concat(const KernelRequest& request) {
   const std::int64_t total = request.outputs[0].bytes();
   if (total == 0) return empty_kernel();
   LambdaKernelOptions options;
-  options.tiles = tile_count(total, kTileBytes);
+  options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = ~std::uint32_t{0};
   return tiled_kernel(
       options,
@@ -92,7 +92,7 @@ Result<std::unique_ptr<Kernel>> simd_split(const KernelRequest& request) {
   const std::int64_t total = request.inputs[0].bytes();
   if (total == 0) return empty_kernel();
   LambdaKernelOptions options;
-  options.tiles = tile_count(total, kTileBytes);
+  options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = 0b1;
   options.unused_inputs = 0b10;
   return tiled_kernel(
@@ -127,9 +127,7 @@ template <class Index>
 Result<std::unique_ptr<Kernel>> gather_kernel(const GatherShape& shape) {
   LambdaKernelOptions options;
   options.byte_inputs = 0b1;
-  options.tiles = tile_count(
-      shape.rows,
-      std::max<std::int64_t>(kTileBytes / std::max<std::int64_t>(shape.row_bytes, 1), 1));
+  options.tiles = count_tiles(shape.rows, shape.row_bytes, kTileBytes);
   return tiled_kernel(
       options, [shape, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(shape.rows, tiles, tile);
@@ -263,7 +261,7 @@ Result<std::unique_ptr<Kernel>> simd_pad(const KernelRequest& request) {
   const std::int64_t rows = elements / width;
   LambdaKernelOptions options;
   options.unused_inputs = 0b1110;
-  options.tiles = tile_count(rows, std::max<std::int64_t>(kTileElements / width, 1));
+  options.tiles = count_tiles(rows, width, kTileElements);
   return tiled_kernel(options,
                       [shape = *shape, rows, tiles = options.tiles](
                           std::int64_t tile, const KernelArgs& args) -> Status {

@@ -25,7 +25,7 @@ class DepthwiseConvolution final : public Kernel {
     rows_ = shape.batch * shape.out[0];
     const std::int64_t row_macs =
         shape.out[1] * shape.in_channels * shape.kernel[0] * shape.kernel[1];
-    tiles_ = tile_count(rows_, std::max<std::int64_t>(kMacsPerTile / row_macs, 1));
+    tiles_ = count_tiles(rows_, row_macs, kMacsPerTile);
     // Outputs whose taps are all inside a row of the image.
     const std::int64_t last = shape.in[1] + shape.pad_begin[1] - shape.extent(1);
     inside_.begin = std::min(tile_count(shape.pad_begin[1], shape.stride[1]), shape.out[1]);

@@ -18,7 +18,7 @@ constexpr std::int64_t kBlockElements = 98304;
 /// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
 /// Else a block is as long as two of them fit a second-level cache.
 constexpr std::int64_t kFewRows = 18, kShortDepth = 128, kLongDepth = 768;
-/// A tile costs about this many nanoseconds at 100 multiply-adds and 20 bytes of weights each.
+/// A tile costs about this many nanoseconds at 50 multiply-adds and 20 bytes of weights each.
 constexpr std::int64_t kTileNanoseconds = 50000;
 
 struct MatMulCut {
@@ -33,10 +33,9 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
   cut.row_blocks = tile_count(rows, block);
   const std::int64_t block_rows = std::min(rows, block);
   const auto panel_elements = b.depth * static_cast<std::int64_t>(b.widths.panel);
-  const std::int64_t panel_cost = std::max(panel_elements / 5, panel_elements / 100 * block_rows);
-  const std::int64_t panels =
-      std::max<std::int64_t>(kTileNanoseconds / std::max<std::int64_t>(panel_cost, 1), 1);
-  cut.panel_groups = tile_count(b.panels(), panels);
+  const std::int64_t panel_cost = std::max(panel_elements / 5, panel_elements / 50 * block_rows);
+  const std::int64_t tiles = count_tiles(cut.row_blocks * b.panels(), panel_cost, kTileNanoseconds);
+  cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
   cut.depth_blocks = tile_count(b.depth, block_rows <= kFewRows ? kShortDepth : kLongDepth);
   return cut;
 }
@@ -59,7 +58,7 @@ class ConstantMatMul final : public Kernel {
     const auto panels = tile_range(b_.panels(), cut_.panel_groups, tile % cut_.panel_groups);
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     for (std::int64_t p = panels.begin; p < panels.end; ++p)
-      run_panel(rows, p, p + 1 < panels.end, bias, args);
+      run_panel(rows, p, p + 1 < b_.panels(), bias, args);
     return {};
   }
 

@@ -42,7 +42,7 @@ Result<std::unique_ptr<Kernel>> row_copy_kernel(const StridedLoop& loop, std::in
                                                 std::uint32_t unused_inputs) {
   LambdaKernelOptions options;
   options.unused_inputs = unused_inputs;
-  options.tiles = tile_count(loop.elements(), kTileElements * 4 / bytes);
+  options.tiles = count_tiles(loop.elements(), kTileElements * 4 / bytes);
   return tiled_kernel(
       options,
       [loop, bytes, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
@@ -78,13 +78,15 @@ Result<std::unique_ptr<Kernel>> transpose_kernel(const StridedLoop& loop, int ac
     if (d != across && d != loop.rank() - 1) matrices *= loop.dim(d);
   }
   const std::int64_t rows = loop.dim(across), columns = loop.columns();
-  const std::int64_t chunks = tile_count(rows * columns, kTileElements);
+  // One matrix may be a whole small node.
+  const std::int64_t wanted = count_tiles(matrices * rows * columns, kTileElements);
+  const std::int64_t chunks = matrices >= wanted
+                                  ? tile_count(rows * columns, kTileElements)
+                                  : std::min(tile_count(wanted, matrices), tile_count(rows, 16));
   LambdaKernelOptions options;
   options.unused_inputs = unused_inputs;
   options.tiles =
-      chunks > 1
-          ? matrices * chunks
-          : tile_count(matrices, std::max<std::int64_t>(kTileElements / (rows * columns), 1));
+      chunks > 1 ? matrices * chunks : count_tiles(matrices, rows * columns, kTileElements);
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto units = tile_range(matrices * chunks, tiles, tile);

@@ -23,7 +23,7 @@ std::int64_t product(const Dims& dims, int begin, int end) {
 
 Result<std::unique_ptr<Kernel>> softmax_of_rows(std::int64_t rows, std::int64_t n) {
   LambdaKernelOptions options;
-  options.tiles = tile_count(rows, rows_per_tile(n, kTileCostlyElements));
+  options.tiles = count_tiles(rows, n, kTileCostlyElements);
   return tiled_kernel(
       options,
       [rows, n, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
@@ -76,7 +76,7 @@ Result<std::unique_ptr<Kernel>> simd_layer_normalization(const KernelRequest& re
   const bool biased = request.has(2), residual = request.has(3);
   const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
   LambdaKernelOptions options;
-  options.tiles = tile_count(rows, rows_per_tile(n, kTileElements));
+  options.tiles = count_tiles(rows, n, kTileElements);
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const TileRange range = tile_range(rows, tiles, tile);
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Kernel>> simd_batch_normalization(const KernelRequest& re
   const std::int64_t rows = dims[0] * channels;
   const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
   LambdaKernelOptions options;
-  options.tiles = tile_count(rows, rows_per_tile(plane, kTileElements));
+  options.tiles = count_tiles(rows, plane, kTileElements);
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(rows, tiles, tile);

@@ -29,11 +29,10 @@ Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& requ
     return not_covered();
   const std::int64_t channels = shape.in_channels, filters = shape.out_channels;
   const std::int64_t pixels = shape.in[0] * shape.in[1];
-  const std::int64_t most =
-      std::max<std::int64_t>(std::min(kElementsPerTile / channels,
-                                      kMacsPerTile / std::max<std::int64_t>(channels * filters, 1)),
-                             kTileGranule);
-  const std::int64_t tiles = tile_count(pixels, most);
+  const std::int64_t tiles =
+      std::min(std::max(count_tiles(pixels, channels, kElementsPerTile),
+                        count_tiles(pixels, channels * filters, kMacsPerTile)),
+               tile_count(pixels, kTileGranule));
   const LambdaKernelOptions options{.tiles = shape.batch * tiles,
                                     .scratch_bytes = matmul_block_scratch_bytes()};
   return tiled_kernel(options,

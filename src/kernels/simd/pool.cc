@@ -51,8 +51,7 @@ Result<std::unique_ptr<Kernel>> pool_kernel(const PoolGeometry& geometry, Pixel 
                              1);
   if (rows * row_elements == 0) return empty_kernel();
   LambdaKernelOptions options;
-  options.tiles =
-      tile_count(rows, std::max<std::int64_t>(kTileElements * 4 / taps / row_elements, 1));
+  options.tiles = count_tiles(rows, taps * row_elements, kTileElements * 4);
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(rows, tiles, tile);

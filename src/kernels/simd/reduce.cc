@@ -21,7 +21,7 @@ Result<std::unique_ptr<Kernel>> reduce_kernel(Reduction reduction, ReduceShape s
   const auto [outer, n, inner] = shape;
   const std::int64_t per_tile = std::max<std::int64_t>(kTileElements / n, 1);
   if (inner == 1) {
-    options.tiles = tile_count(outer, per_tile);
+    options.tiles = count_tiles(outer, n, kTileElements);
     return tiled_kernel(options,
                         [reduction, rows = outer, length = n, tiles = options.tiles](
                             std::int64_t tile, const KernelArgs& args) -> Status {
@@ -33,9 +33,7 @@ Result<std::unique_ptr<Kernel>> reduce_kernel(Reduction reduction, ReduceShape s
                         });
   }
   const std::int64_t chunks = tile_count(inner, std::max(per_tile, kTileGranule));
-  const std::int64_t outer_per_tile =
-      std::max<std::int64_t>(kTileElements / std::max<std::int64_t>(n * inner, 1), 1);
-  const std::int64_t groups = chunks > 1 ? outer : tile_count(outer, outer_per_tile);
+  const std::int64_t groups = chunks > 1 ? outer : count_tiles(outer, n * inner, kTileElements);
   options.tiles = groups * chunks;
   return tiled_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
     const auto block = tile_range(shape.outer, groups, tile / chunks);

@@ -90,7 +90,7 @@ Result<std::unique_ptr<Kernel>> simd_resize_linear(const KernelRequest& request)
   const std::int64_t row_out = images->columns * images->channels;
   const std::int64_t all_rows = images->outer * images->rows;
   LambdaKernelOptions options;
-  options.tiles = tile_count(all_rows, std::max<std::int64_t>(kTileElements / row_out, 1));
+  options.tiles = count_tiles(all_rows, row_out, kTileElements);
   options.scratch_bytes = row_in * static_cast<std::int64_t>(sizeof(float));
   options.unused_inputs = 0b1110;
   return tiled_kernel(

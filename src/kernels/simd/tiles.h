@@ -1,7 +1,9 @@
 // How the kernels of this folder cut their work: by shape alone, into pieces of some 20-100
-// microseconds whose operands fit a second-level cache.
+// microseconds whose operands fit a second-level cache, small nodes into 2, 4 or 8 smaller ones.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,6 +17,28 @@ inline constexpr std::int64_t kTileElements = std::int64_t{1} << 16;
 inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
 /// Tiles begin at multiples of this many elements where they can, so that no cache line is shared.
 inline constexpr std::int64_t kTileGranule = 64;
+
+/// Most tiles of a node that has too little work for so many of the usual size.
+inline constexpr std::int64_t kSmallNodeTiles = 8;
+
+/// Tiles of `units` that cost `work` each, of which `most` make a tile of the usual size. A node of
+/// less than eight of those is cut into tiles down to an eighth of it, some 5 microseconds
+/// (offering them to another thread costs half a microsecond), and into a power of two, which a few
+/// threads share evenly.
+inline std::int64_t count_tiles(std::int64_t units, std::int64_t work, std::int64_t most) {
+  most = std::max<std::int64_t>(most, 1);
+  work = std::clamp<std::int64_t>(work, 1, most);
+  const std::int64_t usual = tile_count(units, most / work);
+  if (usual >= kSmallNodeTiles) return usual;
+  const std::int64_t least = std::max<std::int64_t>(most / kSmallNodeTiles, 1);
+  const auto wanted =
+      static_cast<std::uint64_t>(std::min(tile_count(units * work, least), kSmallNodeTiles));
+  return std::max(usual, std::min(units, static_cast<std::int64_t>(std::bit_ceil(wanted))));
+}
+/// The same of elements.
+inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
+  return count_tiles(elements, 1, most);
+}
 
 /// make_lambda_kernel as the Result that factories return.
 inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options, TileFunction run) {

@@ -13,7 +13,7 @@ Result<std::unique_ptr<Kernel>> unary_kernel(const KernelRequest& request, Unary
                       f != UnaryFunction::kRelu && f != UnaryFunction::kClip;
   const std::int64_t n = request.outputs[0].elements();
   LambdaKernelOptions options;
-  options.tiles = tile_count(n, costly ? kTileCostlyElements : kTileElements);
+  options.tiles = count_tiles(n, costly ? kTileCostlyElements : kTileElements);
   options.unused_inputs = unused_inputs;
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {

@@ -49,14 +49,16 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   if (s.out[1] < (streamed(weights) ? kFewestStreamedColumns : kFewestColumns) ||
       elements(1, kFewestColumns) > kMostWindowElements)
     return std::nullopt;
-  std::int64_t columns = std::clamp(kFewestMacs / pixel_macs, kFewestPixels, s.out[1]);
+  const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
+  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kFewestMacs));
+  std::int64_t columns = std::clamp(pixels, std::min(kFewestPixels, s.out[1]), s.out[1]);
   while (columns > kFewestColumns && elements(1, columns) > kWindowElements)
     columns = std::max(columns / 2, kFewestColumns);
   WindowCut cut;
   cut.column_tiles = tile_count(s.out[1], columns);
   columns = tile_count(s.out[1], cut.column_tiles);
-  std::int64_t rows = std::clamp<std::int64_t>(
-      tile_count(std::max(kFewestMacs / pixel_macs, kFewestPixels), columns), 1, s.out[0]);
+  std::int64_t rows =
+      std::clamp<std::int64_t>(tile_count(std::max(pixels, kFewestPixels), columns), 1, s.out[0]);
   while (rows > 1 && elements(rows, columns) > kWindowElements) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);

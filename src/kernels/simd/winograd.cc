@@ -69,8 +69,9 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
   const std::int64_t fitting = kMostElements / elements / kRowGranule * kRowGranule;
   if (fitting < kRowGranule) return std::nullopt;
   const std::int64_t macs = sizes.points() * shape.in_channels * panels.vectors * panels.vector;
+  const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, kMacsPerTile));
   const std::int64_t wanted =
-      std::clamp(kMacsPerTile / macs / kRowGranule * kRowGranule, kFewestSquares, kMostSquares);
+      std::clamp(tile_count(even, kRowGranule) * kRowGranule, kFewestSquares, kMostSquares);
   cut.blocks = tile_count(cut.squares, std::min(wanted, fitting));
   cut.most_squares = tile_count(cut.squares, cut.blocks);
   cut.groups = std::clamp<std::int64_t>(macs * cut.most_squares / kMacsPerTile, 1, panels.count);

@@ -64,8 +64,8 @@ Result<std::string> choice_attribute(const InferContext& context, std::string_vi
 }
 
 Status check_activation(const InferContext& context) {
-  const auto choice =
-      choice_attribute(context, "activation", "", {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu"});
+  const auto choice = choice_attribute(
+      context, "activation", "", {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "QuickGelu"});
   if (!choice) return tl::unexpected(choice.error());
   return {};
 }

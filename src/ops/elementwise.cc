@@ -150,9 +150,11 @@ const OpDef& op_def_Sigmoid() {
   return def;
 }
 
+/// x * Sigmoid(alpha * x).
 const OpDef& op_def_Silu() {
   static const OpDef def = [] {
     OpDef d = unary(OpKind::kSilu, infer_unary<kFloatTypes>);
+    d.attributes = {{"alpha", AttributeType::kFloat}};
     d.internal = true;
     return d;
   }();

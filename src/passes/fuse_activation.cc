@@ -16,12 +16,14 @@ constexpr std::array kProducers = {OpKind::kConv, OpKind::kMatMul, OpKind::kGemm
 constexpr std::array kActivations = {OpKind::kRelu, OpKind::kSilu, OpKind::kSigmoid, OpKind::kTanh,
                                      OpKind::kGelu};
 
-bool is_activation(const Node& node) {
-  if (std::find(kActivations.begin(), kActivations.end(), node.op) == kActivations.end()) {
-    return false;
-  }
+/// What the attribute calls the function of `node`; empty where it has no name for it.
+std::string activation_name(const Node& node) {
+  if (std::find(kActivations.begin(), kActivations.end(), node.op) == kActivations.end()) return {};
   // The attribute means the exact Gelu.
-  return node.attributes.get_string("approximate", "none") == "none";
+  if (node.attributes.get_string("approximate", "none") != "none") return {};
+  const float alpha = node.attributes.get_float("alpha", 1.0F);
+  if (alpha == 1.702F) return "QuickGelu";
+  return alpha == 1 ? std::string(to_string(node.op)) : std::string();
 }
 
 /// The product that `activation` can move into; null where there is none.
@@ -43,11 +45,12 @@ Result<int> fuse_activation(Graph& graph, const PassContext&) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    if (!is_activation(graph.nodes[id])) continue;
+    std::string name = activation_name(graph.nodes[id]);
+    if (name.empty()) continue;
     const Node* product = product_before(graph, readers, graph.nodes[id]);
     if (product == nullptr) continue;
     Attributes attributes = product->attributes;
-    attributes.set("activation", std::string(to_string(graph.nodes[id].op)));
+    attributes.set("activation", std::move(name));
     rewrite_node(graph, id, product->op, product->inputs, std::move(attributes));
     ++changes;
   }

@@ -1,4 +1,7 @@
-// x * Sigmoid(x) becomes Silu(x).
+// x * Sigmoid(x) becomes Silu(x), x * Sigmoid(1.702 x) ("quick Gelu") the same with that factor.
+#include <cmath>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "passes/fuse_util.h"
@@ -8,17 +11,35 @@
 namespace parallax {
 namespace {
 
-/// The x of x * Sigmoid(x), in either order; invalid where the node is no such product.
-ValueId silu_operand(const Graph& graph, const Readers& readers, const Node& node) {
-  if (node.op != OpKind::kMul) return {};
+constexpr float kQuickGelu = 1.702F;
+
+/// Whether `value` is kQuickGelu * x, in either order, and nothing else reads it.
+bool is_scaled(const Graph& graph, const Readers& readers, ValueId value, ValueId x) {
+  const Node* scaled = produced_by(graph, value, OpKind::kMul);
+  if (scaled == nullptr || !readers.single(value)) return false;
+  for (const std::size_t side : {0U, 1U}) {
+    const auto factor = scalar_constant(graph, scaled->inputs[side]);
+    if (scaled->inputs[1 - side] == x && factor && std::abs(*factor - kQuickGelu) < 1e-6F)
+      return true;
+  }
+  return false;
+}
+
+/// x and alpha of x * Sigmoid(alpha * x), in either order.
+struct Silu {
+  ValueId x;
+  float alpha = 1;
+};
+std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const Node& node) {
+  if (node.op != OpKind::kMul) return std::nullopt;
   for (const std::size_t side : {0U, 1U}) {
     const ValueId x = node.inputs[1 - side];
     const Node* sigmoid = produced_by(graph, node.inputs[side], OpKind::kSigmoid);
-    if (sigmoid != nullptr && sigmoid->inputs[0] == x && readers.single(node.inputs[side])) {
-      return x;
-    }
+    if (sigmoid == nullptr || !readers.single(node.inputs[side])) continue;
+    if (sigmoid->inputs[0] == x) return Silu{x};
+    if (is_scaled(graph, readers, sigmoid->inputs[0], x)) return Silu{x, kQuickGelu};
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace
@@ -27,9 +48,11 @@ Result<int> fuse_silu(Graph& graph, const PassContext&) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const ValueId x = silu_operand(graph, readers, graph.nodes[id]);
-    if (!x.valid()) continue;
-    rewrite_node(graph, id, OpKind::kSilu, {x}, {});
+    const auto silu = silu_of(graph, readers, graph.nodes[id]);
+    if (!silu) continue;
+    Attributes attributes;
+    if (silu->alpha != 1) attributes.set("alpha", silu->alpha);
+    rewrite_node(graph, id, OpKind::kSilu, {silu->x}, std::move(attributes));
     ++changes;
   }
   if (changes > 0) erase_unused(graph);

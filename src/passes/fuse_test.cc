@@ -55,6 +55,22 @@ const std::vector<Case> kCases = {
     {"Silu", fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s)\noutput y", 1, "Silu"},
     {"SiluReversed", fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(s, x)\noutput y", 1,
      "Silu"},
+    {"QuickGelu", fuse_silu,
+     "input x f32 [4]\nconst a f32 [] = [1.702]\nt = Mul(x, a)\ns = Sigmoid(t)\ny = Mul(x, s)\n"
+     "output y",
+     1, "Silu"},
+    {"QuickGeluOfOtherFactor", fuse_silu,
+     "input x f32 [4]\nconst a f32 [] = [1.71]\nt = Mul(a, x)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+     "output y",
+     0, "Mul Sigmoid Mul"},
+    {"QuickGeluIsAnActivation", fuse_activation,
+     "input x f32 [2, 3]\nconst w f32 [3, 4] = fill 0.5\na = MatMul(x, w)\n"
+     "y = Silu(a) {alpha = 1.702}\noutput y",
+     1, "MatMul[QuickGelu]"},
+    {"SiluOfAnotherFactorIsNone", fuse_activation,
+     "input x f32 [2, 3]\nconst w f32 [3, 4] = fill 0.5\na = MatMul(x, w)\n"
+     "y = Silu(a) {alpha = 3.5}\noutput y",
+     0, "MatMul Silu"},
     {"SiluOfOther", fuse_silu,
      "input x f32 [4]\ninput z f32 [4]\ns = Sigmoid(x)\ny = Mul(z, s)\noutput y", 0, "Sigmoid Mul"},
     {"SiluGateRead", fuse_silu,

@@ -80,12 +80,13 @@ struct Activation {
   dnnl::algorithm algorithm;
   float alpha;
 };
-constexpr std::array<Activation, 5> kActivations = {{
+constexpr std::array<Activation, 6> kActivations = {{
     {"Relu", dnnl::algorithm::eltwise_relu, 0.0F},
     {"Silu", dnnl::algorithm::eltwise_swish, 1.0F},
     {"Sigmoid", dnnl::algorithm::eltwise_logistic, 0.0F},
     {"Tanh", dnnl::algorithm::eltwise_tanh, 0.0F},
     {"Gelu", dnnl::algorithm::eltwise_gelu_erf, 0.0F},
+    {"QuickGelu", dnnl::algorithm::eltwise_swish, 1.702F},
 }};
 
 }  // namespace

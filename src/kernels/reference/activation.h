@@ -9,14 +9,14 @@ namespace parallax {
 
 inline float relu_of(float x) { return x < 0.0F ? 0.0F : x; }  // NaN stays NaN
 inline float sigmoid_of(float x) { return 1.0F / (1.0F + std::exp(-x)); }
-inline float silu_of(float x) { return x * sigmoid_of(x); }
+inline float silu_of(float x, float alpha = 1) { return x * sigmoid_of(alpha * x); }
 // 1 + erf(z) is erfc(-z), which keeps its digits where the two cancel.
 inline float gelu_of(float x) { return 0.5F * x * std::erfc(x * -0.70710678F); }
 inline float gelu_tanh_of(float x) {
   return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
 }
 
-enum class Activation : std::uint8_t { kNone, kRelu, kSigmoid, kSilu, kTanh, kGelu };
+enum class Activation : std::uint8_t { kNone, kRelu, kSigmoid, kSilu, kTanh, kGelu, kQuickGelu };
 
 /// From the internal attribute `activation`; names were checked when the graph was made.
 inline Activation activation_from(std::string_view name) {
@@ -25,6 +25,7 @@ inline Activation activation_from(std::string_view name) {
   if (name == "Silu") return Activation::kSilu;
   if (name == "Tanh") return Activation::kTanh;
   if (name == "Gelu") return Activation::kGelu;
+  if (name == "QuickGelu") return Activation::kQuickGelu;
   return Activation::kNone;
 }
 
@@ -40,6 +41,8 @@ inline float activate(Activation activation, float x) {
       return std::tanh(x);
     case Activation::kGelu:
       return gelu_of(x);
+    case Activation::kQuickGelu:
+      return silu_of(x, 1.702F);
     case Activation::kNone:
       break;
   }

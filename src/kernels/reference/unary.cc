@@ -79,8 +79,10 @@ KernelResult reference_unary(const KernelRequest& request) {
       return float_function(request, [](float x) { return std::tanh(x); });
     case OpKind::kSigmoid:
       return float_function(request, sigmoid_of);
-    case OpKind::kSilu:
-      return float_function(request, silu_of);
+    case OpKind::kSilu: {
+      const float alpha = request.node.attributes.get_float("alpha", 1.0F);
+      return map_types(Types<float>{}, request, [alpha](float x) { return silu_of(x, alpha); });
+    }
     case OpKind::kGelu: {
       const bool tanh = request.node.attributes.get_string("approximate", "none") == "tanh";
       return float_function(request, tanh ? gelu_tanh_of : gelu_of);

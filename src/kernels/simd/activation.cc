@@ -4,6 +4,16 @@
 
 namespace parallax {
 
+namespace {
+
+std::optional<UnaryFunction> scaled_silu(float alpha) {
+  if (alpha == 1.0F) return UnaryFunction::kSilu;
+  if (alpha == 1.702F) return UnaryFunction::kQuickGelu;
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<UnaryFunction> unary_function(const Node& node) {
   switch (node.op) {
     case OpKind::kAbs:
@@ -27,7 +37,7 @@ std::optional<UnaryFunction> unary_function(const Node& node) {
     case OpKind::kRelu:
       return UnaryFunction::kRelu;
     case OpKind::kSilu:
-      return UnaryFunction::kSilu;
+      return scaled_silu(node.attributes.get_float("alpha", 1.0F));
     case OpKind::kGelu:
       return node.attributes.get_string("approximate", "none") == "tanh" ? UnaryFunction::kGeluTanh
                                                                          : UnaryFunction::kGeluErf;
@@ -44,6 +54,7 @@ std::optional<UnaryFunction> fused_activation(const Node& node) {
   if (name == "Sigmoid") return UnaryFunction::kSigmoid;
   if (name == "Tanh") return UnaryFunction::kTanh;
   if (name == "Gelu") return UnaryFunction::kGeluErf;
+  if (name == "QuickGelu") return UnaryFunction::kQuickGelu;
   return std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/simd/attention_loops.h"
-#include "kernels/simd/batches.h"
+#include "kernels/simd/attention_shape.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
 #include "ops/attention.h"
@@ -19,44 +19,6 @@ constexpr std::int64_t kBlockKeys = 256;
 /// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
 /// put the rows that are worked on at once into the same few sets of the first-level cache.
 constexpr std::int64_t kLine = 16;
-
-struct AttentionShape {
-  Dims dims;  ///< of the result, before it is transposed
-  int batch_rank = 0;
-  std::int64_t batches = 1;
-  std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
-  MatrixOperand q, k, v, y;
-  BatchStrides mask{};
-  std::int64_t mask_stride = 0;  ///< from one query's mask to the next
-};
-
-AttentionShape attention_shape(const KernelRequest& request) {
-  const Attributes& attributes = request.node.attributes;
-  const Permuted y = unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm));
-  AttentionShape shape;
-  shape.dims = y.dims;
-  shape.batch_rank = shape.dims.rank() - 2;
-  const auto operand = [&](std::size_t i) {
-    return matrix_operand(permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i])),
-                          shape.batch_rank);
-  };
-  shape.q = operand(0);
-  shape.k = operand(1);
-  shape.v = operand(2);
-  shape.y = matrix_operand(y, shape.batch_rank);
-  for (int d = 0; d < shape.batch_rank; ++d) shape.batches *= shape.dims[d];
-  shape.queries = shape.y.rows;
-  shape.width = shape.y.columns;
-  shape.depth = shape.q.columns;
-  shape.keys = shape.k.columns;
-  if (request.has(3)) {
-    const Dims& mask = request.inputs[3].dims;
-    const std::int64_t rows = mask.rank() > 1 ? mask[mask.rank() - 2] : 1;
-    shape.mask = batch_strides(mask, rows * shape.keys, shape.batch_rank);
-    shape.mask_stride = rows == 1 ? 0 : shape.keys;
-  }
-  return shape;
-}
 
 /// True where rows of Q, V and the result are contiguous, and rows or columns of K.
 bool has_rows(const AttentionShape& s) {
@@ -90,8 +52,8 @@ AttentionCut cut_attention(const AttentionShape& shape) {
 
 class Attention final : public Kernel {
  public:
-  Attention(const AttentionShape& shape, float scale, bool masked, bool bf16)
-      : shape_(shape), scale_(scale), masked_(masked), bf16_(bf16), cut_(cut_attention(shape)) {}
+  Attention(const AttentionShape& shape, bool bf16)
+      : shape_(shape), bf16_(bf16), cut_(cut_attention(shape)) {}
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
@@ -116,10 +78,10 @@ class Attention final : public Kernel {
     scores.x = reinterpret_cast<float*>(args.scratch.data() + panels.size());
     scores.stride = to_size(cut_.score_stride);
     scores.rows = to_size(rows.end - rows.begin);
-    scores.scale = scale_;
+    scores.scale = shape_.scale;
     scores.largest = scores.x + cut_.block_rows * cut_.score_stride;
     scores.sum = scores.largest + cut_.block_rows;
-    scores.y = args.out<float>() + at(shape_.y, batch) + rows.begin * shape_.y.row_stride;
+    scores.y = args.out<float>() + shape_.at(shape_.y, batch) + rows.begin * shape_.y.row_stride;
     scores.y_stride = to_size(shape_.y.row_stride);
     scores.width = to_size(shape_.width);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
@@ -136,9 +98,9 @@ class Attention final : public Kernel {
     const AttentionShape& s = shape_;
     MatMulBlock block;
     block.bf16 = bf16_;
-    block.a = args.in<float>(0) + at(s.q, batch) + row * s.q.row_stride;
+    block.a = args.in<float>(0) + s.at(s.q, batch) + row * s.q.row_stride;
     block.lda = s.q.row_stride;
-    block.b = args.in<float>(1) + at(s.k, batch) + key * s.k.column_stride;
+    block.b = args.in<float>(1) + s.at(s.k, batch) + key * s.k.column_stride;
     block.b_transposed = s.k.column_stride != 1;
     block.ldb = block.b_transposed ? s.k.column_stride : s.k.row_stride;
     block.c = scores.x;
@@ -148,16 +110,15 @@ class Attention final : public Kernel {
     block.columns = static_cast<std::int64_t>(scores.keys);
     matmul_block(block, panels);
 
-    if (masked_) {
-      scores.mask = args.in<float>(3) + batch_offset(s.dims, s.batch_rank, s.mask, batch) +
-                    row * s.mask_stride + key;
+    if (s.masked) {
+      scores.mask = s.mask_at(args.in<float>(3), batch, row) + key;
       scores.mask_stride = to_size(s.mask_stride);
     }
     attention_weights(scores);
 
     block.a = scores.x;
     block.lda = cut_.score_stride;
-    block.b = args.in<float>(2) + at(s.v, batch) + key * s.v.row_stride;
+    block.b = args.in<float>(2) + s.at(s.v, batch) + key * s.v.row_stride;
     block.b_transposed = false;
     block.ldb = s.v.row_stride;
     block.c = scores.y;
@@ -168,18 +129,42 @@ class Attention final : public Kernel {
     matmul_block(block, panels);
   }
 
-  std::int64_t at(const MatrixOperand& operand, std::int64_t batch) const {
-    return batch_offset(shape_.dims, shape_.batch_rank, operand.batches, batch);
-  }
-
   AttentionShape shape_;
-  float scale_;
-  bool masked_;
   bool bf16_;
   AttentionCut cut_;
 };
 
 }  // namespace
+
+AttentionShape attention_shape(const KernelRequest& request) {
+  const Attributes& attributes = request.node.attributes;
+  const Permuted y = unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm));
+  AttentionShape shape;
+  shape.dims = y.dims;
+  shape.batch_rank = shape.dims.rank() - 2;
+  const auto operand = [&](std::size_t i) {
+    return matrix_operand(permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i])),
+                          shape.batch_rank);
+  };
+  shape.q = operand(0);
+  shape.k = operand(1);
+  shape.v = operand(2);
+  shape.y = matrix_operand(y, shape.batch_rank);
+  for (int d = 0; d < shape.batch_rank; ++d) shape.batches *= shape.dims[d];
+  shape.queries = shape.y.rows;
+  shape.width = shape.y.columns;
+  shape.depth = shape.q.columns;
+  shape.keys = shape.k.columns;
+  shape.scale = attributes.get_float("scale", 1.0F);
+  shape.masked = request.has(3);
+  if (shape.masked) {
+    const Dims& mask = request.inputs[3].dims;
+    const std::int64_t rows = mask.rank() > 1 ? mask[mask.rank() - 2] : 1;
+    shape.mask = batch_strides(mask, rows * shape.keys, shape.batch_rank);
+    shape.mask_stride = rows == 1 ? 0 : shape.keys;
+  }
+  return shape;
+}
 
 /// FusedAttention with at least one key, whose mask has a number for each key.
 Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
@@ -188,13 +173,12 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const AttentionShape shape = attention_shape(request);
   if (shape.keys == 0 || shape.depth == 0 || !has_rows(shape)) return not_covered();
-  const bool masked = request.has(3);
-  if (masked) {
+  if (shape.masked) {
     const Dims& mask = request.inputs[3].dims;
     if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return not_covered();
   }
-  const float scale = request.node.attributes.get_float("scale", 1.0F);
-  return std::make_unique<Attention>(shape, scale, masked, request.bf16);
+  if (!request.bf16 && lane_attention_covers(shape)) return lane_attention(shape);
+  return std::make_unique<Attention>(shape, request.bf16);
 }
 
 }  // namespace parallax

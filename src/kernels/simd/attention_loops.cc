@@ -1,11 +1,13 @@
 #include "kernels/simd/attention_loops.h"
 
+#include "kernels/simd/attention_shape.h"
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/attention_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/simd/power_of_two_inl.h"
 #include "kernels/simd/row_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -14,34 +16,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr float kLog2E = 1.44269504F;
-
-/// 2^(factor * x) for factor * x <= 0, with 12 instructions instead of the 25 of exp_f32: what is
-/// below 2^-126 is 0, which no sum of weights notices. Relative error 2e-7. NaN stays.
-struct PowerOfTwo {
-  FloatVec factor, lowest;
-
-  explicit PowerOfTwo(float f)
-      : factor(hn::Set(FloatTag(), f)), lowest(hn::Set(FloatTag(), -127.0F / f)) {}
-
-  HWY_INLINE FloatVec operator()(FloatVec x) const {
-    const FloatTag d;
-    const hn::RebindToSigned<FloatTag> di;
-    x = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
-    // Adding 1.5 * 2^23 rounds to an integer; with the 127 the low bits are the biased exponent.
-    const auto magic = hn::Set(d, 12582912.0F + 127.0F);
-    const auto shifted = hn::MulAdd(x, factor, magic);
-    const auto r = hn::MulSub(x, factor, hn::Sub(shifted, magic));
-    auto p = hn::Set(d, 1.326472739e-03F);
-    p = hn::MulAdd(p, r, hn::Set(d, 9.671512910e-03F));
-    p = hn::MulAdd(p, r, hn::Set(d, 5.550733745e-02F));
-    p = hn::MulAdd(p, r, hn::Set(d, 2.402224208e-01F));
-    p = hn::MulAdd(p, r, hn::Set(d, 6.931469776e-01F));
-    p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
-    return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
-  }
-};
 
 HWY_INLINE void scale_row(float* y, std::size_t n, float factor) {
   const FloatTag d;
@@ -80,7 +54,8 @@ HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float
 }
 
 /// x[i] becomes power(x[i] - largest); returns the sum.
-HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest, const PowerOfTwo& power) {
+HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
+                               const PowerOfTwo<true>& power) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const auto shift = hn::Set(d, largest);
@@ -112,7 +87,7 @@ void weigh_scores(const AttentionScores& s) {
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Without a mask a positive scale can wait for the exponent.
   const bool plain = s.mask == nullptr && s.scale > 0;
-  const PowerOfTwo power(plain ? s.scale * kLog2E : kLog2E);
+  const PowerOfTwo<true> power(plain ? s.scale * kLog2E : kLog2E);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     if (!plain)

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "kernels/simd/simd_test_util.h"
 
@@ -11,6 +13,20 @@ struct Sizes {
   Dims q, k, v;
   std::optional<Dims> mask = std::nullopt;
 };
+
+using Ints = std::vector<std::int64_t>;
+
+/// Makes K lie as projections leave it, keys one after the other.
+void put_keys_in_rows(KernelRun& run) {
+  Dims dims = run.inputs[1]->dims();
+  const int rank = dims.rank();
+  Ints perm(static_cast<std::size_t>(rank));
+  std::iota(perm.begin(), perm.end(), 0);
+  std::swap(perm[static_cast<std::size_t>(rank - 2)], perm.back());
+  std::swap(dims[rank - 2], dims[rank - 1]);
+  run.inputs[1] = random_floats(dims, 2, -1, 1);
+  run.attributes.set("k_perm", perm);
+}
 
 KernelRun attention(const Sizes& sizes, float scale) {
   KernelRun run{OpKind::kFusedAttention,
@@ -34,6 +50,10 @@ const std::vector<Sizes> kSizes = {
     {{1, 2, 301, 64}, {1, 2, 64, 1503}, {1, 2, 1503, 64}},
     {{1, 2, 1, 64}, {1, 2, 64, 1503}, {1, 2, 1503, 64}},
     {{6, 40, 3}, {6, 3, 4000}, {6, 4000, 2}},
+    {{2, 77, 19}, {2, 19, 97}, {2, 97, 21}, Dims{2, 77, 97}},
+    {{130, 40}, {40, 7}, {7, 5}, Dims{7}},
+    {{40, 300}, {300, 290}, {290, 5}},
+    {{40, 5}, {5, 290}, {290, 300}, Dims{40, 290}},
     {{2, 0, 4}, {2, 4, 5}, {2, 5, 3}},
     {{0, 3, 4}, {0, 4, 5}, {0, 5, 3}},
     {{2, 3, 4}, {2, 4, 5}, {2, 5, 0}},
@@ -43,7 +63,10 @@ TEST(SimdAttention, AgreesWithReference) {
   for (const Sizes& sizes : kSizes) {
     for (const float scale : {1.0F, 0.125F, -2.0F}) {
       SCOPED_TRACE(sizes.q.to_string() + " " + sizes.k.to_string());
-      expect_same_as_reference(attention(sizes, scale), {1e-5, 1e-5});
+      KernelRun run = attention(sizes, scale);
+      expect_same_as_reference(run, {1e-5, 1e-5});
+      put_keys_in_rows(run);
+      expect_same_as_reference(run, {1e-5, 1e-5});
     }
   }
 }
@@ -53,6 +76,7 @@ TEST(SimdAttention, MaskedKeysDoNotCount) {
   for (const float never : {no, std::numeric_limits<float>::lowest()}) {
     KernelRun run = attention({{20, 8}, {8, 3}, {3, 70}}, 0.5F);
     run.inputs.emplace_back(test_tensor<float>({3}, {never, 0, never}));
+    put_keys_in_rows(run);
     const auto result = run_kernel(run, KernelLibrary::kSimd);
     ASSERT_TRUE(result.has_value()) << result.error().to_string();
     const auto v = test_values<float>(*run.inputs[2]), y = test_values<float>(result->at(0));
@@ -60,7 +84,33 @@ TEST(SimdAttention, MaskedKeysDoNotCount) {
   }
 }
 
-using Ints = std::vector<std::int64_t>;
+TEST(SimdAttention, QueriesThatMayLookNowhereLookEverywhere) {
+  const float never = std::numeric_limits<float>::lowest();
+  for (const std::int64_t queries : {2, 40}) {
+    KernelRun run = attention({{queries, 8}, {8, 3}, {3, 2}}, 0.01F);
+    run.inputs.emplace_back(test_tensor<float>({3}, {never, never, never}));
+    put_keys_in_rows(run);
+    const auto result = run_kernel(run, KernelLibrary::kSimd);
+    ASSERT_TRUE(result.has_value()) << result.error().to_string();
+    const auto v = test_values<float>(*run.inputs[2]), y = test_values<float>(result->at(0));
+    for (std::size_t i = 0; i < y.size(); ++i)
+      EXPECT_NEAR(y[i], (v[i % 2] + v[2 + i % 2] + v[4 + i % 2]) / 3, 1e-6);
+  }
+}
+
+TEST(SimdAttention, WhatIsNoNumberStaysInItsRow) {
+  for (const std::int64_t queries : {5, 40}) {
+    KernelRun run = attention({{queries, 8}, {8, 200}, {200, 4}}, 0.5F);
+    put_keys_in_rows(run);
+    auto q = test_values<float>(*run.inputs[0]);
+    q[3 * 8 + 2] = std::numeric_limits<float>::quiet_NaN();
+    run.inputs[0] = test_tensor<float>({queries, 8}, q);
+    const auto result = run_kernel(run, KernelLibrary::kSimd);
+    ASSERT_TRUE(result.has_value()) << result.error().to_string();
+    const auto y = test_values<float>(result->at(0));
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_EQ(std::isnan(y[i]), i / 4 == 3) << i;
+  }
+}
 
 KernelRun transposed_attention(std::int64_t queries, std::int64_t keys, const Ints& v_perm) {
   KernelRun run = attention({{2, queries, 3, 20}, {2, keys, 3, 20}, {2, keys, 3, 7}}, 0.3F);

@@ -21,8 +21,11 @@ constexpr std::int64_t kBlockElements = 98304;
 /// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
 /// Else a block is as long as two of them fit a second-level cache.
 constexpr std::int64_t kFewRows = 18, kShortPairs = 128, kLongPairs = 768;
-/// A tile costs about this many nanoseconds at 200 multiply-adds and 20 bytes of weights each.
-constexpr std::int64_t kTileNanoseconds = 50000;
+/// A tile costs about so many nanoseconds at 200 multiply-adds and 20 bytes of weights each. Each
+/// tile rounds its rows and waits for its first weights, so nodes of many tiles have larger ones.
+/// On one thread, tiles of twice the length: DistilBERT of 64 tokens 27.3 instead of 28.5 ms,
+/// CLIP's text 25.1 instead of 26.2.
+constexpr std::int64_t kTileNanoseconds = 50000, kMostTileNanoseconds = 100000, kManyTiles = 8;
 
 struct MatMulCut {
   std::int64_t row_blocks = 0, block_rows = 0, panel_groups = 0, depth_blocks = 0;
@@ -39,8 +42,12 @@ MatMulCut cut_matmul(std::int64_t rows, const Bf16Matrix& b) {
   const auto panel_pairs = b.pairs() * static_cast<std::int64_t>(kBf16Panel);
   const std::int64_t panel_cost =
       std::max(panel_pairs / 5, panel_pairs / 100 * std::min(rows, block));
+  const double node_cost =
+      static_cast<double>(panel_cost) * static_cast<double>(cut.row_blocks * b.panels.panels());
+  const auto tile_cost = static_cast<std::int64_t>(
+      std::clamp<double>(node_cost / kManyTiles, kTileNanoseconds, kMostTileNanoseconds));
   const std::int64_t panels =
-      std::max<std::int64_t>(kTileNanoseconds / std::max<std::int64_t>(panel_cost, 1), 1);
+      std::max<std::int64_t>(tile_cost / std::max<std::int64_t>(panel_cost, 1), 1);
   cut.panel_groups = tile_count(b.panels.panels(), panels);
   cut.depth_blocks =
       tile_count(b.pairs(), std::min(rows, block) <= kFewRows ? kShortPairs : kLongPairs);
@@ -74,7 +81,9 @@ class Bf16MatMul final : public Kernel {
                      args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
                      activation_,
                      cut_.depth_blocks};
-    for (std::int64_t p = panels.begin; p < panels.end; ++p) multiply(a, b_, p, p + 1 < panels.end);
+    // The panel after the last is likely this thread's next, in another tile.
+    for (std::int64_t p = panels.begin; p < panels.end; ++p)
+      multiply(a, b_, p, p + 1 < b_.panels.panels());
     return {};
   }
 

@@ -1,10 +1,12 @@
 // CosineAttention of f32. A unit of work is one head of one batch: its keys are brought to length
 // one and packed once, its queries, to length one times the scale, go by in blocks of rows whose
 // scores stay in scratch between the two products. Heads are read and written where they lie, side
-// by side; nothing is transposed in memory. A tile is a run of units.
+// by side; nothing is transposed in memory. A tile is a run of units. In bf16 the operands of both
+// products are rounded where they stand in scratch.
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/simd/bf16_loops.h"
 #include "kernels/simd/cosine_loops.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/matmul_loops.h"
@@ -25,20 +27,31 @@ constexpr std::int64_t kFloat = sizeof(float);
 struct CosineShape {
   std::int64_t batches = 0, queries = 0, keys = 0, heads = 0, depth = 0, width = 0;
   std::int64_t masks = 0;  ///< 0: no mask
-  bool biased = false;
+  bool biased = false, bf16 = false;
   float epsilon = 0;
 };
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
+std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
+
+/// `rows` rows of scratch, rounded where they stand and closed up: [rows, pairs_of(depth)].
+Bf16Pair* round_in_place(float* x, std::int64_t stride, std::int64_t rows, std::int64_t depth) {
+  auto* const to = reinterpret_cast<Bf16Pair*>(x);
+  round_to_bf16(x, to_size(stride), to_size(rows), to_size(depth), to, to_size(pairs_of(depth)));
+  return to;
+}
 
 class CosineAttention final : public Kernel {
  public:
-  explicit CosineAttention(const CosineShape& shape) : shape_(shape), widths_(matmul_widths()) {
+  explicit CosineAttention(const CosineShape& shape)
+      : shape_(shape),
+        widths_(shape.bf16 ? MatMulWidths{kBf16Panel, kBf16Vector} : matmul_widths()) {
     stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(widths_.vector));
     block_rows_ = std::min(shape.queries, std::clamp(kScores / stride_, kFewestRows, kMostRows));
     unit_keys_ = rounded_up(shape.keys * shape.depth, kTileGranule);
     packed_keys_ = rounded_up(stride_ * shape.depth, kTileGranule);
     unit_queries_ = rounded_up(block_rows_ * shape.depth, kTileGranule);
+    if (shape.bf16) packed_values_ = pairs_of(shape.keys) * rounded_up(shape.width, kTileGranule);
     const std::int64_t unit = shape.queries * shape.keys * (shape.depth + shape.width);
     units_ = shape.batches * shape.heads;
     tiles_ =
@@ -48,7 +61,7 @@ class CosineAttention final : public Kernel {
   std::int64_t tiles() const override { return tiles_; }
   std::int64_t scratch_bytes() const override {
     return (unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat +
-           matmul_block_scratch_bytes();
+           (shape_.bf16 ? packed_values_ * kFloat : matmul_block_scratch_bytes());
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
@@ -67,7 +80,9 @@ class CosineAttention final : public Kernel {
     float* scores = queries + unit_queries_;
     const auto panels = args.scratch.subspan(
         to_size((unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat));
+    const float* const values = args.in<float>(2) + (batch * s.keys * s.heads + head) * s.width;
     pack_keys(args.in<float>(1) + (batch * s.keys * s.heads + head) * s.depth, keys, packed);
+    if (s.bf16) pack_values(values, reinterpret_cast<Bf16Pair*>(panels.data()));
     for (std::int64_t row = 0; row < s.queries; row += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, s.queries - row);
       const std::int64_t at = (batch * s.queries + row) * s.heads + head;
@@ -79,12 +94,17 @@ class CosineAttention final : public Kernel {
       if (s.biased) weigh.bias = args.in<float>(4) + head * s.queries * s.keys + pair;
       if (s.masks > 0) weigh.mask = args.in<float>(5) + batch % s.masks * s.queries * s.keys + pair;
       cosine_weights(weigh);
+      float* const to = args.out<float>() + at * s.width;
+      if (s.bf16) {
+        multiply_values(scores, reinterpret_cast<const Bf16Pair*>(panels.data()), rows, to);
+        continue;
+      }
       MatMulBlock block;
       block.a = scores;
       block.lda = stride_;
-      block.b = args.in<float>(2) + (batch * s.keys * s.heads + head) * s.width;
+      block.b = values;
       block.ldb = s.heads * s.width;
-      block.c = args.out<float>() + at * s.width;
+      block.c = to;
       block.ldc = s.heads * s.width;
       block.rows = rows;
       block.depth = s.keys;
@@ -98,19 +118,39 @@ class CosineAttention final : public Kernel {
     const CosineShape& s = shape_;
     unit_rows({from, to_size(s.heads * s.depth), keys, to_size(s.keys), to_size(s.depth), 1.0F,
                s.epsilon});
-    for_each_panel([&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
-      float* panel = packed + column * s.depth;
-      for (std::int64_t i = 0; columns < padded && i < s.depth; ++i)
+    // In bf16 two numbers that follow each other stay together: a matrix of half the depth.
+    const std::int64_t depth = s.bf16 ? pairs_of(s.depth) : s.depth;
+    if (s.bf16) round_in_place(keys, s.depth, s.keys, s.depth);
+    for_each_panel(s.keys, [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+      float* panel = packed + column * depth;
+      for (std::int64_t i = 0; columns < padded && i < depth; ++i)
         std::fill(panel + i * padded + columns, panel + (i + 1) * padded, 0.0F);
-      transpose_block({reinterpret_cast<const std::byte*>(keys + column * s.depth),
-                       reinterpret_cast<std::byte*>(panel), to_size(s.depth), to_size(padded),
-                       to_size(s.depth), to_size(columns), sizeof(float)});
+      transpose_block({reinterpret_cast<const std::byte*>(keys + column * depth),
+                       reinterpret_cast<std::byte*>(panel), to_size(depth), to_size(padded),
+                       to_size(depth), to_size(columns), sizeof(float)});
     });
   }
 
-  void multiply_keys(const float* queries, const float* packed, float* scores,
-                     std::int64_t rows) const {
-    for_each_panel([&](std::int64_t column, std::int64_t, std::int64_t padded) {
+  /// Values in pairs of rows, panel after panel.
+  void pack_values(const float* from, Bf16Pair* packed) const {
+    const CosineShape& s = shape_;
+    const std::int64_t step = s.heads * s.width;
+    for_each_panel(s.width, [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+      Bf16Pair* to = packed + column * pairs_of(s.keys);
+      for (std::int64_t k = 0; k < s.keys; k += 2, to += padded) {
+        const float* const first = from + k * step + column;
+        pair_rows(first, k + 1 < s.keys ? first + step : nullptr, to_size(columns), to);
+      }
+    });
+  }
+
+  void multiply_keys(float* queries, const float* packed, float* scores, std::int64_t rows) const {
+    if (shape_.bf16) {
+      const Bf16Pair* const a = round_in_place(queries, shape_.depth, rows, shape_.depth);
+      const auto* const b = reinterpret_cast<const Bf16Pair*>(packed);
+      return multiply_pairs(a, b, pairs_of(shape_.depth), {scores, stride_, rows, shape_.keys});
+    }
+    for_each_panel(shape_.keys, [&](std::int64_t column, std::int64_t, std::int64_t padded) {
       MatMulPanel panel;
       panel.a = queries;
       panel.lda = to_size(shape_.depth);
@@ -125,12 +165,41 @@ class CosineAttention final : public Kernel {
     });
   }
 
-  /// Calls visit(first key, keys, keys rounded up to whole vectors) for each panel.
+  void multiply_values(float* weights, const Bf16Pair* packed, std::int64_t rows, float* to) const {
+    const CosineShape& s = shape_;
+    const Bf16Pair* const a = round_in_place(weights, stride_, rows, s.keys);
+    multiply_pairs(a, packed, pairs_of(s.keys), {to, s.heads * s.width, rows, s.width});
+  }
+
+  struct Product {
+    float* c = nullptr;
+    std::int64_t stride = 0, rows = 0, columns = 0;
+  };
+
+  /// A [rows, pairs] times B, packed panel after panel.
+  void multiply_pairs(const Bf16Pair* a, const Bf16Pair* b, std::int64_t pairs,
+                      const Product& product) const {
+    for_each_panel(product.columns,
+                   [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+                     Bf16Panel panel;
+                     panel.a = a;
+                     panel.lda = panel.pairs = to_size(pairs);
+                     panel.b = b + column * pairs;
+                     panel.ldb = to_size(padded);
+                     panel.c = product.c + column;
+                     panel.ldc = to_size(product.stride);
+                     panel.rows = to_size(product.rows);
+                     panel.columns = to_size(columns);
+                     bf16_panel(panel);
+                   });
+  }
+
+  /// Calls visit(first column, columns, columns rounded up to whole vectors) for each panel.
   template <class Visit>
-  void for_each_panel(const Visit& visit) const {
+  void for_each_panel(std::int64_t all, const Visit& visit) const {
     const auto width = static_cast<std::int64_t>(widths_.panel);
-    for (std::int64_t column = 0; column < shape_.keys; column += width) {
-      const std::int64_t columns = std::min(width, shape_.keys - column);
+    for (std::int64_t column = 0; column < all; column += width) {
+      const std::int64_t columns = std::min(width, all - column);
       visit(column, columns, rounded_up(columns, static_cast<std::int64_t>(widths_.vector)));
     }
   }
@@ -138,7 +207,8 @@ class CosineAttention final : public Kernel {
   CosineShape shape_;
   MatMulWidths widths_;
   std::int64_t stride_ = 0, block_rows_ = 0;
-  std::int64_t unit_keys_ = 0, packed_keys_ = 0, unit_queries_ = 0;  ///< floats in scratch
+  /// Floats in scratch, or pairs.
+  std::int64_t unit_keys_ = 0, packed_keys_ = 0, unit_queries_ = 0, packed_values_ = 0;
   std::int64_t units_ = 0, tiles_ = 0;
 };
 
@@ -157,6 +227,7 @@ Result<std::unique_ptr<Kernel>> simd_cosine_attention(const KernelRequest& reque
   shape.width = request.inputs[2].dims[3];
   shape.epsilon = request.node.attributes.get_float("epsilon", 0.0F);
   shape.biased = request.has(4);
+  shape.bf16 = request.bf16;
   if (request.has(5)) shape.masks = request.inputs[5].dims[0];
   if (shape.keys == 0 || shape.keys > kMostKeys || shape.depth == 0 || shape.depth > kMostDepth ||
       shape.width > kMostDepth)

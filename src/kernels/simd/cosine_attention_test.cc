@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kernels/simd/simd_test_util.h"
+#include "kernels/simd/bf16_test_util.h"
 
 namespace parallax {
 namespace {
@@ -32,6 +32,17 @@ class SimdCosineAttention : public testing::TestWithParam<Sizes> {};
 
 TEST_P(SimdCosineAttention, AgreesWithReference) {
   expect_same_as_reference(cosine_attention(GetParam()), {1e-5, 1e-5});
+}
+
+TEST_P(SimdCosineAttention, InBf16IsNearTheReference) {
+  PX_NEEDS_BF16();
+  const KernelRun run = cosine_attention(GetParam());
+  const auto got = run_in_bf16(run);
+  const auto want = run_kernel(run, KernelLibrary::kReference);
+  ASSERT_TRUE(got.has_value()) << got.error().to_string();
+  ASSERT_TRUE(want.has_value());
+  // Cosines times up to 20 are off by up to 20 * 2^-8, so weights by up to a tenth of themselves.
+  expect_close(got->outputs[0], (*want)[0], {0.1F, 0.1F});
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,15 +1,12 @@
 #include "kernels/simd/cosine_loops.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/cosine_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernels/simd/row_inl.h"
+#include "kernels/simd/power_of_two_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -17,6 +14,8 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr float kLog2E = 1.44269504F;
 
 /// The row's scores, bias and mask added, from column `at` on; `left` columns exist.
 HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask, std::size_t at,
@@ -35,6 +34,7 @@ HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask,
 template <std::size_t V>
 HWY_INLINE void short_rows(const CosineScores& s) {
   const FloatTag d;
+  const PowerOfTwo<true> power(kLog2E);
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;
@@ -47,9 +47,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
     most = hn::MaxOfLanes(d, most);
     FloatVec sum = hn::Zero(d);
     for (std::size_t j = 0; j < V; ++j) {
-      v[j] = exp_f32(d, hn::Sub(v[j], most));
-      // exp_f32 clamps: what is not there would count a denormal.
-      if (s.n - j * lanes < lanes) v[j] = hn::IfThenElseZero(hn::FirstN(d, s.n - j * lanes), v[j]);
+      v[j] = power(hn::Sub(v[j], most));  // 0 where there is no score
       sum = hn::Add(sum, v[j]);
     }
     const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
@@ -61,6 +59,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
 
 HWY_INLINE void long_rows(const CosineScores& s) {
   const FloatTag d;
+  const PowerOfTwo<true> power(kLog2E);
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;
@@ -75,8 +74,7 @@ HWY_INLINE void long_rows(const CosineScores& s) {
     most = hn::MaxOfLanes(d, most);
     FloatVec sum = hn::Zero(d);
     for (std::size_t i = 0; i < s.n; i += lanes) {
-      FloatVec e = exp_f32(d, hn::Sub(hn::LoadU(d, x + i), most));
-      if (s.n - i < lanes) e = hn::IfThenElseZero(hn::FirstN(d, s.n - i), e);
+      const FloatVec e = power(hn::Sub(hn::LoadU(d, x + i), most));
       hn::StoreU(e, d, x + i);
       sum = hn::Add(sum, e);
     }
@@ -88,19 +86,46 @@ HWY_INLINE void long_rows(const CosineScores& s) {
   }
 }
 
+/// The sum of the squares of a row, which is a few vectors long.
+HWY_INLINE float squares_of(const float* x, std::size_t n) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  FloatVec sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const FloatVec v = hn::LoadU(d, x + i);
+    sum = hn::MulAdd(v, v, sum);
+  }
+  if (i < n) {
+    const FloatVec v = load_n(d, x + i, n - i);
+    sum = hn::MulAdd(v, v, sum);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
 }  // namespace
 
 void scale_to_unit(const UnitRows& rows) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const float* x = rows.x + r * rows.stride;
-    float* y = rows.y + r * n;
-    const float squares = sum_row(x, n, [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); });
-    const auto f = hn::Set(d, rows.factor / std::max(std::sqrt(squares), rows.epsilon));
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
-    if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
+  const auto epsilon = hn::Set(d, rows.epsilon);
+  HWY_ALIGN float factors[hn::MaxLanes(FloatTag())] = {};
+  // Roots and quotients of as many rows at once as a vector has lanes.
+  for (std::size_t first = 0; first < rows.rows; first += lanes) {
+    const std::size_t some = HWY_MIN(lanes, rows.rows - first);
+    const float* x = rows.x + first * rows.stride;
+    for (std::size_t r = 0; r < some; ++r) factors[r] = squares_of(x + r * rows.stride, n);
+    const auto length = hn::Sqrt(hn::Load(d, factors));
+    // Not Max(): a length that is no number stays one.
+    const auto divisor = hn::IfThenElse(hn::Lt(length, epsilon), epsilon, length);
+    hn::Store(hn::Div(hn::Set(d, rows.factor), divisor), d, factors);
+    float* y = rows.y + first * n;
+    for (std::size_t r = 0; r < some; ++r, x += rows.stride, y += n) {
+      const auto f = hn::Set(d, factors[r]);
+      std::size_t i = 0;
+      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
+      if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
+    }
   }
 }
 

@@ -163,10 +163,11 @@ HWY_INLINE V sigmoid_f32(D d, V x) {
   return hn::Div(one, hn::Add(one, exp_f32(d, hn::Neg(x))));
 }
 
-/// x * sigmoid(x).
+/// x * sigmoid(alpha * x).
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE V silu_f32(D d, V x) {
-  return hn::Div(x, hn::Add(hn::Set(d, 1.0F), exp_f32(d, hn::Neg(x))));
+HWY_INLINE V silu_f32(D d, V x, float alpha = 1) {
+  const V e = exp_f32(d, hn::Mul(x, hn::Set(d, -alpha)));
+  return hn::Div(x, hn::Add(hn::Set(d, 1.0F), e));
 }
 
 /// max(x, 0); NaN stays.

@@ -32,6 +32,13 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
         sums);
   add({OpKind::kMatMul, test_inputs(random_floats({3, 49, 32}, 1), random_floats({3, 32, 49}, 2))},
       sums);
+  for (const std::int64_t queries : {3, 77}) {
+    KernelRun run{OpKind::kFusedAttention, test_inputs(random_floats({2, queries, 21}, 1, -1, 1),
+                                                       random_floats({2, 131, 21}, 2, -1, 1),
+                                                       random_floats({2, 131, 37}, 3, -1, 1))};
+    run.attributes.set("k_perm", Ints{0, 2, 1});
+    add(std::move(run), {1e-5, 1e-5});
+  }
   for (const std::int64_t n : {2, 3, 4, 49, 700}) {
     for (const std::int64_t axis : {0, 1})
       add({OpKind::kSoftmax, test_inputs(random_floats({37, n}, 1)),

@@ -58,6 +58,8 @@ HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::s
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v); });
     case UnaryFunction::kGeluErf:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_erf_f32(d, v); });
+    case UnaryFunction::kQuickGelu:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v, 1.702F); });
     case UnaryFunction::kGeluTanh:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_tanh_f32(d, v); });
     default:

@@ -21,7 +21,8 @@ enum class UnaryFunction : std::uint8_t {
   kSilu,
   kGeluErf,
   kGeluTanh,
-  kClip,  ///< within [p0, p1]
+  kQuickGelu,  ///< x * sigmoid(1.702 x)
+  kClip,       ///< within [p0, p1]
   kSquare,
   kCube,
   kPowHalf,  ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0

@@ -7,6 +7,31 @@
 #include <string>
 
 namespace parallax {
+namespace {
+
+// Of Linux 5.14 and 6.1, by number: the headers may be older than the system.
+constexpr int kPopulateWrite = 23;
+constexpr int kCollapse = 25;
+
+bool advise(std::byte* page, int advice) {
+  return ::madvise(page, static_cast<std::size_t>(kLargePage), advice) == 0;
+}
+
+}  // namespace
+
+bool first_touch(std::byte* page, LargePageWatch& watch) {
+  const bool large = watch.quick();
+  (void)advise(page, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+  const auto begin = std::chrono::steady_clock::now();
+  (void)advise(page, kPopulateWrite);
+  if (large) watch.record(std::chrono::steady_clock::now() - begin);
+  return large;
+}
+
+void promote_page(std::byte* page) {
+  (void)advise(page, MADV_HUGEPAGE);
+  (void)advise(page, kCollapse);
+}
 
 std::int64_t map_in_large_pages(std::span<const std::byte> mapped) {
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());

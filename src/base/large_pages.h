@@ -1,7 +1,9 @@
 // Large pages of the system: one entry of the page table for 2 MiB instead of 4 KiB.
-// Thread-safety: pure functions over the system's state.
+// Thread-safety: all of this may be called from any thread.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,5 +16,33 @@ inline constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
 /// of it lie in such pages. Where the file lies so in the page cache (Linux 6.16 and ext4, xfs from
 /// 5.18 on), that takes 1 ms for 170 MB; elsewhere the answer is 0.
 std::int64_t map_in_large_pages(std::span<const std::byte> mapped);
+
+/// Whether the system has large pages at hand: it does until one took long to come. A virtual
+/// machine may have given its free memory back to the host; then each large page waits for the host
+/// to find one, while small ones come from what is left of blocks in use.
+class LargePageWatch {
+ public:
+  /// One comes in 0.12 ms where the memory is there and in 4.7 where the host has to find it (a
+  /// small machine of Firecracker, two cores of Zen 4); 2 MiB of small pages take 0.8 in both
+  /// cases.
+  static constexpr std::chrono::nanoseconds kSlow = std::chrono::milliseconds(2);
+
+  bool quick() const { return quick_.load(std::memory_order_relaxed); }
+  void record(std::chrono::nanoseconds took) {
+    if (took > kSlow) quick_.store(false, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<bool> quick_ = true;
+};
+
+/// Gets memory for the kLargePage bytes at `page`, a multiple of kLargePage in an anonymous map
+/// that nobody has touched there: a large page while they come quickly, small ones after. False for
+/// small ones. A refusal of the system costs speed only.
+bool first_touch(std::byte* page, LargePageWatch& watch);
+
+/// Makes a large page of the small ones at `page`, as above; others may read and write them
+/// meanwhile. Where the system cannot (before Linux 6.1), it is asked to do so when it likes.
+void promote_page(std::byte* page);
 
 }  // namespace parallax

@@ -2,6 +2,7 @@
 // the same packing of the same constant.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -80,6 +81,9 @@ class PackedWeights {
                                                   std::function<void(std::byte*)> fill);
   /// Does `task` now, or after what was queued before it.
   void after_packing(std::function<void()> task);
+  /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
+  /// were any (WeightMemory).
+  void promote_pages(std::chrono::nanoseconds limit);
   /// Bytes of all packings held.
   std::int64_t total_bytes() const;
 

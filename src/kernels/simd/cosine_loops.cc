@@ -1,8 +1,5 @@
 #include "kernels/simd/cosine_loops.h"
 
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -89,29 +86,46 @@ HWY_INLINE void long_rows(const CosineScores& s) {
   }
 }
 
+/// The sum of the squares of a row, which is a few vectors long.
+HWY_INLINE float squares_of(const float* x, std::size_t n) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  FloatVec sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const FloatVec v = hn::LoadU(d, x + i);
+    sum = hn::MulAdd(v, v, sum);
+  }
+  if (i < n) {
+    const FloatVec v = load_n(d, x + i, n - i);
+    sum = hn::MulAdd(v, v, sum);
+  }
+  return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
 }  // namespace
 
 void scale_to_unit(const UnitRows& rows) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
-  for (std::size_t r = 0; r < rows.rows; ++r) {
-    const float* x = rows.x + r * rows.stride;
-    float* y = rows.y + r * n;
-    FloatVec squares = hn::Zero(d);  // heads are a few vectors wide
-    std::size_t i = 0;
-    for (; i + lanes <= n; i += lanes) {
-      const FloatVec v = hn::LoadU(d, x + i);
-      squares = hn::MulAdd(v, v, squares);
+  const auto epsilon = hn::Set(d, rows.epsilon);
+  HWY_ALIGN float factors[hn::MaxLanes(FloatTag())] = {};
+  // Roots and quotients of as many rows at once as a vector has lanes.
+  for (std::size_t first = 0; first < rows.rows; first += lanes) {
+    const std::size_t some = HWY_MIN(lanes, rows.rows - first);
+    const float* x = rows.x + first * rows.stride;
+    for (std::size_t r = 0; r < some; ++r) factors[r] = squares_of(x + r * rows.stride, n);
+    const auto length = hn::Sqrt(hn::Load(d, factors));
+    // Not Max(): a length that is no number stays one.
+    const auto divisor = hn::IfThenElse(hn::Lt(length, epsilon), epsilon, length);
+    hn::Store(hn::Div(hn::Set(d, rows.factor), divisor), d, factors);
+    float* y = rows.y + first * n;
+    for (std::size_t r = 0; r < some; ++r, x += rows.stride, y += n) {
+      const auto f = hn::Set(d, factors[r]);
+      std::size_t i = 0;
+      for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
+      if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
     }
-    if (i < n) {
-      const FloatVec v = load_n(d, x + i, n - i);
-      squares = hn::MulAdd(v, v, squares);
-    }
-    const float length = std::sqrt(hn::GetLane(hn::SumOfLanes(d, squares)));
-    const auto f = hn::Set(d, rows.factor / std::max(length, rows.epsilon));
-    i = 0;
-    for (; i + lanes <= n; i += lanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
-    if (i < n) store_n(hn::Mul(load_n(d, x + i, n - i), f), d, y + i, n - i);
   }
 }
 

@@ -16,6 +16,9 @@ namespace {
 constexpr std::int64_t kBlockDepth = 256;
 /// With fewer rows than these, copying a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
+/// And so it does where all of a panel stays in half a first-level cache: then only the first rows
+/// read it from afar.
+constexpr std::int64_t kSmallPanel = 4096;
 
 /// The panel's `depth` rows from `k` on, each padded with zeros.
 void copy_panel(const MatMulBlock& block, std::int64_t k, std::int64_t column, float* to,
@@ -48,7 +51,8 @@ void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_
   panel.bias = block.bias == nullptr ? nullptr : block.bias + column;
   const std::size_t padded = (panel.columns + widths.vector - 1) / widths.vector * widths.vector;
   const bool in_place = !block.b_transposed && padded == panel.columns &&
-                        (block.rows < kPackRows || padded == to_size(block.ldb));
+                        (block.rows < kPackRows || padded == to_size(block.ldb) ||
+                         block.depth * static_cast<std::int64_t>(padded) <= kSmallPanel);
   const std::int64_t blocks = tile_count(block.depth, kBlockDepth);
   for (std::int64_t i = 0; i < blocks; ++i) {
     const auto k = tile_range(block.depth, blocks, i, 4);

@@ -1,0 +1,172 @@
+#include "kernels/weight_memory.h"
+
+#include <sys/mman.h>
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "cache/weight_cache.h"
+
+namespace parallax {
+namespace {
+
+/// Blocks that are larger have a chunk of their own.
+constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
+
+Error out_of_memory(std::int64_t bytes) {
+  return {Stage::kCompile,
+          ErrorCode::kOutOfMemory,
+          {},
+          "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
+}
+
+/// `bytes`, a multiple of kLargePage, at a multiple of it; null where there is no room.
+std::byte* map_aligned(std::int64_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  constexpr auto kPage = static_cast<std::size_t>(kLargePage);
+  void* const memory =
+      ::mmap(nullptr, size + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  auto* const begin = static_cast<std::byte*>(memory);
+  const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(begin) % kPage) % kPage;
+  if (before > 0) ::munmap(begin, before);
+  ::munmap(begin + before + size, kPage - before);
+  return begin + before;
+}
+
+/// Whether the address sanitizer, where there is one, lets these bytes be used.
+void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t bytes,
+                [[maybe_unused]] bool usable) {
+#ifdef __SANITIZE_ADDRESS__
+  const auto size = static_cast<std::size_t>(bytes);
+  if (usable) {
+    ASAN_UNPOISON_MEMORY_REGION(begin, size);
+  } else {
+    ASAN_POISON_MEMORY_REGION(begin, size);
+  }
+#endif
+}
+
+}  // namespace
+
+struct WeightMemory::Chunk {
+  enum class State : std::uint8_t { kUntouched, kSmall, kLarge };
+  struct Page {
+    std::once_flag touched;
+    std::atomic<State> state = State::kUntouched;
+  };
+
+  Chunk(std::byte* memory, std::int64_t size)
+      : begin(memory), bytes(size), pages(static_cast<std::size_t>(size / kLargePage)) {
+    set_usable(begin, bytes, false);
+  }
+  ~Chunk() {
+    set_usable(begin, bytes, true);
+    ::munmap(begin, static_cast<std::size_t>(bytes));
+  }
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  std::byte* at(std::size_t page) const {
+    return begin + static_cast<std::int64_t>(page) * kLargePage;
+  }
+  /// Pages that blocks take wholly.
+  std::size_t full_pages() const { return static_cast<std::size_t>(used.load() / kLargePage); }
+
+  std::byte* const begin;
+  const std::int64_t bytes;
+  std::atomic<std::int64_t> used = 0;
+  std::vector<Page> pages;
+};
+
+WeightMemory::WeightMemory() = default;
+WeightMemory::~WeightMemory() = default;
+
+Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
+  // A byte more: no two blocks touch, so that the address sanitizer sees the end of each.
+  const auto more = bytes < 0 ? std::nullopt : checked_add(bytes, 1);
+  const auto taken = more ? checked_align(*more, kAlignment) : std::nullopt;
+  const auto own = taken ? checked_align(*taken, kLargePage) : std::nullopt;
+  if (!own || !checked_add(*own, kLargePage)) return tl::unexpected(out_of_memory(bytes));
+  const std::lock_guard lock(mutex_);
+  if (chunks_.empty() || *taken > chunks_.back()->bytes - chunks_.back()->used) {
+    // As much again as there is: half of the addresses are used, small models take few.
+    const std::int64_t size =
+        std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
+    std::byte* const memory = map_aligned(size);
+    if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+    chunks_.push_back(std::make_shared<Chunk>(memory, size));
+    total_ += size;
+  }
+  const std::shared_ptr<Chunk>& chunk = chunks_.back();
+  std::byte* const begin = chunk->begin + chunk->used.fetch_add(*taken);
+  set_usable(begin, bytes, true);
+  return AlignedBytes::shared({{begin, static_cast<std::size_t>(bytes)}, chunk});
+}
+
+std::vector<std::shared_ptr<WeightMemory::Chunk>> WeightMemory::chunks() const {
+  const std::lock_guard lock(mutex_);
+  return chunks_;
+}
+
+std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byte) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(chunks_.begin(), chunks_.end(), [byte](const auto& chunk) {
+    return std::less_equal<>{}(chunk->begin, byte) &&
+           std::less<>{}(byte, chunk->begin + chunk->bytes);
+  });
+  return found == chunks_.end() ? nullptr : *found;
+}
+
+void WeightMemory::touch(const AlignedBytes& bytes) {
+  const auto chunk = chunk_of(bytes.data());
+  if (chunk == nullptr || bytes.size() == 0) return;
+  const std::int64_t offset = bytes.data() - chunk->begin;
+  const auto end = static_cast<std::size_t>((offset + bytes.size() - 1) / kLargePage) + 1;
+  for (auto page = static_cast<std::size_t>(offset / kLargePage); page < end; ++page) {
+    Chunk::Page& at = chunk->pages[page];
+    std::call_once(at.touched, [&] {
+      // What nobody may ever use the rest of takes no more memory than it needs.
+      const bool large = page < chunk->full_pages() && first_touch(chunk->at(page), watch_);
+      at.state = large ? Chunk::State::kLarge : Chunk::State::kSmall;
+    });
+    if (at.state == Chunk::State::kSmall) some_small_ = true;
+  }
+}
+
+void WeightMemory::promote(std::chrono::nanoseconds limit) {
+  if (!some_small_.load(std::memory_order_relaxed)) return;
+  const std::unique_lock lock(promoting_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
+  const auto end = std::chrono::steady_clock::now() + limit;
+  some_small_ = false;
+  for (const auto& chunk : chunks()) {
+    for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
+      if (chunk->pages[page].state != Chunk::State::kSmall) continue;
+      promote_page(chunk->at(page));
+      chunk->pages[page].state = Chunk::State::kLarge;
+      if (std::chrono::steady_clock::now() < end) continue;
+      some_small_ = true;
+      return;
+    }
+  }
+}
+
+WeightMemory::Pages WeightMemory::pages() const {
+  Pages pages;
+  for (const auto& chunk : chunks()) {
+    for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
+      pages.small += chunk->pages[page].state == Chunk::State::kSmall ? 1 : 0;
+      pages.large += chunk->pages[page].state == Chunk::State::kLarge ? 1 : 0;
+    }
+  }
+  return pages;
+}
+
+}  // namespace parallax

@@ -1,0 +1,147 @@
+#include "kernels/weight_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <thread>
+#include <vector>
+
+namespace parallax {
+namespace {
+
+using namespace std::chrono_literals;
+
+AlignedBytes filled(WeightMemory& memory, std::int64_t bytes, int value) {
+  AlignedBytes block = *memory.allocate(bytes);
+  memory.touch(block);
+  std::memset(block.data(), value, static_cast<std::size_t>(bytes));
+  return block;
+}
+
+bool holds(const AlignedBytes& block, int value) {
+  for (std::int64_t i = 0; i < block.size(); ++i)
+    if (block.data()[i] != std::byte(value)) return false;
+  return true;
+}
+
+/// From here on large pages are slow to come.
+void slow_down(WeightMemory& memory) { memory.watch().record(1s); }
+
+TEST(LargePageWatch, OneSlowTouchSettlesIt) {
+  LargePageWatch watch;
+  watch.record(LargePageWatch::kSlow);
+  EXPECT_TRUE(watch.quick());
+  watch.record(LargePageWatch::kSlow + 1ns);
+  EXPECT_FALSE(watch.quick());
+  watch.record(1ns);
+  EXPECT_FALSE(watch.quick());
+}
+
+TEST(WeightMemory, BlocksLieApartAndAligned) {
+  WeightMemory memory;
+  std::vector<AlignedBytes> blocks;
+  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{64},
+                                   kLargePage / 2, kLargePage, 3 * kLargePage + 7}) {
+    blocks.push_back(filled(memory, bytes, static_cast<int>(blocks.size()) + 1));
+    EXPECT_EQ(blocks.back().size(), bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(blocks.back().data()) % 64, 0U);
+  }
+  for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(holds(blocks[i], int(i) + 1)) << i;
+}
+
+TEST(WeightMemory, RefusesTheImpossible) {
+  WeightMemory memory;
+  for (const std::int64_t bytes :
+       {std::int64_t{-1}, std::numeric_limits<std::int64_t>::max(),
+        std::numeric_limits<std::int64_t>::max() - kLargePage, std::int64_t{1} << 60}) {
+    const auto refused = memory.allocate(bytes);
+    ASSERT_FALSE(refused.has_value()) << bytes;
+    EXPECT_EQ(refused.error().code, ErrorCode::kOutOfMemory);
+  }
+  EXPECT_TRUE(memory.allocate(1)) << "and goes on";
+}
+
+TEST(WeightMemory, BlocksOutliveIt) {
+  AlignedBytes block;
+  {
+    WeightMemory memory;
+    block = filled(memory, kLargePage, 3);
+  }
+  EXPECT_TRUE(holds(block, 3));
+}
+
+TEST(WeightMemory, SmallPagesAreMadeLargeLaterAFewAtATime) {
+  WeightMemory memory;
+  slow_down(memory);
+  const AlignedBytes block = filled(memory, 5 * kLargePage, 7);
+  ASSERT_EQ(memory.pages().small, 5);
+  memory.promote(0ns);
+  EXPECT_EQ(memory.pages().large, 1) << "one at least";
+  EXPECT_EQ(memory.pages().small, 4);
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().large, 5);
+  EXPECT_EQ(memory.pages().small, 0);
+  EXPECT_TRUE(holds(block, 7));
+}
+
+TEST(WeightMemory, APageThatFillsUpLaterIsMadeLargeToo) {
+  WeightMemory memory;
+  const AlignedBytes first = filled(memory, kLargePage / 2, 1);
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().small + memory.pages().large, 0) << "no more memory than it needs";
+  const AlignedBytes second = filled(memory, kLargePage / 2 - 2 * 64, 2);
+  EXPECT_EQ(first.data() + kLargePage / 2 + 64, second.data()) << "they share a page";
+  EXPECT_EQ(memory.pages().small, 1);
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().large, 1);
+  EXPECT_TRUE(holds(first, 1));
+  EXPECT_TRUE(holds(second, 2));
+}
+
+TEST(WeightMemory, WhatIsNotFilledYetIsLeftAlone) {
+  WeightMemory memory;
+  slow_down(memory);
+  const AlignedBytes waiting = *memory.allocate(2 * kLargePage);
+  const AlignedBytes block = filled(memory, 2 * kLargePage, 1);
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().large, 2);
+  memory.touch(waiting);
+  std::memset(waiting.data(), 2, 2 * kLargePage);
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().small, 0);
+  EXPECT_TRUE(holds(block, 1));
+  EXPECT_TRUE(holds(waiting, 2));
+}
+
+TEST(WeightMemory, ReadersAndWritersGoOnMeanwhile) {
+  WeightMemory memory;
+  slow_down(memory);
+  constexpr int kPages = 8;
+  const AlignedBytes block = filled(memory, kPages * kLargePage, 9);
+  std::atomic<bool> stop = false;
+  std::atomic<int> wrong = 0;
+  std::thread reader([&] {
+    while (!stop) wrong += holds(block, 9) ? 0 : 1;
+  });
+  std::vector<AlignedBytes> more;
+  std::thread writer([&] {
+    for (int i = 0; i < kPages; ++i) more.push_back(filled(memory, kLargePage, i));
+  });
+  std::thread other([&] {
+    while (!stop) memory.promote(0ns);
+  });
+  while (memory.pages().small > 0) memory.promote(0ns);
+  writer.join();
+  stop = true;
+  other.join();
+  reader.join();
+  memory.promote(1h);
+  EXPECT_EQ(memory.pages().small, 0);
+  EXPECT_EQ(wrong, 0);
+  for (int i = 0; i < kPages; ++i) EXPECT_TRUE(holds(more[static_cast<std::size_t>(i)], i));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -51,8 +51,6 @@ class Run {
   friend class BranchOutputs;
   friend class NodeTiles;
   friend class BodyRunner;
-  friend class IfRunner;
-  friend class LoopRunner;
 
   /// Each participant has `stride` bytes from `base` + index * stride.
   struct Scratch {

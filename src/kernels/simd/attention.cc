@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "kernels/simd/attention_loops.h"
 #include "kernels/simd/attention_shape.h"
+#include "kernels/simd/bf16_attention.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
 #include "ops/attention.h"
@@ -43,8 +44,7 @@ AttentionCut cut_attention(const AttentionShape& shape) {
   // Saturated: no tile has less than a unit.
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
-  cut.tiles = tile_count(cut.units,
-                         std::max<std::int64_t>(kBlockTileMacs / unit.value_or(kBlockTileMacs), 1));
+  cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
   const std::int64_t block = std::min(shape.keys, kBlockKeys + kLine);
   cut.score_stride = (tile_count(block, kLine) | 1) * kLine;
   return cut;
@@ -178,6 +178,9 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
     if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return not_covered();
   }
   if (!request.bf16 && lane_attention_covers(shape)) return lane_attention(shape);
+  if (request.bf16) {
+    if (auto kernel = make_bf16_attention(shape)) return kernel;
+  }
   return std::make_unique<Attention>(shape, request.bf16);
 }
 

@@ -22,21 +22,21 @@ struct Part {
 };
 
 /// Columns [column, column + columns) of B as pairs [pairs, stride].
-void copy_panel(const MatMulBlock& block, const Part& part, std::int64_t column,
-                std::int64_t columns, std::int64_t stride, Bf16Pair* rounded, Bf16Pair* to) {
-  const std::size_t pairs = to_size(part.pairs()), depth = to_size(part.depth);
-  if (block.b_transposed) {
-    round_to_bf16(block.b + column * block.ldb + part.k, to_size(block.ldb), to_size(columns),
-                  depth, rounded, pairs);
+void pack_panel(const Bf16Source& b, std::int64_t column, std::int64_t columns, std::int64_t stride,
+                Bf16Pair* rounded, Bf16Pair* to) {
+  const std::size_t pairs = to_size(pairs_of(b.depth)), depth = to_size(b.depth);
+  if (b.transposed) {
+    round_to_bf16(b.from + column * b.stride, to_size(b.stride), to_size(columns), depth, rounded,
+                  pairs);
     if (columns < stride) std::fill(to, to + pairs * to_size(stride), 0U);
     transpose_block({reinterpret_cast<const std::byte*>(rounded), reinterpret_cast<std::byte*>(to),
                      pairs, to_size(stride), pairs, to_size(columns), sizeof(Bf16Pair)});
     return;
   }
-  const float* from = block.b + part.k * block.ldb + column;
+  const float* from = b.from + column;
   for (std::size_t k = 0; k < depth; k += 2) {
-    pair_rows(from, k + 1 < depth ? from + block.ldb : nullptr, to_size(columns), to);
-    from += 2 * block.ldb;
+    pair_rows(from, k + 1 < depth ? from + b.stride : nullptr, to_size(columns), to);
+    from += 2 * b.stride;
     to += stride;
   }
 }
@@ -53,10 +53,12 @@ void run_part(const MatMulBlock& block, const Part& part, std::span<std::byte> s
   panel.ldc = to_size(block.ldc);
   panel.rows = to_size(part.rows);
   panel.accumulate = block.accumulate || part.k > 0;
+  const Bf16Source source{block.b + part.k * (block.b_transposed ? 1 : block.ldb), block.ldb,
+                          block.b_transposed, part.depth, block.columns};
   for (std::int64_t column = 0; column < block.columns; column += kPanel) {
     const std::int64_t columns = std::min(kPanel, block.columns - column);
     const std::int64_t stride = tile_count(columns, kVector) * kVector;
-    copy_panel(block, part, column, columns, stride, b + kPairs * kPanel, b);
+    pack_panel(source, column, columns, stride, b + kPairs * kPanel, b);
     panel.ldb = to_size(stride);
     panel.c = block.c + part.row * block.ldc + column;
     panel.columns = to_size(columns);
@@ -66,6 +68,14 @@ void run_part(const MatMulBlock& block, const Part& part, std::span<std::byte> s
 }
 
 }  // namespace
+
+void pack_pairs(const Bf16Source& b, Bf16Pair* scratch, Bf16Pair* to) {
+  for (std::int64_t column = 0; column < b.columns; column += kPanel) {
+    const std::int64_t columns = std::min(kPanel, b.columns - column);
+    const std::int64_t stride = tile_count(columns, kVector) * kVector;
+    pack_panel(b, column, columns, stride, scratch, to + column * pairs_of(b.depth));
+  }
+}
 
 std::int64_t bf16_block_scratch_bytes() {
   return (kRows + 2 * kPanel) * kPairs * static_cast<std::int64_t>(sizeof(Bf16Pair));

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/bf16.h"
+#include "kernels/simd/unroll.h"
 
 #if defined(__x86_64__)
 // GCC's own header starts vectors from themselves on purpose (GCC bug 105593).
@@ -31,10 +32,24 @@ struct Prefetch {
   std::size_t lines = 0;
 };
 
-/// R rows times V vectors, over the whole depth, in registers.
-template <std::size_t R, std::size_t V>
+/// The columns of a vector: all 16, or those that `last` has.
+template <bool kLast>
+PX_BF16 inline __m512 load_columns(const float* from, [[maybe_unused]] __mmask16 last) {
+  if constexpr (kLast) return _mm512_maskz_loadu_ps(last, from);
+  return _mm512_loadu_ps(from);
+}
+template <bool kLast>
+PX_BF16 inline void store_columns(float* to, __m512 v, [[maybe_unused]] __mmask16 last) {
+  if constexpr (kLast) return _mm512_mask_storeu_ps(to, last, v);
+  _mm512_storeu_ps(to, v);
+}
+
+/// R rows times V vectors, over the whole depth, in registers: loops that are not unrolled would
+/// leave the sums in memory. A panel whose last vector is full needs no masks.
+template <std::size_t R, std::size_t V, bool kMasked>
 PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std::size_t row,
                                                      Prefetch prefetch) {
+  constexpr std::size_t kFull = V - (kMasked ? 1 : 0);
   const __mmask16 last = first_lanes(panel.columns - (V - 1) * kLanes);
   const Bf16Pair* __restrict a = panel.a + row * panel.lda;
   const Bf16Pair* __restrict b = panel.b;
@@ -43,16 +58,28 @@ PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std
   const Bf16Pair* ahead = prefetch.at;
 
   __m512 sum[R][V];
-  for (std::size_t i = 0; i < R; ++i) {
-    const float* from = panel.accumulate ? c + i * ldc : panel.bias;
-    for (std::size_t j = 0; j < V; ++j) {
-      sum[i][j] = from == nullptr ? _mm512_setzero_ps()
-                                  : _mm512_maskz_loadu_ps(j + 1 == V ? last : first_lanes(kLanes),
-                                                          from + j * kLanes);
+  if (panel.accumulate) {
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) sum[i][j] =
+          load_columns<false>(c + i * ldc + j * kLanes, last);
+      if constexpr (kMasked) sum[i][kFull] = load_columns<true>(c + i * ldc + kFull * kLanes, last);
+    }
+  } else {
+    __m512 start[V];
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) start[j] = _mm512_setzero_ps();
+    if (panel.bias != nullptr) {
+      PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) start[j] =
+          load_columns<false>(panel.bias + j * kLanes, last);
+      if constexpr (kMasked) start[kFull] = load_columns<true>(panel.bias + kFull * kLanes, last);
+    }
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      PX_UNROLL for (std::size_t j = 0; j < V; ++j) sum[i][j] = start[j];
+    }
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      PX_UNROLL for (std::size_t j = 0; j < V; ++j)
+          __builtin_prefetch(c + i * ldc + j * kLanes, 1, 3);
     }
   }
-  for (std::size_t i = 0; i < R; ++i)
-    for (std::size_t j = 0; j < V; ++j) __builtin_prefetch(c + i * ldc + j * kLanes, 1, 3);
   for (std::size_t k = 0; k < pairs; ++k) {
     if (k % kUnroll == 0) {
       for (std::size_t line = 0; line < prefetch.lines; ++line)
@@ -60,42 +87,43 @@ PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std
       ahead += prefetch.lines * kLanes;
     }
     __m512bh column[V];
-    for (std::size_t j = 0; j < V; ++j)
-      column[j] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + k * ldb + j * kLanes));
-    for (std::size_t i = 0; i < R; ++i) {
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) column[j] =
+        reinterpret_cast<__m512bh>(_mm512_loadu_si512(b + k * ldb + j * kLanes));
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
       const auto x =
           reinterpret_cast<__m512bh>(_mm512_set1_epi32(static_cast<int>(a[i * lda + k])));
-      for (std::size_t j = 0; j < V; ++j) sum[i][j] = _mm512_dpbf16_ps(sum[i][j], x, column[j]);
+      PX_UNROLL for (std::size_t j = 0; j < V; ++j) sum[i][j] =
+          _mm512_dpbf16_ps(sum[i][j], x, column[j]);
     }
   }
-  for (std::size_t i = 0; i < R; ++i) {
-    for (std::size_t j = 0; j < V; ++j) {
-      _mm512_mask_storeu_ps(c + i * ldc + j * kLanes, j + 1 == V ? last : first_lanes(kLanes),
-                            sum[i][j]);
-    }
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j)
+        store_columns<false>(c + i * ldc + j * kLanes, sum[i][j], last);
+    if constexpr (kMasked) store_columns<true>(c + i * ldc + kFull * kLanes, sum[i][kFull], last);
   }
 }
 
 using Multiply = void (*)(const Bf16Panel&, std::size_t row, Prefetch);
 
-template <std::size_t V>
+template <std::size_t V, bool kMasked>
 Multiply multiply_of(std::size_t rows) {
-  constexpr Multiply kTable[kRows] = {multiply_rows<1, V>, multiply_rows<2, V>,
-                                      multiply_rows<3, V>, multiply_rows<4, V>,
-                                      multiply_rows<5, V>, multiply_rows<6, V>};
+  constexpr Multiply kTable[kRows] = {multiply_rows<1, V, kMasked>, multiply_rows<2, V, kMasked>,
+                                      multiply_rows<3, V, kMasked>, multiply_rows<4, V, kMasked>,
+                                      multiply_rows<5, V, kMasked>, multiply_rows<6, V, kMasked>};
   return kTable[rows - 1];
 }
 
+template <bool kMasked>
 Multiply multiply_of(std::size_t rows, std::size_t vectors) {
   switch (vectors) {
     case 1:
-      return multiply_of<1>(rows);
+      return multiply_of<1, kMasked>(rows);
     case 2:
-      return multiply_of<2>(rows);
+      return multiply_of<2, kMasked>(rows);
     case 3:
-      return multiply_of<3>(rows);
+      return multiply_of<3, kMasked>(rows);
     default:
-      return multiply_of<kVectors>(rows);
+      return multiply_of<kVectors, kMasked>(rows);
   }
 }
 
@@ -145,6 +173,7 @@ PX_BF16 void pair_rows(const float* first, const float* second, std::size_t n, B
 
 void bf16_panel(const Bf16Panel& panel) {
   const std::size_t vectors = (panel.columns + kLanes - 1) / kLanes;
+  const bool masked = panel.columns % kLanes != 0;
   // Groups of rows of nearly the same size: 8 rows run as 4 + 4, not as 6 + 2.
   const std::size_t groups = (panel.rows + kRows - 1) / kRows;
   const std::size_t rows = panel.rows / groups, larger = panel.rows % groups;
@@ -156,7 +185,8 @@ void bf16_panel(const Bf16Panel& panel) {
   for (std::size_t g = 0; g < groups; ++g) {
     const std::size_t count = rows + (g < larger ? 1 : 0);
     const Prefetch prefetch{share == 0 ? nullptr : panel.next_b + g * share_pairs, share};
-    multiply_of(count, vectors)(panel, row, prefetch);
+    (masked ? multiply_of<true>(count, vectors) : multiply_of<false>(count, vectors))(panel, row,
+                                                                                      prefetch);
     row += count;
   }
 }

@@ -32,14 +32,6 @@ struct CosineShape {
 };
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
-std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
-
-/// `rows` rows of scratch, rounded where they stand and closed up: [rows, pairs_of(depth)].
-Bf16Pair* round_in_place(float* x, std::int64_t stride, std::int64_t rows, std::int64_t depth) {
-  auto* const to = reinterpret_cast<Bf16Pair*>(x);
-  round_to_bf16(x, to_size(stride), to_size(rows), to_size(depth), to, to_size(pairs_of(depth)));
-  return to;
-}
 
 class CosineAttention final : public Kernel {
  public:
@@ -54,8 +46,7 @@ class CosineAttention final : public Kernel {
     if (shape.bf16) packed_values_ = pairs_of(shape.keys) * rounded_up(shape.width, kTileGranule);
     const std::int64_t unit = shape.queries * shape.keys * (shape.depth + shape.width);
     units_ = shape.batches * shape.heads;
-    tiles_ =
-        tile_count(units_, std::max<std::int64_t>(kTileMacs / std::max<std::int64_t>(unit, 1), 1));
+    tiles_ = count_tiles(units_, unit, kTileMacs);
   }
 
   std::int64_t tiles() const override { return tiles_; }
@@ -120,7 +111,7 @@ class CosineAttention final : public Kernel {
                s.epsilon});
     // In bf16 two numbers that follow each other stay together: a matrix of half the depth.
     const std::int64_t depth = s.bf16 ? pairs_of(s.depth) : s.depth;
-    if (s.bf16) round_in_place(keys, s.depth, s.keys, s.depth);
+    if (s.bf16) round_in_place(keys, to_size(s.depth), to_size(s.keys), to_size(s.depth));
     for_each_panel(s.keys, [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
       float* panel = packed + column * depth;
       for (std::int64_t i = 0; columns < padded && i < depth; ++i)
@@ -146,7 +137,8 @@ class CosineAttention final : public Kernel {
 
   void multiply_keys(float* queries, const float* packed, float* scores, std::int64_t rows) const {
     if (shape_.bf16) {
-      const Bf16Pair* const a = round_in_place(queries, shape_.depth, rows, shape_.depth);
+      const Bf16Pair* const a =
+          round_in_place(queries, to_size(shape_.depth), to_size(rows), to_size(shape_.depth));
       const auto* const b = reinterpret_cast<const Bf16Pair*>(packed);
       return multiply_pairs(a, b, pairs_of(shape_.depth), {scores, stride_, rows, shape_.keys});
     }
@@ -167,7 +159,8 @@ class CosineAttention final : public Kernel {
 
   void multiply_values(float* weights, const Bf16Pair* packed, std::int64_t rows, float* to) const {
     const CosineShape& s = shape_;
-    const Bf16Pair* const a = round_in_place(weights, stride_, rows, s.keys);
+    const Bf16Pair* const a =
+        round_in_place(weights, to_size(stride_), to_size(rows), to_size(s.keys));
     multiply_pairs(a, packed, pairs_of(s.keys), {to, s.heads * s.width, rows, s.width});
   }
 

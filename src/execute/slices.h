@@ -1,0 +1,46 @@
+// The slices of a tensor along an axis, as Loop and Scan take and give them. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "parallax/tensor.h"
+
+namespace parallax {
+
+/// The dims of `length` slices along `axis`.
+inline Dims with_axis(const Dims& slice, int axis, std::int64_t length) {
+  Dims dims;
+  for (int i = 0; i <= slice.rank(); ++i) {
+    if (i == axis) dims.push_back(length);
+    if (i < slice.rank()) dims.push_back(slice[i]);
+  }
+  return dims;
+}
+
+/// Where the slices of a tensor lie: `count` pieces of `bytes`, `stride` apart.
+struct Slices {
+  std::int64_t count = 1, bytes = 0, stride = 0;
+
+  Slices(DType dtype, const Dims& dims, int axis) {
+    bytes = size_of(dtype);
+    for (int i = 0; i < axis; ++i) count *= dims[i];
+    for (int i = axis + 1; i < dims.rank(); ++i) bytes *= dims[i];
+    stride = bytes * dims[axis];
+  }
+  void gather(const std::byte* whole, std::int64_t position, std::byte* slice) const {
+    if (bytes == 0) return;
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(slice + i * bytes, whole + i * stride + position * bytes,
+                  static_cast<std::size_t>(bytes));
+  }
+  void scatter(const std::byte* slice, std::int64_t position, std::byte* whole) const {
+    if (bytes == 0) return;
+    for (std::int64_t i = 0; i < count; ++i)
+      std::memcpy(whole + i * stride + position * bytes, slice + i * bytes,
+                  static_cast<std::size_t>(bytes));
+  }
+};
+
+}  // namespace parallax

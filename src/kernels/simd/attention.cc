@@ -44,8 +44,7 @@ AttentionCut cut_attention(const AttentionShape& shape) {
   // Saturated: no tile has less than a unit.
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
-  cut.tiles = tile_count(cut.units,
-                         std::max<std::int64_t>(kBlockTileMacs / unit.value_or(kBlockTileMacs), 1));
+  cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
   const std::int64_t block = std::min(shape.keys, kBlockKeys + kLine);
   cut.score_stride = (tile_count(block, kLine) | 1) * kLine;
   return cut;

@@ -46,8 +46,7 @@ class CosineAttention final : public Kernel {
     if (shape.bf16) packed_values_ = pairs_of(shape.keys) * rounded_up(shape.width, kTileGranule);
     const std::int64_t unit = shape.queries * shape.keys * (shape.depth + shape.width);
     units_ = shape.batches * shape.heads;
-    tiles_ =
-        tile_count(units_, std::max<std::int64_t>(kTileMacs / std::max<std::int64_t>(unit, 1), 1));
+    tiles_ = count_tiles(units_, unit, kTileMacs);
   }
 
   std::int64_t tiles() const override { return tiles_; }

@@ -41,8 +41,7 @@ LaneCut cut_lanes(const AttentionShape& shape) {
   cut.units = shape.batches * cut.query_blocks;
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.stride) : std::nullopt;
-  cut.tiles = tile_count(cut.units,
-                         std::max<std::int64_t>(kBlockTileMacs / unit.value_or(kBlockTileMacs), 1));
+  cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
   return cut;
 }
 

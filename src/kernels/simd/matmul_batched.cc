@@ -48,8 +48,7 @@ class BatchedMatMul final : public Kernel {
     const std::int64_t unit_rows = std::min(shape.rows, block);
     const std::int64_t unit = unit_rows * shape.depth * shape.columns;
     units_ = shape.batches * row_blocks_;
-    tiles_ = tile_count(
-        units_, std::max<std::int64_t>(kBlockTileMacs / std::max<std::int64_t>(unit, 1), 1));
+    tiles_ = count_tiles(units_, unit, kBlockTileMacs);
     if (shape.columns == 0) tiles_ = 0;
   }
 

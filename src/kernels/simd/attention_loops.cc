@@ -54,8 +54,9 @@ HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float
 }
 
 /// x[i] becomes power(x[i] - largest); returns the sum.
+template <bool kCoarse>
 HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
-                               const PowerOfTwo<true>& power) {
+                               const PowerOfTwo<true, kCoarse>& power) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const auto shift = hn::Set(d, largest);
@@ -77,9 +78,8 @@ HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
   return sum_of(hn::Add(a, b));
 }
 
-}  // namespace
-
-void weigh_scores(const AttentionScores& s) {
+template <bool kCoarse>
+HWY_INLINE void weigh(const AttentionScores& s) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t last = (s.keys - 1) / lanes * lanes;
@@ -87,7 +87,7 @@ void weigh_scores(const AttentionScores& s) {
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Without a mask a positive scale can wait for the exponent.
   const bool plain = s.mask == nullptr && s.scale > 0;
-  const PowerOfTwo<true> power(plain ? s.scale * kLog2E : kLog2E);
+  const PowerOfTwo<true, kCoarse> power(plain ? s.scale * kLog2E : kLog2E);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     if (!plain)
@@ -110,6 +110,10 @@ void weigh_scores(const AttentionScores& s) {
     }
   }
 }
+
+}  // namespace
+
+void weigh_scores(const AttentionScores& s) { s.coarse ? weigh<true>(s) : weigh<false>(s); }
 
 void divide_rows(float* y, std::size_t y_stride, std::size_t rows, std::size_t width,
                  const float* sum) {

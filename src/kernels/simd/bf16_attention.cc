@@ -132,6 +132,7 @@ class Bf16Attention final : public Kernel {
     scores.stride = to_size(at_.stride);
     scores.rows = to_size(rows.end - rows.begin);
     scores.scale = s.scale;
+    scores.coarse = true;
     scores.largest = floats(args, at_.largest);
     scores.sum = floats(args, at_.sum);
     scores.y = args.out<float>() + s.at(s.y, batch) + rows.begin * s.y.row_stride;

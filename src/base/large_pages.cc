@@ -28,6 +28,10 @@ bool first_touch(std::byte* page, LargePageWatch& watch) {
   return large;
 }
 
+void keep_small(std::span<std::byte> bytes) {
+  (void)::madvise(bytes.data(), bytes.size(), MADV_NOHUGEPAGE);
+}
+
 void promote_page(std::byte* page) {
   (void)advise(page, MADV_HUGEPAGE);
   (void)advise(page, kCollapse);

@@ -41,6 +41,9 @@ class LargePageWatch {
 /// small ones. A refusal of the system costs speed only.
 bool first_touch(std::byte* page, LargePageWatch& watch);
 
+/// Has all of `bytes`, which nobody has touched, take small pages.
+void keep_small(std::span<std::byte> bytes);
+
 /// Makes a large page of the small ones at `page`, as above; others may read and write them
 /// meanwhile. Where the system cannot (before Linux 6.1), it is asked to do so when it likes.
 void promote_page(std::byte* page);

@@ -1,9 +1,9 @@
 #include "execute/run_memory.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <utility>
 
@@ -13,9 +13,13 @@
 namespace parallax {
 namespace {
 
-/// Blocks of at least this many bytes ask for huge pages: fewer faults at the first run, fewer TLB
-/// misses at all.
-constexpr std::int64_t kHugePage = std::int64_t{2} << 20;
+/// So much longer may a run take because its block gets large pages that the first run with it did
+/// not wait for.
+constexpr std::chrono::milliseconds kPromotion{50};
+
+/// Bytes of a block that large pages can hold: fewer faults at the first run, fewer misses of the
+/// page table at all.
+std::int64_t whole_pages(std::int64_t bytes) { return bytes / kLargePage * kLargePage; }
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
@@ -30,8 +34,7 @@ Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
 void RunMemory::Free::operator()(std::byte* p) const { std::free(p); }
 
 Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes) {
-  const bool huge = bytes >= kHugePage;
-  const std::int64_t alignment = huge ? kHugePage : kAlignment;
+  const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kAlignment;
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   // Not aligned_alloc: that wants whole huge pages.
   void* memory = nullptr;
@@ -44,9 +47,24 @@ Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes) {
                                 {},
                                 fmt::format("cannot allocate {} bytes for activations", bytes)});
   }
-  // A refusal costs speed only.
-  if (huge) (void)madvise(memory, static_cast<std::size_t>(*rounded), MADV_HUGEPAGE);
   return Block{std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(memory)), bytes};
+}
+
+/// Gives a block large pages as far as they come quickly; every further run with it a few more.
+void RunMemory::touch(Block& block, bool fresh) {
+  const std::int64_t whole = whole_pages(block.bytes);
+  const auto begin = std::chrono::steady_clock::now();
+  while (block.large < whole && (fresh || std::chrono::steady_clock::now() - begin < kPromotion)) {
+    std::byte* const page = block.memory.get() + block.large;
+    if (!fresh) {
+      promote_page(page);
+    } else if (!watch_.quick()) {
+      return keep_small({page, static_cast<std::size_t>(whole - block.large)});
+    } else {
+      first_touch(page, watch_);
+    }
+    block.large += kLargePage;
+  }
 }
 
 /// Moves the smallest idle block that suffices to `block`.
@@ -114,6 +132,8 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
   ++runs_;
   idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_));  // so that going back never fails
   exclusive_ = exclusive;
+  lock.unlock();
+  touch(block, !reused);
   return Lease(*this, std::move(block), request.limit, exclusive);
 }
 

@@ -19,6 +19,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/large_pages.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -38,6 +39,9 @@ class RunMemory {
   /// alone is larger than the limit, kOutOfMemory. Waits for other runs where it fits without them.
   Result<Lease> acquire(const Request& request);
 
+  /// For tests: how large pages came so far.
+  LargePageWatch& watch() { return watch_; }
+
   /// Gives idle blocks back to the system.
   void trim();
 
@@ -56,9 +60,11 @@ class RunMemory {
     std::unique_ptr<std::byte, Free> memory;
     std::int64_t bytes = 0;
     std::shared_ptr<RunBuffers> buffers = nullptr;
+    std::int64_t large = 0;  ///< so many bytes at the front have large pages, if it wants any
   };
 
   static Result<Block> allocate(std::int64_t bytes);
+  void touch(Block& block, bool fresh);
   bool take_idle(std::int64_t bytes, Block& block);
   bool admissible(const Request& request) const;
   std::int64_t idle_bytes() const;
@@ -69,6 +75,7 @@ class RunMemory {
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
 
+  LargePageWatch watch_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // All guarded by mutex_:

@@ -30,6 +30,23 @@ TEST(RunMemory, KeepsBlocksForTheNextRun) {
   EXPECT_EQ(memory.peak_bytes(), 5000);
 }
 
+TEST(RunMemory, ABlockKeepsItsBytesWhileItGetsLargePages) {
+  constexpr std::int64_t kBytes = 3 * kLargePage + 1000;
+  const auto value = [](std::int64_t i) { return static_cast<std::byte>(i / 500); };
+  for (const bool slow : {false, true}) {
+    RunMemory memory;
+    if (slow) memory.watch().record(std::chrono::seconds(1));
+    for (int run = 0; run < 3; ++run) {
+      auto lease = memory.acquire({kBytes, {}, false});
+      ASSERT_TRUE(lease);
+      for (std::int64_t i = 0; i < kBytes; i += 500) {
+        if (run == 0) lease->data()[i] = value(i);
+        ASSERT_EQ(lease->data()[i], value(i)) << run << " " << i;
+      }
+    }
+  }
+}
+
 TEST(RunMemory, RefusesWhatCanNeverFit) {
   RunMemory memory;
   EXPECT_EQ(memory.acquire({1001, 1000, false}).error().code, ErrorCode::kBudgetExceeded);

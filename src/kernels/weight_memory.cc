@@ -110,9 +110,10 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   return AlignedBytes::shared({{begin, static_cast<std::size_t>(bytes)}, chunk});
 }
 
-std::vector<std::shared_ptr<WeightMemory::Chunk>> WeightMemory::chunks() const {
+/// Null behind the last one. Not a copy of all: runs allocate nothing.
+std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk(std::size_t index) const {
   const std::lock_guard lock(mutex_);
-  return chunks_;
+  return index < chunks_.size() ? chunks_[index] : nullptr;
 }
 
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byte) const {
@@ -146,7 +147,7 @@ void WeightMemory::promote(std::chrono::nanoseconds limit) {
   if (!lock.owns_lock()) return;
   const auto end = std::chrono::steady_clock::now() + limit;
   some_small_ = false;
-  for (const auto& chunk : chunks()) {
+  for (std::size_t i = 0; const auto chunk = this->chunk(i); ++i) {
     for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
       if (chunk->pages[page].state != Chunk::State::kSmall) continue;
       promote_page(chunk->at(page));
@@ -160,7 +161,7 @@ void WeightMemory::promote(std::chrono::nanoseconds limit) {
 
 WeightMemory::Pages WeightMemory::pages() const {
   Pages pages;
-  for (const auto& chunk : chunks()) {
+  for (std::size_t i = 0; const auto chunk = this->chunk(i); ++i) {
     for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
       pages.small += chunk->pages[page].state == Chunk::State::kSmall ? 1 : 0;
       pages.large += chunk->pages[page].state == Chunk::State::kLarge ? 1 : 0;

@@ -41,7 +41,7 @@ class WeightMemory {
  private:
   struct Chunk;
   std::shared_ptr<Chunk> chunk_of(const std::byte* byte) const;
-  std::vector<std::shared_ptr<Chunk>> chunks() const;
+  std::shared_ptr<Chunk> chunk(std::size_t index) const;
 
   LargePageWatch watch_;
   std::atomic<bool> some_small_ = false;  ///< promote() may find something

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/activation.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -22,7 +23,7 @@ std::string activation_name(const Node& node) {
   // The attribute means the exact Gelu.
   if (node.attributes.get_string("approximate", "none") != "none") return {};
   const float alpha = node.attributes.get_float("alpha", 1.0F);
-  if (alpha == 1.702F) return "QuickGelu";
+  if (alpha == kQuickGeluAlpha) return "QuickGelu";
   return alpha == 1 ? std::string(to_string(node.op)) : std::string();
 }
 

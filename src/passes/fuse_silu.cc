@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/activation.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -11,15 +12,13 @@
 namespace parallax {
 namespace {
 
-constexpr float kQuickGelu = 1.702F;
-
-/// Whether `value` is kQuickGelu * x, in either order, and nothing else reads it.
+/// Whether `value` is kQuickGeluAlpha * x, in either order, and nothing else reads it.
 bool is_scaled(const Graph& graph, const Readers& readers, ValueId value, ValueId x) {
   const Node* scaled = produced_by(graph, value, OpKind::kMul);
   if (scaled == nullptr || !readers.single(value)) return false;
   for (const std::size_t side : {0U, 1U}) {
     const auto factor = scalar_constant(graph, scaled->inputs[side]);
-    if (scaled->inputs[1 - side] == x && factor && std::abs(*factor - kQuickGelu) < 1e-6F)
+    if (scaled->inputs[1 - side] == x && factor && std::abs(*factor - kQuickGeluAlpha) < 1e-6F)
       return true;
   }
   return false;
@@ -37,7 +36,7 @@ std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const No
     const Node* sigmoid = produced_by(graph, node.inputs[side], OpKind::kSigmoid);
     if (sigmoid == nullptr || !readers.single(node.inputs[side])) continue;
     if (sigmoid->inputs[0] == x) return Silu{x};
-    if (is_scaled(graph, readers, sigmoid->inputs[0], x)) return Silu{x, kQuickGelu};
+    if (is_scaled(graph, readers, sigmoid->inputs[0], x)) return Silu{x, kQuickGeluAlpha};
   }
   return std::nullopt;
 }

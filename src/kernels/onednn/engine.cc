@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ops/activation.h"
 
 // All that is needed of OpenMP. Each compiler brings an omp.h that others, and the linters, cannot
 // read.
@@ -86,7 +87,7 @@ constexpr std::array<Activation, 6> kActivations = {{
     {"Sigmoid", dnnl::algorithm::eltwise_logistic, 0.0F},
     {"Tanh", dnnl::algorithm::eltwise_tanh, 0.0F},
     {"Gelu", dnnl::algorithm::eltwise_gelu_erf, 0.0F},
-    {"QuickGelu", dnnl::algorithm::eltwise_swish, 1.702F},
+    {"QuickGelu", dnnl::algorithm::eltwise_swish, kQuickGeluAlpha},
 }};
 
 }  // namespace

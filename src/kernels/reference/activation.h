@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "ops/activation.h"
+
 namespace parallax {
 
 inline float relu_of(float x) { return x < 0.0F ? 0.0F : x; }  // NaN stays NaN
@@ -42,7 +44,7 @@ inline float activate(Activation activation, float x) {
     case Activation::kGelu:
       return gelu_of(x);
     case Activation::kQuickGelu:
-      return silu_of(x, 1.702F);
+      return silu_of(x, kQuickGeluAlpha);
     case Activation::kNone:
       break;
   }

@@ -1,5 +1,7 @@
 #include "kernels/simd/activation.h"
 
+#include "ops/activation.h"
+
 #include <string>
 
 namespace parallax {
@@ -8,7 +10,7 @@ namespace {
 
 std::optional<UnaryFunction> scaled_silu(float alpha) {
   if (alpha == 1.0F) return UnaryFunction::kSilu;
-  if (alpha == 1.702F) return UnaryFunction::kQuickGelu;
+  if (alpha == kQuickGeluAlpha) return UnaryFunction::kQuickGelu;
   return std::nullopt;
 }
 

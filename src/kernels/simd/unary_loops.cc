@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "kernels/simd/targets.h"
+#include "ops/activation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/simd/unary_loops.cc"
@@ -59,7 +60,7 @@ HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::s
     case UnaryFunction::kGeluErf:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_erf_f32(d, v); });
     case UnaryFunction::kQuickGelu:
-      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v, 1.702F); });
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v, kQuickGeluAlpha); });
     case UnaryFunction::kGeluTanh:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_tanh_f32(d, v); });
     default:

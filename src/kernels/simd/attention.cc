@@ -8,6 +8,7 @@
 #include "kernels/simd/attention_loops.h"
 #include "kernels/simd/attention_shape.h"
 #include "kernels/simd/bf16_attention.h"
+#include "kernels/simd/lane_attention.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
 #include "ops/attention.h"
@@ -177,10 +178,8 @@ Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
     const Dims& mask = request.inputs[3].dims;
     if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return not_covered();
   }
-  if (!request.bf16 && lane_attention_covers(shape)) return lane_attention(shape);
-  if (request.bf16) {
-    if (auto kernel = make_bf16_attention(shape)) return kernel;
-  }
+  if (auto kernel = request.bf16 ? make_bf16_attention(shape) : make_lane_attention(shape))
+    return kernel;
   return std::make_unique<Attention>(shape, request.bf16);
 }
 

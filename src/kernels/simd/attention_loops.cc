@@ -1,6 +1,8 @@
 #include "kernels/simd/attention_loops.h"
 
-#include "kernels/simd/attention_shape.h"
+#include <limits>
+#include <numbers>
+
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -87,7 +89,8 @@ HWY_INLINE void weigh(const AttentionScores& s) {
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Without a mask a positive scale can wait for the exponent.
   const bool plain = s.mask == nullptr && s.scale > 0;
-  const PowerOfTwo<true, kCoarse> power(plain ? s.scale * kLog2E : kLog2E);
+  const PowerOfTwo<true, kCoarse> power(plain ? s.scale * std::numbers::log2e_v<float>
+                                              : std::numbers::log2e_v<float>);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     if (!plain)

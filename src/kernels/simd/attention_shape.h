@@ -30,13 +30,6 @@ struct AttentionShape {
   }
 };
 
-/// Weights of a softmax are powers of two: e^x = 2^(kLog2E x).
-inline constexpr float kLog2E = 1.44269504F;
-
 AttentionShape attention_shape(const KernelRequest& request);
-
-/// For at least kLaneQueries queries; see lane_attention.cc.
-bool lane_attention_covers(const AttentionShape& shape);
-std::unique_ptr<Kernel> lane_attention(const AttentionShape& shape);
 
 }  // namespace parallax

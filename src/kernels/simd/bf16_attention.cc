@@ -52,34 +52,6 @@ struct Places {
   }
 };
 
-/// Product of pairs with panels that lie one after the other.
-struct Product {
-  const Bf16Pair* a = nullptr;
-  std::int64_t pairs = 0;
-  const Bf16Pair* b = nullptr;
-  std::int64_t panel_pairs = 0;  ///< of a whole panel
-  float* c = nullptr;
-  std::int64_t c_stride = 0, rows = 0, columns = 0;
-  bool accumulate = false;
-};
-
-void multiply(const Product& product) {
-  for (std::int64_t column = 0; column < product.columns; column += kPanel) {
-    const std::int64_t columns = std::min(kPanel, product.columns - column);
-    Bf16Panel panel;
-    panel.a = product.a;
-    panel.lda = panel.pairs = to_size(product.pairs);
-    panel.b = product.b + column * product.panel_pairs;
-    panel.ldb = to_size(rounded_up(columns, kVector));
-    panel.c = product.c + column;
-    panel.ldc = to_size(product.c_stride);
-    panel.rows = to_size(product.rows);
-    panel.columns = to_size(columns);
-    panel.accumulate = product.accumulate;
-    bf16_panel(panel);
-  }
-}
-
 class Bf16Attention final : public Kernel {
  public:
   explicit Bf16Attention(const AttentionShape& shape) : shape_(shape), at_(shape) {
@@ -153,7 +125,7 @@ class Bf16Attention final : public Kernel {
 
   void run_block(std::int64_t key, const AttentionScores& scores, const KernelArgs& args) const {
     const AttentionShape& s = shape_;
-    Product product;
+    Bf16Product product;
     product.rows = static_cast<std::int64_t>(scores.rows);
     product.a = pairs(args, at_.queries);
     product.pairs = product.panel_pairs = pairs_of(s.depth);
@@ -161,7 +133,7 @@ class Bf16Attention final : public Kernel {
     product.c = scores.x;
     product.c_stride = at_.stride;
     product.columns = static_cast<std::int64_t>(scores.keys);
-    multiply(product);
+    multiply_pairs(product);
     attention_weights(scores);
     product.a = round_in_place(scores.x, scores.stride, scores.rows, scores.keys);
     product.pairs = pairs_of(static_cast<std::int64_t>(scores.keys));
@@ -172,12 +144,12 @@ class Bf16Attention final : public Kernel {
     product.accumulate = !scores.first;
     // A panel of values has all keys; its rows are as long as it is wide.
     for (std::int64_t column = 0; column < s.width; column += kPanel) {
-      Product panel = product;
+      Bf16Product panel = product;
       panel.columns = std::min(kPanel, s.width - column);
       panel.b = pairs(args, at_.values) + column * product.panel_pairs +
                 key / 2 * rounded_up(panel.columns, kVector);
       panel.c += column;
-      multiply(panel);
+      multiply_pairs(panel);
     }
   }
 

@@ -77,6 +77,23 @@ void pack_pairs(const Bf16Source& b, Bf16Pair* scratch, Bf16Pair* to) {
   }
 }
 
+void multiply_pairs(const Bf16Product& product) {
+  for (std::int64_t column = 0; column < product.columns; column += kPanel) {
+    const std::int64_t columns = std::min(kPanel, product.columns - column);
+    Bf16Panel panel;
+    panel.a = product.a;
+    panel.lda = panel.pairs = to_size(product.pairs);
+    panel.b = product.b + column * product.panel_pairs;
+    panel.ldb = to_size(tile_count(columns, kVector) * kVector);
+    panel.c = product.c + column;
+    panel.ldc = to_size(product.c_stride);
+    panel.rows = to_size(product.rows);
+    panel.columns = to_size(columns);
+    panel.accumulate = product.accumulate;
+    bf16_panel(panel);
+  }
+}
+
 std::int64_t bf16_block_scratch_bytes() {
   return (kRows + 2 * kPanel) * kPairs * static_cast<std::int64_t>(sizeof(Bf16Pair));
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/checked.h"
+#include "kernels/simd/bf16_block.h"
 #include "kernels/simd/bf16_loops.h"
 #include "kernels/simd/cosine_loops.h"
 #include "kernels/simd/matmul_block.h"
@@ -73,7 +74,9 @@ class CosineAttention final : public Kernel {
         to_size((unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat));
     const float* const values = args.in<float>(2) + (batch * s.keys * s.heads + head) * s.width;
     pack_keys(args.in<float>(1) + (batch * s.keys * s.heads + head) * s.depth, keys, packed);
-    if (s.bf16) pack_values(values, reinterpret_cast<Bf16Pair*>(panels.data()));
+    if (s.bf16)
+      pack_pairs({values, s.heads * s.width, false, s.keys, s.width}, nullptr,
+                 reinterpret_cast<Bf16Pair*>(panels.data()));
     for (std::int64_t row = 0; row < s.queries; row += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, s.queries - row);
       const std::int64_t at = (batch * s.queries + row) * s.heads + head;
@@ -122,25 +125,13 @@ class CosineAttention final : public Kernel {
     });
   }
 
-  /// Values in pairs of rows, panel after panel.
-  void pack_values(const float* from, Bf16Pair* packed) const {
-    const CosineShape& s = shape_;
-    const std::int64_t step = s.heads * s.width;
-    for_each_panel(s.width, [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
-      Bf16Pair* to = packed + column * pairs_of(s.keys);
-      for (std::int64_t k = 0; k < s.keys; k += 2, to += padded) {
-        const float* const first = from + k * step + column;
-        pair_rows(first, k + 1 < s.keys ? first + step : nullptr, to_size(columns), to);
-      }
-    });
-  }
-
   void multiply_keys(float* queries, const float* packed, float* scores, std::int64_t rows) const {
     if (shape_.bf16) {
       const Bf16Pair* const a =
           round_in_place(queries, to_size(shape_.depth), to_size(rows), to_size(shape_.depth));
       const auto* const b = reinterpret_cast<const Bf16Pair*>(packed);
-      return multiply_pairs(a, b, pairs_of(shape_.depth), {scores, stride_, rows, shape_.keys});
+      const std::int64_t pairs = pairs_of(shape_.depth);
+      return multiply_pairs({a, pairs, b, pairs, scores, stride_, rows, shape_.keys});
     }
     for_each_panel(shape_.keys, [&](std::int64_t column, std::int64_t, std::int64_t padded) {
       MatMulPanel panel;
@@ -161,30 +152,8 @@ class CosineAttention final : public Kernel {
     const CosineShape& s = shape_;
     const Bf16Pair* const a =
         round_in_place(weights, to_size(stride_), to_size(rows), to_size(s.keys));
-    multiply_pairs(a, packed, pairs_of(s.keys), {to, s.heads * s.width, rows, s.width});
-  }
-
-  struct Product {
-    float* c = nullptr;
-    std::int64_t stride = 0, rows = 0, columns = 0;
-  };
-
-  /// A [rows, pairs] times B, packed panel after panel.
-  void multiply_pairs(const Bf16Pair* a, const Bf16Pair* b, std::int64_t pairs,
-                      const Product& product) const {
-    for_each_panel(product.columns,
-                   [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
-                     Bf16Panel panel;
-                     panel.a = a;
-                     panel.lda = panel.pairs = to_size(pairs);
-                     panel.b = b + column * pairs;
-                     panel.ldb = to_size(padded);
-                     panel.c = product.c + column;
-                     panel.ldc = to_size(product.stride);
-                     panel.rows = to_size(product.rows);
-                     panel.columns = to_size(columns);
-                     bf16_panel(panel);
-                   });
+    const std::int64_t pairs = pairs_of(s.keys);
+    multiply_pairs({a, pairs, packed, pairs, to, s.heads * s.width, rows, s.width});
   }
 
   /// Calls visit(first column, columns, columns rounded up to whole vectors) for each panel.

@@ -1,5 +1,8 @@
 #include "kernels/simd/cosine_loops.h"
 
+#include <limits>
+#include <numbers>
+
 #include "kernels/simd/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -14,8 +17,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-constexpr float kLog2E = 1.44269504F;
 
 /// The row's scores, bias and mask added, from column `at` on; `left` columns exist.
 HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask, std::size_t at,
@@ -34,7 +35,7 @@ HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask,
 template <std::size_t V>
 HWY_INLINE void short_rows(const CosineScores& s) {
   const FloatTag d;
-  const PowerOfTwo<true> power(kLog2E);
+  const PowerOfTwo<true> power(std::numbers::log2e_v<float>);
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;
@@ -59,7 +60,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
 
 HWY_INLINE void long_rows(const CosineScores& s) {
   const FloatTag d;
-  const PowerOfTwo<true> power(kLog2E);
+  const PowerOfTwo<true> power(std::numbers::log2e_v<float>);
   const std::size_t lanes = hn::Lanes(d);
   const float* bias = s.bias;
   const float* mask = s.mask;

@@ -3,11 +3,13 @@
 // and its result after; K and V are read where they lie, element by element, and the softmax folds
 // vectors instead of the lanes of one. A unit of work is a block of queries of one batch, which
 // walks the keys in blocks whose scores stay in the first-level cache. A tile is a run of units.
+#include "kernels/simd/lane_attention.h"
+
 #include <algorithm>
+#include <numbers>
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "kernels/simd/attention_shape.h"
 #include "kernels/simd/lane_attention_loops.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/matmul_loops.h"
@@ -94,7 +96,7 @@ class LaneAttention final : public Kernel {
                      to_size(s.q.row_stride), to_size(stride), to_size(s.depth), to_size(count),
                      sizeof(float)});
     // A mask of the lowest float would overflow if it were scaled, hence only without one.
-    const float factor = s.masked ? s.scale : s.scale * kLog2E;
+    const float factor = s.masked ? s.scale : s.scale * std::numbers::log2e_v<float>;
     if (factor != 1) lane_scale(q, to_size(s.depth * stride), factor);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
       const auto keys = tile_range(s.keys, cut_.key_blocks, i, kBlockRowGranule);
@@ -161,14 +163,12 @@ class LaneAttention final : public Kernel {
 
 }  // namespace
 
-bool lane_attention_covers(const AttentionShape& s) {
-  return s.queries >= kLaneQueries && s.depth <= kMostDepth && s.width <= kMostDepth &&
-         s.q.column_stride == 1 && s.k.row_stride == 1 && s.v.column_stride == 1 &&
-         s.y.column_stride == 1;
-}
-
-std::unique_ptr<Kernel> lane_attention(const AttentionShape& shape) {
-  return std::make_unique<LaneAttention>(shape);
+std::unique_ptr<Kernel> make_lane_attention(const AttentionShape& s) {
+  if (s.queries < kLaneQueries || s.depth > kMostDepth || s.width > kMostDepth ||
+      s.q.column_stride != 1 || s.k.row_stride != 1 || s.v.column_stride != 1 ||
+      s.y.column_stride != 1)
+    return nullptr;
+  return std::make_unique<LaneAttention>(s);
 }
 
 }  // namespace parallax

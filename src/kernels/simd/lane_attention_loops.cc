@@ -1,9 +1,9 @@
 #include "kernels/simd/lane_attention_loops.h"
 
-#include <algorithm>
+#include <limits>
+#include <numbers>
 #include <utility>
 
-#include "kernels/simd/attention_shape.h"
 #include "kernels/simd/targets.h"
 #include "kernels/simd/unroll.h"
 
@@ -12,6 +12,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "kernels/simd/power_of_two_inl.h"
+#include "kernels/simd/registers_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -19,17 +20,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-constexpr std::size_t kVectors = 4;
-#else
-constexpr std::size_t kVectors = 2;
-#endif
-
-/// Sums of a group of rows stay in 24 of 32 registers, or 12 of 16.
-constexpr std::size_t rows_for(std::size_t vectors) {
-  return vectors == 1 ? 12 : (kVectors == 4 ? 24 : 12) / vectors;
-}
 
 /// A vector of queries: x += mask, and the largest of it.
 HWY_INLINE FloatVec mask_lanes(const LaneScores& s, std::size_t lane) {
@@ -167,7 +157,7 @@ void multiply_lanes(const LaneValues& s, std::size_t lane) {
 
 void weigh_lanes(const LaneScores& s) {
   if (s.key_mask != nullptr || s.query_mask != nullptr) {
-    weigh(s, PowerOfTwo<true>(kLog2E), mask_lanes);
+    weigh(s, PowerOfTwo<true>(std::numbers::log2e_v<float>), mask_lanes);
   } else {
     weigh(s, PowerOfTwo<false>(), largest_of);
   }

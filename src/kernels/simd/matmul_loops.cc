@@ -11,6 +11,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "kernels/simd/math_inl.h"
+#include "kernels/simd/registers_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -18,18 +19,6 @@ namespace HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-constexpr std::size_t kVectors = 4;
-#else
-constexpr std::size_t kVectors = 2;
-#endif
-
-/// Rows of a group: sums for 24 of 32 registers, or 12 of 16. With one vector 12 suffice to hide
-/// how long an addition takes.
-constexpr std::size_t rows_for(std::size_t vectors) {
-  return vectors == 1 ? 12 : (kVectors == 4 ? 24 : 12) / vectors;
-}
 
 // Where few columns are left, half a vector takes half the time: 512 bits are two steps of a Zen 4.
 #if HWY_TARGET == HWY_AVX3

@@ -16,7 +16,7 @@ target_include_directories(px_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE})
 
 find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
-target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE})
+target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE} ${PROJECT_SOURCE_DIR}/cmake/include)
 
 find_package(hwy QUIET CONFIG)
 if(NOT TARGET hwy::hwy)

@@ -1,6 +1,7 @@
 #include "partition/profile_toml.h"
 
 #include <fmt/format.h>
+#include <safe_toml.h>
 
 #include <cmath>
 #include <set>
@@ -9,12 +10,6 @@
 #include "base/status.h"
 #include "ir/dtype_text.h"
 #include "ops/op.h"
-
-// It asserts in places what text may violate, e.g. "[!", and then finds out itself and says so.
-#define TOML_ASSERT(condition) static_assert(true)
-#define TOML_EXCEPTIONS 0
-#define TOML_ENABLE_FORMATTERS 0
-#include <toml++/toml.h>
 
 namespace parallax {
 namespace {

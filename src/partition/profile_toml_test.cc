@@ -145,7 +145,8 @@ TEST(Profile, AnyTextIsReadOrRefused) {
 }
 
 TEST(Profile, TextThatIsNoTableIsRefused) {
-  for (const char* text : {"[", "[!b = 1", "[\nb = 1", "[[}", "a.!", "a = {!"})
+  for (const char* text : {"[", "[!b = 1", "[\nb = 1", "[[}", "a.!", "a = {!", "\u00e9",
+                           "a\u00b5 = 1", "a = \u0499", "a = 1 \u3001", "a =\uff11", "\u16ff"})
     EXPECT_FALSE(parse_profile(text, "p")) << text;
 }
 

@@ -1,6 +1,7 @@
 // `parallax calibrate`: times the nodes of a model on one core of this machine and writes them as a
 // profile that `parallax simulate` reads. Called with one model after the other it collects.
 #include <fmt/format.h>
+#include <safe_toml.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +11,6 @@
 #include <map>
 #include <numeric>
 #include <thread>
-
-#define TOML_EXCEPTIONS 0
-#include <toml++/toml.h>
 
 #include "inputs.h"
 #include "report.h"

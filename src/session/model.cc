@@ -75,7 +75,7 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
   auto impl = std::make_shared<Impl>();
   impl->file_nodes = static_cast<int>(graph.nodes.size());
   PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
-  impl->context = std::make_shared<GraphContext>(std::move(graph));
+  impl->forms = std::make_shared<GraphForms>(std::move(graph));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
@@ -86,7 +86,7 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTim
   if (!options.cache.empty() && file.mapped != nullptr) {
     // What parsing touched lies beside weights that nobody reads any more: 20 MB on CLIP.
     release_pages(file.mapped->bytes());
-    impl->context->packed.use(open_cache(options.cache, file, impl->graph()));
+    impl->packed().use(open_cache(options.cache, file, impl->graph()));
     impl->load_times.map += watch.lap();
   }
   return Model(std::move(impl));
@@ -120,7 +120,7 @@ int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
 CacheReport Model::cache() const {
-  const WeightCache* const cache = impl_->context->packed.cache();
+  const WeightCache* const cache = impl_->packed().cache();
   return cache == nullptr ? CacheReport{} : cache->report();
 }
 

@@ -27,7 +27,7 @@ struct TensorInfo {
   std::vector<Dimension> shape;
 };
 
-/// Where the time of loading went, in milliseconds.
+/// Where the time of loading went, in milliseconds; no passes where the graph was in a cache.
 struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };

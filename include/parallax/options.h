@@ -110,8 +110,8 @@ struct LoadOptions {
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
-  /// A folder where packed weights are kept for the next process, which maps them instead of
-  /// packing: one file per model, made when weights are packed first. Whoever may write there can
+  /// A folder where packed weights and the graph behind the passes are kept for the next process,
+  /// which maps them: one file per model, made with the first plan. Whoever may write there can
   /// change what models compute. Empty: none. No error where it cannot be used: Model::cache().
   std::string cache;
 };

@@ -43,14 +43,16 @@ std::int64_t map_in_large_pages(std::span<const std::byte> mapped) {
   if (::madvise(const_cast<std::byte*>(mapped.data()), mapped.size(), MADV_HUGEPAGE) != 0) return 0;
   for (std::size_t at = 0; at < mapped.size(); at += static_cast<std::size_t>(kLargePage))
     (void)*static_cast<const volatile std::byte*>(mapped.data() + at);
-  // "7f12...-7f34... r--p ..." begins what is said of a map.
+  // "7f12...-7f34... r--p ..." begins what is said of a map; all else begins with a capital. A
+  // process has a hundred maps and each has 25 lines.
   std::ifstream maps("/proc/self/smaps");
   bool found = false;
   for (std::string line; std::getline(maps, line);) {
     unsigned long first = 0;
     unsigned long last = 0;
     long kilobytes = 0;
-    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
+    const bool head = !line.empty() && (line[0] < 'A' || line[0] > 'Z');
+    if (head && std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
       if (found) return 0;
       found = first <= begin && begin < last;
     } else if (found && std::sscanf(line.c_str(), "FilePmdMapped: %ld", &kilobytes) == 1) {

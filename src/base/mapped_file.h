@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "parallax/result.h"
 
@@ -41,6 +42,12 @@ class MappedFile {
   MappedFile(std::span<const std::byte> bytes, const FileIdentity& identity);
   std::span<const std::byte> bytes_;
   FileIdentity identity_;
+};
+
+/// A file, and what somebody calls it.
+struct NamedFile {
+  std::string name;
+  std::shared_ptr<const MappedFile> file;
 };
 
 /// Where in which file a byte comes from.

@@ -58,14 +58,16 @@ std::vector<SharedBytes> by_address(std::vector<SharedBytes> constants) {
   return constants;
 }
 
+Hash128 snapshot_key(const std::string& name) { return hash128(bytes_of("snapshot " + name)); }
+
+Hash128 constant_key(Hash128 content) {
+  return hash128(bytes_of(fmt::format("{:016x}{:016x} constant", content.high, content.low)));
+}
+
 }  // namespace
 
-WeightCache::WeightCache(Options options, std::shared_ptr<const MappedFile> main,
-                         std::vector<SharedBytes> computed)
-    : options_(std::move(options)),
-      path_(file_name(options_)),
-      main_(std::move(main)),
-      computed_(by_address(std::move(computed))) {
+WeightCache::WeightCache(Options options, std::shared_ptr<const MappedFile> main)
+    : options_(std::move(options)), path_(file_name(options_)), main_(std::move(main)) {
   report_.file = path_.string();
   open();
 }
@@ -114,27 +116,98 @@ Hash128 WeightCache::content_of(const FileIdentity& identity, std::span<const st
   return sources_.back().file.content;
 }
 
+/// That of a constant which lies in no file.
+Hash128 WeightCache::content_of(std::span<const std::byte> computed) {
+  const auto [hash, fresh] =
+      computed_hashes_.try_emplace(std::pair(computed.data(), computed.size()));
+  if (fresh) hash->second = hash128(computed);
+  return hash->second;
+}
+
+/// Whether the files of a snapshot still have the contents that they had; opens them.
+bool WeightCache::is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files,
+                               const OpenFile& open, std::vector<NamedFile>& opened) {
+  for (const auto& [name, content] : files) {
+    auto file = open(name);
+    if (!file || content_of((*file)->identity(), (*file)->bytes()) != content) return false;
+    opened.push_back({name, *std::move(file)});
+  }
+  return true;
+}
+
+std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const OpenFile& open) {
+  const std::lock_guard lock(mutex_);
+  const auto block = blocks_.find(snapshot_key(name));
+  if (block == blocks_.end()) return std::nullopt;
+  const auto record = read_record(block->second.bytes);
+  Snapshot snapshot;
+  std::map<std::pair<const std::byte*, std::size_t>, Hash128> hashes;
+  bool good = record.has_value();
+  for (const SnapshotRecord::Constant& constant :
+       good ? record->constants : std::vector<SnapshotRecord::Constant>{}) {
+    const auto found = blocks_.find(constant_key(constant.content));
+    good = good && found != blocks_.end() && found->second.bytes.size() == constant.bytes;
+    if (!good) break;
+    const std::span<const std::byte> bytes = found->second.bytes;
+    snapshot.constants.push_back(found->second);
+    hashes.emplace(std::pair(bytes.data(), bytes.size()), constant.content);
+  }
+  if (!good) {
+    report_.problem = "the cache file is damaged: its graph has changed";
+    return std::nullopt;
+  }
+  if (!is_unchanged(record->files, open, snapshot.files)) return std::nullopt;
+  snapshot.bytes = {record->bytes, block->second.owner};
+  computed_ = by_address(snapshot.constants);
+  computed_hashes_ = std::move(hashes);
+  return snapshot;
+}
+
+void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
+  const std::lock_guard lock(mutex_);
+  computed_ = by_address(snapshot.constants);
+  computed_hashes_.clear();
+  unsaved_snapshot_.emplace(name, std::move(snapshot));
+}
+
+void WeightCache::report_problem(std::string problem) {
+  const std::lock_guard lock(mutex_);
+  report_.problem = std::move(problem);
+}
+
+/// Makes blocks of the snapshot that is not yet written.
+void WeightCache::add_snapshot() {
+  const auto& [name, snapshot] = *unsaved_snapshot_;
+  SnapshotRecord record{{}, {}, snapshot.bytes.bytes};
+  for (const NamedFile& file : snapshot.files)
+    record.files.emplace_back(file.name, content_of(file.file->identity(), file.file->bytes()));
+  for (const SharedBytes& constant : snapshot.constants) {
+    const Hash128 content = content_of(constant.bytes);
+    record.constants.push_back({content, constant.bytes.size()});
+    blocks_.insert_or_assign(constant_key(content), constant);
+  }
+  auto block = std::make_shared<const std::vector<std::byte>>(write_record(record));
+  blocks_.insert_or_assign(snapshot_key(name), SharedBytes{*block, block});
+  unsaved_snapshot_.reset();
+}
+
+/// Constants come first: those of a snapshot lie in a map too, that of the cache's file.
 std::optional<WeightCache::Place> WeightCache::place_of(const std::byte* source) const {
-  if (const auto place = mapped_place(source)) return Place{place, {}, place->offset};
   const auto after = std::upper_bound(
       computed_.begin(), computed_.end(), source,
       [](const std::byte* at, const SharedBytes& c) { return std::less<>{}(at, c.bytes.data()); });
-  if (after == computed_.begin()) return std::nullopt;
-  const std::span<const std::byte> holder = std::prev(after)->bytes;
-  const std::int64_t offset = source - holder.data();
-  if (offset >= std::ssize(holder)) return std::nullopt;
-  return Place{std::nullopt, holder, offset};
+  if (after != computed_.begin()) {
+    const std::span<const std::byte> holder = std::prev(after)->bytes;
+    const std::int64_t offset = source - holder.data();
+    if (offset < std::ssize(holder)) return Place{std::nullopt, holder, offset};
+  }
+  if (const auto place = mapped_place(source)) return Place{place, {}, place->offset};
+  return std::nullopt;
 }
 
 Hash128 WeightCache::key_of(const Place& place, const std::string& layout) {
-  Hash128 holder;
-  if (place.file) {
-    holder = content_of(place.file->identity, place.file->file);
-  } else {
-    const auto [hash, fresh] = computed_hashes_.try_emplace(place.computed.data());
-    if (fresh) hash->second = hash128(place.computed);
-    holder = hash->second;
-  }
+  const Hash128 holder =
+      place.file ? content_of(place.file->identity, place.file->file) : content_of(place.computed);
   return hash128(
       bytes_of(fmt::format("{:016x}{:016x} {} {}", holder.high, holder.low, place.offset, layout)));
 }
@@ -170,6 +243,7 @@ void WeightCache::keep(const std::byte* source, const std::string& layout, Share
 /// All that the next file holds.
 BlockFile WeightCache::contents() {
   content_of(main_->identity(), main_->bytes());
+  if (unsaved_snapshot_) add_snapshot();
   for (Packed& packed : unsaved_)
     blocks_.insert_or_assign(key_of(packed.place, packed.layout), std::move(packed.bytes));
   unsaved_.clear();
@@ -186,10 +260,13 @@ BlockFile WeightCache::contents() {
 
 void WeightCache::save() {
   const std::lock_guard lock(mutex_);
-  if (unsaved_bytes_ == 0 || unsaved_bytes_ < saved_bytes_ / kWorthwhile) return;
+  const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
+  if (!weights && !unsaved_snapshot_) return;
   // Where this fails, once more for the next shape would only fail again.
-  saved_bytes_ += std::exchange(unsaved_bytes_, 0);
-  const auto written = write_block_file(path_, contents());
+  const BlockFile file = contents();
+  unsaved_bytes_ = saved_bytes_ = 0;
+  for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
+  const auto written = write_block_file(path_, file);
   if (!written) {
     report_.problem = written.error().message;
   } else if (*written) {

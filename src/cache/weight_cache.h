@@ -1,5 +1,5 @@
-// Packed weights that outlive the process: one file per model in a folder that the user names,
-// mapped, so that processes share its memory.
+// Packed weights that outlive the process, and the graph that needs them: one file per model in a
+// folder that the user names, mapped, so that processes share its memory.
 //
 // A block is found by what its bytes depend on: the contents of the file that the weights lie in,
 // their place in it (or, for weights that were computed, their own contents) and the layout. All
@@ -7,12 +7,16 @@
 // a model's contents is taken once, 25 ms for 265 MB; later it is known by the file's identity
 // unless it was written to a moment before.
 //
+// A snapshot is found by a name that says under which options it was made. It is good as long as
+// the model's file and all others that it was made from have the same contents.
+//
 // Thread-safe. Nothing here fails: what cannot be read or written is said in stats().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -24,15 +28,10 @@
 #include "base/mapped_file.h"
 #include "cache/block_file.h"
 #include "cache/hash.h"
+#include "cache/snapshot.h"
 #include "parallax/report.h"
 
 namespace parallax {
-
-/// Memory that somebody owns, read only.
-struct SharedBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 class WeightCache {
  public:
@@ -40,12 +39,21 @@ class WeightCache {
     std::filesystem::path folder;
     std::filesystem::path model;  ///< its name is part of the cache file's name
     std::string machine;          ///< the instruction set: a part of the name too
-    std::string version;          ///< of the code that packs
+    std::string version;          ///< of the code that makes snapshots and packs
   };
-  /// Opens the cache of the model whose main file is `main`, or begins an empty one. `computed`:
-  /// the bytes of constants that do not lie in a file.
-  WeightCache(Options options, std::shared_ptr<const MappedFile> main,
-              std::vector<SharedBytes> computed);
+  /// Opens the cache of the model whose main file is `main`, or begins an empty one.
+  WeightCache(Options options, std::shared_ptr<const MappedFile> main);
+
+  /// Opens a file of a snapshot, by its name.
+  using OpenFile = std::function<Result<std::shared_ptr<const MappedFile>>(const std::string&)>;
+  /// The snapshot of that name, its bytes and constants in the map of the cache's file. Nothing
+  /// where there is none, or where one of its files is another now.
+  std::optional<Snapshot> snapshot(const std::string& name, const OpenFile& open);
+  /// What was made instead, or without a cache's help: the next save() writes it. Either this or
+  /// snapshot() comes before what follows, and tells the constants that do not lie in a file.
+  void keep_snapshot(const std::string& name, Snapshot snapshot);
+  /// The user should know: a snapshot was not what it should be.
+  void report_problem(std::string problem);
 
   /// The packing `layout` of the weights at `source`, `bytes` long; nothing where the file does not
   /// have it.
@@ -56,8 +64,8 @@ class WeightCache {
   bool in_large_pages() const;
   /// What was packed instead: save() writes it. Weights of no known constant are left out.
   void keep(const std::byte* source, const std::string& layout, SharedBytes packed);
-  /// Writes the file anew where more than an eighth of it would be new; less is packed again by the
-  /// next process, so that a file is not written for each new shape.
+  /// Writes the file anew where a snapshot or more than an eighth of the file is new; less is
+  /// packed again by the next process, so that a file is not written for each new shape.
   void save();
 
   CacheReport report() const;
@@ -84,20 +92,25 @@ class WeightCache {
   std::optional<Place> place_of(const std::byte* source) const;
   Hash128 key_of(const Place& place, const std::string& layout);
   Hash128 content_of(const FileIdentity& identity, std::span<const std::byte> file);
+  Hash128 content_of(std::span<const std::byte> computed);
+  bool is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files, const OpenFile& open,
+                    std::vector<NamedFile>& opened);
+  void add_snapshot();
   BlockFile contents();
 
   const Options options_;
   const std::filesystem::path path_;
   const std::shared_ptr<const MappedFile> main_;
-  const std::vector<SharedBytes> computed_;  // by address
 
   mutable std::mutex mutex_;
   // All guarded by mutex_:
+  std::vector<SharedBytes> computed_;       // by address
   std::shared_ptr<const MappedFile> file_;  // what the first of blocks_ point into
   std::vector<SourceFile> known_;           // what the file says of its sources
   std::vector<Source> sources_;             // those of this process
-  std::map<const std::byte*, Hash128> computed_hashes_;
+  std::map<std::pair<const std::byte*, std::size_t>, Hash128> computed_hashes_;
   std::map<Hash128, SharedBytes> blocks_;  // of the file, and those that were written to it
+  std::optional<std::pair<std::string, Snapshot>> unsaved_snapshot_;
   std::vector<Packed> unsaved_;
   std::int64_t unsaved_bytes_ = 0, saved_bytes_ = 0;
   bool in_large_pages_ = false;

@@ -15,6 +15,7 @@ class WeightCacheTest : public FolderTest {
   void SetUp() override {
     FolderTest::SetUp();
     write(model_, std::string(1000, 'm') + "abc");
+    write(beside_, "weights");
     // Only then does its time of modification tell it from a later one.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
@@ -22,19 +23,39 @@ class WeightCacheTest : public FolderTest {
   /// A process that loads the model and wants `layouts` of the weights at byte 10 of it.
   struct Outcome {
     CacheReport report;
-    std::string weights;  ///< of all layouts, one after the other
+    std::string weights;   ///< of all layouts, one after the other
+    std::string snapshot;  ///< empty where there was none
   };
   Outcome load(const std::vector<std::string>& layouts, const std::string& version = "1",
                const std::string& machine = "A") const {
     const auto file = MappedFile::open(model_);
     EXPECT_TRUE(file);
-    WeightCache cache({folder_ / "cache", model_, machine, version}, *file,
-                      {{as_bytes(computed_), nullptr}});
+    WeightCache cache({folder_ / "cache", model_, machine, version}, *file);
     Outcome outcome;
+    const auto open = [&](const std::string& name) -> Result<std::shared_ptr<const MappedFile>> {
+      return MappedFile::open(folder_ / name);
+    };
+    // Whether its bytes lie in the cache's file or here, they are of the same constant.
+    std::span<const std::byte> constant = as_bytes(computed_);
+    const auto kept = cache.snapshot(options_, open);
+    if (kept) {
+      outcome.snapshot = text_of(kept->bytes.bytes);
+      EXPECT_EQ(kept->files.size(), 1U);
+      EXPECT_EQ(kept->constants.size(), 2U);
+      constant = kept->constants[0].bytes;
+      EXPECT_EQ(text_of(constant), computed_);
+      EXPECT_EQ(text_of(kept->constants[1].bytes), computed_.substr(0, 3));
+    } else {
+      Snapshot made;
+      const auto bytes = std::make_shared<const std::string>("graph of " + read(beside_));
+      made.bytes = {as_bytes(*bytes), bytes};
+      made.files.push_back({"beside", *open("beside")});
+      made.constants = {{constant, nullptr}, {constant.first(3), nullptr}};
+      cache.keep_snapshot(options_, std::move(made));
+    }
     for (const std::string& layout : layouts) {
       const bool computes = layout.starts_with("computed");
-      const std::byte* const source =
-          computes ? as_bytes(computed_).data() + 1 : (*file)->bytes().data() + 10;
+      const std::byte* const source = computes ? constant.data() + 1 : (*file)->bytes().data() + 10;
       // What packing would give: it depends on the weights, the layout and the packers' version.
       auto fresh = std::make_shared<const std::string>(
           version + layout + (computes ? computed_ : read(model_)).substr(0, 1));
@@ -52,6 +73,8 @@ class WeightCacheTest : public FolderTest {
   fs::path cache_file() const { return load({}).report.file; }
 
   const fs::path model_ = folder_ / "model.onnx";
+  const fs::path beside_ = folder_ / "beside";
+  std::string options_ = "options";
   std::string computed_ = "computed weights";
 };
 
@@ -74,15 +97,88 @@ TEST_F(WeightCacheTest, TheSecondProcessPacksNothing) {
 
 TEST_F(WeightCacheTest, WhatIsNewIsAddedToWhatWasThere) {
   load({"a"});
-  expect(load({"a", "a long one"}).report, 1, 1);
-  expect(load({"a long one"}).report, 1, 0);
-  expect(load({"a", "a long one"}).report, 2, 0);
+  const std::string long_one(1000, 'l');
+  expect(load({"a", long_one}).report, 1, 1);
+  expect(load({long_one}).report, 1, 0);
+  expect(load({"a", long_one}).report, 2, 0);
 }
 
 TEST_F(WeightCacheTest, LittleThatIsNewIsNotWorthAWrite) {
   load({std::string(1000, 'a')});
   EXPECT_EQ(load({std::string(1000, 'a'), "b"}).report.written_bytes, 0);
   expect(load({"b"}).report, 0, 1);
+}
+
+TEST_F(WeightCacheTest, TheSecondProcessGetsTheSnapshot) {
+  const Outcome first = load({});
+  EXPECT_EQ(first.snapshot, "");
+  EXPECT_GT(first.report.written_bytes, 0);
+  const Outcome second = load({});
+  EXPECT_EQ(second.snapshot, "graph of weights");
+  EXPECT_EQ(second.report.written_bytes, 0);
+  EXPECT_EQ(load({}, "2").snapshot, "");
+}
+
+TEST_F(WeightCacheTest, ASnapshotIsOfItsOptions) {
+  load({"a"});
+  options_ = "others";
+  const Outcome others = load({"a"});
+  EXPECT_EQ(others.snapshot, "");
+  expect(others.report, 1, 0);
+  EXPECT_NE(load({}).snapshot, "");
+  options_ = "options";
+  EXPECT_NE(load({}).snapshot, "");
+}
+
+TEST_F(WeightCacheTest, ASnapshotIsOfAllItsFiles) {
+  load({"a"});
+  // As long as before.
+  write(beside_, "WEIGHTS");
+  const Outcome changed = load({"a"});
+  EXPECT_EQ(changed.snapshot, "");
+  EXPECT_EQ(changed.report.problem, "");
+  expect(changed.report, 1, 0);
+  EXPECT_EQ(load({}).snapshot, "graph of WEIGHTS");
+  fs::remove(beside_);
+  write(beside_, "WEIGHTS");
+  EXPECT_EQ(load({}).snapshot, "graph of WEIGHTS");
+}
+
+TEST_F(WeightCacheTest, AChangedSnapshotIsToldThoughTheFileSeemsUntouched) {
+  load({"a"});
+  const fs::path file = cache_file();
+  const std::string whole = read(file);
+  const auto at = whole.find("graph of weights");
+  ASSERT_NE(at, std::string::npos);
+  for (const std::size_t byte : {std::size_t{0}, std::size_t{15}}) {
+    std::string damaged = whole;
+    damaged[at + byte] ^= 1;
+    write_unseen(file, damaged);
+    const Outcome outcome = load({"a"});
+    EXPECT_EQ(outcome.snapshot, "");
+    EXPECT_NE(outcome.report.problem.find("damaged"), std::string::npos);
+    EXPECT_EQ(load({"a"}).snapshot, "graph of weights");
+  }
+}
+
+TEST(Snapshot, RecordsAreReadAsTheyWereWritten) {
+  const SnapshotRecord record = {
+      {{"a/b", {1, 2}}, {"", {3, 4}}}, {{{5, 6}, 7}, {{8, 9}, 1U << 20}}, as_bytes("graph")};
+  const std::vector<std::byte> block = write_record(record);
+  const auto again = read_record(block);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->files, record.files);
+  ASSERT_EQ(again->constants.size(), 2U);
+  EXPECT_EQ(again->constants[1].content, record.constants[1].content);
+  EXPECT_EQ(again->constants[1].bytes, record.constants[1].bytes);
+  EXPECT_EQ(text_of(again->bytes), "graph");
+  for (std::size_t size = 0; size < block.size(); ++size)
+    EXPECT_FALSE(read_record(std::span(block).first(size))) << size;
+  for (std::size_t at = 0; at < block.size(); ++at) {
+    auto changed = block;
+    changed[at] ^= std::byte{16};
+    EXPECT_FALSE(read_record(changed)) << at;
+  }
 }
 
 TEST_F(WeightCacheTest, NeverServesAnotherModel) {
@@ -108,7 +204,9 @@ TEST_F(WeightCacheTest, ServesACopyWithTheSameContents) {
 
 TEST_F(WeightCacheTest, NeverServesOtherComputedWeights) {
   load({"computed"});
+  // Other passes made it: with the same ones it would be the snapshot's.
   computed_[0] = 'C';
+  options_ = "others";
   expect(load({"computed"}).report, 0, 1);
 }
 

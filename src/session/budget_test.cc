@@ -21,6 +21,7 @@
 #include "parallax/session.h"
 #include "session/plan_cache.h"
 #include "session/session_test_util.h"
+#include "session/zoo_test_util.h"
 
 // RunMemory allocates with posix_memalign, and nothing else that is made after weights are packed;
 // the linker puts these in its place.
@@ -134,21 +135,6 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 
 class Zoo : public testing::TestWithParam<const char*> {};
 
-/// The model's file, unpacked beside the build; empty where that cannot be done.
-fs::path unpacked(const std::string& name) {
-  const fs::path root(PX_SOURCE_DIR);
-  const fs::path packed = root / "models/zoo" / (name + ".onnx.xz");
-  const fs::path model = root / "build/zoo" / (name + ".onnx");
-  std::error_code ignored;
-  if (fs::exists(model) && fs::last_write_time(model) >= fs::last_write_time(packed)) return model;
-  fs::create_directories(model.parent_path(), ignored);
-  const fs::path part = model.string() + ".budget";
-  const std::string command = "xz -dc '" + packed.string() + "' > '" + part.string() + "'";
-  if (std::system(command.c_str()) != 0) return {};
-  fs::rename(part, model, ignored);
-  return ignored ? fs::path() : model;
-}
-
 TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   if (kSanitized) GTEST_SKIP() << "takes minutes under a sanitizer";
   const fs::path file = unpacked(GetParam());
@@ -191,9 +177,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Zoo,
-                         testing::Values("clip_text", "distilbert", "swinv2_tiny", "whisper_tiny",
-                                         "yolov8n"),
+INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(kZoo),
                          [](const auto& model) { return std::string(model.param); });
 
 TEST(Budget, KeptPlansCountAgainstIt) {

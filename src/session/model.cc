@@ -9,9 +9,9 @@
 #include "base/stopwatch.h"
 #include "cache/weight_cache.h"
 #include "execute/evaluate.h"
-#include "kernels/packing_version.h"
 #include "load/onnx/onnx.h"
 #include "passes/pass.h"
+#include "session/kept_graph.h"
 #include "session/model_impl.h"
 
 namespace parallax {
@@ -48,49 +48,81 @@ Error naming(const std::filesystem::path& path, Error error) {
   return error;
 }
 
-/// Constants that do not lie in a file, those of bodies (LoadOptions::max_nesting deep at most)
-/// too.
-void add_computed(const Graph& graph, std::vector<SharedBytes>& constants) {
-  for (const Value& value : graph.values)
-    if (value.constant && !mapped_place(value.constant->bytes.data()))
-      constants.push_back({value.constant->bytes, value.constant->owner});
-  for (const Node& node : graph.nodes)
-    for (const auto& body : node.bodies) add_computed(*body, constants);
-}
-
-std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelFile& file,
-                                        const Graph& graph) {
-  std::vector<SharedBytes> computed;
-  add_computed(graph, computed);
-  return std::make_shared<WeightCache>(
-      WeightCache::Options{folder, file.path, packing_machine(), packing_version()}, file.mapped,
-      std::move(computed));
-}
-
 }  // namespace
 
-Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options, LoadTimes times,
-                                const ModelFile& file) {
-  Stopwatch watch;
+std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded) {
   auto impl = std::make_shared<Impl>();
-  impl->file_nodes = static_cast<int>(graph.nodes.size());
-  PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
-  impl->forms = std::make_shared<GraphForms>(std::move(graph));
+  impl->file_nodes = loaded.file_nodes;
+  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
   for (const SymbolId id : free_symbols(impl->graph()))
     impl->symbols.push_back(impl->graph().symbols[id].name);
-  impl->load_times = times;
-  impl->load_times.passes = watch.lap();
-  if (!options.cache.empty() && file.mapped != nullptr) {
-    // What parsing touched lies beside weights that nobody reads any more: 20 MB on CLIP.
-    release_pages(file.mapped->bytes());
-    impl->packed().use(open_cache(options.cache, file, impl->graph()));
-    impl->load_times.map += watch.lap();
-  }
-  return Model(std::move(impl));
+  return impl;
 }
+
+Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
+  const int file_nodes = static_cast<int>(graph.nodes.size());
+  PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
+  return Model(finish({std::move(graph), file_nodes}));
+}
+
+namespace {
+
+/// Loads one file.
+class Loader {
+ public:
+  Loader(const std::filesystem::path& path, const LoadOptions& options)
+      : path_(path), options_(options) {}
+
+  Result<std::shared_ptr<Model::Impl>> run() {
+    PX_ASSIGN(file_, MappedFile::open(path_));
+    std::shared_ptr<WeightCache> cache;
+    if (!options_.cache.empty()) cache = open_cache(options_.cache, path_, file_);
+    times_.map = watch_.lap();
+    auto loaded = cache == nullptr ? std::nullopt : kept_graph(*cache, path_, file_, options_);
+    times_.parse = watch_.lap();
+    const bool kept = loaded.has_value();
+    if (!kept) {
+      PX_ASSIGN(loaded, read(cache.get()));
+    }
+    auto impl = Model::Impl::finish(*std::move(loaded));
+    impl->weights().packed.use(cache);
+    impl->weights().constants.use(cache);
+    (kept ? times_.parse : times_.passes) += watch_.lap();
+    impl->load_times = times_;
+    return impl;
+  }
+
+ private:
+  /// Parses the file and runs the passes.
+  Result<LoadedGraph> read(WeightCache* cache) {
+    std::vector<NamedFile> external;
+    Result<Graph> graph =
+        load_onnx({file_->bytes(), file_, path_.parent_path()}, options_.max_nesting, &external);
+    if (!graph) return tl::unexpected(naming(path_, std::move(graph).error()));
+    LoadedGraph loaded{*std::move(graph), 0};
+    loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
+    times_.parse += watch_.lap();
+    PX_RETURN_IF_ERROR(run_passes(loaded.graph, {evaluate_node}, options_.disabled_passes));
+    times_.passes = watch_.lap();
+    if (cache == nullptr) return loaded;
+    // What parsing touched lies beside weights that nobody reads any more: 20 MB on CLIP.
+    release_pages(file_->bytes());
+    keep_graph(*cache, loaded, file_, external, options_);
+    times_.map += watch_.lap();
+    return loaded;
+  }
+
+  const std::filesystem::path& path_;
+  const LoadOptions& options_;
+  std::shared_ptr<const MappedFile> file_;
+  Stopwatch watch_;
+  LoadTimes times_;
+};
+
+}  // namespace
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   try {
@@ -100,14 +132,8 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
                                   {},
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
-    Stopwatch watch;
-    LoadTimes times;
-    PX_ASSIGN(auto file, MappedFile::open(path));
-    times.map = watch.lap();
-    Result<Graph> graph = load_onnx({file->bytes(), file, path.parent_path()}, options.max_nesting);
-    if (!graph) return tl::unexpected(naming(path, std::move(graph).error()));
-    times.parse = watch.lap();
-    return Impl::make(*std::move(graph), options, times, {path, file});
+    PX_ASSIGN(auto impl, Loader(path, options).run());
+    return Model(std::move(impl));
   } catch (const std::bad_alloc&) {
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
   }
@@ -120,7 +146,7 @@ int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
 CacheReport Model::cache() const {
-  const WeightCache* const cache = impl_->packed().cache();
+  const WeightCache* const cache = impl_->weights().packed.cache();
   return cache == nullptr ? CacheReport{} : cache->report();
 }
 

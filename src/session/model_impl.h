@@ -1,29 +1,22 @@
 // What a Model holds. Internal to session/.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/mapped_file.h"
 #include "parallax/model.h"
 #include "session/graph_forms.h"
+#include "session/kept_graph.h"
 
 namespace parallax {
 
-/// Where a graph comes from, if from a file.
-struct ModelFile {
-  std::filesystem::path path;
-  std::shared_ptr<const MappedFile> mapped;
-};
-
 /// Immutable but for the forms, which are locked.
 struct Model::Impl {
-  /// Everything after the file has been read: for Model::load, and for tests that start from a
-  /// graph.
-  static Result<Model> make(Graph graph, const LoadOptions& options, LoadTimes times,
-                            const ModelFile& file = {});
+  /// Everything after the passes.
+  static std::shared_ptr<Impl> finish(LoadedGraph loaded);
+  /// Runs them before: for tests that start from a graph.
+  static Result<Model> make(Graph graph, const LoadOptions& options);
 
   std::shared_ptr<GraphForms> forms;
   std::vector<TensorInfo> inputs, outputs;
@@ -32,7 +25,7 @@ struct Model::Impl {
   LoadTimes load_times;
 
   const Graph& graph() const { return forms->plain()->graph; }
-  PackedWeights& packed() const { return forms->plain()->packed; }
+  GraphContext::Weights& weights() const { return *forms->plain()->weights; }
 };
 
 }  // namespace parallax

@@ -142,7 +142,7 @@ struct Session::Impl {
     thread_local BoundInputs bound;
     PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
     // The first outputs do not wait for this.
-    if (has_run) model.impl().packed().promote_pages(kPromotion);
+    if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
     Status status = run_bound(bound, place, trace);
     has_run = true;
     return status;

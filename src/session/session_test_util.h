@@ -17,7 +17,7 @@ inline Model model_of(std::string_view text) {
   if (!graph) throw std::runtime_error(graph.error().to_string());
   if (auto status = infer_graph(*graph); !status)
     throw std::runtime_error(status.error().to_string());
-  auto model = Model::Impl::make(*std::move(graph), {}, {});
+  auto model = Model::Impl::make(*std::move(graph), {});
   if (!model) throw std::runtime_error(model.error().to_string());
   return *std::move(model);
 }

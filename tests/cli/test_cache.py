@@ -1,4 +1,4 @@
-"""`--cache DIR`: the second process maps the weights that the first one packed."""
+"""`--cache DIR`: the second process maps the weights that the first one packed, and starts from its graph."""
 import concurrent.futures
 import json
 import os
@@ -36,6 +36,28 @@ def test_the_second_load_packs_nothing(parallax, bench, tmp_path):
     assert outputs(parallax, tmp_path / "with", "--cache", tmp_path / "cache") == outputs(parallax, tmp_path / "without")
 
 
+def reads_graph(figures):
+    """Whether the graph came from the cache: no pass ran."""
+    return figures["load_split_ms"]["passes"] == 0
+
+
+def test_the_second_load_runs_no_pass(parallax, bench, tmp_path):
+    def plan(*extra):
+        done = parallax("plan", DIGITS, "--dim", "batch=3", "--json", "-", *extra)
+        assert done.returncode == 0 and done.stderr == "", done.stderr
+        return done.stdout
+
+    assert not reads_graph(bench()) and reads_graph(bench())
+    assert plan("--cache", tmp_path / "cache") == plan()
+
+
+def test_the_graph_is_of_its_options(parallax, bench, tmp_path):
+    bench()
+    done = parallax("bench", DIGITS, "--dim", "batch=4", "--runs", 1, "--cache", tmp_path / "cache", "--max-nesting", 3, "--json", "-")
+    assert not reads_graph(json.loads(done.stdout))
+    assert reads_graph(bench())
+
+
 def test_load_times_are_split(parallax, bench):
     figures = bench()
     split = figures["load_split_ms"]
@@ -61,6 +83,7 @@ def test_a_damaged_file_is_made_anew(parallax, bench, tmp_path, damage):
     file.write_bytes(damage(file.read_bytes()))
     assert outputs(parallax, tmp_path / "with", "--cache", tmp_path / "cache") == expected
     repaired = bench()
+    assert reads_graph(repaired)
     assert repaired["cache"]["misses"] == 0 and repaired["cache"]["problem"] == ""
 
 
@@ -87,7 +110,8 @@ def test_another_model_in_the_same_place(parallax, bench, tmp_path):
     weights = bytearray(model.read_bytes())
     weights[len(weights) // 2] ^= 1  # one bit of a weight, the file as long as before
     model.write_bytes(weights)
-    assert bench(model)["cache"]["hits"] == 0
+    changed = bench(model)
+    assert changed["cache"]["hits"] == 0 and not reads_graph(changed)
     shutil.copy(DIGITS, tmp_path / "copy")
     os.replace(tmp_path / "copy", model)
     assert bench(model)["cache"]["hits"] == 0

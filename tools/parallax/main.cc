@@ -88,8 +88,9 @@ void add_common(CLI::App& command, Options& options, std::string& budget) {
                   "or none (the default)")
       ->type_name("BYTES");
   command
-      .add_option("--cache", options.load.cache,
-                  "A folder that keeps packed weights for the next time; no others may write there")
+      .add_option(
+          "--cache", options.load.cache,
+          "A folder that keeps what loading made for the next time; no others may write there")
       ->type_name("DIR");
 }
 

@@ -26,7 +26,7 @@ namespace {
 struct FileContext {
   const std::int64_t opset;
   const ModelBytes& model;
-  ExternalData external;
+  ExternalData& external;
 };
 
 class Assembler {
@@ -396,9 +396,9 @@ Status Assembler::expand_in_bodies(NodeId node,
 
 }  // namespace
 
-Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset,
-                             const ModelBytes& model) {
-  FileContext context{opset, model, ExternalData(model.folder)};
+Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset, const ModelBytes& model,
+                             ExternalData& external) {
+  FileContext context{opset, model, external};
   return Assembler(file, context).assemble();
 }
 

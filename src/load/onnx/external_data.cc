@@ -87,12 +87,16 @@ tl::unexpected<Error> open_error(const std::string& name, int error) {
                                   std::error_code(error, std::generic_category()).message())));
 }
 
-}  // namespace
+/// The names between slashes, as one.
+std::string joined(const std::vector<std::string>& components) {
+  return fmt::format("{}", fmt::join(components, "/"));
+}
 
-Result<std::shared_ptr<MappedFile>> ExternalData::open(const std::vector<std::string>& components) {
-  const std::string name = fmt::format("{}", fmt::join(components, "/"));
+Result<std::shared_ptr<const MappedFile>> open_inside(const std::filesystem::path& folder,
+                                                      const std::vector<std::string>& components) {
+  const std::string name = joined(components);
   // One component at a time and without following links: what is checked is what is opened.
-  Descriptor at(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   for (std::size_t i = 0; at.get() >= 0 && i + 1 < components.size(); ++i) {
     at = Descriptor(
         ::openat(at.get(), components[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -111,6 +115,21 @@ Result<std::shared_ptr<MappedFile>> ExternalData::open(const std::vector<std::st
       ErrorCode::kIo, fmt::format("external file {}: {}", quote(name), mapped.error().message)));
 }
 
+}  // namespace
+
+Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::path& folder,
+                                                        std::string_view name) {
+  if (name.empty()) return invalid_model("an external file without a name");
+  PX_ASSIGN(const auto components, split_path(name));
+  return open_inside(folder, components);
+}
+
+std::vector<NamedFile> ExternalData::files() const {
+  std::vector<NamedFile> result;
+  for (const auto& [components, file] : files_) result.push_back({joined(components), file});
+  return result;
+}
+
 Result<ExternalBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
   PX_ASSIGN(const Location location, parse_location(entries));
   PX_ASSIGN(auto components, split_path(*location.path));
@@ -121,7 +140,7 @@ Result<ExternalBytes> ExternalData::read(std::span<const OnnxEntry> entries, std
   }
   auto known = files_.find(components);
   if (known == files_.end()) {
-    PX_ASSIGN(auto file, open(components));
+    PX_ASSIGN(auto file, open_inside(folder_, components));
     known = files_.emplace(std::move(components), std::move(file)).first;
   }
   const std::span<const std::byte> bytes = known->second->bytes();

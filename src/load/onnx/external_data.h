@@ -9,13 +9,13 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/mapped_file.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
-
-class MappedFile;
 
 /// Bytes and what keeps them alive.
 struct ExternalBytes {
@@ -32,12 +32,16 @@ class ExternalData {
   /// Errors: kInvalidModel for entries that contradict themselves, the file or `size`, and for
   /// paths that may leave the folder; kUnsupported where there is no folder; kIo.
   Result<ExternalBytes> read(std::span<const OnnxEntry> entries, std::int64_t size);
+  /// All that were opened.
+  std::vector<NamedFile> files() const;
 
  private:
-  Result<std::shared_ptr<MappedFile>> open(const std::vector<std::string>& components);
-
   std::filesystem::path folder_;
-  std::map<std::vector<std::string>, std::shared_ptr<MappedFile>> files_;
+  std::map<std::vector<std::string>, std::shared_ptr<const MappedFile>> files_;
 };
+
+/// The file of that name, which lies inside `folder`. Errors: as ExternalData::read.
+Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::path& folder,
+                                                        std::string_view name);
 
 }  // namespace parallax

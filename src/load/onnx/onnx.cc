@@ -43,21 +43,24 @@ Result<OnnxModel> parse_model(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load(const ModelBytes& bytes, int max_nesting) {
+Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external) {
   PX_ASSIGN(const OnnxModel model, parse_model(bytes.bytes));
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
-  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes));
+  ExternalData files(bytes.folder);
+  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes, files));
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
+  if (external != nullptr) *external = files.files();
   return graph;
 }
 
 }  // namespace
 
-Result<Graph> load_onnx(const ModelBytes& model, int max_nesting) {
+Result<Graph> load_onnx(const ModelBytes& model, int max_nesting,
+                        std::vector<NamedFile>* external) {
   try {
-    return load(model, max_nesting);
+    return load(model, max_nesting, external);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {

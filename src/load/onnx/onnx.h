@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "base/mapped_file.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -22,6 +24,9 @@ struct ModelBytes {
 /// point into `model.bytes` or into mapped external files. Errors: stage kLoad; kInvalidModel,
 /// kUnsupported (all unsupported operators listed with domain, opset and count) or kIo.
 /// `max_nesting`: how deep If, Loop and Scan may lie inside each other, at most kMaxNesting.
-Result<Graph> load_onnx(const ModelBytes& model, int max_nesting = kMaxNesting);
+/// `external`, unless null: gets the files besides the model's that were opened (open_external of
+/// external_data.h opens them again).
+Result<Graph> load_onnx(const ModelBytes& model, int max_nesting = kMaxNesting,
+                        std::vector<NamedFile>* external = nullptr);
 
 }  // namespace parallax

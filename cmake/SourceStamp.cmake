@@ -1,0 +1,40 @@
+# px_stamp(NAME FOLDER/FILE SOURCE FOLDERS...): a header FOLDER/FILE with `kNAME`, a hash of all sources below the folders of
+# src/, the compiler and its flags. What another build of the same sources left in a cache serves again; what other sources
+# left there does not. SOURCE, in src/, is the file that includes the header.
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(text "${COMPILER}")
+  string(REPLACE " " ";" folders "${FOLDERS}")
+  foreach(folder IN LISTS folders)
+    file(GLOB_RECURSE files RELATIVE ${SOURCES} ${SOURCES}/${folder}/*.cc ${SOURCES}/${folder}/*.h ${SOURCES}/${folder}/*.def)
+    list(FILTER files EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
+    list(SORT files)
+    foreach(file IN LISTS files)
+      file(SHA256 ${SOURCES}/${file} hash)
+      string(APPEND text ";${file} ${hash}")
+    endforeach()
+  endforeach()
+  string(SHA256 stamp "${text}")
+  file(CONFIGURE OUTPUT ${HEADER} CONTENT "inline constexpr char k${NAME}[] = \"${stamp}\";\n")
+  return()
+endif()
+
+function(px_stamp name header source)
+  set(sources "")
+  foreach(folder IN LISTS ARGN)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS src/${folder}/*.cc src/${folder}/*.h src/${folder}/*.def)
+    list(APPEND sources ${files})
+  endforeach()
+  string(TOUPPER "CMAKE_CXX_FLAGS_${CMAKE_BUILD_TYPE}" flags)
+  set(compiler "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${CMAKE_CXX_FLAGS} ${${flags}}")
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/${header})
+  list(JOIN ARGN " " folders)
+  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/SourceStamp.cmake)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/src -DFOLDERS=${folders} -DHEADER=${output}
+      -DCOMPILER=${compiler} -P ${script}
+    DEPENDS ${sources} ${script} VERBATIM)
+  get_filename_component(target ${source} DIRECTORY)
+  target_sources(px_${target} PRIVATE ${output})
+  set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/${source} PROPERTIES
+    OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR}/generated)
+endfunction()

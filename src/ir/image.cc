@@ -1,0 +1,265 @@
+#include "ir/image.h"
+
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/checked.h"
+#include "ir/expr_image.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::uint64_t kDTypes = 0
+#define PX_DTYPE(name, type, numpy, onnx) +1
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+    ;
+/// Ids are written plus one: 0 is the invalid one.
+constexpr std::uint64_t kIds = std::numeric_limits<std::int32_t>::max();
+
+class ImageWriter {
+ public:
+  void graph(const Graph& graph) {
+    out_.text(graph.name);
+    out_.number(graph.symbols.size());
+    for (const Symbol& symbol : graph.symbols) {
+      out_.text(symbol.name);
+      out_.number(static_cast<std::uint64_t>(symbol.kind));
+      id(symbol.outer);
+    }
+    out_.number(graph.values.size());
+    for (const Value& one : graph.values) value(one);
+    out_.number(graph.nodes.size());
+    for (const Node& one : graph.nodes) node(one);
+    ids(graph.inputs);
+    ids(graph.outputs);
+  }
+
+  GraphImage take() { return {out_.take(), std::move(constants_)}; }
+
+ private:
+  template <class Tag>
+  void id(Id<Tag> x) {
+    out_.number(static_cast<std::uint64_t>(x.value + std::int64_t{1}));
+  }
+  void ids(const std::vector<ValueId>& list) {
+    out_.number(list.size());
+    for (const ValueId x : list) id(x);
+  }
+  void exprs(const std::vector<Expr>& list) {
+    out_.number(list.size());
+    for (const Expr& e : list) exprs_.write(e);
+  }
+
+  void value(const Value& value) {
+    out_.text(value.name);
+    out_.number(static_cast<std::uint64_t>(value.kind));
+    out_.number(static_cast<std::uint64_t>(value.dtype));
+    exprs(value.shape);
+    out_.number(value.content ? 1 : 0);
+    if (value.content) exprs(*value.content);
+    // Its dimensions and dtype are those of the value; the verifier has seen to it.
+    if (value.constant) constants_.push_back(&*value.constant);
+  }
+
+  void node(const Node& node) {
+    out_.text(node.name);
+    out_.number(static_cast<std::uint64_t>(node.op));
+    out_.number(
+        static_cast<std::uint64_t>(std::distance(node.attributes.begin(), node.attributes.end())));
+    for (const auto& [key, value] : node.attributes) {
+      out_.text(key);
+      out_.number(value.index());
+      std::visit([this](const auto& x) { attribute(x); }, value);
+    }
+    ids(node.inputs);
+    ids(node.outputs);
+    out_.number(node.captures);
+    out_.number(node.bodies.size());
+    for (const auto& body : node.bodies) graph(*body);
+  }
+
+  void attribute(std::int64_t x) { out_.integer(x); }
+  void attribute(float x) { out_.raw(x); }
+  void attribute(const std::string& x) { out_.text(x); }
+  void attribute(const std::vector<std::int64_t>& x) {
+    out_.number(x.size());
+    for (const std::int64_t one : x) out_.integer(one);
+  }
+  void attribute(const std::vector<float>& x) {
+    out_.number(x.size());
+    for (const float one : x) out_.raw(one);
+  }
+  void attribute(const Constant& x) {
+    out_.number(static_cast<std::uint64_t>(x.dtype));
+    out_.number(static_cast<std::uint64_t>(x.dims.rank()));
+    for (const std::int64_t dim : x.dims) out_.integer(dim);
+    constants_.push_back(&x);
+  }
+
+  ByteWriter out_;
+  ExprWriter exprs_{out_};
+  std::vector<const Constant*> constants_;
+};
+
+/// Where `in` fails, what is made is no graph of anything, but harmless.
+class ImageReader {
+ public:
+  ImageReader(std::span<const std::byte> bytes, const NextConstant& next)
+      : in_(bytes), next_(next) {}
+
+  Graph graph(int depth) {
+    Graph graph;
+    graph.name = in_.text();
+    repeat([&] {
+      Symbol symbol{std::string(in_.text()), static_cast<SymbolKind>(in_.below(2)), {}};
+      symbol.outer = id<SymbolId>();
+      graph.symbols.push_back(std::move(symbol));
+    });
+    repeat([&] { graph.values.push_back(value()); });
+    repeat([&] {
+      const NodeId at{static_cast<std::int32_t>(graph.nodes.size())};
+      graph.nodes.push_back(node(depth));
+      for (const ValueId output : graph.nodes[at].outputs)
+        if (graph.values.contains(output)) graph.values[output].producer = at;
+    });
+    graph.inputs = ids();
+    graph.outputs = ids();
+    return graph;
+  }
+  /// Whether all was there and nothing is left.
+  bool done() const { return in_.ok() && in_.rest().empty(); }
+
+ private:
+  template <class Function>
+  void repeat(Function function) {
+    const std::size_t count = in_.count();
+    if (count >= kIds) in_.fail();
+    for (std::size_t i = 0; i < count && in_.ok(); ++i) function();
+  }
+
+  template <class I>
+  I id() {
+    return I{static_cast<std::int32_t>(static_cast<std::int64_t>(in_.below(kIds)) - 1)};
+  }
+  std::vector<ValueId> ids() {
+    std::vector<ValueId> list;
+    repeat([&] { list.push_back(id<ValueId>()); });
+    return list;
+  }
+  std::vector<Expr> exprs() {
+    std::vector<Expr> list;
+    repeat([&] { list.push_back(exprs_.read()); });
+    return list;
+  }
+  DType dtype() { return static_cast<DType>(in_.below(kDTypes)); }
+
+  Value value() {
+    Value value;
+    value.name = in_.text();
+    value.kind = static_cast<ValueKind>(in_.below(static_cast<int>(ValueKind::kResult) + 1));
+    value.dtype = dtype();
+    value.shape = exprs();
+    if (in_.below(2) == 1) value.content = exprs();
+    if (value.kind != ValueKind::kConstant) return value;
+    Dims dims;
+    for (const Expr& dim : value.shape) {
+      const auto n = dim.constant();
+      if (!n || dims.rank() == Dims::kMaxRank) in_.fail();
+      if (!in_.ok()) return value;
+      dims.push_back(*n);
+    }
+    value.constant = constant(value.dtype, dims);
+    return value;
+  }
+
+  Constant constant(DType dtype, const Dims& dims) {
+    bool good = in_.ok();
+    for (const std::int64_t dim : dims) good = good && dim >= 0;
+    const auto elements = good ? dims.checked_elements() : std::nullopt;
+    const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
+    const auto found = bytes ? next_(*bytes) : std::nullopt;
+    if (!found || std::ssize(found->bytes) != *bytes) {
+      in_.fail();
+      return {};
+    }
+    return {dtype, dims, found->bytes, found->owner};
+  }
+
+  Node node(int depth) {
+    Node node;
+    node.name = in_.text();
+    node.op = static_cast<OpKind>(in_.below(kOpCount));
+    repeat([&] {
+      std::string key(in_.text());
+      node.attributes.set(std::move(key), attribute());
+    });
+    node.inputs = ids();
+    node.outputs = ids();
+    node.captures = in_.number();
+    repeat([&] {
+      if (depth >= kMaxNesting) return in_.fail();
+      node.bodies.push_back(std::make_shared<const Graph>(graph(depth + 1)));
+    });
+    return node;
+  }
+
+  AttributeValue attribute() {
+    switch (in_.below(std::variant_size_v<AttributeValue>)) {
+      case 0:
+        return in_.integer();
+      case 1:
+        return in_.raw<float>();
+      case 2:
+        return std::string(in_.text());
+      case 3: {
+        std::vector<std::int64_t> list;
+        repeat([&] { list.push_back(in_.integer()); });
+        return list;
+      }
+      case 4: {
+        std::vector<float> list;
+        repeat([&] { list.push_back(in_.raw<float>()); });
+        return list;
+      }
+      default:
+        break;
+    }
+    const DType type = dtype();
+    Dims dims;
+    repeat([&] {
+      if (dims.rank() == Dims::kMaxRank) return in_.fail();
+      dims.push_back(in_.integer());
+    });
+    return constant(type, dims);
+  }
+
+  ByteReader in_;
+  ExprReader exprs_{in_};
+  const NextConstant& next_;
+};
+
+static_assert(std::is_same_v<AttributeValue,
+                             std::variant<std::int64_t, float, std::string,
+                                          std::vector<std::int64_t>, std::vector<float>, Constant>>,
+              "ImageReader::attribute knows these by number");
+
+}  // namespace
+
+GraphImage image_of(const Graph& graph) {
+  ImageWriter writer;
+  writer.graph(graph);
+  return writer.take();
+}
+
+Result<Graph> graph_of(std::span<const std::byte> image, const NextConstant& next) {
+  ImageReader reader(image, next);
+  Graph graph = reader.graph(0);
+  if (reader.done()) return graph;
+  return tl::unexpected(
+      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "these bytes are no graph"});
+}
+
+}  // namespace parallax

@@ -1,0 +1,222 @@
+#include "ir/image.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <array>
+#include <bit>
+#include <limits>
+
+#include "ir/builder.h"
+#include "ir/text.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::string_view kBodies = R"(symbols n
+data_symbols m
+input c bool []
+input x f32 [n, 2]
+y: f32 [n, 2] = If(c; x, c) @choice
+body
+  outer_symbols "n'" = n
+  data_symbols k
+  input x f32 ["n'", 2]
+  input c bool []
+  const w i64 [2] = [1, -2]
+  z: f32 ["n'", k] = Loop(w; x) {a = tensor f32 [2] [1.0, 2.0]} @inner
+  body
+    outer_symbols "n'"
+    input x f32 ["n'", 2]
+    output x
+  end
+  output z
+end
+body
+  outer_symbols m n
+  input x f32 [n, 2]
+  input c bool []
+  output x
+end
+output y
+)";
+
+constexpr std::string_view kAll = R"(graph demo
+symbols batch seq
+data_symbols found
+input x f32 [batch, seq, 768]
+input ids i64 [2*seq + 1, found, max(1, floor_div(seq, 2))]
+const w f32 [768, 3] = fill 0.5
+const flags bool [2] = [0, 1]
+const scalar f32 [] = [1e-05]
+const none f32 [0, 4] = []
+symbolic shape i64 [3] = [batch, -batch*seq + 3, max(1, floor_div(seq, 2))]
+h: f32 [batch, seq, 3] = MatMul(x, w) @MatMul_0
+a: f32 [overflow], _, b: f32 [] = Split(h) {axis = 1, fill = tensor u8 [2, 2] [1, 2, 3, 4], mode = "x y", num = -2.0, sizes = [1, -2], weights = floats [1.0, inf]} @"my split"
+y: f32 [] = Clip(a, _, scalar) @Clip_2
+output y, b, w
+)";
+
+Graph parsed(std::string_view text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  return graph ? *std::move(graph) : Graph();
+}
+
+/// Gives the constants of an image in turn; the graph must live.
+NextConstant constants_of(const GraphImage& image) {
+  return [&image, next = std::size_t{0}](std::int64_t bytes) mutable {
+    std::optional<ConstantBytes> found;
+    if (next == image.constants.size()) return found;
+    const Constant& constant = *image.constants[next++];
+    if (std::ssize(constant.bytes) == bytes) found = ConstantBytes{constant.bytes, constant.owner};
+    return found;
+  };
+}
+
+void expect_round_trip(const Graph& graph) {
+  const GraphImage image = image_of(graph);
+  const auto again = graph_of(image.bytes, constants_of(image));
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(print(*again), print(graph));
+  EXPECT_EQ(image_of(*again).bytes, image.bytes);
+  EXPECT_TRUE(verify(*again, Stage::kLoad));
+}
+
+TEST(Image, RoundTrip) {
+  for (const std::string_view text : {kAll, kBodies, std::string_view()}) {
+    const Graph graph = parsed(text);
+    ASSERT_TRUE(verify(graph, Stage::kLoad));
+    expect_round_trip(graph);
+  }
+}
+
+TEST(Image, ConstantsStayWhereTheyLie) {
+  const Graph graph = parsed(kAll);
+  const GraphImage image = image_of(graph);
+  ASSERT_EQ(image.constants.size(), 5U);
+  const auto again = graph_of(image.bytes, constants_of(image));
+  ASSERT_TRUE(again);
+  for (const ValueId id : graph.values.ids()) {
+    ASSERT_EQ(again->values[id].constant.has_value(), graph.values[id].constant.has_value());
+    if (!graph.values[id].constant) continue;
+    EXPECT_EQ(again->values[id].constant->bytes.data(), graph.values[id].constant->bytes.data());
+    EXPECT_EQ(again->values[id].constant->owner, graph.values[id].constant->owner);
+  }
+}
+
+TEST(Image, FloatsKeepTheirBits) {
+  Graph graph;
+  GraphBuilder builder(graph);
+  using Limits = std::numeric_limits<float>;
+  const std::vector<float> odd = {-0.0F,
+                                  Limits::infinity(),
+                                  -Limits::infinity(),
+                                  Limits::denorm_min(),
+                                  Limits::quiet_NaN(),
+                                  -Limits::quiet_NaN()};
+  Attributes attributes;
+  attributes.set("all", odd);
+  for (std::size_t i = 0; i < odd.size(); ++i) attributes.set(fmt::format("one{}", i), odd[i]);
+  builder.output(builder.op(OpKind::kRelu, {builder.input("x", DType::kF32, {})}, attributes));
+  const GraphImage image = image_of(graph);
+  const auto again = graph_of(image.bytes, constants_of(image));
+  ASSERT_TRUE(again);
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  const Attributes& read = again->nodes[NodeId{0}].attributes;
+  const auto all = read.get<std::vector<float>>("all", {});
+  ASSERT_EQ(all.size(), odd.size());
+  for (std::size_t i = 0; i < odd.size(); ++i) {
+    EXPECT_EQ(bits(all[i]), bits(odd[i])) << i;
+    EXPECT_EQ(bits(read.get_float(fmt::format("one{}", i), 1)), bits(odd[i])) << i;
+  }
+}
+
+TEST(Image, EveryCutIsRefused) {
+  for (const std::string_view text : {kAll, kBodies}) {
+    const Graph graph = parsed(text);
+    const GraphImage image = image_of(graph);
+    const auto refused = [&](std::vector<std::byte> bytes) {
+      const auto cut = graph_of(bytes, constants_of(image));
+      return !cut && cut.error().code == ErrorCode::kInvalidInput;
+    };
+    for (std::size_t size = 0; size < image.bytes.size(); ++size)
+      EXPECT_TRUE(
+          refused({image.bytes.begin(), image.bytes.begin() + static_cast<std::ptrdiff_t>(size)}))
+          << size;
+    std::vector<std::byte> longer = image.bytes;
+    longer.push_back({});
+    EXPECT_TRUE(refused(longer));
+  }
+}
+
+TEST(Image, WithoutAConstantThereIsNoGraph) {
+  const Graph graph = parsed(kAll);
+  EXPECT_FALSE(graph_of(image_of(graph).bytes, [](std::int64_t) { return std::nullopt; }));
+}
+
+TEST(Image, EndlessNestingIsRefused) {
+  Graph graph = parsed("input x f32 []\ny = If(x)\noutput y");
+  for (int i = 0; i <= kMaxNesting; ++i) {
+    Graph around = parsed("input x f32 []\ny = If(x)\noutput y");
+    around.nodes[NodeId{0}].bodies.push_back(std::make_shared<const Graph>(std::move(graph)));
+    graph = std::move(around);
+  }
+  const GraphImage image = image_of(graph);
+  EXPECT_FALSE(graph_of(image.bytes, constants_of(image)));
+}
+
+/// What is read of bytes that were changed is an error, or a graph that the verifier can look at.
+RC_GTEST_PROP(ImageProperty, ChangedBytesAreHarmless, ()) {
+  const Graph graph = parsed(*rc::gen::element(kAll, kBodies));
+  GraphImage image = image_of(graph);
+  for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
+    const auto at = *rc::gen::inRange<std::size_t>(0, image.bytes.size());
+    image.bytes[at] = static_cast<std::byte>(*rc::gen::inRange(0, 256));
+  }
+  const auto read = graph_of(image.bytes, constants_of(image));
+  if (read && verify(*read, Stage::kLoad)) RC_ASSERT(!print(*read).empty());
+}
+
+using Operation = Expr (*)(const Expr&, const Expr&);
+const std::array<Operation, 7> kOperations = {
+    [](const Expr& a, const Expr& b) { return a + b; },
+    [](const Expr& a, const Expr& b) { return a - b; },
+    [](const Expr& a, const Expr& b) { return a * b; },
+    [](const Expr& a, const Expr& b) { return floor_div(a, b); },
+    [](const Expr& a, const Expr& b) { return mod(a, b); },
+    [](const Expr& a, const Expr& b) { return min(a, b); },
+    [](const Expr& a, const Expr& b) { return max(a, b); }};
+
+RC_GTEST_PROP(ImageProperty, ExpressionsSurvive, ()) {
+  Graph graph = parsed("symbols a b\ndata_symbols c");
+  std::vector<Expr> exprs = {*rc::gen::inRange<std::int64_t>(-6, 7),
+                             *rc::gen::arbitrary<std::int64_t>()};
+  for (int i = 0; i < 3; ++i) exprs.push_back(Expr::symbol(SymbolId{i}));
+  for (int step = 0; step < 12; ++step) {
+    const Expr a = *rc::gen::elementOf(exprs), b = *rc::gen::elementOf(exprs);
+    exprs.push_back((*rc::gen::elementOf(kOperations))(a, b));
+  }
+  Value value;
+  value.name = "s";
+  value.kind = ValueKind::kSymbolic;
+  value.dtype = DType::kI64;
+  value.shape = {static_cast<std::int64_t>(exprs.size())};
+  value.content = exprs;
+  graph.values.push_back(value);
+  const GraphImage image = image_of(graph);
+  const auto again = graph_of(image.bytes, constants_of(image));
+  RC_ASSERT(again.has_value());
+  RC_ASSERT(image_of(*again).bytes == image.bytes);
+  const auto& read = *again->values[ValueId{0}].content;
+  RC_ASSERT(read.size() == exprs.size());
+  for (std::size_t i = 0; i < exprs.size(); ++i) {
+    RC_ASSERT(read[i].overflow() == exprs[i].overflow());
+    RC_ASSERT(exprs[i].overflow() || read[i] == exprs[i]);
+    RC_ASSERT(read[i].lower_bound() == exprs[i].lower_bound());
+  }
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,310 @@
+// The graph in the cache: a model that was loaded with its help is the model that a load without
+// gives, and what is not the model's graph is not used.
+#include "session/kept_graph.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "cache/test_folder.h"
+#include "execute/evaluate.h"
+#include "ir/image.h"
+#include "ir/text.h"
+#include "load/onnx/onnx_test_util.h"
+#include "ops/infer.h"
+#include "parallax/session.h"
+#include "passes/pass.h"
+#include "session/model_impl.h"
+#include "session/zoo_test_util.h"
+
+namespace parallax {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<float> ramp(std::size_t count) {
+  std::vector<float> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<float>(i % 7) - 3;
+  return result;
+}
+
+std::string external_tensor(std::string_view name, const Ints& dims, std::string_view location) {
+  return tensor_head(name, kOnnxFloat, dims) + message([&](protozero::pbf_writer& w) {
+           w.add_message(13, message([&](protozero::pbf_writer& e) {
+                           e.add_string(1, "location");
+                           e.add_string(2, location.data(), location.size());
+                         }));
+           w.add_int32(14, 1);
+         });
+}
+
+/// A body that multiplies the x around it with a constant of its own.
+std::string body(float by) {
+  return TestGraph{
+      {node("Transpose", {"k"}, {"t"}), node("MatMul", {"x", "t"}, {"y" + std::to_string(by)})},
+      {float_tensor("k", {4, 4}, std::vector<float>(16, by))},
+      {},
+      {value_info("y" + std::to_string(by))}}
+      .bytes();
+}
+
+/// Weights in the file, beside it and computed; free dimensions, and expressions of them; one that
+/// only running tells; bodies with constants.
+std::string test_model() {
+  const std::vector<Dim> shape = {std::string("batch"), std::string("seq"), std::int64_t{4}};
+  return model(
+      {{node("MatMul", {"x", "w"}, {"a"}, {}, "product"), node("Add", {"a", "b"}, {"b1"}),
+        node("Transpose", {"v"}, {"vt"}), node("MatMul", {"b1", "vt"}, {"c"}),
+        node("Concat", {"c", "x"}, {"d"}, {attribute("axis", 1)}),
+        node("If", {"flag"}, {"e"},
+             {graph_attribute("then_branch", body(2)), graph_attribute("else_branch", body(3))}),
+        node("LayerNormalization", {"e", "b"}, {"f"}, {attribute("epsilon", 1e-5F)}),
+        node("Add", {"f", "again"}, {"g"}), node("NonZero", {"x"}, {"found"})},
+       {float_tensor("w", {4, 4}, ramp(16)), external_tensor("v", {4, 4}, "beside/v.bin"),
+        external_tensor("again", {4}, "again.bin"), float_tensor("b", {4}, ramp(4))},
+       {value_info("x", kOnnxFloat, shape), value_info("flag", kOnnxBool, {})},
+       {value_info("d"), value_info("g"), value_info("found")}});
+}
+
+class KeptGraph : public FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    fs::create_directories(folder_ / "beside");
+    write(model_, test_model());
+    write(folder_ / "beside/v.bin", bytes_of(ramp(16)));
+    write(folder_ / "again.bin", bytes_of(ramp(4)));
+    // Only then do their times of modification tell them from later ones.
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  }
+
+  LoadOptions with_cache() const {
+    LoadOptions options;
+    options.cache = (folder_ / "cache").string();
+    return options;
+  }
+  Result<Model> load(const LoadOptions& options) const { return Model::load(model_, options); }
+
+  /// Whether the graph came from the cache: no pass ran.
+  static bool kept(const Model& model) { return model.load_times().passes == 0; }
+
+  /// All that a user can see, and the graph.
+  static std::string describe(const Model& model) {
+    std::string text = fmt::format("{} {}\n", model.file_nodes(), model.nodes());
+    for (const std::string& symbol : model.symbols()) text += symbol + " ";
+    for (const auto* list : {&model.inputs(), &model.outputs()}) {
+      for (const TensorInfo& info : *list) {
+        text += fmt::format("\n{} {}", info.name, to_string(info.dtype));
+        for (const Dimension& dim : info.shape)
+          text += fmt::format(" {} {}", dim.value, dim.symbol);
+      }
+    }
+    text += "\n" + print(model.impl().graph());
+    for (const Constant* constant : image_of(model.impl().graph()).constants)
+      text += text_of(constant->bytes);
+    return text + text_of(image_of(model.impl().graph()).bytes);
+  }
+
+  /// The outputs of one run, or the error. What was packed goes to the cache.
+  static std::string run(const Model& model) {
+    auto session = Session::create(model, {.threads = 1});
+    if (!session) return session.error().to_string();
+    std::vector<Tensor> tensors;
+    std::vector<NamedInput> inputs;
+    for (const TensorInfo& info : model.inputs()) {
+      Dims dims;
+      for (const Dimension& dim : info.shape) dims.push_back(dim.value < 0 ? 2 : dim.value);
+      auto tensor = Tensor::allocate(info.dtype, dims);
+      if (!tensor) return tensor.error().to_string();
+      const MutableTensorView view = tensor->mutable_view();
+      if (info.dtype == DType::kF32)
+        for (std::int64_t i = 0; i < dims.elements(); ++i)
+          view.as<float>()[i] = static_cast<float>(i % 5);
+      else
+        std::memset(view.bytes.data(), 0, view.bytes.size());
+      tensors.push_back(*std::move(tensor));
+    }
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      inputs.push_back({model.inputs()[i].name, tensors[i].view()});
+    const auto outputs = session->run(inputs);
+    if (!outputs) return outputs.error().to_string();
+    std::string result;
+    for (const Tensor& tensor : *outputs)
+      result += tensor.dims().to_string() + " " + text_of(tensor.view().bytes);
+    return result;
+  }
+
+  /// The file of the cache, made by a first load and run.
+  fs::path filled() const {
+    const auto first = load(with_cache());
+    EXPECT_TRUE(first) << first.error().to_string();
+    run(*first);
+    EXPECT_GT(first->cache().written_bytes, 0) << first->cache().problem;
+    return first->cache().file;
+  }
+
+  const fs::path model_ = folder_ / "model.onnx";
+};
+
+TEST_F(KeptGraph, IsThatOfAPlainLoad) {
+  const auto plain = load({});
+  ASSERT_TRUE(plain) << plain.error().to_string();
+  const std::string expected = describe(*plain), outputs = run(*plain);
+  EXPECT_THAT(outputs, testing::StartsWith("2x4x4 "));
+  for (int i = 0; i < 3; ++i) {
+    const auto model = load(with_cache());
+    ASSERT_TRUE(model) << model.error().to_string();
+    EXPECT_EQ(kept(*model), i > 0);
+    EXPECT_EQ(describe(*model), expected);
+    EXPECT_EQ(run(*model), outputs);
+    EXPECT_EQ(model->cache().misses > 0, i == 0);
+    EXPECT_EQ(model->cache().problem, "");
+  }
+}
+
+TEST_F(KeptGraph, ConstantsLieInFiles) {
+  filled();
+  const auto model = load(with_cache());
+  ASSERT_TRUE(model && kept(*model));
+  const auto constants = image_of(model->impl().graph()).constants;
+  EXPECT_GE(constants.size(), 5U);
+  for (const Constant* constant : constants) EXPECT_TRUE(mapped_place(constant->bytes.data()));
+}
+
+TEST_F(KeptGraph, IsOfItsOptions) {
+  filled();
+  LoadOptions options = with_cache();
+  options.disabled_passes = {"fold_constants", "dead_code"};
+  const auto other = load(options);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(kept(*other));
+  run(*other);
+  std::ranges::reverse(options.disabled_passes);
+  const auto again = load(options);
+  EXPECT_TRUE(again && kept(*again));
+  const auto first = load(with_cache());
+  EXPECT_TRUE(first && kept(*first));
+
+  options.disabled_passes = {"no such pass"};
+  EXPECT_FALSE(load(options));
+  options = with_cache();
+  options.max_nesting = 0;
+  EXPECT_FALSE(load(options));
+}
+
+TEST_F(KeptGraph, IsOfAllFilesOfTheModel) {
+  for (const char* const name : {"beside/v.bin", "again.bin"}) {
+    filled();
+    std::vector<float> other = ramp(fs::file_size(folder_ / name) / sizeof(float));
+    other[2] = 100;
+    write(folder_ / name, bytes_of(other));
+    const auto changed = load(with_cache());
+    ASSERT_TRUE(changed) << changed.error().to_string();
+    EXPECT_FALSE(kept(*changed)) << name;
+    EXPECT_EQ(describe(*changed), describe(*load({})));
+    fs::remove(folder_ / name);
+    EXPECT_FALSE(load(with_cache())) << name;
+    fs::create_symlink(model_, folder_ / name);
+    EXPECT_FALSE(load(with_cache())) << name;
+    fs::remove(folder_ / name);
+    write(folder_ / name, bytes_of(other));
+  }
+}
+
+TEST_F(KeptGraph, IsOfTheModel) {
+  filled();
+  std::string contents = test_model();
+  write(model_, contents);
+  const auto copied = load(with_cache());
+  EXPECT_TRUE(copied && kept(*copied)) << "the same contents";
+  contents[contents.find("product")] = 'q';
+  write(model_, contents);
+  const auto other = load(with_cache());
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(kept(*other));
+  EXPECT_EQ(describe(*other), describe(*load({})));
+}
+
+TEST_F(KeptGraph, ATornFileIsIgnored) {
+  const fs::path file = filled();
+  const std::string whole = read(file), expected = describe(*load({}));
+  // Cuts lie close where the tables and the graph are; they are what is read.
+  for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 17 : 1021) {
+    write(file, whole.substr(0, size));
+    const auto model = load(with_cache());
+    ASSERT_TRUE(model) << size << model.error().to_string();
+    EXPECT_FALSE(kept(*model)) << size;
+    EXPECT_EQ(describe(*model), expected) << size;
+    EXPECT_THAT(model->cache().problem, testing::HasSubstr("damaged")) << size;
+  }
+}
+
+/// A file whose checksums are right can hold any bytes. What is read of them is refused, or a graph
+/// like any other: it may compute something else, but within its memory.
+TEST_F(KeptGraph, ChangedBytesAreHarmless) {
+  const fs::path file = filled();
+  const std::string whole = read(file), expected = describe(*load({}));
+  const auto mapped = *MappedFile::open(model_);
+  const auto open = [&](const std::string& name) -> Result<std::shared_ptr<const MappedFile>> {
+    return MappedFile::open(folder_ / name);
+  };
+  const std::string name = "nesting 16 without ";
+  const auto check = [&] {
+    write(file, whole);
+    {
+      const auto cache = open_cache(with_cache().cache, model_, mapped);
+      auto snapshot = cache->snapshot(name, open);
+      RC_ASSERT(snapshot.has_value());
+      std::string bytes = text_of(snapshot->bytes.bytes);
+      for (int i = *rc::gen::inRange(1, 4); i > 0; --i)
+        bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] =
+            static_cast<char>(*rc::gen::inRange(0, 256));
+      snapshot->bytes.bytes = as_bytes(bytes);
+      cache->keep_snapshot(name, *snapshot);
+      cache->save();
+      RC_ASSERT(cache->report().problem.empty());
+    }
+    const auto model = load(with_cache());
+    RC_ASSERT(model.has_value());
+    RC_CLASSIFY(kept(*model));
+    if (kept(*model))
+      run(*model);
+    else
+      RC_ASSERT(describe(*model) == expected);
+  };
+  EXPECT_TRUE(rc::check(check));
+}
+
+class KeptZoo : public testing::TestWithParam<const char*> {};
+
+/// What the cache rests on: inference makes of the graph behind the passes what it is.
+TEST_P(KeptZoo, SurvivesItsImage) {
+  const fs::path path = unpacked(GetParam());
+  if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";
+  const auto file = *MappedFile::open(path);
+  auto graph = load_onnx({file->bytes(), file, path.parent_path()});
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  ASSERT_TRUE(run_passes(*graph, {evaluate_node}, {}));
+  const GraphImage image = image_of(*graph);
+  std::size_t next = 0;
+  auto again = graph_of(image.bytes, [&](std::int64_t) -> std::optional<ConstantBytes> {
+    const Constant& constant = *image.constants[next++];
+    return ConstantBytes{constant.bytes, constant.owner};
+  });
+  ASSERT_TRUE(again) << again.error().to_string();
+  EXPECT_EQ(print(*again), print(*graph));
+  ASSERT_TRUE(verify(*again, Stage::kLoad));
+  ASSERT_TRUE(infer_graph(*again));
+  EXPECT_EQ(image_of(*again).bytes, image.bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, KeptZoo, testing::ValuesIn(kZoo),
+                         [](const auto& model) { return std::string(model.param); });
+
+}  // namespace
+}  // namespace parallax

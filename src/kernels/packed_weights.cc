@@ -94,7 +94,8 @@ Status PackingQueue::run(const ParallelFor& parallel) {
 struct PackedWeights::Block {
   AlignedBytes bytes;
   SharedBytes copy_of;  ///< what to fill it with, if anything
-  std::once_flag filled;
+  std::mutex filling;   // not once_flag: fill may throw, which leaves that one locked under TSan
+  bool filled = false;  // guarded by filling
 };
 
 struct PackedWeights::Blocks {
@@ -120,7 +121,7 @@ Result<std::shared_ptr<PackedWeights::Block>> PackedWeights::make_block(const st
   auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
   if (cached && (bytes < kLargePage || cache()->in_large_pages())) {
     block->bytes = AlignedBytes::shared(*std::move(cached));
-    std::call_once(block->filled, [] {});
+    block->filled = true;
     return block;
   }
   PX_ASSIGN(block->bytes, blocks_->memory.allocate(bytes));
@@ -143,18 +144,20 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
   // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
   // is filling it.
   after_packing([block, blocks = blocks_, source, layout, fill = std::move(fill)] {
-    std::call_once(block->filled, [&] {
-      blocks->memory.touch(block->bytes);
-      const auto cached = std::exchange(block->copy_of, {});
-      if (!cached.bytes.empty()) {
-        std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
-        return release_pages(cached.bytes);
-      }
+    const std::lock_guard lock(block->filling);
+    if (block->filled) return;
+    blocks->memory.touch(block->bytes);
+    const auto cached = std::exchange(block->copy_of, {});
+    if (cached.bytes.empty()) {
       fill(block->bytes.data());
       const auto size = static_cast<std::size_t>(block->bytes.size());
       if (blocks->cache != nullptr)
         blocks->cache->keep(source, layout, {{block->bytes.data(), size}, block});
-    });
+    } else {
+      std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
+      release_pages(cached.bytes);
+    }
+    block->filled = true;
   });
   return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
 }

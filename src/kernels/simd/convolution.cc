@@ -16,9 +16,9 @@ Result<std::unique_ptr<Kernel>> simd_convolution(const KernelRequest& request) {
     return not_covered();
   if (!shape->nhwc) return make_plane_convolution(request, *shape);
   if (shape->groups != 1) return make_depthwise_convolution(request, *shape);
-  // F(4, 3) saves half of the multiplications, as bf16 does.
+  // Along one axis at most half of the multiplications are saved, as bf16 does.
   const auto form = winograd_form(*shape);
-  if (form && !(request.bf16 && *form == WinogradForm::k1x4)) {
+  if (form && !(request.bf16 && shape->kernel[0] == 1)) {
     PX_ASSIGN(auto kernel, make_winograd(request, *shape, *form));
     if (kernel != nullptr) return kernel;
   }

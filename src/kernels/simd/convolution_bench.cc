@@ -74,5 +74,14 @@ void convolution_line(benchmark::State& state) {
 }
 BENCHMARK(convolution_line)->Arg(0)->Arg(1);
 
+/// Whisper's second one: stride 2.
+void convolution_line_stride2(benchmark::State& state) {
+  ConvolutionCase row{"", {1, 1, 3000, 384}, 384, {1, 3}, {0, 1, 0, 1}};
+  row.strides = {1, 2};
+  run_bench(state, convolution_run(row, true, "Gelu"), maker_of(state.range(0)),
+            2.0 * 1500 * 384 * 384 * 3);
+}
+BENCHMARK(convolution_line_stride2)->Arg(0)->Arg(1);
+
 }  // namespace
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Convolution by Winograd's minimal filtering: 2.25 or 4 times fewer multiplications than sums over
+// Convolution by Winograd's minimal filtering: 1.3 to 4 times fewer multiplications than sums over
 // the filter take. Output pixels are computed in small squares; the transformed inputs of many
 // squares and the transformed weights are multiplied as matrices, one product per point of the
 // transform. A NaN or an infinity among the inputs makes NaN of all outputs of its square.

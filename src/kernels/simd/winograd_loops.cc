@@ -24,13 +24,13 @@ namespace hn = hwy::HWY_NAMESPACE;
 constexpr float kA = 0.75F, kB = 1.5F;
 constexpr float kA2 = kA * kA, kB2 = kB * kB;
 
-/// Transforms along one axis, by the number of inputs; 1: none.
+/// Transforms along one axis, by the number of inputs; 1: none. kStep: inputs to the next square.
 template <std::size_t N>
 struct Axis;
 
 template <>
 struct Axis<1> {
-  static constexpr std::size_t kIn = 1, kOut = 1, kTaps = 1;
+  static constexpr std::size_t kIn = 1, kOut = 1, kTaps = 1, kMatrices = 1;
   static HWY_INLINE void input(FloatTag, const FloatVec* HWY_RESTRICT x, FloatVec* HWY_RESTRICT y) {
     y[0] = x[0];
   }
@@ -43,7 +43,7 @@ struct Axis<1> {
 
 template <>
 struct Axis<4> {
-  static constexpr std::size_t kIn = 4, kOut = 2, kTaps = 3;
+  static constexpr std::size_t kIn = 4, kOut = 2, kTaps = 3, kMatrices = 4, kStep = 2;
   static HWY_INLINE void input(FloatTag, const FloatVec* HWY_RESTRICT x, FloatVec* HWY_RESTRICT y) {
     y[0] = hn::Sub(x[0], x[2]);
     y[1] = hn::Add(x[1], x[2]);
@@ -60,7 +60,7 @@ struct Axis<4> {
 
 template <>
 struct Axis<6> {
-  static constexpr std::size_t kIn = 6, kOut = 4, kTaps = 3;
+  static constexpr std::size_t kIn = 6, kOut = 4, kTaps = 3, kMatrices = 6, kStep = 4;
   static HWY_INLINE void input(FloatTag d, const FloatVec* HWY_RESTRICT x,
                                FloatVec* HWY_RESTRICT y) {
     const auto a = hn::Set(d, kA), b = hn::Set(d, kB), a2 = hn::Set(d, kA2), b2 = hn::Set(d, kB2);
@@ -92,6 +92,42 @@ struct Axis<6> {
       {kAtB, kAtB* kB, kAtB* kB2},   {kAtB, -kAtB* kB, kAtB* kB2}, {0, 0, 1}};
 };
 
+/// Stride 2: even inputs meet the first and the last tap, which is F(4, 2), odd ones the middle
+/// one.
+template <>
+struct Axis<9> {
+  static constexpr std::size_t kIn = 9, kOut = 4, kTaps = 3, kMatrices = 6, kStep = 8;
+  // The points are 0, a, -a, b and infinity.
+  static constexpr float kP = 0.75F, kQ = 1.5F, kP2 = kP * kP, kQ2 = kQ * kQ;
+  static HWY_INLINE void input(FloatTag d, const FloatVec* HWY_RESTRICT x,
+                               FloatVec* HWY_RESTRICT y) {
+    const auto p2 = hn::Set(d, kP2), q = hn::Set(d, kQ);
+    const auto low = hn::NegMulAdd(p2, x[2], x[6]), high = hn::NegMulAdd(p2, x[4], x[8]);
+    const auto middle = hn::NegMulAdd(q, x[4], x[6]), first = hn::NegMulAdd(q, x[2], x[4]);
+    y[0] = hn::NegMulAdd(p2, hn::NegMulAdd(q, x[0], x[2]), middle);
+    y[1] = hn::MulAdd(hn::Set(d, kP), first, middle);
+    y[2] = hn::NegMulAdd(hn::Set(d, kP), first, middle);
+    y[3] = low;
+    y[4] = hn::NegMulAdd(q, low, high);
+    for (std::size_t i = 0; i < kOut; ++i) y[5 + i] = x[1 + 2 * i];
+  }
+  static HWY_INLINE void output(FloatTag d, const FloatVec* HWY_RESTRICT x,
+                                FloatVec* HWY_RESTRICT y) {
+    const auto sum = hn::Add(x[1], x[2]), difference = hn::Mul(hn::Set(d, kP), hn::Sub(x[1], x[2]));
+    y[0] = hn::Add(hn::Add(sum, x[3]), hn::Add(x[0], x[5]));
+    y[1] = hn::MulAdd(hn::Set(d, kQ), x[3], hn::Add(difference, x[6]));
+    y[2] = hn::MulAdd(hn::Set(d, kQ2), x[3], hn::MulAdd(hn::Set(d, kP2), sum, x[7]));
+    y[3] = hn::MulAdd(hn::Set(d, kQ2 * kQ), x[3],
+                      hn::MulAdd(hn::Set(d, kP2), difference, hn::Add(x[4], x[8])));
+  }
+  static constexpr double kAtP = 1 / (2.0 * kP2 * (kP - kQ)),
+                          kAtMinusP = 1 / (-2.0 * kP2 * (kP + kQ)),
+                          kAtQ = 1 / (1.0 * kQ * (kQ2 - kP2));
+  static constexpr double kWeights[6][3] = {
+      {1 / (1.0 * kP2 * kQ), 0, 0}, {kAtP, 0, kAtP* kP}, {kAtMinusP, 0, -kAtMinusP* kP},
+      {kAtQ, 0, kAtQ* kQ},          {0, 0, 1},           {0, 1, 0}};
+};
+
 template <class H, class W>
 HWY_NOINLINE void transform_input(const float* const* HWY_RESTRICT from, std::size_t channels,
                                   float* HWY_RESTRICT to, std::size_t stride) {
@@ -104,6 +140,7 @@ HWY_NOINLINE void transform_input(const float* const* HWY_RESTRICT from, std::si
       for (std::size_t i = 0; i < H::kIn; ++i) {
         const float* pixel = from[i * W::kIn + j] + c;
         x[i] = c + lanes <= channels ? hn::LoadU(d, pixel) : load_n(d, pixel, channels - c);
+        if (j >= W::kIn - W::kStep) __builtin_prefetch(pixel + W::kStep * channels, 0, 3);
       }
       H::input(d, x, y);
       for (std::size_t i = 0; i < H::kIn; ++i) rows[i][j] = y[i];
@@ -149,7 +186,7 @@ constexpr std::size_t kFilters = 16;
 template <class A>
 HWY_INLINE void transform_taps(const double* HWY_RESTRICT x, std::size_t x_step,
                                double* HWY_RESTRICT y, std::size_t y_step) {
-  for (std::size_t i = 0; i < A::kIn; ++i) {
+  for (std::size_t i = 0; i < A::kMatrices; ++i) {
     for (std::size_t k = 0; k < kFilters; ++k) {
       double sum = 0;
       for (std::size_t t = 0; t < A::kTaps; ++t) sum += A::kWeights[i][t] * x[t * x_step + k];
@@ -172,14 +209,14 @@ HWY_NOINLINE void transform_weights(const std::byte* from, std::size_t filter_st
       for (std::size_t t = 0; t < kTaps; ++t)
         taps[t * kFilters + k] = static_cast<double>(filter[t]);
     }
-    double rows[H::kIn * W::kTaps * kFilters], points[H::kIn * W::kIn * kFilters];
+    double rows[H::kMatrices * W::kTaps * kFilters], points[H::kMatrices * W::kMatrices * kFilters];
     for (std::size_t t = 0; t < W::kTaps; ++t)
       transform_taps<H>(taps + t * kFilters, W::kTaps * kFilters, rows + t * kFilters,
                         W::kTaps * kFilters);
-    for (std::size_t i = 0; i < H::kIn; ++i)
-      transform_taps<W>(rows + i * W::kTaps * kFilters, kFilters, points + i * W::kIn * kFilters,
-                        kFilters);
-    for (std::size_t p = 0; p < H::kIn * W::kIn; ++p)
+    for (std::size_t i = 0; i < H::kMatrices; ++i)
+      transform_taps<W>(rows + i * W::kTaps * kFilters, kFilters,
+                        points + i * W::kMatrices * kFilters, kFilters);
+    for (std::size_t p = 0; p < H::kMatrices * W::kMatrices; ++p)
       for (std::size_t k = 0; k < count; ++k)
         to[p * stride + begin + k] = static_cast<float>(points[p * kFilters + k]);
   }
@@ -195,6 +232,8 @@ HWY_INLINE void with_axes(WinogradForm form, const F& f) {
       return f(Axis<6>(), Axis<6>());
     case WinogradForm::k1x4:
       return f(Axis<1>(), Axis<6>());
+    case WinogradForm::k1x4Stride2:
+      return f(Axis<1>(), Axis<9>());
   }
 }
 
@@ -234,11 +273,13 @@ HWY_EXPORT(winograd_weights_loop);
 WinogradSizes winograd_sizes(WinogradForm form) {
   switch (form) {
     case WinogradForm::k2x2:
-      return {2, 2, 4, 4};
+      return {2, 2, 4, 4, 16};
     case WinogradForm::k4x4:
-      return {4, 4, 6, 6};
+      return {4, 4, 6, 6, 36};
     case WinogradForm::k1x4:
-      return {1, 4, 1, 6};
+      return {1, 4, 1, 6, 6};
+    case WinogradForm::k1x4Stride2:
+      return {1, 4, 1, 9, 6};
   }
   return {};
 }

@@ -15,10 +15,13 @@ enum class WinogradForm : std::uint8_t {
   k2x2,  ///< F(2x2, 3x3): 16 multiplications instead of 36
   k4x4,  ///< F(4x4, 3x3): 36 instead of 144
   k1x4,  ///< F(4, 3) along W, for filters of 1x3: 6 instead of 12
+  /// The same with stride 2, 9 instead of 12: F(4, 2) of the even inputs, and the odd as they are.
+  k1x4Stride2,
 };
 struct WinogradSizes {
   std::int64_t out_h, out_w;                           ///< outputs of a tile
   std::int64_t in_h, in_w;                             ///< inputs that these read
+  std::int64_t matrices;                               ///< of weights; later points use the last
   std::int64_t points() const { return in_h * in_w; }  ///< elements of a transformed tile
   std::int64_t outputs() const { return out_h * out_w; }
 };
@@ -36,7 +39,7 @@ void winograd_output(WinogradForm form, const float* from, std::size_t stride, s
 
 /// Filters of one channel, computed in f64 and rounded once: filter k, whose taps begin
 /// `filter_stride` bytes after those of the one before, unaligned, gives to[p * stride + k], k <
-/// filters.
+/// filters, for the matrices p.
 void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,
                       std::size_t filters, float* to, std::size_t stride);
 

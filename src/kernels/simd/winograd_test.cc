@@ -55,9 +55,13 @@ TEST(WinogradLine, LikeReference) {
     for (const std::int64_t pad : {0, 1, 2}) {
       if (width + 2 * pad < 3) continue;
       SCOPED_TRACE(width);
-      const ConvolutionCase line{"", {2, width, 19}, 37, {3}, {pad, pad}};
+      ConvolutionCase line{"", {2, width, 19}, 37, {3}, {pad, pad}};
       EXPECT_LE(error_against_reference(convolution_run(line, true, "Gelu"),
                                         winograd(WinogradForm::k1x4)),
+                kError);
+      line.strides = {2};
+      EXPECT_LE(error_against_reference(convolution_run(line, true, "Gelu"),
+                                        winograd(WinogradForm::k1x4Stride2)),
                 kError);
     }
   }
@@ -122,6 +126,27 @@ TEST(WinogradForms, FewerMultiplicationsAreChosenWhereTransformsPay) {
   EXPECT_EQ(form(7, 512, 512), WinogradForm::k2x2);
   EXPECT_EQ(form(224, 3, 16), std::nullopt);
   EXPECT_EQ(form(1, 64, 64), std::nullopt);
+}
+
+TEST(WinogradForms, LinesAreChosenByTheirStride) {
+  const auto form = [](std::int64_t height, std::int64_t stride) {
+    ConvolutionShape shape;
+    shape.batch = 1;
+    shape.nhwc = true;
+    shape.in = {height, 3000};
+    shape.out = {height, 3000 / stride};
+    shape.kernel = {1, 3};
+    shape.stride = {1, stride};
+    shape.dilation = {1, 1};
+    shape.pad_begin = {0, 1};
+    shape.in_channels = shape.out_channels = 384;
+    return winograd_form(shape);
+  };
+  for (const std::int64_t height : {1, 4}) {
+    EXPECT_EQ(form(height, 1), WinogradForm::k1x4);
+    EXPECT_EQ(form(height, 2), WinogradForm::k1x4Stride2);
+    EXPECT_EQ(form(height, 3), std::nullopt);
+  }
 }
 
 TEST(WinogradForms, DeclinesWhatItCannotCompute) {

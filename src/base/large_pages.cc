@@ -1,10 +1,16 @@
 #include "base/large_pages.h"
 
+#include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <string>
+
+#include "base/descriptor.h"
 
 namespace parallax {
 namespace {
@@ -13,8 +19,64 @@ namespace {
 constexpr int kPopulateWrite = 23;
 constexpr int kCollapse = 25;
 
+// PAGEMAP_SCAN of Linux 6.7 (Documentation/admin-guide/mm/pagemap.rst), by its layout for the same
+// reason.
+struct PageRegion {
+  std::uint64_t begin, end, categories;
+};
+struct PageScan {
+  std::uint64_t size, flags, begin, end, walk_end, regions, most_regions, most_pages;
+  std::uint64_t inverted, all_of, any_of, returned;
+};
+constexpr std::uint64_t kIsLarge = 64;
+
 bool advise(std::byte* page, int advice) {
   return ::madvise(page, static_cast<std::size_t>(kLargePage), advice) == 0;
+}
+
+/// Bytes of `mapped` that lie in large pages; nothing where the system cannot tell.
+std::optional<std::int64_t> scan(std::span<const std::byte> mapped) {
+  const Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
+  if (pagemap.get() < 0) return std::nullopt;
+  std::array<PageRegion, 64> regions = {};
+  PageScan scan = {};
+  scan.size = sizeof scan;
+  scan.begin = reinterpret_cast<std::uintptr_t>(mapped.data());
+  scan.end = scan.begin + mapped.size();
+  scan.regions = reinterpret_cast<std::uintptr_t>(regions.data());
+  scan.most_regions = regions.size();
+  scan.all_of = scan.returned = kIsLarge;
+  std::uint64_t bytes = 0;
+  while (scan.begin < scan.end) {
+    const int found = ::ioctl(pagemap.get(), _IOWR('f', 16, PageScan), &scan);
+    if (found < 0 || scan.walk_end <= scan.begin) return std::nullopt;
+    for (const PageRegion& region : std::span(regions).first(static_cast<std::size_t>(found)))
+      bytes += region.end - region.begin;
+    scan.begin = scan.walk_end;
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
+/// The same from what the system says of all maps, which takes 0.3 to 0.7 ms instead of 0.05.
+std::int64_t look_up(std::span<const std::byte> mapped) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());
+  // "7f12...-7f34... r--p ..." begins what is said of a map; all else begins with a capital. A
+  // process has a hundred maps and each has 25 lines.
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0;
+    unsigned long last = 0;
+    long kilobytes = 0;
+    const bool head = !line.empty() && (line[0] < 'A' || line[0] > 'Z');
+    if (head && std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
+      if (found) return 0;
+      found = first <= begin && begin < last;
+    } else if (found && std::sscanf(line.c_str(), "FilePmdMapped: %ld", &kilobytes) == 1) {
+      return std::int64_t{kilobytes} * 1024;
+    }
+  }
+  return 0;
 }
 
 }  // namespace
@@ -38,28 +100,12 @@ void promote_page(std::byte* page) {
 }
 
 std::int64_t map_in_large_pages(std::span<const std::byte> mapped) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());
   if (mapped.size() < static_cast<std::size_t>(kLargePage)) return 0;
   if (::madvise(const_cast<std::byte*>(mapped.data()), mapped.size(), MADV_HUGEPAGE) != 0) return 0;
   for (std::size_t at = 0; at < mapped.size(); at += static_cast<std::size_t>(kLargePage))
     (void)*static_cast<const volatile std::byte*>(mapped.data() + at);
-  // "7f12...-7f34... r--p ..." begins what is said of a map; all else begins with a capital. A
-  // process has a hundred maps and each has 25 lines.
-  std::ifstream maps("/proc/self/smaps");
-  bool found = false;
-  for (std::string line; std::getline(maps, line);) {
-    unsigned long first = 0;
-    unsigned long last = 0;
-    long kilobytes = 0;
-    const bool head = !line.empty() && (line[0] < 'A' || line[0] > 'Z');
-    if (head && std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2) {
-      if (found) return 0;
-      found = first <= begin && begin < last;
-    } else if (found && std::sscanf(line.c_str(), "FilePmdMapped: %ld", &kilobytes) == 1) {
-      return std::int64_t{kilobytes} * 1024;
-    }
-  }
-  return 0;
+  const auto bytes = scan(mapped);
+  return bytes ? *bytes : look_up(mapped);
 }
 
 }  // namespace parallax

@@ -1,6 +1,6 @@
 // A graph as bytes and back: what a cache keeps, so that the next process need not read the model's
-// file and run the passes again. Unlike text (text.h), it is exact to the bit and quick: what SwinV2
-// is behind the passes is read, verified and inferred in 0.9 ms.
+// file and run the passes again. Unlike text (text.h), it is exact to the bit and quick: what
+// SwinV2 is behind the passes is read, verified and inferred in 0.9 ms.
 //
 // The bytes of constants are not in the image: whoever keeps it knows where they lie.
 // Thread-safety: pure functions.

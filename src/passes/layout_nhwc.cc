@@ -37,6 +37,21 @@ Permutation permutation_of(const Node& transpose, std::size_t rank) {
   return reversed;
 }
 
+/// The image [N, C, H, W] that `node` makes [N, H W, C] of by Transpose(Reshape(image)), as patch
+/// embeddings do; else an invalid id.
+ValueId flattened_image(const Graph& graph, const IdVector<NodeId, Node>& nodes, const Node& node) {
+  if (node.op != OpKind::kTranspose) return {};
+  const Value& flat = graph.values[node.inputs[0]];
+  if (flat.shape.size() != 3 || permutation_of(node, 3) != Permutation{0, 2, 1}) return {};
+  if (flat.kind != ValueKind::kResult || nodes[flat.producer].op != OpKind::kReshape) return {};
+  const ValueId image = nodes[flat.producer].inputs[0];
+  const Shape& shape = graph.values[image].shape;
+  if (shape.size() != 4) return {};
+  for (const std::size_t axis : {0, 1})
+    if (!shape[axis].constant() || shape[axis].constant() != flat.shape[axis].constant()) return {};
+  return flat.shape[2].constant() ? image : ValueId{};
+}
+
 /// Which nodes change layout.
 class Islands {
  public:
@@ -53,11 +68,16 @@ class Islands {
         if (producer.valid() && convertible[index(producer)]) join(id, producer);
       }
     }
-    // A convolution alone converts its tiles itself, close to the cache.
+    // A convolution alone converts its tiles itself, close to the cache, unless its image is wanted
+    // as NHWC.
     std::vector<int> convolutions(graph.nodes.size(), 0);
     for (const NodeId id : graph.nodes.ids()) {
       const bool counts = convertible[index(id)] && graph.nodes[id].op == OpKind::kConv;
       if (counts) ++convolutions[root(index(id))];
+      const ValueId image = flattened_image(graph, graph.nodes, graph.nodes[id]);
+      const NodeId maker = image.valid() ? graph.values[image].producer : NodeId{};
+      if (maker.valid() && graph.nodes[maker].op == OpKind::kConv)
+        ++convolutions[root(index(maker))];
     }
     member_.resize(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
@@ -96,7 +116,7 @@ class Rewriter {
       if (islands_.contains(id)) {
         convert(old, old[id]);
         ++changes;
-      } else if (!merge_transpose(old[id])) {
+      } else if (!merge_transpose(old, old[id])) {
         append(old[id]);
       }
     }
@@ -184,7 +204,14 @@ class Rewriter {
   }
 
   /// A Transpose of an island's image reads the NHWC form. False where `node` is none.
-  bool merge_transpose(const Node& node) {
+  bool merge_transpose(const IdVector<NodeId, Node>& old, const Node& node) {
+    if (const ValueId image = flattened_image(graph_, old, node);
+        image.valid() && made_in_island(image)) {
+      std::vector<std::int64_t> dims;
+      for (const Expr& dim : graph_.values[node.outputs[0]].shape) dims.push_back(*dim.constant());
+      append_view(nhwc_[image], node.outputs[0], dims, node.name);
+      return true;
+    }
     if (node.op != OpKind::kTranspose || !made_in_island(node.inputs[0])) return false;
     const std::size_t rank = graph_.values[node.inputs[0]].shape.size();
     const Permutation permutation = compose(to_nchw(rank), permutation_of(node, rank));
@@ -201,14 +228,22 @@ class Rewriter {
     node.inputs = {from};
     if (is_identity(permutation)) {
       node.op = OpKind::kIdentity;
-    } else if (auto dims = dims_if_view(to, permutation)) {
-      node.op = OpKind::kReshape;
-      const ValueId shape = add_constant(graph_, names_, node.name + "/shape", make_i64(*dims));
-      node.inputs.push_back(shape);
+    } else if (const auto dims = dims_if_view(to, permutation)) {
+      return append_view(from, to, *dims, std::move(node.name));
     } else {
       node.op = OpKind::kTranspose;
       node.attributes.set("perm", permutation);
     }
+    append(std::move(node));
+  }
+
+  void append_view(ValueId from, ValueId to, const std::vector<std::int64_t>& dims,
+                   std::string name) {
+    Node node;
+    node.op = OpKind::kReshape;
+    node.name = std::move(name);
+    node.outputs = {to};
+    node.inputs = {from, add_constant(graph_, names_, node.name + "/shape", make_i64(dims))};
     append(std::move(node));
   }
 

@@ -77,6 +77,27 @@ TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
   EXPECT_EQ(ops(after_layout(text, 0)), "Conv Relu");
 }
 
+TEST(LayoutNhwc, APatchEmbeddingIsAView) {
+  const std::string head =
+      "input x f32 [2, 3, 8, 12]\nconst w f32 [5, 3, 4, 4] = fill 0.5\n"
+      "const v f32 [5, 5, 1, 1] = fill 0.5\nconst d i64 [3] = [2, 5, 6]\n"
+      "a = Conv(x, w) {strides = [4, 4]}\n";
+  const std::string flat = "b = Reshape(a, d)\nc = Transpose(b) {perm = [0, 2, 1]}\n";
+  const Graph graph = after_layout(head + flat + "output c", 1);
+  EXPECT_EQ(ops(graph), "Transpose Conv Reshape");
+  EXPECT_EQ(graph.nodes[NodeId{1}].attributes.get_string("layout", ""), "NHWC");
+  // What else reads the image or its pixels has them as before.
+  EXPECT_EQ(ops(after_layout(head + flat + "e = Softmax(b)\noutput c\noutput e", 1)),
+            "Transpose Conv Transpose Reshape Reshape Softmax");
+  EXPECT_EQ(ops(after_layout(head + "e = Conv(a, v)\n" + flat + "output c\noutput e", 2)),
+            "Transpose Conv Conv Transpose Reshape");
+  // No pixels: other axes, or another shape.
+  for (const char* other : {"b = Reshape(a, d)\nc = Transpose(b) {perm = [1, 2, 0]}\noutput c",
+                            "const k i64 [3] = [5, 2, 6]\nb = Reshape(a, k)\n"
+                            "c = Transpose(b) {perm = [0, 2, 1]}\noutput c"})
+    EXPECT_EQ(ops(after_layout(head + other, 0)), "Conv Reshape Transpose");
+}
+
 TEST(LayoutNhwc, LeavesOtherRanksAlone) {
   const std::string text =
       "input x f32 [1, 3, 8, 8, 8]\nconst w f32 [3, 3, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"

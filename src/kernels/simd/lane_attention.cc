@@ -19,8 +19,8 @@
 namespace parallax {
 namespace {
 
-/// Queries of a unit at most, and keys of a block. Whisper's heads, 1500 x 1500 x 64, in GFLOP/s:
-/// 94.5 with 48 keys, 97 with 96, 93 to 97 with 128 to 256; keys in panels, as for few queries, 92.
+/// Queries of a unit at most, and keys of a block. Whisper's heads, 1500 x 1500 x 64, in ms on one
+/// Zen 4 core: 34.1 with 96 keys, 34.4 with 64, 34.3 with 144; 34.3 to 35.3 with 32 or 128 queries.
 constexpr std::int64_t kUnitQueries = 64, kBlockKeys = 96;
 /// Units that take longer than 0.3 ms are made smaller until there are so many for threads to
 /// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
@@ -96,11 +96,16 @@ class LaneAttention final : public Kernel {
       return taken;
     };
     float* q = take(s.depth);
-    float* y = take(s.width);
-    LaneScores scores;
-    scores.sums = {take(1), take(1), take(1)};
-    scores.x = take(kMostBlock);
-    scores.stride = to_size(stride);
+    LaneBlock block;
+    block.sums = {take(1), take(1), take(1)};
+    block.x = take(kMostBlock);
+    block.stride = to_size(stride);
+    block.depth = to_size(s.depth);
+    block.width = to_size(s.width);
+    block.k_stride = to_size(s.k.column_stride);
+    block.v_stride = to_size(s.v.row_stride);
+    block.q = q;
+    block.y = take(s.width);
 
     const float* from = args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride;
     if (count < stride) std::fill(q, q + s.depth * stride, 0.0F);
@@ -112,61 +117,33 @@ class LaneAttention final : public Kernel {
     if (factor != 1) lane_scale(q, to_size(s.depth * stride), factor);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
       const auto keys = tile_range(s.keys, cut_.key_blocks, i, kBlockRowGranule);
-      scores.first = i == 0;
-      score(batch, keys, q, scores, args);
-      if (s.masked) mask(batch, queries, keys.begin, scores, scratch, args);
-      lane_weights(scores);
-      LaneValues values;
-      values.v = args.in<float>(2) + s.at(s.v, batch) + keys.begin * s.v.row_stride;
-      values.v_stride = to_size(s.v.row_stride);
-      values.x = scores.x;
-      values.keys = scores.keys;
-      values.stride = scores.stride;
-      values.y = y;
-      values.shrink = scores.first ? nullptr : scores.sums.shrink;
-      values.width = to_size(s.width);
-      lane_values(values);
+      block.first = i == 0;
+      block.keys = to_size(keys.end - keys.begin);
+      block.k = args.in<float>(1) + s.at(s.k, batch) + keys.begin * s.k.column_stride;
+      block.v = args.in<float>(2) + s.at(s.v, batch) + keys.begin * s.v.row_stride;
+      if (s.masked) mask(batch, queries, keys.begin, block, scratch, args);
+      lane_block(block);
     }
-    lane_divide(y, to_size(s.width), scores.stride, scores.sums.sum);
+    lane_divide(block.y, block.width, block.stride, block.sums.sum);
     float* to = args.out<float>() + s.at(s.y, batch) + queries.begin * s.y.row_stride;
-    transpose_block({reinterpret_cast<const std::byte*>(y), reinterpret_cast<std::byte*>(to),
-                     scores.stride, to_size(s.y.row_stride), to_size(count), to_size(s.width),
+    transpose_block({reinterpret_cast<const std::byte*>(block.y), reinterpret_cast<std::byte*>(to),
+                     block.stride, to_size(s.y.row_stride), to_size(count), to_size(s.width),
                      sizeof(float)});
-  }
-
-  /// Scores of a block of keys.
-  void score(std::int64_t batch, TileRange keys, const float* q, LaneScores& scores,
-             const KernelArgs& args) const {
-    const AttentionShape& s = shape_;
-    scores.keys = to_size(keys.end - keys.begin);
-    MatMulPanel panel;
-    panel.a = args.in<float>(1) + s.at(s.k, batch) + keys.begin * s.k.column_stride;
-    panel.lda = to_size(s.k.column_stride);
-    panel.ldb = panel.ldc = scores.stride;
-    panel.rows = scores.keys;
-    panel.depth = to_size(s.depth);
-    for (std::size_t lane = 0; lane < scores.stride; lane += panel.columns) {
-      panel.b = q + lane;
-      panel.c = scores.x + lane;
-      panel.columns = std::min(matmul_widths().panel, scores.stride - lane);
-      matmul_panel(panel);
-    }
   }
 
   /// The mask of a block of keys; `to` holds it transposed.
-  void mask(std::int64_t batch, TileRange queries, std::int64_t key, LaneScores& scores, float* to,
+  void mask(std::int64_t batch, TileRange queries, std::int64_t key, LaneBlock& block, float* to,
             const KernelArgs& args) const {
     const float* from = shape_.mask_at(args.in<float>(3), batch, queries.begin) + key;
     if (shape_.mask_stride == 0) {
-      scores.key_mask = from;
+      block.key_mask = from;
       return;
     }
     const std::size_t count = to_size(queries.end - queries.begin);
-    if (count < scores.stride) std::fill(to, to + scores.keys * scores.stride, 0.0F);
+    if (count < block.stride) std::fill(to, to + block.keys * block.stride, 0.0F);
     transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to),
-                     to_size(shape_.mask_stride), scores.stride, scores.keys, count,
-                     sizeof(float)});
-    scores.query_mask = to;
+                     to_size(shape_.mask_stride), block.stride, block.keys, count, sizeof(float)});
+    block.query_mask = to;
   }
 
   AttentionShape shape_;

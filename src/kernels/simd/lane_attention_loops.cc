@@ -21,145 +21,255 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// A vector of queries: x += mask, and the largest of it.
-HWY_INLINE FloatVec mask_lanes(const LaneScores& s, std::size_t lane) {
-  const FloatTag d;
-  auto most = hn::Set(d, std::numeric_limits<float>::lowest());
-  for (std::size_t k = 0; k < s.keys; ++k) {
-    float* x = s.x + k * s.stride + lane;
-    const auto mask = s.key_mask != nullptr ? hn::Set(d, s.key_mask[k])
-                                            : hn::Load(d, s.query_mask + k * s.stride + lane);
-    const auto v = hn::Add(hn::Load(d, x), mask);
-    hn::Store(v, d, x);
-    most = hn::Max(most, v);
-  }
-  return most;
-}
-
-HWY_INLINE FloatVec largest_of(const LaneScores& s, std::size_t lane) {
-  const FloatTag d;
-  const float* x = s.x + lane;
-  auto a = hn::Set(d, std::numeric_limits<float>::lowest()), b = a;
-  std::size_t k = 0;
-  for (; k + 2 <= s.keys; k += 2, x += 2 * s.stride) {
-    a = hn::Max(a, hn::Load(d, x));
-    b = hn::Max(b, hn::Load(d, x + s.stride));
-  }
-  if (k < s.keys) b = hn::Max(b, hn::Load(d, x));
-  return hn::Max(a, b);
-}
-
-/// x becomes power(x - largest); returns the sums.
-template <class Power>
-HWY_INLINE FloatVec powers_of(const LaneScores& s, std::size_t lane, FloatVec largest,
-                              const Power& power) {
-  const FloatTag d;
-  float* x = s.x + lane;
-  auto a = hn::Zero(d), b = hn::Zero(d);
-  std::size_t k = 0;
-  for (; k + 2 <= s.keys; k += 2, x += 2 * s.stride) {
-    const auto u = power(hn::Sub(hn::Load(d, x), largest));
-    const auto v = power(hn::Sub(hn::Load(d, x + s.stride), largest));
-    hn::Store(u, d, x);
-    hn::Store(v, d, x + s.stride);
-    a = hn::Add(a, u);
-    b = hn::Add(b, v);
-  }
-  if (k < s.keys) {
-    const auto u = power(hn::Sub(hn::Load(d, x), largest));
-    hn::Store(u, d, x);
-    a = hn::Add(a, u);
-  }
-  return hn::Add(a, b);
-}
-
-template <class Power, class Largest>
-HWY_INLINE void weigh(const LaneScores& s, const Power& power, const Largest& largest) {
-  const FloatTag d;
-  for (std::size_t lane = 0; lane < s.stride; lane += hn::Lanes(d)) {
-    auto most = largest(s, lane);
-    auto before = hn::Zero(d), shrink = hn::Zero(d);
-    if (!s.first) {
-      before = hn::Load(d, s.sums.largest + lane);
-      most = hn::Max(most, before);
-      shrink = power(hn::Sub(before, most));
-      before = hn::Load(d, s.sums.sum + lane);
-    }
-    const auto sum = powers_of(s, lane, most, power);
-    hn::Store(most, d, s.sums.largest + lane);
-    hn::Store(shrink, d, s.sums.shrink + lane);
-    hn::Store(hn::MulAdd(before, shrink, sum), d, s.sums.sum + lane);
-  }
-}
-
-/// R rows of y, V vectors of queries.
+/// R rows times V vectors of queries in registers.
 template <std::size_t R, std::size_t V>
-HWY_INLINE void multiply_group(const LaneValues& s, std::size_t lane, std::size_t row) {
+struct Sums {
+  FloatVec at[R][V];
+
+  HWY_INLINE void clear() {
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      PX_UNROLL for (std::size_t j = 0; j < V; ++j) at[i][j] = hn::Zero(FloatTag());
+    }
+  }
+  /// Adds R numbers that lie `step` elements apart times a row.
+  HWY_INLINE void add(const float* HWY_RESTRICT a, std::size_t step, const FloatVec (&row)[V]) {
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      const auto wide = hn::Set(FloatTag(), a[i * step]);
+      PX_UNROLL for (std::size_t j = 0; j < V; ++j) at[i][j] = hn::MulAdd(wide, row[j], at[i][j]);
+    }
+  }
+};
+
+template <std::size_t V>
+HWY_INLINE void load(const float* from, FloatVec (&row)[V]) {
   const FloatTag d;
-  const std::size_t lanes = hn::Lanes(d);
-  float* y = s.y + row * s.stride + lane;
-  FloatVec sums[R][V];
-  PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      sums[i][j] = s.shrink == nullptr ? hn::Zero(d)
-                                       : hn::Mul(hn::Load(d, s.shrink + lane + j * lanes),
-                                                 hn::Load(d, y + i * s.stride + j * lanes));
-    }
-  }
-  const float* HWY_RESTRICT v = s.v + row;
-  const float* HWY_RESTRICT x = s.x + lane;
-  for (std::size_t k = 0; k < s.keys; ++k, v += s.v_stride, x += s.stride) {
-    FloatVec weights[V];
-    PX_UNROLL for (std::size_t j = 0; j < V; ++j) weights[j] = hn::Load(d, x + j * lanes);
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      const auto wide = hn::Set(d, v[i]);
-      PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
-        sums[i][j] = hn::MulAdd(wide, weights[j], sums[i][j]);
-      }
-    }
-  }
+  PX_UNROLL for (std::size_t j = 0; j < V; ++j) row[j] = hn::Load(d, from + j * hn::Lanes(d));
+}
+
+template <std::size_t V>
+HWY_INLINE void store(const FloatVec (&row)[V], float* to) {
+  const FloatTag d;
+  PX_UNROLL for (std::size_t j = 0; j < V; ++j) hn::Store(row[j], d, to + j * hn::Lanes(d));
+}
+
+/// Of R keys from `key` on; their scores go to x[at].
+template <std::size_t R, std::size_t V>
+HWY_INLINE void add_mask(const LaneBlock& s, std::size_t at, std::size_t key, Sums<R, V>& sums) {
+  const FloatTag d;
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
-      hn::Store(sums[i][j], d, y + i * s.stride + j * lanes);
+      const auto mask = s.key_mask != nullptr
+                            ? hn::Set(d, s.key_mask[key + i])
+                            : hn::Load(d, s.query_mask + at + i * s.stride + j * hn::Lanes(d));
+      sums.at[i][j] = hn::Add(sums.at[i][j], mask);
     }
   }
 }
 
-using Multiply = void (*)(const LaneValues&, std::size_t lane, std::size_t row);
+/// Scores of R keys from `key` on. Not unrolled: that takes 3 % longer.
+template <std::size_t R, std::size_t V>
+HWY_NOINLINE void score_group(const LaneBlock& s, std::size_t lane, std::size_t key) {
+  const std::size_t k_stride = s.k_stride, stride = s.stride;
+  const float* HWY_RESTRICT k = s.k + key * k_stride;
+  const float* HWY_RESTRICT q = s.q + lane;
+  Sums<R, V> sums;
+  sums.clear();
+  for (std::size_t depth = s.depth; depth != 0; --depth, ++k, q += stride) {
+    FloatVec row[V];
+    load(q, row);
+    sums.add(k, k_stride, row);
+  }
+  const std::size_t at = key * stride + lane;
+  if (s.key_mask != nullptr || s.query_mask != nullptr) add_mask(s, at, key, sums);
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], s.x + at + i * stride);
+  // Maxima wait until stores are under way: 1 % of both products.
+  FloatVec largest[V];
+  load(s.sums.largest + lane, largest);
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      largest[j] = hn::Max(largest[j], sums.at[i][j]);
+    }
+  }
+  store(largest, s.sums.largest + lane);
+}
 
 template <std::size_t R, std::size_t V>
-HWY_NOINLINE void multiply_one(const LaneValues& s, std::size_t lane, std::size_t row) {
-  multiply_group<R, V>(s, lane, row);
+HWY_INLINE void start_values(const LaneBlock& s, std::size_t lane, std::size_t row,
+                             Sums<R, V>& sums) {
+  const float* y = s.y + row * s.stride + lane;
+  if (s.first) return sums.clear();
+  FloatVec shrink[V];
+  load(s.sums.shrink + lane, shrink);
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+    load(y + i * s.stride, sums.at[i]);
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      sums.at[i][j] = hn::Mul(shrink[j], sums.at[i][j]);
+    }
+  }
 }
 
-/// By rows less one.
+template <std::size_t R, std::size_t V>
+HWY_INLINE void finish_values(const LaneBlock& s, std::size_t lane, std::size_t row,
+                              const Sums<R, V>& sums) {
+  float* y = s.y + row * s.stride + lane;
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], y + i * s.stride);
+}
+
+/// R rows of y from `row` on.
+template <std::size_t R, std::size_t V>
+HWY_NOINLINE void value_group(const LaneBlock& s, std::size_t lane, std::size_t row) {
+  const std::size_t stride = s.stride, v_stride = s.v_stride;
+  const float* HWY_RESTRICT v = s.v + row;
+  const float* HWY_RESTRICT x = s.x + lane;
+  Sums<R, V> sums;
+  start_values(s, lane, row, sums);
+  for (std::size_t keys = s.keys; keys != 0; --keys, v += v_stride, x += stride) {
+    FloatVec weights[V];
+    load(x, weights);
+    sums.add(v, 1, weights);
+  }
+  finish_values(s, lane, row, sums);
+}
+
+/// Makes V vectors of scores weights and adds them up.
+template <std::size_t V, class Power>
+struct Weights {
+  Power power;
+  FloatVec largest[V], sums[V];
+
+  HWY_INLINE void make(float* x, FloatVec (&weights)[V]) {
+    const FloatTag d;
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      float* at = x + j * hn::Lanes(d);
+      weights[j] = power(hn::Sub(hn::Load(d, at), largest[j]));
+      hn::Store(weights[j], d, at);
+      sums[j] = hn::Add(sums[j], weights[j]);
+    }
+  }
+};
+
+/// The first R rows of y; also makes scores weights. Those of the next key are on their way while
+/// products use those of this one: a power takes as long as a dozen products.
+template <std::size_t R, std::size_t V, class Power>
+HWY_NOINLINE void first_values(const LaneBlock& s, std::size_t lane, const Power& power) {
+  const std::size_t stride = s.stride, v_stride = s.v_stride;
+  Weights<V, Power> make{power, {}, {}};
+  load(s.sums.largest + lane, make.largest);
+  load(s.sums.sum + lane, make.sums);
+  const float* HWY_RESTRICT v = s.v;
+  float* HWY_RESTRICT x = s.x + lane;
+  Sums<R, V> sums;
+  start_values(s, lane, 0, sums);
+  FloatVec weights[V], next[V];
+  make.make(x, weights);
+  for (std::size_t keys = s.keys; keys > 1; --keys, v += v_stride) {
+    x += stride;
+    make.make(x, next);
+    sums.add(v, 1, weights);
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) weights[j] = next[j];
+  }
+  sums.add(v, 1, weights);
+  finish_values(s, lane, 0, sums);
+  store(make.sums, s.sums.sum + lane);
+}
+
+using Group = void (*)(const LaneBlock&, std::size_t lane, std::size_t row);
+
+/// Rows from `row` to `end` in groups of nearly the same size; `table` has them by rows less one.
+template <std::size_t kMost>
+HWY_INLINE void run_groups(const Group (&table)[kMost], const LaneBlock& s, std::size_t lane,
+                           std::size_t row, std::size_t end) {
+  const std::size_t groups = (end - row + kMost - 1) / kMost;
+  for (std::size_t left = groups; left != 0; --left) {
+    const std::size_t rows = (end - row + left - 1) / left;
+    table[rows - 1](s, lane, row);
+    row += rows;
+  }
+}
+
 template <std::size_t V, std::size_t... R>
-Multiply multiply_of(std::size_t rows, std::index_sequence<R...>) {
-  constexpr Multiply kTable[] = {multiply_one<R + 1, V>...};
-  return kTable[rows - 1];
+HWY_INLINE void all_scores(const LaneBlock& s, std::size_t lane, std::index_sequence<R...>) {
+  static constexpr Group kTable[] = {score_group<R + 1, V>...};
+  run_groups(kTable, s, lane, 0, s.keys);
 }
 
-/// All rows of V vectors of queries, in groups of nearly the same size.
-template <std::size_t V>
-void multiply_lanes(const LaneValues& s, std::size_t lane) {
-  constexpr std::size_t kMost = rows_for(V);
-  constexpr std::make_index_sequence<kMost> kRows;
-  const std::size_t groups = (s.width + kMost - 1) / kMost;
-  const std::size_t rows = s.width / groups, larger = s.width % groups;
-  const Multiply multiply = multiply_of<V>(rows, kRows);
-  const Multiply more = larger == 0 ? multiply : multiply_of<V>(rows + 1, kRows);
-  std::size_t row = 0;
-  for (std::size_t g = 0; g < larger; ++g, row += rows + 1) more(s, lane, row);
-  for (std::size_t g = larger; g < groups; ++g, row += rows) multiply(s, lane, row);
+template <std::size_t V, std::size_t... R>
+HWY_INLINE void other_values(const LaneBlock& s, std::size_t lane, std::size_t row,
+                             std::index_sequence<R...>) {
+  static constexpr Group kTable[] = {value_group<R + 1, V>...};
+  run_groups(kTable, s, lane, row, s.width);
+}
+
+/// Rows of y while weights are computed: two vectors of queries leave registers for the powers.
+constexpr std::size_t kFirstRows = kVectors == 4 ? 8 : 4;
+
+template <class Power>
+HWY_INLINE std::size_t weigh_lanes(const LaneBlock& s, std::size_t lane, std::size_t end,
+                                   const Power& power) {
+  const std::size_t lanes = hn::Lanes(FloatTag());
+  const bool wide = s.width >= kFirstRows;
+  for (; lane + 2 * lanes <= end; lane += 2 * lanes)
+    wide ? first_values<kFirstRows, 2>(s, lane, power) : first_values<1, 2>(s, lane, power);
+  if (lane < end)
+    wide ? first_values<kFirstRows, 1>(s, lane, power) : first_values<1, 1>(s, lane, power);
+  return wide ? kFirstRows : 1;
+}
+
+/// Before scores: the sums of nothing, or a copy of the maximum.
+HWY_INLINE void start_sums(const LaneBlock& s) {
+  const FloatTag d;
+  for (std::size_t lane = 0; lane < s.stride; lane += hn::Lanes(d)) {
+    if (s.first) {
+      hn::Store(hn::Set(d, std::numeric_limits<float>::lowest()), d, s.sums.largest + lane);
+      hn::Store(hn::Zero(d), d, s.sums.sum + lane);
+    }
+    hn::Store(hn::Load(d, s.sums.largest + lane), d, s.sums.shrink + lane);
+  }
+}
+
+template <std::size_t V, class Power>
+HWY_INLINE void run_lanes(const LaneBlock& s, std::size_t lane, const Power& power) {
+  constexpr std::make_index_sequence<rows_for(V)> kRows;
+  const FloatTag d;
+  const std::size_t end = lane + V * hn::Lanes(d);
+  all_scores<V>(s, lane, kRows);
+  for (std::size_t at = lane; at < end; at += hn::Lanes(d)) {
+    const auto before = hn::Load(d, s.sums.shrink + at);
+    const auto shrink = power(hn::Sub(before, hn::Load(d, s.sums.largest + at)));
+    hn::Store(shrink, d, s.sums.shrink + at);
+    hn::Store(hn::Mul(shrink, hn::Load(d, s.sums.sum + at)), d, s.sums.sum + at);
+  }
+  const std::size_t row = weigh_lanes(s, lane, end, power);
+  other_values<V>(s, lane, row, kRows);
+}
+
+template <class Power>
+void run_block(const LaneBlock& s, const Power& power) {
+  start_sums(s);
+  const std::size_t lanes = hn::Lanes(FloatTag()), panel = kVectors * lanes;
+  std::size_t lane = 0;
+  for (; lane + panel <= s.stride; lane += panel) run_lanes<kVectors>(s, lane, power);
+  switch ((s.stride - lane) / lanes) {
+    case 1:
+      return run_lanes<1>(s, lane, power);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+    case 2:
+      return run_lanes<2>(s, lane, power);
+    case 3:
+      return run_lanes<3>(s, lane, power);
+#endif
+    default:
+      return;
+  }
 }
 
 }  // namespace
 
-void weigh_lanes(const LaneScores& s) {
+void block_of_lanes(const LaneBlock& s) {
   if (s.key_mask != nullptr || s.query_mask != nullptr) {
-    weigh(s, PowerOfTwo<true>(std::numbers::log2e_v<float>), mask_lanes);
+    run_block(s, PowerOfTwo<true>(std::numbers::log2e_v<float>));
   } else {
-    weigh(s, PowerOfTwo<false>(), largest_of);
+    run_block(s, PowerOfTwo<false>());
   }
 }
 
@@ -167,24 +277,6 @@ void scale_lanes(float* x, std::size_t n, float factor) {
   const FloatTag d;
   for (std::size_t i = 0; i < n; i += hn::Lanes(d))
     hn::Store(hn::Mul(hn::Load(d, x + i), hn::Set(d, factor)), d, x + i);
-}
-
-void multiply_values(const LaneValues& s) {
-  const std::size_t lanes = hn::Lanes(FloatTag()), panel = kVectors * lanes;
-  std::size_t lane = 0;
-  for (; lane + panel <= s.stride; lane += panel) multiply_lanes<kVectors>(s, lane);
-  switch ((s.stride - lane) / lanes) {
-    case 1:
-      return multiply_lanes<1>(s, lane);
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
-    case 2:
-      return multiply_lanes<2>(s, lane);
-    case 3:
-      return multiply_lanes<3>(s, lane);
-#endif
-    default:
-      return;
-  }
 }
 
 void divide_lanes(float* y, std::size_t width, std::size_t stride, const float* sum) {
@@ -202,18 +294,15 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace parallax {
-HWY_EXPORT(weigh_lanes);
 HWY_EXPORT(scale_lanes);
-HWY_EXPORT(multiply_values);
+HWY_EXPORT(block_of_lanes);
 HWY_EXPORT(divide_lanes);
-
-void lane_weights(const LaneScores& scores) { HWY_DYNAMIC_DISPATCH(weigh_lanes)(scores); }
 
 void lane_scale(float* x, std::size_t n, float factor) {
   HWY_DYNAMIC_DISPATCH(scale_lanes)(x, n, factor);
 }
 
-void lane_values(const LaneValues& values) { HWY_DYNAMIC_DISPATCH(multiply_values)(values); }
+void lane_block(const LaneBlock& block) { HWY_DYNAMIC_DISPATCH(block_of_lanes)(block); }
 
 void lane_divide(float* y, std::size_t width, std::size_t stride, const float* sum) {
   HWY_DYNAMIC_DISPATCH(divide_lanes)(y, width, stride, sum);

@@ -15,32 +15,27 @@ struct LaneSums {
   float* shrink = nullptr;   ///< by how much the last block changed the weights before it
 };
 
-struct LaneScores {
-  float* x = nullptr;  ///< [keys, stride]
-  std::size_t stride = 0, keys = 0;
+/// A block of keys and what belongs to it.
+struct LaneBlock {
+  const float* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
+  const float* v = nullptr;  ///< [keys, width], rows `v_stride` elements apart
+  std::size_t k_stride = 0, v_stride = 0;
+  std::size_t keys = 0, depth = 0, width = 0;
+  std::size_t stride = 0;             ///< of what follows
+  const float* q = nullptr;           ///< [depth, stride]: Q^T
   const float* key_mask = nullptr;    ///< [keys], for all queries; or null
   const float* query_mask = nullptr;  ///< [keys, stride]; or null
-  bool first = true;                  ///< nothing was seen before these keys
-  LaneSums sums;
+  float* x = nullptr;                 ///< [keys, stride]: where scores and weights go
+  float* y = nullptr;                 ///< [width, stride]: Y^T
+  LaneSums sums;                      ///< [stride] each
+  bool first = true;                  ///< sums and y hold nothing yet
 };
-/// Makes scores weights and brings the sums up to date: e^(score + mask - largest) with a mask,
-/// 2^(score - largest) without.
-void lane_weights(const LaneScores& scores);
+/// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
+/// e^(score + mask - largest) with a mask, 2^(score - largest) without.
+void lane_block(const LaneBlock& block);
 
 /// x[0, n) *= factor, n a multiple of the vector.
 void lane_scale(float* x, std::size_t n, float factor);
-
-struct LaneValues {
-  const float* v = nullptr;  ///< [keys, width], rows `v_stride` elements apart
-  std::size_t v_stride = 0;
-  const float* x = nullptr;  ///< [keys, stride]: weights
-  std::size_t keys = 0, stride = 0;
-  float* y = nullptr;             ///< [width, stride]
-  const float* shrink = nullptr;  ///< [stride]: times what y holds; null: y holds nothing yet
-  std::size_t width = 0;
-};
-/// y = shrink * y + V^T x.
-void lane_values(const LaneValues& values);
 
 /// Divides each row of y [width, stride] by `sum` [stride].
 void lane_divide(float* y, std::size_t width, std::size_t stride, const float* sum);

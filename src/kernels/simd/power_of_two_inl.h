@@ -13,11 +13,49 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// 2^(factor * x) for factor * x <= 0, with 12 instructions instead of the 25 of exp_f32: what is
-/// below 2^-126 is 0, which no sum of weights notices. Relative error 2e-7. NaN stays. Without a
-/// factor two of the multiplications become additions, for which there are units that a product
-/// leaves idle. What is rounded to bf16 afterwards may be coarse: a cubic has a relative error of
-/// 7.5e-5, a thirtieth of that rounding's.
+/// 2^(factor * x) for factor * x <= 0: what is below 2^-126 comes out as less still or as 0, which
+/// no sum of weights notices. Relative error 2e-7. NaN stays. Products keep two of a Zen 4's four
+/// units busy, hence additions wherever they do: without a factor two multiplications become some.
+/// What is rounded to bf16 afterwards may be coarse, at a thirtieth of that rounding's error.
+#if HWY_TARGET == HWY_AVX3
+/// 2^(i/16) comes from a table in a register, hence a cubic suffices for the rest, a parabola if
+/// coarse. A table in two registers saves one multiplication and costs as much.
+template <bool kFactor, bool kCoarse = false>
+struct PowerOfTwo {
+  /// The bits of 2^(i/16) less i << 19, which comes back with the exponent.
+  static constexpr std::uint32_t kRoots[16] = {0x3F800000, 0x3F7DAAC3, 0x3F7B95C2, 0x3F79C3D3,
+                                               0x3F7837F0, 0x3F76F532, 0x3F75FED7, 0x3F75583F,
+                                               0x3F7504F3, 0x3F7508A4, 0x3F75672A, 0x3F76248C,
+                                               0x3F7744FD, 0x3F78CCDF, 0x3F7AC0C7, 0x3F7D257D};
+  FloatVec factor, lowest, roots;
+
+  explicit PowerOfTwo(float f = 1)
+      : factor(hn::Set(FloatTag(), f)),
+        lowest(hn::Set(FloatTag(), -127.0F / f)),
+        roots(hn::BitCast(FloatTag(), hn::LoadU(hn::RebindToUnsigned<FloatTag>(), kRoots))) {}
+
+  HWY_INLINE FloatVec operator()(FloatVec x) const {
+    const FloatTag d;
+    const hn::RebindToSigned<FloatTag> di;
+    x = hn::Max(lowest, x);  // the second where it is no number
+    // Adding 1.5 * 2^19 rounds to a 16th: four bits choose the root, those above are the exponent.
+    const auto magic = hn::Set(d, 786432.0F);
+    const auto shifted = kFactor ? hn::MulAdd(x, factor, magic) : hn::Add(x, magic);
+    const auto near = hn::Sub(shifted, magic);
+    const auto r = kFactor ? hn::MulSub(x, factor, near) : hn::Sub(x, near);
+    const auto bits = hn::BitCast(di, shifted);
+    const FloatVec root{_mm512_permutexvar_ps(bits.raw, roots.raw)};
+    const auto power = hn::BitCast(d, hn::Add(hn::BitCast(di, root), hn::ShiftLeft<19>(bits)));
+    if constexpr (kCoarse) {
+      const auto c = hn::MulAdd(r, hn::Set(d, 2.4021946e-01F), hn::Set(d, 6.9318783e-01F));
+      return hn::MulAdd(hn::Mul(c, r), power, power);
+    }
+    auto c = hn::MulAdd(r, hn::Set(d, 5.550214e-02F), hn::Set(d, 2.4023429e-01F));
+    c = hn::MulAdd(c, r, hn::Set(d, 6.9314718e-01F));
+    return hn::MulAdd(hn::Mul(c, r), power, power);
+  }
+};
+#else
 template <bool kFactor, bool kCoarse = false>
 struct PowerOfTwo {
   FloatVec factor, lowest;
@@ -48,6 +86,7 @@ struct PowerOfTwo {
     return hn::Mul(p, power);
   }
 };
+#endif
 
 }  // namespace HWY_NAMESPACE
 }  // namespace parallax

@@ -26,20 +26,6 @@ Status check_mask(const InferContext& context, const Shape& scores) {
   return {};
 }
 
-/// `shape` with its axes in the order that the attribute tells, where it is there.
-Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
-                             const Shape& shape) {
-  const auto stated = context.node.attributes.get_ints(attribute);
-  if (stated.empty()) return shape;
-  if (stated.size() != shape.size()) {
-    return fail(context, fmt::format("{} is no permutation of the axes", attribute));
-  }
-  PX_ASSIGN(const auto perm, normalize_axes(context, stated, static_cast<int>(shape.size())));
-  Shape result;
-  for (const int axis : perm) result.push_back(shape[static_cast<std::size_t>(axis)]);
-  return result;
-}
-
 /// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where there is one, a mask
 /// that broadcasts to [.., queries, keys] give [.., queries, width].
 InferResult infer_attention(const InferContext& context) {

@@ -230,4 +230,17 @@ std::int64_t macs_per_input(const Node&, std::span<const Dims> inputs, std::span
   return inputs.empty() ? 0 : saturating_elements(inputs[0]);
 }
 
+Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
+                             const Shape& shape) {
+  const auto stated = context.node.attributes.get_ints(attribute);
+  if (stated.empty()) return shape;
+  if (stated.size() != shape.size()) {
+    return fail(context, fmt::format("{} is no permutation of the axes", attribute));
+  }
+  PX_ASSIGN(const auto perm, normalize_axes(context, stated, static_cast<int>(shape.size())));
+  Shape result;
+  for (const int axis : perm) result.push_back(shape[static_cast<std::size_t>(axis)]);
+  return result;
+}
+
 }  // namespace parallax

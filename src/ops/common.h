@@ -60,6 +60,10 @@ Status check_activation(const InferContext& context);
 /// Axes made non-negative; refuses those out of range and repeated ones.
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank);
+/// `shape` with its axes in the order that the attribute tells, where it is there; refuses what is
+/// no permutation.
+Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
+                             const Shape& shape);
 /// The number of elements of the one-dimensional input i; nothing where it is not fixed.
 Result<std::optional<std::int64_t>> vector_length(const InferContext& context, std::size_t i);
 

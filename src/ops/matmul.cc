@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "ops/common.h"
+#include "ops/matmul.h"
 
 namespace parallax {
 
@@ -23,7 +24,7 @@ Status check_operands(const InferContext& context) {
 InferResult infer_matmul(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_operands(context));
   Shape a = context.inputs[0].shape;
-  Shape b = context.inputs[1].shape;
+  PX_ASSIGN(Shape b, permuted_shape(context, kMatMulPerm, context.inputs[1].shape));
   if (a.empty() || b.empty()) return fail(context, "a scalar cannot be multiplied");
   const bool row = a.size() == 1;
   const bool column = b.size() == 1;
@@ -89,7 +90,8 @@ const OpDef& op_def_MatMul() {
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.internal_inputs = 1;
-    d.attributes = {{"activation", AttributeType::kString, true}};
+    d.attributes = {{"activation", AttributeType::kString, true},
+                    {kMatMulPerm, AttributeType::kInts, true}};
     d.infer = infer_matmul;
     d.macs = macs_matmul;
     return d;

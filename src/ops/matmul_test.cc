@@ -15,6 +15,9 @@ TEST(MatMulTest, Shapes) {
       {"input x f32 [b, 8]\ninput y f32 [8, 4]\ninput c f32 [4]\n"
        "z = MatMul(x, y, c) {activation = \"Gelu\"}\noutput z",
        "float32 bx4"},
+      {"input x f32 [b, 6, s, 8]\ninput y f32 [w, 6, 8]\n"
+       "z = MatMul(x, y) {b_perm = [1, 2, 0]}\noutput z",
+       "float32 bx6xsxw"},
       {"input x f32 [8, b]\ninput y f32 [4, 8]\ninput c f32 [1]\n"
        "z = Gemm(x, y, c) {transA = 1, transB = 1, alpha = 0.5}\noutput z",
        "float32 bx4"},
@@ -36,6 +39,10 @@ TEST(MatMulTest, Refusals) {
        "activation 'Exp'"},
       {"input x i32 [2, 3]\ninput y i32 [3, 5]\nz = MatMul(x, y) {activation = \"Relu\"}\noutput z",
        "may not be int32"},
+      {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {b_perm = [1, 0]}\noutput z",
+       "inner dimensions"},
+      {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {b_perm = [0]}\noutput z",
+       "no permutation"},
       {"input x f32 [2, 3, 4]\ninput y f32 [4, 5]\nz = Gemm(x, y)\noutput z", "rank 2"},
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\ninput c f32 [2, 2]\nz = Gemm(x, y, c)\noutput z",
        "input 2 does not broadcast"},

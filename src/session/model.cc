@@ -53,7 +53,7 @@ Error naming(const std::filesystem::path& path, Error error) {
 std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded) {
   auto impl = std::make_shared<Impl>();
   impl->file_nodes = loaded.file_nodes;
-  impl->context = std::make_shared<GraphContext>(std::move(loaded.graph));
+  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
@@ -88,8 +88,8 @@ class Loader {
       PX_ASSIGN(loaded, read(cache.get()));
     }
     auto impl = Model::Impl::finish(*std::move(loaded));
-    impl->context->packed.use(cache);
-    impl->context->constants.use(cache);
+    impl->weights().packed.use(cache);
+    impl->weights().constants.use(cache);
     (kept ? times_.parse : times_.passes) += watch_.lap();
     impl->load_times = times_;
     return impl;
@@ -146,7 +146,7 @@ int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
 CacheReport Model::cache() const {
-  const WeightCache* const cache = impl_->context->packed.cache();
+  const WeightCache* const cache = impl_->weights().packed.cache();
   return cache == nullptr ? CacheReport{} : cache->report();
 }
 

@@ -5,26 +5,27 @@
 #include <string>
 #include <vector>
 
-#include "execute/program.h"
 #include "parallax/model.h"
+#include "session/graph_forms.h"
 #include "session/kept_graph.h"
 
 namespace parallax {
 
-/// Immutable but for the locked caches of the context.
+/// Immutable but for the forms, which are locked.
 struct Model::Impl {
   /// Everything after the passes.
   static std::shared_ptr<Impl> finish(LoadedGraph loaded);
   /// Runs them before: for tests that start from a graph.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 
-  std::shared_ptr<GraphContext> context;
+  std::shared_ptr<GraphForms> forms;
   std::vector<TensorInfo> inputs, outputs;
   std::vector<std::string> symbols;  ///< free dimensions by name
   int file_nodes = 0;
   LoadTimes load_times;
 
-  const Graph& graph() const { return context->graph; }
+  const Graph& graph() const { return forms->plain()->graph; }
+  GraphContext::Weights& weights() const { return *forms->plain()->weights; }
 };
 
 }  // namespace parallax

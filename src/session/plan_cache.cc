@@ -29,10 +29,10 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
     parallel_(count, body);
     pack += watch.lap();
   };
-  PX_ASSIGN(item.compiled,
-            compile(context_, binding, options_.kernels, options_.refinement, timed));
+  PX_ASSIGN(item.compiled, compile(forms_->of(binding, options_.kernels), binding, options_.kernels,
+                                   options_.refinement, timed));
   Stopwatch watch;
-  if (WeightCache* const cache = context_->packed.cache()) cache->save();
+  if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
   pack += watch.lap();
   const std::lock_guard lock(mutex_);
   times_.pack += pack;
@@ -52,10 +52,12 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   return item.least;
 }
 
-/// The program whose steps serve again for other bindings; null where there is none.
-std::shared_ptr<const Program> PlanCache::pattern() const {
+/// The program whose steps serve again for other bindings of the same form; null where there is
+/// none.
+std::shared_ptr<const Program> PlanCache::pattern(const Compiled& compiled) const {
   const std::lock_guard lock(mutex_);
-  return pattern_.lock();
+  const auto found = patterns_.find(compiled.context.get());
+  return found == patterns_.end() ? nullptr : found->second.lock();
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
@@ -71,13 +73,13 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     if (fits(item.small)) return item.small;
     PX_RETURN_IF_ERROR(compile_once(binding, item));
     if (item.free_choice == nullptr) {
-      const auto like = pattern();
+      const auto like = pattern(*item.compiled);
       PX_ASSIGN(item.free_choice,
                 lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
                                         options_.admission, like.get()}));
       if (like == nullptr) {
         const std::lock_guard lock(mutex_);
-        pattern_ = item.free_choice;
+        patterns_[item.compiled->context.get()] = item.free_choice;
       }
       if (fits(item.free_choice)) return item.free_choice;
     }

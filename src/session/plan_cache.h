@@ -6,13 +6,14 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 
-#include "execute/program.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
+#include "session/graph_forms.h"
 
 namespace parallax {
 
@@ -31,9 +32,9 @@ class PlanCache {
     std::int64_t bytes = kPlanCacheBytes;
   };
   /// `parallel` packs weights.
-  PlanCache(std::shared_ptr<GraphContext> context, const Options& options,
+  PlanCache(std::shared_ptr<GraphForms> forms, const Options& options,
             ParallelFor parallel = serial_for)
-      : context_(std::move(context)), options_(options), parallel_(std::move(parallel)) {}
+      : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
   /// run at once. Errors: as compile() and lay_out().
@@ -69,20 +70,20 @@ class PlanCache {
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget);
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item);
-  std::shared_ptr<const Program> pattern() const;
+  std::shared_ptr<const Program> pattern(const Compiled& compiled) const;
   Status compile_once(const Binding& binding, Entry& item);
   void count(const Binding& binding, Entry& item, double ms);
   void forget_above(std::int64_t bytes);
 
-  const std::shared_ptr<GraphContext> context_;
+  const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
   mutable std::mutex mutex_;
   // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
   std::list<Found> entries_;
   std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
-  // The first free choice that is still held; guarded by mutex_.
-  std::weak_ptr<const Program> pattern_;
+  // Of each form the first free choice that is still held; guarded by mutex_.
+  std::map<const GraphContext*, std::weak_ptr<const Program>> patterns_;
   PlanTimes times_;  // guarded by mutex_
 };
 

@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-std::shared_ptr<GraphContext> small_graph(int chains) {
+std::shared_ptr<GraphForms> small_graph(int chains) {
   std::string text = "symbols n\ninput x f32 [n, 8]\ns = Relu(x)\n";
   std::string sum = "s";
   for (int i = 0; i < chains; ++i) {
@@ -23,7 +23,7 @@ std::shared_ptr<GraphContext> small_graph(int chains) {
   if (!graph) throw std::runtime_error(graph.error().to_string());
   if (auto status = infer_graph(*graph); !status)
     throw std::runtime_error(status.error().to_string());
-  return std::make_shared<GraphContext>(*std::move(graph));
+  return std::make_shared<GraphForms>(*std::move(graph));
 }
 
 Binding binding_of(std::int64_t n) { return {{n}}; }

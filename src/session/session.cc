@@ -89,7 +89,7 @@ struct Session::Impl {
         account(account_for(options.budget)),
         binder(model.impl().graph()),
         pool(threads),
-        plans(model.impl().context, cache_options(options, pool.threads()), on(pool)) {
+        plans(model.impl().forms, cache_options(options, pool.threads()), on(pool)) {
     account->add(plans);
   }
   ~Impl() { account->remove(plans); }
@@ -142,7 +142,7 @@ struct Session::Impl {
     thread_local BoundInputs bound;
     PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
     // The first outputs do not wait for this.
-    if (has_run) model.impl().context->packed.promote_pages(kPromotion);
+    if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
     Status status = run_bound(bound, place, trace);
     has_run = true;
     return status;

@@ -2,9 +2,11 @@
 // whatever the path: plain and transposed second operands give the same bits.
 #include <fmt/format.h>
 
+#include "kernels/permuted.h"
 #include "kernels/reference/activation.h"
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "ops/matmul.h"
 
 namespace parallax {
 namespace {
@@ -39,11 +41,12 @@ void row_times_matrix(const T* a, std::int64_t a_step, const T* b, std::int64_t 
   }
 }
 
-/// The same for a transposed `b`: y[j] = sum over i of a[i * a_step] * b[j * inner + i]. Eight sums
-/// run side by side.
+/// The same for a `b` that lies as strides tell: y[j] = sum over i of a[i * a_step] * b[i * row + j
+/// * column]. Eight sums run side by side.
 template <class T>
-void row_times_transposed(const T* a, std::int64_t a_step, const T* b, std::int64_t inner,
-                          std::int64_t count, T* __restrict y) {
+void row_times_strided(const T* a, std::int64_t a_step, const T* b, std::int64_t row,
+                       std::int64_t column, std::int64_t inner, std::int64_t count,
+                       T* __restrict y) {
   constexpr std::int64_t kSums = 8;
   std::int64_t j = 0;
   for (; j + kSums <= count; j += kSums) {
@@ -51,7 +54,7 @@ void row_times_transposed(const T* a, std::int64_t a_step, const T* b, std::int6
     for (std::int64_t i = 0; i < inner; ++i) {
       for (std::int64_t s = 0; s < kSums; ++s) {
         T& sum = sums[static_cast<std::size_t>(s)];
-        sum = wrap_add(sum, wrap_mul(a[i * a_step], b[(j + s) * inner + i]));
+        sum = wrap_add(sum, wrap_mul(a[i * a_step], b[(j + s) * column + i * row]));
       }
     }
     std::copy(sums.begin(), sums.end(), y + j);
@@ -59,7 +62,7 @@ void row_times_transposed(const T* a, std::int64_t a_step, const T* b, std::int6
   for (; j < count; ++j) {
     T sum{0};
     for (std::int64_t i = 0; i < inner; ++i)
-      sum = wrap_add(sum, wrap_mul(a[i * a_step], b[j * inner + i]));
+      sum = wrap_add(sum, wrap_mul(a[i * a_step], b[j * column + i * row]));
     y[j] = sum;
   }
 }
@@ -67,8 +70,8 @@ void row_times_transposed(const T* a, std::int64_t a_step, const T* b, std::int6
 /// rows x columns products of length `inner`, cut into units of one row and one block of columns.
 struct Product {
   std::int64_t rows = 0, columns = 0, inner = 0;
-  std::int64_t a_row = 0, a_step = 0;  ///< strides of the first operand
-  bool transposed = false;             ///< the second operand is [columns, inner]
+  std::int64_t a_row = 0, a_step = 0;    ///< strides of the first operand
+  std::int64_t b_row = 0, b_column = 1;  ///< and of the second
 
   std::int64_t blocks() const { return tile_count(columns, kColumnBlock); }
   std::int64_t units() const { return rows * blocks(); }
@@ -96,10 +99,11 @@ void compute_unit(const Product& p, const Unit& unit, const T* a, const T* b, T*
     return;
   }
   const T* row = a + unit.row * p.a_row;
-  if (p.transposed) {
-    row_times_transposed(row, p.a_step, b + unit.begin * p.inner, p.inner, count, out);
+  b += unit.begin * p.b_column;
+  if (p.b_column == 1) {
+    row_times_matrix(row, p.a_step, b, p.b_row, p.inner, count, out);
   } else {
-    row_times_matrix(row, p.a_step, b + unit.begin, p.columns, p.inner, count, out);
+    row_times_strided(row, p.a_step, b, p.b_row, p.b_column, p.inner, count, out);
   }
 }
 
@@ -111,13 +115,15 @@ struct Batch {
 Dims leading(const Dims& dims, int drop) {
   return Dims(dims.span().first(static_cast<std::size_t>(std::max(dims.rank() - drop, 0))));
 }
-Batch batch_of(const Dims& a, const Dims& b, const Dims& out, const Product& p) {
-  const int row = a.rank() > 1 ? 1 : 0, column = b.rank() > 1 ? 1 : 0;
+Batch batch_of(const Dims& a, const Permuted& b, const Dims& out, const Product& p) {
+  const int row = a.rank() > 1 ? 1 : 0, column = b.dims.rank() > 1 ? 1 : 0;
   Batch batch{leading(out, row + column), {}, {}};
   batch.a = broadcast_strides(leading(a, 2), batch.dims);
-  batch.b = broadcast_strides(leading(b, 2), batch.dims);
   for (std::int64_t& stride : batch.a) stride *= p.rows * p.inner;
-  for (std::int64_t& stride : batch.b) stride *= p.inner * p.columns;
+  const int own = std::max(b.dims.rank() - 2, 0), added = batch.dims.rank() - own;
+  for (int axis = 0; axis < own; ++axis)
+    batch.b[static_cast<std::size_t>(added + axis)] =
+        b.dims[axis] == 1 ? 0 : b.strides[static_cast<std::size_t>(axis)];
   return batch;
 }
 std::int64_t offset_in(const Dims& dims, const Strides& strides, std::int64_t index) {
@@ -152,16 +158,20 @@ T scaled(float alpha, T y) {
 
 KernelResult reference_matmul(const KernelRequest& request) {
   const Dims& a = request.inputs[0].dims;
-  const Dims& b = request.inputs[1].dims;
+  const Permuted b =
+      permuted(request.inputs[1].dims, request.node.attributes.get_ints(kMatMulPerm));
+  const auto row_axis = static_cast<std::size_t>(std::max(b.dims.rank() - 2, 0));
   Product p;
   p.inner = a[a.rank() - 1];
   p.rows = a.rank() > 1 ? a[a.rank() - 2] : 1;
-  p.columns = b.rank() > 1 ? b[b.rank() - 1] : 1;
+  p.columns = b.dims.rank() > 1 ? b.dims[b.dims.rank() - 1] : 1;
   p.a_row = p.inner;
   p.a_step = 1;
-  if (p.inner != b[std::max(b.rank() - 2, 0)]) {
+  p.b_row = b.strides[row_axis];
+  p.b_column = b.dims.rank() > 1 ? b.strides[row_axis + 1] : 1;
+  if (p.inner != b.dims[static_cast<int>(row_axis)]) {
     return make_error(ErrorCode::kInvalidInput,
-                      fmt::format("cannot multiply {} by {}", a.to_string(), b.to_string()));
+                      fmt::format("cannot multiply {} by {}", a.to_string(), b.dims.to_string()));
   }
   const Batch batch = batch_of(a, b, request.outputs[0].dims, p);
   const std::int64_t units =
@@ -202,7 +212,9 @@ KernelResult reference_gemm(const KernelRequest& request) {
   p.inner = a[trans_a ? 0 : 1];
   p.a_row = trans_a ? 1 : p.inner;
   p.a_step = trans_a ? p.rows : 1;
-  p.transposed = attributes.get_int("transB", 0) != 0;
+  const bool trans_b = attributes.get_int("transB", 0) != 0;
+  p.b_row = trans_b ? 1 : p.columns;
+  p.b_column = trans_b ? p.inner : 1;
   if (a.elements() != p.rows * p.inner || request.inputs[1].elements() != p.inner * p.columns) {
     return make_error(ErrorCode::kInvalidInput, "inner dimensions differ");
   }

@@ -43,7 +43,11 @@ void sizes(benchmark::internal::Benchmark* bench) {
       ->Args({12, 64, 64, 64})
       ->Args({12, 77, 77, 64})
       ->Args({12, 512, 512, 64})
-      ->Args({192, 49, 49, 32});
+      ->Args({192, 49, 49, 32})
+      ->Args({1, 96, 1500, 384})
+      ->Args({1, 320, 1500, 1280})
+      ->Args({1, 2048, 2048, 512})
+      ->Args({1, 1024, 1024, 512});
 }
 BENCHMARK(batches)->Apply(sizes);
 BENCHMARK(heads)->Apply(sizes);

@@ -22,10 +22,14 @@ namespace {
 /// Queries of a unit at most, and keys of a block. Whisper's heads, 1500 x 1500 x 64, in ms on one
 /// Zen 4 core: 34.1 with 96 keys, 34.4 with 64, 34.3 with 144; 34.3 to 35.3 with 32 or 128 queries.
 constexpr std::int64_t kUnitQueries = 64, kBlockKeys = 96;
+/// Units that take longer than 0.3 ms are made smaller until there are so many for threads to
+/// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
+/// in a unit, 110 with 32 or 48, 112 with 64; of 1280, the widest: 81, 89, 97 and 106.
+constexpr std::int64_t kFewestUnits = 8, kLongUnit = std::int64_t{16} << 20;
 /// Fewer queries than these leave too many lanes empty.
 constexpr std::int64_t kLaneQueries = 13;
-/// Scratch holds this much of Q and of the result for each query of a unit.
-constexpr std::int64_t kMostDepth = 256;
+/// Scratch holds this much of Q and of the result for each query of a unit: 640 KiB.
+constexpr std::int64_t kMostDepth = 1280;
 
 /// How a request is cut.
 struct LaneCut {
@@ -36,14 +40,22 @@ struct LaneCut {
 LaneCut cut_lanes(const AttentionShape& shape) {
   const auto vector = static_cast<std::int64_t>(matmul_widths().vector);
   LaneCut cut;
-  const std::int64_t even = tile_count(shape.queries, tile_count(shape.queries, kUnitQueries));
-  cut.stride = tile_count(even, vector) * vector;
-  cut.query_blocks = tile_count(shape.queries, cut.stride);
-  cut.key_blocks = tile_count(shape.keys, kBlockKeys);
-  cut.units = shape.batches * cut.query_blocks;
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
-  const auto unit = row ? checked_mul(*row, cut.stride) : std::nullopt;
-  cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
+  // Saturated: no tile has less than a unit.
+  const auto macs = [&] {
+    const auto unit = row ? checked_mul(*row, cut.stride) : std::nullopt;
+    return unit.value_or(kLongUnit + 1);
+  };
+  const auto cut_queries = [&](std::int64_t blocks) {
+    cut.stride = tile_count(tile_count(shape.queries, blocks), vector) * vector;
+    cut.query_blocks = tile_count(shape.queries, cut.stride);
+    cut.units = shape.batches * cut.query_blocks;
+  };
+  cut_queries(tile_count(shape.queries, kUnitQueries));
+  if (cut.units < kFewestUnits && macs() > kLongUnit)
+    cut_queries(std::min(tile_count(kFewestUnits, shape.batches), shape.queries));
+  cut.key_blocks = tile_count(shape.keys, kBlockKeys);
+  cut.tiles = count_tiles(cut.units, macs(), kBlockTileMacs);
   return cut;
 }
 

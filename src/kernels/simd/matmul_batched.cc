@@ -1,13 +1,17 @@
 // MatMul of two f32 tensors that are both computed while running (attention: Q K^T, scores V), or
-// whose constant right operand has batches of its own. A unit of work is a block of rows of one
-// batch; a tile is a run of units.
+// whose constant right operand has batches of its own and may be transposed. A unit of work is a
+// block of rows of one batch; a tile is a run of units.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstring>
 
 #include "base/status.h"
 #include "kernels/simd/activation.h"
 #include "kernels/simd/batches.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
+#include "ops/matmul.h"
 
 namespace parallax {
 namespace {
@@ -21,19 +25,57 @@ struct BatchedShape {
   std::int64_t batches = 1;
   int batch_rank = 0;
   Dims dims;  ///< of the result
-  BatchStrides a_strides{}, b_strides{};
+  BatchStrides a_strides{};
+  MatrixOperand b;
+  std::shared_ptr<const AlignedBytes> packed;  ///< what `b` is of; null: input 1
 };
 
-BatchedShape batched_shape(const Dims& a, const Dims& b, const Dims& y) {
+/// A transposed constant as products read it, matrix after matrix, packed once: its rows may be far
+/// apart and, in a file, lie at any address.
+Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const TensorDesc& stored,
+                                                            const Permuted& operand,
+                                                            PackedWeights& packed) {
+  constexpr std::int64_t kFloat = sizeof(float);
+  std::string layout = "matmul batches of";
+  for (int axis = 0; axis < operand.dims.rank(); ++axis)
+    layout += fmt::format(" {} by {}", operand.dims[axis],
+                          operand.strides[static_cast<std::size_t>(axis)]);
+  const auto fill = [data = stored.data, operand](std::byte* to) {
+    const int rank = operand.dims.rank() - 2;
+    const MatrixOperand from = matrix_operand(operand, rank);
+    const std::int64_t matrix = from.rows * from.columns;
+    for (std::int64_t i = 0; i < operand.dims.elements() / matrix; ++i, to += matrix * kFloat) {
+      const std::byte* at = data + batch_offset(operand.dims, rank, from.batches, i) * kFloat;
+      for (std::int64_t j = 0; j < from.columns; ++j)
+        for (std::int64_t k = 0; k < from.rows; ++k)
+          std::memcpy(to + (k * from.columns + j) * kFloat,
+                      at + (k * from.row_stride + j * from.column_stride) * kFloat, kFloat);
+    }
+  };
+  return packed.get(stored.data, layout, operand.dims.elements() * kFloat, fill);
+}
+
+/// `stored` where it is a vector: a column.
+MatrixOperand right_operand(const Dims& stored, std::span<const std::int64_t> perm,
+                            int batch_rank) {
+  if (stored.rank() >= 2) return matrix_operand(permuted(stored, perm), batch_rank);
+  MatrixOperand column;
+  column.rows = stored[0];
+  column.row_stride = 1;
+  return column;
+}
+
+BatchedShape batched_shape(const Dims& a, const Dims& b, std::span<const std::int64_t> perm,
+                           const Dims& y) {
   BatchedShape shape;
   shape.depth = a[a.rank() - 1];
   shape.rows = a.rank() >= 2 ? a[a.rank() - 2] : 1;
-  shape.columns = b.rank() >= 2 ? b[b.rank() - 1] : 1;
   shape.batch_rank = y.rank() - (a.rank() >= 2 ? 1 : 0) - (b.rank() >= 2 ? 1 : 0);
   shape.dims = y;
   for (int d = 0; d < shape.batch_rank; ++d) shape.batches *= y[d];
   shape.a_strides = batch_strides(a, shape.rows * shape.depth, shape.batch_rank);
-  shape.b_strides = batch_strides(b, shape.depth * shape.columns, shape.batch_rank);
+  shape.b = right_operand(b, perm, shape.batch_rank);
+  shape.columns = shape.b.columns;
   return shape;
 }
 
@@ -54,6 +96,9 @@ class BatchedMatMul final : public Kernel {
 
   std::int64_t tiles() const override { return tiles_; }
   std::int64_t scratch_bytes() const override { return matmul_block_scratch_bytes(bf16_); }
+  InputUse input_use(std::size_t i) const override {
+    return i == 1 && shape_.packed != nullptr ? InputUse::kNone : InputUse::kAligned;
+  }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     const auto units = tile_range(units_, tiles_, tile);
@@ -72,8 +117,12 @@ class BatchedMatMul final : public Kernel {
     block.bf16 = bf16_;
     block.a = args.in<float>(0) + at(shape_.a_strides) + rows.begin * shape_.depth;
     block.lda = shape_.depth;
-    block.b = args.in<float>(1) + at(shape_.b_strides);
-    block.ldb = shape_.columns;
+    const float* const b = shape_.packed == nullptr
+                               ? args.in<float>(1)
+                               : reinterpret_cast<const float*>(shape_.packed->data());
+    block.b = b + at(shape_.b.batches);
+    block.b_transposed = shape_.b.column_stride != 1;
+    block.ldb = block.b_transposed ? shape_.b.column_stride : shape_.b.row_stride;
     block.c = args.out<float>() + (batch * shape_.rows + rows.begin) * shape_.columns;
     block.ldc = shape_.columns;
     block.rows = rows.end - rows.begin;
@@ -100,10 +149,17 @@ Result<std::unique_ptr<Kernel>> simd_matmul_batched(const KernelRequest& request
   if (a.dtype != DType::kF32 || b.dtype != DType::kF32 || !activation || a.dims.rank() < 1 ||
       b.dims.rank() < 1)
     return not_covered();
-  const BatchedShape shape = batched_shape(a.dims, b.dims, request.outputs[0].dims);
+  const auto perm = request.node.attributes.get_ints(kMatMulPerm);
+  BatchedShape shape = batched_shape(a.dims, b.dims, perm, request.outputs[0].dims);
+  if (shape.b.column_stride != 1 && shape.b.row_stride != 1) return not_covered();
   if (shape.depth == 0 || (request.has(2) && request.inputs[2].elements() != shape.columns))
     return not_covered();
   if (request.outputs[0].elements() == 0) return empty_kernel();
+  if (b.data != nullptr && !perm.empty()) {
+    const Permuted operand = permuted(b.dims, perm);
+    PX_ASSIGN(shape.packed, pack_transposed(b, operand, request.packed));
+    shape.b = right_operand(operand.dims, {}, shape.batch_rank);
+  }
   return std::make_unique<BatchedMatMul>(shape, *activation, request.bf16);
 }
 

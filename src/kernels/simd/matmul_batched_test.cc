@@ -31,5 +31,25 @@ TEST(SimdMatMulBatched, FusesBiasAndActivation) {
   expect_same_as_reference(run, {1e-5, 2e-5});
 }
 
+TEST(SimdMatMulBatched, ReadsATransposedOperandWhereItLies) {
+  struct Case {
+    Dims a, b;
+    std::vector<std::int64_t> perm;
+  };
+  for (const auto& [a, b, perm] :
+       {Case{{2, 6, 16, 7}, {33, 6, 7}, {1, 2, 0}}, Case{{2, 6, 16, 33}, {33, 6, 7}, {1, 0, 2}},
+        Case{{6, 1, 70}, {33, 6, 70}, {1, 2, -3}}, Case{{3, 4}, {5, 4}, {1, 0}},
+        Case{{1, 4}, {1, 1, 4, 1}, {0, 1, 2, 3}}, Case{{5, 6}, {2, 6, 3, 7}, {2, 0, 1, 3}},
+        Case{{0, 5, 6}, {1, 7, 6}, {0, 2, 1}}}) {
+    SCOPED_TRACE(a.to_string() + " " + b.to_string());
+    KernelRun run{OpKind::kMatMul,
+                  test_inputs(random_floats(a, 1, -1, 1), random_floats(b, 2, -1, 1)),
+                  test_attributes({{"b_perm", perm}})};
+    expect_same_as_reference(run, {1e-5, 1e-5});
+    run.constants = 2;
+    expect_same_as_reference(run, {1e-5, 1e-5});
+  }
+}
+
 }  // namespace
 }  // namespace parallax

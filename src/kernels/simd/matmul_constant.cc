@@ -9,6 +9,7 @@
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/packed_matrix.h"
 #include "kernels/simd/tiles.h"
+#include "ops/matmul.h"
 
 namespace parallax {
 namespace {
@@ -120,7 +121,7 @@ Result<std::unique_ptr<Kernel>> simd_matmul_constant(const KernelRequest& reques
   const TensorDesc& b = request.inputs[1];
   const int rank = b.dims.rank();
   if (a.dtype != DType::kF32 || b.dtype != DType::kF32 || b.data == nullptr || rank < 2 ||
-      a.dims.rank() < 1)
+      a.dims.rank() < 1 || request.node.attributes.find(kMatMulPerm) != nullptr)
     return not_covered();
   const std::int64_t depth = b.dims[rank - 2], columns = b.dims[rank - 1];
   if (b.elements() != depth * columns || a.dims[a.dims.rank() - 1] != depth || columns == 0 ||

@@ -1,0 +1,34 @@
+// The forms in which a model's graph runs: as the passes left it, and with factored cross attention
+// (passes/factor_attention.h) for bindings where that is less work. A binding always runs in the
+// same form, so that its outputs have the same bits in every session. Internal to session/.
+//
+// Thread-safe. One per model.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "execute/program.h"
+#include "passes/factor_attention.h"
+
+namespace parallax {
+
+class GraphForms {
+ public:
+  explicit GraphForms(Graph graph);
+
+  const std::shared_ptr<GraphContext>& plain() const { return plain_; }
+  /// The form for `binding`, which shares weights with the plain one, has the same symbols, inputs
+  /// and outputs, and is made when it is wanted first. Reference kernels run the plain one: what
+  /// `verify` compares with is the model as it was written.
+  std::shared_ptr<GraphContext> of(const Binding& binding, KernelChoice kernels);
+
+ private:
+  const std::shared_ptr<GraphContext> plain_;
+  const std::vector<CrossAttention> cross_attention_;
+  std::mutex mutex_;
+  std::shared_ptr<GraphContext> factored_;  // guarded by mutex_, set once
+};
+
+}  // namespace parallax

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,15 +12,10 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/shared_bytes.h"
 #include "cache/hash.h"
 
 namespace parallax {
-
-/// Memory that somebody owns, read only.
-struct SharedBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 struct Snapshot {
   SharedBytes bytes;

@@ -44,6 +44,18 @@ std::filesystem::path file_name(const WeightCache::Options& options) {
          fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(path.string())), options.machine);
 }
 
+std::filesystem::path folder_of(const std::filesystem::path& model) {
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::absolute(model, code);
+  return (code ? model : path).parent_path();
+}
+
+std::vector<std::pair<std::string, FileIdentity>> identities(const std::vector<NamedFile>& files) {
+  std::vector<std::pair<std::string, FileIdentity>> result;
+  for (const NamedFile& one : files) result.emplace_back(one.name, one.file->identity());
+  return result;
+}
+
 std::vector<SharedBytes> by_address(std::vector<SharedBytes> constants) {
   const auto order = [](const SharedBytes& a, const SharedBytes& b) {
     return std::less<>{}(a.bytes.data(), b.bytes.data()) ||
@@ -67,7 +79,10 @@ Hash128 constant_key(Hash128 content) {
 }  // namespace
 
 WeightCache::WeightCache(Options options, std::shared_ptr<const MappedFile> main)
-    : options_(std::move(options)), path_(file_name(options_)), main_(std::move(main)) {
+    : options_(std::move(options)),
+      path_(file_name(options_)),
+      main_(std::move(main)),
+      folder_(folder_of(options_.model)) {
   report_.file = path_.string();
   open();
 }
@@ -158,6 +173,7 @@ std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const Ope
   }
   if (!is_unchanged(record->files, open, snapshot.files)) return std::nullopt;
   snapshot.bytes = {record->bytes, block->second.owner};
+  files_ = identities(snapshot.files);
   computed_ = by_address(snapshot.constants);
   computed_hashes_ = std::move(hashes);
   return snapshot;
@@ -165,6 +181,7 @@ std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const Ope
 
 void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
   const std::lock_guard lock(mutex_);
+  files_ = identities(snapshot.files);
   computed_ = by_address(snapshot.constants);
   computed_hashes_.clear();
   unsaved_snapshot_.emplace(name, std::move(snapshot));
@@ -173,6 +190,15 @@ void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
 void WeightCache::report_problem(std::string problem) {
   const std::lock_guard lock(mutex_);
   report_.problem = std::move(problem);
+}
+
+bool WeightCache::files_are_unchanged() const {
+  const auto same = [this](const std::filesystem::path& name, const FileIdentity& identity) {
+    const auto now = MappedFile::open(folder_ / name);
+    return now && (*now)->identity() == identity;
+  };
+  return same(options_.model.filename(), main_->identity()) &&
+         std::ranges::all_of(files_, [&](const auto& f) { return same(f.first, f.second); });
 }
 
 /// Makes blocks of the snapshot that is not yet written.
@@ -266,6 +292,11 @@ void WeightCache::save() {
   const BlockFile file = contents();
   unsaved_bytes_ = saved_bytes_ = 0;
   for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
+  // Looked at after their hashes were taken: until then anybody may write.
+  if (!files_are_unchanged()) {
+    report_.problem = "the model has changed since it was loaded, nothing is kept of it";
+    return;
+  }
   const auto written = write_block_file(path_, file);
   if (!written) {
     report_.problem = written.error().message;

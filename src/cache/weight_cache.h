@@ -8,7 +8,8 @@
 // unless it was written to a moment before.
 //
 // A snapshot is found by a name that says under which options it was made. It is good as long as
-// the model's file and all others that it was made from have the same contents.
+// the model's file and all others that it was made from have the same contents. Nothing is written
+// after one of them has changed: the bytes of its map are others then, and so is their hash.
 //
 // Thread-safe. Nothing here fails: what cannot be read or written is said in stats().
 #pragma once
@@ -37,7 +38,7 @@ class WeightCache {
  public:
   struct Options {
     std::filesystem::path folder;
-    std::filesystem::path model;  ///< its name is part of the cache file's name
+    std::filesystem::path model;  ///< its name is part of the cache file's name; others lie beside
     std::string machine;          ///< the instruction set: a part of the name too
     std::string version;          ///< of the code that makes snapshots and packs
   };
@@ -95,19 +96,22 @@ class WeightCache {
   Hash128 content_of(std::span<const std::byte> computed);
   bool is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files, const OpenFile& open,
                     std::vector<NamedFile>& opened);
+  bool files_are_unchanged() const;
   void add_snapshot();
   BlockFile contents();
 
   const Options options_;
   const std::filesystem::path path_;
   const std::shared_ptr<const MappedFile> main_;
+  const std::filesystem::path folder_;  ///< of the model, wherever the process goes
 
   mutable std::mutex mutex_;
   // All guarded by mutex_:
-  std::vector<SharedBytes> computed_;       // by address
-  std::shared_ptr<const MappedFile> file_;  // what the first of blocks_ point into
-  std::vector<SourceFile> known_;           // what the file says of its sources
-  std::vector<Source> sources_;             // those of this process
+  std::vector<std::pair<std::string, FileIdentity>> files_;  // the model's, beside main_
+  std::vector<SharedBytes> computed_;                        // by address
+  std::shared_ptr<const MappedFile> file_;                   // what the first of blocks_ point into
+  std::vector<SourceFile> known_;                            // what the file says of its sources
+  std::vector<Source> sources_;                              // those of this process
   std::map<std::pair<const std::byte*, std::size_t>, Hash128> computed_hashes_;
   std::map<Hash128, SharedBytes> blocks_;  // of the file, and those that were written to it
   std::optional<std::pair<std::string, Snapshot>> unsaved_snapshot_;

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/shared_bytes.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -25,11 +27,7 @@ struct GraphImage {
 GraphImage image_of(const Graph& graph);
 
 /// The next constant's bytes, which are to be so many. Nothing where there are no such bytes.
-struct ConstantBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
-using NextConstant = std::function<std::optional<ConstantBytes>(std::int64_t bytes)>;
+using NextConstant = std::function<std::optional<SharedBytes>(std::int64_t bytes)>;
 
 /// The graph of `image`, which nobody has checked: verify() it and infer it as any that comes from
 /// a file. Errors: kInvalidInput for what is no image.

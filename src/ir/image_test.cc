@@ -67,10 +67,10 @@ Graph parsed(std::string_view text) {
 /// Gives the constants of an image in turn; the graph must live.
 NextConstant constants_of(const GraphImage& image) {
   return [&image, next = std::size_t{0}](std::int64_t bytes) mutable {
-    std::optional<ConstantBytes> found;
+    std::optional<SharedBytes> found;
     if (next == image.constants.size()) return found;
     const Constant& constant = *image.constants[next++];
-    if (std::ssize(constant.bytes) == bytes) found = ConstantBytes{constant.bytes, constant.owner};
+    if (std::ssize(constant.bytes) == bytes) found = SharedBytes{constant.bytes, constant.owner};
     return found;
   };
 }

@@ -35,9 +35,8 @@ std::string options_name(const LoadOptions& options) {
 class Holders {
  public:
   Holders(const MappedFile& file, const std::vector<NamedFile>& external) {
-    files_.emplace(file.bytes().data(), 0);
-    for (const NamedFile& one : external) files_.emplace(one.file->bytes().data(), files_.size());
-    next_ = external.size() + 1;
+    files_.emplace(file.bytes().data(), next_++);
+    for (const NamedFile& one : external) files_.emplace(one.file->bytes().data(), next_++);
   }
 
   struct Place {
@@ -84,13 +83,13 @@ class ConstantReader {
     }
   }
 
-  std::optional<ConstantBytes> next(std::int64_t bytes) {
+  std::optional<SharedBytes> next(std::int64_t bytes) {
     if (next_ == places_.size()) return std::nullopt;
     const auto [holder, offset] = places_[next_++];
     const SharedBytes& from = holders_[holder];
     const auto size = static_cast<std::size_t>(bytes);
     if (offset > from.bytes.size() || size > from.bytes.size() - offset) return std::nullopt;
-    return ConstantBytes{from.bytes.subspan(static_cast<std::size_t>(offset), size), from.owner};
+    return SharedBytes{from.bytes.subspan(static_cast<std::size_t>(offset), size), from.owner};
   }
 
  private:
@@ -127,12 +126,11 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
       file);
 }
 
-std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem::path& path,
+std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem::path& folder,
                                       const std::shared_ptr<const MappedFile>& file,
                                       const LoadOptions& options) {
-  const auto snapshot = cache.snapshot(options_name(options), [&](const std::string& name) {
-    return open_external(path.parent_path(), name);
-  });
+  const auto snapshot = cache.snapshot(
+      options_name(options), [&](const std::string& name) { return open_external(folder, name); });
   if (!snapshot) return std::nullopt;
   auto loaded = read_snapshot(*snapshot, file);
   if (loaded) return *std::move(loaded);

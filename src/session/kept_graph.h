@@ -26,11 +26,11 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
                                         const std::filesystem::path& path,
                                         const std::shared_ptr<const MappedFile>& file);
 
-/// The graph that a load of `file` with these options would give, from `cache`: read, verified and
-/// inferred like that of any file. Its constants lie in the model's files, which are mapped, or in
-/// the cache's. Nothing where there is none or where it is not what it should be; the cache says
-/// the latter.
-std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem::path& path,
+/// The graph that a load of `file`, in `folder`, with these options would give, from `cache`: read,
+/// verified and inferred like that of any file. Its constants lie in the model's files, which are
+/// mapped, or in the cache's. Nothing where there is none or where it is not what it should be; the
+/// cache says the latter.
+std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem::path& folder,
                                       const std::shared_ptr<const MappedFile>& file,
                                       const LoadOptions& options);
 

@@ -216,6 +216,60 @@ TEST_F(KeptGraph, IsOfAllFilesOfTheModel) {
   }
 }
 
+/// Two files without bytes lie at the same address: none.
+TEST_F(KeptGraph, FilesMayBeEmpty) {
+  write(model_, model({{node("Concat", {"x", "v1"}, {"y"}, {attribute("axis", 0)})},
+                       {external_tensor("e1", {0}, "e1.bin"), external_tensor("e2", {0}, "e2.bin"),
+                        external_tensor("v1", {4}, "v1.bin"), external_tensor("v2", {4}, "v2.bin"),
+                        external_tensor("v3", {4}, "v3.bin")},
+                       {value_info("x", kOnnxFloat, {std::int64_t{4}})},
+                       {value_info("y"), value_info("v2"), value_info("v3")}}));
+  for (const char* const name : {"e1.bin", "e2.bin"}) write(folder_ / name, "");
+  for (const char* const name : {"v1.bin", "v2.bin", "v3.bin"})
+    write(folder_ / name, std::string(16, name[1]));
+  filled();
+  const auto again = load(with_cache());
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(kept(*again)) << again->cache().problem;
+  EXPECT_EQ(describe(*again), describe(*load({})));
+}
+
+TEST_F(KeptGraph, TheModelMayLieInTheCurrentFolder) {
+  const fs::path before = fs::current_path();
+  fs::current_path(folder_);
+  for (const bool cached : {false, true}) {
+    const auto model = Model::load("model.onnx", with_cache());
+    ASSERT_TRUE(model) << model.error().to_string();
+    EXPECT_EQ(kept(*model), cached) << model->cache().problem;
+    fs::current_path(before);
+    EXPECT_EQ(run(*model), run(*load({})));
+    fs::current_path(folder_);
+  }
+  fs::current_path(before);
+}
+
+/// The bytes of a map change with its file, and with them what their hash would stand for.
+TEST_F(KeptGraph, IsNotKeptWhereAFileHasChangedSince) {
+  std::string other_model = test_model();
+  other_model[other_model.find("product")] = 'q';
+  std::vector<float> other = ramp(16);
+  other[2] = 100;
+  const std::vector<std::pair<fs::path, std::string>> changes = {
+      {folder_ / "beside/v.bin", bytes_of(other)}, {model_, other_model}};
+  for (const auto& [file, contents] : changes) {
+    const auto first = load(with_cache());
+    ASSERT_TRUE(first);
+    write(file, contents);
+    run(*first);
+    EXPECT_EQ(first->cache().written_bytes, 0);
+    EXPECT_NE(first->cache().problem.find("has changed"), std::string::npos);
+    const auto second = load(with_cache());
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(kept(*second)) << file;
+    EXPECT_EQ(describe(*second), describe(*load({})));
+  }
+}
+
 TEST_F(KeptGraph, IsOfTheModel) {
   filled();
   std::string contents = test_model();
@@ -292,9 +346,9 @@ TEST_P(KeptZoo, SurvivesItsImage) {
   ASSERT_TRUE(run_passes(*graph, {evaluate_node}, {}));
   const GraphImage image = image_of(*graph);
   std::size_t next = 0;
-  auto again = graph_of(image.bytes, [&](std::int64_t) -> std::optional<ConstantBytes> {
+  auto again = graph_of(image.bytes, [&](std::int64_t) -> std::optional<SharedBytes> {
     const Constant& constant = *image.constants[next++];
-    return ConstantBytes{constant.bytes, constant.owner};
+    return SharedBytes{constant.bytes, constant.owner};
   });
   ASSERT_TRUE(again) << again.error().to_string();
   EXPECT_EQ(print(*again), print(*graph));

@@ -74,14 +74,16 @@ namespace {
 class Loader {
  public:
   Loader(const std::filesystem::path& path, const LoadOptions& options)
-      : path_(path), options_(options) {}
+      : path_(path),
+        folder_(path.has_parent_path() ? path.parent_path() : "."),
+        options_(options) {}
 
   Result<std::shared_ptr<Model::Impl>> run() {
     PX_ASSIGN(file_, MappedFile::open(path_));
     std::shared_ptr<WeightCache> cache;
     if (!options_.cache.empty()) cache = open_cache(options_.cache, path_, file_);
     times_.map = watch_.lap();
-    auto loaded = cache == nullptr ? std::nullopt : kept_graph(*cache, path_, file_, options_);
+    auto loaded = cache == nullptr ? std::nullopt : kept_graph(*cache, folder_, file_, options_);
     times_.parse = watch_.lap();
     const bool kept = loaded.has_value();
     if (!kept) {
@@ -100,7 +102,7 @@ class Loader {
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     Result<Graph> graph =
-        load_onnx({file_->bytes(), file_, path_.parent_path()}, options_.max_nesting, &external);
+        load_onnx({file_->bytes(), file_, folder_}, options_.max_nesting, &external);
     if (!graph) return tl::unexpected(naming(path_, std::move(graph).error()));
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
@@ -116,6 +118,7 @@ class Loader {
   }
 
   const std::filesystem::path& path_;
+  const std::filesystem::path folder_;
   const LoadOptions& options_;
   std::shared_ptr<const MappedFile> file_;
   Stopwatch watch_;

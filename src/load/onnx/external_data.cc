@@ -130,7 +130,7 @@ std::vector<NamedFile> ExternalData::files() const {
   return result;
 }
 
-Result<ExternalBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
+Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
   PX_ASSIGN(const Location location, parse_location(entries));
   PX_ASSIGN(auto components, split_path(*location.path));
   if (folder_.empty()) return unsupported("external data needs a model that comes from a file");
@@ -150,7 +150,7 @@ Result<ExternalBytes> ExternalData::read(std::span<const OnnxEntry> entries, std
     return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
                                      count, offset, bytes.size(), quote(*location.path)));
   }
-  return ExternalBytes{bytes.subspan(offset, count), known->second};
+  return SharedBytes{bytes.subspan(offset, count), known->second};
 }
 
 }  // namespace parallax

@@ -13,15 +13,10 @@
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/shared_bytes.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
-
-/// Bytes and what keeps them alive.
-struct ExternalBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 class ExternalData {
  public:
@@ -31,7 +26,7 @@ class ExternalData {
   /// The `size` bytes that `entries` (location, offset, length) point at; each file is mapped once.
   /// Errors: kInvalidModel for entries that contradict themselves, the file or `size`, and for
   /// paths that may leave the folder; kUnsupported where there is no folder; kIo.
-  Result<ExternalBytes> read(std::span<const OnnxEntry> entries, std::int64_t size);
+  Result<SharedBytes> read(std::span<const OnnxEntry> entries, std::int64_t size);
   /// All that were opened.
   std::vector<NamedFile> files() const;
 

@@ -1,0 +1,16 @@
+// Thread-safety: plain values.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+namespace parallax {
+
+/// Memory that somebody owns, read only.
+struct SharedBytes {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+}  // namespace parallax

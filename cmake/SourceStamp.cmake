@@ -1,8 +1,9 @@
 # px_stamp(NAME FOLDER/FILE SOURCE FOLDERS...): a header FOLDER/FILE with `kNAME`, a hash of all sources below the folders of
-# src/, the compiler and its flags. What another build of the same sources left in a cache serves again; what other sources
-# left there does not. SOURCE, in src/, is the file that includes the header.
+# src/, the compiler and its flags, those of Folders.cmake included. What another build of the same sources left in a cache serves
+# again; what other sources left there does not. SOURCE, in src/, is the file that includes the header.
 if(CMAKE_SCRIPT_MODE_FILE)
-  set(text "${COMPILER}")
+  file(SHA256 ${CMAKE_CURRENT_LIST_DIR}/Folders.cmake hash)
+  set(text "${COMPILER};${hash}")
   string(REPLACE " " ";" folders "${FOLDERS}")
   foreach(folder IN LISTS folders)
     file(GLOB_RECURSE files RELATIVE ${SOURCES} ${SOURCES}/${folder}/*.cc ${SOURCES}/${folder}/*.h ${SOURCES}/${folder}/*.def)
@@ -32,7 +33,7 @@ function(px_stamp name header source)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/src -DFOLDERS=${folders} -DHEADER=${output}
       -DCOMPILER=${compiler} -P ${script}
-    DEPENDS ${sources} ${script} VERBATIM)
+    DEPENDS ${sources} ${script} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/Folders.cmake VERBATIM)
   get_filename_component(target ${source} DIRECTORY)
   target_sources(px_${target} PRIVATE ${output})
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/${source} PROPERTIES

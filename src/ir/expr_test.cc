@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <limits>
 
+#include "ir/expr_test_util.h"
+
 namespace parallax {
 namespace {
 
@@ -134,16 +136,6 @@ struct Sample {
   Expr expr;
   std::optional<std::int64_t> value;
 };
-
-using Operation = Expr (*)(const Expr&, const Expr&);
-const std::array<Operation, 7> kOperations = {
-    [](const Expr& a, const Expr& b) { return a + b; },
-    [](const Expr& a, const Expr& b) { return a - b; },
-    [](const Expr& a, const Expr& b) { return a * b; },
-    [](const Expr& a, const Expr& b) { return floor_div(a, b); },
-    [](const Expr& a, const Expr& b) { return mod(a, b); },
-    [](const Expr& a, const Expr& b) { return min(a, b); },
-    [](const Expr& a, const Expr& b) { return max(a, b); }};
 
 RC_GTEST_PROP(ExprProperty, EvaluationCommutesWithEveryOperation, ()) {
   const auto values = *rc::gen::container<std::vector<std::int64_t>>(3, rc::gen::inRange(0, 9));

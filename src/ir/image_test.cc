@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include <array>
 #include <bit>
 #include <limits>
 
 #include "ir/builder.h"
+#include "ir/expr_test_util.h"
 #include "ir/text.h"
 
 namespace parallax {
@@ -178,16 +178,6 @@ RC_GTEST_PROP(ImageProperty, ChangedBytesAreHarmless, ()) {
   const auto read = graph_of(image.bytes, constants_of(image));
   if (read && verify(*read, Stage::kLoad)) RC_ASSERT(!print(*read).empty());
 }
-
-using Operation = Expr (*)(const Expr&, const Expr&);
-const std::array<Operation, 7> kOperations = {
-    [](const Expr& a, const Expr& b) { return a + b; },
-    [](const Expr& a, const Expr& b) { return a - b; },
-    [](const Expr& a, const Expr& b) { return a * b; },
-    [](const Expr& a, const Expr& b) { return floor_div(a, b); },
-    [](const Expr& a, const Expr& b) { return mod(a, b); },
-    [](const Expr& a, const Expr& b) { return min(a, b); },
-    [](const Expr& a, const Expr& b) { return max(a, b); }};
 
 RC_GTEST_PROP(ImageProperty, ExpressionsSurvive, ()) {
   Graph graph = parsed("symbols a b\ndata_symbols c");

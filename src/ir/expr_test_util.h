@@ -1,0 +1,20 @@
+// What tests of expressions build random ones from.
+#pragma once
+
+#include <array>
+
+#include "ir/expr.h"
+
+namespace parallax {
+
+using Operation = Expr (*)(const Expr&, const Expr&);
+inline const std::array<Operation, 7> kOperations = {
+    [](const Expr& a, const Expr& b) { return a + b; },
+    [](const Expr& a, const Expr& b) { return a - b; },
+    [](const Expr& a, const Expr& b) { return a * b; },
+    [](const Expr& a, const Expr& b) { return floor_div(a, b); },
+    [](const Expr& a, const Expr& b) { return mod(a, b); },
+    [](const Expr& a, const Expr& b) { return min(a, b); },
+    [](const Expr& a, const Expr& b) { return max(a, b); }};
+
+}  // namespace parallax

@@ -150,24 +150,27 @@ bool WeightCache::is_unchanged(const std::vector<std::pair<std::string, Hash128>
   return true;
 }
 
+/// The constants of a snapshot, with their hashes; false where one is not there.
+bool WeightCache::find_constants(const SnapshotRecord& record, std::vector<SharedBytes>& constants,
+                                 ComputedHashes& hashes) const {
+  for (const SnapshotRecord::Constant& constant : record.constants) {
+    const auto found = blocks_.find(constant_key(constant.content));
+    if (found == blocks_.end() || found->second.bytes.size() != constant.bytes) return false;
+    const std::span<const std::byte> bytes = found->second.bytes;
+    constants.push_back(found->second);
+    hashes.emplace(std::pair(bytes.data(), bytes.size()), constant.content);
+  }
+  return true;
+}
+
 std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const OpenFile& open) {
   const std::lock_guard lock(mutex_);
   const auto block = blocks_.find(snapshot_key(name));
   if (block == blocks_.end()) return std::nullopt;
   const auto record = read_record(block->second.bytes);
   Snapshot snapshot;
-  std::map<std::pair<const std::byte*, std::size_t>, Hash128> hashes;
-  bool good = record.has_value();
-  for (const SnapshotRecord::Constant& constant :
-       good ? record->constants : std::vector<SnapshotRecord::Constant>{}) {
-    const auto found = blocks_.find(constant_key(constant.content));
-    good = good && found != blocks_.end() && found->second.bytes.size() == constant.bytes;
-    if (!good) break;
-    const std::span<const std::byte> bytes = found->second.bytes;
-    snapshot.constants.push_back(found->second);
-    hashes.emplace(std::pair(bytes.data(), bytes.size()), constant.content);
-  }
-  if (!good) {
+  ComputedHashes hashes;
+  if (!record || !find_constants(*record, snapshot.constants, hashes)) {
     report_.problem = "the cache file is damaged: its graph has changed";
     return std::nullopt;
   }

@@ -90,10 +90,15 @@ class WeightCache {
 
   void open();
   bool is_of_this_model(const BlockFile& file);
+  /// By address and length.
+  using ComputedHashes = std::map<std::pair<const std::byte*, std::size_t>, Hash128>;
+
   std::optional<Place> place_of(const std::byte* source) const;
   Hash128 key_of(const Place& place, const std::string& layout);
   Hash128 content_of(const FileIdentity& identity, std::span<const std::byte> file);
   Hash128 content_of(std::span<const std::byte> computed);
+  bool find_constants(const SnapshotRecord& record, std::vector<SharedBytes>& constants,
+                      ComputedHashes& hashes) const;
   bool is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files, const OpenFile& open,
                     std::vector<NamedFile>& opened);
   bool files_are_unchanged() const;
@@ -112,7 +117,7 @@ class WeightCache {
   std::shared_ptr<const MappedFile> file_;                   // what the first of blocks_ point into
   std::vector<SourceFile> known_;                            // what the file says of its sources
   std::vector<Source> sources_;                              // those of this process
-  std::map<std::pair<const std::byte*, std::size_t>, Hash128> computed_hashes_;
+  ComputedHashes computed_hashes_;
   std::map<Hash128, SharedBytes> blocks_;  // of the file, and those that were written to it
   std::optional<std::pair<std::string, Snapshot>> unsaved_snapshot_;
   std::vector<Packed> unsaved_;

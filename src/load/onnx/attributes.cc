@@ -72,7 +72,7 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name
 Result<Constant> constant_of(const OnnxNode& node, const std::string& name,
                              const Attributes& attributes) {
   if (node.attributes.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1 ||
-      node.outputs[0].empty()) {
+      node.outputs[0].name.empty()) {
     return invalid_model("Constant: must have one attribute, no inputs and one output", name);
   }
   const std::string_view key = node.attributes[0].name;

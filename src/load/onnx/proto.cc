@@ -84,12 +84,12 @@ Result<OnnxNode> parse_node(std::string_view bytes) {
     switch (field.tag()) {
       case 1: {
         PX_ASSIGN(const std::string_view name, get_name(field, "a node's input"));
-        node.inputs.push_back(name);
+        node.inputs.push_back({name});
         return {};
       }
       case 2: {
         PX_ASSIGN(const std::string_view name, get_name(field, "a node's output"));
-        node.outputs.push_back(name);
+        node.outputs.push_back({name});
         return {};
       }
       case 3: {

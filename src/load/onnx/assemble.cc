@@ -49,11 +49,10 @@ class Assembler {
   Status infer_added();
   // Control flow.
   Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
-                                                    const std::string& name,
                                                     std::size_t index) const;
   std::vector<const CheckedBody*> taken(const Node& node,
                                         std::vector<const CheckedBody*> bodies) const;
-  Status add_control_flow(const OnnxNode& file_node, const std::string& name, std::size_t index);
+  Status add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op);
   Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
   Status add_body_inputs(std::size_t scalars);
   ValueId add_input(std::string name);
@@ -63,8 +62,9 @@ class Assembler {
   void reserve();
   Status add_initializers();
   Status add_inputs();
-  Status add_constant(const OnnxNode& file_node, const std::string& name);
-  Status add_node(const OnnxNode& file_node, const std::string& name);
+  Status add_constant(const OnnxNode& file_node);
+  Status add_file_node(std::size_t index);
+  Status add_node(const OnnxNode& file_node, std::size_t index, const OnnxRule& rule);
   Status infer();
   Status check_output(const OnnxValueInfo& output, const Value& value) const;
   ValueId& id_of(std::string_view name) { return values_[checked_.names.at(name).index]; }
@@ -112,20 +112,21 @@ Status Assembler::add_inputs() {
   return {};
 }
 
-Status Assembler::add_constant(const OnnxNode& file_node, const std::string& name) {
-  PX_ASSIGN(Attributes attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
-  PX_ASSIGN(Constant constant, constant_of(file_node, name, attributes));
+Status Assembler::add_constant(const OnnxNode& file_node) {
+  PX_ASSIGN(Constant constant, constant_of(file_node, context_.model.owner, context_.external));
   const OnnxUse& output = file_node.outputs[0];
   values_[output.index] = writer_.constant(std::string(output.name), std::move(constant));
   return {};
 }
 
-Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
-  const OnnxRule rule = onnx_rule(file_node.op_type);
-  Node node{.name = name, .op = rule.kind, .attributes = {}, .inputs = {}, .outputs = {}};
-  PX_ASSIGN(node.attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
+Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const OnnxRule& rule) {
+  Node node{.name = onnx_node_name(file_node, index),
+            .op = rule.kind,
+            .attributes = {},
+            .inputs = {},
+            .outputs = {}};
+  PX_ASSIGN(node.attributes, read_attributes(file_node, context_.model.owner, context_.external));
+  node.inputs.reserve(file_node.inputs.size());
   for (const OnnxUse& input : file_node.inputs) node.inputs.push_back(id_of(input));
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
   for (const OnnxUse& output : file_node.outputs) {
@@ -158,22 +159,20 @@ Status Assembler::check_output(const OnnxValueInfo& output, const Value& value) 
                                    to_string(*declared), to_string(dtype)));
 }
 
+Status Assembler::add_file_node(std::size_t index) {
+  const OnnxNode& node = file_.nodes[index];
+  if (node.op_type == "Constant") return add_constant(node);
+  const OnnxRule rule = onnx_rule(node.op_type);
+  return is_control_flow(rule.kind) ? add_control_flow(node, index, rule.kind)
+                                    : add_node(node, index, rule);
+}
+
 Status Assembler::add_nodes() {
   for (const std::size_t i : checked_.order) {
-    const OnnxNode& node = file_.nodes[i];
-    const std::string name = onnx_node_name(node, i);
-    Status status;
-    if (node.op_type == "Constant") {
-      status = add_constant(node, name);
-    } else if (is_control_flow(onnx_rule(node.op_type).kind)) {
-      status = add_control_flow(node, name, i);
-    } else {
-      status = add_node(node, name);
-    }
-    if (!status) {
-      if (status.error().node.empty()) status.error().node = name;
-      return tl::unexpected(std::move(status).error());
-    }
+    auto status = add_file_node(i);
+    if (status) continue;
+    if (status.error().node.empty()) status.error().node = onnx_node_name(file_.nodes[i], i);
+    return status;
   }
   for (const OnnxValueInfo& output : file_.outputs) graph_.outputs.push_back(id_of(output.name));
   return {};
@@ -200,7 +199,6 @@ Status Assembler::infer_added() {
 
 /// The bodies of a node in the order that the graph wants.
 Result<std::vector<const CheckedBody*>> Assembler::bodies_of(const OnnxNode& file_node,
-                                                             const std::string& name,
                                                              std::size_t index) const {
   std::vector<std::string_view> attributes = {"body"};
   if (file_node.op_type == "If") attributes = {"then_branch", "else_branch"};
@@ -215,8 +213,7 @@ Result<std::vector<const CheckedBody*>> Assembler::bodies_of(const OnnxNode& fil
       (count == 1 || result[0]->attribute != result[1]->attribute))
     return result;
   return invalid_model(fmt::format("{}: must have a graph as attribute {}", file_node.op_type,
-                                   fmt::join(attributes, " and one as ")),
-                       name);
+                                   fmt::join(attributes, " and one as ")));
 }
 
 /// The branch that an If takes, twice, where its condition is known.
@@ -229,19 +226,17 @@ std::vector<const CheckedBody*> Assembler::taken(const Node& node,
   return {body, body};
 }
 
-Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string& name,
-                                   std::size_t index) {
+Status Assembler::add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op) {
   PX_RETURN_IF_ERROR(infer_added());
-  Node node{.name = name,
-            .op = onnx_rule(file_node.op_type).kind,
+  Node node{.name = onnx_node_name(file_node, index),
+            .op = op,
             .attributes = {},
             .inputs = {},
             .outputs = {}};
-  PX_ASSIGN(node.attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
+  PX_ASSIGN(node.attributes, read_attributes(file_node, context_.model.owner, context_.external));
   for (const OnnxUse& input : file_node.inputs) node.inputs.push_back(id_of(input));
   if (node.op == OpKind::kLoop && node.inputs.size() < 2) node.inputs.resize(2);
-  PX_ASSIGN(auto bodies, bodies_of(file_node, name, index));
+  PX_ASSIGN(auto bodies, bodies_of(file_node, index));
   bodies = taken(node, std::move(bodies));
 
   std::vector<Capture> captures;

@@ -1,8 +1,7 @@
 #include <fmt/format.h>
 
-#include <unordered_set>
-
 #include "base/checked.h"
+#include "base/name_map.h"
 #include "base/status.h"
 #include "ir/graph.h"
 
@@ -31,7 +30,7 @@ class Verifier {
   }
 
   Status check_symbols() const {
-    std::unordered_set<std::string_view> names;
+    NameSet names;
     for (const Symbol& symbol : graph_.symbols) {
       if (!names.insert(symbol.name).second) {
         return error("", "symbol '{}' exists twice", symbol.name);
@@ -135,7 +134,8 @@ class Verifier {
   }
 
   Status check_values() const {
-    std::unordered_set<std::string_view> names;
+    NameSet names;
+    names.reserve(graph_.values.size());
     for (const ValueId id : graph_.values.ids()) {
       const Value& value = graph_.values[id];
       if (!names.insert(value.name).second) {
@@ -168,7 +168,8 @@ class Verifier {
   }
 
   Status check_nodes() const {
-    std::unordered_set<std::string_view> names;
+    NameSet names;
+    names.reserve(graph_.nodes.size());
     IdVector<ValueId, bool> made(graph_.values.size(), false);
     for (const NodeId id : graph_.nodes.ids()) {
       const Node& node = graph_.nodes[id];

@@ -4,9 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -32,7 +30,10 @@ struct FileContext {
 class Assembler {
  public:
   Assembler(const CheckedGraph& checked, FileContext& context)
-      : checked_(checked), file_(checked.graph), context_(context), writer_(graph_) {}
+      : checked_(checked),
+        file_(checked.graph),
+        context_(context),
+        writer_(graph_, checked.names) {}
 
   Result<Graph> assemble();
 
@@ -59,7 +60,7 @@ class Assembler {
   Status check_body(const Graph& body) const;
   Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
 
-  void reserve_names();
+  void reserve();
   Status add_initializers();
   Status add_inputs();
   Status add_constant(const OnnxNode& file_node, const std::string& name);
@@ -72,24 +73,16 @@ class Assembler {
   FileContext& context_;
   Graph graph_;
   GraphWriter writer_;
-  std::map<std::string_view, ValueId> values_;
-  std::set<std::string_view> read_;  ///< names that a node or the caller reads
+  NameMap<ValueId> values_;
   std::vector<NodeId> softmax_blocks_;
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
 };
 
-void Assembler::reserve_names() {
-  for (const OnnxValueInfo& input : file_.inputs) writer_.reserve_value_name(input.name);
-  for (const OnnxTensor& tensor : file_.initializers) writer_.reserve_value_name(tensor.name);
-  for (const OnnxNode& node : file_.nodes) {
-    for (const std::string_view output : node.outputs) writer_.reserve_value_name(output);
-    read_.insert(node.inputs.begin(), node.inputs.end());
-  }
-  for (const auto& [index, bodies] : checked_.bodies) {
-    for (const CheckedBody& body : bodies)
-      read_.insert(body.checked.captures.begin(), body.checked.captures.end());
-  }
-  for (const OnnxValueInfo& output : file_.outputs) read_.insert(output.name);
+/// Room for what the file has, and for a constant per node that rules add.
+void Assembler::reserve() {
+  graph_.values.reserve(checked_.names.size() + file_.nodes.size());
+  graph_.nodes.reserve(file_.nodes.size());
+  values_.reserve(checked_.names.size());
 }
 
 Status Assembler::add_initializers() {
@@ -136,7 +129,8 @@ Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
   for (const std::string_view output : file_node.outputs) {
     node.outputs.push_back(ValueId{});
-    if (output.empty() || (node.outputs.size() > 1 && !read_.contains(output))) continue;
+    if (output.empty()) continue;
+    if (node.outputs.size() > 1 && !checked_.names.at(output).read) continue;
     node.outputs.back() = writer_.result(std::string(output));
     values_.emplace(output, node.outputs.back());
   }
@@ -189,7 +183,7 @@ Status Assembler::add_nodes() {
 
 Result<Graph> Assembler::assemble() {
   graph_.name = file_.name;
-  reserve_names();
+  reserve();
   PX_RETURN_IF_ERROR(add_initializers());
   PX_RETURN_IF_ERROR(add_inputs());
   PX_RETURN_IF_ERROR(add_nodes());
@@ -253,7 +247,7 @@ Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string&
   bodies = taken(node, std::move(bodies));
 
   std::vector<Capture> captures;
-  std::set<std::string_view> captured;
+  NameSet captured;
   for (const CheckedBody* body : bodies) {
     for (const std::string_view capture : body->checked.captures) {
       const ValueId id = values_.at(capture);
@@ -297,7 +291,7 @@ Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string&
 Status Assembler::begin_body(const Assembler& around, Node& node,
                              std::span<const Capture> captures) {
   graph_.name = file_.name;
-  reserve_names();
+  reserve();
   for (const Capture& capture : captures) writer_.reserve_value_name(capture.name);
   PX_RETURN_IF_ERROR(add_initializers());
   PX_RETURN_IF_ERROR(add_body_inputs(node.op == OpKind::kLoop ? 2 : 0));

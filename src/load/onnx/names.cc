@@ -30,6 +30,16 @@ bool is_forbidden(std::string_view sequence) {
          (first == 0xF0 && second < 0x90) || (first == 0xF4 && second >= 0x90);
 }
 
+/// Nearly every name is. Without branches, so that the compiler looks at many bytes at once.
+bool is_printable_ascii(std::string_view text) {
+  unsigned other = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    other |= static_cast<unsigned>(byte < 0x20 || byte >= 0x7F);
+  }
+  return other == 0;
+}
+
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = sequence_length(static_cast<unsigned char>(text[i]));
@@ -49,6 +59,7 @@ Status check_name(std::string_view what, std::string_view name) {
   if (name.size() > kMaxName) {
     return invalid_model(fmt::format("{} has a name of {} bytes", what, name.size()));
   }
+  if (is_printable_ascii(name)) return {};
   for (const char c : name) {
     const auto byte = static_cast<unsigned char>(c);
     if (byte < 0x20 || byte == 0x7F) {

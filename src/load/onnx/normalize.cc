@@ -86,12 +86,16 @@ OnnxRule onnx_rule(std::string_view op_type) {
 }
 
 /// `name` or, where that is taken, name_1, name_2, ... Each number is tried once.
-std::string GraphWriter::make_unique(Names& names, std::string name) {
-  const auto [known, added] = names.emplace(name, 1);
-  if (added) return name;
+std::string GraphWriter::make_unique(Names& names, std::string name, const Definitions& defined) {
+  const auto take = [&](const std::string& candidate) {
+    const auto [known, added] = names.emplace(candidate, 1);
+    return std::pair(&known->second, added && !defined.contains(candidate));
+  };
+  const auto [number, free] = take(name);
+  if (free) return name;
   while (true) {
-    std::string candidate = fmt::format("{}_{}", name, known->second++);
-    if (names.emplace(candidate, 1).second) return candidate;
+    std::string candidate = fmt::format("{}_{}", name, (*number)++);
+    if (take(candidate).second) return candidate;
   }
 }
 
@@ -112,12 +116,12 @@ ValueId GraphWriter::result(std::string name) {
 }
 
 std::string GraphWriter::fresh_value_name(std::string_view hint) {
-  return make_unique(value_names_, std::string(hint));
+  return make_unique(value_names_, std::string(hint), defined_);
 }
 
 Result<NodeId> GraphWriter::node(Node node) {
   PX_RETURN_IF_ERROR(check_node(node, true));
-  node.name = make_unique(node_names_, std::move(node.name));
+  node.name = make_unique(node_names_, std::move(node.name), {});
   const NodeId id{static_cast<std::int32_t>(graph_.nodes.size())};
   for (const ValueId output : node.outputs) {
     if (output.valid()) graph_.values[output].producer = id;

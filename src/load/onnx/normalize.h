@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -16,8 +15,10 @@
 #include <variant>
 #include <vector>
 
+#include "base/name_map.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
+#include "load/onnx/structure.h"
 
 namespace parallax {
 
@@ -30,9 +31,10 @@ bool is_supported_onnx_operator(std::string_view op_type, std::int64_t opset);
 /// Appends values and nodes to a graph under names that no other has.
 class GraphWriter {
  public:
-  explicit GraphWriter(Graph& graph) : graph_(graph) {}
+  /// `defined`: names of the file, which nothing else gets.
+  GraphWriter(Graph& graph, const Definitions& defined) : graph_(graph), defined_(defined) {}
 
-  /// Keeps a name of the file from being given to something else.
+  /// The same for one more.
   void reserve_value_name(std::string_view name) { value_names_.emplace(name, 1); }
 
   ValueId constant(std::string name, Constant constant);
@@ -46,10 +48,11 @@ class GraphWriter {
 
  private:
   /// Names in use, each with the number that the next name made from it ends in.
-  using Names = std::map<std::string, std::int64_t, std::less<>>;
-  static std::string make_unique(Names& names, std::string name);
+  using Names = OwningNameMap<std::int64_t>;
+  static std::string make_unique(Names& names, std::string name, const Definitions& defined);
 
   Graph& graph_;
+  const Definitions& defined_;
   Names value_names_, node_names_;
 };
 

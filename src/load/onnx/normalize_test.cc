@@ -282,8 +282,8 @@ TEST(OnnxOperators, AreThoseOfTheirOperatorSet) {
 
 TEST(GraphWriter, MakesNamesUnique) {
   Graph graph;
-  GraphWriter writer(graph);
-  writer.reserve_value_name("a");
+  const Definitions defined = {{"a", {}}};
+  GraphWriter writer(graph, defined);
   writer.reserve_value_name("a_1");
   EXPECT_EQ(writer.fresh_value_name("a"), "a_2");
   EXPECT_EQ(writer.fresh_value_name("a"), "a_3");

@@ -4,9 +4,9 @@
 
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <queue>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -19,33 +19,24 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 23;
-constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
 
-/// Names that one graph defines, with the node that makes each (kNoNode: input or initializer).
-/// Ordered maps here and below: a file must not be able to choose colliding hashes.
+/// The names of one graph and of those around it.
 struct Scope {
-  const Scope* parent = nullptr;
-  int depth = 0;
-  std::map<std::string_view, std::size_t> names;
+  const Scope* parent;
+  int depth;
+  const Definitions& names;
 
-  const std::size_t* find_here(std::string_view name) const {
-    const auto it = names.find(name);
-    return it == names.end() ? nullptr : &it->second;
-  }
   bool sees(std::string_view name) const {
     for (const Scope* scope = this; scope != nullptr; scope = scope->parent) {
       if (scope->names.contains(name)) return true;
     }
     return false;
   }
-  Status define(std::string_view name, std::size_t node, const std::string& node_name) {
-    if (names.contains(name)) {
-      return invalid_model(fmt::format("{} is defined twice", quote(name)), node_name);
-    }
-    names.emplace(name, node);
-    return {};
-  }
 };
+
+tl::unexpected<Error> defined_twice(std::string_view name, std::string_view node = {}) {
+  return invalid_model(fmt::format("{} is defined twice", quote(name)), node);
+}
 
 class StructureCheck {
  public:
@@ -58,7 +49,6 @@ class StructureCheck {
  private:
   using Operator = std::pair<std::string_view, std::string_view>;  // domain, type
 
-  Status define_names(const OnnxGraph& graph, Scope& scope);
   Result<std::vector<CheckedBody>> check_bodies(const OnnxNode& node, const Scope& scope);
 
   const OnnxModel& model_;
@@ -67,63 +57,77 @@ class StructureCheck {
   std::map<Operator, int> unsupported_;
 };
 
-Status StructureCheck::define_names(const OnnxGraph& graph, Scope& scope) {
+Result<Definitions> define_names(const OnnxGraph& graph) {
+  Definitions names;
+  names.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size());
   for (const OnnxValueInfo& input : graph.inputs) {
-    PX_RETURN_IF_ERROR(scope.define(input.name, kNoNode, {}));
+    if (!names.try_emplace(input.name).second) return defined_twice(input.name);
   }
-  Scope initializers;
+  NameSet initializers;
+  initializers.reserve(graph.initializers.size());
   for (const OnnxTensor& tensor : graph.initializers) {
-    PX_RETURN_IF_ERROR(initializers.define(tensor.name, kNoNode, {}));
+    if (!initializers.insert(tensor.name).second) return defined_twice(tensor.name);
     // Up to IR version 3 every initializer is listed among the inputs too.
-    if (scope.find_here(tensor.name) != nullptr) continue;
-    PX_RETURN_IF_ERROR(scope.define(tensor.name, kNoNode, {}));
+    names.try_emplace(tensor.name);
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const std::string_view output : graph.nodes[i].outputs) {
       if (output.empty()) continue;
-      PX_RETURN_IF_ERROR(scope.define(output, i, onnx_node_name(graph.nodes[i], i)));
+      if (!names.try_emplace(output, Definition{.node = i}).second)
+        return defined_twice(output, onnx_node_name(graph.nodes[i], i));
     }
   }
-  return {};
+  return names;
 }
 
-/// For each node the nodes that make its inputs and what its bodies capture; what nothing here
-/// defines goes to `checked.captures`. Errors: names that nothing defines.
-Result<std::vector<std::vector<std::size_t>>> producers(CheckedGraph& checked, const Scope& scope) {
+/// For each node those that make what it reads.
+using Producers = std::vector<std::vector<std::size_t>>;
+
+/// Marks what is read. Fills the producers where a node reads what a later one makes, else leaves
+/// them empty: most files are sorted. What nothing here defines goes to `checked.captures`. Errors:
+/// names that nothing defines.
+Result<Producers> producers(CheckedGraph& checked, const Scope& scope) {
   const OnnxGraph& graph = checked.graph;
-  std::vector<std::vector<std::size_t>> result(graph.nodes.size());
-  std::set<std::string_view> captured;
-  const auto capture = [&](std::string_view name) {
-    if (scope.find_here(name) == nullptr && captured.insert(name).second)
-      checked.captures.push_back(name);
+  struct Edge {
+    std::size_t producer, consumer;
+  };
+  std::vector<Edge> edges;
+  bool sorted = true;
+  NameSet captured;
+  const auto read = [&](std::string_view name, std::size_t node) {
+    const auto found = checked.names.find(name);
+    if (found == checked.names.end()) {
+      if (captured.insert(name).second) checked.captures.push_back(name);
+      return scope.parent != nullptr && scope.parent->sees(name);
+    }
+    found->second.read = true;
+    const std::size_t producer = found->second.node;
+    if (producer == Definition::kNoNode || node == Definition::kNoNode) return true;
+    edges.push_back({producer, node});
+    sorted = sorted && producer < node;
+    return true;
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const auto read = [&](std::string_view input) {
-      const std::size_t* producer = scope.find_here(input);
-      if (producer != nullptr && *producer != kNoNode) result[i].push_back(*producer);
-      capture(input);
-    };
     for (const std::string_view input : graph.nodes[i].inputs) {
-      if (input.empty()) continue;
-      if (!scope.sees(input)) {
-        return invalid_model(fmt::format("reads {}, which nothing defines", quote(input)),
-                             onnx_node_name(graph.nodes[i], i));
-      }
-      read(input);
+      if (input.empty() || read(input, i)) continue;
+      return invalid_model(fmt::format("reads {}, which nothing defines", quote(input)),
+                           onnx_node_name(graph.nodes[i], i));
     }
     const auto bodies = checked.bodies.find(i);
     if (bodies == checked.bodies.end()) continue;
     for (const CheckedBody& body : bodies->second) {
-      for (const std::string_view name : body.checked.captures) read(name);
+      for (const std::string_view name : body.checked.captures) read(name, i);
     }
   }
-  for (const OnnxValueInfo& output : graph.outputs) capture(output.name);
+  for (const OnnxValueInfo& output : graph.outputs) read(output.name, Definition::kNoNode);
+  if (sorted) return Producers();
+  Producers result(graph.nodes.size());
+  for (const Edge& edge : edges) result[edge.consumer].push_back(edge.producer);
   return result;
 }
 
 /// A node on a cycle among those that wait for others for ever.
-std::size_t node_on_cycle(const std::vector<std::vector<std::size_t>>& producers,
-                          const std::vector<std::size_t>& waiting_for) {
+std::size_t node_on_cycle(const Producers& producers, const std::vector<std::size_t>& waiting_for) {
   std::size_t node = 0;
   while (waiting_for[node] == 0) ++node;
   std::vector<bool> seen(producers.size());
@@ -140,10 +144,16 @@ std::size_t node_on_cycle(const std::vector<std::vector<std::size_t>>& producers
 }
 
 /// Of the nodes that are ready the one that comes first in the file is next.
-Result<std::vector<std::size_t>> topological_order(
-    const OnnxGraph& graph, const std::vector<std::vector<std::size_t>>& producers) {
+Result<std::vector<std::size_t>> topological_order(const OnnxGraph& graph,
+                                                   const Producers& producers) {
   const std::size_t count = graph.nodes.size();
-  std::vector<std::size_t> waiting_for(count), order;
+  std::vector<std::size_t> order;
+  if (producers.empty()) {
+    order.resize(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    return order;
+  }
+  std::vector<std::size_t> waiting_for(count);
   std::vector<std::vector<std::size_t>> consumers(count);
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < count; ++i) {
@@ -179,13 +189,13 @@ Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& no
 }
 
 Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) {
-  CheckedGraph checked{std::move(file), {}, {}, {}};
+  CheckedGraph checked{.graph = std::move(file)};
   const OnnxGraph& graph = checked.graph;
-  Scope scope{.parent = parent, .depth = parent == nullptr ? 0 : parent->depth + 1, .names = {}};
+  const Scope scope{parent, parent == nullptr ? 0 : parent->depth + 1, checked.names};
   if (scope.depth > max_nesting_) {
     return unsupported(fmt::format("subgraphs are nested more than {} deep", max_nesting_));
   }
-  PX_RETURN_IF_ERROR(define_names(graph, scope));
+  PX_ASSIGN(checked.names, define_names(graph));
   for (const OnnxValueInfo& output : graph.outputs) {
     if (!scope.sees(output.name)) {
       return invalid_model(fmt::format("output {} is made by nothing", quote(output.name)));

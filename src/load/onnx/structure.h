@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/name_map.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
 
@@ -19,14 +20,23 @@ Result<std::int64_t> onnx_opset(const OnnxModel& model);
 
 struct CheckedBody;
 
+/// A name that one graph defines.
+struct Definition {
+  static constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
+  std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input or initializer
+  bool read = false;           ///< by a node, a body in one, or the caller
+};
+using Definitions = NameMap<Definition>;
+
 /// A graph of the file whose names and operators were checked, with the bodies inside it.
 struct CheckedGraph {
   OnnxGraph graph;
-  std::vector<std::size_t> order;  ///< of graph.nodes: topological, captured reads included
+  Definitions names = {};
+  std::vector<std::size_t> order = {};  ///< of graph.nodes: topological, captured reads included
   /// Names that the graph, or a body in it, reads from the graphs around it, in the order in which
   /// they are first read.
-  std::vector<std::string_view> captures;
-  std::map<std::size_t, std::vector<CheckedBody>> bodies;  ///< by node
+  std::vector<std::string_view> captures = {};
+  std::map<std::size_t, std::vector<CheckedBody>> bodies = {};  ///< by node
 };
 struct CheckedBody {
   std::string_view attribute;  ///< "then_branch", ...

@@ -33,7 +33,8 @@ class Assembler {
       : checked_(checked),
         file_(checked.graph),
         context_(context),
-        writer_(graph_, checked.names) {}
+        writer_(graph_, checked.names),
+        values_(checked.names.size()) {}
 
   Result<Graph> assemble();
 
@@ -48,32 +49,35 @@ class Assembler {
   Status infer_added();
   // Control flow.
   Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
-                                                    const std::string& name,
                                                     std::size_t index) const;
   std::vector<const CheckedBody*> taken(const Node& node,
                                         std::vector<const CheckedBody*> bodies) const;
-  Status add_control_flow(const OnnxNode& file_node, const std::string& name, std::size_t index);
+  Status add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op);
   Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
   Status add_body_inputs(std::size_t scalars);
   ValueId add_input(std::string name);
-  bool reads(std::string_view name) const;
   Status check_body(const Graph& body) const;
   Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
 
   void reserve();
   Status add_initializers();
   Status add_inputs();
-  Status add_constant(const OnnxNode& file_node, const std::string& name);
-  Status add_node(const OnnxNode& file_node, const std::string& name);
+  Status add_constant(const OnnxNode& file_node);
+  Status add_file_node(std::size_t index);
+  Status add_node(const OnnxNode& file_node, std::size_t index, const OnnxRule& rule);
   Status infer();
-  Status check_output(const OnnxValueInfo& output) const;
+  Status check_output(const OnnxValueInfo& output, const Value& value) const;
+  ValueId& id_of(std::string_view name) { return values_[checked_.names.at(name).index]; }
+  ValueId id_of(const OnnxUse& use) const {
+    return use.name.empty() ? ValueId{} : values_[use.index];
+  }
 
   const CheckedGraph& checked_;
   const OnnxGraph& file_;
   FileContext& context_;
   Graph graph_;
   GraphWriter writer_;
-  NameMap<ValueId> values_;
+  std::vector<ValueId> values_;  ///< by Definition::index; invalid: not made yet
   std::vector<NodeId> softmax_blocks_;
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
 };
@@ -82,14 +86,13 @@ class Assembler {
 void Assembler::reserve() {
   graph_.values.reserve(checked_.names.size() + file_.nodes.size());
   graph_.nodes.reserve(file_.nodes.size());
-  values_.reserve(checked_.names.size());
 }
 
 Status Assembler::add_initializers() {
   if (file_.has_sparse_initializers) return unsupported("sparse initializers are not supported");
   for (const OnnxTensor& tensor : file_.initializers) {
     PX_ASSIGN(Constant constant, read_tensor(tensor, context_.model.owner, context_.external));
-    values_.emplace(tensor.name, writer_.constant(std::string(tensor.name), std::move(constant)));
+    id_of(tensor.name) = writer_.constant(std::string(tensor.name), std::move(constant));
   }
   return {};
 }
@@ -97,42 +100,40 @@ Status Assembler::add_initializers() {
 Status Assembler::add_inputs() {
   InputReader reader(graph_, file_.inputs);
   for (const OnnxValueInfo& input : file_.inputs) {
-    if (const auto initializer = values_.find(input.name); initializer != values_.end()) {
-      PX_RETURN_IF_ERROR(check_default(input, graph_.values[initializer->second]));
+    ValueId& id = id_of(input.name);
+    if (id.valid()) {
+      PX_RETURN_IF_ERROR(check_default(input, graph_.values[id]));
       continue;
     }
-    PX_ASSIGN(Value value, reader.read(input));
-    const ValueId id = graph_.values.push_back(std::move(value));
+    PX_ASSIGN(Value read, reader.read(input));
+    id = graph_.values.push_back(std::move(read));
     graph_.inputs.push_back(id);
-    values_.emplace(input.name, id);
   }
   return {};
 }
 
-Status Assembler::add_constant(const OnnxNode& file_node, const std::string& name) {
-  PX_ASSIGN(Attributes attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
-  PX_ASSIGN(Constant constant, constant_of(file_node, name, attributes));
-  const std::string_view output = file_node.outputs[0];
-  values_.emplace(output, writer_.constant(std::string(output), std::move(constant)));
+Status Assembler::add_constant(const OnnxNode& file_node) {
+  PX_ASSIGN(Constant constant, constant_of(file_node, context_.model.owner, context_.external));
+  const OnnxUse& output = file_node.outputs[0];
+  values_[output.index] = writer_.constant(std::string(output.name), std::move(constant));
   return {};
 }
 
-Status Assembler::add_node(const OnnxNode& file_node, const std::string& name) {
-  const OnnxRule rule = onnx_rule(file_node.op_type);
-  Node node{.name = name, .op = rule.kind, .attributes = {}, .inputs = {}, .outputs = {}};
-  PX_ASSIGN(node.attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
-  for (const std::string_view input : file_node.inputs) {
-    node.inputs.push_back(input.empty() ? ValueId{} : values_.at(input));
-  }
+Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const OnnxRule& rule) {
+  Node node{.name = onnx_node_name(file_node, index),
+            .op = rule.kind,
+            .attributes = {},
+            .inputs = {},
+            .outputs = {}};
+  PX_ASSIGN(node.attributes, read_attributes(file_node, context_.model.owner, context_.external));
+  node.inputs.reserve(file_node.inputs.size());
+  for (const OnnxUse& input : file_node.inputs) node.inputs.push_back(id_of(input));
   while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
-  for (const std::string_view output : file_node.outputs) {
+  for (const OnnxUse& output : file_node.outputs) {
     node.outputs.push_back(ValueId{});
-    if (output.empty()) continue;
-    if (node.outputs.size() > 1 && !checked_.names.at(output).read) continue;
-    node.outputs.back() = writer_.result(std::string(output));
-    values_.emplace(output, node.outputs.back());
+    if (output.name.empty()) continue;
+    if (node.outputs.size() > 1 && !checked_.names.at(output.name).read) continue;
+    node.outputs.back() = values_[output.index] = writer_.result(std::string(output.name));
   }
   FileNode rewritten{.opset = context_.opset, .node = node, .writer = writer_};
   if (rule.rewrite != nullptr) PX_RETURN_IF_ERROR(rule.rewrite(rewritten));
@@ -148,8 +149,8 @@ Status Assembler::infer() {
 }
 
 /// Declared shapes of outputs are hints that exporters often get wrong; element types are not.
-Status Assembler::check_output(const OnnxValueInfo& output) const {
-  const DType dtype = graph_.values[values_.at(output.name)].dtype;
+Status Assembler::check_output(const OnnxValueInfo& output, const Value& value) const {
+  const DType dtype = value.dtype;
   if (!output.is_tensor || output.element_type == 0) return {};
   const auto declared = onnx_dtype(output.element_type, "output " + quote(output.name));
   if (!declared) return tl::unexpected(declared.error());
@@ -158,26 +159,22 @@ Status Assembler::check_output(const OnnxValueInfo& output) const {
                                    to_string(*declared), to_string(dtype)));
 }
 
+Status Assembler::add_file_node(std::size_t index) {
+  const OnnxNode& node = file_.nodes[index];
+  if (node.op_type == "Constant") return add_constant(node);
+  const OnnxRule rule = onnx_rule(node.op_type);
+  return is_control_flow(rule.kind) ? add_control_flow(node, index, rule.kind)
+                                    : add_node(node, index, rule);
+}
+
 Status Assembler::add_nodes() {
   for (const std::size_t i : checked_.order) {
-    const OnnxNode& node = file_.nodes[i];
-    const std::string name = onnx_node_name(node, i);
-    Status status;
-    if (node.op_type == "Constant") {
-      status = add_constant(node, name);
-    } else if (is_control_flow(onnx_rule(node.op_type).kind)) {
-      status = add_control_flow(node, name, i);
-    } else {
-      status = add_node(node, name);
-    }
-    if (!status) {
-      if (status.error().node.empty()) status.error().node = name;
-      return tl::unexpected(std::move(status).error());
-    }
+    auto status = add_file_node(i);
+    if (status) continue;
+    if (status.error().node.empty()) status.error().node = onnx_node_name(file_.nodes[i], i);
+    return status;
   }
-  for (const OnnxValueInfo& output : file_.outputs) {
-    graph_.outputs.push_back(values_.at(output.name));
-  }
+  for (const OnnxValueInfo& output : file_.outputs) graph_.outputs.push_back(id_of(output.name));
   return {};
 }
 
@@ -188,7 +185,8 @@ Result<Graph> Assembler::assemble() {
   PX_RETURN_IF_ERROR(add_inputs());
   PX_RETURN_IF_ERROR(add_nodes());
   PX_RETURN_IF_ERROR(infer());
-  for (const OnnxValueInfo& output : file_.outputs) PX_RETURN_IF_ERROR(check_output(output));
+  for (std::size_t i = 0; i < file_.outputs.size(); ++i)
+    PX_RETURN_IF_ERROR(check_output(file_.outputs[i], graph_.values[graph_.outputs[i]]));
   return std::move(graph_);
 }
 
@@ -201,7 +199,6 @@ Status Assembler::infer_added() {
 
 /// The bodies of a node in the order that the graph wants.
 Result<std::vector<const CheckedBody*>> Assembler::bodies_of(const OnnxNode& file_node,
-                                                             const std::string& name,
                                                              std::size_t index) const {
   std::vector<std::string_view> attributes = {"body"};
   if (file_node.op_type == "If") attributes = {"then_branch", "else_branch"};
@@ -216,8 +213,7 @@ Result<std::vector<const CheckedBody*>> Assembler::bodies_of(const OnnxNode& fil
       (count == 1 || result[0]->attribute != result[1]->attribute))
     return result;
   return invalid_model(fmt::format("{}: must have a graph as attribute {}", file_node.op_type,
-                                   fmt::join(attributes, " and one as ")),
-                       name);
+                                   fmt::join(attributes, " and one as ")));
 }
 
 /// The branch that an If takes, twice, where its condition is known.
@@ -230,27 +226,24 @@ std::vector<const CheckedBody*> Assembler::taken(const Node& node,
   return {body, body};
 }
 
-Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string& name,
-                                   std::size_t index) {
+Status Assembler::add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op) {
   PX_RETURN_IF_ERROR(infer_added());
-  Node node{.name = name,
-            .op = onnx_rule(file_node.op_type).kind,
+  Node node{.name = onnx_node_name(file_node, index),
+            .op = op,
             .attributes = {},
             .inputs = {},
             .outputs = {}};
-  PX_ASSIGN(node.attributes,
-            read_attributes(file_node, name, context_.model.owner, context_.external));
-  for (const std::string_view input : file_node.inputs)
-    node.inputs.push_back(input.empty() ? ValueId{} : values_.at(input));
+  PX_ASSIGN(node.attributes, read_attributes(file_node, context_.model.owner, context_.external));
+  for (const OnnxUse& input : file_node.inputs) node.inputs.push_back(id_of(input));
   if (node.op == OpKind::kLoop && node.inputs.size() < 2) node.inputs.resize(2);
-  PX_ASSIGN(auto bodies, bodies_of(file_node, name, index));
+  PX_ASSIGN(auto bodies, bodies_of(file_node, index));
   bodies = taken(node, std::move(bodies));
 
   std::vector<Capture> captures;
   NameSet captured;
   for (const CheckedBody* body : bodies) {
     for (const std::string_view capture : body->checked.captures) {
-      const ValueId id = values_.at(capture);
+      const ValueId id = id_of(capture);
       if (!captured.insert(capture).second) continue;
       captures.push_back({capture, id});
       if (graph_.values[id].constant) continue;
@@ -274,9 +267,10 @@ Status Assembler::add_control_flow(const OnnxNode& file_node, const std::string&
   // Outputs that the node leaves out are still made by the body.
   const std::size_t own = node.op == OpKind::kLoop ? 1 : 0;
   const std::size_t outputs = node.bodies[0]->outputs.size();
-  for (const std::string_view output : file_node.outputs) {
-    node.outputs.push_back(output.empty() ? ValueId{} : writer_.result(std::string(output)));
-    if (!output.empty()) values_.emplace(output, node.outputs.back());
+  for (const OnnxUse& output : file_node.outputs) {
+    node.outputs.push_back(ValueId{});
+    if (output.name.empty()) continue;
+    node.outputs.back() = values_[output.index] = writer_.result(std::string(output.name));
   }
   if (outputs > own && node.outputs.size() < outputs - own) node.outputs.resize(outputs - own);
   PX_ASSIGN(const NodeId id, writer_.node(std::move(node)));
@@ -296,19 +290,20 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
   PX_RETURN_IF_ERROR(add_initializers());
   PX_RETURN_IF_ERROR(add_body_inputs(node.op == OpKind::kLoop ? 2 : 0));
   for (const Capture& capture : captures) {
-    const Value& value = around.graph_.values[capture.id];
+    const Value& outside = around.graph_.values[capture.id];
     // What only the other branch reads may have the name of something here: it stays out of reach.
-    const bool hidden = values_.contains(capture.name) || !reads(capture.name);
+    const auto known = checked_.names.find(capture.name);
+    const bool hidden = known == checked_.names.end() || !known->second.captured;
     std::string name(capture.name);
     if (hidden) name = writer_.fresh_value_name(name);
     ValueId id;
-    if (value.constant) {
+    if (outside.constant) {
       if (hidden) continue;
-      id = writer_.constant(std::move(name), *value.constant);
+      id = writer_.constant(std::move(name), *outside.constant);
     } else {
       id = add_input(std::move(name));
     }
-    if (!hidden) values_.emplace(capture.name, id);
+    if (!hidden) values_[known->second.index] = id;
   }
   // The counts are all that giving types asks of a body.
   Graph counts;
@@ -319,11 +314,6 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
   shell.outputs.resize(file_.outputs.size() -
                        (node.op == OpKind::kLoop && !file_.outputs.empty() ? 1 : 0));
   return seed_body(around.graph_, shell, graph_);
-}
-
-bool Assembler::reads(std::string_view name) const {
-  const auto& captures = checked_.captures;
-  return std::find(captures.begin(), captures.end(), name) != captures.end();
 }
 
 ValueId Assembler::add_input(std::string name) {
@@ -340,12 +330,12 @@ Status Assembler::add_body_inputs(std::size_t scalars) {
     const OnnxValueInfo& input = file_.inputs[i];
     if (input.has_type && !input.is_tensor)
       return unsupported(fmt::format("input {} of a body is not a tensor", quote(input.name)));
-    if (values_.contains(input.name)) {
+    ValueId& id = id_of(input.name);
+    if (id.valid()) {
       return unsupported(fmt::format("input {} of a body has an initializer", quote(input.name)));
     }
-    const ValueId id = add_input(std::string(input.name));
+    id = add_input(std::string(input.name));
     if (i < scalars && input.shape && input.shape->size() == 1) graph_.values[id].shape = {1};
-    values_.emplace(input.name, id);
   }
   return {};
 }

@@ -45,23 +45,27 @@ Result<AttributeValue> read_value(const OnnxAttribute& attribute,
   }
 }
 
+Status check_reference(const OnnxNode& node, const OnnxAttribute& attribute) {
+  if (!attribute.is_reference) return {};
+  return invalid_model(
+      fmt::format("{}: attribute {} refers to a function", node.op_type, quote(attribute.name)));
+}
+
 bool has_bodies(const OnnxNode& node) {
   return node.op_type == "If" || node.op_type == "Loop" || node.op_type == "Scan";
 }
 
 }  // namespace
 
-Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,
-                                   const std::shared_ptr<const void>& owner,
+Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<const void>& owner,
                                    ExternalData& external) {
   Attributes attributes;
   for (const OnnxAttribute& attribute : node.attributes) {
     if (attribute.type == OnnxAttributeType::kGraph && has_bodies(node)) continue;
-    if (attribute.is_reference || attributes.find(attribute.name) != nullptr) {
+    PX_RETURN_IF_ERROR(check_reference(node, attribute));
+    if (attributes.find(attribute.name) != nullptr) {
       return invalid_model(
-          fmt::format("{}: attribute {} {}", node.op_type, quote(attribute.name),
-                      attribute.is_reference ? "refers to a function" : "occurs twice"),
-          name);
+          fmt::format("{}: attribute {} occurs twice", node.op_type, quote(attribute.name)));
     }
     PX_ASSIGN(AttributeValue value, read_value(attribute, owner, external));
     attributes.set(std::string(attribute.name), std::move(value));
@@ -69,16 +73,17 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name
   return attributes;
 }
 
-Result<Constant> constant_of(const OnnxNode& node, const std::string& name,
-                             const Attributes& attributes) {
+Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
+                             ExternalData& external) {
   if (node.attributes.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1 ||
-      node.outputs[0].empty()) {
-    return invalid_model("Constant: must have one attribute, no inputs and one output", name);
+      node.outputs[0].name.empty()) {
+    return invalid_model("Constant: must have one attribute, no inputs and one output");
   }
+  PX_RETURN_IF_ERROR(check_reference(node, node.attributes[0]));
   const std::string_view key = node.attributes[0].name;
-  const AttributeValue& value = *attributes.find(key);
-  if (const auto* tensor = std::get_if<Constant>(&value); tensor != nullptr && key == "value") {
-    return *tensor;
+  PX_ASSIGN(AttributeValue value, read_value(node.attributes[0], owner, external));
+  if (auto* tensor = std::get_if<Constant>(&value); tensor != nullptr && key == "value") {
+    return std::move(*tensor);
   }
   if (const auto* i = std::get_if<std::int64_t>(&value); i != nullptr && key == "value_int") {
     return make(DType::kI64, Dims{}, std::span(i, 1));
@@ -95,7 +100,7 @@ Result<Constant> constant_of(const OnnxNode& node, const std::string& name,
     return make(DType::kF32, Dims{static_cast<std::int64_t>(floats->size())},
                 std::span(floats->data(), floats->size()));
   }
-  return unsupported(fmt::format("Constant: attribute {} is not supported", quote(key)), name);
+  return unsupported(fmt::format("Constant: attribute {} is not supported", quote(key)));
 }
 
 }  // namespace parallax

@@ -11,17 +11,15 @@
 
 namespace parallax {
 
-/// All attributes of `node`, which messages call `name`, but the bodies of If, Loop and Scan.
-/// Errors: kInvalidModel for one that occurs twice or refers to an attribute of a function;
-/// kUnsupported for types other than numbers, strings, lists of numbers and dense tensors; as
-/// read_tensor.
-Result<Attributes> read_attributes(const OnnxNode& node, const std::string& name,
-                                   const std::shared_ptr<const void>& owner,
+/// All attributes of `node` but the bodies of If, Loop and Scan. Errors, without the node's name:
+/// kInvalidModel for one that occurs twice or refers to an attribute of a function; kUnsupported
+/// for types other than numbers, strings, lists of numbers and dense tensors; as read_tensor.
+Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<const void>& owner,
                                    ExternalData& external);
 
-/// What a Constant node stands for. Errors: kInvalidModel where it has inputs, other than one
-/// output, or not exactly one value.
-Result<Constant> constant_of(const OnnxNode& node, const std::string& name,
-                             const Attributes& attributes);
+/// What a Constant node stands for. Errors: as read_attributes; kInvalidModel where it has inputs,
+/// other than one output, or not exactly one value.
+Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
+                             ExternalData& external);
 
 }  // namespace parallax

@@ -60,10 +60,11 @@ constexpr std::array kRows = {
     Row{"Where", 9, kStill, OpKind::kWhere, nullptr},
 };
 
+static_assert(std::ranges::is_sorted(kRows, {}, &Row::op_type));
+
 const Row* find_row(std::string_view op_type) {
-  const auto row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op_type == op_type; });
-  return row == kRows.end() ? nullptr : &*row;
+  const auto row = std::ranges::lower_bound(kRows, op_type, {}, &Row::op_type);
+  return row == kRows.end() || row->op_type != op_type ? nullptr : &*row;
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ Result<OnnxEntry> parse_entry(std::string_view bytes) {
   return entry;
 }
 
-Result<OnnxAttribute> parse_attribute(std::string_view bytes) {
-  OnnxAttribute attribute;
+Status parse_attribute(std::string_view bytes, OnnxAttribute& attribute) {
   std::int64_t type = 0;
   auto read = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
@@ -75,21 +74,20 @@ Result<OnnxAttribute> parse_attribute(std::string_view bytes) {
         fmt::format("attribute {} has the unknown type {}", quote(attribute.name), type));
   }
   attribute.type = static_cast<OnnxAttributeType>(type);
-  return attribute;
+  return {};
 }
 
-Result<OnnxNode> parse_node(std::string_view bytes) {
-  OnnxNode node;
+Status parse_node(std::string_view bytes, OnnxNode& node) {
   auto read = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
       case 1: {
         PX_ASSIGN(const std::string_view name, get_name(field, "a node's input"));
-        node.inputs.push_back(name);
+        node.inputs.push_back({name});
         return {};
       }
       case 2: {
         PX_ASSIGN(const std::string_view name, get_name(field, "a node's output"));
-        node.outputs.push_back(name);
+        node.outputs.push_back({name});
         return {};
       }
       case 3: {
@@ -100,11 +98,8 @@ Result<OnnxNode> parse_node(std::string_view bytes) {
         PX_ASSIGN(node.op_type, get_name(field, "an operator"));
         return {};
       }
-      case 5: {
-        PX_ASSIGN(OnnxAttribute attribute, parse_attribute(get_bytes(field)));
-        node.attributes.push_back(std::move(attribute));
-        return {};
-      }
+      case 5:
+        return parse_attribute(get_bytes(field), node.attributes.emplace_back());
       case 7: {
         PX_ASSIGN(node.domain, get_name(field, "a domain"));
         return {};
@@ -123,7 +118,7 @@ Result<OnnxNode> parse_node(std::string_view bytes) {
     return tl::unexpected(std::move(status).error());
   }
   if (node.op_type.empty()) return invalid_model("a node has no operator", node.name);
-  return node;
+  return {};
 }
 
 Result<OnnxDimension> parse_dimension(std::string_view bytes) {
@@ -295,11 +290,8 @@ Result<OnnxGraph> parse_onnx_graph(std::string_view bytes) {
   PX_RETURN_IF_ERROR(reserve(graph, bytes));
   auto read = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
-      case 1: {
-        PX_ASSIGN(OnnxNode node, parse_node(get_bytes(field)));
-        graph.nodes.push_back(std::move(node));
-        return {};
-      }
+      case 1:
+        return parse_node(get_bytes(field), graph.nodes.emplace_back());
       case 2: {
         PX_ASSIGN(graph.name, get_name(field, "a graph"));
         return {};

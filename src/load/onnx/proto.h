@@ -7,6 +7,7 @@
 // one is expected is refused. Thread-safety: plain values; the file's bytes must outlive them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -66,9 +67,15 @@ struct OnnxAttribute {
   bool is_reference = false;             ///< to an attribute of a function
 };
 
+/// A value as a node names it; empty: left out.
+struct OnnxUse {
+  std::string_view name;
+  std::size_t index = 0;  ///< Definition::index, which check_structure fills in
+};
+
 struct OnnxNode {
   std::string_view name, op_type, domain, overload;
-  std::vector<std::string_view> inputs, outputs;
+  std::vector<OnnxUse> inputs, outputs;
   std::vector<OnnxAttribute> attributes;
 };
 

@@ -57,72 +57,99 @@ class StructureCheck {
   std::map<Operator, int> unsupported_;
 };
 
-Result<Definitions> define_names(const OnnxGraph& graph) {
+/// Numbers the names in the order in which they are added.
+bool add(Definitions& names, std::string_view name, Definition definition = {}) {
+  definition.index = names.size();
+  return names.try_emplace(name, definition).second;
+}
+
+Result<Definitions> define_names(OnnxGraph& graph) {
   Definitions names;
   names.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size());
   for (const OnnxValueInfo& input : graph.inputs) {
-    if (!names.try_emplace(input.name).second) return defined_twice(input.name);
+    if (!add(names, input.name)) return defined_twice(input.name);
   }
   NameSet initializers;
   initializers.reserve(graph.initializers.size());
   for (const OnnxTensor& tensor : graph.initializers) {
     if (!initializers.insert(tensor.name).second) return defined_twice(tensor.name);
     // Up to IR version 3 every initializer is listed among the inputs too.
-    names.try_emplace(tensor.name);
+    add(names, tensor.name);
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string_view output : graph.nodes[i].outputs) {
-      if (output.empty()) continue;
-      if (!names.try_emplace(output, Definition{.node = i}).second)
-        return defined_twice(output, onnx_node_name(graph.nodes[i], i));
+    for (OnnxUse& output : graph.nodes[i].outputs) {
+      if (output.name.empty()) continue;
+      output.index = names.size();
+      if (!add(names, output.name, {.node = i}))
+        return defined_twice(output.name, onnx_node_name(graph.nodes[i], i));
     }
   }
   return names;
 }
 
-/// For each node those that make what it reads.
-using Producers = std::vector<std::vector<std::size_t>>;
+/// What the name stands for, which is read; null where nothing defines it. What the graphs around
+/// define becomes a capture.
+const Definition* read(CheckedGraph& checked, const Scope& scope, std::string_view name) {
+  auto found = checked.names.find(name);
+  if (found == checked.names.end()) {
+    if (scope.parent == nullptr || !scope.parent->sees(name)) return nullptr;
+    add(checked.names, name, {.captured = true});
+    checked.captures.push_back(name);
+    found = checked.names.find(name);
+  }
+  found->second.read = true;
+  return &found->second;
+}
 
-/// Marks what is read. Fills the producers where a node reads what a later one makes, else leaves
-/// them empty: most files are sorted. What nothing here defines goes to `checked.captures`. Errors:
-/// names that nothing defines.
-Result<Producers> producers(CheckedGraph& checked, const Scope& scope) {
-  const OnnxGraph& graph = checked.graph;
-  struct Edge {
-    std::size_t producer, consumer;
-  };
-  std::vector<Edge> edges;
+/// Looks up what nodes, their bodies and the caller read. Returns whether no node reads what a
+/// later one makes. Errors: names that nothing defines.
+Result<bool> resolve_reads(CheckedGraph& checked, const Scope& scope) {
   bool sorted = true;
-  NameSet captured;
-  const auto read = [&](std::string_view name, std::size_t node) {
-    const auto found = checked.names.find(name);
-    if (found == checked.names.end()) {
-      if (captured.insert(name).second) checked.captures.push_back(name);
-      return scope.parent != nullptr && scope.parent->sees(name);
-    }
-    found->second.read = true;
-    const std::size_t producer = found->second.node;
-    if (producer == Definition::kNoNode || node == Definition::kNoNode) return true;
-    edges.push_back({producer, node});
-    sorted = sorted && producer < node;
-    return true;
+  const auto before = [](const Definition& definition, std::size_t node) {
+    return definition.node == Definition::kNoNode || definition.node < node;
   };
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const std::string_view input : graph.nodes[i].inputs) {
-      if (input.empty() || read(input, i)) continue;
-      return invalid_model(fmt::format("reads {}, which nothing defines", quote(input)),
-                           onnx_node_name(graph.nodes[i], i));
+  for (std::size_t i = 0; i < checked.graph.nodes.size(); ++i) {
+    for (OnnxUse& input : checked.graph.nodes[i].inputs) {
+      if (input.name.empty()) continue;
+      const Definition* definition = read(checked, scope, input.name);
+      if (definition == nullptr) {
+        return invalid_model(fmt::format("reads {}, which nothing defines", quote(input.name)),
+                             onnx_node_name(checked.graph.nodes[i], i));
+      }
+      input.index = definition->index;
+      sorted = sorted && before(*definition, i);
     }
     const auto bodies = checked.bodies.find(i);
     if (bodies == checked.bodies.end()) continue;
     for (const CheckedBody& body : bodies->second) {
-      for (const std::string_view name : body.checked.captures) read(name, i);
+      for (const std::string_view name : body.checked.captures)
+        sorted = before(*read(checked, scope, name), i) && sorted;
     }
   }
-  for (const OnnxValueInfo& output : graph.outputs) read(output.name, Definition::kNoNode);
-  if (sorted) return Producers();
-  Producers result(graph.nodes.size());
-  for (const Edge& edge : edges) result[edge.consumer].push_back(edge.producer);
+  for (const OnnxValueInfo& output : checked.graph.outputs) {
+    if (read(checked, scope, output.name) == nullptr)
+      return invalid_model(fmt::format("output {} is made by nothing", quote(output.name)));
+  }
+  return sorted;
+}
+
+/// For each node those that make what it and its bodies read.
+using Producers = std::vector<std::vector<std::size_t>>;
+
+Producers producers(const CheckedGraph& checked) {
+  Producers result(checked.graph.nodes.size());
+  const auto add_producer = [&](std::size_t node, std::string_view name) {
+    const std::size_t producer = checked.names.at(name).node;
+    if (producer != Definition::kNoNode) result[node].push_back(producer);
+  };
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    for (const OnnxUse& input : checked.graph.nodes[i].inputs)
+      if (!input.name.empty()) add_producer(i, input.name);
+    const auto bodies = checked.bodies.find(i);
+    if (bodies == checked.bodies.end()) continue;
+    for (const CheckedBody& body : bodies->second)
+      for (const std::string_view name : body.checked.captures) add_producer(i, name);
+  }
   return result;
 }
 
@@ -147,13 +174,7 @@ std::size_t node_on_cycle(const Producers& producers, const std::vector<std::siz
 Result<std::vector<std::size_t>> topological_order(const OnnxGraph& graph,
                                                    const Producers& producers) {
   const std::size_t count = graph.nodes.size();
-  std::vector<std::size_t> order;
-  if (producers.empty()) {
-    order.resize(count);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    return order;
-  }
-  std::vector<std::size_t> waiting_for(count);
+  std::vector<std::size_t> waiting_for(count), order;
   std::vector<std::vector<std::size_t>> consumers(count);
   std::priority_queue<std::size_t, std::vector<std::size_t>, std::greater<>> ready;
   for (std::size_t i = 0; i < count; ++i) {
@@ -195,12 +216,7 @@ Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) 
   if (scope.depth > max_nesting_) {
     return unsupported(fmt::format("subgraphs are nested more than {} deep", max_nesting_));
   }
-  PX_ASSIGN(checked.names, define_names(graph));
-  for (const OnnxValueInfo& output : graph.outputs) {
-    if (!scope.sees(output.name)) {
-      return invalid_model(fmt::format("output {} is made by nothing", quote(output.name)));
-    }
-  }
+  PX_ASSIGN(checked.names, define_names(checked.graph));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const OnnxNode& node = graph.nodes[i];
     const std::string_view domain = node.domain == "ai.onnx" ? "" : node.domain;
@@ -210,8 +226,13 @@ Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) 
     PX_ASSIGN(auto bodies, check_bodies(node, scope));
     if (!bodies.empty()) checked.bodies.emplace(i, std::move(bodies));
   }
-  PX_ASSIGN(const auto made_by, producers(checked, scope));
-  PX_ASSIGN(checked.order, topological_order(graph, made_by));
+  PX_ASSIGN(const bool sorted, resolve_reads(checked, scope));
+  if (sorted) {
+    checked.order.resize(graph.nodes.size());
+    std::iota(checked.order.begin(), checked.order.end(), std::size_t{0});
+  } else {
+    PX_ASSIGN(checked.order, topological_order(graph, producers(checked)));
+  }
   return checked;
 }
 

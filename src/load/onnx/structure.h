@@ -20,10 +20,12 @@ Result<std::int64_t> onnx_opset(const OnnxModel& model);
 
 struct CheckedBody;
 
-/// A name that one graph defines.
+/// What a name stands for in one graph.
 struct Definition {
   static constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
-  std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input or initializer
+  std::size_t index = 0;       ///< below the number of names
+  std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input, initializer or capture
+  bool captured = false;       ///< read from the graphs around
   bool read = false;           ///< by a node, a body in one, or the caller
 };
 using Definitions = NameMap<Definition>;
@@ -31,7 +33,7 @@ using Definitions = NameMap<Definition>;
 /// A graph of the file whose names and operators were checked, with the bodies inside it.
 struct CheckedGraph {
   OnnxGraph graph;
-  Definitions names = {};
+  Definitions names = {};               ///< that the graph defines or captures
   std::vector<std::size_t> order = {};  ///< of graph.nodes: topological, captured reads included
   /// Names that the graph, or a body in it, reads from the graphs around it, in the order in which
   /// they are first read.

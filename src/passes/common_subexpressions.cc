@@ -92,31 +92,34 @@ std::optional<std::string> key_of(const Value& value) {
   return key.take();
 }
 
-void merge_values(const Graph& graph, Replacements& replacements) {
+/// How many took the place of others.
+int merge_values(const Graph& graph, Replacements& replacements) {
   std::unordered_map<std::string, ValueId> first;
+  int merged = 0;
   for (const ValueId id : graph.values.ids()) {
     auto key = key_of(graph.values[id]);
     if (!key) continue;
     const auto [known, added] = first.emplace(std::move(*key), id);
-    if (!added) replacements.replace(id, known->second);
+    if (!added && replacements.replace(id, known->second)) ++merged;
   }
+  return merged;
 }
 
-/// Lets the outputs of `kept` take the place of those of `node`. False where one may not.
+/// Lets the outputs of `kept` take the place of those of `node`. False where none may.
 bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept) {
-  bool all = true;
+  bool any = false;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
-    all = replacements.replace(node.outputs[i], kept.outputs[i]) && all;
+    any = replacements.replace(node.outputs[i], kept.outputs[i]) || any;
   }
-  return all;
+  return any;
 }
 
 }  // namespace
 
 Result<int> common_subexpressions(Graph& graph, const PassContext&) {
   Replacements replacements(graph);
-  merge_values(graph, replacements);
+  const int merged = merge_values(graph, replacements);
   std::unordered_map<std::string, NodeId> first;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
@@ -129,7 +132,7 @@ Result<int> common_subexpressions(Graph& graph, const PassContext&) {
   replacements.finish();
   // Of two symbols for the same data-dependent size one is left.
   if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph));
-  return changes;
+  return changes + merged;
 }
 
 }  // namespace parallax

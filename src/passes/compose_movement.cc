@@ -92,17 +92,17 @@ class Composer {
   }
 
   int run() {
+    IdVector<NodeId, std::vector<Node>> composed(graph_.nodes.size());
     int changes = 0;
-    const IdVector<NodeId, Node> old = graph_.nodes;
+    for (const NodeId id : graph_.nodes.ids())
+      if (compose(graph_.nodes[id], composed[id])) ++changes;
+    if (changes == 0) return 0;
     IdVector<NodeId, Node> nodes;
-    for (const NodeId id : old.ids()) {
-      if (compose(old[id], nodes)) {
-        ++changes;
-      } else {
-        nodes.push_back(old[id]);
-      }
+    for (const NodeId id : graph_.nodes.ids()) {
+      if (composed[id].empty()) nodes.push_back(std::move(graph_.nodes[id]));
+      for (Node& node : composed[id]) nodes.push_back(std::move(node));
     }
-    if (changes > 0) graph_.nodes = std::move(nodes);
+    graph_.nodes = std::move(nodes);
     return changes;
   }
 
@@ -377,7 +377,7 @@ class Composer {
     return graph_.values.push_back(std::move(value));
   }
 
-  void append(IdVector<NodeId, Node>& nodes, OpKind op, std::vector<ValueId> inputs, ValueId output,
+  void append(std::vector<Node>& nodes, OpKind op, std::vector<ValueId> inputs, ValueId output,
               std::string name) {
     Node node;
     node.op = op;
@@ -392,7 +392,7 @@ class Composer {
   }
 
   /// Appends the Gather that takes the place of `node`. False where it stays.
-  bool compose(const Node& node, IdVector<NodeId, Node>& nodes) {
+  bool compose(const Node& node, std::vector<Node>& nodes) {
     const ValueId value = node.outputs.size() == 1 ? node.outputs[0] : ValueId{};
     if (!value.valid() || graph_.values[value].content) return false;
     const Origin origin = origins_[value];

@@ -155,7 +155,7 @@ int tidy_bodies(Graph& graph) {
 
 Result<int> run_with_bodies(const Pass& pass, Graph& graph, const PassContext& context) {
   PX_ASSIGN(int changes, pass.run(graph, context));
-  tidy_bodies(graph);
+  changes += tidy_bodies(graph);
   bool inside = false;
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];

@@ -40,7 +40,9 @@ bool reads_part(OpKind op) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const Evaluate& evaluate) : graph_(graph), evaluate_(evaluate) {
+  Folder(Graph& graph, const Evaluate& evaluate)
+      : graph_(graph), evaluate_(evaluate), reads_left_(graph.values.size(), 0) {
+    count_reads();
     for (const Value& value : graph.values) {
       if (!value.constant) continue;
       const auto sum = checked_add(bytes_left_, std::ssize(value.constant->bytes));
@@ -51,19 +53,31 @@ class Folder {
   int run() {
     int changes = 0;
     for (const NodeId id : graph_.nodes.ids()) {
-      if (fold_view(id)) {
-        ++changes;
-        continue;
-      }
-      const auto work = affordable_work(graph_.nodes[id]);
-      if (!work) continue;
-      work_left_ -= *work;  // spent whether or not it succeeds
-      if (fold(id)) ++changes;
+      if (!fold_view(id) && !compute(id)) continue;
+      ++changes;
+      release_inputs(graph_.nodes[id]);
     }
     return changes;
   }
 
  private:
+  /// An output of the graph counts as read once more.
+  void count_reads() {
+    for (const ValueId id : graph_.outputs) ++reads_left_[id];
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId id : node.inputs)
+        if (id.valid()) ++reads_left_[id];
+    }
+  }
+
+  /// Lets go of the bytes that only folded nodes read, so that the next results take their memory:
+  /// it is in the caches, and no page of it has to come from the system.
+  void release_inputs(const Node& folded) {
+    for (const ValueId id : folded.inputs) {
+      if (id.valid() && --reads_left_[id] == 0) graph_.values[id].constant.reset();
+    }
+  }
+
   /// A Reshape of a constant is the same bytes under other dimensions: weights stay in their file.
   bool fold_view(NodeId id) {
     const Node& node = graph_.nodes[id];
@@ -123,7 +137,10 @@ class Folder {
     return bytes;
   }
 
-  bool fold(NodeId id) {
+  bool compute(NodeId id) {
+    const auto work = affordable_work(graph_.nodes[id]);
+    if (!work) return false;
+    work_left_ -= *work;  // spent whether or not it succeeds
     const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
     auto results = evaluate_(graph_, id);
     if (!results || results->size() < outputs.size()) return false;
@@ -137,6 +154,7 @@ class Folder {
 
   Graph& graph_;
   const Evaluate& evaluate_;
+  IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
   std::int64_t bytes_left_ = kFreeBytes;
   std::int64_t work_left_ = kMaxWork;
 };

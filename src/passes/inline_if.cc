@@ -1,6 +1,7 @@
 // An If whose condition is known becomes the branch that it takes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -113,6 +114,8 @@ class Inliner {
 Result<int> inline_if(Graph& graph, const PassContext&) {
   // One body may hold the next: inlining shows whether its condition is known, level by level.
   int changes = 0;
+  if (std::ranges::none_of(graph.nodes, [](const Node& n) { return n.op == OpKind::kIf; }))
+    return 0;
   for (int depth = 0; depth <= kMaxNesting; ++depth) {
     const int more = Inliner(graph).run();
     if (more == 0) break;

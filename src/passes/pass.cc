@@ -24,6 +24,7 @@ Status check_names(std::span<const std::string> names) {
 
 Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int& changes) {
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
+  if (changes == 0) return {};
   return verify(graph, Stage::kPasses);
 }
 

@@ -1,5 +1,5 @@
 // Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, and the
-// verifier runs after it.
+// verifier runs after it unless it changed nothing.
 #pragma once
 
 #include <chrono>
@@ -23,7 +23,8 @@ struct PassContext {
 
 struct Pass {
   std::string_view name;
-  /// Rewrites in place and says how many nodes changed. The graph satisfies verify() and inference
+  /// Rewrites in place and says how many nodes, or inputs of nodes, changed: 0 only where the graph
+  /// is as it was, but for values that nobody mentions. The graph satisfies verify() and inference
   /// before and after. Bodies of its nodes are left alone: the pass runs over each of them as well.
   Result<int> (*run)(Graph& graph, const PassContext& context);
 };

@@ -60,6 +60,21 @@ IdVector<NodeId, bool> needed_nodes(const Graph& graph) {
   return result;
 }
 
+/// Moves those to keep to the front and drops the others. Where each went.
+template <class Id, class T>
+IdVector<Id, Id> keep_only(IdVector<Id, T>& items, const IdVector<Id, bool>& keep) {
+  IdVector<Id, Id> to(items.size());
+  Id next{0};
+  for (const Id id : items.ids()) {
+    if (!keep[id]) continue;
+    if (next != id) items[next] = std::move(items[id]);
+    to[id] = next;
+    ++next.value;
+  }
+  items.resize(static_cast<std::size_t>(next.value));
+  return to;
+}
+
 /// Calls `visit` with every list of value ids that the graph has.
 template <class Visit>
 void for_each_list(Graph& graph, Visit visit) {
@@ -78,13 +93,7 @@ void erase_unused_values(Graph& graph) {
       if (id.valid()) used[id] = true;
     }
   });
-  IdVector<ValueId, ValueId> to(graph.values.size());
-  IdVector<ValueId, Value> kept;
-  kept.reserve(graph.values.size());
-  for (const ValueId id : graph.values.ids()) {
-    if (used[id]) to[id] = kept.push_back(std::move(graph.values[id]));
-  }
-  graph.values = std::move(kept);
+  const IdVector<ValueId, ValueId> to = keep_only(graph.values, used);
   for_each_list(graph, [&](std::vector<ValueId>& ids) {
     for (ValueId& id : ids) {
       if (id.valid()) id = to[id];
@@ -111,13 +120,9 @@ void make_symbolic_value(Graph& graph, ValueId id) {
 
 int erase_unused(Graph& graph) {
   const IdVector<NodeId, bool> needed = needed_nodes(graph);
-  IdVector<NodeId, Node> kept;
-  kept.reserve(graph.nodes.size());
-  for (const NodeId id : graph.nodes.ids()) {
-    if (needed[id]) kept.push_back(std::move(graph.nodes[id]));
-  }
-  const auto removed = static_cast<int>(graph.nodes.size() - kept.size());
-  graph.nodes = std::move(kept);
+  const auto before = graph.nodes.size();
+  keep_only(graph.nodes, needed);
+  const auto removed = static_cast<int>(before - graph.nodes.size());
   erase_unused_values(graph);
   for (const NodeId id : graph.nodes.ids()) {
     for (const ValueId output : graph.nodes[id].outputs) {

@@ -238,13 +238,16 @@ KernelResult reference_where(const KernelRequest& request) {
         {.tiles = tiles, .byte_inputs = 0b110},
         [=](std::int64_t tile, const KernelArgs& args) -> Status {
           const TileRange range = tile_range(count, tiles, tile);
+          const std::int64_t step = space.row_stride(1);
+          const std::int64_t step_a = space.row_stride(2), step_b = space.row_stride(3);
           space.for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {
+            const auto [at_y, at_first, at_a, at_b] = offsets;
+            const BoolByte* first = args.in<BoolByte>(0) + at_first;
+            const std::byte *a = args.inputs[1], *b = args.inputs[2];
+            T* y = args.out<T>() + at_y;
             for (std::int64_t i = 0; i < n; ++i) {
-              const bool first = args.in<BoolByte>(0)[offsets[1] + i * space.row_stride(1)];
-              const std::size_t from = first ? 1 : 2;
-              const std::int64_t at = offsets[from + 1] + i * space.row_stride(from + 1);
-              store_element(args.outputs[0], offsets[0] + i,
-                            load_element<T>(args.inputs[from], at));
+              y[i] = first[i * step] ? load_element<T>(a, at_a + i * step_a)
+                                     : load_element<T>(b, at_b + i * step_b);
             }
           });
           return {};

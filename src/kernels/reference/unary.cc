@@ -78,7 +78,7 @@ KernelResult reference_unary(const KernelRequest& request) {
     case OpKind::kTanh:
       return float_function(request, [](float x) { return std::tanh(x); });
     case OpKind::kSigmoid:
-      return float_function(request, sigmoid_of);
+      return map_types(Types<float>{}, request, [](float x) { return sigmoid_of(x); });
     case OpKind::kSilu: {
       const float alpha = request.node.attributes.get_float("alpha", 1.0F);
       return map_types(Types<float>{}, request, [alpha](float x) { return silu_of(x, alpha); });

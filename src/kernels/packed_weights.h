@@ -67,7 +67,7 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
   ~PackedWeights();
-  /// Blocks are looked for in `cache` first, and kept there. Before any other call.
+  /// Blocks are looked for in `cache` first, and kept there. Before get().
   void use(std::shared_ptr<WeightCache> cache);
   /// Null without one.
   WeightCache* cache() const;

@@ -147,9 +147,9 @@ TEST(WeightMemory, PrefaultsNothingAfterTheEndAndNothingImpossible) {
   for (const bool ended : {false, true}) {
     WeightMemory memory;
     if (ended) memory.end_prefault();
-    for (const std::int64_t bytes : {std::int64_t{-1}, std::int64_t{0}, kLargePage - 1,
-                                     std::numeric_limits<std::int64_t>::max(),
-                                     std::int64_t{1} << 60})
+    for (const std::int64_t bytes :
+         {std::int64_t{-1}, std::int64_t{0}, kLargePage - 1,
+          std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 60})
       memory.prefault(bytes);
     if (ended) memory.prefault(kLargePage);
     const AlignedBytes block = *memory.allocate(kLargePage);

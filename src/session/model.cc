@@ -50,7 +50,8 @@ Error naming(const std::filesystem::path& path, Error error) {
 
 }  // namespace
 
-std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded, std::shared_ptr<GraphContext::Weights> weights) {
+std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
+                                                 std::shared_ptr<GraphContext::Weights> weights) {
   auto impl = std::make_shared<Impl>();
   impl->file_nodes = loaded.file_nodes;
   impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(weights));

@@ -15,7 +15,8 @@ namespace parallax {
 /// Immutable but for the forms, which are locked.
 struct Model::Impl {
   /// Everything after the passes.
-  static std::shared_ptr<Impl> finish(LoadedGraph loaded, std::shared_ptr<GraphContext::Weights> weights);
+  static std::shared_ptr<Impl> finish(LoadedGraph loaded,
+                                      std::shared_ptr<GraphContext::Weights> weights);
   /// Runs them before: for tests that start from a graph.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <string>
 #include <vector>
@@ -154,8 +155,7 @@ class Verifier {
       return error("", "constant '{}' of {} {} has {} bytes", value.name, to_string(constant.dtype),
                    constant.dims.to_string(), constant.bytes.size());
     }
-    const Shape shape(constant.dims.begin(), constant.dims.end());
-    if (constant.dtype != value.dtype || shape != value.shape) {
+    if (constant.dtype != value.dtype || !std::ranges::equal(value.shape, constant.dims.span())) {
       return error("", "constant '{}' is {} {} but its value says {} {}", value.name,
                    to_string(constant.dtype), constant.dims.to_string(), to_string(value.dtype),
                    to_string(value.shape, graph_.symbol_names()));

@@ -109,18 +109,24 @@ InferResult infer_checked(const InferContext& context) {
   return outputs;
 }
 
-std::vector<InferInput> gather_inputs(const Graph& graph, const Node& node) {
-  std::vector<InferInput> inputs(node.inputs.size());
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (!node.inputs[i].valid()) continue;
+/// `inputs` keeps its memory from node to node.
+std::span<const InferInput> gather_inputs(const Graph& graph, const Node& node,
+                                          std::vector<InferInput>& inputs) {
+  if (inputs.size() < node.inputs.size()) inputs.resize(node.inputs.size());
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    InferInput& input = inputs[i];
+    if (!node.inputs[i].valid()) {
+      input = {};
+      continue;
+    }
     const Value& value = graph.values[node.inputs[i]];
-    inputs[i].present = true;
-    inputs[i].dtype = value.dtype;
-    inputs[i].shape = value.shape;
-    inputs[i].content = value.content;
-    inputs[i].constant = value.constant ? &*value.constant : nullptr;
+    input.present = true;
+    input.dtype = value.dtype;
+    input.shape = value.shape;
+    input.content = value.content;
+    input.constant = value.constant ? &*value.constant : nullptr;
   }
-  return inputs;
+  return std::span(inputs).first(node.inputs.size());
 }
 
 /// How many elements of content inference may still attach to the values of a graph. A small file
@@ -141,18 +147,26 @@ class ContentLimit {
   std::size_t left_;
 };
 
-Status infer_one(Graph& graph, NodeId id, FreshSymbols& symbols, ContentLimit& limit) {
+/// What inferring the nodes of one graph shares.
+struct InferState {
+  FreshSymbols symbols;
+  ContentLimit limit;
+  std::vector<InferInput> inputs = {};
+};
+
+Status infer_one(Graph& graph, NodeId id, InferState& state) {
   if (op_def(graph.nodes[id].op).control_flow) PX_RETURN_IF_ERROR(infer_bodies(graph, id));
   const Node& node = graph.nodes[id];
-  const auto inputs = gather_inputs(graph, node);
+  const auto inputs = gather_inputs(graph, node, state.inputs);
   int asked = 0;
-  const InferContext context{
-      node, inputs, [&](std::string_view) { return symbols.make(node, asked++); }, &graph.symbols};
+  const InferContext context{node, inputs,
+                             [&](std::string_view) { return state.symbols.make(node, asked++); },
+                             &graph.symbols};
   PX_ASSIGN(auto outputs, infer_checked(context));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     Value& value = graph.values[node.outputs[i]];
-    limit.charge(outputs[i].content);
+    state.limit.charge(outputs[i].content);
     value.dtype = outputs[i].dtype;
     value.shape = std::move(outputs[i].shape);
     value.content = std::move(outputs[i].content);
@@ -204,17 +218,15 @@ Error InferContext::error(std::string message, ErrorCode code) const {
 }
 
 Status infer_node(Graph& graph, NodeId node) {
-  FreshSymbols symbols(graph);
-  ContentLimit limit(1);
-  return infer_one(graph, node, symbols, limit);
+  InferState state{FreshSymbols(graph), ContentLimit(1)};
+  return infer_one(graph, node, state);
 }
 
 Status infer_graph(Graph& graph) {
-  FreshSymbols symbols(graph);
-  ContentLimit limit(graph.nodes.size());
+  InferState state{FreshSymbols(graph), ContentLimit(graph.nodes.size())};
   for (NodeId id : graph.nodes.ids()) {
     PX_RETURN_IF_ERROR(check_node(graph.nodes[id], false));
-    PX_RETURN_IF_ERROR(infer_one(graph, id, symbols, limit));
+    PX_RETURN_IF_ERROR(infer_one(graph, id, state));
   }
   return {};
 }

@@ -56,9 +56,8 @@ HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float
 }
 
 /// x[i] becomes power(x[i] - largest); returns the sum.
-template <bool kCoarse>
 HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
-                               const PowerOfTwo<true, kCoarse>& power) {
+                               const PowerOfTwo<true>& power) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const auto shift = hn::Set(d, largest);
@@ -80,8 +79,9 @@ HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
   return sum_of(hn::Add(a, b));
 }
 
-template <bool kCoarse>
-HWY_INLINE void weigh(const AttentionScores& s) {
+}  // namespace
+
+void weigh_scores(const AttentionScores& s) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t last = (s.keys - 1) / lanes * lanes;
@@ -89,8 +89,8 @@ HWY_INLINE void weigh(const AttentionScores& s) {
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Without a mask a positive scale can wait for the exponent.
   const bool plain = s.mask == nullptr && s.scale > 0;
-  const PowerOfTwo<true, kCoarse> power(plain ? s.scale * std::numbers::log2e_v<float>
-                                              : std::numbers::log2e_v<float>);
+  const PowerOfTwo<true> power(plain ? s.scale * std::numbers::log2e_v<float>
+                                     : std::numbers::log2e_v<float>);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
     if (!plain)
@@ -113,10 +113,6 @@ HWY_INLINE void weigh(const AttentionScores& s) {
     }
   }
 }
-
-}  // namespace
-
-void weigh_scores(const AttentionScores& s) { s.coarse ? weigh<true>(s) : weigh<false>(s); }
 
 void divide_rows(float* y, std::size_t y_stride, std::size_t rows, std::size_t width,
                  const float* sum) {

@@ -13,7 +13,6 @@ struct AttentionScores {
   float scale = 1;
   const float* mask = nullptr;  ///< a row of `keys` for each row, or null
   std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
-  bool coarse = false;          ///< weights will be rounded to bf16
   bool first = true;            ///< nothing was seen before these keys
   float* largest = nullptr;     ///< [rows]: the largest scaled and masked score so far
   float* sum = nullptr;         ///< [rows]: of the weights so far

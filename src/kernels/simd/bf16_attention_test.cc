@@ -1,5 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
 #include "kernels/simd/bf16_test_util.h"
 
 namespace parallax {
@@ -38,6 +43,51 @@ TEST(Bf16Attention, Masks) {
   PX_NEEDS_BF16();
   for (const Dims& mask : {Dims{300}, Dims{1, 3, 50, 300}, Dims{2, 1, 1, 300}})
     expect_near_reference(attention(50, 300, 64, 64, mask));
+}
+
+TEST(Bf16Attention, KeysInRows) {
+  PX_NEEDS_BF16();
+  for (const std::int64_t keys : {1, 193, 511}) {
+    KernelRun run = attention(30, keys, 33, 20);
+    run.inputs[1] = random_floats({2, 3, keys, 33}, 2, -1, 1);
+    run.attributes.set("k_perm", std::vector<std::int64_t>{0, 1, 3, 2});
+    expect_near_reference(run);
+  }
+}
+
+TEST(Bf16Attention, MaskedKeysDoNotCount) {
+  PX_NEEDS_BF16();
+  constexpr float kNo = -std::numeric_limits<float>::infinity();
+  // The first block of keys is masked as a whole, and so is all of the last.
+  for (const float never : {kNo, std::numeric_limits<float>::lowest()}) {
+    KernelRun run = attention(20, 500, 16, 20);
+    std::vector<float> mask(500, never);
+    mask[200] = mask[301] = 0;
+    run.inputs.emplace_back(test_tensor<float>({500}, mask));
+    expect_near_reference(run);
+  }
+}
+
+TEST(Bf16Attention, LargeScores) {
+  PX_NEEDS_BF16();
+  KernelRun run = attention(20, 300, 8, 8);
+  run.attributes.set("scale", 300.0F);
+  const auto got = run_in_bf16(run);
+  ASSERT_TRUE(got.has_value()) << got.error().to_string();
+  // Weights that add up to 1 keep the range of V.
+  for (const float y : test_values<float>(got->outputs[0])) EXPECT_LE(std::abs(y), 1.01F);
+}
+
+TEST(Bf16Attention, NanStays) {
+  PX_NEEDS_BF16();
+  KernelRun run = attention(20, 300, 8, 8);
+  std::vector<float> q = test_values<float>(*run.inputs[0]);
+  q[3] = std::numeric_limits<float>::quiet_NaN();
+  run.inputs[0] = test_tensor<float>(run.inputs[0]->dims(), q);
+  const auto got = run_in_bf16(run);
+  ASSERT_TRUE(got.has_value()) << got.error().to_string();
+  const std::vector<float> y = test_values<float>(got->outputs[0]);
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_EQ(std::isnan(y[i]), i < 8) << i;
 }
 
 TEST(Bf16Attention, ManyKeysArePackedBlockByBlock) {

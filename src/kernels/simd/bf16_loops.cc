@@ -7,13 +7,7 @@
 #include "kernels/simd/unroll.h"
 
 #if defined(__x86_64__)
-// GCC's own header starts vectors from themselves on purpose (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#include <immintrin.h>
-
-// Highway 1.0.3 has no target with these instructions, hence intrinsics and a check of the CPU.
-#define PX_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+#include "kernels/simd/bf16_intrinsics.h"
 
 namespace parallax {
 namespace {
@@ -22,9 +16,6 @@ constexpr std::size_t kLanes = kBf16Vector;
 /// 6 x 4 sums, 4 vectors of B and one of A: 29 registers of 32.
 constexpr std::size_t kRows = 6, kVectors = kBf16Panel / kBf16Vector;
 constexpr std::size_t kUnroll = 4;
-
-/// The low `n` <= 16 lanes.
-__mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
 
 /// What of the next panel a group of rows fetches: so many cache lines every kUnroll pairs.
 struct Prefetch {
@@ -137,20 +128,23 @@ bool cpu_multiplies_bf16() {
 }
 
 PX_BF16 void round_to_bf16(const float* from, std::size_t stride, std::size_t rows,
-                           std::size_t depth, Bf16Pair* to, std::size_t pairs) {
+                           std::size_t depth, Bf16Pair* to, std::size_t pairs, float factor) {
+  const __m512 f = _mm512_set1_ps(factor);
   for (std::size_t row = 0; row < rows; ++row, from += stride, to += pairs) {
     std::size_t k = 0;
     for (; k + 2 * kLanes <= depth; k += 2 * kLanes) {
       const __m512bh both =
-          _mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + k + kLanes), _mm512_loadu_ps(from + k));
+          _mm512_cvtne2ps_pbh(_mm512_mul_ps(f, _mm512_loadu_ps(from + k + kLanes)),
+                              _mm512_mul_ps(f, _mm512_loadu_ps(from + k)));
       _mm512_storeu_si512(to + k / 2, reinterpret_cast<__m512i>(both));
     }
     if (k == depth) continue;
     const std::size_t left = depth - k;
     const __mmask16 low = first_lanes(std::min(left, kLanes));
     const __mmask16 high = first_lanes(left > kLanes ? left - kLanes : 0);
-    const __m512bh both = _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, from + k + kLanes),
-                                              _mm512_maskz_loadu_ps(low, from + k));
+    const __m512bh both =
+        _mm512_cvtne2ps_pbh(_mm512_mul_ps(f, _mm512_maskz_loadu_ps(high, from + k + kLanes)),
+                            _mm512_mul_ps(f, _mm512_maskz_loadu_ps(low, from + k)));
     _mm512_mask_storeu_epi32(to + k / 2, first_lanes((left + 1) / 2),
                              reinterpret_cast<__m512i>(both));
   }
@@ -198,7 +192,8 @@ void bf16_panel(const Bf16Panel& panel) {
 // Unreachable: nothing asks for bf16 where the CPU does not have it.
 namespace parallax {
 bool cpu_multiplies_bf16() { return false; }
-void round_to_bf16(const float*, std::size_t, std::size_t, std::size_t, Bf16Pair*, std::size_t) {}
+void round_to_bf16(const float*, std::size_t, std::size_t, std::size_t, Bf16Pair*, std::size_t,
+                   float) {}
 void pair_rows(const float*, const float*, std::size_t, Bf16Pair*) {}
 void bf16_panel(const Bf16Panel&) {}
 }  // namespace parallax

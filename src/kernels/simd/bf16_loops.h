@@ -13,12 +13,12 @@ using Bf16Pair = std::uint32_t;
 /// Columns of a panel, and the vector that every panel is a multiple of.
 inline constexpr std::size_t kBf16Panel = 64, kBf16Vector = 16;
 
-/// `rows` rows of `depth` f32 each, `stride` elements apart, rounded to the nearest bf16 (to even
-/// where two are as near; a NaN stays one, what is too large becomes an infinity, denormals zero),
-/// into rows of (depth + 1) / 2 pairs, `pairs` apart; a last odd element is paired with zero.
-/// REQUIRES here and below: cpu_multiplies_bf16().
+/// `rows` rows of `depth` f32 each, `stride` elements apart, times `factor`, rounded to the nearest
+/// bf16 (to even where two are as near; a NaN stays one, what is too large becomes an infinity,
+/// denormals zero), into rows of (depth + 1) / 2 pairs, `pairs` apart; a last odd element is paired
+/// with zero. REQUIRES here and below: cpu_multiplies_bf16().
 void round_to_bf16(const float* from, std::size_t stride, std::size_t rows, std::size_t depth,
-                   Bf16Pair* to, std::size_t pairs);
+                   Bf16Pair* to, std::size_t pairs, float factor = 1);
 
 inline std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
 

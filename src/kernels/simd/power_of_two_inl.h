@@ -16,11 +16,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// 2^(factor * x) for factor * x <= 0: what is below 2^-126 comes out as less still or as 0, which
 /// no sum of weights notices. Relative error 2e-7. NaN stays. Products keep two of a Zen 4's four
 /// units busy, hence additions wherever they do: without a factor two multiplications become some.
-/// What is rounded to bf16 afterwards may be coarse, at a thirtieth of that rounding's error.
 #if HWY_TARGET == HWY_AVX3
-/// 2^(i/16) comes from a table in a register, hence a cubic suffices for the rest, a parabola if
-/// coarse. A table in two registers saves one multiplication and costs as much.
-template <bool kFactor, bool kCoarse = false>
+/// 2^(i/16) comes from a table in a register, hence a cubic suffices for the rest. A table in two
+/// registers saves one multiplication and costs as much.
+template <bool kFactor>
 struct PowerOfTwo {
   /// The bits of 2^(i/16) less i << 19, which comes back with the exponent.
   static constexpr std::uint32_t kRoots[16] = {0x3F800000, 0x3F7DAAC3, 0x3F7B95C2, 0x3F79C3D3,
@@ -46,17 +45,13 @@ struct PowerOfTwo {
     const auto bits = hn::BitCast(di, shifted);
     const FloatVec root{_mm512_permutexvar_ps(bits.raw, roots.raw)};
     const auto power = hn::BitCast(d, hn::Add(hn::BitCast(di, root), hn::ShiftLeft<19>(bits)));
-    if constexpr (kCoarse) {
-      const auto c = hn::MulAdd(r, hn::Set(d, 2.4021946e-01F), hn::Set(d, 6.9318783e-01F));
-      return hn::MulAdd(hn::Mul(c, r), power, power);
-    }
     auto c = hn::MulAdd(r, hn::Set(d, 5.550214e-02F), hn::Set(d, 2.4023429e-01F));
     c = hn::MulAdd(c, r, hn::Set(d, 6.9314718e-01F));
     return hn::MulAdd(hn::Mul(c, r), power, power);
   }
 };
 #else
-template <bool kFactor, bool kCoarse = false>
+template <bool kFactor>
 struct PowerOfTwo {
   FloatVec factor, lowest;
 
@@ -73,11 +68,6 @@ struct PowerOfTwo {
     const auto whole = hn::Sub(shifted, magic);
     const auto r = kFactor ? hn::MulSub(x, factor, whole) : hn::Sub(x, whole);
     const auto power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
-    if constexpr (kCoarse) {
-      auto c = hn::MulAdd(r, hn::Set(d, 5.517166480e-02F), hn::Set(d, 2.426111251e-01F));
-      c = hn::MulAdd(c, r, hn::Set(d, 6.932609677e-01F));
-      return hn::Mul(hn::MulAdd(c, r, hn::Set(d, 9.999280572e-01F)), power);
-    }
     const auto square = hn::Mul(r, r);
     auto p = hn::MulAdd(r, hn::Set(d, 1.326472739e-03F), hn::Set(d, 9.671512910e-03F));
     const auto q = hn::MulAdd(r, hn::Set(d, 5.550733745e-02F), hn::Set(d, 2.402224208e-01F));

@@ -104,10 +104,6 @@ Status parse_node(std::string_view bytes, OnnxNode& node) {
         PX_ASSIGN(node.domain, get_name(field, "a domain"));
         return {};
       }
-      case 8: {
-        PX_ASSIGN(node.overload, get_name(field, "an overload"));
-        return {};
-      }
       default:
         return skip_field(field);
     }

@@ -57,14 +57,14 @@ enum class OnnxAttributeType : std::uint8_t {
 struct OnnxAttribute {
   std::string_view name;
   OnnxAttributeType type = OnnxAttributeType::kUndefined;
-  std::int64_t i = 0;
+  bool is_reference = false;  ///< to an attribute of a function
   float f = 0;
+  std::int64_t i = 0;
   std::string_view s;
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
   std::optional<std::string_view> tensor;
   std::vector<std::string_view> graphs;  ///< of `g` and `graphs`
-  bool is_reference = false;             ///< to an attribute of a function
 };
 
 /// A value as a node names it; empty: left out.
@@ -74,7 +74,7 @@ struct OnnxUse {
 };
 
 struct OnnxNode {
-  std::string_view name, op_type, domain, overload;
+  std::string_view name, op_type, domain;
   std::vector<OnnxUse> inputs, outputs;
   std::vector<OnnxAttribute> attributes;
 };

@@ -169,9 +169,11 @@ TEST_P(Fuse, FiresExactlyWhereItMay) {
     shapes.push_back(graph.values[output].shape);
     names.push_back(graph.values[output].name);
   }
+  const std::string before = print(graph);
   const Result<int> changes = row.pass(graph, {});
   ASSERT_TRUE(changes) << changes.error().to_string();
   EXPECT_EQ(*changes, row.changes);
+  EXPECT_EQ(*changes > 0, print(graph) != before);
   EXPECT_EQ(summary(graph), row.after);
   const Status valid = verify(graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();

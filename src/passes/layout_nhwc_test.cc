@@ -20,7 +20,9 @@ Graph after_layout(const std::string& text, int changes) {
   Status status = infer_graph(graph);
   EXPECT_TRUE(status) << status.error().to_string();
   const Shape before = graph.values[graph.outputs[0]].shape;
+  const std::string unchanged = print(graph);
   EXPECT_EQ(layout_nhwc(graph, {}).value_or(-1), changes);
+  EXPECT_EQ(changes > 0, print(graph) != unchanged);
   status = verify(graph, Stage::kPasses);
   EXPECT_TRUE(status) << status.error().to_string() << print(graph);
   const std::string shapes = print(graph);

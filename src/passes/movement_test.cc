@@ -26,8 +26,10 @@ std::string operators(const Graph& graph) {
 int run(Result<int> (*pass)(Graph&, const PassContext&), Graph& graph) {
   std::vector<Shape> shapes;
   for (const ValueId output : graph.outputs) shapes.push_back(graph.values[output].shape);
+  const std::string before = print(graph);
   const Result<int> changes = pass(graph, {});
   EXPECT_TRUE(changes) << changes.error().to_string();
+  EXPECT_EQ(changes.value_or(-1) > 0, print(graph) != before);
   const Status valid = verify(graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(graph);

@@ -30,11 +30,13 @@ inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
   auto graph = parse_graph(text);
   ASSERT_TRUE(graph) << graph.error().to_string();
   ASSERT_TRUE(infer_graph(*graph));
+  const std::string before = print(*graph);
   std::vector<Shape> shapes;
   for (const ValueId output : graph->outputs) shapes.push_back(graph->values[output].shape);
   const Result<int> changes = pass(*graph, {});
   ASSERT_TRUE(changes) << changes.error().to_string();
   EXPECT_EQ(summary(*graph), after);
+  EXPECT_TRUE(*changes > 0 || print(*graph) == before) << print(*graph);
   const Status valid = verify(*graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(*graph);

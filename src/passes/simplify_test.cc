@@ -36,10 +36,12 @@ void check(Run run, const std::vector<Case>& cases) {
   for (const Case& one : cases) {
     Graph graph = graph_of(one.text);
     const std::size_t before = graph.nodes.size();
+    const std::string text = print(graph);
     const auto changes = run(graph, PassContext{});
     ASSERT_TRUE(changes) << changes.error().to_string() << one.text;
     EXPECT_EQ(summary(graph), one.expected) << one.text;
     EXPECT_EQ(*changes > 0, graph.nodes.size() < before) << one.text;
+    EXPECT_EQ(*changes > 0, print(graph) != text) << one.text;
     const Status status = verify(graph, Stage::kPasses);
     EXPECT_TRUE(status) << status.error().to_string() << one.text;
     EXPECT_TRUE(infer_graph(graph)) << one.text;
@@ -154,6 +156,18 @@ TEST(CommonSubexpressions, Fires) {
          {"input x f32 [4]\na = NonZero(x)\nb = NonZero(x)\nc = Add(a, a)\nd = Add(b, b)\n"
           "y = Add(c, d)\noutput y",
           "NonZero Add Add -> y"}});
+}
+
+TEST(CommonSubexpressions, CountsConstantsThatAreKeptOnce) {
+  Graph graph = graph_of(R"(input x f32 [2]
+const c f32 [1] = [1]
+const d f32 [1] = [1]
+a = Add(x, c)
+y = Mul(a, d)
+output y)");
+  EXPECT_EQ(common_subexpressions(graph, {}).value_or(-1), 1);
+  EXPECT_EQ(summary(graph), "Add Mul -> y");
+  EXPECT_EQ(graph.nodes[NodeId{0}].inputs[1], graph.nodes[NodeId{1}].inputs[1]);
 }
 
 TEST(CommonSubexpressions, Refuses) {

@@ -16,7 +16,7 @@ constexpr Row kRows[] = {
     {"b = Relu(x)\n c = Relu(y)\n output b, c", true},
     {"b = Relu(x)\n c = Exp(y)\n output b, c", false},
     {"b = Relu(x)\n c = Relu(z)\n output b, c", false},
-    {"b = Cast(x) {to = \"i32\"}\n c = Cast(x) {to = \"i64\"}\n output b, c", false},
+    {"b = Cast(x) {to = 6}\n c = Cast(x) {to = 7}\n output b, c", false},
     {"b = Concat(x, y) {axis = 0}\n c = Concat(y, x) {axis = 0}\n output b, c", true},
     {"b = Concat(x, y) {axis = 0}\n c = Concat(y, x) {axis = 1}\n output b, c", false},
     {"b = Concat(x, y) {axis = 0}\n c = Concat(x, y, y) {axis = 0}\n output b, c", false},
@@ -31,7 +31,7 @@ constexpr Row kRows[] = {
 TEST(FindAlike, ComparesAllThatInferenceReads) {
   for (const Row& row : kRows) {
     const auto context = context_of(std::string(R"(
-    symbols n, m
+    symbols n m
     input x f32 [n, 3]
     input y f32 [n, 3]
     input z f32 [m, 3]

@@ -150,7 +150,9 @@ class Compiler {
     CompiledNode& compiled = compiled_->nodes[id];
     if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
     bool run_time = !all_known(node);
-    if (!run_time) {
+    if (const NodeId alike = context_.alike[id]; alike != id) {
+      run_time = compiled_->nodes[alike].role == NodeRole::kRunTime;
+    } else if (!run_time) {
       PX_ASSIGN(run_time, check_shapes(node));
     }
     if (run_time) {
@@ -355,6 +357,7 @@ GraphContext::GraphContext(Graph graph_in, Delegation delegation_in,
       delegation(std::move(delegation_in)),
       branches(find_branches(coarsen(dag_of(graph), delegation.region_of))),
       position(positions(branches, graph.nodes.size())),
+      alike(find_alike(graph)),
       weights(shared == nullptr ? std::make_shared<Weights>() : std::move(shared)),
       packed(weights->packed),
       constants(weights->constants) {

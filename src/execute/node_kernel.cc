@@ -59,8 +59,8 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
   for (std::size_t i = 0; i < outputs.size(); ++i)
     output_descs.push_back(describe(compiled, node.outputs[i], outputs[i]));
   PX_ASSIGN(MadeKernel made,
-            make_kernel({node, input_descs, output_descs, packed, compiled.kernels.bf16},
-                        compiled.kernels.reference_only));
+            make_inferred_kernel({node, input_descs, output_descs, packed, compiled.kernels.bf16},
+                                 compiled.kernels.reference_only));
   NodeKernel code;
   code.kernel = std::move(made.kernel);
   code.library = made.library;

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "branch/branch.h"
+#include "execute/alike_nodes.h"
 #include "execute/branch_order.h"
 #include "execute/constant_store.h"
 #include "execute/faster_order.h"
@@ -50,6 +51,7 @@ struct GraphContext {
   const Delegation delegation;
   const BranchGraph branches;
   const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
+  const IdVector<NodeId, NodeId> alike;       ///< find_alike()
   const std::shared_ptr<Weights> weights;
   PackedWeights& packed;
   ConstantStore& constants;
@@ -182,7 +184,7 @@ Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> co
                                                 Refinement refinement = Refinement::kTime,
                                                 const ParallelFor& parallel = serial_for);
 
-/// A kernel for `node` under concrete dims, constants fetched as it wants to read them and packed
+/// A kernel for `node` under concrete dims that inference agrees with, constants fetched as it wants to read them and packed
 /// through `packed` (those of the context, now or in a queue).
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
                                     std::span<const Dims> inputs, std::span<const Dims> outputs,

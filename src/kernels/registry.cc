@@ -91,6 +91,10 @@ std::span<const KernelRow> kernel_rows() {
 
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only) {
   PX_RETURN_IF_ERROR(check_shapes(request));
+  return make_inferred_kernel(request, reference_only);
+}
+
+Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only) {
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op) continue;
     if (reference_only && row.library != KernelLibrary::kReference) continue;

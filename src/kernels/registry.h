@@ -39,5 +39,7 @@ struct MadeKernel {
 /// reference library only. Errors: kUnsupported where none takes it (dtypes and shapes in the
 /// message), or the factory's own; named after the node.
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only);
+/// The same where infer_runtime has given these outputs for these inputs: not inferred again.
+Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only);
 
 }  // namespace parallax

@@ -79,19 +79,29 @@ std::int64_t look_up(std::span<const std::byte> mapped) {
   return 0;
 }
 
-}  // namespace
-
-bool first_touch(std::byte* page, LargePageWatch& watch) {
-  const bool large = watch.quick();
-  (void)advise(page, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-  const auto begin = std::chrono::steady_clock::now();
-  (void)advise(page, kPopulateWrite);
-  if (large) watch.record(std::chrono::steady_clock::now() - begin);
-  return large;
+/// Has a large page come, if one is wanted, by a fault: other than advice, that does not keep the
+/// rest of the process from mapping memory meanwhile. Leaves what is there. To the address
+/// sanitizer the byte may belong to nobody yet.
+[[gnu::no_sanitize_address]] void write_back(std::byte* byte) {
+  volatile std::byte* const written = byte;
+  *written = *written;
 }
 
-void keep_small(std::span<std::byte> bytes) {
+}  // namespace
+
+void want_large(std::span<std::byte> bytes) {
+  (void)::madvise(bytes.data(), bytes.size(), MADV_HUGEPAGE);
+}
+
+void want_small(std::span<std::byte> bytes) {
   (void)::madvise(bytes.data(), bytes.size(), MADV_NOHUGEPAGE);
+}
+
+void first_touch(std::byte* page, LargePageWatch* watch) {
+  const auto begin = std::chrono::steady_clock::now();
+  write_back(page);
+  (void)advise(page, kPopulateWrite);
+  if (watch != nullptr) watch->record(std::chrono::steady_clock::now() - begin);
 }
 
 void promote_page(std::byte* page) {

@@ -36,13 +36,15 @@ class LargePageWatch {
   std::atomic<bool> quick_ = true;
 };
 
-/// Gets memory for the kLargePage bytes at `page`, a multiple of kLargePage in an anonymous map
-/// that nobody has touched there: a large page while they come quickly, small ones after. False for
-/// small ones. A refusal of the system costs speed only.
-bool first_touch(std::byte* page, LargePageWatch& watch);
+/// Has all of `bytes`, which nobody has touched, take large pages when they are first written, or
+/// small ones. For as much as possible at once: all faults of the process wait for it. A refusal of
+/// the system costs speed only.
+void want_large(std::span<std::byte> bytes);
+void want_small(std::span<std::byte> bytes);
 
-/// Has all of `bytes`, which nobody has touched, take small pages.
-void keep_small(std::span<std::byte> bytes);
+/// Gets memory for the kLargePage bytes at `page`, a multiple of kLargePage in an anonymous map
+/// that nobody has touched there. Says in `watch` how long it took, where large pages are wanted.
+void first_touch(std::byte* page, LargePageWatch* watch);
 
 /// Makes a large page of the small ones at `page`, as above; others may read and write them
 /// meanwhile. Where the system cannot (before Linux 6.1), it is asked to do so when it likes.

@@ -76,6 +76,7 @@ class Compiler {
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
     for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
+    context_.packed.end_prefault();
     PX_RETURN_IF_ERROR(packing_.run(parallel));
     find_outputs();
     find_readers();

@@ -54,14 +54,15 @@ Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes) {
 void RunMemory::touch(Block& block, bool fresh) {
   const std::int64_t whole = whole_pages(block.bytes);
   const auto begin = std::chrono::steady_clock::now();
+  if (fresh && whole > 0) want_large({block.memory.get(), static_cast<std::size_t>(whole)});
   while (block.large < whole && (fresh || std::chrono::steady_clock::now() - begin < kPromotion)) {
     std::byte* const page = block.memory.get() + block.large;
     if (!fresh) {
       promote_page(page);
     } else if (!watch_.quick()) {
-      return keep_small({page, static_cast<std::size_t>(whole - block.large)});
+      return want_small({page, static_cast<std::size_t>(whole - block.large)});
     } else {
-      first_touch(page, watch_);
+      first_touch(page, &watch_);
     }
     block.large += kLargePage;
   }

@@ -167,6 +167,9 @@ void PackedWeights::after_packing(std::function<void()> task) {
   queue_->add(std::move(task));
 }
 
+void PackedWeights::prefault(std::int64_t bytes) { blocks_->memory.prefault(bytes); }
+void PackedWeights::end_prefault() { blocks_->memory.end_prefault(); }
+
 void PackedWeights::promote_pages(std::chrono::nanoseconds limit) {
   blocks_->memory.promote(limit);
 }

@@ -67,7 +67,7 @@ class PackedWeights {
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
   ~PackedWeights();
-  /// Blocks are looked for in `cache` first, and kept there. Before any other call.
+  /// Blocks are looked for in `cache` first, and kept there. Before get().
   void use(std::shared_ptr<WeightCache> cache);
   /// Null without one.
   WeightCache* cache() const;
@@ -81,6 +81,11 @@ class PackedWeights {
                                                   std::function<void(std::byte*)> fill);
   /// Does `task` now, or after what was queued before it.
   void after_packing(std::function<void()> task);
+  /// Gets memory for about so many bytes of blocks, until it has it or end_prefault() is called:
+  /// for another thread, while the one that is going to ask for blocks does not do so yet.
+  void prefault(std::int64_t bytes);
+  /// All blocks have been asked for.
+  void end_prefault();
   /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
   /// were any (WeightMemory).
   void promote_pages(std::chrono::nanoseconds limit);

@@ -56,14 +56,11 @@ void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t
 }  // namespace
 
 struct WeightMemory::Chunk {
-  enum class State : std::uint8_t { kUntouched, kSmall, kLarge };
-  struct Page {
-    std::once_flag touched;
-    std::atomic<State> state = State::kUntouched;
-  };
+  enum class State : std::uint8_t { kUntouched, kTouching, kSmall, kLarge };
 
   Chunk(std::byte* memory, std::int64_t size)
       : begin(memory), bytes(size), pages(static_cast<std::size_t>(size / kLargePage)) {
+    want_large({begin, static_cast<std::size_t>(bytes)});
     set_usable(begin, bytes, false);
   }
   ~Chunk() {
@@ -76,17 +73,62 @@ struct WeightMemory::Chunk {
   std::byte* at(std::size_t page) const {
     return begin + static_cast<std::int64_t>(page) * kLargePage;
   }
+  /// What is touched from here on takes small pages.
+  void keep_small() {
+    if (!small.exchange(true)) want_small({begin, static_cast<std::size_t>(bytes)});
+  }
+  /// Makes pages that no block reaches into what they were before they were touched.
+  void give_back_rest() {
+    const auto first = static_cast<std::size_t>((used + kLargePage - 1) / kLargePage);
+    for (std::size_t page = first; page < pages.size(); ++page) {
+      if (pages[page].exchange(State::kUntouched) == State::kUntouched) continue;
+      (void)::madvise(at(page), static_cast<std::size_t>(kLargePage), MADV_DONTNEED);
+    }
+  }
   /// Pages that blocks take wholly.
   std::size_t full_pages() const { return static_cast<std::size_t>(used.load() / kLargePage); }
 
   std::byte* const begin;
   const std::int64_t bytes;
   std::atomic<std::int64_t> used = 0;
-  std::vector<Page> pages;
+  std::atomic<bool> small = false;
+  std::vector<std::atomic<State>> pages;
 };
 
 WeightMemory::WeightMemory() = default;
 WeightMemory::~WeightMemory() = default;
+
+bool WeightMemory::add_chunk(std::int64_t bytes) {
+  std::byte* const memory = map_aligned(bytes);
+  if (memory == nullptr) return false;
+  chunks_.push_back(std::make_shared<Chunk>(memory, bytes));
+  total_ += bytes;
+  return true;
+}
+
+std::shared_ptr<WeightMemory::Chunk> WeightMemory::add_chunk_for_prefault(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  // As below: half of the addresses are used.
+  const auto size = checked_add(bytes, bytes);
+  return size && add_chunk(*size) ? chunks_.back() : nullptr;
+}
+
+void WeightMemory::prefault(std::int64_t bytes) {
+  const std::lock_guard lock(prefaulting_);
+  const std::int64_t count = bytes / kLargePage;
+  if (count <= 0 || prefault_ended_) return;
+  const auto chunk = add_chunk_for_prefault(count * kLargePage);
+  if (chunk == nullptr) return;
+  for (std::size_t page = 0; page < static_cast<std::size_t>(count) && !prefault_ended_; ++page)
+    touch_page(*chunk, page, true);
+}
+
+void WeightMemory::end_prefault() {
+  if (prefault_ended_.exchange(true)) return;
+  const std::lock_guard none_prefaults(prefaulting_);
+  const std::lock_guard none_allocates(mutex_);
+  for (const auto& chunk : chunks_) chunk->give_back_rest();
+}
 
 Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   // A byte more: no two blocks touch, so that the address sanitizer sees the end of each.
@@ -99,10 +141,7 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
     // As much again as there is: half of the addresses are used, small models take few.
     const std::int64_t size =
         std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
-    std::byte* const memory = map_aligned(size);
-    if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
-    chunks_.push_back(std::make_shared<Chunk>(memory, size));
-    total_ += size;
+    if (!add_chunk(size)) return tl::unexpected(out_of_memory(bytes));
   }
   const std::shared_ptr<Chunk>& chunk = chunks_.back();
   std::byte* const begin = chunk->begin + chunk->used.fetch_add(*taken);
@@ -125,20 +164,34 @@ std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byt
   return found == chunks_.end() ? nullptr : *found;
 }
 
+/// Returns when the page is there, whoever gets it.
+void WeightMemory::touch_page(Chunk& chunk, std::size_t page, bool full) {
+  using State = Chunk::State;
+  std::atomic<State>& state = chunk.pages[page];
+  if (auto untouched = State::kUntouched;
+      !state.compare_exchange_strong(untouched, State::kTouching)) {
+    state.wait(State::kTouching);
+  } else {
+    if (!watch_.quick()) chunk.keep_small();
+    const bool large = full && !chunk.small;
+    if (full) {
+      first_touch(chunk.at(page), large ? &watch_ : nullptr);
+    } else {  // what nobody may ever use the rest of takes no more memory than it needs
+      want_small({chunk.at(page), static_cast<std::size_t>(kLargePage)});
+    }
+    state = large ? State::kLarge : State::kSmall;
+    state.notify_all();
+  }
+  if (state == State::kSmall) some_small_ = true;
+}
+
 void WeightMemory::touch(const AlignedBytes& bytes) {
   const auto chunk = chunk_of(bytes.data());
   if (chunk == nullptr || bytes.size() == 0) return;
   const std::int64_t offset = bytes.data() - chunk->begin;
   const auto end = static_cast<std::size_t>((offset + bytes.size() - 1) / kLargePage) + 1;
-  for (auto page = static_cast<std::size_t>(offset / kLargePage); page < end; ++page) {
-    Chunk::Page& at = chunk->pages[page];
-    std::call_once(at.touched, [&] {
-      // What nobody may ever use the rest of takes no more memory than it needs.
-      const bool large = page < chunk->full_pages() && first_touch(chunk->at(page), watch_);
-      at.state = large ? Chunk::State::kLarge : Chunk::State::kSmall;
-    });
-    if (at.state == Chunk::State::kSmall) some_small_ = true;
-  }
+  for (auto page = static_cast<std::size_t>(offset / kLargePage); page < end; ++page)
+    touch_page(*chunk, page, page < chunk->full_pages());
 }
 
 void WeightMemory::promote(std::chrono::nanoseconds limit) {
@@ -149,9 +202,9 @@ void WeightMemory::promote(std::chrono::nanoseconds limit) {
   some_small_ = false;
   for (std::size_t i = 0; const auto chunk = this->chunk(i); ++i) {
     for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
-      if (chunk->pages[page].state != Chunk::State::kSmall) continue;
+      if (chunk->pages[page] != Chunk::State::kSmall) continue;
       promote_page(chunk->at(page));
-      chunk->pages[page].state = Chunk::State::kLarge;
+      chunk->pages[page] = Chunk::State::kLarge;
       if (std::chrono::steady_clock::now() < end) continue;
       some_small_ = true;
       return;
@@ -163,8 +216,8 @@ WeightMemory::Pages WeightMemory::pages() const {
   Pages pages;
   for (std::size_t i = 0; const auto chunk = this->chunk(i); ++i) {
     for (std::size_t page = 0; page < chunk->full_pages(); ++page) {
-      pages.small += chunk->pages[page].state == Chunk::State::kSmall ? 1 : 0;
-      pages.large += chunk->pages[page].state == Chunk::State::kLarge ? 1 : 0;
+      pages.small += chunk->pages[page] == Chunk::State::kSmall ? 1 : 0;
+      pages.large += chunk->pages[page] == Chunk::State::kLarge ? 1 : 0;
     }
   }
   return pages;

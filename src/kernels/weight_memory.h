@@ -22,6 +22,11 @@ class WeightMemory {
   WeightMemory(const WeightMemory&) = delete;
   WeightMemory& operator=(const WeightMemory&) = delete;
 
+  /// Gets pages ahead for about so many bytes that will be allocated; returns when they are there,
+  /// or before where end_prefault() has been called.
+  void prefault(std::int64_t bytes);
+  /// What was to be allocated is: what got pages in vain goes back. Waits for a page at most.
+  void end_prefault();
   /// Zeros; may outlive this. Errors: kOutOfMemory.
   Result<AlignedBytes> allocate(std::int64_t bytes);
   /// What allocate() gave is about to be filled: gets its pages. Once what shares a page with it
@@ -42,10 +47,15 @@ class WeightMemory {
   struct Chunk;
   std::shared_ptr<Chunk> chunk_of(const std::byte* byte) const;
   std::shared_ptr<Chunk> chunk(std::size_t index) const;
+  bool add_chunk(std::int64_t bytes);
+  void touch_page(Chunk& chunk, std::size_t page, bool full);
+  std::shared_ptr<Chunk> add_chunk_for_prefault(std::int64_t bytes);
 
   LargePageWatch watch_;
   std::atomic<bool> some_small_ = false;  ///< promote() may find something
   std::mutex promoting_;
+  std::atomic<bool> prefault_ended_ = false;
+  std::mutex prefaulting_;
   mutable std::mutex mutex_;
   // Guarded by mutex_:
   std::vector<std::shared_ptr<Chunk>> chunks_;

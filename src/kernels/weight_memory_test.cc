@@ -1,6 +1,8 @@
 #include "kernels/weight_memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -113,6 +115,68 @@ TEST(WeightMemory, WhatIsNotFilledYetIsLeftAlone) {
   EXPECT_EQ(memory.pages().small, 0);
   EXPECT_TRUE(holds(block, 1));
   EXPECT_TRUE(holds(waiting, 2));
+}
+
+/// Whether the system has given memory to the page at `byte`.
+bool resident(const std::byte* byte) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  auto* const begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(byte) / page * page);
+  unsigned char state = 0;
+  return ::mincore(begin, 1, &state) == 0 && (state & 1U) != 0;
+}
+
+TEST(WeightMemory, PrefaultedBlocksHaveTheirPagesAndTheRestGoesBack) {
+  WeightMemory memory;
+  memory.prefault(4 * kLargePage + 1);
+  const AlignedBytes first = *memory.allocate(2 * kLargePage - 64);
+  const std::byte* const begin = first.data();
+  for (int page = 0; page < 4; ++page) EXPECT_TRUE(resident(begin + page * kLargePage)) << page;
+  EXPECT_FALSE(resident(begin + 4 * kLargePage)) << "only what was expected";
+  memory.end_prefault();
+  for (int page = 0; page < 4; ++page)
+    EXPECT_EQ(resident(begin + page * kLargePage), page < 2) << page;
+  EXPECT_TRUE(holds(first, 0));
+
+  const AlignedBytes second = filled(memory, 2 * kLargePage - 64, 5);
+  EXPECT_EQ(second.data(), begin + 2 * kLargePage) << "given-back pages are used again";
+  EXPECT_TRUE(holds(second, 5));
+  EXPECT_EQ(memory.pages().small + memory.pages().large, 4);
+}
+
+TEST(WeightMemory, PrefaultsNothingAfterTheEndAndNothingImpossible) {
+  for (const bool ended : {false, true}) {
+    WeightMemory memory;
+    if (ended) memory.end_prefault();
+    for (const std::int64_t bytes :
+         {std::int64_t{-1}, std::int64_t{0}, kLargePage - 1,
+          std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 60})
+      memory.prefault(bytes);
+    if (ended) memory.prefault(kLargePage);
+    const AlignedBytes block = *memory.allocate(kLargePage);
+    EXPECT_FALSE(resident(block.data()));
+    EXPECT_TRUE(holds(filled(memory, kLargePage, 1), 1));
+  }
+}
+
+TEST(WeightMemory, PrefaultsBesideThreadsThatAllocateAndFill) {
+  for (const bool slow : {false, true}) {
+    WeightMemory memory;
+    if (slow) slow_down(memory);
+    std::thread ahead([&] { memory.prefault(12 * kLargePage); });
+    std::vector<AlignedBytes> blocks;
+    for (int i = 0; i < 8; ++i) blocks.push_back(*memory.allocate(kLargePage * 3 / 4));
+    std::thread other([&] { memory.end_prefault(); });
+    memory.end_prefault();
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      memory.touch(blocks[i]);
+      std::memset(blocks[i].data(), int(i), static_cast<std::size_t>(blocks[i].size()));
+    }
+    other.join();
+    ahead.join();
+    memory.promote(1h);
+    for (std::size_t i = 0; i < blocks.size(); ++i) EXPECT_TRUE(holds(blocks[i], int(i))) << i;
+    EXPECT_EQ(memory.pages().small, 0);
+  }
 }
 
 TEST(WeightMemory, ReadersAndWritersGoOnMeanwhile) {

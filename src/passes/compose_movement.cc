@@ -355,7 +355,7 @@ class Composer {
   /// Units that stay together everywhere, beginning at multiples of them on both sides.
   static std::int64_t common_run(const Table& table, std::int64_t source_units) {
     std::int64_t run = std::gcd(static_cast<std::int64_t>(table.size()), source_units);
-    for (std::size_t i = 0; i < table.size(); ++i) {
+    for (std::size_t i = 0; i < table.size() && run > 1; ++i) {
       if (i > 0 && table[i] == table[i - 1] + 1) continue;
       run = std::gcd(run, std::gcd(static_cast<std::int64_t>(i), std::int64_t{table[i]}));
     }

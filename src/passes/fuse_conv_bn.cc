@@ -131,12 +131,13 @@ void fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found) {
 
 Result<int> fuse_conv_bn(Graph& graph, const PassContext&) {
   const Readers readers(graph);
-  UniqueNames names(graph);
+  std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = match(graph, readers, graph.nodes[id]);
     if (!found) continue;
-    fold(graph, names, id, *found);
+    if (!names) names.emplace(graph);
+    fold(graph, *names, id, *found);
     ++changes;
   }
   if (changes > 0) erase_unused(graph);

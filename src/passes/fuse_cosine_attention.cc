@@ -11,6 +11,7 @@
 // Scale, bias and mask must be constants. The transposes are gone: the kernel reads and writes
 // heads where they lie side by side.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -221,8 +222,12 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
   if (masks.size() == 1) return reshaped(graph, names, masks[0], dims);
   std::vector<float> sum = floats(first);
   for (std::size_t m = 1; m < masks.size(); ++m) {
-    const std::vector<float> more = floats(*graph.values[masks[m]].constant);
-    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+    const std::byte* more = graph.values[masks[m]].constant->bytes.data();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      float element = 0;
+      std::memcpy(&element, more + i * sizeof element, sizeof element);
+      sum[i] += element;
+    }
   }
   return add_constant(graph, names, graph.values[masks[0]].name + "/sum", make_f32(dims, sum));
 }
@@ -232,23 +237,24 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
 Result<int> fuse_cosine_attention(Graph& graph, const PassContext&) {
   const Readers readers(graph);
   const CosineMatcher matcher(graph, readers);
-  UniqueNames names(graph);
+  std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = matcher.match(graph.nodes[id]);
     if (!found) continue;
+    if (!names) names.emplace(graph);
     const Constant& scale = *graph.values[found->scale].constant;
     std::vector<ValueId> inputs = {found->q, found->k, found->v};
-    inputs.push_back(reshaped(graph, names, found->scale, Dims{scale.dims.elements()}));
+    inputs.push_back(reshaped(graph, *names, found->scale, Dims{scale.dims.elements()}));
     if (found->bias.valid()) {
       const Dims& dims = graph.values[found->bias].constant->dims;
       const int rank = dims.rank();
-      inputs.push_back(reshaped(graph, names, found->bias,
+      inputs.push_back(reshaped(graph, *names, found->bias,
                                 Dims{dims[rank - 3], dims[rank - 2], dims[rank - 1]}));
     }
     if (!found->masks.empty()) {
       inputs.resize(5);
-      inputs.push_back(summed_masks(graph, names, found->masks));
+      inputs.push_back(summed_masks(graph, *names, found->masks));
     }
     Attributes attributes;
     attributes.set("epsilon", found->epsilon);

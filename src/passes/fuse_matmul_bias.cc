@@ -43,7 +43,7 @@ std::optional<BiasMatch> match(const Graph& graph, const Readers& readers, const
 
 Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
   const Readers readers(graph);
-  UniqueNames names(graph);
+  std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = match(graph, readers, graph.nodes[id]);
@@ -52,7 +52,8 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
     if (graph.values[bias].shape.size() != 1) {
       Constant row = *graph.values[bias].constant;
       row.dims = Dims{row.dims.elements()};
-      bias = add_constant(graph, names, graph.values[bias].name + "/row", std::move(row));
+      if (!names) names.emplace(graph);
+      bias = add_constant(graph, *names, graph.values[bias].name + "/row", std::move(row));
     }
     rewrite_node(graph, id, OpKind::kMatMul,
                  {found->product->inputs[0], found->product->inputs[1], bias}, {});

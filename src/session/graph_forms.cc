@@ -4,8 +4,8 @@
 
 namespace parallax {
 
-GraphForms::GraphForms(Graph graph)
-    : plain_(std::make_shared<GraphContext>(std::move(graph))),
+GraphForms::GraphForms(Graph graph, std::shared_ptr<GraphContext::Weights> weights)
+    : plain_(std::make_shared<GraphContext>(std::move(graph), Delegation{}, std::move(weights))),
       cross_attention_(find_cross_attention(plain_->graph)) {}
 
 std::shared_ptr<GraphContext> GraphForms::of(const Binding& binding, KernelChoice kernels) {

@@ -16,7 +16,7 @@ namespace parallax {
 
 class GraphForms {
  public:
-  explicit GraphForms(Graph graph);
+  explicit GraphForms(Graph graph, std::shared_ptr<GraphContext::Weights> weights = nullptr);
 
   const std::shared_ptr<GraphContext>& plain() const { return plain_; }
   /// The form for `binding`, which shares weights with the plain one, has the same symbols, inputs

@@ -8,17 +8,20 @@
 #include "parallax/model.h"
 #include "session/graph_forms.h"
 #include "session/kept_graph.h"
+#include "session/weight_prefault.h"
 
 namespace parallax {
 
 /// Immutable but for the forms, which are locked.
 struct Model::Impl {
   /// Everything after the passes.
-  static std::shared_ptr<Impl> finish(LoadedGraph loaded);
+  static std::shared_ptr<Impl> finish(LoadedGraph loaded,
+                                      std::shared_ptr<GraphContext::Weights> weights);
   /// Runs them before: for tests that start from a graph.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 
   std::shared_ptr<GraphForms> forms;
+  std::unique_ptr<WeightPrefault> prefault;  ///< null where weights come from a cache
   std::vector<TensorInfo> inputs, outputs;
   std::vector<std::string> symbols;  ///< free dimensions by name
   int file_nodes = 0;

@@ -1,6 +1,7 @@
 #include "execute/execute.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <exception>
 #include <new>
@@ -30,6 +31,14 @@ bool is_aligned(const std::byte* bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes) % kAlignment == 0;
 }
 
+/// What this thread left in scratch: the node, as NodeTiles count themselves, and its tile.
+struct LastTile {
+  std::uint64_t node = 0;
+  std::int64_t tile = -1;
+};
+thread_local LastTile last_tile;
+std::atomic<std::uint64_t> nodes_run{0};
+
 std::shared_ptr<RunBuffers> kept_buffers(RunMemory::Lease& lease) {
   if (lease.buffers() == nullptr) lease.buffers() = std::make_shared<RunBuffers>();
   return lease.buffers();
@@ -47,13 +56,17 @@ class NodeTiles final : public SharedWork {
         kernel_(kernel),
         args_(args),
         scratch_(scratch),
-        scratch_bytes_(static_cast<std::size_t>(kernel.scratch_bytes())) {}
+        scratch_bytes_(static_cast<std::size_t>(kernel.scratch_bytes())),
+        number_(nodes_run.fetch_add(1, std::memory_order_relaxed) + 1) {}
 
   void run(std::int64_t tile, Participant& self) override {
     if (run_.failed()) return;
     KernelArgs args = args_;
     if (scratch_bytes_ > 0)
       args.scratch = {scratch_.base + self.index() * scratch_.stride, scratch_bytes_};
+    // Where this thread ran nothing in between, its scratch is as it left it.
+    if (last_tile.node == number_) args.previous_tile = last_tile.tile;
+    last_tile = {number_, tile};
     try {
       if (Status status = kernel_.run_tile(tile, args); !status)
         run_.fail(node_, std::move(status).error());
@@ -71,6 +84,7 @@ class NodeTiles final : public SharedWork {
   const KernelArgs args_;
   const Run::Scratch scratch_;
   const std::size_t scratch_bytes_;
+  const std::uint64_t number_;
 };
 
 Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,

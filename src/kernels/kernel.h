@@ -69,6 +69,8 @@ struct KernelArgs {
   std::span<std::byte* const> outputs;       ///< null where left out; 64-byte aligned otherwise
   std::span<std::byte> scratch;  ///< scratch_bytes() bytes, 64-byte aligned, for this tile alone
   DynamicOutputs* dynamic = nullptr;  ///< not null exactly for kernels with dynamic_outputs()
+  /// The tile of this node and run whose scratch this is, as it was left; or -1: anything is in it.
+  std::int64_t previous_tile = -1;
 
   template <class T>
   const T* in(std::size_t i) const {

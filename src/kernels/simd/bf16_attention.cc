@@ -85,10 +85,14 @@ class Bf16Attention final : public Kernel {
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     const auto units = tile_range(cut_.units, cut_.tiles, tile);
+    std::int64_t rounded = last_batch(args.previous_tile);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
       const std::int64_t batch = unit / cut_.runs;
-      round_keys(batch, args);
-      round_values(batch, args);
+      if (batch != rounded) {
+        round_keys(batch, args);
+        round_values(batch, args);
+        rounded = batch;
+      }
       const auto run = tile_range(cut_.blocks, cut_.runs, unit % cut_.runs);
       for (std::int64_t block = run.begin; block < run.end; ++block) {
         const std::int64_t query = block * cut_.stride;
@@ -99,6 +103,11 @@ class Bf16Attention final : public Kernel {
   }
 
  private:
+  /// Whose keys and values a tile leaves in scratch; -1 where there was none.
+  std::int64_t last_batch(std::int64_t tile) const {
+    return tile < 0 ? -1 : (tile_range(cut_.units, cut_.tiles, tile).end - 1) / cut_.runs;
+  }
+
   static float* floats(const KernelArgs& args, std::int64_t at) {
     return reinterpret_cast<float*>(args.scratch.data()) + at;
   }

@@ -72,9 +72,12 @@ class Bf16MatMul final : public Kernel {
         tile_range(rows_, cut_.row_blocks, tile / cut_.panel_groups, kBlockRowGranule);
     const auto panels = tile_range(b_.panels.panels(), cut_.panel_groups, tile % cut_.panel_groups);
     const std::size_t depth = to_size(b_.panels.depth);
-    round_to_bf16(args.in<float>(0) + rows.begin * b_.panels.depth, depth,
-                  to_size(rows.end - rows.begin), depth,
-                  reinterpret_cast<Bf16Pair*>(args.scratch.data()), to_size(b_.pairs()));
+    const bool rounded = args.previous_tile >= 0 &&
+                         args.previous_tile / cut_.panel_groups == tile / cut_.panel_groups;
+    if (!rounded)
+      round_to_bf16(args.in<float>(0) + rows.begin * b_.panels.depth, depth,
+                    to_size(rows.end - rows.begin), depth,
+                    reinterpret_cast<Bf16Pair*>(args.scratch.data()), to_size(b_.pairs()));
     const Bf16Rows a{reinterpret_cast<const Bf16Pair*>(args.scratch.data()),
                      rows.end - rows.begin,
                      args.out<float>() + rows.begin * b_.panels.columns,

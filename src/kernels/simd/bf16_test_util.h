@@ -1,9 +1,11 @@
 // For tests of bf16 products: the rounding, written plainly, and a node run with it.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "base/status.h"
 #include "kernels/bf16.h"
 #include "kernels/simd/simd_test_util.h"
 
@@ -39,11 +41,43 @@ inline KernelRun with_rounded_operands(const KernelRun& run) {
   return rounded;
 }
 
+/// A kernel whose tiles one thread runs one after the other, each with the scratch of the one
+/// before.
+class TilesInARow final : public Kernel {
+ public:
+  explicit TilesInARow(std::unique_ptr<Kernel> kernel) : kernel_(std::move(kernel)) {}
+
+  std::int64_t scratch_bytes() const override { return kernel_->scratch_bytes(); }
+  InputUse input_use(std::size_t i) const override { return kernel_->input_use(i); }
+  Status run_tile(std::int64_t, const KernelArgs& args) const override {
+    KernelArgs next = args;
+    for (std::int64_t tile = 0; tile < kernel_->tiles(); next.previous_tile = tile++)
+      PX_RETURN_IF_ERROR(kernel_->run_tile(tile, next));
+    return {};
+  }
+
+ private:
+  std::unique_ptr<Kernel> kernel_;
+};
+
+inline Result<std::unique_ptr<Kernel>> make_in_bf16(KernelRequest request) {
+  request.bf16 = true;
+  return test_detail::make_of(request, KernelLibrary::kSimd);
+}
+
+/// Each tile with scratch that holds nothing; an error where tiles in a row give other bits.
 inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
-  return run_kernel_tiles(run, [](KernelRequest request) {
-    request.bf16 = true;
-    return test_detail::make_of(request, KernelLibrary::kSimd);
-  });
+  PX_ASSIGN(KernelOutcome outcome, run_kernel_tiles(run, make_in_bf16));
+  const auto in_a_row = [](const KernelRequest& request) -> Result<std::unique_ptr<Kernel>> {
+    PX_ASSIGN(std::unique_ptr<Kernel> kernel, make_in_bf16(request));
+    if (kernel == nullptr) return kernel;
+    return std::make_unique<TilesInARow>(std::move(kernel));
+  };
+  PX_ASSIGN(const KernelOutcome again, run_kernel_tiles(run, in_a_row));
+  if (!std::ranges::equal(outcome.outputs[0].view().bytes, again.outputs[0].view().bytes))
+    return tl::unexpected(
+        Error{Stage::kExecute, ErrorCode::kInternal, {}, "other bits with tiles in a row"});
+  return outcome;
 }
 
 /// The node in bf16 against the reference kernel on inputs 0 and 1 rounded beforehand. Products of

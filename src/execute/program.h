@@ -177,16 +177,17 @@ struct Compiled {
   const Graph& graph() const { return context->graph; }
 };
 
-/// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. `like`, of the
-/// same context and kernels, gives what `binding` does not change. Errors: kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
+/// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. `like`, of
+/// the same context and kernels, gives what `binding` does not change. Errors: kUnboundSymbol,
+/// kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,
                                                 const ParallelFor& parallel = serial_for,
                                                 const Compiled* like = nullptr);
 
-/// A kernel for `node` under concrete dims that inference agrees with, constants fetched as it wants to read them and packed
-/// through `packed` (those of the context, now or in a queue).
+/// A kernel for `node` under concrete dims that inference agrees with, constants fetched as it
+/// wants to read them and packed through `packed` (those of the context, now or in a queue).
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
                                     std::span<const Dims> inputs, std::span<const Dims> outputs,
                                     PackedWeights& packed);

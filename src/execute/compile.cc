@@ -18,6 +18,10 @@ bool is_view(const Node& node) {
          node.inputs[0].valid();
 }
 
+bool decides_shape(const Node& node, std::size_t input) {
+  return input < 32 && ((op_def(node.op).shape_inputs >> input) & 1U) != 0;
+}
+
 /// Element `value` of a symbolic value, as `dtype`.
 void store_element(DType dtype, std::int64_t value, std::byte* at) {
   const auto put = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
@@ -58,10 +62,12 @@ Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const B
 /// Makes a Compiled step by step; each function fills the fields that its name says.
 class Compiler {
  public:
-  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, KernelChoice kernels)
+  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, KernelChoice kernels,
+           const Compiled* like)
       : compiled_(std::make_shared<Compiled>()),
         graph_(context->graph),
         context_(*context),
+        like_(like),
         packed_(context->packed, packing_) {
     compiled_->context = std::move(context);
     compiled_->binding = binding;
@@ -122,9 +128,8 @@ class Compiler {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (!id.valid()) continue;
-      const bool shapes = i < 32 && ((op_def(node.op).shape_inputs >> i) & 1U) != 0;
       const std::byte* const bytes = compiled_->fixed[compiled_->root[id]];
-      if (shapes && bytes == nullptr && dims(id)->elements() > 0) return false;
+      if (decides_shape(node, i) && bytes == nullptr && dims(id)->elements() > 0) return false;
       inputs[i] = {true, graph_.values[id].dtype, *dims(id), bytes};
     }
     PX_ASSIGN(const auto inferred, infer_runtime(node, inputs));
@@ -149,6 +154,7 @@ class Compiler {
     const Node& node = graph_.nodes[id];
     CompiledNode& compiled = compiled_->nodes[id];
     if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
+    if (like_ != nullptr && unchanged(node)) return copy_node(id);
     bool run_time = !all_known(node);
     if (const NodeId alike = context_.alike[id]; alike != id) {
       run_time = compiled_->nodes[alike].role == NodeRole::kRunTime;
@@ -160,29 +166,86 @@ class Compiler {
       compiled_->has_run_time_nodes = true;
       return {};
     }
-    std::vector<Dims> inputs;
-    std::vector<Dims> outputs;
-    for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? *dims(input) : Dims{});
-    for (const ValueId output : node.outputs)
-      outputs.push_back(output.valid() ? *dims(output) : Dims{});
     if (delegated(id)) {
       compiled.role = NodeRole::kDelegated;
     } else if (is_view(node)) {
       compiled.role = NodeRole::kView;
       return {};
+    } else if (same_kernel(id, context_.alike[id])) {
+      const CompiledNode& alike = compiled_->nodes[context_.alike[id]];
+      compiled.code = alike.code;
+      compiled.macs = alike.macs;
+      compiled.bytes = alike.bytes;
+      return {};
     }
+    return make_node(id);
+  }
+
+  Status make_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    CompiledNode& compiled = compiled_->nodes[id];
+    std::vector<Dims> inputs;
+    std::vector<Dims> outputs;
+    inputs.reserve(node.inputs.size());
+    outputs.reserve(node.outputs.size());
+    for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? *dims(input) : Dims{});
+    for (const ValueId output : node.outputs)
+      outputs.push_back(output.valid() ? *dims(output) : Dims{});
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
     if (compiled.role == NodeRole::kDelegated) return {};
     packing_.next_group();
     PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
-    const auto scratch = checked_align(compiled.code.kernel->scratch_bytes(), kAlignment);
+    return count_scratch(node, *compiled.code.kernel);
+  }
+
+  Status count_scratch(const Node& node, const Kernel& kernel) {
+    const auto scratch = checked_align(kernel.scratch_bytes(), kAlignment);
     if (!scratch) {
       return tl::unexpected(Error{Stage::kCompile, ErrorCode::kOutOfMemory, node.name,
                                   "the kernel's scratch does not fit 63 bits"});
     }
     compiled_->scratch_bytes = std::max(compiled_->scratch_bytes, *scratch);
     return {};
+  }
+
+  /// Whether the kernel of `alike`, which find_alike() says is, serves `id` too: neither has
+  /// weights that the other has not.
+  bool same_kernel(NodeId id, NodeId alike) const {
+    if (alike == id || compiled_->nodes[alike].code.kernel == nullptr) return false;
+    const Node& node = graph_.nodes[id];
+    const Node& other = graph_.nodes[alike];
+    const auto fixed = [&](ValueId value) {
+      return compiled_->fixed[compiled_->root[value]] != nullptr;
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input == other.inputs[i] || decides_shape(node, i)) continue;
+      if (fixed(input) || fixed(other.inputs[i])) return false;
+    }
+    return true;
+  }
+
+  /// Whether a kernel of `like_` would be made from the same inputs and outputs. Symbolic values
+  /// have bytes of their own in each binding.
+  bool unchanged(const Node& node) const {
+    const auto same = [&](ValueId id) {
+      return !id.valid() || (dims(id) && dims(id) == like_->dims[id] &&
+                             graph_.values[compiled_->root[id]].kind != ValueKind::kSymbolic);
+    };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), same);
+  }
+
+  Status copy_node(NodeId id) {
+    const CompiledNode& from = like_->nodes[id];
+    CompiledNode& to = compiled_->nodes[id];
+    to.role = from.role;
+    to.code = from.code;
+    to.macs = from.macs;
+    to.bytes = from.bytes;
+    compiled_->has_run_time_nodes |= to.role == NodeRole::kRunTime;
+    return to.code.kernel == nullptr ? Status{} : count_scratch(graph_.nodes[id], *to.code.kernel);
   }
 
   void count_bytes(const Node& node, CompiledNode& compiled) const {
@@ -215,8 +278,9 @@ class Compiler {
   /// Calls visit(root) for each root whose bytes `node` reads, each once. A view reads no bytes of
   /// what it views.
   template <class Visit>
-  void for_each_read(const Node& node, Visit visit) const {
-    std::vector<ValueId> roots;
+  void for_each_read(const Node& node, Visit visit) {
+    std::vector<ValueId>& roots = roots_;
+    roots.clear();
     for (std::size_t i = is_view(node) ? 1 : 0; i < node.inputs.size(); ++i)
       if (node.inputs[i].valid()) roots.push_back(compiled_->root[node.inputs[i]]);
     std::sort(roots.begin(), roots.end());
@@ -225,7 +289,7 @@ class Compiler {
   }
 
   /// Roots that a region makes and nothing outside it reads: they lie in the delegate's memory.
-  IdVector<ValueId, bool> find_internal() const {
+  IdVector<ValueId, bool> find_internal() {
     IdVector<ValueId, bool> internal(graph_.values.size(), false);
     if (context_.delegation.seconds.empty()) return internal;
     for (const NodeId id : graph_.nodes.ids()) {
@@ -270,6 +334,10 @@ class Compiler {
   void find_readers() {
     Compiled& c = *compiled_;
     const IdVector<ValueId, bool> internal = find_internal();
+    if (like_ != nullptr) {
+      c.problem.buffers.reserve(like_->problem.buffers.size());
+      c.buffer_value.reserve(like_->buffer_value.size());
+    }
     c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
     IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
     for (const BranchId branch : context_.branches.branches.ids())
@@ -334,6 +402,8 @@ class Compiler {
   std::shared_ptr<Compiled> compiled_;
   const Graph& graph_;
   GraphContext& context_;
+  const Compiled* const like_;
+  std::vector<ValueId> roots_;  ///< of for_each_read
   PackingQueue packing_;
   PackedWeights packed_;
 };
@@ -369,9 +439,9 @@ GraphContext::GraphContext(Graph graph_in, Delegation delegation_in,
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
-                                                Refinement refinement,
-                                                const ParallelFor& parallel) {
-  return Compiler(std::move(context), binding, kernels).run(refinement, parallel);
+                                                Refinement refinement, const ParallelFor& parallel,
+                                                const Compiled* like) {
+  return Compiler(std::move(context), binding, kernels, like).run(refinement, parallel);
 }
 
 }  // namespace parallax

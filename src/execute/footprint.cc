@@ -45,13 +45,17 @@ std::int64_t footprint(const Compiled& compiled) {
                        bytes_of(compiled.problem.buffers) + bytes_of(compiled.buffer_value) +
                        bytes_of(compiled.work) + bytes_of(compiled.groups);
   for (const AlignedBytes& content : compiled.materialised) bytes += content.size() + kBlock;
-  for (const CompiledNode& node : compiled.nodes) {
+  for (const NodeId id : compiled.nodes.ids()) {
+    const CompiledNode& node = compiled.nodes[id];
     bytes += bytes_of(node.releases) + bytes_of(node.code.fixed) + bytes_of(node.bodies) +
              bytes_of(node.loop.carried) + bytes_of(node.loop.scan_inputs) +
              bytes_of(node.loop.scan_outputs);
     for (const BodyProgram& body : node.bodies)
       if (body.program) bytes += footprint(*body.program) + footprint(*body.program->compiled);
-    if (node.code.kernel != nullptr) bytes += kKernelBytes;
+    // One that a node shares with the first that is alike counts there.
+    const NodeId alike = compiled.context->alike[id];
+    const bool shared = alike != id && node.code.kernel == compiled.nodes[alike].code.kernel;
+    if (node.code.kernel != nullptr && !shared) bytes += kKernelBytes;
   }
   bytes += static_cast<std::int64_t>(compiled.run_time_kernels.size()) * kKernelBytes;
   for (const Buffer& buffer : compiled.problem.buffers) bytes += bytes_of(buffer.reads);

@@ -82,6 +82,7 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
   if (options.like != nullptr)
     like.emplace(PlanPattern{options.like->plan, options.like->compiled->problem});
   if (like) schedule.like = &*like;
+  schedule.explain = options.explain;
   PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem, schedule));
   // The heaviest branch of a step first: no thread starts it when the others are done.
   for (auto& step : program->plan.steps)

@@ -83,7 +83,7 @@ enum class NodeRole : std::uint8_t {
 
 /// A kernel that was made, and how to feed it constants.
 struct NodeKernel {
-  std::unique_ptr<const Kernel> kernel;
+  std::shared_ptr<const Kernel> kernel;  ///< shared where the same one serves
   KernelLibrary library = KernelLibrary::kReference;
   std::int64_t tiles = 0;
   /// Per input: its bytes where they are fixed and the kernel reads them; null otherwise.
@@ -177,15 +177,17 @@ struct Compiled {
   const Graph& graph() const { return context->graph; }
 };
 
-/// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. Errors:
-/// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
+/// Dimensions, kernels and lifetimes for `binding`; weights are packed by `parallel`. `like`, of
+/// the same context and kernels, gives what `binding` does not change. Errors: kUnboundSymbol,
+/// kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,
-                                                const ParallelFor& parallel = serial_for);
+                                                const ParallelFor& parallel = serial_for,
+                                                const Compiled* like = nullptr);
 
-/// A kernel for `node` under concrete dims that inference agrees with, constants fetched as it wants to read them and packed
-/// through `packed` (those of the context, now or in a queue).
+/// A kernel for `node` under concrete dims that inference agrees with, constants fetched as it
+/// wants to read them and packed through `packed` (those of the context, now or in a queue).
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
                                     std::span<const Dims> inputs, std::span<const Dims> outputs,
                                     PackedWeights& packed);
@@ -212,6 +214,7 @@ struct LayoutOptions {
   std::optional<std::int64_t> budget;
   Admission admission = Admission::kTimeSaved;
   const Program* like = nullptr;  ///< of the same context and options: its steps may serve again
+  bool explain = true;            ///< ScheduleOptions::explain
 };
 /// Errors: kBudgetExceeded.
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

@@ -193,7 +193,7 @@ Status check_offsets(const MemoryProblem& problem, const Steps& steps, const Off
   const InPlace in_place = join_in_place(problem, steps, [&](std::size_t a, std::size_t b) {
     return offsets.offset[a] == offsets.offset[b];
   });
-  const Timeline timeline = Timeline::make(in_place.problem, steps);
+  const Timeline timeline = Timeline::make(problem, steps, in_place.joined);
   OverlapFinder finder(timeline, in_place, offsets);
   sweep(timeline, finder);
   return finder.status();

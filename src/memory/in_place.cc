@@ -16,6 +16,22 @@ bool read_last_by(const Buffer& buffer, const Position& made,
 
 }  // namespace
 
+MemoryProblem InPlace::problem(const MemoryProblem& original) const {
+  MemoryProblem result{original.branch_length, {}};
+  result.buffers.reserve(buffers);
+  for (std::size_t i = 0; i < joined.size(); ++i) {
+    const Buffer& buffer = original.buffers[i];
+    const auto place = static_cast<std::size_t>(joined[i]);
+    if (place == result.buffers.size()) {
+      result.buffers.push_back({buffer.bytes, buffer.made, buffer.reads, {}});
+    } else {
+      auto& reads = result.buffers[place].reads;
+      reads.insert(reads.end(), buffer.reads.begin(), buffer.reads.end());
+    }
+  }
+  return result;
+}
+
 Offsets InPlace::split(const Offsets& offsets) const {
   Offsets result;
   result.bytes = offsets.bytes;
@@ -32,7 +48,6 @@ InPlace join_in_place(const MemoryProblem& problem, const Steps& steps,
     for (BranchId branch : steps[step]) step_of[branch] = static_cast<std::int32_t>(step);
   }
   InPlace result;
-  result.problem.branch_length = problem.branch_length;
   result.joined.reserve(problem.buffers.size());
   std::vector<bool> taken(problem.buffers.size(), false);
   for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
@@ -45,16 +60,12 @@ InPlace join_in_place(const MemoryProblem& problem, const Steps& steps,
                         read_last_by(problem.buffers[j], buffer.made, step_of);
       if (fits) place = j;
     }
-    auto& buffers = result.problem.buffers;
     if (place == i) {
-      result.joined.push_back(static_cast<std::int32_t>(buffers.size()));
-      buffers.push_back({buffer.bytes, buffer.made, buffer.reads, {}});
-      continue;
+      result.joined.push_back(static_cast<std::int32_t>(result.buffers++));
+    } else {
+      taken[place] = true;
+      result.joined.push_back(result.joined[place]);
     }
-    taken[place] = true;
-    result.joined.push_back(result.joined[place]);
-    auto& reads = buffers[static_cast<std::size_t>(result.joined[place])].reads;
-    reads.insert(reads.end(), buffer.reads.begin(), buffer.reads.end());
   }
   return result;
 }

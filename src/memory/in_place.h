@@ -9,12 +9,14 @@
 
 namespace parallax {
 
-/// A problem in which buffers that share their place are one buffer.
+/// Which buffers share their place, and are one buffer then.
 struct InPlace {
-  MemoryProblem problem;
-  std::vector<std::int32_t> joined;  ///< of each buffer of the original: the one it is part of
+  std::vector<std::int32_t> joined;  ///< of each buffer of the problem: the one it is part of
+  std::size_t buffers = 0;           ///< that are left
 
-  bool any() const { return problem.buffers.size() < joined.size(); }
+  bool any() const { return buffers < joined.size(); }
+  /// The problem of what is left; `original` as it was given.
+  MemoryProblem problem(const MemoryProblem& original) const;
   /// Offsets of the original problem.
   Offsets split(const Offsets& offsets) const;
 };

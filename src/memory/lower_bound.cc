@@ -75,7 +75,7 @@ std::int64_t naive_bytes(const MemoryProblem& problem) {
 std::int64_t lower_bound_bytes(const MemoryProblem& problem, const Steps& steps) {
   if (naive_bytes(problem) == kTooManyBytes) return kTooManyBytes;
   const Timeline timeline =
-      Timeline::make(join_in_place(problem, one_by_one(steps)).problem, steps);
+      Timeline::make(problem, steps, join_in_place(problem, one_by_one(steps)).joined);
   LiveBytes live{timeline};
   for (std::int32_t slot = 0; slot < timeline.slots(); ++slot) {
     for (std::int32_t buffer : timeline.made(slot)) live.make(buffer);
@@ -88,7 +88,7 @@ std::vector<std::int64_t> step_peaks(const MemoryProblem& problem, const Steps& 
   if (naive_bytes(problem) == kTooManyBytes) {
     return std::vector<std::int64_t>(steps.size(), kTooManyBytes);
   }
-  const Timeline timeline = Timeline::make(join_in_place(problem, steps).problem, steps);
+  const Timeline timeline = Timeline::make(problem, steps, join_in_place(problem, steps).joined);
   StepBytes live{timeline, {}};
   sweep(timeline, live);
   return std::move(live.peaks);

@@ -105,8 +105,8 @@ MemoryProblem without_joining(const MemoryProblem& problem) {
 Offsets plan_steps(const MemoryProblem& problem, const Steps& steps, std::int64_t effort) {
   if (naive_bytes(problem) == kTooManyBytes) return plan_paper(problem, steps);
   const InPlace in_place = join_in_place(problem, steps);
-  if (!in_place.any()) return place_apart(in_place.problem, steps, effort);
-  Offsets best = in_place.split(place_apart(in_place.problem, steps, effort));
+  Offsets best = in_place.split(place_apart(in_place.problem(problem), steps, effort));
+  if (!in_place.any()) return best;
   if (best.bytes <= most(step_peaks(problem, steps))) return best;
   // A buffer that lives for two needs one gap for both: that may cost more than it saves.
   keep_smaller(best, place_apart(without_joining(problem), steps, effort));
@@ -120,10 +120,10 @@ std::optional<Offsets> plan_like(const MemoryProblem& problem, const Steps& step
   const InPlace in_place = join_in_place(problem, steps, [&](std::size_t a, std::size_t b) {
     return known.offset[a] == known.offset[b];
   });
-  const Timeline timeline = Timeline::make(in_place.problem, steps);
+  const Timeline timeline = Timeline::make(problem, steps, in_place.joined);
   const auto conflicts = Conflicts::find(timeline, kMaxConflicts);
   if (!conflicts) return std::nullopt;
-  std::vector<std::int64_t> offset(in_place.problem.buffers.size());
+  std::vector<std::int64_t> offset(in_place.buffers);
   for (std::size_t i = 0; i < known.offset.size(); ++i)
     offset[static_cast<std::size_t>(in_place.joined[i])] = known.offset[i];
   std::vector<std::int32_t> order(offset.size());

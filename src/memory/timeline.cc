@@ -13,23 +13,49 @@ struct Place {
   std::int32_t first_slot = 0;
 };
 
-Lifetime lifetime_of(const Buffer& buffer, const IdVector<BranchId, Place>& places) {
-  const Place made = places[buffer.made.branch];
+/// A lifetime, and the first of its readers in its last step: before all reads, who makes it.
+struct Growing {
+  Lifetime life;
+  BranchId reader;
+};
+
+Growing made(const Buffer& buffer, const IdVector<BranchId, Place>& places) {
+  const Place place = places[buffer.made.branch];
   Lifetime life;
   life.bytes = checked_align(buffer.bytes, kAlignment).value_or(kTooManyBytes);
-  life.first_step = life.last_step = made.step;
-  life.first_slot = life.last_slot = made.first_slot + buffer.made.index;
-  BranchId reader = buffer.made.branch;
+  life.first_step = life.last_step = place.step;
+  life.first_slot = life.last_slot = place.first_slot + buffer.made.index;
+  return {life, buffer.made.branch};
+}
+
+void add_reads(const Buffer& buffer, const IdVector<BranchId, Place>& places, Growing& growing) {
+  Lifetime& life = growing.life;
   for (const Position& read : buffer.reads) {
     const Place place = places[read.branch];
     if (place.step < life.last_step) continue;
     const bool later = place.step > life.last_step;
-    life.shared = !later && (life.shared || read.branch != reader);
+    life.shared = !later && (life.shared || read.branch != growing.reader);
     life.last_step = place.step;
     life.last_slot = std::max(life.last_slot, place.first_slot + read.index);
-    if (later) reader = read.branch;
+    if (later) growing.reader = read.branch;
   }
-  return life;
+}
+
+std::vector<Lifetime> lifetimes_of(const MemoryProblem& problem,
+                                   const IdVector<BranchId, Place>& places,
+                                   std::span<const std::int32_t> joined) {
+  std::vector<Growing> growing;
+  growing.reserve(problem.buffers.size());
+  for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+    const Buffer& buffer = problem.buffers[i];
+    const std::size_t place = joined.empty() ? i : static_cast<std::size_t>(joined[i]);
+    if (place == growing.size()) growing.push_back(made(buffer, places));
+    add_reads(buffer, places, growing[place]);
+  }
+  std::vector<Lifetime> lifetimes;
+  lifetimes.reserve(growing.size());
+  for (const Growing& one : growing) lifetimes.push_back(one.life);
+  return lifetimes;
 }
 
 }  // namespace
@@ -52,7 +78,8 @@ Timeline::Table Timeline::by_slot(const std::vector<Lifetime>& lifetimes, std::i
   return table;
 }
 
-Timeline Timeline::make(const MemoryProblem& problem, const Steps& steps) {
+Timeline Timeline::make(const MemoryProblem& problem, const Steps& steps,
+                        std::span<const std::int32_t> joined) {
   Timeline timeline;
   IdVector<BranchId, Place> places(problem.branch_length.size());
   timeline.step_begin.push_back(0);
@@ -65,10 +92,7 @@ Timeline Timeline::make(const MemoryProblem& problem, const Steps& steps) {
     }
     timeline.step_begin.push_back(static_cast<std::int32_t>(timeline.slot_begin.size()) - 1);
   }
-  timeline.lifetimes.reserve(problem.buffers.size());
-  for (const Buffer& buffer : problem.buffers) {
-    timeline.lifetimes.push_back(lifetime_of(buffer, places));
-  }
+  timeline.lifetimes = lifetimes_of(problem, places, joined);
   const std::int32_t slots = timeline.slots();
   timeline.made_ = by_slot(timeline.lifetimes, slots, &Lifetime::first_slot);
   timeline.freed_ = by_slot(timeline.lifetimes, slots, &Lifetime::last_slot);

@@ -33,7 +33,10 @@ struct Timeline {
   std::span<const std::int32_t> freed(std::int32_t slot) const { return freed_.of(slot); }
 
   /// `problem` as check_problem accepts it, with a sum of bytes that fits 63 bits.
-  static Timeline make(const MemoryProblem& problem, const Steps& steps);
+  /// `joined` (InPlace): what shares its place has one lifetime, numbered as there; empty: nothing
+  /// does.
+  static Timeline make(const MemoryProblem& problem, const Steps& steps,
+                       std::span<const std::int32_t> joined = {});
 
  private:
   /// Buffers by slot.

@@ -196,17 +196,28 @@ bool same_but_for_sizes(const MemoryProblem& a, const MemoryProblem& b) {
          std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same);
 }
 
-/// The steps of options.like, where they serve: see make_plan. `figures` are those of `problem`.
+/// Of two orders, whichever needs less.
+std::int64_t lower_bound(const MemoryProblem& problem, const LayeredSteps& in_order,
+                         const LayeredSteps& layered) {
+  return std::min(lower_bound_bytes(problem, in_order.steps),
+                  lower_bound_bytes(problem, layered.steps));
+}
+
+/// The steps of options.like, where they serve: see make_plan.
 std::optional<Candidate> place_like(const MemoryProblem& problem, const ScheduleOptions& options,
-                                    const ArenaFigures& figures) {
+                                    const LayeredSteps& in_order, const LayeredSteps& layered) {
   if (options.like == nullptr || !same_but_for_sizes(problem, options.like->problem)) return {};
   const Plan& like = options.like->plan;
-  if (!check_problem(problem, like.steps)) return {};
+  if (!like.explained || !check_problem(problem, like.steps)) return {};
   auto offsets = plan_like(problem, like.steps, like.offsets);
-  if (!offsets || offsets->bytes > figures.paper) return {};
-  const double known = static_cast<double>(like.offsets.bytes) *
-                       static_cast<double>(figures.lower_bound) * kLikeSlack;
+  if (!offsets) return {};
+  const std::int64_t bound = lower_bound(problem, in_order, layered);
+  const double known =
+      static_cast<double>(like.offsets.bytes) * static_cast<double>(bound) * kLikeSlack;
   if (static_cast<double>(offsets->bytes) * static_cast<double>(like.figures.lower_bound) > known)
+    return {};
+  // The paper's way takes no less than the bound.
+  if (offsets->bytes > bound && offsets->bytes > plan_paper(problem, layered.steps).bytes)
     return {};
   const auto budget = arena_budget(options, offsets->bytes);
   if (!budget) return {};
@@ -218,7 +229,6 @@ Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& probl
                          const ScheduleOptions& options, const LayeredSteps& in_order,
                          const LayeredSteps& layered, const Plan& plan) {
   const ArenaFigures& figures = plan.figures;
-  if (auto like = place_like(problem, options, figures)) return *std::move(like);
   Candidate chosen = place_sequential(branches, problem, in_order, layered, figures.greedy);
   PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
   if (options.parallel) {
@@ -235,6 +245,16 @@ Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& probl
   return chosen;
 }
 
+void count_parallel(Plan& plan, std::size_t layers) {
+  std::vector<bool> parallel(layers, false);
+  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto size = static_cast<int>(plan.steps[i].size());
+    plan.max_branches = std::max(plan.max_branches, size);
+    if (size > 1) parallel[static_cast<std::size_t>(plan.layer_of_step[i])] = true;
+  }
+  plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
+}
+
 }  // namespace
 
 Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
@@ -248,35 +268,34 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   const LayeredSteps layered = layer_steps(groups, most_branches);
   PX_RETURN_IF_ERROR(check_arguments(branches, in_order, layered, problem, options));
 
+  auto chosen = place_like(problem, options, in_order, layered);
   Plan plan;
-  plan.branch_peaks = branch_peaks(problem);
-  plan.figures.naive = naive_bytes(problem);
-  plan.figures.greedy = plan_greedy(problem, in_order.steps).bytes;
-  plan.figures.paper = plan_paper(problem, layered.steps).bytes;
-  plan.figures.lower_bound = std::min(lower_bound_bytes(problem, in_order.steps),
-                                      lower_bound_bytes(problem, layered.steps));
-
-  PX_ASSIGN(Candidate chosen, choose(branches, problem, options, in_order, layered, plan));
-  PX_ASSIGN(plan.arena_budget, arena_budget(options, chosen.offsets.bytes));
-  plan.steps = std::move(chosen.steps.steps);
-  plan.layer_of_step = std::move(chosen.steps.layer_of_step);
-  plan.offsets = std::move(chosen.offsets);
-  plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
-  plan.concurrency =
-      explain_concurrency(groups, layered.steps, plan.steps, problem,
-                          {options.parallel, plan.arena_budget,
-                           worth_of(branches, layered, options, plan.figures.greedy)});
-  plan.figures.parallax = plan.offsets.bytes;
-  plan.figures.lower_bound =
-      std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));
-
-  std::vector<bool> parallel(branches.layers.size(), false);
-  for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const auto size = static_cast<int>(plan.steps[i].size());
-    plan.max_branches = std::max(plan.max_branches, size);
-    if (size > 1) parallel[static_cast<std::size_t>(plan.layer_of_step[i])] = true;
+  plan.explained = !chosen || options.explain;
+  if (plan.explained) {
+    plan.branch_peaks = branch_peaks(problem);
+    plan.figures.naive = naive_bytes(problem);
+    plan.figures.greedy = plan_greedy(problem, in_order.steps).bytes;
+    plan.figures.paper = plan_paper(problem, layered.steps).bytes;
+    plan.figures.lower_bound = lower_bound(problem, in_order, layered);
   }
-  plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
+  if (!chosen) {
+    PX_ASSIGN(chosen, choose(branches, problem, options, in_order, layered, plan));
+  }
+  PX_ASSIGN(plan.arena_budget, arena_budget(options, chosen->offsets.bytes));
+  plan.steps = std::move(chosen->steps.steps);
+  plan.layer_of_step = std::move(chosen->steps.layer_of_step);
+  plan.offsets = std::move(chosen->offsets);
+  plan.waits = make_waits(branches, problem, plan.steps, plan.offsets);
+  plan.figures.parallax = plan.offsets.bytes;
+  if (plan.explained) {
+    plan.concurrency =
+        explain_concurrency(groups, layered.steps, plan.steps, problem,
+                            {options.parallel, plan.arena_budget,
+                             worth_of(branches, layered, options, plan.figures.greedy)});
+    plan.figures.lower_bound =
+        std::min(plan.figures.lower_bound, lower_bound_bytes(problem, plan.steps));
+  }
+  count_parallel(plan, branches.layers.size());
   return plan;
 }
 

@@ -42,6 +42,8 @@ struct ScheduleOptions {
   /// `work` over the threads is what running it beside others may save. Empty: as `work`.
   IdVector<BranchId, double> work_alone = {};
   const PlanPattern* like = nullptr;
+  /// False: what only reports read may be left out (Plan::explained).
+  bool explain = true;
 };
 
 struct Plan {
@@ -52,6 +54,9 @@ struct Plan {
   /// cycles.
   Waits waits;
   Offsets offsets;  ///< of the problem's buffers
+  /// Whether there are all figures, branch_peaks and concurrency; of the figures else parallax
+  /// only.
+  bool explained = false;
   ArenaFigures figures;
   IdVector<BranchId, std::int64_t> branch_peaks;
   IdVector<BranchId, Concurrency> concurrency;  ///< why a branch has its step for itself
@@ -83,7 +88,8 @@ inline constexpr double kWorthTime = 0.05;
 ///
 /// Where `like` is a plan of buffers that differ in their sizes only, its steps serve again with
 /// offsets in the same order, unless they take more than the paper's way, or more above the lower
-/// bound than they did (kLikeSlack), or do not fit the budget: about a tenth of the time.
+/// bound than they did (kLikeSlack), or do not fit the budget: about a tenth of the time, and less
+/// where nothing is to be explained.
 ///
 /// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,

@@ -329,6 +329,12 @@ TEST(MakePlanProperty, PlansLikeOthersAreSafe) {
     RC_ASSERT(other.has_value());
     check_plan(sample, *other);
     RC_ASSERT(other->offsets.bytes <= other->figures.paper);
+    sample.options.explain = false;
+    const auto quick = sample.plan();
+    RC_ASSERT(quick && quick->steps == other->steps);
+    RC_ASSERT(std::equal(quick->waits.begin(), quick->waits.end(), other->waits.begin()));
+    RC_ASSERT(quick->offsets.offset == other->offsets.offset);
+    RC_ASSERT(quick->figures.parallax == other->figures.parallax);
   }));
 }
 

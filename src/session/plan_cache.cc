@@ -29,8 +29,11 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
     parallel_(count, body);
     pack += watch.lap();
   };
-  PX_ASSIGN(item.compiled, compile(forms_->of(binding, options_.kernels), binding, options_.kernels,
-                                   options_.refinement, timed));
+  auto context = forms_->of(binding, options_.kernels);
+  const auto like = pattern(context.get());
+  PX_ASSIGN(item.compiled,
+            compile(std::move(context), binding, options_.kernels, options_.refinement, timed,
+                    like == nullptr ? nullptr : like->compiled.get()));
   Stopwatch watch;
   if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
   pack += watch.lap();
@@ -52,18 +55,19 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   return item.least;
 }
 
-/// The program whose steps serve again for other bindings of the same form; null where there is
-/// none.
-std::shared_ptr<const Program> PlanCache::pattern(const Compiled& compiled) const {
+/// The program whose kernels and steps serve again for other bindings of the same form; null where
+/// there is none.
+std::shared_ptr<const Program> PlanCache::pattern(const GraphContext* context) const {
   const std::lock_guard lock(mutex_);
-  const auto found = patterns_.find(compiled.context.get());
+  const auto found = patterns_.find(context);
   return found == patterns_.end() ? nullptr : found->second.lock();
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
-                                                         const RunBudget& budget) {
+                                                         const RunBudget& budget, bool explain) {
   const auto fits = [&](const std::shared_ptr<const Program>& program) {
-    return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes);
+    return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes) &&
+           (!explain || program->plan.explained);
   };
   if (item.only_least || !budget.at_once) {
     PX_RETURN_IF_ERROR(least(binding, item));
@@ -72,11 +76,11 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     if (fits(item.free_choice)) return item.free_choice;
     if (fits(item.small)) return item.small;
     PX_RETURN_IF_ERROR(compile_once(binding, item));
-    if (item.free_choice == nullptr) {
-      const auto like = pattern(*item.compiled);
+    if (item.free_choice == nullptr || (explain && !item.free_choice->plan.explained)) {
+      const auto like = pattern(item.compiled->context.get());
       PX_ASSIGN(item.free_choice,
                 lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
-                                        options_.admission, like.get()}));
+                                        options_.admission, like.get(), explain}));
       if (like == nullptr) {
         const std::lock_guard lock(mutex_);
         patterns_[item.compiled->context.get()] = item.free_choice;
@@ -90,12 +94,12 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
-                                                      const RunBudget& budget) {
+                                                      const RunBudget& budget, bool explain) {
   const std::shared_ptr<Entry> item = entry(binding);
   const std::lock_guard lock(item->mutex);
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
-  auto program = choose(binding, *item, budget);
+  auto program = choose(binding, *item, budget, explain);
   count(binding, *item, made ? watch.lap() : 0);
   return program;
 }

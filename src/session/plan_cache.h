@@ -37,8 +37,9 @@ class PlanCache {
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
-  /// run at once. Errors: as compile() and lay_out().
-  Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget);
+  /// run at once. `explain`: its plan is Plan::explained. Errors: as compile() and lay_out().
+  Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget,
+                                             bool explain = false);
   /// The program that takes the fewest bytes, from now on the only one for `binding`: for runs that
   /// found no room for what they allocate while running.
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
@@ -68,9 +69,9 @@ class PlanCache {
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
-                                                const RunBudget& budget);
+                                                const RunBudget& budget, bool explain);
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item);
-  std::shared_ptr<const Program> pattern(const Compiled& compiled) const;
+  std::shared_ptr<const Program> pattern(const GraphContext* context) const;
   Status compile_once(const Binding& binding, Entry& item);
   void count(const Binding& binding, Entry& item, double ms);
   void forget_above(std::int64_t bytes);

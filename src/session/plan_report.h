@@ -7,6 +7,7 @@
 
 namespace parallax {
 
+/// `program` has a plan that is explained.
 PlanReport report_of(const Program& program, Refinement refinement);
 /// The same for plan.program, and what the delegate gets and why.
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement);

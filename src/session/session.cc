@@ -319,7 +319,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
     };
     const Refinement refinement = impl_->options.refinement;
     if (options.profile.empty()) {
-      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget));
+      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget, true));
       return within(report_of(*program, refinement));
     }
     PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));

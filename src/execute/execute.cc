@@ -37,7 +37,14 @@ struct LastTile {
   std::int64_t tile = -1;
 };
 thread_local LastTile last_tile;
-std::atomic<std::uint64_t> nodes_run{0};
+
+/// Never the same again. Threads have numbers of their own: one counter would move from core to
+/// core with each node.
+std::uint64_t next_number() {
+  static std::atomic<std::uint64_t> threads{0};
+  thread_local std::uint64_t last = threads.fetch_add(1, std::memory_order_relaxed) << 40;
+  return ++last;
+}
 
 std::shared_ptr<RunBuffers> kept_buffers(RunMemory::Lease& lease) {
   if (lease.buffers() == nullptr) lease.buffers() = std::make_shared<RunBuffers>();
@@ -57,7 +64,7 @@ class NodeTiles final : public SharedWork {
         args_(args),
         scratch_(scratch),
         scratch_bytes_(static_cast<std::size_t>(kernel.scratch_bytes())),
-        number_(nodes_run.fetch_add(1, std::memory_order_relaxed) + 1) {}
+        number_(next_number()) {}
 
   void run(std::int64_t tile, Participant& self) override {
     if (run_.failed()) return;

@@ -2,6 +2,7 @@
 // goes into pages of memory. Internal to session/.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <thread>
 
@@ -9,10 +10,15 @@
 
 namespace parallax {
 
+/// Of the constants that nodes multiply by: about what packing them takes in f32, more for small
+/// images. Bytes that several share count once, or a small file could ask for any amount.
+std::int64_t weight_bytes(const Graph& graph);
+
 class WeightPrefault {
  public:
   /// Starts, for the weights that `graph`, as it was loaded, multiplies by. Where there is no
-  /// second CPU or no thread to be had it does nothing, which costs time at the first run only.
+  /// second CPU, no thread or little memory to be had it does nothing, which costs time at the
+  /// first run only.
   WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights);
   /// Waits for one page at most.
   ~WeightPrefault();

@@ -267,9 +267,11 @@ void run_lanes(const Bf16LaneBlock& s, std::size_t lane) {
   constexpr std::make_index_sequence<rows_for(V)> kRows;
   const std::size_t end = lane + V * kLanes;
   all_scores<V>(s, lane, kRows);
-  // The partner of a last key without one: V has a zero for it.
+  // The partner of a last key without one: V has a zero for it, and less than the lowest float,
+  // which masks use, counts for nothing where all else is masked too.
   if (s.keys % 2 != 0)
-    std::fill_n(s.x + s.keys * s.stride + lane, V * kLanes, std::numeric_limits<float>::lowest());
+    std::fill_n(s.x + s.keys * s.stride + lane, V * kLanes,
+                -std::numeric_limits<float>::infinity());
   shrink_sums<kFactor>(s, lane, end);
   const std::size_t row = weigh_lanes<kFactor>(s, lane, end);
   other_values<V>(s, lane, row, kRows);

@@ -68,6 +68,18 @@ TEST(Bf16Attention, MaskedKeysDoNotCount) {
   }
 }
 
+/// Rows for padding are masked as a whole; softmax then gives all keys the same weight.
+TEST(Bf16Attention, AllKeysMaskedByTheLowestCountTheSame) {
+  PX_NEEDS_BF16();
+  for (const std::int64_t keys : {1, 2, 3, 193}) {
+    KernelRun run = attention(20, keys, 16, 20);
+    const std::vector<float> mask(static_cast<std::size_t>(keys),
+                                  std::numeric_limits<float>::lowest());
+    run.inputs.emplace_back(test_tensor<float>({keys}, mask));
+    expect_near_reference(run);
+  }
+}
+
 TEST(Bf16Attention, LargeScores) {
   PX_NEEDS_BF16();
   KernelRun run = attention(20, 300, 8, 8);

@@ -1,0 +1,48 @@
+#include "session/weight_prefault.h"
+
+#include <gtest/gtest.h>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+TEST(WeightBytes, CountsWhatNodesMultiplyByOnce) {
+  auto graph = parse_graph(R"(
+    input x f32 [2, 2]
+    const a f32 [2, 2] = [1, 2, 3, 4]
+    const b f32 [2, 2] = [1, 2, 3, 4]
+    const c f32 [2, 2] = [1, 2, 3, 4]
+    const d f32 [2, 2] = [1, 2, 3, 4]
+    p = MatMul(x, a)
+    q = MatMul(p, b)
+    r = MatMul(q, a)
+    s = MatMul(r, c)
+    y = Add(s, d)
+    output y)");
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  ASSERT_TRUE(infer_graph(*graph));
+  EXPECT_EQ(weight_bytes(*graph), 3 * 16);
+  // As external data may: one begins inside another, one lies in another.
+  const auto bytes_of = [&](std::size_t node) -> std::span<const std::byte>& {
+    const ValueId weights = graph->nodes[NodeId{static_cast<std::int32_t>(node)}].inputs[1];
+    return graph->values[weights].constant->bytes;
+  };
+  const auto first = bytes_of(0);
+  bytes_of(1) = first.subspan(4);
+  bytes_of(3) = first.subspan(8, 4);
+  EXPECT_EQ(weight_bytes(*graph), 16);
+}
+
+TEST(WeightBytes, NothingWhereNoWeightsAre) {
+  auto graph = parse_graph(R"(
+    input x f32 [2, 2]
+    y = MatMul(x, x)
+    output y)");
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(weight_bytes(*graph), 0);
+}
+
+}  // namespace
+}  // namespace parallax

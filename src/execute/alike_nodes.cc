@@ -44,24 +44,24 @@ bool same_elements(const Value& a, const Value& b) {
   return a.kind == ValueKind::kSymbolic && a.content == b.content;
 }
 
+/// Of the inputs of `def`, or the outputs where it is null.
 bool same_values(const Graph& graph, const std::vector<ValueId>& a, const std::vector<ValueId>& b,
-                 std::uint32_t by_elements) {
+                 const OpDef* def) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
     if (!a[i].valid() || !b[i].valid()) return false;
     const Value& x = graph.values[a[i]];
     const Value& y = graph.values[b[i]];
     if (x.dtype != y.dtype || x.shape != y.shape) return false;
-    if (i < 32 && (by_elements >> i & 1U) != 0 && !same_elements(x, y)) return false;
+    if (def != nullptr && def->decides_shape(i) && !same_elements(x, y)) return false;
   }
   return true;
 }
 
 bool alike(const Graph& graph, const Node& a, const Node& b) {
   return a.inputs.size() == b.inputs.size() && a.outputs.size() == b.outputs.size() &&
-         same_values(graph, a.outputs, b.outputs, 0) &&
-         same_values(graph, a.inputs, b.inputs, op_def(a.op).shape_inputs) &&
-         same(a.attributes, b.attributes);
+         same_values(graph, a.outputs, b.outputs, nullptr) &&
+         same_values(graph, a.inputs, b.inputs, &op_def(a.op)) && same(a.attributes, b.attributes);
 }
 
 }  // namespace

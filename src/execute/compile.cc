@@ -18,10 +18,6 @@ bool is_view(const Node& node) {
          node.inputs[0].valid();
 }
 
-bool decides_shape(const Node& node, std::size_t input) {
-  return input < 32 && ((op_def(node.op).shape_inputs >> input) & 1U) != 0;
-}
-
 /// Element `value` of a symbolic value, as `dtype`.
 void store_element(DType dtype, std::int64_t value, std::byte* at) {
   const auto put = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
@@ -129,7 +125,8 @@ class Compiler {
       const ValueId id = node.inputs[i];
       if (!id.valid()) continue;
       const std::byte* const bytes = compiled_->fixed[compiled_->root[id]];
-      if (decides_shape(node, i) && bytes == nullptr && dims(id)->elements() > 0) return false;
+      if (op_def(node.op).decides_shape(i) && bytes == nullptr && dims(id)->elements() > 0)
+        return false;
       inputs[i] = {true, graph_.values[id].dtype, *dims(id), bytes};
     }
     PX_ASSIGN(const auto inferred, infer_runtime(node, inputs));
@@ -220,7 +217,7 @@ class Compiler {
     };
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
-      if (input == other.inputs[i] || decides_shape(node, i)) continue;
+      if (input == other.inputs[i] || op_def(node.op).decides_shape(i)) continue;
       if (fixed(input) || fixed(other.inputs[i])) return false;
     }
     return true;
@@ -408,34 +405,7 @@ class Compiler {
   PackedWeights packed_;
 };
 
-IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t nodes) {
-  IdVector<NodeId, Position> result(nodes);
-  for (const BranchId branch : branches.branches.ids()) {
-    std::int32_t index = 0;
-    const bool region = branches.region[branch].valid();
-    for (const NodeId node : branches.branches[branch])
-      result[node] = {branch, region ? 0 : index++};
-  }
-  return result;
-}
-
 }  // namespace
-
-GraphContext::GraphContext(Graph graph_in, Delegation delegation_in,
-                           std::shared_ptr<Weights> shared)
-    : graph(std::move(graph_in)),
-      delegation(std::move(delegation_in)),
-      branches(find_branches(coarsen(dag_of(graph), delegation.region_of))),
-      position(positions(branches, graph.nodes.size())),
-      alike(find_alike(graph)),
-      weights(shared == nullptr ? std::make_shared<Weights>() : std::move(shared)),
-      packed(weights->packed),
-      constants(weights->constants) {
-  for (const NodeId id : graph.nodes.ids()) {
-    for (const auto& body : graph.nodes[id].bodies)
-      bodies[id].push_back(std::make_shared<GraphContext>(*body, Delegation{}, weights));
-  }
-}
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,

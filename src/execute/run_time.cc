@@ -12,10 +12,6 @@
 namespace parallax {
 namespace {
 
-bool reads_values(const Node& node, std::size_t input) {
-  return input < 32 && ((op_def(node.op).shape_inputs >> input) & 1U) != 0;
-}
-
 Error error_of(ErrorCode code, const Node& node, std::string message) {
   return {Stage::kExecute, code, node.name, std::move(message)};
 }
@@ -46,7 +42,7 @@ Result<std::vector<std::optional<Dims>>> Run::infer_outputs(const Node& node) co
     const ValueId id = node.inputs[i];
     if (!id.valid()) continue;
     inputs[i] = {true, graph().values[id].dtype, dims_of(id), nullptr};
-    if (!reads_values(node, i)) continue;
+    if (!op_def(node.op).decides_shape(i)) continue;
     inputs[i].bytes = bytes_of(id);
     if (const auto& constant = graph().values[compiled_.root[id]].constant) {
       PX_ASSIGN(inputs[i].bytes, compiled_.context->constants.aligned(*constant));

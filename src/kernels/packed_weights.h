@@ -84,7 +84,8 @@ class PackedWeights {
   /// Gets memory for about so many bytes of blocks, until it has it or end_prefault() is called:
   /// for another thread, while the one that is going to ask for blocks does not do so yet.
   void prefault(std::int64_t bytes);
-  /// All blocks have been asked for.
+  /// All blocks have been asked for (of a model with bodies, those of its first body): what got
+  /// memory in vain gives it back.
   void end_prefault();
   /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
   /// were any (WeightMemory).

@@ -38,8 +38,8 @@ Status check_shapes(const KernelRequest& request) {
   std::vector<RuntimeInput> inputs;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
     const TensorDesc& input = request.inputs[i];
-    const bool decides = i < 32 && (op_def(request.node.op).shape_inputs >> i & 1U) != 0;
-    if (decides && input.data == nullptr && input.elements() > 0) return {};
+    if (op_def(request.node.op).decides_shape(i) && input.data == nullptr && input.elements() > 0)
+      return {};
     inputs.push_back({input.present, input.dtype, input.dims, input.data});
   }
   PX_ASSIGN(const auto dims, infer_runtime(request.node, inputs));

@@ -245,7 +245,7 @@ Result<std::vector<std::optional<Dims>>> infer_runtime(const Node& node,
                                                        std::span<const RuntimeInput> inputs) {
   std::vector<InferInput> seen(inputs.size());
   std::vector<Constant> constants(inputs.size());
-  const std::uint32_t shape_inputs = op_def(node.op).shape_inputs;
+  const OpDef& def = op_def(node.op);
   // Symbols made here stand for sizes that only the kernel knows; their names show in messages.
   IdVector<SymbolId, Symbol> symbols;
   const InferContext context{
@@ -259,7 +259,7 @@ Result<std::vector<std::optional<Dims>>> infer_runtime(const Node& node,
     seen[i].present = true;
     seen[i].dtype = inputs[i].dtype;
     seen[i].shape.assign(inputs[i].dims.begin(), inputs[i].dims.end());
-    if (i >= 32 || (shape_inputs >> i & 1U) == 0) continue;
+    if (!def.decides_shape(i)) continue;
     const auto elements = inputs[i].dims.checked_elements().value_or(0);
     if (inputs[i].bytes == nullptr && elements > 0) {
       return at_run_time(context.error(fmt::format("the values of input {} are missing", i),

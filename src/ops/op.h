@@ -100,6 +100,9 @@ struct OpDef {
   /// Inputs whose *values* decide the output's shape (Reshape's shape, Slice's starts...): bit i =
   /// input i.
   std::uint32_t shape_inputs = 0;
+  bool decides_shape(std::size_t input) const {
+    return input < 32 && (shape_inputs >> input & 1U) != 0;
+  }
 };
 
 /// The definition of `kind`; every row has one.

@@ -14,8 +14,7 @@ Support refuse(CpuReason reason, std::string detail) { return {reason, std::move
 /// True where input `i` only says a shape and its elements are known when the plan is made.
 bool says_shape(const Node& node, const Value& value, std::size_t i) {
   if (value.kind == ValueKind::kSymbolic) return true;
-  const bool decides = i < 32 && ((op_def(node.op).shape_inputs >> i) & 1U) != 0;
-  return decides && value.kind == ValueKind::kConstant;
+  return op_def(node.op).decides_shape(i) && value.kind == ValueKind::kConstant;
 }
 
 Support check_value(const Value& value, const std::optional<Dims>& dims,

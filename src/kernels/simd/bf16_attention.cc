@@ -11,6 +11,7 @@
 #include "kernels/simd/bf16_attention_loops.h"
 #include "kernels/simd/bf16_loops.h"
 #include "kernels/simd/lane_attention_loops.h"
+#include "kernels/simd/lane_rows.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/transpose_loops.h"
@@ -183,30 +184,11 @@ class Bf16Attention final : public Kernel {
       block.keys = to_size(std::min(kBlockKeys, s.keys - key));
       block.k = pairs(args, at_.keys) + key * pairs_of(s.depth);
       block.v = pairs(args, at_.values) + key / 2 * rounded_up(s.width, kVector);
-      if (s.masked) mask(batch, queries, key, block, args);
+      if (s.masked)
+        place_mask(s, args.in<float>(3), batch, queries, key, floats(args, at_.mask), block);
       bf16_lane_block(block);
     }
-    lane_divide(block.y, block.width, block.stride, block.sums.sum);
-    float* to = args.out<float>() + s.at(s.y, batch) + queries.begin * s.y.row_stride;
-    transpose_block({reinterpret_cast<const std::byte*>(block.y), reinterpret_cast<std::byte*>(to),
-                     block.stride, to_size(s.y.row_stride), to_size(count), to_size(s.width),
-                     sizeof(float)});
-  }
-
-  /// The mask of a block of keys.
-  void mask(std::int64_t batch, TileRange queries, std::int64_t key, Bf16LaneBlock& block,
-            const KernelArgs& args) const {
-    const float* const from = shape_.mask_at(args.in<float>(3), batch, queries.begin) + key;
-    if (shape_.mask_stride == 0) {
-      block.key_mask = from;
-      return;
-    }
-    float* const to = floats(args, at_.mask);
-    const std::size_t count = to_size(queries.end - queries.begin);
-    if (count < block.stride) std::fill_n(to, block.keys * block.stride, 0.0F);
-    transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to),
-                     to_size(shape_.mask_stride), block.stride, block.keys, count, sizeof(float)});
-    block.query_mask = to;
+    store_results(s, batch, queries, block, args.out<float>());
   }
 
   AttentionShape shape_;

@@ -5,6 +5,7 @@
 #include <numbers>
 #include <utility>
 
+#include "kernels/simd/row_groups.h"
 #include "kernels/simd/unroll.h"
 
 #if defined(__x86_64__)
@@ -199,18 +200,6 @@ PX_BF16 __attribute__((noinline)) void first_values(const Bf16LaneBlock& s, std:
 }
 
 using Group = void (*)(const Bf16LaneBlock&, std::size_t lane, std::size_t row);
-
-/// Rows from `row` to `end` in groups of nearly the same size; `table` has them by rows less one.
-template <std::size_t kMost>
-void run_groups(const Group (&table)[kMost], const Bf16LaneBlock& s, std::size_t lane,
-                std::size_t row, std::size_t end) {
-  const std::size_t groups = (end - row + kMost - 1) / kMost;
-  for (std::size_t left = groups; left != 0; --left) {
-    const std::size_t rows = (end - row + left - 1) / left;
-    table[rows - 1](s, lane, row);
-    row += rows;
-  }
-}
 
 template <std::size_t V, std::size_t... R>
 void all_scores(const Bf16LaneBlock& s, std::size_t lane, std::index_sequence<R...>) {

@@ -11,6 +11,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/simd/lane_attention_loops.h"
+#include "kernels/simd/lane_rows.h"
 #include "kernels/simd/matmul_block.h"
 #include "kernels/simd/matmul_loops.h"
 #include "kernels/simd/tiles.h"
@@ -121,29 +122,10 @@ class LaneAttention final : public Kernel {
       block.keys = to_size(keys.end - keys.begin);
       block.k = args.in<float>(1) + s.at(s.k, batch) + keys.begin * s.k.column_stride;
       block.v = args.in<float>(2) + s.at(s.v, batch) + keys.begin * s.v.row_stride;
-      if (s.masked) mask(batch, queries, keys.begin, block, scratch, args);
+      if (s.masked) place_mask(s, args.in<float>(3), batch, queries, keys.begin, scratch, block);
       lane_block(block);
     }
-    lane_divide(block.y, block.width, block.stride, block.sums.sum);
-    float* to = args.out<float>() + s.at(s.y, batch) + queries.begin * s.y.row_stride;
-    transpose_block({reinterpret_cast<const std::byte*>(block.y), reinterpret_cast<std::byte*>(to),
-                     block.stride, to_size(s.y.row_stride), to_size(count), to_size(s.width),
-                     sizeof(float)});
-  }
-
-  /// The mask of a block of keys; `to` holds it transposed.
-  void mask(std::int64_t batch, TileRange queries, std::int64_t key, LaneBlock& block, float* to,
-            const KernelArgs& args) const {
-    const float* from = shape_.mask_at(args.in<float>(3), batch, queries.begin) + key;
-    if (shape_.mask_stride == 0) {
-      block.key_mask = from;
-      return;
-    }
-    const std::size_t count = to_size(queries.end - queries.begin);
-    if (count < block.stride) std::fill(to, to + block.keys * block.stride, 0.0F);
-    transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to),
-                     to_size(shape_.mask_stride), block.stride, block.keys, count, sizeof(float)});
-    block.query_mask = to;
+    store_results(s, batch, queries, block, args.out<float>());
   }
 
   AttentionShape shape_;

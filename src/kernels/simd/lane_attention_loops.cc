@@ -4,6 +4,7 @@
 #include <numbers>
 #include <utility>
 
+#include "kernels/simd/row_groups.h"
 #include "kernels/simd/targets.h"
 #include "kernels/simd/unroll.h"
 
@@ -174,18 +175,6 @@ HWY_NOINLINE void first_values(const LaneBlock& s, std::size_t lane, const Power
 }
 
 using Group = void (*)(const LaneBlock&, std::size_t lane, std::size_t row);
-
-/// Rows from `row` to `end` in groups of nearly the same size; `table` has them by rows less one.
-template <std::size_t kMost>
-HWY_INLINE void run_groups(const Group (&table)[kMost], const LaneBlock& s, std::size_t lane,
-                           std::size_t row, std::size_t end) {
-  const std::size_t groups = (end - row + kMost - 1) / kMost;
-  for (std::size_t left = groups; left != 0; --left) {
-    const std::size_t rows = (end - row + left - 1) / left;
-    table[rows - 1](s, lane, row);
-    row += rows;
-  }
-}
 
 template <std::size_t V, std::size_t... R>
 HWY_INLINE void all_scores(const LaneBlock& s, std::size_t lane, std::index_sequence<R...>) {

@@ -15,20 +15,24 @@ struct LaneSums {
   float* shrink = nullptr;   ///< by how much the last block changed the weights before it
 };
 
-/// A block of keys and what belongs to it.
-struct LaneBlock {
-  const float* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
-  const float* v = nullptr;  ///< [keys, width], rows `v_stride` elements apart
-  std::size_t k_stride = 0, v_stride = 0;
-  std::size_t keys = 0, depth = 0, width = 0;
+/// What a block of keys has in f32 and in bf16.
+struct LaneRows {
+  std::size_t keys = 0, width = 0;
   std::size_t stride = 0;             ///< of what follows
-  const float* q = nullptr;           ///< [depth, stride]: Q^T
   const float* key_mask = nullptr;    ///< [keys], for all queries; or null
   const float* query_mask = nullptr;  ///< [keys, stride]; or null
   float* x = nullptr;                 ///< [keys, stride]: where scores and weights go
   float* y = nullptr;                 ///< [width, stride]: Y^T
   LaneSums sums;                      ///< [stride] each
   bool first = true;                  ///< sums and y hold nothing yet
+};
+
+/// A block of keys and what belongs to it.
+struct LaneBlock : LaneRows {
+  const float* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
+  const float* v = nullptr;  ///< [keys, width], rows `v_stride` elements apart
+  const float* q = nullptr;  ///< [depth, stride]: Q^T
+  std::size_t k_stride = 0, v_stride = 0, depth = 0;
 };
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
 /// e^(score + mask - largest) with a mask, 2^(score - largest) without.

@@ -50,8 +50,10 @@ function(px_folder name)
     add_executable(px_${name}_test ${tests})
     target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_WARNINGS} ${PX_TEST_OPTIONS})
     target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
-    target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR="${CMAKE_CURRENT_SOURCE_DIR}")
-    gtest_discover_tests(px_${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST)
+    # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.
+    target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR=".")
+    gtest_discover_tests(px_${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST
+      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   if(PARALLAX_BUILD_BENCHES AND benches)
     find_package(benchmark REQUIRED)

@@ -93,11 +93,11 @@ def peer(name, case, folder, threads):
     return summary(times, values > 1) | {"first": first, "cpu": cpu, "mib": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024}
 
 
-def bench(case, folder, threads, *extra):
+def bench(case, folder, threads, *extra, cli=CLI):
     """The figures of `parallax bench --json`."""
     model, dims, _ = CASES[case]
     values = max([len(v) for v in dims.values()], default=1)
-    command = [CLI, "bench", folder / f"{model}.onnx", "--json", "-", "--threads", threads, "--warmup", max(WARMUP, values), "--runs", max(RUNS, values), *extra]
+    command = [cli, "bench", folder / f"{model}.onnx", "--json", "-", "--threads", threads, "--warmup", max(WARMUP, values), "--runs", max(RUNS, values), *extra]
     for symbol, numbers in dims.items():
         command += ["--dim", f"{symbol}={','.join(map(str, numbers))}"]
     for name, shape in SHAPES.get(model, {}).items():
@@ -105,8 +105,8 @@ def bench(case, folder, threads, *extra):
     return json.loads(subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout)
 
 
-def parallax(case, folder, threads):
-    f = bench(case, folder, threads)
+def parallax(case, folder, threads, *extra, cli=CLI):
+    f = bench(case, folder, threads, *extra, cli=cli)
     latency = f["latency_ms"]
     dynamic = max([len(v) for v in CASES[case][1].values()], default=1) > 1
     return {"ms": latency["mean" if dynamic else "median"], "min": latency["min"], "max": latency["max"], "first": f["load_ms"] + f["first_run_ms"],

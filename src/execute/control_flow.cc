@@ -48,6 +48,18 @@ class IfRunner : public BodyRunner {
 
 }  // namespace
 
+void RunLimits::stop(Error error) {
+  const std::lock_guard lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  stopped_.store(true, std::memory_order_relaxed);
+}
+
+Status RunLimits::status() const {
+  if (!stopped()) return {};
+  const std::lock_guard lock(mutex_);
+  return tl::unexpected(*error_);
+}
+
 Status RunLimits::check_time() const {
   if (!deadline || std::chrono::steady_clock::now() < *deadline) return {};
   return tl::unexpected(
@@ -120,7 +132,7 @@ Result<std::byte*> BodyRunner::make_output(std::size_t i, const Dims& dims) {
 Status BodyRunner::run_body(const BodyProgram& body, std::span<const std::byte* const> inputs,
                             std::span<const Dims> dims, const PlaceOutput& place) {
   if (body.error) return tl::unexpected(*body.error);
-  if (run_.failed()) return tl::unexpected(body_error(ErrorCode::kInternal, node_, "stopped"));
+  PX_RETURN_IF_ERROR(limits().status());
   Run inner(*body.program, run_, workspace_);
   PX_RETURN_IF_ERROR(inner.start_body(inputs, dims, place));
   PX_RETURN_IF_ERROR(inner.run_in_body(self_));
@@ -139,7 +151,6 @@ Run::Run(const Program& program, Run& around, std::byte* block)
   threads_ = around.threads_;
   begin_ = around.begin_;
   limits_ = around.limits_;
-  around_ = &around;
 }
 
 Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
@@ -165,12 +176,10 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
 Status Run::run_in_body(Participant& self) {
   for (const auto& step : program_.plan.steps)
     for (const BranchId branch : step) {
-      if (failed() || around_->failed()) break;
+      if (failed()) break;
       run_branch(branch, self);
     }
-  const std::lock_guard lock(mutex_);
-  if (error_) return tl::unexpected(*std::move(error_));
-  return {};
+  return limits_->status();
 }
 
 void Run::add_body_trace(const Run& inner, NodeId id) {

@@ -11,22 +11,35 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 
 #include "execute/program.h"
 
 namespace parallax {
 
-/// What keeps loops from running for ever: one for a run and all the bodies in it. Thread-safe.
+/// What ends a run early: one for a run and all the bodies in it. Thread-safe.
 struct RunLimits {
   std::atomic<std::int64_t> trips_left{0};  ///< of all loops together
   std::int64_t max_trips = 0;
   std::optional<std::chrono::steady_clock::time_point> deadline;
 
+  /// Keeps the first error. From here on the run and all its bodies stop at the next node or tile,
+  /// and none of them counts as done.
+  void stop(Error error);
+  bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
+  /// The error of a run that was stopped.
+  Status status() const;
+
   /// Errors (kLimitExceeded): the time is up.
   Status check_time() const;
   /// Takes `count` trips. Errors (kLimitExceeded): too many, or the time is up.
   Status take_trips(std::int64_t count);
+
+ private:
+  std::atomic<bool> stopped_{false};
+  mutable std::mutex mutex_;
+  std::optional<Error> error_;  // guarded by mutex_
 };
 
 /// Loops that are known to make too many trips are refused before any memory is made for what they

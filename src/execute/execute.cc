@@ -176,12 +176,9 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
 }
 
 void Run::fail(NodeId node, Error error) {
-  const std::lock_guard lock(mutex_);
-  failed_.store(true, std::memory_order_relaxed);
-  if (error_) return;
   error.stage = Stage::kExecute;
   if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
-  error_ = std::move(error);
+  limits_->stop(std::move(error));
 }
 
 void Run::run_branch(BranchId branch, Participant& self) {
@@ -192,7 +189,10 @@ void Run::run_branch(BranchId branch, Participant& self) {
       if (failed()) break;
       at = node;
       if (limits_->deadline) {
-        if (Status status = limits_->check_time(); !status) fail(node, std::move(status).error());
+        if (Status status = limits_->check_time(); !status) {
+          fail(node, std::move(status).error());
+          break;
+        }
       }
       if (Status status = run_node(node, self, buffers); !status)
         fail(node, std::move(status).error());

@@ -41,9 +41,10 @@ class Run {
     return buffers_.threads[static_cast<std::size_t>(self.index())];
   }
   void run_branch(BranchId branch, Participant& self);
-  /// Keeps the first error; everybody stops at the next node or tile.
+  /// Keeps the first error; everybody stops at the next node or tile, here, in the run around and
+  /// in all bodies.
   void fail(NodeId node, Error error);
-  bool failed() const { return failed_.load(std::memory_order_relaxed); }
+  bool failed() const { return limits_->stopped(); }
   /// Whether memory allows branches to run beside others now.
   bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
 
@@ -107,7 +108,6 @@ class Run {
   int threads_;
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
-  const Run* around_ = nullptr;  ///< of a body
 
   const std::shared_ptr<RunBuffers> kept_;
   RunBuffers& buffers_;
@@ -116,9 +116,7 @@ class Run {
   std::optional<LiveTensors> live_;
   DynamicArena spare_;  // outputs whose destination a kernel cannot write
 
-  std::atomic<bool> failed_{false};
   std::mutex mutex_;
-  std::optional<Error> error_;                              // guarded by mutex_
   std::vector<TraceEvent> events_;                          // guarded by mutex_
   std::vector<NodeEvent> body_events_;                      // guarded by mutex_
   std::vector<std::optional<std::int64_t>> symbol_values_;  // guarded by mutex_

@@ -170,9 +170,7 @@ Status Run::run_branches(Participant& self) {
       run_in_order(self);
       break;
   }
-  const std::lock_guard lock(mutex_);
-  if (error_) return tl::unexpected(*std::move(error_));
-  return {};
+  return limits_->status();
 }
 
 void Run::run_faster(Participant& self) {

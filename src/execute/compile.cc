@@ -262,13 +262,17 @@ class Compiler {
   bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
   bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
 
-  /// A root is written straight to the first graph output that has its bytes.
+  /// A root is written straight to the first graph output that has its bytes; to one whose own dims
+  /// only running tells where there is no other.
   void find_outputs() {
     compiled_->output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
-    for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-      const ValueId root = compiled_->root[graph_.outputs[i]];
-      if (planned(root) && compiled_->output_of[root] < 0)
-        compiled_->output_of[root] = static_cast<std::int32_t>(i);
+    for (const bool known : {true, false}) {
+      for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+        const ValueId root = compiled_->root[graph_.outputs[i]];
+        if (planned(root) && dims(graph_.outputs[i]).has_value() == known &&
+            compiled_->output_of[root] < 0)
+          compiled_->output_of[root] = static_cast<std::int32_t>(i);
+      }
     }
   }
 

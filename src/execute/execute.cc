@@ -161,7 +161,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
     case StorageKind::kOutput: {
       const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
       RunBuffers::Output& output = outputs_[position];
-      output.in_place = size > 0 && is_aligned(output.bytes);
+      output.in_place = size > 0 && output.placed && is_aligned(output.bytes);
       if (size == 0) {
         bytes_[id] = empty_tensor;
       } else if (output.in_place) {

@@ -314,9 +314,9 @@ void LoopRunner::take_results(std::int64_t trip) {
     goes_on_ = condition_ != std::byte{0};
   }
   for (Carried& carried : carried_) {
+    carried.dims = carried.written_dims;
     if (carried.kept) continue;
     carried.bytes = carried.written;
-    carried.dims = carried.written_dims;
     if (carried.buffers[0] != nullptr && carried.buffers[1] != nullptr) {
       carried.next = 1 - carried.next;
     } else {

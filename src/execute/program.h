@@ -65,7 +65,8 @@ enum class StorageKind : std::uint8_t {
   kInput,    ///< graph input `position`
   kFixed,    ///< a constant, or a symbolic value of this binding
   kArena,    ///< at byte `position` of the run's block
-  kOutput,   ///< the caller's memory for graph output `position`
+  kOutput,   ///< the caller's memory for graph output `position`; the run's own where that cannot
+             ///< be written yet, and is copied at the end
   kRunTime,  ///< allocated while running
 };
 struct Storage {

@@ -114,7 +114,7 @@ class Run {
   IdVector<ValueId, std::byte*>& bytes_ = buffers_.bytes;
   std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
   std::optional<LiveTensors> live_;
-  DynamicArena spare_;  // outputs whose destination a kernel cannot write
+  DynamicArena spare_;  // outputs whose destination is not known yet, or no kernel can write
 
   std::mutex mutex_;
   std::vector<TraceEvent> events_;                          // guarded by mutex_

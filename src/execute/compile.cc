@@ -262,15 +262,16 @@ class Compiler {
   bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
   bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
 
-  /// A root is written straight to the first graph output that has its bytes; to one whose own dims
-  /// only running tells where there is no other.
+  /// A root is written straight to the first graph output that has its bytes and whose place is
+  /// known by then. A planned one that has no such output lies in the run's own memory to the end.
   void find_outputs() {
     compiled_->output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
-    for (const bool known : {true, false}) {
+    for (const bool in_time : {true, false}) {
       for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-        const ValueId root = compiled_->root[graph_.outputs[i]];
-        if (planned(root) && dims(graph_.outputs[i]).has_value() == known &&
-            compiled_->output_of[root] < 0)
+        const ValueId output = graph_.outputs[i], root = compiled_->root[output];
+        if (!computed(root) || compiled_->output_of[root] >= 0) continue;
+        const bool known_in_time = output == root || (planned(root) && dims(output));
+        if (in_time ? known_in_time : planned(root))
           compiled_->output_of[root] = static_cast<std::int32_t>(i);
       }
     }
@@ -354,7 +355,7 @@ class Compiler {
           // Inside a region there is no before and after.
           if (!delegated(id) || buffer.made != context_.position[id])
             buffer.reads.push_back(context_.position[id]);
-        } else if (computed(root) && !dims(root)) {
+        } else if (!dims(root)) {
           ++c.run_time_readers[root];
           c.nodes[id].releases.push_back(root);
         }
@@ -377,7 +378,7 @@ class Compiler {
     }
     for (const ValueId output : graph_.outputs) {
       const ValueId root = c.root[output];
-      if (computed(root) && !dims(root)) ++c.run_time_readers[root];
+      if (!dims(root)) ++c.run_time_readers[root];
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -37,13 +38,17 @@ class IfRunner : public BodyRunner {
       PX_ASSIGN(inputs.emplace_back(), input(i));
       dims.push_back(input_dims(i));
     }
-    return run_body(body, inputs, dims,
-                    [&](int output, DType dtype, const Dims& shape) -> Result<std::byte*> {
-                      const auto i = static_cast<std::size_t>(output);
-                      if (node_.outputs[i].valid()) return make_output(i, shape);
-                      return allocate(dtype, shape);
-                    });
+    PX_RETURN_IF_ERROR(run_body(
+        body, inputs, dims, [&](int output, DType dtype, const Dims& shape) -> Result<std::byte*> {
+          const auto i = static_cast<std::size_t>(output);
+          if (node_.outputs[i].valid()) return make_output(i, shape);
+          return allocate(dtype, shape);
+        }));
+    let_go_inputs();
+    return {};
   }
+
+  void let_go(std::size_t i) override { let_go_input(1 + i); }
 };
 
 }  // namespace
@@ -96,7 +101,10 @@ BodyRunner::BodyRunner(Run& run, NodeId id, Participant& self)
       node_(run.graph().nodes[id]),
       code_(run.compiled_.nodes[id]),
       self_(self),
-      arena_(run.lease_, run.options_.poison) {
+      arena_(run.pool_, run.options_.poison),
+      reads_(code_.releases.size(), 0) {
+  for (const ValueId input : node_.inputs)
+    if (const auto root = released_root(input)) ++reads_[*root];
   if (code_.workspace >= 0)
     workspace_ =
         run.block_ + run.program_.plan.offsets.offset[static_cast<std::size_t>(code_.workspace)];
@@ -109,9 +117,28 @@ Result<const std::byte*> BodyRunner::input(std::size_t i) const {
   return run_.bytes_of(id);
 }
 
-Result<std::byte*> BodyRunner::allocate(DType dtype, const Dims& dims) {
+/// Which of the node's CompiledNode::releases has the bytes of `input`.
+std::optional<std::size_t> BodyRunner::released_root(ValueId input) const {
+  if (!input.valid()) return std::nullopt;
+  const auto& roots = code_.releases;
+  const auto found = std::find(roots.begin(), roots.end(), run_.compiled_.root[input]);
+  if (found == roots.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - roots.begin());
+}
+
+void BodyRunner::let_go_input(std::size_t i) {
+  const auto root = released_root(node_.inputs[i]);
+  if (root && --reads_[*root] == 0) run_.release(code_.releases[*root]);
+}
+
+void BodyRunner::let_go_inputs() {
+  for (std::size_t i = 0; i < reads_.size(); ++i)
+    if (std::exchange(reads_[i], 0) > 0) run_.release(code_.releases[i]);
+}
+
+Result<std::byte*> BodyRunner::allocate(DynamicArena& arena, DType dtype, const Dims& dims) {
   const auto bytes = bytes_of_tensor(dtype, dims);
-  if (bytes) return arena_.allocate(*bytes);
+  if (bytes) return arena.allocate(*bytes);
   return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_,
                                    "a tensor of shape " + dims.to_string() + " is too large"));
 }
@@ -133,24 +160,25 @@ Status BodyRunner::run_body(const BodyProgram& body, std::span<const std::byte* 
                             std::span<const Dims> dims, const PlaceOutput& place) {
   if (body.error) return tl::unexpected(*body.error);
   PX_RETURN_IF_ERROR(limits().status());
-  Run inner(*body.program, run_, workspace_);
+  Run inner(*body.program, run_, workspace_, *this);
   PX_RETURN_IF_ERROR(inner.start_body(inputs, dims, place));
   PX_RETURN_IF_ERROR(inner.run_in_body(self_));
-  PX_RETURN_IF_ERROR(inner.finish(place));
+  PX_RETURN_IF_ERROR(inner.finish());
   if (run_.options_.trace != nullptr) run_.add_body_trace(inner, id_);
   return {};
 }
 
 // The parts of Run that bodies need.
 
-Run::Run(const Program& program, Run& around, std::byte* block)
+Run::Run(const Program& program, Run& around, std::byte* block, BodyRunner& host)
     : Run(program, around.lease_, around.options_, std::make_shared<RunBuffers>(),
-          around.buffers_.threads.size()) {
+          around.buffers_.threads.size(), &around) {
   block_ = block;
   scratch_ = around.scratch_;
   threads_ = around.threads_;
   begin_ = around.begin_;
   limits_ = around.limits_;
+  host_ = &host;
 }
 
 Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
@@ -168,6 +196,7 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
     }
     run_time_dims_[id] = dims[i];
     PX_RETURN_IF_ERROR(bind_symbols(id, dims[i]));
+    if (compiled_.run_time_readers[id] == 0) host_->let_go(i);
   }
   return start(inputs, place);
 }

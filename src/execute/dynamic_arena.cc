@@ -1,7 +1,8 @@
 #include "execute/dynamic_arena.h"
 
 #include <algorithm>
-#include <cstring>
+#include <new>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -10,77 +11,94 @@
 namespace parallax {
 namespace {
 
-/// Chunks are at least this large, so that small tensors share one; under a budget they are as
-/// large as the tensor that needs them, so that none of it is wasted.
-constexpr std::int64_t kChunk = std::int64_t{64} << 10;
+/// Smaller blocks are left to the system's allocator, which is quick with them.
+constexpr std::int64_t kPooled = std::int64_t{64} << 10;
+/// So much room, of a block's size, is added for a tensor that is larger the next time, and so much
+/// may stay unused where a block serves again.
+constexpr std::int64_t kRoom = 8, kWaste = 4;
 
 }  // namespace
 
-DynamicArena::~DynamicArena() {
-  chunks_.clear();
+BlockPool::~BlockPool() {
+  idle_.clear();
   if (reserved_ > 0) lease_.release(reserved_);
 }
 
-Result<std::byte*> DynamicArena::allocate(std::int64_t bytes) {
-  const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  if (!rounded) {
+Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
+  const auto size = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
+  const bool roomy = size && *size >= kPooled && !exactly && !lease_.limited();
+  const auto wanted =
+      roomy ? checked_align(checked_add(*size, *size / kRoom).value_or(*size), kAlignment) : size;
+  if (!wanted) {
     return tl::unexpected(Error{
         Stage::kExecute, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
   }
   const std::lock_guard lock(mutex_);
-  std::byte* result = nullptr;
-  if (const auto best = free_list_.lower_bound(*rounded); best != free_list_.end()) {
-    result = best->second;
-    // The rest of a larger block stays on the list.
-    const std::int64_t rest = best->first - *rounded;
-    free_list_.erase(best);
-    if (rest > 0) free_list_.emplace(rest, result + *rounded);
-  } else {
-    PX_ASSIGN(result, bump(*rounded));
+  if (*size >= kPooled) {
+    const auto best = idle_.lower_bound(*size);
+    if (best != idle_.end() && best->first - *size <= (roomy ? *size / kWaste : 0))
+      return std::move(idle_.extract(best).mapped());
+    drop_idle();
   }
-  taken_.emplace(result, *rounded);
-  return result;
+  PX_RETURN_IF_ERROR(lease_.reserve(*wanted));
+  Result<AlignedBytes> block = AlignedBytes::allocate(*wanted);
+  if (!block) {
+    lease_.release(*wanted);
+    block.error().stage = Stage::kExecute;
+    return block;
+  }
+  reserved_ += *wanted;
+  return block;
 }
 
-Result<std::byte*> DynamicArena::bump(std::int64_t bytes) {
-  if (chunks_.empty() || chunks_.back().memory.size() - chunks_.back().used < bytes)
-    PX_RETURN_IF_ERROR(add_chunk(bytes));
-  Chunk& chunk = chunks_.back();
-  std::byte* const result = chunk.memory.data() + chunk.used;
-  chunk.used += bytes;
-  return result;
+void BlockPool::give_back(AlignedBytes block) noexcept {
+  const std::lock_guard lock(mutex_);
+  const std::int64_t size = block.size();
+  if (size < kPooled) return release(std::move(block));
+  try {
+    idle_.emplace(size, AlignedBytes{})->second = std::move(block);
+  } catch (const std::bad_alloc&) {
+    release(std::move(block));
+  }
 }
 
-Status DynamicArena::add_chunk(std::int64_t bytes) {
-  // What is left of the present chunk stays usable.
-  if (!chunks_.empty()) {
-    Chunk& last = chunks_.back();
-    const std::int64_t rest = last.memory.size() - last.used;
-    if (rest > 0) free_list_.emplace(rest, last.memory.data() + last.used);
-    last.used = last.memory.size();
-  }
-  const std::int64_t size = lease_.limited() ? bytes : std::max(bytes, kChunk);
-  PX_RETURN_IF_ERROR(lease_.reserve(size));
-  Result<AlignedBytes> memory = AlignedBytes::allocate(size);
-  if (!memory) {
-    lease_.release(size);
-    Error error = std::move(memory).error();
-    error.stage = Stage::kExecute;
-    return tl::unexpected(std::move(error));
-  }
-  reserved_ += size;
-  chunks_.push_back({*std::move(memory), 0});
-  return {};
+// These two need mutex_.
+
+void BlockPool::drop_idle() {
+  for (auto& [size, block] : idle_) release(std::move(block));
+  idle_.clear();
+}
+
+void BlockPool::release(AlignedBytes block) {
+  const std::int64_t size = block.size();
+  block = {};
+  reserved_ -= size;
+  lease_.release(size);
+}
+
+DynamicArena::~DynamicArena() {
+  for (auto& [bytes, block] : taken_) pool_.give_back(std::move(block));
+}
+
+Result<std::byte*> DynamicArena::allocate(std::int64_t bytes, bool exactly) {
+  PX_ASSIGN(AlignedBytes block, pool_.take(bytes, exactly));
+  std::byte* const result = block.data();
+  const std::lock_guard lock(mutex_);
+  taken_.emplace(result, std::move(block));
+  return result;
 }
 
 void DynamicArena::free(std::byte* bytes) {
-  if (bytes == nullptr) return;
-  const std::lock_guard lock(mutex_);
-  const auto taken = taken_.find(bytes);
-  if (taken == taken_.end()) return;
-  if (poison_) poison({bytes, static_cast<std::size_t>(taken->second)});
-  free_list_.emplace(taken->second, bytes);
-  taken_.erase(taken);
+  AlignedBytes block;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto taken = taken_.find(bytes);
+    if (taken == taken_.end()) return;
+    block = std::move(taken->second);
+    taken_.erase(taken);
+  }
+  if (poison_) poison({bytes, static_cast<std::size_t>(block.size())});
+  pool_.give_back(std::move(block));
 }
 
 }  // namespace parallax

@@ -1,6 +1,10 @@
-// Memory for tensors whose sizes only running can tell: the paper's bump pointer with a free list,
-// one arena per branch. Chunks come from the system, are counted against the budget of the run and
-// live until the run ends.
+// Memory for tensors whose sizes only running can tell. The arenas of a run, one per branch, take
+// blocks from one pool: a block of its own for each tensor, counted against the budget of the run.
+//
+// Large blocks serve again where they fit well; those that do not fit what is wanted next go back
+// to the system first. So a run holds at most 1.25 times the tensors that are alive at once: what
+// grows from trip to trip of a loop never fits where it lay before, and blocks that waited for it
+// would add up.
 //
 // Thread-safety: thread-safe (a tensor may be freed by its last reader in another branch).
 #pragma once
@@ -9,43 +13,55 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <vector>
 
 #include "execute/run_memory.h"
 #include "kernels/packed_weights.h"
 
 namespace parallax {
 
+/// The blocks of one run. Outlives its arenas.
+class BlockPool {
+ public:
+  explicit BlockPool(RunMemory::Lease& lease) : lease_(lease) {}
+  ~BlockPool();
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  /// At least `bytes`, aligned to kAlignment; not one more where `exactly` or under a limit.
+  /// Errors: kBudgetExceeded, kOutOfMemory.
+  Result<AlignedBytes> take(std::int64_t bytes, bool exactly);
+  void give_back(AlignedBytes block) noexcept;
+
+ private:
+  void drop_idle();
+  void release(AlignedBytes block);
+
+  RunMemory::Lease& lease_;
+  std::mutex mutex_;
+  // Guarded by mutex_:
+  std::multimap<std::int64_t, AlignedBytes> idle_;  // by size
+  std::int64_t reserved_ = 0;
+};
+
 class DynamicArena {
  public:
   /// `poison`: freed bytes are overwritten, so that reading them shows.
-  DynamicArena(RunMemory::Lease& lease, bool poison) : lease_(lease), poison_(poison) {}
+  DynamicArena(BlockPool& pool, bool poison) : pool_(pool), poison_(poison) {}
   ~DynamicArena();
   DynamicArena(const DynamicArena&) = delete;
   DynamicArena& operator=(const DynamicArena&) = delete;
 
-  /// Bytes aligned to kAlignment, never null. Errors: kBudgetExceeded, kOutOfMemory.
-  Result<std::byte*> allocate(std::int64_t bytes);
-  /// Gives back what allocate() returned; null is allowed.
+  /// Bytes aligned to kAlignment, never null; `exactly`: for who plans room to grow himself.
+  /// Errors: kBudgetExceeded, kOutOfMemory.
+  Result<std::byte*> allocate(std::int64_t bytes, bool exactly = false);
+  /// Gives back what allocate() returned; null and bytes of others are allowed.
   void free(std::byte* bytes);
 
  private:
-  struct Chunk {
-    AlignedBytes memory;
-    std::int64_t used = 0;  // the bump pointer
-  };
-
-  Result<std::byte*> bump(std::int64_t bytes);
-  Status add_chunk(std::int64_t bytes);
-
-  RunMemory::Lease& lease_;
+  BlockPool& pool_;
   const bool poison_;
   std::mutex mutex_;
-  // All guarded by mutex_:
-  std::vector<Chunk> chunks_;
-  std::map<std::byte*, std::int64_t> taken_;
-  std::multimap<std::int64_t, std::byte*> free_list_;  // by size
-  std::int64_t reserved_ = 0;
+  std::map<std::byte*, AlignedBytes> taken_;  // guarded by mutex_
 };
 
 }  // namespace parallax

@@ -95,7 +95,7 @@ class NodeTiles final : public SharedWork {
 };
 
 Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
-         std::shared_ptr<RunBuffers> buffers, std::size_t participants)
+         std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around)
     : program_(program),
       compiled_(*program.compiled),
       lease_(lease),
@@ -106,7 +106,9 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
       threads_(program.threads),
       kept_(std::move(buffers)),
       buffers_(*kept_),
-      spare_(lease, options.poison) {
+      own_pool_(lease),
+      pool_(around == nullptr ? own_pool_ : around->pool_),
+      spare_(pool_, options.poison) {
   buffers_.reset(graph().values.size(), graph().outputs.size(), participants,
                  compiled_.context->branches.branches.size());
   own_limits_.max_trips = options.max_loop_trips;
@@ -131,14 +133,22 @@ std::int64_t Run::now() const {
 Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& place) {
   if (options_.poison || kAlwaysWatch) live_.emplace(program_, block_, options_.poison);
   if (options_.poison) poison({block_, static_cast<std::size_t>(program_.arena_bytes)});
+  place_ = &place;
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    const ValueId id = graph().outputs[i];
-    if (!compiled_.dims[id]) continue;
-    PX_ASSIGN(outputs_[i].bytes,
-              place(static_cast<int>(i), graph().values[id].dtype, *compiled_.dims[id]));
-    outputs_[i].placed = true;
+    if (const auto& dims = compiled_.dims[graph().outputs[i]])
+      PX_RETURN_IF_ERROR(place_output(i, *dims));
   }
   for (const ValueId id : graph().values.ids()) PX_RETURN_IF_ERROR(place_value(id, inputs));
+  return {};
+}
+
+/// Asks for the place of graph output `i`.
+Status Run::place_output(std::size_t i, const Dims& dims) {
+  RunBuffers::Output& output = outputs_[i];
+  const DType dtype = graph().values[graph().outputs[i]].dtype;
+  PX_ASSIGN(output.bytes, (*place_)(static_cast<int>(i), dtype, dims));
+  output.placed = true;
+  output.writable = dims.elements() > 0 && is_aligned(output.bytes);
   return {};
 }
 
@@ -161,13 +171,12 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
     case StorageKind::kOutput: {
       const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
       RunBuffers::Output& output = outputs_[position];
-      output.in_place = size > 0 && output.placed && is_aligned(output.bytes);
       if (size == 0) {
         bytes_[id] = empty_tensor;
-      } else if (output.in_place) {
+      } else if (output.writable) {
         bytes_[id] = output.bytes;
       } else {
-        PX_ASSIGN(bytes_[id], spare_.allocate(size));
+        PX_ASSIGN(bytes_[id], spare_.allocate(size, true));
       }
       break;
     }
@@ -225,7 +234,9 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
       PX_RETURN_IF_ERROR(run_bodies(id, self));
       break;
   }
-  if (!node.releases.empty()) release_inputs(id);
+  // A node with bodies has let go of each as early as it could.
+  if (node.role != NodeRole::kBodies)
+    for (const ValueId root : node.releases) release(root);
   if (live_) live_->end(id);
   return {};
 }
@@ -254,18 +265,14 @@ void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicO
   buffers.events.push_back({id, code.library, start, now(), self.index(), code.tiles});
 }
 
-Status Run::finish(const PlaceOutput& place) {
+Status Run::finish() {
   for (std::size_t i = 0; i < outputs_.size(); ++i) {
-    RunBuffers::Output& output = outputs_[i];
     const ValueId id = graph().outputs[i];
-    const DType dtype = graph().values[id].dtype;
     const Dims& dims = dims_of(id);
-    if (!output.placed) {
-      PX_ASSIGN(output.bytes, place(static_cast<int>(i), dtype, dims));
-    }
-    const auto size = static_cast<std::size_t>(dims.elements() * size_of(dtype));
-    if (size > 0 && !output.in_place && output.bytes != bytes_of(id))
-      std::memcpy(output.bytes, bytes_of(id), size);
+    if (!outputs_[i].placed) PX_RETURN_IF_ERROR(place_output(i, dims));
+    const auto size = static_cast<std::size_t>(dims.elements() * size_of(graph().values[id].dtype));
+    std::byte* const to = outputs_[i].bytes;
+    if (size > 0 && to != bytes_of(id)) std::memcpy(to, bytes_of(id), size);
   }
   return {};
 }
@@ -280,7 +287,7 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
     WorkerPool::Stay stay(pool);
     PX_RETURN_IF_ERROR(run.run_branches(stay.participant()));
   }
-  PX_RETURN_IF_ERROR(run.finish(place));
+  PX_RETURN_IF_ERROR(run.finish());
   if (options.trace != nullptr) run.write_trace(*options.trace);
   return {};
 }

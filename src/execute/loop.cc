@@ -29,12 +29,20 @@ class LoopRunner : public BodyRunner {
       PX_RETURN_IF_ERROR(limits().take_trips(1));
       PX_RETURN_IF_ERROR(run_trip(trip));
     }
-    return end(trip);
+    PX_RETURN_IF_ERROR(end(trip));
+    let_go_inputs();
+    return {};
+  }
+
+  void let_go(std::size_t i) override {
+    if (i >= parts_.first_input && i - parts_.first_input < carried_.size())
+      let_go_carried(i - parts_.first_input);
   }
 
  private:
   /// A value from trip to trip: at first where the node's input lies, then in one of two buffers in
-  /// turn, the first of which is the node's output.
+  /// turn, the first of which is the node's output. One whose size only running tells gets a block
+  /// of output_arena() in each trip; the block of the trip before goes with its last reader.
   struct Carried {
     const std::byte* bytes = nullptr;
     Dims dims;
@@ -42,8 +50,10 @@ class LoopRunner : public BodyRunner {
     int next = 0;
     std::byte* written = nullptr;  ///< by this trip
     Dims written_dims;
-    std::byte* owned = nullptr;  ///< in arena_, where the size is not known
+    std::byte* owned = nullptr;  ///< `bytes`, where they are a block
+    bool gone = false;           ///< nobody reads `bytes` any more
     bool kept = false;           ///< the body gives back what it gets
+    bool planned() const { return buffers[0] != nullptr && buffers[1] != nullptr; }
   };
   struct ScanInput {
     const std::byte* bytes = nullptr;
@@ -79,7 +89,9 @@ class LoopRunner : public BodyRunner {
   Result<std::byte*> place_slice(std::size_t i, DType dtype, const Dims& dims, std::int64_t trip);
   Status start_scan_output(std::size_t i, DType dtype, const Dims& dims);
   Status make_room(ScanOutput& output, std::int64_t slices);
+  void let_go_carried(std::size_t i);
   void take_results(std::int64_t trip);
+  void take_carried(std::size_t i);
   Status end(std::int64_t trips);
   std::int64_t position(const ScanAxis& axis, std::int64_t trip) const {
     return axis.reverse ? *limit_ - 1 - trip : trip;
@@ -241,7 +253,7 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
   if (carried.kept) {
     // Nobody writes: the copy of a tensor onto itself is left out.
     carried.written = const_cast<std::byte*>(carried.bytes);
-  } else if (carried.buffers[0] != nullptr && carried.buffers[1] != nullptr) {
+  } else if (carried.planned()) {
     if (!(dims == carried.dims)) {
       return tl::unexpected(body_error(ErrorCode::kInvalidInput, node_,
                                        fmt::format("a carried value of shape {} comes back as {}",
@@ -249,7 +261,7 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
     }
     carried.written = carried.buffers[carried.next];
   } else {
-    PX_ASSIGN(carried.written, allocate(dtype, dims));
+    PX_ASSIGN(carried.written, allocate(output_arena(), dtype, dims));
   }
   return carried.written;
 }
@@ -292,14 +304,15 @@ Status LoopRunner::start_scan_output(std::size_t i, DType dtype, const Dims& dim
   return {};
 }
 
-/// Twice as much as before: each slice is moved about once.
+/// Half as much again: each slice is moved about twice, and both places together are at most 2.5
+/// times what was there.
 Status LoopRunner::make_room(ScanOutput& output, std::int64_t slices) {
-  const std::int64_t wanted = std::max({slices, kFirstSlices, 2 * output.room});
+  const std::int64_t wanted = std::max({slices, kFirstSlices, output.room + output.room / 2});
   const std::int64_t room = limit_ ? std::min(wanted, *limit_) : wanted;
   const auto bytes = checked_mul(room, output.slice_bytes);
   if (!bytes)
     return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_, "a scan output is too large"));
-  PX_ASSIGN(std::byte* const larger, output_arena().allocate(*bytes));
+  PX_ASSIGN(std::byte* const larger, output_arena().allocate(*bytes, true));
   if (output.room > 0 && output.slice_bytes > 0)
     std::memcpy(larger, output.bytes, static_cast<std::size_t>(output.room * output.slice_bytes));
   output_arena().free(output.bytes);
@@ -308,21 +321,33 @@ Status LoopRunner::make_room(ScanOutput& output, std::int64_t slices) {
   return {};
 }
 
+void LoopRunner::let_go_carried(std::size_t i) {
+  Carried& carried = carried_[i];
+  if (std::exchange(carried.gone, true)) return;
+  if (carried.owned != nullptr) return output_arena().free(std::exchange(carried.owned, nullptr));
+  let_go_input(parts_.first_input + i);
+}
+
+void LoopRunner::take_carried(std::size_t i) {
+  Carried& carried = carried_[i];
+  carried.dims = carried.written_dims;
+  if (carried.kept) return;
+  carried.bytes = carried.written;
+  if (carried.planned()) {
+    carried.next = 1 - carried.next;
+    return;
+  }
+  let_go_carried(i);
+  carried.owned = carried.written;
+  carried.gone = false;
+}
+
 void LoopRunner::take_results(std::int64_t trip) {
   if (parts_.first_output == 1) {
     condition_ = next_condition_[0] == std::byte{0} ? std::byte{0} : std::byte{1};
     goes_on_ = condition_ != std::byte{0};
   }
-  for (Carried& carried : carried_) {
-    carried.dims = carried.written_dims;
-    if (carried.kept) continue;
-    carried.bytes = carried.written;
-    if (carried.buffers[0] != nullptr && carried.buffers[1] != nullptr) {
-      carried.next = 1 - carried.next;
-    } else {
-      arena_.free(std::exchange(carried.owned, carried.written));
-    }
-  }
+  for (std::size_t i = 0; i < carried_.size(); ++i) take_carried(i);
   for (ScanOutput& output : scan_outputs_) {
     if (output.slice == nullptr || output.slice_bytes == 0 || !output.read) continue;
     // An output of unknown length grows along its first axis: of a Loop, whose axis it is.
@@ -334,8 +359,15 @@ void LoopRunner::take_results(std::int64_t trip) {
 
 Status LoopRunner::end(std::int64_t trips) {
   for (std::size_t i = 0; i < carried_.size(); ++i) {
-    const Carried& carried = carried_[i];
-    if (!node_.outputs[i].valid()) continue;
+    Carried& carried = carried_[i];
+    std::byte* const owned = std::exchange(carried.owned, nullptr);
+    const bool wanted = node_.outputs[i].valid();
+    if (owned != nullptr) {
+      if (!wanted) output_arena().free(owned);
+      if (wanted) PX_RETURN_IF_ERROR(adopt_output(i, carried.dims, owned));
+      continue;
+    }
+    if (!wanted) continue;
     PX_ASSIGN(std::byte* const output, make_output(i, carried.dims));
     const auto bytes = static_cast<std::size_t>(carried.dims.elements() * size_of(output_dtype(i)));
     if (bytes > 0 && output != carried.bytes) std::memcpy(output, carried.bytes, bytes);

@@ -163,9 +163,11 @@ struct Compiled {
   std::vector<AlignedBytes> materialised;  ///< bytes of symbolic values
   IdVector<NodeId, CompiledNode> nodes;
   bool has_run_time_nodes = false;
-  /// Readers of each run-time root, graph outputs counted; 0 for other values.
+  /// Readers of each run-time root (a result, or what a body gets), graph outputs counted; 0 for
+  /// other values.
   IdVector<ValueId, std::int32_t> run_time_readers;
-  /// Roots that are written straight to a graph output: its index, else -1.
+  /// Roots that lie where a graph output does: its index, else -1. Of those that only running can
+  /// size, bodies alone write them there.
   IdVector<ValueId, std::int32_t> output_of;
   MemoryProblem problem;
   /// The root behind each buffer of `problem`; invalid for workspaces.

@@ -19,21 +19,24 @@
 
 namespace parallax {
 
+class BodyRunner;
+
 /// One run. Its functions are called in the order of their declaration, by the thread that called
 /// execute(), except for run_branch() and fail(), which any participant calls.
 class Run {
  public:
   /// `participants`: no thread that takes part has an index so large.
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
-      std::shared_ptr<RunBuffers> buffers, std::size_t participants);
-  /// A body, run inside a node of `around`, its arena at `block`.
-  Run(const Program& program, Run& around, std::byte* block);
+      std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
+  /// A body, run by `host` inside a node of `around`, its arena at `block`.
+  Run(const Program& program, Run& around, std::byte* block, BodyRunner& host);
 
-  /// Gives inputs and outputs their places. Errors: of `place`, kBudgetExceeded.
+  /// Gives inputs and outputs their places; `place` serves until the run is over. Errors: of
+  /// `place`, kBudgetExceeded.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
   Status run_branches(Participant& self);
   /// Copies the outputs that no kernel wrote in place.
-  Status finish(const PlaceOutput& place);
+  Status finish();
   void write_trace(RunTrace& trace) const;
 
   using Buffers = RunBuffers::OfThread;
@@ -67,6 +70,7 @@ class Run {
   }
   std::int64_t now() const;
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
+  Status place_output(std::size_t i, const Dims& dims);
 
   // run_branches.cc: the executors.
   void run_faster(Participant& self);
@@ -94,7 +98,8 @@ class Run {
       NodeId id, std::span<const std::optional<Dims>> outputs);
   Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
   Status bind_symbols(ValueId id, const Dims& dims);
-  void release_inputs(NodeId id);
+  void release(ValueId root);
+  void give_back(ValueId root);
   void release_unread_outputs(const Node& node);
   DynamicArena& arena_of(NodeId node);
 
@@ -108,12 +113,16 @@ class Run {
   int threads_;
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
+  BodyRunner* host_ = nullptr;  ///< of a body
+  const PlaceOutput* place_ = nullptr;
 
   const std::shared_ptr<RunBuffers> kept_;
   RunBuffers& buffers_;
   IdVector<ValueId, std::byte*>& bytes_ = buffers_.bytes;
   std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
   std::optional<LiveTensors> live_;
+  BlockPool own_pool_;
+  BlockPool& pool_;     ///< of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet, or no kernel can write
 
   std::mutex mutex_;

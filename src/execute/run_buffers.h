@@ -32,7 +32,7 @@ struct RunBuffers {
   struct Output {
     std::byte* bytes = nullptr;  ///< the caller's
     bool placed = false;
-    bool in_place = false;  ///< written there by a kernel
+    bool writable = false;  ///< by kernels
   };
 
   IdVector<ValueId, std::byte*> bytes;  ///< of roots; kernels never write inputs and constants

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "execute/body_runner.h"
 #include "execute/run.h"
 #include "ops/infer.h"
 
@@ -70,7 +71,7 @@ Result<std::shared_ptr<const NodeKernel>> Run::kernel_for(
 
 DynamicArena& Run::arena_of(NodeId node) {
   auto& arena = arenas_[compiled_.context->position[node].branch];
-  if (arena == nullptr) arena = std::make_unique<DynamicArena>(lease_, options_.poison);
+  if (arena == nullptr) arena = std::make_unique<DynamicArena>(pool_, options_.poison);
   return *arena;
 }
 
@@ -108,8 +109,15 @@ Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
     return tl::unexpected(error_of(ErrorCode::kOutOfMemory, graph().nodes[node],
                                    "a result of shape " + dims.to_string() + " is too large"));
   }
-  PX_ASSIGN(bytes_[id], arena_of(node).allocate(*bytes));
   run_time_dims_[id] = dims;
+  // What a body gives is written where the node around wants it.
+  if (const std::int32_t i = compiled_.output_of[id]; host_ != nullptr && i >= 0) {
+    const auto output = static_cast<std::size_t>(i);
+    PX_RETURN_IF_ERROR(place_output(output, dims));
+    bytes_[id] = outputs_[output].bytes;
+    if (outputs_[output].writable) return bytes_[id];
+  }
+  PX_ASSIGN(bytes_[id], arena_of(node).allocate(*bytes));
   return bytes_[id];
 }
 
@@ -145,9 +153,16 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
   return {};
 }
 
-void Run::release_inputs(NodeId id) {
-  for (const ValueId root : compiled_.nodes[id].releases) {
-    if (readers_[static_cast<std::size_t>(root.value)].fetch_sub(1) > 1) continue;
+/// One reader of `root` is done.
+void Run::release(ValueId root) {
+  if (readers_[static_cast<std::size_t>(root.value)].fetch_sub(1) == 1) give_back(root);
+}
+
+/// Nobody reads `root` any more: its bytes go back to whom they came from.
+void Run::give_back(ValueId root) {
+  if (graph().values[root].kind == ValueKind::kInput) {
+    host_->let_go(static_cast<std::size_t>(program_.storage[root].position));
+  } else {
     arena_of(graph().values[root].producer).free(bytes_[root]);
   }
 }
@@ -155,8 +170,7 @@ void Run::release_inputs(NodeId id) {
 void Run::release_unread_outputs(const Node& node) {
   for (const ValueId output : node.outputs) {
     if (!output.valid() || compiled_.dims[output]) continue;
-    if (compiled_.run_time_readers[output] == 0)
-      arena_of(graph().values[output].producer).free(bytes_[output]);
+    if (compiled_.run_time_readers[output] == 0) give_back(output);
   }
 }
 

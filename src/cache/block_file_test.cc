@@ -1,7 +1,9 @@
 #include "cache/block_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -140,6 +142,50 @@ TEST_F(BlockFileTest, WritesThroughNoLink) {
   fs::create_hard_link(folder_ / "precious", beside);
   EXPECT_FALSE(write_block_file(path_, contents_));
   EXPECT_EQ(read(folder_ / "precious"), "mine");
+}
+
+/// The exit status of a process that may write files of `limit` bytes: 0 where the file is refused
+/// with an error, and signals are as they were.
+int write_within(rlim_t limit, const fs::path& path, const BlockFile& contents) {
+  const rlimit files = {limit, limit};
+  if (::setrlimit(RLIMIT_FSIZE, &files) != 0) return 2;
+  const auto written = write_block_file(path, contents);
+  if (written || written.error().code != ErrorCode::kIo) return 3;
+  if (written.error().message.find("File too large") == std::string::npos) return 4;
+  sigset_t blocked, pending;
+  ::pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+  ::sigpending(&pending);
+  if (::sigismember(&blocked, SIGXFSZ) != 0 || ::sigismember(&pending, SIGXFSZ) != 0) return 5;
+  struct sigaction action = {};
+  ::sigaction(SIGXFSZ, nullptr, &action);
+  return action.sa_handler == SIG_DFL ? 0 : 6;
+}
+
+TEST_F(BlockFileTest, ALimitOfTheFileSizeIsAnErrorAndNoSignal) {
+  ASSERT_TRUE(write_block_file(path_, contents_));
+  const auto size = fs::file_size(path_);
+  ASSERT_GT(size, 300U);
+  for (const rlim_t limit : {rlim_t{0}, rlim_t{200}, static_cast<rlim_t>(size - 1)})
+    EXPECT_EXIT(::_exit(write_within(limit, path_, contents_)), testing::ExitedWithCode(0), "");
+  EXPECT_FALSE(fs::exists(path_.string() + ".tmp"));
+  EXPECT_EQ(check(), "");  // the old one is still there
+}
+
+/// 0 where a signal that was pending before still is.
+int write_beside_a_pending_signal(const fs::path& path, const BlockFile& contents) {
+  sigset_t signal, pending;
+  ::sigemptyset(&signal);
+  ::sigaddset(&signal, SIGXFSZ);
+  ::pthread_sigmask(SIG_BLOCK, &signal, nullptr);
+  ::raise(SIGXFSZ);
+  if (!write_block_file(path, contents)) return 2;
+  ::sigpending(&pending);
+  return ::sigismember(&pending, SIGXFSZ) == 1 ? 0 : 3;
+}
+
+TEST_F(BlockFileTest, ASignalThatTheUserBlocksStaysPending) {
+  EXPECT_EXIT(::_exit(write_beside_a_pending_signal(path_, contents_)), testing::ExitedWithCode(0),
+              "");
 }
 
 TEST_F(BlockFileTest, ErrorsAreTyped) {

@@ -2,11 +2,12 @@
 import concurrent.futures
 import json
 import os
+import resource
 import shutil
 
 import numpy as np
 import pytest
-from conftest import DIGITS
+from conftest import BUILD, DIGITS, run
 
 
 @pytest.fixture
@@ -101,6 +102,18 @@ def test_a_folder_that_cannot_be_written_is_a_warning(bench, tmp_path):
         figures = bench(folder=folder)
         assert figures["cache"]["hits"] == 0 and "cannot write" in figures["cache"]["problem"]
         assert figures["stderr"].startswith("parallax: warning: ") and len(figures["stderr"].splitlines()) == 1
+
+
+def test_a_limit_of_the_file_size_is_a_warning(parallax, tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40 << 10, 40 << 10))
+
+    arguments = BUILD / "parallax", "run", DIGITS, "--dim", "batch=4", "--cache", tmp_path / "cache", "--output-dir", tmp_path / "with"
+    done = run(*arguments, preexec_fn=limit)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("parallax: warning: cannot write ") and len(done.stderr.splitlines()) == 1
+    assert (tmp_path / "with" / "0.npy").exists() and not list((tmp_path / "cache").iterdir())
+    assert (tmp_path / "with" / "0.npy").read_bytes()[128:] == outputs(parallax, tmp_path / "without")
 
 
 def test_another_model_in_the_same_place(parallax, bench, tmp_path):

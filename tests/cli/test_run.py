@@ -1,10 +1,11 @@
 """`parallax run`, `plan`, `bench` and `verify` as a user calls them."""
 import json
+import resource
 
 import numpy as np
 import onnx_writer as w
 import pytest
-from conftest import DIGITS, ROOT, SANITIZED
+from conftest import BUILD, DIGITS, ROOT, SANITIZED, run
 
 IMAGES = ROOT / "models" / "digits" / "images.npy"
 
@@ -21,6 +22,14 @@ def test_outputs_are_written_in_the_models_order(parallax, tmp_path):
     assert listed == [{"name": "b", "dtype": "float32", "shape": [3], "file": "0.npy"}, {"name": "a", "dtype": "float32", "shape": [3], "file": "1.npy"}]
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "0.npy"), np.maximum(x, 0))
     np.testing.assert_array_equal(np.load(tmp_path / "out" / "1.npy"), -x)
+
+
+def test_an_output_beyond_the_limit_for_files_is_an_error(tmp_path):
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+
+    done = run(BUILD / "parallax", "run", DIGITS, "--dim", "batch=1", "--output-dir", tmp_path, preexec_fn=limit)
+    assert done.returncode == 1 and done.stderr.startswith("parallax: ") and "cannot write" in done.stderr
 
 
 def test_made_up_inputs_follow_the_seed(parallax, tmp_path):

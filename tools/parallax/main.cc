@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <functional>
 #include <limits>
 #include <string>
@@ -285,6 +286,8 @@ int main_in_namespace(int argc, char** argv) {
 }  // namespace parallax::cli
 
 int main(int argc, char** argv) {
+  // An output beyond the limit for files is an error with a message, as on a full disk.
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parallax::cli::main_in_namespace(argc, argv);
   } catch (const std::exception& error) {  // memory that ran out outside the library, say

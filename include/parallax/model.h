@@ -32,7 +32,7 @@ struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };
 
-/// Immutable and cheap to copy (shares its contents); thread-safe.
+/// Immutable and cheap to copy (shares its contents); thread-safe. After fork() as a Session is.
 class Model {
  public:
   /// Loads an ONNX file. Weights stay mapped: the file must not change while the model lives.

@@ -13,7 +13,8 @@ namespace parallax {
 /// What kind of thing went wrong.
 enum class ErrorCode : std::uint8_t {
   kInvalidModel,    ///< the file contradicts its format or itself
-  kUnsupported,     ///< a valid model that Parallax does not cover; the message lists what
+  kUnsupported,     ///< a valid model, or use of one, that Parallax does not cover; the message
+                    ///< lists what
   kInvalidInput,    ///< an input has the wrong name, dtype, shape or value
   kUnboundSymbol,   ///< a dynamic dimension has no value
   kOutOfRange,      ///< an index found while running lies outside its tensor

@@ -24,6 +24,12 @@ struct NamedInput {
 
 /// Thread-safe: run() may be called from several threads at once; each call has an arena of its
 /// own.
+///
+/// A child of fork() may use and destroy the models and sessions of its parent, as servers that
+/// load before they fork do: pages are shared until one of both writes to them, and a session
+/// starts threads of its own at the first run. But where another thread of the parent was in a call
+/// of Parallax at that moment, locks of it would be held for ever: in such a child every call fails
+/// with kUnsupported, and destructors do nothing.
 class Session {
  public:
   /// Errors: kInvalidInput for options that make no sense, kUnsupported for a precision that this

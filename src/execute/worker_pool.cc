@@ -122,13 +122,15 @@ struct WorkerPool::Slot {
 WorkerPool::WorkerPool(int threads, int cpus)
     : slots_(2 * kCallers + static_cast<std::size_t>(threads > 1 ? threads - 1 : 0)),
       branch_slots_(kCallers),
+      workers_(std::make_unique<std::vector<std::thread>>()),
+      process_(process_number()),
       wanted_threads_(std::max(threads, 1)),
       cpus_(cpus),
       caller_taken_(kCallers) {
   parked_.reserve(slots_.size());
   for (int i = 1; i < threads; ++i) {
     try {
-      workers_.emplace_back([this, i] { work(i); });
+      workers_->emplace_back([this, i] { work(i); });
     } catch (const std::system_error&) {
       break;  // fewer workers do the same work
     }
@@ -136,9 +138,14 @@ WorkerPool::WorkerPool(int threads, int cpus)
 }
 
 WorkerPool::~WorkerPool() {
+  if (!has_workers()) {
+    // Handles of threads that are not there can neither be joined nor detached.
+    (void)workers_.release();
+    return;
+  }
   stop_ = true;
   wake_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (std::thread& worker : *workers_) worker.join();
 }
 
 void WorkerPool::work(int index) {
@@ -265,7 +272,7 @@ void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
 void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds) {
   const std::size_t index = level == WorkLevel::kBranches ? branch_slot_ : tile_slot_;
   if (count <= 1 || count > kMaxShared || nanoseconds < kKeptNs || index == kNoSlot ||
-      pool_->workers_.empty()) {
+      pool_->workers_->empty()) {
     for (std::int64_t i = 0; i < count; ++i) work.run(i, *this);
     return;
   }
@@ -325,7 +332,7 @@ void Participant::grow(std::int64_t count, double nanoseconds) {
 WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
   participant_.pool_ = &pool;
   participant_.team_ = this;
-  if (pool.workers_.empty()) return;
+  if (pool.workers_->empty()) return;
   {
     const std::lock_guard lock(pool.caller_mutex_);
     for (std::size_t i = 0; i < kCallers; ++i) {
@@ -341,7 +348,7 @@ WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
 }
 
 WorkerPool::Stay::~Stay() {
-  if (pool_.workers_.empty()) return;
+  if (pool_.workers_->empty()) return;
   pool_.runs_.fetch_sub(1);
   if (participant_.branch_slot_ == Participant::kNoSlot) return;
   const std::lock_guard lock(pool_.caller_mutex_);

@@ -9,7 +9,8 @@
 // long it will take: less than handing it over costs is not offered, and sleepers are woken once
 // what they missed would have paid for it.
 //
-// Thread-safety: several threads may enter() and share the workers at once.
+// Thread-safety: several threads may enter() and share the workers at once. A child that was forked
+// has none of the workers: there a pool can only be destroyed.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/cpu.h"
+#include "base/fork.h"
 
 namespace parallax {
 
@@ -57,7 +59,9 @@ class WorkerPool {
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Threads that really work in a run, the caller's included.
-  int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  int threads() const { return static_cast<int>(workers_->size()) + 1; }
+  /// Whether its workers are of this process.
+  bool has_workers() const { return process_ == process_number(); }
 
   /// Makes the calling thread a participant for one run; leaves when destroyed.
   class Stay;
@@ -84,7 +88,8 @@ class WorkerPool {
   std::vector<Slot> slots_;
   std::size_t branch_slots_ = 0;
   std::atomic<std::size_t> callers_{0};  // no caller has a slot from this one on
-  std::vector<std::thread> workers_;
+  std::unique_ptr<std::vector<std::thread>> workers_;
+  const std::uint64_t process_;
   const int wanted_threads_;
   const int cpus_;
   std::atomic<int> asleep_{0};  // as many as parked_

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "base/stopwatch.h"
@@ -52,7 +53,11 @@ Error naming(const std::filesystem::path& path, Error error) {
 
 std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
                                                  std::shared_ptr<GraphContext::Weights> weights) {
-  auto impl = std::make_shared<Impl>();
+  std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
+    const Call call;
+    // What it shares with other models may be locked for ever.
+    if (!torn_by_fork()) delete old;
+  });
   impl->file_nodes = loaded.file_nodes;
   impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(weights));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
@@ -133,6 +138,8 @@ class Loader {
 }  // namespace
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  const Call call;
+  PX_RETURN_IF_ERROR(check_not_torn());
   try {
     if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
       return tl::unexpected(Error{Stage::kLoad,
@@ -154,6 +161,8 @@ int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
 CacheReport Model::cache() const {
+  const Call call;
+  if (torn_by_fork()) return {};
   const WeightCache* const cache = impl_->weights().packed.cache();
   return cache == nullptr ? CacheReport{} : cache->report();
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/cpu.h"
+#include "base/fork.h"
 #include "base/memory_probe.h"
 #include "base/status.h"
 #include "execute/budget_watch.h"
@@ -24,6 +25,7 @@
 #include "session/plan_cache.h"
 #include "session/plan_report.h"
 #include "session/predict.h"
+#include "session/workers.h"
 
 namespace parallax {
 namespace {
@@ -37,9 +39,12 @@ tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
 }
 
-/// Calls a function that returns a Result; what the standard library throws becomes an error.
+/// A call of the user's: calls a function that returns a Result; what the standard library throws
+/// becomes an error.
 template <class Function>
 auto without_exceptions(Function function) -> decltype(function()) {
+  const Call call;
+  PX_RETURN_IF_ERROR(check_not_torn());
   try {
     return function();
   } catch (const std::bad_alloc&) {
@@ -49,30 +54,20 @@ auto without_exceptions(Function function) -> decltype(function()) {
   }
 }
 
+/// A figure, which says nothing where it cannot be read.
+template <class Function>
+auto unless_torn(Function figure) -> decltype(figure()) {
+  const Call call;
+  if (torn_by_fork()) return {};
+  return figure();
+}
+
 PlanCache::Options cache_options(const SessionOptions& options, int threads) {
   return {{options.kernels == Kernels::kReference, options.precision == Precision::kBf16},
           options.scheduler != Scheduler::kSequential,
           threads,
           options.admission,
           options.refinement};
-}
-
-class EachIndex final : public SharedWork {
- public:
-  explicit EachIndex(const std::function<void(std::int64_t)>& body) : body_(body) {}
-  void run(std::int64_t index, Participant&) override { body_(index); }
-
- private:
-  const std::function<void(std::int64_t)>& body_;
-};
-
-/// All threads of `pool`, which must outlive the result.
-ParallelFor on(WorkerPool& pool) {
-  return [&pool](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-    WorkerPool::Stay stay(pool);
-    EachIndex work(body);
-    stay.participant().share(WorkLevel::kTiles, count, work);
-  };
 }
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -88,8 +83,8 @@ struct Session::Impl {
         options(options_in),
         account(account_for(options.budget)),
         binder(model.impl().graph()),
-        pool(threads),
-        plans(model.impl().forms, cache_options(options, pool.threads()), on(pool)) {
+        workers(threads),
+        plans(model.impl().forms, cache_options(options, workers.threads()), workers.all()) {
     account->add(plans);
   }
   ~Impl() { account->remove(plans); }
@@ -115,7 +110,7 @@ struct Session::Impl {
 
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const {
-    const PlanCache::Options plain = cache_options(options, pool.threads());
+    const PlanCache::Options plain = cache_options(options, workers.threads());
     return plan_for_delegate(graph(), binding, wanted,
                              {plain.kernels,
                               plain.refinement,
@@ -197,7 +192,7 @@ struct Session::Impl {
           lease, [&] { return less_kept(budget()); }, request.now.at_once);
       run_options.watch = &*watch;
     }
-    return execute(program, request.bound.bytes, request.place, pool, lease, run_options);
+    return execute(program, request.bound.bytes, request.place, workers.pool(), lease, run_options);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
@@ -211,15 +206,23 @@ struct Session::Impl {
   mutable MemoryProbe probe;
   const std::shared_ptr<MemoryAccount> account;
   const InputBinder binder;
-  WorkerPool pool;
+  Workers workers;
   PlanCache plans;
   std::atomic<bool> has_run = false;
 };
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::Session(Session&&) noexcept = default;
-Session& Session::operator=(Session&&) noexcept = default;
-Session::~Session() = default;
+Session& Session::operator=(Session&& other) noexcept {
+  Session taken(std::move(other));
+  std::swap(impl_, taken.impl_);
+  return *this;
+}
+Session::~Session() {
+  const Call call;
+  // What it shares with other sessions may be locked for ever.
+  if (torn_by_fork()) (void)impl_.release();
+}
 
 bool Session::supports(Precision precision) {
   return precision == Precision::kF32 || cpu_multiplies_bf16();
@@ -363,9 +366,15 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
   });
 }
 
-int Session::threads() const { return impl_->pool.threads(); }
-std::int64_t Session::peak_arena_bytes() const { return impl_->account->memory.peak_bytes(); }
-std::int64_t Session::plan_cache_bytes() const { return impl_->plans.bytes(); }
-PlanTimes Session::plan_times() const { return impl_->plans.times(); }
+int Session::threads() const { return impl_->workers.threads(); }
+std::int64_t Session::peak_arena_bytes() const {
+  return unless_torn([&] { return impl_->account->memory.peak_bytes(); });
+}
+std::int64_t Session::plan_cache_bytes() const {
+  return unless_torn([&] { return impl_->plans.bytes(); });
+}
+PlanTimes Session::plan_times() const {
+  return unless_torn([&] { return impl_->plans.times(); });
+}
 
 }  // namespace parallax

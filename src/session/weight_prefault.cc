@@ -1,8 +1,11 @@
 #include "session/weight_prefault.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -31,6 +34,36 @@ void prefault(PackedWeights& packed, std::int64_t bytes) {
 
 }  // namespace
 
+/// All that may have a thread, so that fork() finds them.
+class LivingPrefaults {
+ public:
+  template <class Start>
+  static void add(WeightPrefault& one, Start start) {
+    const std::lock_guard lock(mutex);
+    one.next_ = std::exchange(first, &one);
+    start();
+  }
+  static void remove(const WeightPrefault& one) {
+    const std::lock_guard lock(mutex);
+    WeightPrefault** link = &first;
+    while (*link != nullptr && *link != &one) link = &(*link)->next_;
+    if (*link != nullptr) *link = one.next_;
+  }
+
+ private:
+  static void before_fork() {
+    mutex.lock();
+    for (WeightPrefault* one = first; one != nullptr; one = one->next_) one->stop();
+  }
+  static void after_fork() { mutex.unlock(); }
+
+  // Usable from the first thread's start to the last one's end.
+  static constinit inline std::mutex mutex;
+  static constinit inline WeightPrefault* first = nullptr;  // guarded by mutex
+  static const int kRegistered;
+};
+const int LivingPrefaults::kRegistered = ::pthread_atfork(before_fork, after_fork, after_fork);
+
 std::int64_t weight_bytes(const Graph& graph) {
   std::vector<std::span<const std::byte>> weights;
   for (const Node& node : graph.nodes) {
@@ -57,12 +90,24 @@ WeightPrefault::WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext:
   const std::int64_t bytes = weight_bytes(graph);
   if (bytes < kLargePage || usable_cpus() < 2) return;
   try {
-    thread_ = std::jthread([weights = weights_, bytes] { prefault(weights->packed, bytes); });
+    LivingPrefaults::add(*this, [&] {
+      thread_ = std::jthread([weights = weights_, bytes] { prefault(weights->packed, bytes); });
+    });
   } catch (const std::system_error&) {
     // No thread: packing gets the memory.
+  } catch (const std::bad_alloc&) {
+    // The same.
   }
 }
 
-WeightPrefault::~WeightPrefault() { weights_->packed.end_prefault(); }
+WeightPrefault::~WeightPrefault() {
+  LivingPrefaults::remove(*this);
+  stop();
+}
+
+void WeightPrefault::stop() {
+  weights_->packed.end_prefault();
+  if (thread_.joinable()) thread_.join();
+}
 
 }  // namespace parallax

@@ -20,14 +20,19 @@ class WeightPrefault {
   /// second CPU, no thread or little memory to be had it does nothing, which costs time at the
   /// first run only.
   WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights);
-  /// Waits for one page at most.
+  /// Waits for one page at most. So does fork(), which ends all that are at it: a child has no such
+  /// thread, and must find no page half done.
   ~WeightPrefault();
   WeightPrefault(const WeightPrefault&) = delete;
   WeightPrefault& operator=(const WeightPrefault&) = delete;
 
  private:
+  friend class LivingPrefaults;
+  void stop();
+
   const std::shared_ptr<GraphContext::Weights> weights_;
   std::jthread thread_;
+  WeightPrefault* next_ = nullptr;  ///< of those that fork() ends
 };
 
 }  // namespace parallax

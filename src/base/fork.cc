@@ -1,0 +1,42 @@
+#include "base/fork.h"
+
+#include <pthread.h>
+
+#include <atomic>
+
+namespace parallax {
+namespace {
+
+std::atomic<std::uint64_t> number{0};
+std::atomic<std::int64_t> calls{0};
+std::atomic<bool> torn{false};
+
+void in_child() {
+  number.fetch_add(1);
+  // The thread that forks is in no call itself: the library calls nothing of the user's.
+  if (calls.exchange(0) > 0) torn = true;
+}
+
+// While the program starts: a fork before the first call must be counted too. The only failure is
+// lack of memory, then.
+[[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, in_child);
+
+}  // namespace
+
+std::uint64_t process_number() { return number.load(std::memory_order_relaxed); }
+
+Call::Call() { calls.fetch_add(1); }
+Call::~Call() { calls.fetch_sub(1); }
+
+bool torn_by_fork() { return torn.load(std::memory_order_relaxed); }
+
+Status check_not_torn() {
+  if (!torn_by_fork()) return {};
+  return tl::unexpected(
+      Error{Stage::kSession,
+            ErrorCode::kUnsupported,
+            {},
+            "this process was forked while another thread was in a call of Parallax"});
+}
+
+}  // namespace parallax

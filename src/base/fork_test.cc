@@ -1,0 +1,42 @@
+#include "base/fork.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace parallax {
+namespace {
+
+/// What `check` gives in a child.
+template <class Check>
+bool in_child(Check check) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(check() ? 0 : 1);
+  int status = -1;
+  return ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+TEST(Fork, ChildrenHaveOtherNumbers) {
+  const std::uint64_t here = process_number();
+  EXPECT_TRUE(in_child(
+      [&] { return process_number() != here && !torn_by_fork() && check_not_torn().has_value(); }));
+  EXPECT_EQ(process_number(), here);
+}
+
+TEST(Fork, AForkDuringACallTearsTheChildAndItsChildren) {
+  {
+    const Call call;
+    EXPECT_TRUE(in_child([] {
+      const auto torn = [] {
+        const Status status = check_not_torn();
+        return torn_by_fork() && !status && status.error().code == ErrorCode::kUnsupported;
+      };
+      return torn() && in_child(torn);
+    }));
+    EXPECT_FALSE(torn_by_fork());
+  }
+  EXPECT_TRUE(in_child([] { return !torn_by_fork(); }));
+}
+
+}  // namespace
+}  // namespace parallax

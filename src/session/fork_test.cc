@@ -1,0 +1,160 @@
+// Sessions in children of the process that made them.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "base/fork.h"
+#include "base/large_pages.h"
+#include "parallax/session.h"
+#include "session/session_test_util.h"
+#include "session/weight_prefault.h"
+
+namespace parallax {
+namespace {
+
+/// The thread sanitizer lets no child of a process with threads start threads.
+#ifdef __SANITIZE_THREAD__
+constexpr bool kChildHasThreads = false;
+#else
+constexpr bool kChildHasThreads = true;
+#endif
+
+/// Seconds after which a child that hangs is ended.
+constexpr unsigned kPatience = 120;
+
+/// What `check` gives in a child: 0 where all is well.
+int in_child(const std::function<int()>& check) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(kPatience);
+    ::_exit(check());
+  }
+  int status = -1;
+  if (::waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+constexpr std::string_view kText = R"(
+    symbols n
+    input x f32 [n, 64]
+    s = Relu(x)
+    a1 = Exp(s)
+    a2 = Neg(a1)
+    b1 = Tanh(s)
+    b2 = Abs(b1)
+    y = Add(a2, b2)
+    output y)";
+
+struct Input {
+  explicit Input(std::int64_t rows) : x(*Tensor::allocate(DType::kF32, {rows, 64})) {
+    for (std::int64_t i = 0; i < rows * 64; ++i)
+      x.mutable_view().as<float>()[i] = static_cast<float>(i % 17) - 8;
+  }
+  Result<std::vector<Tensor>> run(Session& session) const {
+    const NamedInput input{"x", x.view()};
+    return session.run({&input, 1});
+  }
+  Tensor x;
+};
+
+bool same_bits(const Result<std::vector<Tensor>>& a, const Result<std::vector<Tensor>>& b) {
+  return a && b && (*a)[0].dims() == (*b)[0].dims() &&
+         std::ranges::equal((*a)[0].view().bytes, (*b)[0].view().bytes);
+}
+
+TEST(Fork, AChildDestroysWhatItsParentMade) {
+  auto model = std::make_unique<Model>(model_of(kText));
+  for (const int threads : {1, 2, 4}) {
+    std::optional<Session> session = *Session::create(*model, {.threads = threads});
+    for (const bool used : {false, true}) {
+      if (used) {
+        ASSERT_TRUE(Input(100).run(*session));
+      }
+      EXPECT_EQ(in_child([&] {
+                  session.reset();
+                  model.reset();
+                  return 0;
+                }),
+                0);
+    }
+    EXPECT_TRUE(Input(100).run(*session));
+  }
+}
+
+TEST(Fork, AChildRunsWhatItsParentMade) {
+  if (!kChildHasThreads) GTEST_SKIP() << "no threads in children";
+  const Model model = model_of(kText);
+  for (const Scheduler scheduler :
+       {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
+    auto session = Session::create(model, {.scheduler = scheduler, .threads = 3});
+    ASSERT_TRUE(session);
+    const Input known(1000), other(700);
+    const auto expected = known.run(*session);
+    const auto check = [&] {
+      std::atomic<int> wrong{0};
+      const auto run = [&] {
+        for (int i = 0; i < 10; ++i)
+          if (!same_bits(known.run(*session), expected) || !other.run(*session)) ++wrong;
+      };
+      std::thread beside(run);
+      run();
+      beside.join();
+      return wrong != 0 ? 1 : session->threads() != 3 ? 2 : 0;
+    };
+    EXPECT_EQ(in_child([&] {
+                const int mine = check();
+                return mine != 0 ? mine : in_child(check) != 0 ? 3 : 0;
+              }),
+              0);
+    EXPECT_EQ(check(), 0);
+  }
+}
+
+TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
+  auto model = std::make_unique<Model>(model_of(kText));
+  auto session = std::make_unique<Session>(*Session::create(*model, {.threads = 2}));
+  const Call call;
+  EXPECT_EQ(in_child([&] {
+              const auto refused = [](const auto& result) {
+                return !result && result.error().code == ErrorCode::kUnsupported;
+              };
+              if (!refused(Input(10).run(*session))) return 1;
+              if (!refused(Session::create(*model)) || !refused(Model::load("m.onnx"))) return 2;
+              if (session->plan_cache_bytes() != 0) return 3;
+              session.reset();
+              model.reset();
+              return 0;
+            }),
+            0);
+}
+
+TEST(Fork, EndsWhatGetsMemoryForWeights) {
+  auto graph = parse_graph(R"(
+    input x f32 [2, 2]
+    const a f32 [2, 2] = [1, 2, 3, 4]
+    y = MatMul(x, a)
+    output y)");
+  ASSERT_TRUE(graph);
+  const std::vector<std::byte> bytes(std::size_t{64} << 20);
+  graph->values[graph->nodes[NodeId{0}].inputs[1]].constant->bytes = bytes;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto weights = std::make_shared<GraphContext::Weights>();
+    auto prefault = std::make_unique<WeightPrefault>(*graph, weights);
+    EXPECT_EQ(in_child([&] {
+                prefault.reset();
+                const auto fill = [](std::byte* block) { std::memset(block, 1, 100); };
+                return weights->packed.get(bytes.data(), "plain", 100, fill) ? 0 : 1;
+              }),
+              0);
+  }
+}
+
+}  // namespace
+}  // namespace parallax

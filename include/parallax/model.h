@@ -35,8 +35,9 @@ struct LoadTimes {
 /// Immutable and cheap to copy (shares its contents); thread-safe. After fork() as a Session is.
 class Model {
  public:
-  /// Loads an ONNX file. Weights stay mapped: the file must not change while the model lives.
-  /// Errors: kIo, kInvalidModel, kUnsupported.
+  /// Loads an ONNX file. Weights stay mapped, those in files beside it too: the files may be
+  /// removed or replaced, but not written to while the model lives. Where one is cut short the
+  /// system ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
 
   const std::vector<TensorInfo>& inputs() const;

@@ -112,7 +112,10 @@ struct LoadOptions {
   int max_nesting = 16;
   /// A folder where packed weights and the graph behind the passes are kept for the next process,
   /// which maps them: one file per model, made with the first plan. Whoever may write there can
-  /// change what models compute. Empty: none. No error where it cannot be used: Model::cache().
+  /// change what models compute. A file there may be removed or replaced at any time, but not cut
+  /// short or written to while a model that came from it lives: the system ends the process then
+  /// (SIGBUS). Parallax only replaces. Empty: none. No error where it cannot be used:
+  /// Model::cache().
   std::string cache;
 };
 

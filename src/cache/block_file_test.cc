@@ -57,7 +57,7 @@ TEST_F(BlockFileTest, ReadsWhatWasWritten) {
   EXPECT_TRUE(*written);
   EXPECT_EQ(check(), "");
   EXPECT_FALSE(fs::exists(path_.string() + ".tmp"));
-  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read);
 }
 
 TEST_F(BlockFileTest, RefusesAFileThatIsTornAnywhere) {
@@ -130,6 +130,21 @@ TEST_F(BlockFileTest, LeavesTheFileToAnotherWriter) {
   ::close(other);
   contents_.version = "packers 7";
   EXPECT_EQ(check(), "");
+}
+
+TEST_F(BlockFileTest, WhatIsMappedIsReplacedAndNeverWrittenTo) {
+  const std::string large(1 << 20, 'x');
+  contents_.blocks[0].bytes = as_bytes(large);
+  ASSERT_TRUE(write_block_file(path_, contents_));
+  EXPECT_EQ(fs::status(path_).permissions(), fs::perms::owner_read);
+  const auto mapped = MappedFile::open(path_);
+  ASSERT_TRUE(mapped);
+  contents_.blocks[0].bytes = as_bytes(first_);
+  ASSERT_TRUE(write_block_file(path_, contents_));
+  fs::remove(path_);
+  const auto read = read_block_file(**mapped);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(text_of(read->blocks[0].bytes), large);
 }
 
 TEST_F(BlockFileTest, WritesThroughNoLink) {

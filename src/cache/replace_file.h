@@ -18,9 +18,10 @@ inline constexpr std::int64_t kSecond = 1'000'000'000;  ///< in nanoseconds
 std::int64_t seal_time();
 
 /// Writes `parts` one after the other to PATH.tmp, which is readable by this user only, sets its
-/// time of modification to `modified` (seconds), flushes it to the disk and renames it. Makes the
-/// folder where there is none. True; false where another process is writing the same file. Errors:
-/// kIo; the old file stays then.
+/// time of modification to `modified` (seconds), flushes it to the disk and renames it. Then nobody
+/// may write to it any more. A file that had the name before is not touched: who maps it keeps it.
+/// Makes the folder where there is none. True; false where another process is writing the same
+/// file. Errors: kIo; the old file stays then.
 Result<bool> replace_file(const std::filesystem::path& path,
                           std::span<const std::span<const std::byte>> parts, std::int64_t modified);
 

@@ -24,7 +24,11 @@ class FolderTest : public testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  /// Also to what is read only.
   static void write(const std::filesystem::path& path, std::string_view text) {
+    std::error_code none_yet;
+    std::filesystem::permissions(path, std::filesystem::perms::owner_write,
+                                 std::filesystem::perm_options::add, none_yet);
     std::ofstream(path, std::ios::binary) << text;
   }
   /// As a disk may do it: the times of the file stay.

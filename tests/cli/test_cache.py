@@ -81,6 +81,7 @@ def test_a_damaged_file_is_made_anew(parallax, bench, tmp_path, damage):
     (file,) = (tmp_path / "cache").iterdir()
     assert str(file) == first["cache"]["file"]
     expected = outputs(parallax, tmp_path / "without")
+    file.chmod(0o600)
     file.write_bytes(damage(file.read_bytes()))
     assert outputs(parallax, tmp_path / "with", "--cache", tmp_path / "cache") == expected
     repaired = bench()
@@ -90,6 +91,7 @@ def test_a_damaged_file_is_made_anew(parallax, bench, tmp_path, damage):
 
 def test_damage_is_a_warning(parallax, bench, tmp_path):
     file = bench()["cache"]["file"]
+    os.chmod(file, 0o600)
     with open(file, "ab") as out:
         out.write(b"!")
     done = parallax("run", DIGITS, "--dim", "batch=4", "--cache", tmp_path / "cache")

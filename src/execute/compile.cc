@@ -171,6 +171,7 @@ class Compiler {
     } else if (same_kernel(id, context_.alike[id])) {
       const CompiledNode& alike = compiled_->nodes[context_.alike[id]];
       compiled.code = alike.code;
+      compiled.code_is_shared = true;
       compiled.macs = alike.macs;
       compiled.bytes = alike.bytes;
       return {};
@@ -239,6 +240,7 @@ class Compiler {
     CompiledNode& to = compiled_->nodes[id];
     to.role = from.role;
     to.code = from.code;
+    to.code_is_shared = true;
     to.macs = from.macs;
     to.bytes = from.bytes;
     compiled_->has_run_time_nodes |= to.role == NodeRole::kRunTime;

@@ -69,23 +69,30 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
   return code;
 }
 
-std::shared_ptr<const NodeKernel> RunTimeKernels::find(const Key& key) const {
+std::size_t RunTimeKernels::KeyHash::operator()(const Key& key) const {
+  auto hash = static_cast<std::size_t>(key.first.value);
+  for (const Dims& dims : key.second) {
+    hash = mixed_hash(hash, dims.rank());
+    for (const std::int64_t dim : dims) hash = mixed_hash(hash, dim);
+  }
+  return hash;
+}
+
+std::shared_ptr<const NodeKernel> RunTimeKernels::find(const Key& key) {
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, kernel] : kernels_)
-    if (known == key) return kernel;
-  return nullptr;
+  const auto* const found = kernels_.find(key);
+  return found == nullptr ? nullptr : *found;
 }
 
 std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel kernel) {
   auto shared = std::make_shared<const NodeKernel>(std::move(kernel));
   const std::lock_guard lock(mutex_);
-  for (const auto& [known, present] : kernels_)
-    if (known == key) return present;
-  if (kernels_.size() < kCapacity) {
-    kernels_.emplace_back(std::move(key), shared);
-  } else {
-    kernels_[next_] = {std::move(key), shared};
-    next_ = (next_ + 1) % kCapacity;
+  if (const auto* const present = kernels_.find(key)) return *present;
+  kernels_.insert(std::move(key), shared);
+  table_bytes_ += shared->kernel->table_bytes();
+  while (kernels_.size() > kCapacity || (kernels_.size() > 1 && table_bytes_ > kTableBytes)) {
+    table_bytes_ -= kernels_.oldest()->kernel->table_bytes();
+    kernels_.forget_oldest();
   }
   return shared;
 }
@@ -93,6 +100,11 @@ std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel ker
 std::size_t RunTimeKernels::size() const {
   const std::lock_guard lock(mutex_);
   return kernels_.size();
+}
+
+std::int64_t RunTimeKernels::table_bytes() const {
+  const std::lock_guard lock(mutex_);
+  return table_bytes_;
 }
 
 }  // namespace parallax

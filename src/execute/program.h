@@ -17,6 +17,7 @@
 #include <span>
 #include <vector>
 
+#include "base/recently_used.h"
 #include "branch/branch.h"
 #include "execute/alike_nodes.h"
 #include "execute/branch_order.h"
@@ -111,6 +112,7 @@ struct LoopBuffers {
 struct CompiledNode {
   NodeRole role = NodeRole::kPlanned;
   NodeKernel code;                ///< kPlanned
+  bool code_is_shared = false;    ///< made for another node or binding
   std::int64_t macs = 0;          ///< 0 where dimensions are not known yet
   std::int64_t bytes = 0;         ///< read and written
   std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
@@ -134,21 +136,28 @@ inline double predicted_work(const CompiledNode& node) {
 /// known or the kernel is a plain one.
 double predicted_ns(const CompiledNode& node);
 
-/// Kernels of run-time nodes by node and concrete dimensions. Thread-safe.
+/// Kernels of run-time nodes by node and concrete dimensions, as many as fit both limits; the least
+/// recently used is forgotten first, the latest never. Thread-safe.
 class RunTimeKernels {
  public:
   static constexpr std::size_t kCapacity = 256;
+  static constexpr std::int64_t kTableBytes = std::int64_t{4} << 20;
   using Key = std::pair<NodeId, std::vector<Dims>>;
-  std::shared_ptr<const NodeKernel> find(const Key& key) const;
+  std::shared_ptr<const NodeKernel> find(const Key& key);
   /// Keeps the first kernel where two threads made the same one.
   std::shared_ptr<const NodeKernel> insert(Key key, NodeKernel kernel);
   std::size_t size() const;
+  /// Of all of them.
+  std::int64_t table_bytes() const;
 
  private:
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const;
+  };
   mutable std::mutex mutex_;
-  // Guarded by mutex_; searched from the start, models have few such nodes.
-  std::vector<std::pair<Key, std::shared_ptr<const NodeKernel>>> kernels_;
-  std::size_t next_ = 0;  // replaced next once full; guarded by mutex_
+  // Guarded by mutex_:
+  RecentlyUsed<Key, std::shared_ptr<const NodeKernel>, KeyHash> kernels_;
+  std::int64_t table_bytes_ = 0;
 };
 
 struct Compiled {

@@ -20,6 +20,7 @@ class LambdaKernel final : public Kernel {
     return has_bit(options_.byte_inputs, i) ? InputUse::kBytes : InputUse::kAligned;
   }
   bool dynamic_outputs() const override { return options_.dynamic_outputs; }
+  std::int64_t table_bytes() const override { return options_.table_bytes; }
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     return run_(tile, args);
   }

@@ -90,6 +90,9 @@ class Kernel {
   /// Scratch that one running tile needs, in bytes.
   virtual std::int64_t scratch_bytes() const { return 0; }
   virtual InputUse input_use(std::size_t) const { return InputUse::kAligned; }
+  /// Bytes of tables and the like whose size depends on shapes: memory that the object owns beyond a
+  /// few hundred bytes. Packed weights are not its own.
+  virtual std::int64_t table_bytes() const { return 0; }
   /// True where run_tile sizes its outputs through KernelArgs::dynamic; such a kernel has one tile.
   virtual bool dynamic_outputs() const { return false; }
   /// Computes tile `tile`. Thread-safe. Errors (kOutOfRange, kInvalidInput) need not name the node:
@@ -104,6 +107,7 @@ struct LambdaKernelOptions {
   std::uint32_t byte_inputs = 0;    ///< bit i: input i is InputUse::kBytes
   std::uint32_t unused_inputs = 0;  ///< bit i: input i is InputUse::kNone
   bool dynamic_outputs = false;
+  std::int64_t table_bytes = 0;  ///< of what `run` holds
 };
 using TileFunction = std::function<Status(std::int64_t tile, const KernelArgs& args)>;
 std::unique_ptr<Kernel> make_lambda_kernel(LambdaKernelOptions options, TileFunction run);

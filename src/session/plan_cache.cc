@@ -1,6 +1,6 @@
 #include "session/plan_cache.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/status.h"
 #include "base/stopwatch.h"
@@ -9,16 +9,16 @@
 
 namespace parallax {
 
+std::size_t PlanCache::BindingHash::operator()(const Binding& binding) const {
+  std::size_t hash = binding.symbols.size();
+  for (const auto& size : binding.symbols) hash = mixed_hash(hash, size.value_or(-1));
+  return hash;
+}
+
 std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(entries_.begin(), entries_.end(),
-                                  [&](const auto& item) { return item.first == binding; });
-  if (found != entries_.end()) {
-    entries_.splice(entries_.begin(), entries_, found);
-  } else {
-    entries_.emplace_front(binding, std::make_shared<Entry>());
-  }
-  return entries_.front().second;
+  const auto* const found = entries_.find(binding);
+  return found != nullptr ? *found : entries_.insert(binding, std::make_shared<Entry>());
 }
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
@@ -34,6 +34,8 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   PX_ASSIGN(item.compiled,
             compile(std::move(context), binding, options_.kernels, options_.refinement, timed,
                     like == nullptr ? nullptr : like->compiled.get()));
+  item.changed = true;
+  item.may_change = item.compiled->has_run_time_nodes;
   Stopwatch watch;
   if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
   pack += watch.lap();
@@ -51,6 +53,7 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   PX_RETURN_IF_ERROR(compile_once(binding, item));
   if (item.least == nullptr) {
     PX_ASSIGN(item.least, lay_out(item.compiled, {false, options_.threads, std::nullopt}));
+    item.changed = true;
   }
   return item.least;
 }
@@ -81,6 +84,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
       PX_ASSIGN(item.free_choice,
                 lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
                                         options_.admission, like.get(), explain}));
+      item.changed = true;
       if (like == nullptr) {
         const std::lock_guard lock(mutex_);
         patterns_[item.compiled->context.get()] = item.free_choice;
@@ -90,6 +94,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
   }
   PX_ASSIGN(item.small, lay_out(item.compiled, {options_.parallel, options_.threads, budget.bytes,
                                                 options_.admission}));
+  item.changed = true;
   return item.small;
 }
 
@@ -109,41 +114,52 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding)
   const std::lock_guard lock(item->mutex);
   auto program = least(binding, *item);
   if (program) {
-    item->only_least = true;
+    item->only_least = item->changed = true;
     item->free_choice = item->small = nullptr;
   }
   count(binding, *item, 0);
   return program;
 }
 
-/// `item` has changed, which took `ms`: counts its bytes anew.
+/// `item` may have changed, which took `ms`: counts its bytes anew. Its mutex is held.
 void PlanCache::count(const Binding& binding, Entry& item, double ms) {
-  std::int64_t bytes = static_cast<std::int64_t>(
-      sizeof(Entry) + sizeof(Found) + binding.symbols.size() * sizeof(binding.symbols.front()));
-  if (item.compiled != nullptr) bytes += footprint(*item.compiled);
-  for (const auto* program : {&item.free_choice, &item.small, &item.least})
-    if (*program != nullptr) bytes += footprint(**program);
+  const bool changed = std::exchange(item.changed, false) || item.may_change;
+  const std::int64_t bytes = changed ? bytes_of(binding, item) : 0;
   const std::lock_guard lock(mutex_);
   times_.plan += ms;
   if (!item.held) return;
-  bytes_ += bytes - item.bytes;
-  item.bytes = bytes;
+  if (changed) bytes_ += bytes - std::exchange(item.bytes, bytes);
   forget_above(options_.bytes);
 }
 
-/// Forgets the least recently used until the others but the latest take at most `bytes`.
+std::int64_t PlanCache::bytes_of(const Binding& binding, Entry& item) const {
+  auto bytes = static_cast<std::int64_t>(sizeof(Entry) + Entries::kEntryBytes +
+                                         binding.symbols.size() * sizeof(binding.symbols.front()));
+  if (item.compiled != nullptr) bytes += footprint(*item.compiled);
+  for (const auto* program : {&item.free_choice, &item.small, &item.least})
+    if (*program != nullptr) bytes += footprint(**program);
+  return bytes;
+}
+
+/// Needs mutex_.
+std::int64_t PlanCache::spare_locked() const {
+  return entries_.empty() ? 0 : bytes_ - entries_.latest()->bytes;
+}
+
+/// Forgets the least recently used until the others but the latest take at most `bytes`. Needs
+/// mutex_.
 void PlanCache::forget_above(std::int64_t bytes) {
-  while (entries_.size() > 1 && bytes_ - entries_.front().second->bytes > bytes) {
-    Entry& last = *entries_.back().second;
+  while (entries_.size() > 1 && spare_locked() > bytes) {
+    Entry& last = *entries_.oldest();
     bytes_ -= last.bytes;
     last.held = false;
-    entries_.pop_back();
+    entries_.forget_oldest();
   }
 }
 
 std::int64_t PlanCache::spare_bytes() const {
   const std::lock_guard lock(mutex_);
-  return entries_.empty() ? 0 : bytes_ - entries_.front().second->bytes;
+  return spare_locked();
 }
 
 void PlanCache::keep_within(std::int64_t bytes) {

@@ -5,12 +5,12 @@
 // Thread-safe. Two threads that want the same new binding make it once; other bindings do not wait.
 #pragma once
 
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 
+#include "base/recently_used.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
 #include "session/graph_forms.h"
@@ -61,11 +61,16 @@ class PlanCache {
     std::shared_ptr<const Compiled> compiled;
     std::shared_ptr<const Program> free_choice, small, least;
     bool only_least = false;
+    bool changed = true;      // since its bytes were counted
+    bool may_change = false;  // while it runs
     // Guarded by the cache's mutex:
     std::int64_t bytes = 0;
     bool held = true;  // still in entries_
   };
-  using Found = std::pair<Binding, std::shared_ptr<Entry>>;
+  struct BindingHash {
+    std::size_t operator()(const Binding& binding) const;
+  };
+  using Entries = RecentlyUsed<Binding, std::shared_ptr<Entry>, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
@@ -74,14 +79,15 @@ class PlanCache {
   std::shared_ptr<const Program> pattern(const GraphContext* context) const;
   Status compile_once(const Binding& binding, Entry& item);
   void count(const Binding& binding, Entry& item, double ms);
+  std::int64_t bytes_of(const Binding& binding, Entry& item) const;
+  std::int64_t spare_locked() const;
   void forget_above(std::int64_t bytes);
 
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
   mutable std::mutex mutex_;
-  // Latest first; guarded by mutex_. Searched from the front: one entry where shapes do not change.
-  std::list<Found> entries_;
+  Entries entries_;         // guarded by mutex_
   std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
   // Of each form the first free choice that is still held; guarded by mutex_.
   std::map<const GraphContext*, std::weak_ptr<const Program>> patterns_;

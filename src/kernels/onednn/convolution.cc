@@ -5,6 +5,7 @@
 // own rows in scratch memory, before and after.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace {
 using dnnl::memory;
 
 constexpr auto kF32 = memory::data_type::f32;
+
+/// What oneDNN keeps for a TileCode, of which it says nothing: measured on a Zen 4, 0.3 to 1 MB for
+/// convolutions and 50 KB for depthwise ones.
+constexpr std::int64_t kCodeBytes = std::int64_t{512} << 10;
 
 std::int64_t aligned_bytes(const memory::desc& desc) {
   const auto bytes = static_cast<std::int64_t>(desc.get_size());
@@ -166,6 +171,10 @@ class ConvolutionKernel final : public Kernel {
     return shape_.batch * static_cast<std::int64_t>(code_of_row_tile_.size());
   }
   std::int64_t scratch_bytes() const override { return scratch_; }
+  std::int64_t table_bytes() const override {
+    return std::ssize(codes_) * kCodeBytes +
+           static_cast<std::int64_t>(code_of_row_tile_.capacity() * sizeof(std::size_t));
+  }
   InputUse input_use(std::size_t input) const override {
     return input == 0 ? InputUse::kAligned : InputUse::kNone;
   }

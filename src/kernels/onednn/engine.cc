@@ -4,13 +4,12 @@
 
 #include <array>
 #include <cstring>
-#include <list>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/recently_used.h"
 #include "base/status.h"
 #include "ops/activation.h"
 
@@ -41,27 +40,20 @@ class PrimitiveCache {
  public:
   std::shared_ptr<const DnnlPrimitive> find(const std::string& key) {
     const std::lock_guard lock(mutex_);
-    const auto found = index_.find(key);
-    if (found == index_.end()) return nullptr;
-    entries_.splice(entries_.begin(), entries_, found->second);
-    return found->second->second;
+    const auto* const found = primitives_.find(key);
+    return found == nullptr ? nullptr : *found;
   }
 
   void insert(const std::string& key, std::shared_ptr<const DnnlPrimitive> primitive) {
     const std::lock_guard lock(mutex_);
-    if (index_.contains(key)) return;
-    entries_.emplace_front(key, std::move(primitive));
-    index_.emplace(key, entries_.begin());
-    if (entries_.size() <= kMaxPrimitives) return;
-    index_.erase(entries_.back().first);
-    entries_.pop_back();
+    if (primitives_.find(key) != nullptr) return;
+    primitives_.insert(key, std::move(primitive));
+    if (primitives_.size() > kMaxPrimitives) primitives_.forget_oldest();
   }
 
  private:
-  using Entries = std::list<std::pair<std::string, std::shared_ptr<const DnnlPrimitive>>>;
   std::mutex mutex_;
-  Entries entries_;                                           // guarded by mutex_
-  std::unordered_map<std::string, Entries::iterator> index_;  // guarded by mutex_
+  RecentlyUsed<std::string, std::shared_ptr<const DnnlPrimitive>> primitives_;  // guarded by mutex_
 };
 
 PrimitiveCache& primitive_cache() {

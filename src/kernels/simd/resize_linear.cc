@@ -93,6 +93,8 @@ Result<std::unique_ptr<Kernel>> simd_resize_linear(const KernelRequest& request)
   options.tiles = count_tiles(all_rows, row_out, kTileElements);
   options.scratch_bytes = row_in * static_cast<std::int64_t>(sizeof(float));
   options.unused_inputs = 0b1110;
+  options.table_bytes =
+      static_cast<std::int64_t>((rows.capacity() + columns.capacity()) * sizeof(ResizeSource));
   return tiled_kernel(
       options,
       [=, images = *images, tiles = options.tiles](std::int64_t tile,

@@ -93,6 +93,10 @@ class WindowConvolution final : public Kernel {
   std::int64_t scratch_bytes() const override {
     return in_place_ ? 0 : cut_.height * row_step_ * kFloat;
   }
+  std::int64_t table_bytes() const override {
+    return static_cast<std::int64_t>(segments_.capacity() * sizeof(MatMulSegment) +
+                                     blocks_.capacity() * sizeof(DepthBlock));
+  }
   InputUse input_use(std::size_t input) const override {
     return input == 1 ? InputUse::kNone : InputUse::kAligned;
   }

@@ -67,6 +67,7 @@ struct WorkerPool::Slot {
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
   std::atomic<bool> owner_parks{false};
+  std::atomic<bool> owner_waits{false};  // among parked_, for `users`
 
   void open(std::int64_t count, const void* whose, SharedWork& what) {
     all.store(count, std::memory_order_relaxed);
@@ -86,9 +87,11 @@ struct WorkerPool::Slot {
     }
   }
 
-  void leave() {
-    users.fetch_sub(1);
+  /// Whether the owner is to be woken.
+  bool leave() {
+    const bool last = users.fetch_sub(1) == 1;
     if (owner_parks.load()) users.notify_all();
+    return last && owner_waits.load();
   }
 
   static std::uint32_t first(std::uint64_t range) { return static_cast<std::uint32_t>(range); }
@@ -214,7 +217,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
     self.growing_ = outer_growing;
     self.team_ = outer;
   }
-  slot.leave();
+  if (slot.leave()) wake_all();
   return helped;
 }
 
@@ -283,11 +286,15 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, d
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(tiles ? slot.tile(i) : i, *this);
   if (level == WorkLevel::kBranches) {
     // Tiles of the branches that others run still.
+    const auto nothing_to_do = [&] { return slot.users.load() != 0 && !pool_->has_work(team_); };
     for (Idle idle; slot.users.load() != 0;) {
       if (pool_->help(*this, team_)) {
         idle.reset();
-      } else {
-        idle.spin(kSpinInRun);
+      } else if (!idle.spin(kSpinInRun)) {
+        slot.owner_waits.store(true);
+        pool_->park_while(*this, nothing_to_do);
+        slot.owner_waits.store(false);
+        idle.reset();
       }
     }
   }

@@ -62,6 +62,8 @@ class WorkerPool {
   int threads() const { return static_cast<int>(workers_->size()) + 1; }
   /// Whether its workers are of this process.
   bool has_workers() const { return process_ == process_number(); }
+  /// For tests: threads that wait without using a core.
+  int asleep() const { return asleep_.load(); }
 
   /// Makes the calling thread a participant for one run; leaves when destroyed.
   class Stay;

@@ -107,6 +107,34 @@ TEST(WorkerPool, WorkersHelp) {
   EXPECT_TRUE(helped);
 }
 
+TEST(WorkerPool, WhoWaitsForABranchOfAnotherThreadSleepsAndHelpsWithItsTiles) {
+  WorkerPool pool(2, 2);
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    WorkerPool::Stay stay(pool);
+    std::atomic<bool> taken{false}, slept{false}, helped{false};
+    Function branches([&](std::int64_t, Participant& self) {
+      if (self.index() == 0) {  // the owner's branch ends once the other one has begun
+        while (!taken) std::this_thread::yield();
+        return;
+      }
+      taken = true;
+      // A generous watchdog: the owner has nothing to do for a moment only.
+      const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (pool.asleep() == 0 && std::chrono::steady_clock::now() < patience)
+        std::this_thread::yield();
+      slept = pool.asleep() == 1;
+      Function tiles([&](std::int64_t, Participant& who) {
+        if (who.index() == 0) helped = true;
+        while (!helped && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+      });
+      self.share(WorkLevel::kTiles, 2, tiles);
+    });
+    stay.participant().share(WorkLevel::kBranches, 2, branches);
+    EXPECT_TRUE(slept);
+    EXPECT_TRUE(helped);
+  }
+}
+
 TEST(WorkerPool, UsesNoCoreWhileNothingRuns) {
   WorkerPool pool(8);
   {

@@ -82,7 +82,9 @@ struct SessionOptions {
   Refinement refinement = Refinement::kTime;
   /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
   std::int64_t max_loop_trips = kDefaultLoopTrips;
-  /// A run that takes longer stops between two nodes with kLimitExceeded; 0: no limit.
+  /// A run that takes longer, with planning and waiting for memory, stops with kLimitExceeded:
+  /// between two nodes, while it waits, or once its plan is made, which the next run then finds. 0:
+  /// no limit.
   double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
 };

@@ -65,16 +65,10 @@ Status RunLimits::status() const {
   return tl::unexpected(*error_);
 }
 
-Status RunLimits::check_time() const {
-  if (!deadline || std::chrono::steady_clock::now() < *deadline) return {};
-  return tl::unexpected(
-      Error{Stage::kExecute, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"});
-}
-
 Status RunLimits::take_trips(std::int64_t count) {
   if (trips_left.fetch_sub(count, std::memory_order_relaxed) < count)
     return tl::unexpected(too_many_trips({}, max_trips));
-  return check_time();
+  return check_time(deadline);
 }
 
 Status check_known_trips(const Compiled& compiled, std::int64_t max_trips) {

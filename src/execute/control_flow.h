@@ -9,11 +9,11 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 
+#include "execute/deadline.h"
 #include "execute/program.h"
 
 namespace parallax {
@@ -22,7 +22,7 @@ namespace parallax {
 struct RunLimits {
   std::atomic<std::int64_t> trips_left{0};  ///< of all loops together
   std::int64_t max_trips = 0;
-  std::optional<std::chrono::steady_clock::time_point> deadline;
+  Deadline deadline;
 
   /// Keeps the first error. From here on the run and all its bodies stop at the next node or tile,
   /// and none of them counts as done.
@@ -31,8 +31,6 @@ struct RunLimits {
   /// The error of a run that was stopped.
   Status status() const;
 
-  /// Errors (kLimitExceeded): the time is up.
-  Status check_time() const;
   /// Takes `count` trips. Errors (kLimitExceeded): too many, or the time is up.
   Status take_trips(std::int64_t count);
 

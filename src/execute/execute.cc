@@ -113,7 +113,7 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
                  compiled_.context->branches.branches.size());
   own_limits_.max_trips = options.max_loop_trips;
   own_limits_.trips_left = options.max_loop_trips;
-  if (options.time_limit) own_limits_.deadline = begin_ + *options.time_limit;
+  own_limits_.deadline = options.deadline;
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
   arenas_.resize(compiled_.context->branches.branches.size());
@@ -198,7 +198,7 @@ void Run::run_branch(BranchId branch, Participant& self) {
       if (failed()) break;
       at = node;
       if (limits_->deadline) {
-        if (Status status = limits_->check_time(); !status) {
+        if (Status status = check_time(limits_->deadline); !status) {
           fail(node, std::move(status).error());
           break;
         }

@@ -12,13 +12,13 @@
 // with a lease of its own.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
 #include <span>
 
 #include "execute/budget_watch.h"
+#include "execute/deadline.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
@@ -40,7 +40,7 @@ struct ExecuteOptions {
   BudgetWatch* watch = nullptr;
   Scheduler scheduler = Scheduler::kDataflow;
   std::int64_t max_loop_trips = kDefaultLoopTrips;
-  std::optional<std::chrono::nanoseconds> time_limit = {};
+  Deadline deadline = {};
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least

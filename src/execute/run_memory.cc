@@ -79,6 +79,42 @@ bool RunMemory::take_idle(std::int64_t bytes, Block& block) {
   return true;
 }
 
+/// Returns when the run may start. The lock is not held while the limit is read.
+Status RunMemory::wait_for_turn(Request& request, std::unique_lock<std::mutex>& lock) {
+  const auto fits_alone = [&]() -> Status {
+    if (!request.limit || request.bytes <= *request.limit) return {};
+    return tl::unexpected(over_budget(request.bytes, 0, *request.limit));
+  };
+  PX_RETURN_IF_ERROR(fits_alone());
+  if (waiting_.empty() && admissible(request)) return {};
+  waiting_.push_back(&request);
+  struct Leaving {
+    ~Leaving() {
+      std::erase(memory.waiting_, &who);
+      // There may be room for the next one as well.
+      if (!memory.waiting_.empty()) memory.changed_.notify_all();
+    }
+    RunMemory& memory;
+    const Request& who;
+  };
+  const Leaving leaving{*this, request};
+  Status status;
+  while (status && (waiting_.front() != &request || !admissible(request))) {
+    if (!request.deadline) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, *request.deadline) == std::cv_status::timeout) {
+      status = check_time(request.deadline);
+    }
+    if (request.read_limit == nullptr || waiting_.front() != &request || !status) continue;
+    lock.unlock();
+    const auto limit = (*request.read_limit)();
+    lock.lock();
+    request.limit = limit;
+    status = fits_alone();
+  }
+  return status;
+}
+
 /// Whether the run may start now, idle blocks given up if need be.
 bool RunMemory::admissible(const Request& request) const {
   if (runs_ == 0) return true;
@@ -101,15 +137,12 @@ void RunMemory::hold(std::int64_t bytes) {
   peak_ = std::max(peak_, held_);
 }
 
-Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
-  const bool exclusive = request.grows && request.limit.has_value();
+Result<RunMemory::Lease> RunMemory::acquire(Request request) {
   std::unique_lock lock(mutex_);
-  if (request.limit && request.bytes > *request.limit)
-    return tl::unexpected(over_budget(request.bytes, 0, *request.limit));
-  const std::uint64_t ticket = ++last_ticket_;
-  changed_.wait(lock, [&] { return served_ + 1 == ticket && admissible(request); });
-  served_ = ticket;
-  if (served_ != last_ticket_) changed_.notify_all();  // there may be room for the next one as well
+  PX_RETURN_IF_ERROR(wait_for_turn(request, lock));
+  const bool exclusive = request.grows && request.limit.has_value();
+  // So that going back never fails.
+  idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_) + 1);
 
   const auto fits = [&](std::int64_t more) {
     return !request.limit || more <= *request.limit - held_;
@@ -131,7 +164,6 @@ Result<RunMemory::Lease> RunMemory::acquire(const Request& request) {
     hold(request.bytes);
   }
   ++runs_;
-  idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_));  // so that going back never fails
   exclusive_ = exclusive;
   lock.unlock();
   touch(block, !reused);
@@ -191,6 +223,11 @@ std::int64_t RunMemory::busy_bytes() const {
 std::int64_t RunMemory::peak_bytes() const {
   const std::lock_guard lock(mutex_);
   return peak_;
+}
+
+std::size_t RunMemory::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
 }
 
 RunMemory::Lease::Lease(Lease&& other) noexcept

@@ -5,7 +5,8 @@
 // A run whose block does not fit beside those of other runs waits for one of them to end; a run
 // that allocates while running (data-dependent sizes) is admitted alone when there is a limit. Only
 // runs that hold nothing wait, in the order in which they came: none can wait for another that
-// waits, and a large one is not overtaken for ever by small ones.
+// waits, and a large one is not overtaken for ever by small ones. A limit that follows free memory
+// is read again when the wait may be over.
 //
 // Thread-safety: RunMemory is thread-safe; a Lease belongs to one run.
 #pragma once
@@ -14,12 +15,14 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/large_pages.h"
+#include "execute/deadline.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -34,10 +37,14 @@ class RunMemory {
     std::int64_t bytes = 0;
     std::optional<std::int64_t> limit;  ///< of all bytes held at once; nothing: no limit
     bool grows = false;                 ///< the run will reserve more while running
+    Deadline deadline = {};             ///< of the wait
+    /// Gives the limit anew during a wait; without it the limit stays. Must not throw.
+    const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
   };
   /// A block of at least `bytes`, aligned to kAlignment. Errors: kBudgetExceeded where the block
-  /// alone is larger than the limit, kOutOfMemory. Waits for other runs where it fits without them.
-  Result<Lease> acquire(const Request& request);
+  /// alone is larger than the limit, kOutOfMemory, kLimitExceeded. Waits for other runs where it
+  /// fits without them.
+  Result<Lease> acquire(Request request);
 
   /// For tests: how large pages came so far.
   LargePageWatch& watch() { return watch_; }
@@ -51,6 +58,8 @@ class RunMemory {
   std::int64_t busy_bytes() const;
   /// The most bytes ever held.
   std::int64_t peak_bytes() const;
+  /// For tests: runs that wait.
+  std::size_t waiting() const;
 
  private:
   struct Free {
@@ -66,6 +75,7 @@ class RunMemory {
   static Result<Block> allocate(std::int64_t bytes);
   void touch(Block& block, bool fresh);
   bool take_idle(std::int64_t bytes, Block& block);
+  Status wait_for_turn(Request& request, std::unique_lock<std::mutex>& lock);
   bool admissible(const Request& request) const;
   std::int64_t idle_bytes() const;
   void hold(std::int64_t bytes);
@@ -83,8 +93,8 @@ class RunMemory {
   std::int64_t held_ = 0;  // blocks, idle or not, and what runs reserved beyond
   std::int64_t peak_ = 0;
   int runs_ = 0;
-  bool exclusive_ = false;                      // the run in progress may grow under a limit
-  std::uint64_t last_ticket_ = 0, served_ = 0;  // who came last, and who was admitted last
+  bool exclusive_ = false;               // the run in progress may grow under a limit
+  std::vector<const Request*> waiting_;  // who came first is first
 };
 
 /// The block of one run; goes back when destroyed. Must not outlive its RunMemory.

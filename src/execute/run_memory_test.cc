@@ -109,6 +109,63 @@ TEST(RunMemory, NobodyOvertakesARunThatWaits) {
   EXPECT_LE(memory.peak_bytes(), 1000);
 }
 
+/// Returns once so many runs wait.
+void until_waiting(const RunMemory& memory, std::size_t runs) {
+  while (memory.waiting() != runs) std::this_thread::yield();
+}
+
+TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
+  RunMemory memory;
+  std::thread last;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    const Deadline soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    const auto late = memory.acquire({600, 1000, false, soon});
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kLimitExceeded);
+    EXPECT_EQ(memory.waiting(), 0U);
+    // Whoever came after it goes on.
+    last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
+    until_waiting(memory, 1);
+    EXPECT_FALSE(memory.acquire({600, 1000, false, soon}));
+    EXPECT_EQ(memory.waiting(), 1U);
+  }
+  last.join();
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
+TEST(RunMemory, TheLimitIsReadAgainAfterAWait) {
+  for (const std::int64_t later : {700, 500}) {
+    RunMemory memory;
+    std::atomic<int> readings{0};
+    const std::function<std::optional<std::int64_t>()> read = [&] {
+      ++readings;
+      (void)memory.held_bytes();  // not under the lock
+      return std::optional(later);
+    };
+    std::thread second;
+    {
+      auto first = memory.acquire({600, 1000, false, {}, &read});
+      ASSERT_TRUE(first);
+      EXPECT_EQ(readings, 0);
+      second = std::thread([&] {
+        auto lease = memory.acquire({600, 1000, false, {}, &read});
+        ASSERT_EQ(lease.has_value(), later >= 600);
+        if (lease) {
+          EXPECT_EQ(lease->reserve(101).error().code, ErrorCode::kBudgetExceeded);
+        } else {
+          EXPECT_EQ(lease.error().code, ErrorCode::kBudgetExceeded);
+        }
+      });
+      until_waiting(memory, 1);
+    }
+    second.join();
+    EXPECT_GE(readings, 1);
+    EXPECT_LE(memory.peak_bytes(), 700);
+  }
+}
+
 TEST(RunMemory, AFallenLimitHoldsForTheRunInProgress) {
   RunMemory memory;
   { const auto idle = memory.acquire({500, {}, false}); }

@@ -65,7 +65,8 @@ inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool,
   options.trace = settings.trace;
   options.scheduler = settings.scheduler;
   options.max_loop_trips = settings.max_trips;
-  options.time_limit = settings.time_limit;
+  if (settings.time_limit)
+    options.deadline = std::chrono::steady_clock::now() + *settings.time_limit;
   PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease, options));
   return outputs;
 }

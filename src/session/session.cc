@@ -25,6 +25,7 @@
 #include "session/plan_cache.h"
 #include "session/plan_report.h"
 #include "session/predict.h"
+#include "session/run_admission.h"
 #include "session/workers.h"
 
 namespace parallax {
@@ -132,67 +133,68 @@ struct Session::Impl {
                     graph().values[graph().outputs[output]].name, wanted, bytes, wanted - bytes));
   }
 
+  struct Request {
+    const PlaceOutput& place;
+    RunTrace* trace;
+    Deadline deadline;
+  };
+
   Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
+    Request request{place, trace, {}};
+    if (options.time_limit_seconds > 0) {
+      request.deadline = std::chrono::steady_clock::now() +
+                         std::chrono::duration_cast<std::chrono::nanoseconds>(
+                             std::chrono::duration<double>(options.time_limit_seconds));
+    }
     // Kept from run to run, so that a run allocates nothing for it.
     thread_local BoundInputs bound;
     PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
     // The first outputs do not wait for this.
     if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
-    Status status = run_bound(bound, place, trace);
+    Status status = run_bound(bound, request);
     has_run = true;
     return status;
   }
 
-  Status run_bound(const BoundInputs& bound, const PlaceOutput& place, RunTrace* trace) {
-    const RunBudget now = budget();
-    PX_ASSIGN(auto program, plans.get(bound.binding, now));
-    const bool grows = program->compiled->has_run_time_nodes;
-    const std::int64_t kept = account->make_room(program->bytes, now.bytes);
-    Status status = run_program(*program, {bound, now, kept, place, trace});
+  Status run_bound(const BoundInputs& bound, const Request& request) {
+    std::shared_ptr<const Program> program;
+    std::int64_t kept = 0;
+    Status status;
+    {
+      PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+      program = run.program;
+      kept = run.kept_by_plans;
+      status = run_program(run, bound, request);
+    }
     // Only running tells the bytes of data-dependent tensors: where they found no room beside the
     // planned ones and other plans, a smaller plan alone may leave enough.
-    if (status || status.error().code != ErrorCode::kBudgetExceeded || !grows) return status;
-    const std::int64_t before = program->bytes;
-    PX_ASSIGN(program, plans.shrink(bound.binding));
-    if (program->bytes >= before && kept == 0) return status;
-    account->make_room(now.bytes.value_or(0), now.bytes);
-    return run_program(*program, {bound, now, 0, place, trace});
+    if (status || status.error().code != ErrorCode::kBudgetExceeded ||
+        !program->compiled->has_run_time_nodes)
+      return status;
+    auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
+    if (smaller) return run_program(*smaller, bound, request);
+    const bool none = smaller.error().code == ErrorCode::kBudgetExceeded;
+    return none ? status : tl::unexpected(std::move(smaller).error());
   }
 
-  struct Request {
-    const BoundInputs& bound;
-    const RunBudget& now;
-    std::int64_t kept;  ///< bytes of the budget that plans take
-    const PlaceOutput& place;
-    RunTrace* trace;
-  };
-  Status run_program(const Program& program, const Request& request) {
-    const auto less_kept = [&request](RunBudget given) {
-      if (given.bytes) given.bytes = *given.bytes - request.kept;
-      return given;
-    };
-    PX_ASSIGN(RunMemory::Lease lease,
-              account->memory.acquire({program.bytes, less_kept(request.now).bytes,
-                                       program.compiled->has_run_time_nodes}));
+  Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request) {
     // A plan for one branch after the other is kept to where what runs beside it may need its
     // bytes.
-    const bool in_order = program.compiled->has_run_time_nodes && request.now.bytes.has_value() &&
-                          program.plan.max_branches == 1;
+    const bool in_order = run.program->compiled->has_run_time_nodes &&
+                          run.budget.bytes.has_value() && run.program->plan.max_branches == 1;
     ExecuteOptions run_options;
     run_options.trace = request.trace;
     run_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;
     run_options.max_loop_trips = options.max_loop_trips;
-    if (options.time_limit_seconds > 0) {
-      run_options.time_limit = std::chrono::duration_cast<std::chrono::nanoseconds>(
-          std::chrono::duration<double>(options.time_limit_seconds));
-    }
+    run_options.deadline = request.deadline;
     std::optional<BudgetWatch> watch;
     if (options.budget.kind == MemoryBudget::Kind::kAuto) {
       watch.emplace(
-          lease, [&] { return less_kept(budget()); }, request.now.at_once);
+          run.lease, [&] { return less(budget(), run.kept_by_plans); }, run.budget.at_once);
       run_options.watch = &*watch;
     }
-    return execute(program, request.bound.bytes, request.place, workers.pool(), lease, run_options);
+    return execute(*run.program, bound.bytes, request.place, workers.pool(), run.lease,
+                   run_options);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
@@ -208,6 +210,7 @@ struct Session::Impl {
   const InputBinder binder;
   Workers workers;
   PlanCache plans;
+  RunAdmission admission{plans, *account, [this] { return budget(); }};
   std::atomic<bool> has_run = false;
 };
 

@@ -1,0 +1,21 @@
+// When a run must have ended.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "parallax/result.h"
+
+namespace parallax {
+
+/// Nothing: it may take any time.
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+/// Errors (kLimitExceeded): the time is up.
+inline Status check_time(const Deadline& deadline) {
+  if (!deadline || std::chrono::steady_clock::now() < *deadline) return {};
+  return tl::unexpected(
+      Error{Stage::kExecute, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"});
+}
+
+}  // namespace parallax

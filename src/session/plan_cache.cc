@@ -1,5 +1,6 @@
 #include "session/plan_cache.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -72,7 +73,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes) &&
            (!explain || program->plan.explained);
   };
-  if (item.only_least || !budget.at_once) {
+  if (item.only_least > 0 || !budget.at_once) {
     PX_RETURN_IF_ERROR(least(binding, item));
     if (fits(item.least)) return item.least;
   } else {
@@ -98,6 +99,14 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
   return item.small;
 }
 
+void PlanCache::count_run(Entry& item) {
+  if (item.only_least > 0) {
+    --item.only_least;
+  } else if (item.since_pause < kLongestPause) {
+    ++item.since_pause;
+  }
+}
+
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget, bool explain) {
   const std::shared_ptr<Entry> item = entry(binding);
@@ -105,6 +114,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
   auto program = choose(binding, *item, budget, explain);
+  if (!explain) count_run(*item);
   count(binding, *item, made ? watch.lap() : 0);
   return program;
 }
@@ -113,9 +123,11 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding)
   const std::shared_ptr<Entry> item = entry(binding);
   const std::lock_guard lock(item->mutex);
   auto program = least(binding, *item);
-  if (program) {
-    item->only_least = item->changed = true;
-    item->free_choice = item->small = nullptr;
+  if (item->only_least == 0) {  // of runs at once the first decides
+    const bool soon = item->since_pause < item->pause;
+    item->pause = soon ? std::min(2 * item->pause, kLongestPause) : kFirstPause;
+    item->only_least = item->pause;
+    item->since_pause = 0;
   }
   count(binding, *item, 0);
   return program;

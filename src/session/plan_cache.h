@@ -40,8 +40,11 @@ class PlanCache {
   /// run at once. `explain`: its plan is Plan::explained. Errors: as compile() and lay_out().
   Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget,
                                              bool explain = false);
-  /// The program that takes the fewest bytes, from now on the only one for `binding`: for runs that
-  /// found no room for what they allocate while running.
+  /// The program that takes the fewest bytes, for a run that found no room for what it allocates
+  /// while running. The next kFirstPause runs of `binding` get it too, then others are tried again.
+  /// Where they find no room either before as many runs are over, the next pause is twice as long:
+  /// what a shortage costs in runs that start in vain goes down to one in kLongestPause.
+  static constexpr int kFirstPause = 16, kLongestPause = 1024;
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
 
   /// Bytes of all bindings but the latest, which is in use or will be next.
@@ -60,9 +63,11 @@ class PlanCache {
     // Guarded by mutex:
     std::shared_ptr<const Compiled> compiled;
     std::shared_ptr<const Program> free_choice, small, least;
-    bool only_least = false;
-    bool changed = true;      // since its bytes were counted
-    bool may_change = false;  // while it runs
+    int only_least = 0;               // for so many runs
+    int pause = kFirstPause;          // the next only_least, at least
+    int since_pause = kLongestPause;  // runs
+    bool changed = true;              // since its bytes were counted
+    bool may_change = false;          // while it runs
     // Guarded by the cache's mutex:
     std::int64_t bytes = 0;
     bool held = true;  // still in entries_
@@ -78,6 +83,7 @@ class PlanCache {
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item);
   std::shared_ptr<const Program> pattern(const GraphContext* context) const;
   Status compile_once(const Binding& binding, Entry& item);
+  static void count_run(Entry& item);
   void count(const Binding& binding, Entry& item, double ms);
   std::int64_t bytes_of(const Binding& binding, Entry& item) const;
   std::int64_t spare_locked() const;

@@ -122,6 +122,40 @@ TEST(PlanCache, APlanForWhatMemoryAllows) {
   EXPECT_EQ(*cache.get(binding_of(1000), {}), *least);
 }
 
+TEST(PlanCache, AShortageIsNotForEver) {
+  PlanCache cache(small_graph(4), {.threads = 2});
+  const auto roomy = cache.get(binding_of(1000), {});
+  ASSERT_TRUE(roomy);
+  const auto shrink = [&] {
+    const auto least = cache.shrink(binding_of(1000));
+    return least && (*least)->bytes < (*roomy)->bytes;
+  };
+  /// Runs until the roomy plan is back; reports in between are none.
+  const auto pause = [&] {
+    int runs = 0;
+    while (runs < 5000 && *cache.get(binding_of(1000), {}) != *roomy) {
+      ++runs;
+      EXPECT_TRUE(cache.get(binding_of(1000), {}, true));
+    }
+    return runs;
+  };
+  ASSERT_TRUE(shrink());
+  EXPECT_EQ(pause(), PlanCache::kFirstPause);
+  // One that comes back at once lasts longer, up to a limit.
+  for (int expected = 2 * PlanCache::kFirstPause; expected <= PlanCache::kLongestPause;
+       expected *= 2) {
+    ASSERT_TRUE(shrink());
+    EXPECT_EQ(pause(), expected);
+  }
+  ASSERT_TRUE(shrink());
+  EXPECT_EQ(pause(), PlanCache::kLongestPause);
+  // After a good while it counts as the first.
+  for (int run = 0; run < PlanCache::kLongestPause; ++run)
+    EXPECT_EQ(*cache.get(binding_of(1000), {}), *roomy);
+  ASSERT_TRUE(shrink());
+  EXPECT_EQ(pause(), PlanCache::kFirstPause);
+}
+
 TEST(PlanCache, ExplainsAPlanWhenItIsAskedTo) {
   PlanCache cache(small_graph(4), {.threads = 2});
   const auto first = cache.get(binding_of(1000), {});

@@ -7,6 +7,8 @@
 #include <charconv>
 #include <system_error>
 
+#include "base/descriptor.h"
+
 namespace parallax {
 namespace {
 
@@ -120,15 +122,14 @@ std::string below(const std::string& group, const std::string& shown) {
 
 std::optional<std::string> read_text(const fs::path& path) {
   // Not a stream: these files are read while a model runs, and a stream takes twice as long.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return std::nullopt;
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return std::nullopt;
   std::string text;
   char part[4096];
   ssize_t got = 0;
   while (text.size() < kMostText &&
-         ((got = ::read(file, part, sizeof part)) > 0 || interrupted(got)))
+         ((got = ::read(file.get(), part, sizeof part)) > 0 || interrupted(got)))
     if (got > 0) text.append(part, static_cast<std::size_t>(got));
-  ::close(file);
   if (got < 0) return std::nullopt;
   return text;
 }

@@ -41,13 +41,15 @@ std::uintptr_t address(std::span<const std::byte> bytes) {
   return reinterpret_cast<std::uintptr_t>(bytes.data());
 }
 
-tl::unexpected<Error> error(const std::filesystem::path& path, const std::string& reason) {
+tl::unexpected<Error> error(const std::filesystem::path& path, const std::string& reason,
+                            ErrorCode code = ErrorCode::kIo) {
   return tl::unexpected(
-      Error{Stage::kIo, ErrorCode::kIo, "", "cannot read '" + path.string() + "': " + reason});
+      Error{Stage::kIo, code, "", "cannot read '" + path.string() + "': " + reason});
 }
 
 tl::unexpected<Error> system_error(const std::filesystem::path& path, int code) {
-  return error(path, std::error_code(code, std::generic_category()).message());
+  return error(path, std::error_code(code, std::generic_category()).message(),
+               code == ENOMEM ? ErrorCode::kOutOfMemory : ErrorCode::kIo);
 }
 
 FileIdentity identity_of(const struct stat& status) {
@@ -58,13 +60,6 @@ FileIdentity identity_of(const struct stat& status) {
 }
 
 }  // namespace
-
-MappedFile::MappedFile(std::span<const std::byte> bytes, const FileIdentity& identity)
-    : bytes_(bytes), identity_(identity) {
-  if (bytes_.empty()) return;
-  const std::lock_guard lock(maps().mutex);
-  maps().file_at[address(bytes_)] = this;
-}
 
 MappedFile::~MappedFile() {
   if (bytes_.empty()) return;
@@ -84,13 +79,16 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
   if (S_ISDIR(status.st_mode)) return system_error(path, EISDIR);
   if (!S_ISREG(status.st_mode)) return error(path, "not a regular file");
   const auto size = static_cast<std::size_t>(status.st_size);
-  std::span<const std::byte> bytes;
+  // Made first: from then on it owns the map.
+  std::shared_ptr<MappedFile> mapped(new MappedFile(identity_of(status)));
   if (size > 0) {
     void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (memory == MAP_FAILED) return system_error(path, errno);
-    bytes = {static_cast<const std::byte*>(memory), size};
+    mapped->bytes_ = {static_cast<const std::byte*>(memory), size};
+    const std::lock_guard lock(maps().mutex);
+    maps().file_at[address(mapped->bytes_)] = mapped.get();
   }
-  return std::shared_ptr<MappedFile>(new MappedFile(bytes, identity_of(status)));
+  return mapped;
 }
 
 std::optional<MappedPlace> mapped_place(const std::byte* byte) {

@@ -28,7 +28,7 @@ struct FileIdentity {
 class MappedFile {
  public:
   /// Follows links. Errors: stage kIo, code kIo with the system's reason, also for what is not a
-  /// regular file.
+  /// regular file; kOutOfMemory where there is no room for the map.
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -39,7 +39,7 @@ class MappedFile {
   const FileIdentity& identity() const { return identity_; }
 
  private:
-  MappedFile(std::span<const std::byte> bytes, const FileIdentity& identity);
+  explicit MappedFile(const FileIdentity& identity) : identity_(identity) {}
   std::span<const std::byte> bytes_;
   FileIdentity identity_;
 };

@@ -105,9 +105,14 @@ void Tensor::Free::operator()(std::byte* p) const {
 
 Result<Tensor> Tensor::allocate(DType dtype, const Dims& dims) {
   const auto failure = [&] {
-    return tl::unexpected(Error{
-        Stage::kSession, ErrorCode::kOutOfMemory, "",
-        "no memory for a tensor of " + std::string(to_string(dtype)) + " " + dims.to_string()});
+    Error error{Stage::kSession, ErrorCode::kOutOfMemory, {}, {}};
+    try {
+      error.message =
+          "no memory for a tensor of " + std::string(to_string(dtype)) + " " + dims.to_string();
+    } catch (const std::bad_alloc&) {
+      error.message = "out of memory";  // so short that a string needs no memory for it
+    }
+    return tl::unexpected(std::move(error));
   };
   const auto elements = dims.checked_elements();
   const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;

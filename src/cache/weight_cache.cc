@@ -265,8 +265,9 @@ void WeightCache::keep(const std::byte* source, const std::string& layout, Share
   const std::lock_guard lock(mutex_);
   auto place = place_of(source);
   if (!place) return;
-  unsaved_bytes_ += std::ssize(packed.bytes);
+  const std::int64_t bytes = std::ssize(packed.bytes);
   unsaved_.push_back({*place, layout, std::move(packed)});
+  unsaved_bytes_ += bytes;
 }
 
 /// All that the next file holds.
@@ -291,9 +292,21 @@ void WeightCache::save() {
   const std::lock_guard lock(mutex_);
   const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
   if (!weights && !unsaved_snapshot_) return;
-  // Where this fails, once more for the next shape would only fail again.
+  try {
+    write();
+  } catch (const std::bad_alloc&) {
+    report_.problem = "out of memory";
+  }
+  // What was not written, because a write failed, would fail again with the next shape.
+  unsaved_.clear();
+  unsaved_snapshot_.reset();
+  unsaved_bytes_ = 0;
+}
+
+/// Needs mutex_.
+void WeightCache::write() {
   const BlockFile file = contents();
-  unsaved_bytes_ = saved_bytes_ = 0;
+  saved_bytes_ = 0;
   for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
   // Looked at after their hashes were taken: until then anybody may write.
   if (!files_are_unchanged()) {

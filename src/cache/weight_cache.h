@@ -104,6 +104,7 @@ class WeightCache {
   bool files_are_unchanged() const;
   void add_snapshot();
   BlockFile contents();
+  void write();
 
   const Options options_;
   const std::filesystem::path path_;

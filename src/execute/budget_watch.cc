@@ -1,5 +1,7 @@
 #include "execute/budget_watch.h"
 
+#include <exception>
+
 namespace parallax {
 
 bool BudgetWatch::at_once() {
@@ -9,10 +11,15 @@ bool BudgetWatch::at_once() {
   if (now.time_since_epoch().count() < due ||
       !next_.compare_exchange_strong(due, then, std::memory_order_relaxed))
     return at_once_.load(std::memory_order_relaxed);
-  const RunBudget budget = read_();
-  const bool fits = !budget.bytes || lease_.set_limit(*budget.bytes);
-  at_once_.store(budget.at_once && fits, std::memory_order_relaxed);
-  return budget.at_once && fits;
+  bool at_once = false;
+  try {
+    const RunBudget budget = read_();
+    at_once = (!budget.bytes || lease_.set_limit(*budget.bytes)) && budget.at_once;
+  } catch (const std::exception&) {
+    // No memory even for a reading: branches wait for each other.
+  }
+  at_once_.store(at_once, std::memory_order_relaxed);
+  return at_once;
 }
 
 }  // namespace parallax

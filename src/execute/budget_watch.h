@@ -20,7 +20,7 @@ class BudgetWatch {
   /// A reading takes some 80 us: less than 1 % of the time at this age.
   static constexpr std::chrono::nanoseconds kMaxAge = std::chrono::milliseconds(10);
 
-  /// `read` must be thread-safe and not throw. `at_once`: what the reading at the start said.
+  /// `read` must be thread-safe. `at_once`: what the reading at the start said.
   BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool at_once,
               std::chrono::nanoseconds max_age = kMaxAge)
       : lease_(lease),
@@ -30,8 +30,8 @@ class BudgetWatch {
         next_((Clock::now() + max_age).time_since_epoch().count()) {}
 
   /// Called before a branch starts: whether it may run beside others. False while everything waits
-  /// for memory, and while runs hold more than the budget has become; then what they allocate from
-  /// now on is limited by the new budget too.
+  /// for memory, where `read` throws, and while runs hold more than the budget has become; then
+  /// what they allocate from now on is limited by the new budget too.
   bool at_once();
 
  private:

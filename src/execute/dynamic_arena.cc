@@ -41,13 +41,13 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
     drop_idle();
   }
   PX_RETURN_IF_ERROR(lease_.reserve(*wanted));
+  reserved_ += *wanted;  // before anything throws
   Result<AlignedBytes> block = AlignedBytes::allocate(*wanted);
   if (!block) {
+    reserved_ -= *wanted;
     lease_.release(*wanted);
     block.error().stage = Stage::kExecute;
-    return block;
   }
-  reserved_ += *wanted;
   return block;
 }
 

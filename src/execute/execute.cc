@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <exception>
 #include <new>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "execute/poison.h"
@@ -77,10 +77,8 @@ class NodeTiles final : public SharedWork {
     try {
       if (Status status = kernel_.run_tile(tile, args); !status)
         run_.fail(node_, std::move(status).error());
-    } catch (const std::bad_alloc&) {
-      run_.fail(node_, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory"});
-    } catch (const std::exception& error) {
-      run_.fail(node_, {Stage::kExecute, ErrorCode::kInternal, {}, error.what()});
+    } catch (...) {
+      run_.fail(node_, caught(Stage::kExecute));
     }
   }
 
@@ -184,9 +182,13 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
   return {};
 }
 
-void Run::fail(NodeId node, Error error) {
+void Run::fail(NodeId node, Error error) noexcept {
   error.stage = Stage::kExecute;
-  if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
+  try {
+    if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
+  } catch (const std::bad_alloc&) {
+    // Without memory for the node's name the error is worth more.
+  }
   limits_->stop(std::move(error));
 }
 
@@ -210,8 +212,8 @@ void Run::run_branch(BranchId branch, Participant& self) {
     const std::lock_guard lock(mutex_);
     events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
     buffers.events.clear();
-  } catch (const std::bad_alloc&) {
-    fail(at, {Stage::kExecute, ErrorCode::kOutOfMemory, {}, "out of memory"});
+  } catch (...) {
+    fail(at, caught(Stage::kExecute));
   }
 }
 

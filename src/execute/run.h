@@ -46,7 +46,7 @@ class Run {
   void run_branch(BranchId branch, Participant& self);
   /// Keeps the first error; everybody stops at the next node or tile, here, in the run around and
   /// in all bodies.
-  void fail(NodeId node, Error error);
+  void fail(NodeId node, Error error) noexcept;
   bool failed() const { return limits_->stopped(); }
   /// Whether memory allows branches to run beside others now.
   bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <system_error>
+#include <exception>
 #include <utility>
 
 namespace parallax {
@@ -131,11 +131,13 @@ WorkerPool::WorkerPool(int threads, int cpus)
       cpus_(cpus),
       caller_taken_(kCallers) {
   parked_.reserve(slots_.size());
+  // From the first thread on nothing may throw.
+  workers_->reserve(slots_.size() - 2 * kCallers);
   for (int i = 1; i < threads; ++i) {
     try {
       workers_->emplace_back([this, i] { work(i); });
-    } catch (const std::system_error&) {
-      break;  // fewer workers do the same work
+    } catch (const std::exception&) {  // no thread, or no memory for one
+      break;                           // fewer workers do the same work
     }
   }
 }

@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <map>
 #include <mutex>
-#include <new>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/checked.h"
 #include "base/large_pages.h"
 #include "base/mapped_file.h"
@@ -74,17 +73,13 @@ Status PackingQueue::run(const ParallelFor& parallel) {
   std::erase_if(groups_, [](const auto& group) { return group.empty(); });
   std::mutex mutex;
   Status status;
-  const auto fail = [&](ErrorCode code, const char* message) {
-    const std::lock_guard lock(mutex);
-    if (status) status = tl::unexpected(Error{Stage::kCompile, code, {}, message});
-  };
   parallel(static_cast<std::int64_t>(groups_.size()), [&](std::int64_t i) {
     try {
       for (const auto& task : groups_[static_cast<std::size_t>(i)]) task();
-    } catch (const std::bad_alloc&) {
-      fail(ErrorCode::kOutOfMemory, "out of memory while packing weights");
-    } catch (const std::exception& error) {
-      fail(ErrorCode::kInternal, error.what());
+    } catch (...) {
+      Error error = caught(Stage::kCompile);
+      const std::lock_guard lock(mutex);
+      if (status) status = tl::unexpected(std::move(error));
     }
   });
   groups_.clear();

@@ -60,6 +60,7 @@ struct WeightMemory::Chunk {
 
   Chunk(std::byte* memory, std::int64_t size)
       : begin(memory), bytes(size), pages(static_cast<std::size_t>(size / kLargePage)) {
+    // From here on the memory is its own: nothing throws.
     want_large({begin, static_cast<std::size_t>(bytes)});
     set_usable(begin, bytes, false);
   }
@@ -99,9 +100,14 @@ WeightMemory::WeightMemory() = default;
 WeightMemory::~WeightMemory() = default;
 
 bool WeightMemory::add_chunk(std::int64_t bytes) {
-  std::byte* const memory = map_aligned(bytes);
+  const auto unmap = [bytes](std::byte* memory) {
+    ::munmap(memory, static_cast<std::size_t>(bytes));
+  };
+  std::unique_ptr<std::byte, decltype(unmap)> memory(map_aligned(bytes), unmap);
   if (memory == nullptr) return false;
-  chunks_.push_back(std::make_shared<Chunk>(memory, bytes));
+  auto chunk = std::make_shared<Chunk>(memory.get(), bytes);
+  (void)memory.release();
+  chunks_.push_back(std::move(chunk));
   total_ += bytes;
   return true;
 }

@@ -19,6 +19,7 @@
 #include "base/memory_probe.h"
 #include "base/status.h"
 #include "parallax/session.h"
+#include "session/allocations_test_util.h"
 #include "session/plan_cache.h"
 #include "session/session_test_util.h"
 #include "session/zoo_test_util.h"
@@ -36,6 +37,7 @@ extern "C" {
 int __real_posix_memalign(void** memory, std::size_t alignment, std::size_t bytes);
 void __real_free(void* memory);
 int __wrap_posix_memalign(void** memory, std::size_t alignment, std::size_t bytes) {
+  if (parallax::allocation_fails()) return ENOMEM;
   const int code = __real_posix_memalign(memory, alignment, bytes);
   if (code == 0 && counting) {
     const std::lock_guard lock(counted_mutex);

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
@@ -139,8 +140,8 @@ class Loader {
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   const Call call;
-  PX_RETURN_IF_ERROR(check_not_torn());
   try {
+    PX_RETURN_IF_ERROR(check_not_torn());
     if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
       return tl::unexpected(Error{Stage::kLoad,
                                   ErrorCode::kInvalidInput,
@@ -149,8 +150,8 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
     }
     PX_ASSIGN(auto impl, Loader(path, options).run());
     return Model(std::move(impl));
-  } catch (const std::bad_alloc&) {
-    return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kLoad));
   }
 }
 
@@ -164,7 +165,11 @@ CacheReport Model::cache() const {
   const Call call;
   if (torn_by_fork()) return {};
   const WeightCache* const cache = impl_->weights().packed.cache();
-  return cache == nullptr ? CacheReport{} : cache->report();
+  try {
+    return cache == nullptr ? CacheReport{} : cache->report();
+  } catch (const std::bad_alloc&) {
+    return {};
+  }
 }
 
 }  // namespace parallax

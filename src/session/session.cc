@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/caught.h"
 #include "base/cpu.h"
 #include "base/fork.h"
 #include "base/memory_probe.h"
@@ -45,13 +46,11 @@ tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
 template <class Function>
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;
-  PX_RETURN_IF_ERROR(check_not_torn());
   try {
+    PX_RETURN_IF_ERROR(check_not_torn());
     return function();
-  } catch (const std::bad_alloc&) {
-    return refuse(ErrorCode::kOutOfMemory, "out of memory");
-  } catch (const std::exception& error) {
-    return refuse(ErrorCode::kInternal, error.what());
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kSession));
   }
 }
 

@@ -2,49 +2,14 @@
 // whose sizes depend on values do, and those that read free memory anew (kAuto).
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
 #include "parallax/session.h"
+#include "session/allocations_test_util.h"
 #include "session/session_test_util.h"
 
 // Without NDEBUG, so under the sanitizers too, what watches the arena allocates.
 #ifdef NDEBUG
-
-// budget_test.cc wraps free(): what it counts must not come back to it from here.
-extern "C" void __real_free(void* memory);  // NOLINT(bugprone-reserved-identifier)
-
-namespace {
-
-std::atomic<std::int64_t> allocations{0};
-
-void* counted(std::size_t bytes, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  void* const memory =
-      alignment <= alignof(std::max_align_t)
-          ? std::malloc(bytes)
-          : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) { return counted(bytes, alignof(std::max_align_t)); }
-void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  return counted(bytes, static_cast<std::size_t>(alignment));
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { __real_free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { __real_free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
-  __real_free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
-  __real_free(memory);
-}
 
 namespace parallax {
 namespace {
@@ -84,11 +49,11 @@ TEST_P(SteadyState, RunsAllocateNothing) {
       // A thread that takes part for the first time allocates what it keeps, whenever that is.
       int quiet = 0;
       for (int run = 0; run < 500 && quiet < 10; ++run) {
-        const std::int64_t before = allocations.load();
+        const std::int64_t before = news();
         ASSERT_GT(before, 0);
         const Status status = session->run_into(inputs, outputs);
         ASSERT_TRUE(status) << status.error().to_string();
-        quiet = allocations.load() == before ? quiet + 1 : 0;
+        quiet = news() == before ? quiet + 1 : 0;
       }
       EXPECT_EQ(quiet, 10) << threads << " threads, budget " << budgeted;
     }

@@ -1,0 +1,29 @@
+// Counts the allocations of the test program and makes chosen ones fail: operator new, and what the
+// library takes from the system directly. Defined in allocations_test.cc. Thread-safe.
+#pragma once
+
+#include <cstdint>
+
+namespace parallax {
+
+/// Calls of operator new so far.
+std::int64_t news();
+
+enum class Failures : std::uint8_t { kOne, kAllFromThere };
+
+/// While it lives, the `nth` allocation of any thread from now on fails; 1 is the next one. One at
+/// a time.
+class FailingAllocations {
+ public:
+  FailingAllocations(std::int64_t nth, Failures failures);
+  ~FailingAllocations();
+  FailingAllocations(const FailingAllocations&) = delete;
+  FailingAllocations& operator=(const FailingAllocations&) = delete;
+  /// Whether there were so many.
+  static bool any_failed();
+};
+
+/// Asked by each allocator.
+bool allocation_fails();
+
+}  // namespace parallax

@@ -37,6 +37,9 @@ class Session {
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
   /// Whether this CPU has a precision.
   static bool supports(Precision precision);
+  /// The widest instruction set that kernels take on this CPU: "AVX-512-BF16", "AVX-512", "AVX2",
+  /// "SSE4", "NEON", ...
+  static std::string instruction_set();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
   ~Session();

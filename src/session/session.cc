@@ -17,6 +17,7 @@
 #include "execute/budget_watch.h"
 #include "execute/execute.h"
 #include "kernels/bf16.h"
+#include "kernels/packing_version.h"
 #include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/binding.h"
@@ -228,6 +229,12 @@ Session::~Session() {
 
 bool Session::supports(Precision precision) {
   return precision == Precision::kF32 || cpu_multiplies_bf16();
+}
+
+std::string Session::instruction_set() {
+  if (supports(Precision::kBf16)) return std::string(kBf16InstructionSet);
+  std::string name = packing_machine();
+  return name.starts_with("AVX3") ? "AVX-512" : name;  // Highway's name, with what it has beside
 }
 
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {

@@ -281,5 +281,11 @@ TEST(Session, Bf16IsRefusedExactlyWhereTheCpuDoesNotHaveIt) {
   EXPECT_THAT(session.error().message, HasSubstr("AVX-512-BF16"));
 }
 
+TEST(Session, NamesTheInstructionSetThatItsPrecisionsNeed) {
+  EXPECT_EQ(Session::instruction_set() == "AVX-512-BF16", Session::supports(Precision::kBf16));
+  EXPECT_FALSE(Session::instruction_set().empty());
+  EXPECT_FALSE(Session::instruction_set().starts_with("AVX3")) << "Highway's name for AVX-512";
+}
+
 }  // namespace
 }  // namespace parallax

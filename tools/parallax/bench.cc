@@ -1,16 +1,16 @@
-// `parallax bench`: latency, memory, CPU time; per node with --ops.
+// `parallax bench`: latency, throughput, memory, CPU time; per node with --ops.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <ctime>
 #include <fstream>
-#include <map>
-#include <numeric>
-#include <set>
+#include <string>
 
-#include "inputs.h"
+#include "bench_ops.h"
+#include "bench_runs.h"
+#include "interrupt.h"
+#include "machine.h"
 #include "report.h"
+#include "statistics.h"
 
 namespace parallax::cli {
 namespace {
@@ -27,151 +27,129 @@ std::int64_t peak_rss_bytes() {
   return 0;
 }
 
-double cpu_ms() {
-  timespec t{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+double runs_per_second(const Timed& timed) {
+  return timed.seconds > 0 ? static_cast<double>(timed.ms.size()) / timed.seconds : 0;
 }
 
-// Nearest-rank percentile of sorted values.
-double percentile(const std::vector<double>& sorted, double p) {
-  const auto rank =
-      static_cast<std::size_t>(std::ceil(p / 100 * static_cast<double>(sorted.size())));
-  return sorted[std::clamp<std::size_t>(rank, 1, sorted.size()) - 1];
+// The times of the runs that took combination `value` of `values`.
+std::vector<double> of_value(const std::vector<double>& ms, std::size_t value, std::size_t values) {
+  std::vector<double> part;
+  for (std::size_t i = value; i < ms.size(); i += values) part.push_back(ms[i]);
+  return part;
 }
 
-nlohmann::json latency_json(std::vector<double> ms) {
-  std::ranges::sort(ms);
-  const std::size_t half = ms.size() / 2;
-  const double median = ms.size() % 2 == 1 ? ms[half] : (ms[half - 1] + ms[half]) / 2;
-  return {{"min", ms.front()},
-          {"median", median},
-          {"mean", std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size())},
-          {"p90", percentile(ms, 90)},
-          {"p95", percentile(ms, 95)},
-          {"p99", percentile(ms, 99)},
-          {"max", ms.back()}};
-}
-
-// One row per node, times averaged over the traced runs.
-struct OpRow {
-  NodeEvent event;
-  double begin_ms = 0, ms = 0;
-  double times = 0;  // a run
-};
-
-// Longest first.
-std::vector<OpRow> op_rows(const std::vector<RunTrace>& traces) {
-  std::map<std::string, OpRow> rows;
-  const double share = 1e-6 / static_cast<double>(traces.size());
-  for (const RunTrace& trace : traces) {
-    std::set<std::string> seen;
-    for (const NodeEvent& e : trace.nodes) {
-      OpRow& row = rows[e.node];
-      row.event = e;
-      // In a loop, a node runs several times.
-      if (seen.insert(e.node).second) row.begin_ms += static_cast<double>(e.start_ns) * share;
-      row.ms += static_cast<double>(e.end_ns - e.start_ns) * share;
-      row.times += 1 / static_cast<double>(traces.size());
-    }
+// A row per combination of values that ran: all where Ctrl-C did not end it.
+nlohmann::json values_json(const SymbolValues& values, const std::vector<double>& ms) {
+  nlohmann::json rows = nlohmann::json::array();
+  const std::size_t count = value_count(values);
+  for (std::size_t value = 0; value < std::min(count, ms.size()); ++value) {
+    nlohmann::json dims = nlohmann::json::object();
+    for (const Session::DimValue& dim : dims_of_run(values, value)) dims[dim.name] = dim.value;
+    const auto part = of_value(ms, value, count);
+    rows.push_back({{"dims", dims}, {"runs", part.size()}, {"latency_ms", latency_json(part)}});
   }
-  std::vector<OpRow> sorted;
-  sorted.reserve(rows.size());
-  for (auto& [name, row] : rows) sorted.push_back(row);
-  std::ranges::sort(sorted, std::greater{}, &OpRow::ms);
-  return sorted;
+  return rows;
 }
 
-nlohmann::json ops_json(const std::vector<OpRow>& rows) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const OpRow& row : rows) {
-    const NodeEvent& e = row.event;
-    list.push_back({{"node", e.node},
-                    {"op", e.op},
-                    {"kernel", e.kernel},
-                    {"shapes", e.shapes},
-                    {"branch", e.branch},
-                    {"macs", e.macs},
-                    {"bytes", e.bytes},
-                    {"tiles", e.tiles},
-                    {"times", row.times},
-                    {"begin_ms", row.begin_ms},
-                    {"ms", row.ms}});
-  }
-  return list;
+std::string ms_text(const nlohmann::json& ms) {
+  return ms.is_null() ? "-" : fmt::format("{:.3f}", ms.get<double>());
 }
 
-void print_ops(const std::vector<OpRow>& sorted) {
-  double total = 0;
-  for (const OpRow& row : sorted) total += row.ms;
-  fmt::print("{:>9} {:>6} {:>9} {:>8} {:>5}  {:<18} {:<10} {}\n", "ms", "%", "GFLOP/s", "GB/s",
-             "tiles", "operator", "kernel", "node  shapes");
-  for (const OpRow& r : sorted) {
-    const double seconds = r.ms * 1e-3;
-    fmt::print("{:>9.4f} {:>6.2f} {:>9.1f} {:>8.2f} {:>5}  {:<18} {:<10} {}  {}\n", r.ms,
-               100 * r.ms / total,
-               seconds > 0 ? 2e-9 * r.times * static_cast<double>(r.event.macs) / seconds : 0,
-               seconds > 0 ? 1e-9 * r.times * static_cast<double>(r.event.bytes) / seconds : 0,
-               r.event.tiles, r.event.op, r.event.kernel, r.event.node, r.event.shapes);
+// One line for all runs. Figures that too few runs make are left out.
+void print_latency(const nlohmann::json& latency) {
+  std::string text = "latency ms  ";
+  for (const char* key : {"min", "median", "mean", "stddev", "p90", "p99", "max"}) {
+    if (!latency[key].is_null()) text += fmt::format(" {} {} ", key, ms_text(latency[key]));
   }
-  fmt::print("{:>9.4f} 100.00  sum over {} nodes\n", total, sorted.size());
+  text.pop_back();
+  fmt::print("{}\n", text);
 }
 
-struct Timed {
-  double first_run_ms = 0, cpu_ms_per_run = 0;
-  PlanTimes planning;  // part of the first run
-  std::vector<double> ms;
-  std::vector<RunTrace> traces;
-};
-
-// A first run, then the rest of the warm-up, then the timed runs, then (for --ops) a few traced
-// ones. The first run is part of the warm-up. Inputs are made outside the clock.
-Result<Timed> time_runs(const Options& options, const Model& model, Session& session,
-                        SymbolValues& values) {
-  std::size_t cycle = 1;
-  for (const auto& [name, list] : values) cycle = std::max(cycle, list.size());
-  std::vector<Inputs> inputs;  // one for each combination that occurs, up to a limit of memory that
-                               // a person expects
-  for (std::size_t i = 0; i < std::min<std::size_t>(cycle, static_cast<std::size_t>(std::max(
-                                                               options.runs, options.warmup))) ||
-                          i == 0;
-       ++i) {
-    auto made = make_inputs(options, model, session, values, i);
-    if (!made) return tl::unexpected(made.error());
-    inputs.push_back(std::move(*made));
+void print_values(const nlohmann::json& rows) {
+  if (rows.size() < 2) return;
+  std::string head;
+  for (const auto& [name, value] : rows[0]["dims"].items()) head += fmt::format("{:>9} ", name);
+  fmt::print("\n{}{:>7}", head, "runs");
+  constexpr const char* kKeys[] = {"min", "median", "mean", "stddev", "max"};
+  for (const char* key : kKeys) fmt::print("{:>10}", key);
+  fmt::print("  ms\n");
+  for (const nlohmann::json& row : rows) {
+    for (const auto& [name, value] : row["dims"].items())
+      fmt::print("{:>{}} ", value.get<std::int64_t>(), std::max<std::size_t>(9, name.size()));
+    fmt::print("{:>7}", row["runs"].get<std::size_t>());
+    for (const char* key : kKeys) fmt::print("{:>10}", ms_text(row["latency_ms"][key]));
+    fmt::print("\n");
   }
+}
+
+struct Measured {
   Timed timed;
-  const auto run = [&](std::size_t i, RunTrace* trace) -> Result<double> {
-    const auto views = inputs[i % inputs.size()].views();
-    const std::int64_t start = now_ns();
-    auto outputs = session.run(views, trace);
-    const std::int64_t end = now_ns();
-    if (!outputs) return tl::unexpected(outputs.error());
-    return static_cast<double>(end - start) * 1e-6;
-  };
-  Progress progress("bench", static_cast<std::size_t>(options.warmup + options.runs));
-  for (int i = 0; i < std::max(1, options.warmup); ++i) {
-    auto ms = run(static_cast<std::size_t>(i), nullptr);
-    if (!ms) return tl::unexpected(ms.error());
-    if (i == 0) {
-      timed.first_run_ms = *ms;
-      timed.planning = session.plan_times();
-    }
-    progress.step();
-  }
-  const double cpu = cpu_ms();
-  for (int i = 0; i < options.runs; ++i) {
-    auto ms = run(static_cast<std::size_t>(i), nullptr);
-    if (!ms) return tl::unexpected(ms.error());
-    timed.ms.push_back(*ms);
-    progress.step();
-  }
-  timed.cpu_ms_per_run = (cpu_ms() - cpu) / options.runs;
-  for (int i = 0; options.ops && i < std::min(options.runs, 10); ++i) {
-    timed.traces.emplace_back();
-    if (auto ms = run(0, &timed.traces.back()); !ms) return tl::unexpected(ms.error());
-  }
-  return timed;
+  double load_ms = 0;
+  std::int64_t rss = 0;
+  PlanReport plan;  // of the first value
+};
+
+nlohmann::json to_json(const Options& options, const Model& model, const Session& session,
+                       const SymbolValues& values, const Measured& measured) {
+  const Timed& timed = measured.timed;
+  const PlanReport& plan = measured.plan;
+  const LoadTimes& load = model.load_times();
+  return {{"model", options.model},
+          {"version", PARALLAX_VERSION},
+          {"commit", commit_json()},
+          {"machine", machine_json()},
+          {"scheduler", scheduler_name(options.session.scheduler)},
+          {"threads", session.threads()},
+          {"precision", precision_name(options.session.precision)},
+          {"load_ms", measured.load_ms},
+          {"load_split_ms",
+           {{"map", load.map},
+            {"parse", load.parse},
+            {"passes", load.passes},
+            {"plan", timed.planning.plan},
+            {"pack", timed.planning.pack}}},
+          {"first_run_ms", timed.first_run_ms},
+          {"concurrency", options.concurrency},
+          {"runs", timed.ms.size()},
+          {"interrupted", timed.interrupted},
+          {"seconds", timed.seconds},
+          {"runs_per_second", runs_per_second(timed)},
+          {"latency_ms", latency_json(timed.ms)},
+          {"samples_ms", timed.ms},
+          {"values", values_json(values, timed.ms)},
+          {"peak_rss_bytes", measured.rss},
+          {"arena_bytes", arena_json(plan.arena_bytes)},
+          {"peak_arena_bytes", session.peak_arena_bytes()},
+          {"plan_cache_bytes", session.plan_cache_bytes()},
+          {"memory_budget", budget_json(options.session.budget, plan)},
+          {"packed_weight_bytes", plan.packed_weight_bytes},
+          {"cache", cache_json(model.cache())},
+          {"cpu_ms_per_run", timed.cpu_ms_per_run}};
+}
+
+void print(const Options& options, const Model& model, const Session& session,
+           const Measured& measured, const nlohmann::json& json) {
+  const Timed& timed = measured.timed;
+  const LoadTimes& load = model.load_times();
+  fmt::print("{}: {} runs{}, {} scheduler, {} threads{}, {}\n", options.model, timed.ms.size(),
+             timed.interrupted ? " until interrupted" : "",
+             scheduler_name(options.session.scheduler), session.threads(),
+             options.concurrency > 1 ? fmt::format(", {} callers", options.concurrency) : "",
+             precision_name(options.session.precision));
+  print_latency(json["latency_ms"]);
+  fmt::print("throughput   {:.2f} runs a second\n", runs_per_second(timed));
+  fmt::print(
+      "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan {:.1f}, "
+      "pack {:.1f}), CPU {:.1f} ms a run\n",
+      measured.load_ms, load.map, load.parse, load.passes, timed.first_run_ms, timed.planning.plan,
+      timed.planning.pack, timed.cpu_ms_per_run);
+  fmt::print(
+      "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
+      "weights {}, plans {}\n",
+      format_bytes(measured.rss), format_bytes(session.peak_arena_bytes()),
+      budget_text(options.session.budget, measured.plan),
+      format_bytes(measured.plan.packed_weight_bytes), format_bytes(session.plan_cache_bytes()));
+  print_values(json["values"]);
 }
 
 }  // namespace
@@ -183,64 +161,36 @@ Status bench_command(const Options& options) {
   const CacheWarning warning(*model);
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
-  const double load_ms = static_cast<double>(now_ns() - start) * 1e-6;
+  Measured measured;
+  measured.load_ms = static_cast<double>(now_ns() - start) * 1e-6;
   auto values = symbol_values(options, *model, kMaxValues);
   if (!values) return tl::unexpected(values.error());
   auto timed = time_runs(options, *model, *session, *values);
   if (!timed) return tl::unexpected(timed.error());
-  const std::int64_t rss = peak_rss_bytes();
+  measured.timed = *std::move(timed);
+  if (measured.timed.ms.empty()) {
+    fmt::print(stderr, "parallax: interrupted before the first timed run\n");
+    end_by_interrupt();
+  }
+  measured.rss = peak_rss_bytes();
   auto plan = session->plan(dims_of_run(*values, 0));
   if (!plan) return tl::unexpected(plan.error());
+  measured.plan = *std::move(plan);
 
-  const nlohmann::json latency = latency_json(timed->ms);
-  const LoadTimes& load = model->load_times();
-  nlohmann::json json = {{"model", options.model},
-                         {"scheduler", scheduler_name(options.session.scheduler)},
-                         {"threads", session->threads()},
-                         {"precision", precision_name(options.session.precision)},
-                         {"load_ms", load_ms},
-                         {"load_split_ms",
-                          {{"map", load.map},
-                           {"parse", load.parse},
-                           {"passes", load.passes},
-                           {"plan", timed->planning.plan},
-                           {"pack", timed->planning.pack}}},
-                         {"first_run_ms", timed->first_run_ms},
-                         {"latency_ms", latency},
-                         {"peak_rss_bytes", rss},
-                         {"arena_bytes", arena_json(plan->arena_bytes)},
-                         {"peak_arena_bytes", session->peak_arena_bytes()},
-                         {"plan_cache_bytes", session->plan_cache_bytes()},
-                         {"memory_budget", budget_json(options.session.budget, *plan)},
-                         {"packed_weight_bytes", plan->packed_weight_bytes},
-                         {"cache", cache_json(model->cache())},
-                         {"cpu_ms_per_run", timed->cpu_ms_per_run}};
-  const std::vector<OpRow> ops = op_rows(timed->traces);
-  if (options.ops) json["ops"] = ops_json(ops);
-  if (options.json != "-") {
-    fmt::print("{}: {} runs, {} scheduler, {} threads, {}\n", options.model, options.runs,
-               scheduler_name(options.session.scheduler), session->threads(),
-               precision_name(options.session.precision));
-    fmt::print(
-        "latency ms   min {:.3f}  median {:.3f}  mean {:.3f}  p90 {:.3f}  p99 {:.3f}  max {:.3f}\n",
-        latency["min"].get<double>(), latency["median"].get<double>(),
-        latency["mean"].get<double>(), latency["p90"].get<double>(), latency["p99"].get<double>(),
-        latency["max"].get<double>());
-    fmt::print(
-        "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan "
-        "{:.1f}, "
-        "pack {:.1f}), CPU {:.1f} ms a run\n",
-        load_ms, load.map, load.parse, load.passes, timed->first_run_ms, timed->planning.plan,
-        timed->planning.pack, timed->cpu_ms_per_run);
-    fmt::print(
-        "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
-        "weights {}, plans {}\n",
-        format_bytes(rss), format_bytes(session->peak_arena_bytes()),
-        budget_text(options.session.budget, *plan), format_bytes(plan->packed_weight_bytes),
-        format_bytes(session->plan_cache_bytes()));
-    if (options.ops) print_ops(ops);
+  nlohmann::json json = to_json(options, *model, *session, *values, measured);
+  const std::vector<OpRow> ops = op_rows(measured.timed.traces);
+  const std::vector<OpTotal> totals = op_totals(ops);
+  if (options.ops) {
+    json["ops"] = ops_json(ops);
+    json["op_totals"] = op_totals_json(totals);
   }
-  return options.json.empty() ? Status{} : write_json(options.json, json);
+  if (options.json != "-") {
+    print(options, *model, *session, measured, json);
+    if (options.ops) print_ops(ops, totals);
+  }
+  const Status status = options.json.empty() ? Status{} : write_json(options.json, json);
+  if (status && measured.timed.interrupted) end_by_interrupt();
+  return status;
 }
 
 }  // namespace parallax::cli

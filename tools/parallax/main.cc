@@ -191,6 +191,35 @@ void add_plan_options(CLI::App& plan, Options& options) {
       ->needs(add_delegate(plan, options));
 }
 
+void add_bench_options(CLI::App& bench, Options& options) {
+  bench
+      .add_option(
+          "--warmup", options.warmup,
+          "Runs of each caller before the clock starts (5), at least one for each value; 0: "
+          "the first run only")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N");
+  CLI::Option* runs =
+      bench.add_option("--runs", options.runs, "Timed runs (20), at least one for each value")
+          ->check(CLI::Range(1, 1000000))
+          ->type_name("N");
+  bench
+      .add_option("--duration", options.duration,
+                  "Time runs for that long instead of a number of them")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("SECONDS")
+      ->excludes(runs);
+  bench
+      .add_option("--concurrency", options.concurrency,
+                  "Callers, each a thread that runs the one session (1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  bench.add_option("--json", options.json, "Write the figures as JSON (- for standard output)")
+      ->type_name("FILE");
+  bench.add_flag("--ops", options.ops,
+                 "Time, GFLOP/s and GB/s of each node and of each operator, for the first value");
+}
+
 // One line on standard error that begins with "parallax: ".
 int fail(int status, std::string message) {
   for (char& c : message) {
@@ -235,15 +264,7 @@ int main_in_namespace(int argc, char** argv) {
       "Measure latency, memory and CPU time; --dim takes seq=4..77 or seq=4,30,12 too, run by run",
       bench_command);
   add_inputs(*bench, options);
-  bench->add_option("--warmup", options.warmup, "Runs before the clock starts (5)")
-      ->check(CLI::Range(0, 1000000))
-      ->type_name("N");
-  bench->add_option("--runs", options.runs, "Timed runs (20)")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
-  bench->add_option("--json", options.json, "Write the figures as JSON (- for standard output)")
-      ->type_name("FILE");
-  bench->add_flag("--ops", options.ops, "Time, GFLOP/s and GB/s of each node");
+  add_bench_options(*bench, options);
 
   CLI::App* verify =
       add("verify",

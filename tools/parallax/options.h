@@ -30,6 +30,8 @@ struct Options {
   bool ops = false;
   int warmup = 5;
   int runs = 20;
+  double duration = 0;  ///< seconds, in place of `runs`; 0: not given
+  int concurrency = 1;  ///< callers of bench
 };
 
 constexpr std::size_t kMaxValues = 100000;  // of one symbol: a range cannot eat the memory

@@ -90,9 +90,13 @@ Progress::Progress(std::string what, std::size_t total)
       terminal_(isatty(STDERR_FILENO) != 0),
       start_ns_(now_ns()) {}
 
-void Progress::step() {
-  ++done_;
-  if (!terminal_ || now_ns() - start_ns_ < 1'000'000'000) return;
+void Progress::at(std::size_t done) {
+  done_ = std::min(done, total_);
+  if (!terminal_) return;
+  constexpr std::int64_t kFirst = 1'000'000'000, kAgain = 50'000'000;
+  const std::int64_t now = now_ns();
+  if (now - start_ns_ < kFirst || now - drawn_ns_ < kAgain) return;
+  drawn_ns_ = now;
   constexpr std::size_t kWidth = 40;
   const std::size_t filled = total_ == 0 ? kWidth : kWidth * done_ / total_;
   fmt::print(stderr, "\r{} [{:<40}] {}/{}", what_, std::string(filled, '#'), done_, total_);

@@ -47,13 +47,15 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   ~Progress();
-  void step();
+  void step() { at(done_ + 1); }
+  /// `done` of the total are done.
+  void at(std::size_t done);
 
  private:
   std::string what_;
   std::size_t total_, done_ = 0;
   bool terminal_, drawn_ = false;
-  std::int64_t start_ns_;
+  std::int64_t start_ns_, drawn_ns_ = 0;
 };
 
 std::int64_t now_ns();

@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "image_input.h"
 #include "npy.h"
 
 namespace parallax::cli {
@@ -40,34 +41,61 @@ void fill_random(MutableTensorView tensor, std::uint64_t seed) {
   }
 }
 
+/// "NAME=FILE" of `option`, taken apart.
+struct NamedFile {
+  const TensorInfo& input;
+  std::string file;
+};
+Result<NamedFile> named_file(std::string_view option, const std::string& text, const Model& model) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return tl::unexpected(invalid(fmt::format("{} {}: expected NAME=FILE", option, text)));
+  // A name may hold '=' itself: take the longest one that the model has.
+  const TensorInfo* found = nullptr;
+  for (const TensorInfo& info : model.inputs()) {
+    if (text.starts_with(info.name + "=") && (!found || info.name.size() >= found->name.size()))
+      found = &info;
+  }
+  if (found) return NamedFile{*found, text.substr(found->name.size() + 1)};
+  std::vector<std::string> known;
+  for (const TensorInfo& info : model.inputs()) known.push_back(info.name);
+  return tl::unexpected(invalid(fmt::format("the model has no input '{}'; it has {}",
+                                            text.substr(0, equals), fmt::join(known, ", "))));
+}
+
+Result<Tensor> read_input(const NamedFile& from, SymbolValues& values) {
+  auto tensor = read_npy(from.file);
+  if (!tensor) return tensor;
+  const auto& shape = from.input.shape;
+  for (std::size_t i = 0;
+       i < shape.size() && static_cast<int>(shape.size()) == tensor->dims().rank(); ++i) {
+    if (shape[i].value < 0)
+      values.try_emplace(shape[i].symbol, std::vector{tensor->dims()[static_cast<int>(i)]});
+  }
+  return tensor;
+}
+
 Result<std::map<std::string, Tensor>> read_files(const Options& options, const Model& model,
-                                                 SymbolValues& values) {
+                                                 SymbolValues& values, std::size_t run) {
   std::map<std::string, Tensor> files;
-  for (const std::string& text : options.inputs) {
-    const std::size_t equals = text.find('=');
-    if (equals == std::string::npos)
-      return tl::unexpected(invalid(fmt::format("--input {}: expected NAME=FILE.npy", text)));
-    // A name may hold '=' itself: take the longest one that the model has.
-    std::string name;
-    for (const TensorInfo& info : model.inputs()) {
-      if (text.starts_with(info.name + "=") && info.name.size() >= name.size()) name = info.name;
-    }
-    if (name.empty()) {
-      std::vector<std::string> known;
-      for (const TensorInfo& info : model.inputs()) known.push_back(info.name);
-      return tl::unexpected(invalid(fmt::format("the model has no input '{}'; it has {}",
-                                                text.substr(0, equals), fmt::join(known, ", "))));
-    }
-    auto tensor = read_npy(text.substr(name.size() + 1));
+  const auto read = [&](std::string_view option, const std::string& text,
+                        const auto& read_one) -> Status {
+    auto from = named_file(option, text, model);
+    if (!from) return tl::unexpected(from.error());
+    auto tensor = read_one(*from);
     if (!tensor) return tl::unexpected(tensor.error());
-    const auto& shape = std::ranges::find(model.inputs(), name, &TensorInfo::name)->shape;
-    for (std::size_t i = 0;
-         i < shape.size() && static_cast<int>(shape.size()) == tensor->dims().rank(); ++i) {
-      if (shape[i].value < 0)
-        values.try_emplace(shape[i].symbol, std::vector{tensor->dims()[static_cast<int>(i)]});
-    }
-    if (!files.emplace(name, std::move(*tensor)).second)
-      return tl::unexpected(invalid(fmt::format("--input {} is given twice", name)));
+    if (files.emplace(from->input.name, *std::move(tensor)).second) return {};
+    return tl::unexpected(invalid(fmt::format("{} {} is given twice", option, from->input.name)));
+  };
+  for (const std::string& text : options.inputs) {
+    const auto npy = [&](const NamedFile& from) { return read_input(from, values); };
+    if (auto status = read("--input", text, npy); !status) return tl::unexpected(status.error());
+  }
+  for (const std::string& text : options.images) {
+    const auto image = [&](const NamedFile& from) {
+      return image_tensor(options.image, from.input, from.file, values, run);
+    };
+    if (auto status = read("--image", text, image); !status) return tl::unexpected(status.error());
   }
   return files;
 }
@@ -82,7 +110,7 @@ std::vector<NamedInput> Inputs::views() const {
 
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run) {
-  auto files = read_files(options, model, values);
+  auto files = read_files(options, model, values, run);
   if (!files) return tl::unexpected(files.error());
   Inputs inputs;
   std::optional<std::vector<Dims>> dims;

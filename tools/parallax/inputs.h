@@ -18,9 +18,9 @@ struct Inputs {
   std::vector<NamedInput> views() const;
 };
 
-/// Reads the files of --input and binds the symbols that their shapes tell (also into `values`);
-/// makes up the others: floats in [0, 1), integers 1 to 9, booleans true, the same for the same
-/// seed. Errors: kInvalidInput, kIo, kUnboundSymbol.
+/// Reads the files of --input and --image and binds the symbols that their shapes tell (also into
+/// `values`); makes up the others: floats in [0, 1), integers 1 to 9, booleans true, the same for
+/// the same seed. Errors: kInvalidInput, kIo, kUnboundSymbol.
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run = 0);
 

@@ -126,6 +126,45 @@ void add_admission(CLI::App& command, Options& options) {
       ->type_name("NAME");
 }
 
+void add_images(CLI::App& command, Options& options) {
+  CLI::Option* image =
+      command
+          .add_option("--image", options.images,
+                      "An input's values from a JPEG, PNG or BMP file, in the size that the input "
+                      "has")
+          ->type_name("NAME=FILE")
+          ->allow_extra_args(false);
+  const auto numbers = [&](const char* name, std::vector<float>& values, CLI::Range range,
+                           const char* what) {
+    command.add_option(name, values, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(range)
+        ->type_name("X[,X,X]")
+        ->needs(image);
+  };
+  numbers("--image-mean", options.image.mean, {-1e6, 1e6},
+          "What is taken off each channel behind the scale (0)");
+  numbers("--image-std", options.image.deviation, {1e-6, 1e6},
+          "What each channel is then divided by (1)");
+  command
+      .add_option("--image-scale", options.image.scale,
+                  "What pixels, 0 to 255, are multiplied by (1/255; uint8 inputs: 1)")
+      ->check(CLI::Range(-1e6, 1e6))
+      ->type_name("X")
+      ->needs(image);
+  add_choice<bool>(command, "--image-order", options.image.bgr, {{"rgb", false}, {"bgr", true}},
+                   "The order of channels: rgb (the default) or bgr")
+      ->needs(image);
+  add_choice<ImageFit>(command, "--image-fit", options.image.fit,
+                       {{"stretch", ImageFit::kStretch},
+                        {"letterbox", ImageFit::kLetterbox},
+                        {"crop", ImageFit::kCrop}},
+                       "How images get the input's size: stretch (the default), letterbox (whole, "
+                       "with grey bars) or crop (the middle)")
+      ->needs(image);
+}
+
 void add_inputs(CLI::App& command, Options& options) {
   command
       .add_option("--input", options.inputs,
@@ -133,6 +172,7 @@ void add_inputs(CLI::App& command, Options& options) {
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
   command.add_option("--seed", options.seed, "Seed of inputs that are made up")->type_name("S");
+  add_images(command, options);
 }
 
 /// What an accelerator gets, for commands that do not run it.
@@ -253,6 +293,15 @@ int main_in_namespace(int argc, char** argv) {
   run->add_option("--output-dir", options.output_dir,
                   "Where 0.npy, 1.npy, ... and outputs.json are written")
       ->type_name("DIR");
+  CLI::Option* top =
+      run->add_option("--top", options.top,
+                      "Print the K largest values, with their indices, of outputs that look like "
+                      "scores")
+          ->check(CLI::Range(1, 1000000))
+          ->type_name("K");
+  run->add_option("--labels", options.labels, "Names of the classes for --top, one a line")
+      ->type_name("FILE")
+      ->needs(top);
 
   CLI::App* plan = add("plan", "Show branches, layers and memory without running", plan_command);
   plan->add_option("--json", options.json, "Write the plan as JSON (- for standard output)")

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,35 @@
 
 namespace parallax::cli {
 
+/// How an image comes to the size of an input.
+enum class ImageFit : std::uint8_t {
+  kStretch,    ///< whatever its proportions
+  kLetterbox,  ///< whole, grey bars around it
+  kCrop,       ///< its middle
+};
+
+/// How pixels become values: (pixel x scale - mean) / deviation, channel by channel.
+struct ImageOptions {
+  std::vector<float> mean, deviation;  ///< one for all channels or one for each; empty: 0 and 1
+  std::optional<float> scale;          ///< 1/255 for floats, 1 for integers unless given
+  bool bgr = false;
+  ImageFit fit = ImageFit::kStretch;
+};
+
 struct Options {
   std::string model;
   SessionOptions session;
   LoadOptions load;
 
   std::vector<std::string> inputs;  ///< NAME=FILE.npy
+  std::vector<std::string> images;  ///< NAME=FILE.png
+  ImageOptions image;
   std::vector<std::string> shapes;  ///< NAME=1x3x640x640
   std::vector<std::string> dims;    ///< SYMBOL=N; for bench also N..M and N,M,...
   std::uint64_t seed = 0;
   std::string output_dir;
+  int top = 0;              ///< classes of scores that are printed; 0: none
+  std::string labels;       ///< a file of their names
   std::string json;
   std::string profile;
   bool explain = false;

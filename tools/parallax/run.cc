@@ -10,6 +10,7 @@
 #include "inputs.h"
 #include "npy.h"
 #include "report.h"
+#include "scores.h"
 
 namespace parallax::cli {
 namespace {
@@ -75,6 +76,32 @@ Status write_outputs(const fs::path& folder, const Model& model, const std::vect
   return {};
 }
 
+// The best classes of each output that has scores.
+Status print_scores(const Options& options, const Model& model, const std::vector<Tensor>& outputs,
+                    const std::vector<std::string>& labels) {
+  std::vector<std::string> others;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView view = outputs[i].view();
+    const std::string what = fmt::format("{} {} {}", model.outputs()[i].name, to_string(view.dtype),
+                                         view.dims.to_string());
+    const auto shape = score_shape(view);
+    if (!shape || (!labels.empty() && static_cast<std::int64_t>(labels.size()) != shape->classes)) {
+      others.push_back(what);
+      continue;
+    }
+    fmt::print("{}\n", what);
+    print_top(view, *shape, static_cast<std::size_t>(options.top), labels);
+  }
+  if (others.size() < outputs.size()) return {};
+  const std::string wanted =
+      labels.empty() ? "ROWSxCLASSES" : fmt::format("ROWSx{}", labels.size());
+  return tl::unexpected(Error{Stage::kIo,
+                              ErrorCode::kInvalidInput,
+                              {},
+                              fmt::format("--top: no output has scores, float32 {}; there is {}",
+                                          wanted, fmt::join(others, ", "))});
+}
+
 }  // namespace
 
 Status run_command(const Options& options) {
@@ -85,6 +112,12 @@ Status run_command(const Options& options) {
     fs::create_directories(folder, error);
     if (error || !fs::is_directory(folder, error)) return tl::unexpected(unwritable(folder, error));
   }
+  std::vector<std::string> labels;
+  if (!options.labels.empty()) {
+    auto lines = read_labels(options.labels);
+    if (!lines) return tl::unexpected(lines.error());
+    labels = *std::move(lines);
+  }
   auto opened = open_model(options);
   if (!opened) return tl::unexpected(opened.error());
   const Model& model = opened->model;
@@ -94,7 +127,11 @@ Status run_command(const Options& options) {
   auto outputs = opened->session.run(inputs->views());
   if (!outputs) return tl::unexpected(outputs.error());
 
+  if (options.top > 0) {
+    if (auto status = print_scores(options, model, *outputs, labels); !status) return status;
+  }
   if (folder.empty()) {
+    if (options.top > 0) return {};
     for (std::size_t i = 0; i < outputs->size(); ++i) {
       const TensorView view = (*outputs)[i].view();
       fmt::print("{}  {} {}  {}\n", model.outputs()[i].name, to_string(view.dtype),

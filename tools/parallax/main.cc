@@ -320,6 +320,19 @@ int main_in_namespace(int argc, char** argv) {
           "Compare every executor, thread count and budget with the sequential run, bit for bit",
           verify_command);
   add_inputs(*verify, options);
+  CLI::Option* expected =
+      verify
+          ->add_option("--expected", options.expected,
+                       "Compare with the outputs in a folder instead, as `run --output-dir` writes "
+                       "them or 0.npy, 1.npy, ...")
+          ->type_name("DIR");
+  verify
+      ->add_option("--tolerance", options.tolerance,
+                   "How far floats may be from them, relative to the largest magnitude of the "
+                   "output (1e-3)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("X")
+      ->needs(expected);
 
   CLI::App* simulate = add("simulate", "Predict how long the plan takes on the cores of a profile",
                            simulate_command);

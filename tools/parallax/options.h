@@ -38,6 +38,8 @@ struct Options {
   std::vector<std::string> dims;    ///< SYMBOL=N; for bench also N..M and N,M,...
   std::uint64_t seed = 0;
   std::string output_dir;
+  std::string expected;     ///< a folder of outputs; empty: none
+  double tolerance = 1e-3;  ///< of the outputs' largest magnitude
   int top = 0;              ///< classes of scores that are printed; 0: none
   std::string labels;       ///< a file of their names
   std::string json;

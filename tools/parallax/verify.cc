@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "difference.h"
+#include "expected.h"
 #include "inputs.h"
 #include "report.h"
 
@@ -102,6 +103,7 @@ Status check_bits(int different, int runs) {
 }  // namespace
 
 Status verify_command(const Options& options) {
+  if (!options.expected.empty()) return verify_expected(options);
   auto model = Model::load(options.model, options.load);
   if (!model) return tl::unexpected(model.error());
   const CacheWarning warning(*model);

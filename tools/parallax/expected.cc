@@ -1,0 +1,135 @@
+#include "expected.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "difference.h"
+#include "inputs.h"
+#include "npy.h"
+#include "report.h"
+
+namespace parallax::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+Error fault(ErrorCode code, std::string message) {
+  return {Stage::kIo, code, {}, std::move(message)};
+}
+
+// The file of each output of the model.
+Result<std::vector<fs::path>> expected_files(const fs::path& folder, const Model& model) {
+  std::vector<fs::path> files;
+  const fs::path list = folder / "outputs.json";
+  std::error_code error;
+  if (!fs::is_directory(folder, error)) {
+    return tl::unexpected(
+        fault(ErrorCode::kIo, fmt::format("--expected {}: {}", folder.string(),
+                                          error ? error.message() : "is no folder")));
+  }
+  if (!fs::exists(list, error)) {
+    for (std::size_t i = 0; i < model.outputs().size(); ++i)
+      files.push_back(folder / fmt::format("{}.npy", i));
+    return files;
+  }
+  std::ifstream stream(list);
+  const auto json = nlohmann::json::parse(stream, nullptr, false);
+  for (const TensorInfo& output : model.outputs()) {
+    const auto entry = std::ranges::find_if(json, [&](const nlohmann::json& each) {
+      return each.is_object() && each.value("name", nlohmann::json()) == output.name &&
+             each.contains("file") && each["file"].is_string();
+    });
+    if (!json.is_array() || entry == json.end()) {
+      return tl::unexpected(
+          fault(ErrorCode::kInvalidInput,
+                fmt::format("{}: has no file for output '{}'", list.string(), output.name)));
+    }
+    files.push_back(folder / (*entry)["file"].get<std::string>());
+  }
+  return files;
+}
+
+struct Verdict {
+  bool same = false;
+  std::string text;
+};
+
+template <class T>
+Verdict compare_integers(const TensorView& ours, const TensorView& expected) {
+  std::int64_t different = 0;
+  double largest = 0;
+  for (std::int64_t i = 0; i < ours.dims.elements(); ++i) {
+    const T a = ours.as<T>()[i], b = expected.as<T>()[i];
+    if (a == b) continue;
+    ++different;
+    largest = std::max(largest, std::abs(static_cast<double>(a) - static_cast<double>(b)));
+  }
+  if (different == 0) return {true, "equal"};
+  return {false, fmt::format("{} of {} elements differ, at most by {:g}", different,
+                             ours.dims.elements(), largest)};
+}
+
+Verdict compare(const TensorView& ours, const TensorView& expected, double tolerance) {
+  if (ours.dtype != expected.dtype || !(ours.dims == expected.dims)) {
+    return {false,
+            fmt::format("is {} {}, expected is {} {}", to_string(ours.dtype), ours.dims.to_string(),
+                        to_string(expected.dtype), expected.dims.to_string())};
+  }
+  switch (ours.dtype) {
+    case DType::kF32: {
+      const Difference by = difference(ours, expected);
+      return {!by.apart && by.relative <= tolerance, to_string(by)};
+    }
+    case DType::kI64:
+      return compare_integers<std::int64_t>(ours, expected);
+    case DType::kI32:
+      return compare_integers<std::int32_t>(ours, expected);
+    case DType::kI8:
+      return compare_integers<std::int8_t>(ours, expected);
+    case DType::kU8:
+      return compare_integers<std::uint8_t>(ours, expected);
+    case DType::kBool:
+      return compare_integers<bool>(ours, expected);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status verify_expected(const Options& options) {
+  auto opened = open_model(options);
+  if (!opened) return tl::unexpected(opened.error());
+  const Model& model = opened->model;
+  const CacheWarning warning(model);
+  const auto files = expected_files(options.expected, model);
+  if (!files) return tl::unexpected(files.error());
+  auto inputs = make_inputs(options, model, opened->session, opened->values);
+  if (!inputs) return tl::unexpected(inputs.error());
+  auto outputs = opened->session.run(inputs->views());
+  if (!outputs) return tl::unexpected(outputs.error());
+
+  std::size_t same = 0;
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    const auto expected = read_npy((*files)[i]);
+    if (!expected) return tl::unexpected(expected.error());
+    const Verdict verdict = compare((*outputs)[i].view(), expected->view(), options.tolerance);
+    fmt::print("  {}: {}{}\n", model.outputs()[i].name, verdict.text,
+               verdict.same ? "" : "  DIFFERENT");
+    same += verdict.same ? 1 : 0;
+  }
+  fmt::print("{}: {} of {} outputs as in {}, floats within {:g} of the largest magnitude\n",
+             options.model, same, outputs->size(), options.expected, options.tolerance);
+  if (same == outputs->size()) return {};
+  return tl::unexpected(
+      Error{Stage::kExecute,
+            ErrorCode::kInternal,
+            {},
+            fmt::format("{} of {} outputs differ from those in {}", outputs->size() - same,
+                        outputs->size(), options.expected)});
+}
+
+}  // namespace parallax::cli

@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check bench bench-check bench-plan sanitize venv clean
+.PHONY: help setup build demo test check compare bench bench-check bench-plan sanitize venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -27,6 +27,11 @@ sanitize: setup  ## the tests under AddressSanitizer + UBSan, then under ThreadS
 
 venv: setup  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
 	@scripts/venv.sh
+
+compare: setup  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that first differs
+	@scripts/build.sh release $(JOBS) parallax_cli
+	@scripts/venv.sh onnx onnxruntime
+	@build/venv/bin/python tools/compare/compare.py $(MODEL) $(ARGS)
 
 bench: build venv  ## speed and memory beside the peers, written to docs/performance.md
 	@build/venv/bin/python bench/compare.py $(ARGS)

@@ -87,7 +87,7 @@ def main():
     if arguments.quick:
         return 0
     results = {"machine": machine(), "threads": arguments.threads, "rounds": arguments.rounds, "cases": rows}
-    results |= tables.measure(folder, list(rows), arguments.threads)
+    results |= tables.measure(folder, list(rows), arguments.threads, arguments.rounds)
     if os.environ.get("REAL_MODELS"):
         import real
         results["real"] = real.measure(pathlib.Path(os.environ["REAL_MODELS"]), arguments.threads)

@@ -51,37 +51,63 @@ def time_onnxruntime(session, feeds):
     return statistics.median(times[WARMUP:])
 
 
+def parallax(command, path, *words):
+    """(standard output, why not)"""
+    done = subprocess.run([str(word) for word in (CLI, command, path, *words)], capture_output=True, text=True)
+    return (done.stdout, "") if done.returncode == 0 else (None, re.sub(r"^parallax: ('[^']*': )?", "", done.stderr.strip().splitlines()[-1]))
+
+
 def time_parallax(path, feeds, threads, folder):
-    command = [CLI, "bench", path, "--json", "-", "--threads", threads, "--warmup", WARMUP, "--runs", RUNS]
+    words = []
     for k, (name, value) in enumerate(feeds.items()):
         file = pathlib.Path(folder) / f"{k}.npy"
         np.save(file, value)
-        command += ["--input", f"{name}={file}"]
-    done = subprocess.run([str(c) for c in command], capture_output=True, text=True)
-    if done.returncode:
-        return None, re.sub(r"^parallax: ('[^']*': )?", "", done.stderr.strip().splitlines()[-1])
-    return json.loads(done.stdout)["latency_ms"]["median"], ""
+        words += ["--input", f"{name}={file}"]
+    text, why = parallax("bench", path, "--json", "-", "--threads", threads, "--warmup", WARMUP, "--runs", RUNS, *words)
+    return (json.loads(text)["latency_ms"]["median"] if text else None), why
+
+
+def first_line(error, path):
+    text = str(error).splitlines()[0].replace(str(path), path.name)
+    return re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)[:160]
+
+
+def open_onnxruntime(path, threads):
+    """(session, inputs, why not): it is asked for one run."""
+    try:
+        session = onnxruntime_session(path, threads)
+    except Exception as error:  # its errors have no common base
+        return None, None, f"ONNX Runtime does not load it: {first_line(error, path)}"
+    try:
+        feeds = inputs_of(session)
+        session.run(None, feeds)
+    except Exception as error:
+        return None, None, f"ONNX Runtime fails on the inputs that are made up here: {first_line(error, path)}"
+    return session, feeds, ""
+
+
+def refusal(path):
+    """Why Parallax does not run a model whatever its inputs; empty where it does."""
+    why = parallax("plan", path)[1]
+    return f"Parallax: {why}" if why.startswith("unsupported") else ""
 
 
 def measure(folder, threads):
-    """[{model, parallax, onnxruntime}] in milliseconds; `why` where one of them refuses the model."""
+    """[{model, parallax, onnxruntime}] in milliseconds; `why` where one of them, or both, do not run the model."""
     rows = []
     for path in sorted(folder.rglob("*.onnx")):
-        row = {"model": str(path.relative_to(folder))}
+        session, feeds, theirs_not = open_onnxruntime(path, threads)
+        row = {"model": str(path.relative_to(folder)), "why": "; ".join(why for why in (refusal(path), theirs_not) if why)}
         rows.append(row)
-        try:
-            session = onnxruntime_session(path, threads)
-            feeds = inputs_of(session)
-            session.run(None, feeds)
-        except Exception as error:  # whatever the peer says: the row tells it
-            row["why"] = f"ONNX Runtime: {str(error).splitlines()[0].replace(str(path), path.name)[:100]}"
+        if row["why"]:
             continue
         with tempfile.TemporaryDirectory() as inputs:
             ours, theirs = [], []
             for _ in range(ROUNDS):
                 time.sleep(PAUSE)
-                ms, row["why"] = time_parallax(path, feeds, threads, inputs)
+                ms, why = time_parallax(path, feeds, threads, inputs)
                 if ms is None:
+                    row["why"] = f"Parallax: {why}"
                     break
                 ours.append(ms)
                 theirs.append(time_onnxruntime(session, feeds))

@@ -58,7 +58,11 @@ def spread(cases):
 
 def threads(results):
     counts = list(next(iter(results["threads_ms"].values())))
-    return table(["case", *(f"{t} threads ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
+    return table(["case", *(f"{threads_text(t)} ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
+
+def threads_text(count):
+    return f"{count} thread{'' if int(count) == 1 else 's'}"
+
 
 
 def arena(results):
@@ -164,8 +168,10 @@ Milliseconds, fastest / slowest of 20 (30 lengths for `dyn`), inputs from one se
 
 ## Layer by layer
 
+Medians of rounds in which the numbers of threads take turns.
+
 The longest layers that have several branches: their nodes one after the other, each node's tiles on all threads, against the
-`layers` scheduler, from its first node's start to its last node's end.
+`layers` scheduler. A time is that in which at least one node of the layer runs.
 
 {layers(results)}
 """

@@ -1,5 +1,6 @@
 """The paper's tables for what can be had without a phone: threads, arena bytes, layer by layer."""
 import json
+import statistics
 import subprocess
 
 from cases import CASES, CLI, SHAPES
@@ -20,31 +21,44 @@ def plan(case, folder, threads):
     return json.loads(subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout)
 
 
+def busy_ms(intervals):
+    """How long at least one of the intervals (begin, end) lasts."""
+    busy, until = 0, float("-inf")
+    for begin, end in sorted(intervals):
+        busy += max(0, end - max(begin, until))
+        until = max(until, end)
+    return busy
+
+
 def layer_times(case, folder, threads):
-    """[{layer, branches, sequential, layers}] in milliseconds, the longest layers that have several branches."""
+    """[{layer, branches, sequential, layers}] in milliseconds, the longest layers that have several branches.
+
+    Branches of a layer may run in steps that lie far apart: a decoder's first nodes after the encoder. What counts is the time in
+    which a node of the layer runs, not the time from the first to the last.
+    """
     shape = plan(case, folder, threads)
     layer_of = {b["id"]: b["layer"] for b in shape["branch_list"]}
-    spans = {}
+    rows = {}
     for scheduler in ("sequential", "layers"):
-        ops = bench(case, folder, threads, "--ops", "--scheduler", scheduler)["ops"]
-        for op in ops:
-            row = spans.setdefault(layer_of[op["branch"]], {})
-            row.setdefault("branches", set()).add(op["branch"])
-            if scheduler == "sequential":
-                row["sequential"] = row.get("sequential", 0) + op["ms"]
-            else:
-                begin, end = row.get("span", (float("inf"), 0))
-                row["span"] = (min(begin, op["begin_ms"]), max(end, op["begin_ms"] + op["ms"]))
-    rows = [{"layer": layer, "branches": len(r["branches"]), "sequential": r["sequential"], "layers": r["span"][1] - r["span"][0]}
-            for layer, r in spans.items() if "sequential" in r and "span" in r and len(r["branches"]) > 1]
+        for op in bench(case, folder, threads, "--ops", "--scheduler", scheduler)["ops"]:
+            row = rows.setdefault(layer_of[op["branch"]], {"branches": set(), "sequential": [], "layers": []})
+            row["branches"].add(op["branch"])
+            row[scheduler].append((op["begin_ms"], op["begin_ms"] + op["ms"]))
+    rows = [{"layer": layer, "branches": len(row["branches"]), "sequential": busy_ms(row["sequential"]), "layers": busy_ms(row["layers"])}
+            for layer, row in rows.items() if row["sequential"] and row["layers"] and len(row["branches"]) > 1]
     return sorted(sorted(rows, key=lambda r: -r["sequential"])[:LAYERS_SHOWN], key=lambda r: r["layer"])
 
 
-def measure(folder, cases, threads):
+def threads_ms(case, folder, rounds):
+    """(figures of the first turn by threads, medians of the rounds by threads); counts take turns, as engines do."""
+    turns = [{count: bench(case, folder, count) for count in THREADS} for _ in range(rounds)]
+    return turns[0], {count: statistics.median(turn[count]["latency_ms"]["median"] for turn in turns) for count in THREADS}
+
+
+def measure(folder, cases, threads, rounds):
     result = {"threads_ms": {}, "arena": {}, "layers": {}}
     for case in cases:
-        figures = {t: bench(case, folder, t) for t in THREADS}
-        result["threads_ms"][case] = {t: f["latency_ms"]["median"] for t, f in figures.items()}
+        figures, result["threads_ms"][case] = threads_ms(case, folder, rounds)
         result["arena"][case] = figures[2]["arena_bytes"]
     for case in set(LAYERED) & set(cases):
         result["layers"][case] = layer_times(case, folder, threads)

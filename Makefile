@@ -33,7 +33,7 @@ compare: setup  ## MODEL beside ONNX Runtime: outputs, and the tensor inside tha
 	@scripts/venv.sh onnx onnxruntime
 	@build/venv/bin/python tools/compare/compare.py $(MODEL) $(ARGS)
 
-bench: build venv  ## speed and memory beside the peers, written to docs/performance.md
+bench: build venv  ## speed and memory beside the peers on the project's models (MODELS=FOLDER: on those): docs/performance.md
 	@build/venv/bin/python bench/compare.py $(ARGS)
 
 bench-check: build venv  ## fails where a case is more than 5 % slower beside the peers than on record

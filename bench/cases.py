@@ -30,7 +30,7 @@ VOCABULARY = 30000
 
 
 def models_folder():
-    """$MODELS, a folder of .onnx (and, for LiteRT, .tflite) files; otherwise the zoo that ships, unpacked."""
+    """$MODELS, a folder of .onnx (and, for LiteRT, .tflite) files; otherwise the project's own models, unpacked."""
     if os.environ.get("MODELS"):
         return pathlib.Path(os.environ["MODELS"])
     sys.path.insert(0, str(ROOT / "scripts"))
@@ -41,3 +41,15 @@ def models_folder():
 
 def present(folder, wanted=None):
     return [case for case in wanted or CASES if (folder / f"{CASES[case][0]}.onnx").exists()]
+
+
+def models_text(folder, wanted=None):
+    """One line: which models are measured, and which are not."""
+    absent = [case for case in wanted or CASES if case not in present(folder, wanted)]
+    litert = any((folder / f"{name}.tflite").exists() for name in TFLITE.values())
+    text = "Models: those of $MODELS." if os.environ.get("MODELS") else "Models: the project's own."
+    if absent:
+        text += f" Not among them: {', '.join(absent)}."
+    if not litert:
+        text += " LiteRT has no files to run."
+    return text + (" MODELS=FOLDER names a folder that has more." if absent or not litert else "")

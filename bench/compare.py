@@ -5,7 +5,8 @@
     compare.py --check [--threads 2] [--rounds 3] [CASE...]     # fails where a ratio is over 5 % worse than the one on record
 
 Engines take turns, a process each; a figure is the median over the rounds. On a shared machine only ratios within one line
-mean something. f32 everywhere. Models: $MODELS, otherwise the zoo; $REAL_MODELS: a folder of .onnx files of any kind.
+mean something. f32 everywhere. Models: $MODELS, otherwise the project's own, of which cases are left out; $REAL_MODELS: a folder of .onnx
+files of any kind.
 """
 import argparse
 import datetime
@@ -20,7 +21,7 @@ import sys
 import engines
 import report
 import tables
-from cases import CASES, ROOT, models_folder, present
+from cases import CASES, ROOT, models_folder, models_text, present
 
 RECORD = ROOT / "bench" / "record.json"
 TOLERANCE = 1.05
@@ -67,6 +68,12 @@ def check(rows):
     return 1 if failed else 0
 
 
+def record(rows):
+    """Ratios of these cases; those of others stay."""
+    ratio_of = json.loads(RECORD.read_text()) | {case: round(ratios(row)["ms"], 3) for case, row in rows.items() if ratios(row)}
+    RECORD.write_text(json.dumps({case: ratio_of[case] for case in CASES if case in ratio_of}, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
@@ -78,6 +85,7 @@ def main():
     if unknown := set(arguments.cases) - set(CASES):
         parser.error(f"no case {', '.join(unknown)}; there are {', '.join(CASES)}")
     folder = models_folder()
+    print(models_text(folder, arguments.cases), flush=True)
     rows = {}
     for case in present(folder, arguments.cases):
         rows[case] = measure(case, folder, arguments.threads, arguments.rounds)
@@ -86,13 +94,13 @@ def main():
         return check(rows)
     if arguments.quick:
         return 0
-    results = {"machine": machine(), "threads": arguments.threads, "rounds": arguments.rounds, "cases": rows}
+    results = {"machine": machine(), "threads": arguments.threads, "rounds": arguments.rounds, "models": models_text(folder), "cases": rows}
     results |= tables.measure(folder, list(rows), arguments.threads, arguments.rounds)
     if os.environ.get("REAL_MODELS"):
         import real
         results["real"] = real.measure(pathlib.Path(os.environ["REAL_MODELS"]), arguments.threads)
     (ROOT / "build" / "bench.json").write_text(json.dumps(results, indent=1))
-    RECORD.write_text(json.dumps({case: round(ratios(row)["ms"], 3) for case, row in rows.items() if ratios(row)}, indent=1) + "\n")
+    record(rows)
     report.write(results)
     return 0
 

@@ -14,7 +14,7 @@ import re
 import subprocess
 import tempfile
 
-from cases import CASES, CLI, ROOT, SHAPES, models_folder, present
+from cases import CASES, CLI, ROOT, SHAPES, models_folder, models_text, present
 from report import table
 
 PAGE = ROOT / "docs" / "planner.md"
@@ -97,6 +97,7 @@ def main():
     parser.add_argument("--no-prediction", action="store_true", help="only what does not measure time")
     arguments = parser.parse_args()
     folder = models_folder()
+    print(models_text(folder, MODELS), flush=True)
     cases = present(folder, MODELS)
     text = f"""# The planner in figures
 

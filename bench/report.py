@@ -92,12 +92,12 @@ def kept_paragraphs():
 
 
 def paragraphs(cases):
-    """A place for each case that missed its goal; what stood there stays."""
+    """A place for each case that missed its goal; what stood there stays, also of cases that were not measured."""
     kept, parts = kept_paragraphs(), []
-    for case, row in cases.items():
-        r = ratio(row, "ms")
-        if r and (r > CASES[case][2] or case in kept):
-            parts.append(f"### {case}: {r:.2f}, goal {CASES[case][2]:.2f}\n\n<!-- {case} -->\n{kept.get(case, '')}<!-- end -->\n")
+    for case, (_, _, goal) in CASES.items():
+        r = ratio(cases[case], "ms") if case in cases else None
+        if case in kept or (r and r > goal):
+            parts.append(f"### {case}: {f'{r:.2f}' if r else 'not measured'}, goal {goal:.2f}\n\n<!-- {case} -->\n{kept.get(case, '')}<!-- end -->\n")
     return "\n".join(parts)
 
 
@@ -139,7 +139,7 @@ def write(results):
 
 Written by `make bench`; the paragraphs on single cases are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
 {results['threads']} threads, engines in turns, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
-machine only ratios within one line mean something.
+machine only ratios within one line mean something. {results['models']}
 
 ## Beside the peers
 

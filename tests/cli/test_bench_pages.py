@@ -1,4 +1,5 @@
 """What bench/ computes and writes, from figures that are made up: nothing is measured."""
+import json
 import re
 import sys
 
@@ -7,12 +8,28 @@ import pytest
 from conftest import BUILD, ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
+import cases as bench_cases  # noqa: E402
+import compare  # noqa: E402
 import real  # noqa: E402
+import report  # noqa: E402
 import tables  # noqa: E402
+
+OWN_MODELS = {path.name.removesuffix(".onnx.xz") for path in (ROOT / "models" / "zoo").iterdir()}
+OWN_CASES = [case for case, (model, _, _) in bench_cases.CASES.items() if model in OWN_MODELS]
+
+
+def results_of(cases):
+    figures = {"ms": 2.0, "min": 1.0, "max": 3.0, "mib": 10.0, "first": 5.0, "cpu": 4.0}
+    rows = {case: {"parallax": figures, "onnxruntime": figures | {"ms": 2.5}} for case in cases}
+    arena = {"naive": 4, "greedy": 3, "lower_bound": 2, "paper": 3, "parallax": 2}
+    return {"machine": {"cpu": "a CPU", "date": "2026-01-01", "commit": "abc"}, "threads": 2, "rounds": 3, "models": "Models: few.", "cases": rows,
+            "threads_ms": {case: {1: 4.0, 2: 2.0} for case in cases}, "arena": {case: arena for case in cases}, "layers": {}}
+
 
 @pytest.mark.parametrize("intervals, busy", [([], 0), ([(0, 2)], 2), ([(0, 2), (1, 3)], 3), ([(5, 6), (0, 2)], 3), ([(0, 9), (1, 2), (10, 11)], 10)])
 def test_busy_time(intervals, busy):
     assert tables.busy_ms(intervals) == busy
+
 
 def test_a_layer_does_not_last_from_its_encoder_to_its_decoder(monkeypatch):
     """Branches 0 and 1 are of layer 0; branch 1 runs behind branch 2, which is of layer 1."""
@@ -21,13 +38,54 @@ def test_a_layer_does_not_last_from_its_encoder_to_its_decoder(monkeypatch):
     monkeypatch.setattr(tables, "bench", lambda *_: {"ops": ops})
     assert tables.layer_times("case", None, 2) == [{"layer": 0, "branches": 2, "sequential": 3, "layers": 3}]
 
+
 def test_one_disturbed_process_does_not_show(monkeypatch):
     turns = iter([10, 11, 12, 99, 10, 11, 12, 11, 10, 11, 12, 12])
     monkeypatch.setattr(tables, "bench", lambda *_: {"latency_ms": {"median": next(turns)}})
     assert tables.threads_ms("case", None, 3)[1] == {1: 10, 2: 11, 4: 12, 8: 12}
 
+
+@pytest.fixture
+def own_models(monkeypatch, tmp_path):
+    monkeypatch.delenv("MODELS", raising=False)
+    for model in OWN_MODELS:
+        (tmp_path / f"{model}.onnx").touch()
+    return tmp_path
+
+
+def test_the_projects_own_models_have_cases(own_models):
+    assert {bench_cases.CASES[case][0] for case in OWN_CASES} == OWN_MODELS
+    assert bench_cases.present(own_models) == OWN_CASES
+
+
+def test_what_is_not_measured_is_said(own_models, monkeypatch):
+    text = bench_cases.models_text(own_models)
+    assert "the project's own" in text and "Not among them: whisper_encoder, yolov8n_nms." in text and "LiteRT has no files" in text and "MODELS=FOLDER" in text
+    assert "yolov8n_nms" not in bench_cases.models_text(own_models, ["yolov8n"])
+    monkeypatch.setenv("MODELS", str(own_models))
+    for name in ("whisper_encoder.onnx", "yolov8n_nms.onnx", "yolov8n.tflite"):
+        (own_models / name).touch()
+    assert bench_cases.models_text(own_models) == "Models: those of $MODELS."
+
+
+def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_path):
+    page, ratios = tmp_path / "performance.md", tmp_path / "record.json"
+    page.write_text("<!-- whisper_encoder -->\nBy hand.\n<!-- end -->\n")
+    ratios.write_text(json.dumps({"whisper_encoder": 0.9, "yolov8n": 0.7}))
+    for module, name, value in ((report, "PAGE", page), (report, "ROOT", tmp_path), (report, "PLOTS", tmp_path), (report, "plots", lambda _: None), (compare, "RECORD", ratios)):
+        monkeypatch.setattr(module, name, value)
+    results = results_of(OWN_CASES)
+    report.write(results)
+    text = page.read_text()
+    assert "### whisper_encoder: not measured, goal 0.80\n\n<!-- whisper_encoder -->\nBy hand.\n<!-- end -->" in text
+    assert "Models: few." in text and "1 thread ms" in text
+    compare.record(results["cases"])
+    assert json.loads(ratios.read_text()) == {case: 0.9 if case == "whisper_encoder" else 0.8 for case in bench_cases.CASES if case in ["whisper_encoder", *OWN_CASES]}
+
+
 def model_file(path, op):
     path.write_bytes(w.model([w.node(op, ["x"], ["y"])], [w.value("x", w.FLOAT, [2, 2])], [w.value("y", w.FLOAT, [2, 2])]))
+
 
 def test_who_does_not_run_a_model(monkeypatch, tmp_path):
     monkeypatch.setattr(real, "CLI", BUILD / "parallax")
@@ -35,6 +93,7 @@ def test_who_does_not_run_a_model(monkeypatch, tmp_path):
     model_file(tmp_path / "neither.onnx", "Relu")
     assert real.refusal(tmp_path / "both.onnx").startswith("Parallax: unsupported operators: Frobnicate")
     assert real.refusal(tmp_path / "neither.onnx") == ""
+
 
 def test_a_model_that_both_refuse_names_both(monkeypatch, tmp_path):
     pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed (make venv installs it)")

@@ -10,7 +10,11 @@ from engines import PEERS
 
 PAGE = ROOT / "docs" / "performance.md"
 PLOTS = ROOT / "docs" / "performance"
-NAMES = {"parallax": "Parallax"} | PEERS
+OURS = "Parallax"
+NAMES = {"parallax": OURS} | PEERS
+COLOURS = {OURS: "#0072b2", "ONNX Runtime": "#e69f00", "OpenVINO": "#009e73", "LiteRT": "#cc79a7"}
+GREYS = ("#d9d9d9", "#b3b3b3", "#8c8c8c")  # of what is no engine
+SHADES = ("#9ecae1", "#4292c6", COLOURS[OURS], "#08306b")  # of one engine, series by series
 MIB = 2**20
 
 
@@ -56,13 +60,13 @@ def spread(cases):
     return table(["case", *NAMES.values()], [[case, *(f"{cell(row, e, 'min', 1)} / {cell(row, e, 'max', 1)}" if e in row else "–" for e in NAMES)] for case, row in cases.items()])
 
 
-def threads(results):
-    counts = list(next(iter(results["threads_ms"].values())))
-    return table(["case", *(f"{threads_text(t)} ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
-
 def threads_text(count):
     return f"{count} thread{'' if int(count) == 1 else 's'}"
 
+
+def threads(results):
+    counts = list(next(iter(results["threads_ms"].values())))
+    return table(["case", *(f"{threads_text(t)} ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
 
 
 def arena(results):
@@ -101,21 +105,26 @@ def paragraphs(cases):
     return "\n".join(parts)
 
 
-def plot(name, title, cases, values, unit):
-    """Grouped bars, one group a case, one bar an engine."""
+def plot(name, title, cases, values, unit, colours, ours):
+    """Grouped bars, one group a case, one bar a series; the bars of the series in `ours` carry their values."""
     import matplotlib
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = name  # the same picture for the same figures
+    matplotlib.rcParams["svg.fonttype"] = "none"
     from matplotlib import pyplot
-    figure, axes = pyplot.subplots(figsize=(11, 4))
+    figure, axes = pyplot.subplots(figsize=(12, 4))
     series = list(values)
     width = 0.8 / len(series)
     for k, label in enumerate(series):
-        axes.bar([i + (k - (len(series) - 1) / 2) * width for i in range(len(cases))], [v or 0 for v in values[label]], width, label=label)
+        heights = [v or 0 for v in values[label]]
+        bars = axes.bar([i + (k - (len(series) - 1) / 2) * width for i in range(len(cases))], heights, width, label=label, color=colours[label])
+        if label in ours:
+            axes.bar_label(bars, [f"{h:.2f}" if h else "" for h in heights], padding=2, fontsize=7, rotation=90)
+    axes.margins(x=0.01, y=0.12)
     axes.set_xticks(range(len(cases)), cases, rotation=20, ha="right")
     axes.set_ylabel(unit)
     axes.set_title(title)
-    axes.legend()
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
     figure.tight_layout()
     figure.savefig(PLOTS / f"{name}.svg", metadata={"Date": None})
     pyplot.close(figure)
@@ -123,13 +132,16 @@ def plot(name, title, cases, values, unit):
 
 def plots(results):
     PLOTS.mkdir(exist_ok=True)
-    cases = results["cases"]
+    cases, unit = results["cases"], "ratio, lower is better"
     for key, name, title in (("ms", "latency", "Latency, relative to the best peer"), ("mib", "memory", "Peak resident memory, relative to the lowest peer"), ("first", "first-run", "Load and first run, relative to the fastest peer")):
-        plot(name, title, list(cases), {label: [row[e][key] / best(row, key) if e in row and best(row, key) else None for row in cases.values()] for e, label in NAMES.items()}, "ratio, lower is better")
+        values = {label: [row[e][key] / best(row, key) if e in row and best(row, key) else None for row in cases.values()] for e, label in NAMES.items()}
+        plot(name, title, list(cases), values, unit, COLOURS, {OURS})
     keys = ("greedy", "lower_bound", "paper", "parallax")
-    plot("arena", "Bytes of activations, relative to a buffer per tensor", list(results["arena"]), {k: [row[k] / row["naive"] for row in results["arena"].values()] for k in keys}, "ratio, lower is better")
+    plot("arena", "Bytes of activations, relative to a buffer per tensor", list(results["arena"]), {k: [row[k] / row["naive"] for row in results["arena"].values()] for k in keys}, unit,
+         dict(zip(keys, (*GREYS, COLOURS[OURS]))), {"parallax"})
     counts = list(next(iter(results["threads_ms"].values())))
-    plot("threads", "Threads: latency relative to one", list(results["threads_ms"]), {f"{t} threads": [row[t] / row[counts[0]] for row in results["threads_ms"].values()] for t in counts}, "ratio, lower is better")
+    values = {threads_text(t): [row[t] / row[counts[0]] for row in results["threads_ms"].values()] for t in counts}
+    plot("threads", f"Threads: {OURS}'s latency relative to one", list(results["threads_ms"]), values, unit, dict(zip(values, SHADES)), set(values))
 
 
 def write(results):
@@ -156,6 +168,8 @@ Milliseconds, fastest / slowest of 20 (30 lengths for `dyn`), inputs from one se
 {spread(cases)}
 ## Threads
 
+Medians of rounds in which the numbers of threads take turns.
+
 {threads(results)}
 ![threads](performance/threads.svg)
 
@@ -167,8 +181,6 @@ Milliseconds, fastest / slowest of 20 (30 lengths for `dyn`), inputs from one se
 ![arena](performance/arena.svg)
 
 ## Layer by layer
-
-Medians of rounds in which the numbers of threads take turns.
 
 The longest layers that have several branches: their nodes one after the other, each node's tiles on all threads, against the
 `layers` scheduler. A time is that in which at least one node of the layer runs.

@@ -83,6 +83,24 @@ def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_pa
     assert json.loads(ratios.read_text()) == {case: 0.9 if case == "whisper_encoder" else 0.8 for case in bench_cases.CASES if case in ["whisper_encoder", *OWN_CASES]}
 
 
+def test_plots(monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed (make venv installs it)")
+    monkeypatch.setattr(report, "PLOTS", tmp_path)
+    results = results_of(OWN_CASES)
+    report.plots(results)
+    names = {"latency": report.COLOURS, "memory": report.COLOURS, "first-run": report.COLOURS, "arena": {"parallax": report.COLOURS["Parallax"]}, "threads": {}}
+    assert {path.stem for path in tmp_path.glob("*.svg")} == set(names)
+    for name, colours in names.items():
+        svg = (tmp_path / f"{name}.svg").read_text()
+        axes_right = float(re.search(r'id="patch_2">\s*<path d="M [\d.]+ [\d.]+ \nL ([\d.]+)', svg).group(1))
+        legend = svg[svg.index('id="legend_1"'):]
+        assert all(float(x) > axes_right for x in re.findall(r'<path d="M ([\d.]+) ', legend)), f"{name}: the legend lies on the plot"
+        for label, colour in colours.items():
+            assert re.search(rf"fill: {colour}.*?{re.escape(label)}</text>", legend, re.S), f"{name}: {label}"
+        value = {"arena": "0.50", "latency": "0.80", "threads": "0.50"}.get(name, "1.00")
+        assert len(re.findall(rf">{value}</text>", svg[:svg.index('id="legend_1"')])) >= len(OWN_CASES), f"{name}: bars without values"
+
+
 def model_file(path, op):
     path.write_bytes(w.model([w.node(op, ["x"], ["y"])], [w.value("x", w.FLOAT, [2, 2])], [w.value("y", w.FLOAT, [2, 2])]))
 

@@ -188,7 +188,7 @@ Status bench_command(const Options& options) {
     print(options, *model, *session, measured, json);
     if (options.ops) print_ops(ops, totals);
   }
-  const Status status = options.json.empty() ? Status{} : write_json(options.json, json);
+  Status status = options.json.empty() ? Status{} : write_json(options.json, json);
   if (status && measured.timed.interrupted) end_by_interrupt();
   return status;
 }

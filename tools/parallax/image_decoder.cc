@@ -18,6 +18,7 @@
 #include <fstream>
 #include <span>
 #include <string_view>
+#include <system_error>
 
 #include "stb_heap.h"
 
@@ -62,7 +63,7 @@ bool confine() {
   const rlimit seconds{kMostSeconds, kMostSeconds}, none{0, 0};
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit, 0, 1),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
   };
@@ -87,8 +88,10 @@ bool confine() {
          ++i)
       answer.problem[i] = problem[i];
   }
-  for (;;) syscall(SYS_exit, 0);
+  for (;;) syscall(SYS_exit_group, 0);
 }
+
+std::string reason(int error) { return std::generic_category().message(error); }
 
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
@@ -106,7 +109,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size)))
-    return refuse(ErrorCode::kIo, errno != 0 ? std::strerror(errno) : "cannot be read to its end");
+    return refuse(ErrorCode::kIo, errno != 0 ? reason(errno) : "cannot be read to its end");
   return bytes;
 }
 
@@ -145,7 +148,7 @@ Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   std::byte* const pixels = shared.bytes().data() + kAnswerBytes;
 
   const pid_t child = fork();
-  if (child < 0) return refuse(ErrorCode::kOutOfMemory, std::strerror(errno));
+  if (child < 0) return refuse(ErrorCode::kOutOfMemory, reason(errno));
   if (child == 0) decode_and_end(*file, channels, heap.bytes(), *answer, pixels);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -134,7 +134,7 @@ void add_images(CLI::App& command, Options& options) {
                       "has")
           ->type_name("NAME=FILE")
           ->allow_extra_args(false);
-  const auto numbers = [&](const char* name, std::vector<float>& values, CLI::Range range,
+  const auto numbers = [&](const char* name, std::vector<float>& values, const CLI::Range& range,
                            const char* what) {
     command.add_option(name, values, what)
         ->delimiter(',')

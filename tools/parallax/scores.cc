@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <system_error>
 
 namespace parallax::cli {
 namespace {
@@ -60,7 +60,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
     if (line.ends_with('\r')) line.pop_back();
     labels.push_back(std::move(line));
   }
-  if (!file.eof()) return refuse(ErrorCode::kIo, std::strerror(errno));
+  if (!file.eof()) return refuse(ErrorCode::kIo, std::generic_category().message(errno));
   if (labels.empty()) return refuse(ErrorCode::kInvalidInput, "has no lines");
   return labels;
 }

@@ -116,8 +116,8 @@ class Compiler {
            std::all_of(node.outputs.begin(), node.outputs.end(), known);
   }
 
-  /// Infers the concrete output shapes once more. Symbolic inference had to guess where dimensions
-  /// of different names meet; here every guess is checked against the real sizes. True where the
+  /// Infers the concrete output shapes once more. Symbolic inference takes dimensions of different
+  /// names that must agree for equal; here they are checked against the real sizes. True where the
   /// kernel must size an output.
   Result<bool> check_shapes(const Node& node) const {
     std::vector<RuntimeInput> inputs(node.inputs.size());

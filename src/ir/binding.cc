@@ -8,7 +8,8 @@ namespace parallax {
 namespace {
 
 Error shape_error(const Graph& graph, const Value& value, ErrorCode code, std::string_view what) {
-  return {Stage::kSchedule, code, "",
+  const bool made = value.kind == ValueKind::kResult && graph.nodes.contains(value.producer);
+  return {Stage::kSchedule, code, made ? graph.nodes[value.producer].name : "",
           fmt::format("value '{}' of shape {}: {}", value.name,
                       to_string(value.shape, graph.symbol_names()), what)};
 }
@@ -30,8 +31,16 @@ Status explain(const Graph& graph, const Binding& binding, const Value& value, c
   for (const SymbolId id : symbols) {
     if (!bound(id)) return {};
   }
-  return tl::unexpected(shape_error(graph, value, ErrorCode::kInvalidInput,
-                                    "a dimension cannot be computed (overflow or division by 0)"));
+  std::string values;
+  for (const SymbolId id : symbols) {
+    values += fmt::format("{}{} = {}", values.empty() ? "" : ", ", graph.symbols[id].name,
+                          *binding.symbols[static_cast<std::size_t>(id.value)]);
+  }
+  return tl::unexpected(
+      shape_error(graph, value, ErrorCode::kInvalidInput,
+                  fmt::format("with {} a dimension has no value (sizes that do not broadcast, "
+                              "overflow or division by 0)",
+                              values)));
 }
 
 }  // namespace

@@ -61,6 +61,9 @@ std::optional<std::int64_t> evaluate_atom(const Atom& atom, Values values) {
       return std::min(*a, *b);
     case AtomKind::kMax:
       return std::max(*a, *b);
+    case AtomKind::kBroadcast:
+      if (*a == *b || *b == 1) return a;
+      return *a == 1 ? b : std::nullopt;
     default:
       break;
   }
@@ -86,6 +89,8 @@ std::string atom_to_string(const Atom& atom, std::span<const std::string> names)
       return call("min");
     case AtomKind::kMax:
       return call("max");
+    case AtomKind::kBroadcast:
+      return call("broadcast");
   }
   return {};
 }

@@ -3,7 +3,7 @@
 // -> Reshape chains).
 //
 // An Expr is kept in a normal form, a polynomial over atoms with integer coefficients, where an
-// atom is a symbol or an opaque floor_div/mod/min/max of normal forms. Equal polynomials compare
+// atom is a symbol or an opaque floor_div/mod/min/max/broadcast of normal forms. Equal ones compare
 // equal however they were written:
 //     (s + 1) * 2 - s == s + 2
 // Symbols are dimensions, hence >= 0; this is what lower_bound() and the simplifications of min/max

@@ -3,6 +3,7 @@
 #include <limits>
 #include <utility>
 
+#include "ir/expr_broadcast.h"
 #include "ir/expr_polynomial.h"
 
 namespace parallax {
@@ -77,7 +78,7 @@ Expr ExprReader::read(int depth) {
 
 /// An expression that is one atom.
 Expr ExprReader::atom(int depth) {
-  const auto kind = static_cast<AtomKind>(in_.below(static_cast<int>(AtomKind::kMax) + 1));
+  const auto kind = static_cast<AtomKind>(in_.below(static_cast<int>(kLastAtomKind) + 1));
   if (kind == AtomKind::kSymbol) {
     const auto symbol = in_.below(std::numeric_limits<std::int32_t>::max());
     return Expr::symbol(SymbolId{static_cast<std::int32_t>(symbol)});
@@ -87,7 +88,9 @@ Expr ExprReader::atom(int depth) {
   // Operands of min and max stand in order.
   const bool sorted = kind == AtomKind::kMin || kind == AtomKind::kMax;
   if (sorted && compare(a, b) >= 0) in_.fail();
-  return Polynomial::atom(kind, a, b);
+  const Expr e = Polynomial::atom(kind, a, b);
+  if (kind == AtomKind::kBroadcast && !(broadcast(a, b) == e)) in_.fail();
+  return e;
 }
 
 Expr ExprReader::define(int depth) {

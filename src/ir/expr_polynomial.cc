@@ -92,6 +92,17 @@ Interval range_of_max(const Interval& a, const Interval& b) {
   return result;
 }
 
+/// Of one operand or the other; of the larger one where neither can be 0.
+Interval range_of_broadcast(const Interval& a, const Interval& b) {
+  Interval result;
+  if (a.high && b.high) result.high = std::max(*a.high, *b.high);
+  if (a.low && b.low) {
+    const auto [low, high] = std::minmax(*a.low, *b.low);
+    result.low = low >= 1 ? high : low;
+  }
+  return result;
+}
+
 Interval range_of_atom(AtomKind kind, const Expr& a, const Expr& b) {
   const Interval x = range_of(a), y = range_of(b);
   switch (kind) {
@@ -105,6 +116,8 @@ Interval range_of_atom(AtomKind kind, const Expr& a, const Expr& b) {
       return range_of_min(x, y);
     case AtomKind::kMax:
       return range_of_max(x, y);
+    case AtomKind::kBroadcast:
+      return range_of_broadcast(x, y);
   }
   return {};
 }

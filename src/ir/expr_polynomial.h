@@ -24,7 +24,8 @@ struct Interval {
   std::optional<std::int64_t> low, high;
 };
 
-enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMod, kMin, kMax };
+enum class AtomKind : std::uint8_t { kSymbol, kFloorDiv, kMod, kMin, kMax, kBroadcast };
+inline constexpr AtomKind kLastAtomKind = AtomKind::kBroadcast;
 
 struct Atom {
   AtomKind kind = AtomKind::kSymbol;
@@ -59,7 +60,7 @@ struct Expr::Polynomial {
   static Expr overflowed();
   /// The expression of sorted terms; overflowed() past the limits.
   static Expr make(Terms terms);
-  /// floor_div, mod, min or max left as it is.
+  /// floor_div, mod, min, max or broadcast left as it is.
   static Expr atom(AtomKind kind, const Expr& a, const Expr& b);
   static Expr wrap(Polynomial p) { return Expr(std::make_shared<const Polynomial>(std::move(p))); }
 };

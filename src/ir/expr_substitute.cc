@@ -1,3 +1,4 @@
+#include "ir/expr_broadcast.h"
 #include "ir/expr_polynomial.h"
 #include "ir/graph.h"
 
@@ -20,8 +21,10 @@ Expr substitute_atom(const Atom& atom, const std::function<Expr(SymbolId)>& repl
       return mod(a, b);
     case AtomKind::kMin:
       return min(a, b);
-    default:
+    case AtomKind::kMax:
       return max(a, b);
+    default:
+      return broadcast(a, b);
   }
 }
 

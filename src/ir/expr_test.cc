@@ -78,6 +78,55 @@ TEST(Expr, MinAndMaxUseThatSymbolsAreDimensions) {
   EXPECT_FALSE(max(1, s).constant());
 }
 
+TEST(Expr, BroadcastHasOneForm) {
+  const Expr u = Expr::symbol(SymbolId{2});
+  EXPECT_EQ(broadcast(s, 1), s);
+  EXPECT_EQ(broadcast(1, 1), Expr(1));
+  EXPECT_EQ(broadcast(s, s), s);
+  EXPECT_EQ(broadcast(s, 5), Expr(5));
+  EXPECT_EQ(broadcast(0, s), Expr(0));
+  EXPECT_EQ(broadcast(s, t), broadcast(t, s));
+  EXPECT_EQ(broadcast(broadcast(s, t), u), broadcast(s, broadcast(u, t)));
+  EXPECT_EQ(broadcast(broadcast(s, t), broadcast(t, u)), broadcast(broadcast(u, t), s));
+  EXPECT_EQ(broadcast(broadcast(s, t), 7), Expr(7));
+  EXPECT_NE(broadcast(s, t), max(s, t));
+  EXPECT_EQ(broadcast(s, min(s, 512)), s);
+  EXPECT_EQ(broadcast(min(s, t + 1), broadcast(t, s)), broadcast(s, t));
+  EXPECT_NE(broadcast(s, min(s, t)), s) << "of 1 and 0 it is 0";
+  EXPECT_TRUE(broadcast(2, 3).overflow());
+  EXPECT_EQ(floor_div(broadcast(s, t) * 4, broadcast(t, s)), Expr(4));
+  EXPECT_EQ(text(broadcast(2 * t, s)), "broadcast(s, 2*t)");
+}
+
+TEST(Expr, BroadcastHasAValueWhereSizesDo) {
+  struct Case {
+    std::int64_t a, b;
+    std::optional<std::int64_t> both;
+  };
+  for (const Case& c : std::to_array<Case>({{1, 3, 3},
+                                            {3, 1, 3},
+                                            {3, 3, 3},
+                                            {0, 1, 0},
+                                            {1, 0, 0},
+                                            {0, 0, 0},
+                                            {2, 3, std::nullopt},
+                                            {0, 2, std::nullopt}})) {
+    const std::array<std::optional<std::int64_t>, 2> values = {c.a, c.b};
+    EXPECT_EQ(broadcast(s, t).evaluate(values), c.both) << c.a << ", " << c.b;
+  }
+  EXPECT_EQ(broadcast(s, t).lower_bound(), 0);
+  EXPECT_EQ(broadcast(s + 1, t + 3).lower_bound(), 3);
+}
+
+TEST(Expr, ManyDimensionsBroadcast) {
+  Expr many = s;
+  for (int i = 0; i < 100; ++i) many = broadcast(many, Expr::symbol(SymbolId{i}));
+  EXPECT_FALSE(many.overflow());
+  EXPECT_EQ(many.symbols().size(), 100U);
+  for (int i = 100; i < 1000; ++i) many = broadcast(many, Expr::symbol(SymbolId{i}));
+  EXPECT_TRUE(many.overflow());
+}
+
 TEST(Expr, Bounds) {
   EXPECT_EQ((s + 3).lower_bound(), 3);
   EXPECT_EQ((s * t + 1).lower_bound(), 1);
@@ -150,7 +199,7 @@ RC_GTEST_PROP(ExprProperty, EvaluationCommutesWithEveryOperation, ()) {
     const auto n = static_cast<int>(samples.size());
     const Sample a = samples[static_cast<std::size_t>(*rc::gen::inRange(0, n))];
     const Sample b = samples[static_cast<std::size_t>(*rc::gen::inRange(0, n))];
-    const auto op = kOperations[static_cast<std::size_t>(*rc::gen::inRange(0, 7))];
+    const auto op = kOperations[static_cast<std::size_t>(*rc::gen::inRange(0, 8))];
     Sample result{op(a.expr, b.expr), std::nullopt};
     if (a.value && b.value) result.value = op(Expr(*a.value), Expr(*b.value)).constant();
     const auto evaluated = result.expr.evaluate(bound);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "ir/builder.h"
 #include "ir/dtype_text.h"
+#include "ir/expr_broadcast.h"
 #include "ir/lexer.h"
 #include "ir/text.h"
 
@@ -429,7 +430,8 @@ class Parser {
         {"floor_div", [](const Expr& a, const Expr& b) { return floor_div(a, b); }},
         {"mod", [](const Expr& a, const Expr& b) { return mod(a, b); }},
         {"min", [](const Expr& a, const Expr& b) { return min(a, b); }},
-        {"max", [](const Expr& a, const Expr& b) { return max(a, b); }}};
+        {"max", [](const Expr& a, const Expr& b) { return max(a, b); }},
+        {"broadcast", [](const Expr& a, const Expr& b) { return broadcast(a, b); }}};
     for (const auto& [word, function] : functions) {
       if (!accept_word(word)) continue;
       PX_RETURN_IF_ERROR(expect("("));

@@ -40,7 +40,7 @@ std::string name_text(std::string_view name) {
                                       "const", "symbolic", "output", "body", "end"}) {
     bare = bare && name != word;
   }
-  for (const std::string_view word : {"floor_div", "mod", "min", "max", "overflow"}) {
+  for (const std::string_view word : {"floor_div", "mod", "min", "max", "broadcast", "overflow"}) {
     bare = bare && name != word;
   }
   return bare ? std::string(name) : quoted(name);

@@ -13,6 +13,9 @@ TEST(AttentionTest, Shapes) {
       {kQuery + "input k f32 [8, w]\ninput v f32 [6, w, 5]\ninput m f32 [b, 1, 1, w]\n"
                 "y = FusedAttention(q, k, v, m)\noutput y",
        "float32 bx6xsx5"},
+      {"input q f32 [b, s, 8]\ninput k f32 [h, 8, w]\ninput v f32 [w, 5]\n"
+       "y = FusedAttention(q, k, v)\noutput y",
+       "float32 broadcast(b, h)xsx5"},
       {"input q f32 [s, 8]\ninput k f32 [8, 0]\ninput v f32 [2, 0, 5]\n"
        "y = FusedAttention(q, k, v)\noutput y",
        "float32 2xsx5"},

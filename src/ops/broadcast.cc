@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/expr_broadcast.h"
 #include "ops/common.h"
 
 namespace parallax {
@@ -12,13 +13,16 @@ Expr dim_from_back(const Shape& shape, std::size_t back) {
 }
 
 /// Nothing where the two certainly do not broadcast.
-std::optional<Expr> broadcast_dim(const Expr& a, const Expr& b) {
+std::optional<Expr> broadcast_dim(const Expr& a, const Expr& b, const InferContext& context) {
   const auto x = a.constant();
   const auto y = b.constant();
   if (x == 1) return b;
   if (y == 1 || a == b) return a;
   if (x && y) return std::nullopt;
-  return y ? b : a;
+  Expr both = broadcast(a, b);
+  // Too many dimensions meet for one expression: running tells.
+  if (both.overflow() && !a.overflow() && !b.overflow()) return context.fresh_symbol("broadcast");
+  return both;
 }
 
 }  // namespace
@@ -27,7 +31,7 @@ Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& cont
   const std::size_t rank = std::max(a.size(), b.size());
   Shape result(rank);
   for (std::size_t back = 0; back < rank; ++back) {
-    const auto dim = broadcast_dim(dim_from_back(a, back), dim_from_back(b, back));
+    const auto dim = broadcast_dim(dim_from_back(a, back), dim_from_back(b, back), context);
     if (!dim) return fail(context, "shapes do not broadcast");
     result[rank - 1 - back] = *dim;
   }

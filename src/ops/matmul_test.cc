@@ -8,6 +8,8 @@ TEST(MatMulTest, Shapes) {
       {"input x f32 [b, s, 8]\ninput y f32 [8, 4]\nz = MatMul(x, y)\noutput z", "float32 bxsx4"},
       {"input x f32 [b, 1, s, 8]\ninput y f32 [3, 8, w]\nz = MatMul(x, y)\noutput z",
        "float32 bx3xsxw"},
+      {"input x f32 [b, s, 8]\ninput y f32 [w, 8, 4]\nz = MatMul(x, y)\noutput z",
+       "float32 broadcast(b, w)xsx4"},
       {"input x f32 [8]\ninput y f32 [8]\nz = MatMul(x, y)\noutput z", "float32 scalar"},
       {"input x f32 [8]\ninput y f32 [b, 8, 4]\nz = MatMul(x, y)\noutput z", "float32 bx4"},
       {"input x f32 [b, 4, 8]\ninput y f32 [8]\nz = MatMul(x, y)\noutput z", "float32 bx4"},

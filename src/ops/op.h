@@ -113,9 +113,9 @@ const OpDef& op_def(OpKind kind);
 /// kInvalidModel or kUnsupported.
 Status check_node(const Node& node, bool from_file);
 
-/// Numpy broadcasting of symbolic shapes. Dimensions that can neither be proven equal nor to be 1
-/// broadcast to the one that is not 1, or, where both are symbolic, to the left one (equality is
-/// checked again when sizes are bound).
+/// Numpy broadcasting of symbolic shapes. Dimensions not known to be equal or 1 give an expression
+/// (ir/expr_broadcast.h), or a fresh symbol where that gets too large. Of a symbol and a number the
+/// result is the number; whether they go together is checked when sizes are bound.
 Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& context);
 /// Numpy broadcasting of concrete shapes; nothing where they do not broadcast.
 std::optional<Dims> broadcast(const Dims& a, const Dims& b);

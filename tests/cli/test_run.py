@@ -87,6 +87,24 @@ def test_verify(parallax):
     assert done.returncode == 0 and "24 of 24 runs bit-identical" in done.stdout
 
 
+@pytest.mark.parametrize("n, m", [(1, 3), (3, 1), (3, 3), (0, 1), (2, 3)])
+def test_two_free_dimensions_broadcast(parallax, refused, tmp_path, n, m):
+    model = tmp_path / "add.onnx"
+    model.write_bytes(w.model([w.node("Add", ["a", "b"], ["y"], "sum"), w.node("Shape", ["y"], ["s"])],
+                              [w.value("a", w.FLOAT, ["n", 4]), w.value("b", w.FLOAT, ["m", 4])], [w.value("y", w.FLOAT, ["k", 4]), w.value("s", w.INT64, [2])]))
+    a, b = np.arange(n * 4, dtype=np.float32).reshape(n, 4), np.ones((m, 4), np.float32)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    arguments = ["run", model, "--input", f"a={tmp_path / 'a.npy'}", "--input", f"b={tmp_path / 'b.npy'}", "--output-dir", tmp_path]
+    if n == 2:
+        line = refused(1, *arguments)
+        assert "node 'sum'" in line and "n = 2, m = 3" in line
+        return
+    assert parallax(*arguments).returncode == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "0.npy"), a + b)
+    assert np.load(tmp_path / "1.npy").tolist() == list((a + b).shape)
+
+
 @pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
 @pytest.mark.parametrize("name, dims", [("yolov8n", []), ("swinv2_tiny", []), ("whisper_tiny", ["seq=5"]), ("clip_text", ["batch=2", "seq=11"]), ("distilbert", ["batch=2", "seq=9"])])
 def test_verify_the_zoo(parallax, zoo, name, dims):

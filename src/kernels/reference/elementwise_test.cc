@@ -72,6 +72,16 @@ TEST(ReferenceClip, BoundsAreOptionalAndTheUpperOneWins) {
   EXPECT_THAT(
       run_one<float>(OpKind::kClip, test_inputs(row<float>({-5, 5}), scalar(3.0F), scalar(2.0F))),
       ElementsAre(2, 2));
+  // What is left out is the type's lowest or greatest number, as in ONNX Runtime.
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kMax = std::numeric_limits<float>::max();
+  const auto clip = [&](std::optional<Tensor> low, std::optional<Tensor> high) {
+    return run_one<float>(OpKind::kClip, test_inputs(row<float>({-kInfinity, 0, kInfinity}),
+                                                     std::move(low), std::move(high)));
+  };
+  EXPECT_THAT(clip(scalar(0.0F), std::nullopt), ElementsAre(0, 0, kMax));
+  EXPECT_THAT(clip(std::nullopt, scalar(0.0F)), ElementsAre(-kMax, 0, 0));
+  EXPECT_THAT(clip(std::nullopt, std::nullopt), ElementsAre(-kMax, 0, kMax));
   EXPECT_TRUE(std::isnan(
       run_one<float>(OpKind::kClip, test_inputs(scalar(kNan), scalar(0.0F), scalar(1.0F))).at(0)));
 }

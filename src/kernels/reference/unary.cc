@@ -92,26 +92,30 @@ KernelResult reference_unary(const KernelRequest& request) {
   }
 }
 
-/// min(max(x, low), high): the upper bound wins where the bounds cross; NaN stays.
+/// min(max(x, low), high): the upper bound wins where the bounds cross; NaN stays. A bound that is
+/// left out is the type's lowest or greatest number (Clip-13: "They default to
+/// numeric_limits::lowest() and numeric_limits::max()"), which infinities become.
 KernelResult reference_clip(const KernelRequest& request) {
   return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const std::int64_t count = request.outputs[0].elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);
     const bool has_low = request.has(1), has_high = request.has(2);
-    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b110},
-                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
-                                const TileRange range = tile_range(count, tiles, tile);
-                                const T low = has_low ? load_element<T>(args.inputs[1], 0) : T{};
-                                const T high = has_high ? load_element<T>(args.inputs[2], 0) : T{};
-                                for (std::int64_t i = range.begin; i < range.end; ++i) {
-                                  T x = args.in<T>(0)[i];
-                                  if (has_low && x < low) x = low;
-                                  if (has_high && x > high) x = high;
-                                  args.out<T>()[i] = x;
-                                }
-                                return {};
-                              });
+    return make_lambda_kernel(
+        {.tiles = tiles, .byte_inputs = 0b110},
+        [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(count, tiles, tile);
+          using Limits = std::numeric_limits<T>;
+          const T low = has_low ? load_element<T>(args.inputs[1], 0) : Limits::lowest();
+          const T high = has_high ? load_element<T>(args.inputs[2], 0) : Limits::max();
+          for (std::int64_t i = range.begin; i < range.end; ++i) {
+            T x = args.in<T>(0)[i];
+            if (x < low) x = low;
+            if (x > high) x = high;
+            args.out<T>()[i] = x;
+          }
+          return {};
+        });
   });
 }
 

@@ -42,11 +42,10 @@ Result<std::unique_ptr<Kernel>> simd_unary(const KernelRequest& request) {
   return unary_kernel(request, *f, 0, 0, 0);
 }
 
-/// Clip of f32 whose limits are known at plan time.
+/// Clip of f32 whose limits are known at plan time. Infinities become what is left out.
 Result<std::unique_ptr<Kernel>> simd_clip(const KernelRequest& request) {
   if (request.inputs[0].dtype != DType::kF32) return not_covered();
-  float limits[2] = {-std::numeric_limits<float>::infinity(),
-                     std::numeric_limits<float>::infinity()};
+  float limits[2] = {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
   for (std::size_t i = 0; i < 2; ++i) {
     if (!request.has(i + 1)) continue;
     const TensorDesc& limit = request.inputs[i + 1];

@@ -68,13 +68,16 @@ TEST(SimdGelu, IsNearDoublePrecision) {
 }
 
 TEST(SimdClip, HoldsValuesWithinConstantLimits) {
-  const Tensor x = test_tensor<float>({5}, {-5.0F, -0.5F, 0.25F, 7.0F, std::nanf("")});
+  const Tensor x = test_tensor<float>(
+      {7}, {-5.0F, -0.5F, 0.25F, 7.0F, std::nanf(""), std::numeric_limits<float>::infinity(),
+            -std::numeric_limits<float>::infinity()});
   const Tensor low = test_tensor<float>({}, {-1.0F}), high = test_tensor<float>({}, {2.0F});
   const Tolerance exact{1e-9, 0};
   expect_same_as_reference(
       {OpKind::kClip, test_inputs(Tensor(test_tensor<float>({2}, {1, 2}))), {}, 1, 0}, exact);
   KernelRun run{OpKind::kClip, {}, {}, 1, 0b110};
-  run.inputs.emplace_back(test_tensor<float>({5}, test_values<float>(x)));
+  run.inputs.emplace_back(test_tensor<float>({7}, test_values<float>(x)));
+  expect_same_as_reference(run, exact);
   run.inputs.emplace_back(test_tensor<float>({}, test_values<float>(low)));
   expect_same_as_reference(run, exact);
   run.inputs.emplace_back(test_tensor<float>({}, test_values<float>(high)));

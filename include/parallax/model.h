@@ -39,6 +39,8 @@ class Model {
   /// removed or replaced, but not written to while the model lives. Where one is cut short the
   /// system ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
+  /// Names of all passes, for LoadOptions::disabled_passes, in the order in which they run.
+  static std::vector<std::string> passes();
 
   const std::vector<TensorInfo>& inputs() const;
   const std::vector<TensorInfo>& outputs() const;

@@ -108,7 +108,7 @@ struct PlanOptions {
 };
 
 struct LoadOptions {
-  /// Passes to leave out, by name (`parallax plan --explain` lists them).
+  /// Passes to leave out, by name (Model::passes()).
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;

@@ -155,6 +155,12 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
   }
 }
 
+std::vector<std::string> Model::passes() {
+  std::vector<std::string> names;
+  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
+  return names;
+}
+
 const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }
 const std::vector<std::string>& Model::symbols() const { return impl_->symbols; }

@@ -87,6 +87,21 @@ def test_verify(parallax):
     assert done.returncode == 0 and "24 of 24 runs bit-identical" in done.stdout
 
 
+@pytest.mark.parametrize("activation", ["Relu", "Sigmoid", "Tanh"])
+def test_nan_stays_behind_a_convolution(parallax, tmp_path, activation):
+    model = tmp_path / "conv.onnx"
+    weights = w.floats("w", [8, 3, 3, 3], [0.25] * 216)
+    model.write_bytes(w.model([w.node("Conv", ["x", "w"], ["c"]), w.node(activation, ["c"], ["y"])], [w.value("x", w.FLOAT, [1, 3, 9, 9])],
+                              [w.value("y", w.FLOAT, [1, 8, 7, 7])], [weights]))
+    done = parallax("verify", model)
+    assert done.returncode == 0, done.stderr
+    x = np.zeros((1, 3, 9, 9), np.float32)
+    x[0, 1, 4, 4] = np.nan
+    np.save(tmp_path / "x.npy", x)
+    assert parallax("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path).returncode == 0
+    assert np.isnan(np.load(tmp_path / "0.npy")).sum() == 8 * 9
+
+
 @pytest.mark.parametrize("n, m", [(1, 3), (3, 1), (3, 3), (0, 1), (2, 3)])
 def test_two_free_dimensions_broadcast(parallax, refused, tmp_path, n, m):
     model = tmp_path / "add.onnx"

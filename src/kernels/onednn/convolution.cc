@@ -2,7 +2,8 @@
 // result.
 //
 // Tiles compute in NHWC, where a run of rows is contiguous. For an NCHW node each tile converts its
-// own rows in scratch memory, before and after.
+// own rows in scratch memory, before and after. The activation is ours: oneDNN's make numbers of
+// NaN.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -13,6 +14,7 @@
 #include "base/status.h"
 #include "kernels/onednn/convolution_tiles.h"
 #include "kernels/onednn/engine.h"
+#include "kernels/simd/activation.h"
 
 namespace parallax {
 namespace {
@@ -43,12 +45,8 @@ struct TileCode {
 /// Makes the code of tiles of one convolution.
 class TileCompiler {
  public:
-  TileCompiler(const ConvolutionShape& shape, bool has_bias, std::string activation,
-               dnnl::primitive_attr attributes)
-      : shape_(shape),
-        has_bias_(has_bias),
-        activation_(std::move(activation)),
-        attributes_(std::move(attributes)) {}
+  TileCompiler(const ConvolutionShape& shape, bool has_bias)
+      : shape_(shape), has_bias_(has_bias), attributes_(dnnl_attributes()) {}
 
   /// Null members where oneDNN has no implementation.
   TileCode compile(const ConvolutionRows& rows) const {
@@ -99,9 +97,7 @@ class TileCompiler {
   std::shared_ptr<const DnnlPrimitive> conversion(const memory::desc& from,
                                                   const memory::desc& to) const {
     return dnnl_primitive_for("reorder " + dnnl_layout_key(from) + dnnl_layout_key(to), [&] {
-      dnnl::primitive_attr attributes;
-      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-      const dnnl::reorder::primitive_desc desc(dnnl_engine(), from, dnnl_engine(), to, attributes);
+      const dnnl::reorder::primitive_desc desc(dnnl_engine(), from, dnnl_engine(), to, attributes_);
       return DnnlPrimitive{dnnl::reorder(desc), from, {}, {}, to, desc.scratchpad_desc()};
     });
   }
@@ -137,7 +133,7 @@ class TileCompiler {
 
   std::string key(const ConvolutionRows& rows) const {
     const ConvolutionShape& s = shape_;
-    std::string text = "conv " + activation_ + (has_bias_ ? " bias" : "");
+    std::string text = has_bias_ ? "conv bias" : "conv";
     for (const std::int64_t number :
          {s.groups,      s.in_channels,  s.out_channels, s.in[0],
           s.in[1],       s.out[0],       s.out[1],       s.kernel[0],
@@ -151,15 +147,16 @@ class TileCompiler {
 
   ConvolutionShape shape_;
   bool has_bias_;
-  std::string activation_;
   dnnl::primitive_attr attributes_;
 };
 
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(const ConvolutionShape& shape, std::int64_t rows, std::vector<TileCode> codes,
-                    std::vector<std::size_t> code_of_row_tile, std::optional<DnnlPacked> bias)
+  ConvolutionKernel(const ConvolutionShape& shape, UnaryFunction activation, std::int64_t rows,
+                    std::vector<TileCode> codes, std::vector<std::size_t> code_of_row_tile,
+                    std::optional<DnnlPacked> bias)
       : shape_(shape),
+        activation_(activation),
         rows_(rows),
         codes_(std::move(codes)),
         code_of_row_tile_(std::move(code_of_row_tile)),
@@ -188,9 +185,14 @@ class ConvolutionKernel final : public Kernel {
     const float* x =
         args.in<float>(0) + offset(image, rows.in_begin, shape_.in_channels, shape_.in);
     float* y = args.out<float>() + offset(image, rows.out_begin, shape_.out_channels, shape_.out);
-    const auto convolve = [&](const void* from, void* to, std::byte* scratchpad) {
-      return dnnl_execute(*code.convolution, {from, &code.weights.memory,
-                                              bias_ ? &bias_->memory : nullptr, to, scratchpad});
+    const auto convolve = [&](const void* from, void* to, std::byte* scratchpad) -> Status {
+      PX_RETURN_IF_ERROR(dnnl_execute(
+          *code.convolution,
+          {from, &code.weights.memory, bias_ ? &bias_->memory : nullptr, to, scratchpad}));
+      if (activation_ == UnaryFunction::kNone) return {};
+      auto* const results = static_cast<float*>(to);
+      apply_unary(activation_, results, results, code.convolution->dst.get_size() / sizeof(float));
+      return {};
     };
     if (shape_.nhwc) return convolve(x, y, args.scratch.data());
 
@@ -220,6 +222,7 @@ class ConvolutionKernel final : public Kernel {
   }
 
   ConvolutionShape shape_;
+  UnaryFunction activation_;
   std::int64_t rows_;
   std::vector<TileCode> codes_;
   std::vector<std::size_t> code_of_row_tile_;
@@ -230,12 +233,11 @@ class ConvolutionKernel final : public Kernel {
 Result<std::unique_ptr<Kernel>> make_convolution(const KernelRequest& request) {
   const auto shape = convolution_shape(request);
   if (!shape) return nullptr;
-  const std::string activation = request.node.attributes.get_string("activation", "");
-  const auto attributes = dnnl_attributes(activation);
-  if (!attributes) return nullptr;
+  const auto activation = fused_activation(request.node);
+  if (!activation) return nullptr;
 
   const bool has_bias = request.has(2);
-  const TileCompiler compiler(*shape, has_bias, activation, *attributes);
+  const TileCompiler compiler(*shape, has_bias);
   const std::int64_t rows = rows_per_tile(*shape);
   const std::int64_t total = shape->out[static_cast<std::size_t>(shape->tile_axis)];
   std::vector<TileCode> codes;
@@ -259,7 +261,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const KernelRequest& request) {
     const memory::desc desc = codes.front().convolution->bias;
     PX_ASSIGN(bias, dnnl_pack(request.packed, whole(request.inputs[2]), desc, desc));
   }
-  return std::make_unique<ConvolutionKernel>(*shape, rows, std::move(codes),
+  return std::make_unique<ConvolutionKernel>(*shape, *activation, rows, std::move(codes),
                                              std::move(code_of_row_tile), std::move(bias));
 }
 

@@ -5,13 +5,11 @@
 #include <array>
 #include <cstring>
 #include <mutex>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/recently_used.h"
 #include "base/status.h"
-#include "ops/activation.h"
 
 // All that is needed of OpenMP. Each compiler brings an omp.h that others, and the linters, cannot
 // read.
@@ -67,20 +65,6 @@ dnnl::stream& thread_stream() {
   thread_local dnnl::stream stream(dnnl_engine());
   return stream;
 }
-
-struct Activation {
-  std::string_view name;
-  dnnl::algorithm algorithm;
-  float alpha;
-};
-constexpr std::array<Activation, 6> kActivations = {{
-    {"Relu", dnnl::algorithm::eltwise_relu, 0.0F},
-    {"Silu", dnnl::algorithm::eltwise_swish, 1.0F},
-    {"Sigmoid", dnnl::algorithm::eltwise_logistic, 0.0F},
-    {"Tanh", dnnl::algorithm::eltwise_tanh, 0.0F},
-    {"Gelu", dnnl::algorithm::eltwise_gelu_erf, 0.0F},
-    {"QuickGelu", dnnl::algorithm::eltwise_swish, kQuickGeluAlpha},
-}};
 
 }  // namespace
 
@@ -189,18 +173,10 @@ Status dnnl_execute(const DnnlPrimitive& primitive, const DnnlOperands& operands
   return {};
 }
 
-std::optional<dnnl::primitive_attr> dnnl_attributes(const std::string& activation) {
+dnnl::primitive_attr dnnl_attributes() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (activation.empty()) return attributes;
-  for (const Activation& row : kActivations) {
-    if (row.name != activation) continue;
-    dnnl::post_ops post_ops;
-    post_ops.append_eltwise(1.0F, row.algorithm, row.alpha, 0.0F);
-    attributes.set_post_ops(post_ops);
-    return attributes;
-  }
-  return std::nullopt;
+  return attributes;
 }
 
 Result<std::unique_ptr<Kernel>> dnnl_make_kernel(

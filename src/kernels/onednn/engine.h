@@ -76,9 +76,8 @@ struct DnnlOperands {
 /// Runs on the calling thread. Errors: kInternal, kOutOfMemory.
 Status dnnl_execute(const DnnlPrimitive& primitive, const DnnlOperands& operands);
 
-/// Attributes with a scratchpad of the caller and `activation` (an OpKind's name, or "") applied to
-/// the result; nothing for an activation that oneDNN does not have.
-std::optional<dnnl::primitive_attr> dnnl_attributes(const std::string& activation);
+/// Attributes with a scratchpad of the caller.
+dnnl::primitive_attr dnnl_attributes();
 
 /// What `make` gives, or a null kernel where oneDNN throws because it cannot take the request.
 /// Errors: those of `make`, kOutOfMemory.

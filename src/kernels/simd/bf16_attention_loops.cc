@@ -133,12 +133,11 @@ PX_BF16 __attribute__((noinline)) void value_group(const Bf16LaneBlock& s, std::
 }
 
 /// 2^x, or e^x, for x <= 0, of what will be rounded to bf16: a cubic on [0, 1), exact at its ends,
-/// elsewhere off by 1.03e-4 at most. What is below 2^-127 comes out as that, which no sum of
-/// weights notices. NaN stays.
+/// elsewhere off by 1.03e-4 at most. Of -infinity it is 0: scores that are all so have no sum to
+/// divide by, as in Softmax. NaN stays.
 template <bool kFactor>
 PX_BF16_INLINE __m512 coarse_power(__m512 x) {
   if constexpr (kFactor) x = _mm512_mul_ps(x, _mm512_set1_ps(std::numbers::log2e_v<float>));
-  x = _mm512_max_ps(_mm512_set1_ps(-127.0F), x);  // the second where it is no number
   const __m512 r = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
   __m512 p = _mm512_fmadd_ps(r, _mm512_set1_ps(7.8267970e-02F), _mm512_set1_ps(2.2630768e-01F));
   p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(6.9542435e-01F));

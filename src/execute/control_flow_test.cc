@@ -56,6 +56,63 @@ TEST(If, TakesTheBranchOfItsCondition) {
   }
 }
 
+TEST(If, AConditionOfAnyRankIsOneElement) {
+  const auto context = context_of(R"(
+    symbols n
+    input c bool [1, n]
+    input x f32 [2]
+    y = If(c; x)
+    body
+      input x f32 [2]
+      z = Neg(x)
+      output z
+    end
+    body
+      input x f32 [2]
+      output x
+    end
+    output y)");
+  for (const bool taken : {true, false}) {
+    const auto outputs =
+        run(context, {bytes_of<std::uint8_t>({taken}), bytes_of<float>({1, 2})}, {.symbols = {1}});
+    ASSERT_TRUE(outputs) << outputs.error().to_string();
+    EXPECT_EQ(floats((*outputs)[0]),
+              (std::vector<float>{taken ? -1.0F : 1.0F, taken ? -2.0F : 2.0F}));
+  }
+  for (const std::int64_t n : {0, 2}) {
+    const auto outputs =
+        run(context, {bytes_of<std::uint8_t>({1, 1}), bytes_of<float>({1, 2})}, {.symbols = {n}});
+    ASSERT_FALSE(outputs);
+    EXPECT_EQ(outputs.error().code, ErrorCode::kInvalidInput);
+    EXPECT_THAT(outputs.error().message, HasSubstr("one"));
+  }
+}
+
+TEST(Loop, CountersOfAnyRankAreOneElement) {
+  const auto context = context_of(R"(
+    input m i64 [1, 1]
+    input c bool [1, 1, 1]
+    input x f32 [1, 2]
+    y, s = Loop(m, c, x)
+    body
+      input i i64 [1, 1]
+      input go bool [1, 1]
+      input v f32 [1, 2]
+      k = Cast(i) {to = 1}
+      w = Add(v, k)
+      on = Not(go)
+      stay = Not(on)
+      output stay, w, i
+    end
+    output y, s)");
+  const auto outputs = run(
+      context, {bytes_of<std::int64_t>({4}), bytes_of<std::uint8_t>({1}), bytes_of<float>({1, 2})});
+  ASSERT_TRUE(outputs) << outputs.error().to_string();
+  EXPECT_EQ(floats((*outputs)[0]), (std::vector<float>{7, 8}));
+  EXPECT_EQ((*outputs)[1].dims(), (Dims{4, 1, 1}));
+  EXPECT_EQ(values<std::int64_t>((*outputs)[1]), (std::vector<std::int64_t>{0, 1, 2, 3}));
+}
+
 TEST(If, BranchesShareBytesThatAreInThePlan) {
   const auto context = context_of(kIf);
   Binding binding{{1000}};

@@ -208,7 +208,7 @@ Status LoopRunner::run_trip(std::int64_t trip) {
   iteration_ = trip;
   if (parts_.first_input == 2) {
     for (std::size_t i = 0; i < 2; ++i)
-      if (body().values[body().inputs[i]].shape.size() == 1) dims_[i] = Dims{1};
+      dims_[i] = Dims(std::vector<std::int64_t>(body().values[body().inputs[i]].shape.size(), 1));
     inputs_[0] = reinterpret_cast<const std::byte*>(&iteration_);
     inputs_[1] = &condition_;
   }

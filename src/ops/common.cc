@@ -33,11 +33,11 @@ Status expect_rank(const InferContext& context, std::size_t i, int rank) {
 
 Status expect_one_element(const InferContext& context, std::size_t i) {
   if (!context.has(i)) return {};
-  const InferInput& input = context.inputs[i];
-  if (rank_of(input) == 0) return {};
-  const auto length = input.shape[0].constant();
-  if (rank_of(input) == 1 && (!length || *length == 1)) return {};
-  return fail(context, fmt::format("input {} must be one number", i));
+  for (const Expr& dim : context.inputs[i].shape) {
+    if (dim.constant().value_or(1) != 1)
+      return fail(context, fmt::format("input {} must be one number", i));
+  }
+  return {};
 }
 
 int rank_of(const InferInput& input) { return static_cast<int>(input.shape.size()); }

@@ -42,7 +42,8 @@ Status expect_dtype(const InferContext& context, std::size_t i, DTypeSet types);
 Status expect_same_dtype(const InferContext& context, std::size_t i);
 /// Refuses input i where it is present and its rank is not `rank`.
 Status expect_rank(const InferContext& context, std::size_t i, int rank);
-/// Refuses input i where it is present and certainly has not exactly one element.
+/// Refuses input i where it is present and certainly has not exactly one element. Its rank may be
+/// any: models write 1x1 where the standard wants a scalar, and ONNX Runtime takes it.
 Status expect_one_element(const InferContext& context, std::size_t i);
 
 int rank_of(const InferInput& input);

@@ -97,8 +97,8 @@ class Seeder {
     if (node_.op != OpKind::kIf) {
       PX_ASSIGN(const LoopParts parts, loop_parts(node_));
       if (parts.first_input == 2) {
-        PX_RETURN_IF_ERROR(seed_counter(0, DType::kI64));
-        PX_RETURN_IF_ERROR(seed_counter(1, DType::kBool));
+        seed_counter(0, DType::kI64);
+        seed_counter(1, DType::kBool);
       }
       for (std::size_t i = 0; i < parts.carried; ++i)
         PX_RETURN_IF_ERROR(seed_carried(parts.first_input + i));
@@ -119,13 +119,11 @@ class Seeder {
   const Value& outer(std::size_t i) const { return graph_.values[node_.inputs[i]]; }
   Value& inner(std::size_t i) { return body_.values[body_.inputs[i]]; }
 
-  /// Models declare the iteration and the condition as scalars or as one element.
-  Status seed_counter(std::size_t i, DType dtype) {
+  /// Models declare the iteration and the condition as scalars or as one element of any rank.
+  void seed_counter(std::size_t i, DType dtype) {
     Value& input = inner(i);
     input.dtype = dtype;
-    if (input.shape.size() > 1) return refuse(node_, fmt::format("'{}' is no scalar", input.name));
-    if (input.shape.size() == 1) input.shape[0] = 1;
-    return {};
+    input.shape.assign(input.shape.size(), Expr(1));
   }
 
   Status seed_carried(std::size_t i) {

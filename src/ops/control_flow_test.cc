@@ -22,6 +22,10 @@ TEST(IfTest, ShapesAreThoseThatBothBranchesGive) {
   EXPECT_EQ(inferred(branches(same, twice)), "float32 If_0.0x3");
   EXPECT_EQ(inferred(branches(same, twice, "const c bool [] = [0]")), "float32 2*bx3");
   EXPECT_EQ(inferred(branches(same, flat, "const c bool [] = [1]")), "float32 bx3");
+  EXPECT_EQ(inferred(branches(same, same, "input c bool [1, 1]")), "float32 bx3");
+  EXPECT_EQ(inferred(branches(same, same, "input c bool [s, 1]")), "float32 bx3");
+  EXPECT_NE(inferred(branches(same, same, "input c bool [1, 2]")).find("one number"),
+            std::string::npos);
   EXPECT_NE(inferred(branches(same, flat)).find("unsupported: If: output 0 has 2 dimensions"),
             std::string::npos);
   EXPECT_NE(inferred(branches(same, count)).find("error: If: output 0 is float32 in one branch"),
@@ -44,6 +48,10 @@ TEST(LoopTest, FindsWhatStaysTheSame) {
   EXPECT_EQ(inferred(loop(inputs, "y, s = Loop(m, _, x)", "w = Relu(v)\noutput go, w, w")),
             "float32 bx3; float32 sxbx3");
   EXPECT_EQ(inferred(loop(inputs, "y, s = Loop(m, c, x)", "w = Relu(v)\noutput go, w, w")),
+            "float32 bx3; float32 Loop_0.0xbx3");
+  const std::string tensors =
+      "input x f32 [b, 3]\nsymbolic m i64 [1, 1] = [s]\ninput c bool [1, 1, 1]";
+  EXPECT_EQ(inferred(loop(tensors, "y, s = Loop(m, c, x)", "w = Relu(v)\noutput go, w, w")),
             "float32 bx3; float32 Loop_0.0xbx3");
   EXPECT_EQ(inferred(loop(inputs, "y, s = Loop(n, _, x)",
                           "w = Concat(v, v) {axis = 0}\noutput go, w, w")),

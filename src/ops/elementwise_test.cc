@@ -10,6 +10,7 @@ TEST(ElementwiseTest, Shapes) {
       {"input x f32 [0, 3]\ny = Gelu(x) {approximate = \"tanh\"}\noutput y", "float32 0x3"},
       {"input x bool [b]\ny = Not(x)\noutput y", "bool b"},
       {"input x f32 [2]\nconst lo f32 [] = [0]\ny = Clip(x, lo)\noutput y", "float32 2"},
+      {"input x f32 [2]\nconst lo f32 [1, 1] = [0]\ny = Clip(x, lo)\noutput y", "float32 2"},
       {"input x f32 [2]\nconst hi f32 [1] = [6]\ny = Clip(x, _, hi)\noutput y", "float32 2"},
       {"input x f32 [b, 2]\ny = Cast(x) {to = 9}\noutput y", "bool bx2"},
       {"input x bool [b, 2]\ny = Cast(x) {to = 1, saturate = 1}\noutput y", "float32 bx2"},

@@ -75,7 +75,8 @@ InferResult infer_reshape(const InferContext& context) {
 /// The elements of the axes input, which must be known.
 Result<std::vector<std::int64_t>> known_axes(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
-  PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
+  // One axis may be a scalar.
+  if (rank_of(context.inputs[1]) > 1) return fail(context, "the axes must be a list");
   if (auto axes = context.known_ints(1)) return *std::move(axes);
   return fail(context, "the axes must be known", ErrorCode::kUnsupported);
 }

@@ -34,6 +34,8 @@ TEST(ReshapeTest, SqueezeUnsqueezeFlattenIdentity) {
       {"input x f32 [1, b, 1, 3]\nconst a i64 [2] = [0, -2]\ny = Squeeze(x, a)\noutput y",
        "float32 bx3"},
       {"input x f32 [b, s]\nconst a i64 [1] = [0]\ny = Squeeze(x, a)\noutput y", "float32 s"},
+      {"input x f32 [b, s]\nconst a i64 [] = [0]\ny = Squeeze(x, a)\nz = Unsqueeze(y, a)\noutput z",
+       "float32 1xs"},
       {"input x f32 [b, 3]\nconst a i64 [2] = [-1, 0]\ny = Unsqueeze(x, a)\noutput y",
        "float32 1xbx3x1"},
       {"symbolic x i64 [] = [b]\nconst a i64 [1] = [0]\ny = Unsqueeze(x, a)\nz = Squeeze(y, a)\n"

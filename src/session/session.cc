@@ -237,23 +237,51 @@ std::string Session::instruction_set() {
   return name.starts_with("AVX3") ? "AVX-512" : name;  // Highway's name, with what it has beside
 }
 
+namespace {
+
+/// Refuses a number that an enumeration whose last value is `last` does not have.
+template <class Enumeration>
+Status check_choice(Enumeration choice, Enumeration last, std::string_view name) {
+  if (static_cast<int>(choice) <= static_cast<int>(last)) return {};
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("{} must be 0 to {}, not {}", name, static_cast<int>(last),
+                            static_cast<int>(choice)));
+}
+
+Status check_options(const SessionOptions& options) {
+  PX_RETURN_IF_ERROR(check_choice(options.scheduler, Scheduler::kDataflow, "scheduler"));
+  PX_RETURN_IF_ERROR(check_choice(options.budget.kind, MemoryBudget::Kind::kAuto, "budget.kind"));
+  PX_RETURN_IF_ERROR(check_choice(options.kernels, Kernels::kReference, "kernels"));
+  PX_RETURN_IF_ERROR(check_choice(options.admission, Admission::kPaper, "admission"));
+  PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kPaper, "refinement"));
+  PX_RETURN_IF_ERROR(check_choice(options.precision, Precision::kBf16, "precision"));
+  if (options.threads < 0 || options.threads > kMaxThreads) {
+    return refuse(
+        ErrorCode::kInvalidInput,
+        fmt::format("threads must be 0 (all CPUs) to {}, not {}", kMaxThreads, options.threads));
+  }
+  if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("a memory budget of {} bytes", options.budget.bytes));
+  }
+  if (options.max_loop_trips < 0 || !(options.time_limit_seconds >= 0) ||
+      options.time_limit_seconds > kMaxSeconds) {
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
+                              options.time_limit_seconds));
+  }
+  return {};
+}
+
+Status check_options(const PlanOptions& options) {
+  return check_choice(options.cost_model, CostModel::kMeasured, "cost_model");
+}
+
+}  // namespace
+
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
   return without_exceptions([&]() -> Result<Session> {
-    if (options.threads < 0 || options.threads > kMaxThreads) {
-      return refuse(
-          ErrorCode::kInvalidInput,
-          fmt::format("threads must be 0 (all CPUs) to {}, not {}", kMaxThreads, options.threads));
-    }
-    if (options.budget.kind == MemoryBudget::Kind::kBytes && options.budget.bytes < 0) {
-      return refuse(ErrorCode::kInvalidInput,
-                    fmt::format("a memory budget of {} bytes", options.budget.bytes));
-    }
-    if (options.max_loop_trips < 0 || !(options.time_limit_seconds >= 0) ||
-        options.time_limit_seconds > kMaxSeconds) {
-      return refuse(ErrorCode::kInvalidInput,
-                    fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
-                                options.time_limit_seconds));
-    }
+    PX_RETURN_IF_ERROR(check_options(options));
     if (options.precision == Precision::kBf16 && options.kernels == Kernels::kReference)
       return refuse(ErrorCode::kInvalidInput, "the reference kernels compute in f32 only");
     if (!supports(options.precision)) {
@@ -322,6 +350,7 @@ Status Session::run_into(std::span<const NamedInput> inputs,
 
 Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
+    PX_RETURN_IF_ERROR(check_options(options));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
     const auto within = [&budget](PlanReport report) {
@@ -342,6 +371,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
 Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile,
                                     const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
+    PX_RETURN_IF_ERROR(check_options(options));
     PX_ASSIGN(const DeviceProfile device, load_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();

@@ -5,6 +5,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <thread>
 
 #include "base/status.h"
@@ -149,6 +150,39 @@ TEST(Session, RunIntoWritesInPlace) {
           .error()
           .message,
       HasSubstr("output 'y' lies where an input"));
+}
+
+TEST(Session, RefusesOptionsThatAreNone) {
+  const Model model = model_of(kText);
+  const auto refused = [&](const SessionOptions& options) {
+    const auto session = Session::create(model, options);
+    return !session && session.error().code == ErrorCode::kInvalidInput;
+  };
+  EXPECT_FALSE(refused({}));
+  const auto message = Session::create(model, {.scheduler = static_cast<Scheduler>(99)});
+  ASSERT_FALSE(message);
+  EXPECT_EQ(message.error().message, "scheduler must be 0 to 2, not 99");
+  EXPECT_TRUE(refused({.scheduler = static_cast<Scheduler>(3)}));
+  EXPECT_TRUE(refused({.budget = {static_cast<MemoryBudget::Kind>(3)}}));
+  EXPECT_TRUE(refused({.kernels = static_cast<Kernels>(2)}));
+  EXPECT_TRUE(refused({.admission = static_cast<Admission>(2)}));
+  EXPECT_TRUE(refused({.refinement = static_cast<Refinement>(2)}));
+  EXPECT_TRUE(refused({.precision = static_cast<Precision>(2)}));
+  EXPECT_TRUE(refused({.threads = -1}));
+  EXPECT_TRUE(refused({.threads = 1 << 20}));
+  EXPECT_TRUE(refused({.budget = {MemoryBudget::Kind::kBytes, -1}}));
+  EXPECT_TRUE(refused({.max_loop_trips = -1}));
+  for (const double seconds : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::infinity()})
+    EXPECT_TRUE(refused({.time_limit_seconds = seconds}));
+  auto session = Session::create(model);
+  ASSERT_TRUE(session);
+  const std::vector<Session::DimValue> dims = {{"batch", 1}, {"seq", 1}};
+  PlanOptions unknown;
+  unknown.cost_model = static_cast<CostModel>(3);
+  EXPECT_EQ(session->plan(dims, unknown).error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(session->predict(dims, "none.toml", unknown).error().message,
+            "cost_model must be 0 to 2, not 3");
 }
 
 TEST(Session, BudgetIsAGuarantee) {

@@ -48,9 +48,9 @@ class Session {
   /// shapes is planned first and kept. Errors: kInvalidInput (unknown, missing or repeated input,
   /// wrong dtype or shape), kUnboundSymbol, kBudgetExceeded, kOutOfRange, kOutOfMemory.
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace = nullptr);
-  /// The same, writing into the caller's memory: one view per model output, 64-byte aligned ones
-  /// are written in place. Errors: as run(), and kInvalidInput where a view's dtype or dims are not
-  /// the output's.
+  /// The same, writing into the caller's memory, in place: one view per model output, aligned to
+  /// its element size. Errors: as run(), and kInvalidInput where a view has no memory, or a dtype
+  /// or dims that are not the output's.
   Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
                   RunTrace* trace = nullptr);
 

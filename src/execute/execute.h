@@ -27,9 +27,10 @@
 
 namespace parallax {
 
-/// Says where graph output `output` goes: memory for a tensor of those dims, valid until execute()
-/// returns. Called once per output, on the calling thread: before the first node runs where dims
-/// are known by then, after the last one otherwise. Null is allowed where there are no elements.
+/// Says where graph output `output` goes: memory for a tensor of those dims, aligned to its element
+/// size, valid until execute() returns. Called once per output, on the calling thread: before the
+/// first node runs where dims are known by then, after the last one otherwise. Null is allowed
+/// where there are no elements.
 using PlaceOutput = std::function<Result<std::byte*>(int output, DType dtype, const Dims& dims)>;
 
 struct ExecuteOptions {

@@ -314,6 +314,7 @@ TEST(Execute, MisalignedDestination) {
   ASSERT_TRUE(lease);
   ASSERT_TRUE(execute(**program, {&input, 1}, place, pool, *lease, {}));
   EXPECT_THAT(destination, testing::ElementsAre(0, -1, -2, -3, 0, 0, 0, 0));
+  EXPECT_EQ(memory.peak_bytes(), (*program)->bytes) << "written in place";
 }
 
 TEST(Execute, EmptyTensors) {

@@ -123,7 +123,7 @@ class Run {
   std::optional<LiveTensors> live_;
   BlockPool own_pool_;
   BlockPool& pool_;     ///< of the outermost run
-  DynamicArena spare_;  // outputs whose destination is not known yet, or no kernel can write
+  DynamicArena spare_;  // outputs whose destination is not known yet
 
   std::mutex mutex_;
   std::vector<TraceEvent> events_;                          // guarded by mutex_

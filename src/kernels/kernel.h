@@ -66,7 +66,7 @@ class DynamicOutputs {
 
 struct KernelArgs {
   std::span<const std::byte* const> inputs;  ///< null where left out, kNone, or without elements
-  std::span<std::byte* const> outputs;       ///< null where left out; 64-byte aligned otherwise
+  std::span<std::byte* const> outputs;       ///< null where left out; aligned to the element size
   std::span<std::byte> scratch;  ///< scratch_bytes() bytes, 64-byte aligned, for this tile alone
   DynamicOutputs* dynamic = nullptr;  ///< not null exactly for kernels with dynamic_outputs()
   /// The tile of this node and run whose scratch this is, as it was left; or -1: anything is in it.

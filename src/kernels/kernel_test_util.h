@@ -108,6 +108,23 @@ struct Misaligned {
   const std::byte* data() const { return memory.get() + 1; }
 };
 
+/// Bytes at an address that is a multiple of the element size and of nothing more, as callers may
+/// give for inputs and outputs.
+struct AtElement {
+  AlignedBytes memory;
+  std::int64_t offset = 0, size = 0;
+  std::byte* data() const { return memory.data() + offset; }
+  static Result<AtElement> make(DType dtype, std::int64_t bytes) {
+    PX_ASSIGN(AlignedBytes memory, AlignedBytes::allocate(bytes + size_of(dtype)));
+    return AtElement{std::move(memory), size_of(dtype), bytes};
+  }
+  static Result<AtElement> copy(DType dtype, std::span<const std::byte> bytes) {
+    PX_ASSIGN(AtElement result, make(dtype, static_cast<std::int64_t>(bytes.size())));
+    if (!bytes.empty()) std::memcpy(result.data(), bytes.data(), bytes.size());
+    return result;
+  }
+};
+
 /// A graph of the one node, its inputs constants, inferred.
 inline Result<Graph> one_node_graph(const KernelRun& run) {
   Graph graph;
@@ -152,12 +169,16 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
   std::vector<RuntimeInput> runtime;
   std::vector<TensorDesc> inputs;
   std::vector<test_detail::Misaligned> misaligned;
+  std::vector<test_detail::AtElement> places;  ///< of inputs, then of outputs
   for (std::size_t i = 0; i < run.inputs.size(); ++i) {
     const auto& input = run.inputs[i];
     misaligned.emplace_back(input ? input->view().bytes : std::span<const std::byte>());
+    PX_ASSIGN(places.emplace_back(),
+              test_detail::AtElement::copy(input ? input->dtype() : DType::kF32,
+                                           input ? input->view().bytes : std::span<std::byte>()));
     runtime.push_back(
         !input ? RuntimeInput{}
-               : RuntimeInput{true, input->dtype(), input->dims(), input->view().bytes.data()});
+               : RuntimeInput{true, input->dtype(), input->dims(), places.back().data()});
     const bool known = ((run.constants >> i) & 1U) != 0;
     inputs.push_back(!input ? TensorDesc{}
                             : TensorDesc{true, input->dtype(), input->dims(),
@@ -176,9 +197,11 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     output_bytes.push_back(nullptr);
     if (!dims[i]) continue;
     PX_ASSIGN(outcome.outputs[i], Tensor::allocate(dtypes[i], *dims[i]));
-    const auto bytes = outcome.outputs[i].mutable_view().bytes;
-    if (!bytes.empty()) std::memset(bytes.data(), 0xA5, bytes.size());
-    output_bytes[i] = bytes.data();
+    const auto size = outcome.outputs[i].mutable_view().bytes.size();
+    PX_ASSIGN(places.emplace_back(),
+              test_detail::AtElement::make(dtypes[i], static_cast<std::int64_t>(size)));
+    if (size > 0) std::memset(places.back().data(), 0xA5, size);
+    output_bytes[i] = places.back().data();
   }
 
   // Packed late, as models are: nothing that packing reads may be gone by then.
@@ -215,6 +238,10 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     return {};
   };
   PX_RETURN_IF_ERROR(run_tiles());
+  for (std::size_t i = 0; i < output_bytes.size(); ++i) {
+    const auto bytes = outcome.outputs[i].mutable_view().bytes;
+    if (dims[i] && !bytes.empty()) std::memcpy(bytes.data(), output_bytes[i], bytes.size());
+  }
   if (!library || !may_overwrite(run.op, *library)) return outcome;
 
   // Where output 0 may have the bytes of an input, it must be the same there.

@@ -71,6 +71,19 @@ PlanCache::Options cache_options(const SessionOptions& options, int threads) {
           options.refinement};
 }
 
+/// Refuses memory for an output that no kernel could write.
+Status check_memory(std::string_view name, const MutableTensorView& view) {
+  if (!view.bytes.empty() && view.bytes.data() == nullptr) {
+    return refuse(
+        ErrorCode::kInvalidInput,
+        fmt::format("output '{}' is given {} bytes without memory", name, view.bytes.size()));
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(view.bytes.data());
+  if (address % static_cast<std::uintptr_t>(size_of(view.dtype)) == 0) return {};
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("the memory for output '{}' is not aligned to its element size", name));
+}
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
          std::less<>{}(b.data(), a.data() + a.size());
@@ -318,6 +331,7 @@ Status Session::run_into(std::span<const NamedInput> inputs,
                                                           graph.outputs.size(), outputs.size()));
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
+      PX_RETURN_IF_ERROR(check_memory(graph.values[graph.outputs[i]].name, outputs[i]));
       const bool shared =
           std::any_of(inputs.begin(), inputs.end(),
                       [&](const NamedInput& input) {

@@ -152,6 +152,68 @@ TEST(Session, RunIntoWritesInPlace) {
       HasSubstr("output 'y' lies where an input"));
 }
 
+TEST(Session, RunIntoRefusesMemoryThatIsNone) {
+  auto session = Session::create(model_of(kText), {.threads = 1});
+  ASSERT_TRUE(session);
+  const Tensor x = tensor(DType::kF32, {1, 2, 4});
+  const Tensor mask = tensor(DType::kBool, {1, 4});
+  const std::vector<NamedInput> inputs = {{"x", x.view()}, {"mask", mask.view()}};
+  Tensor y = tensor(DType::kF32, {1, 3, 4});
+  Tensor m = tensor(DType::kBool, {1, 4});
+  std::vector<MutableTensorView> outputs = {y.mutable_view(), m.mutable_view()};
+  const auto refused = [&](const MutableTensorView& view, const char* message) {
+    outputs[0] = view;
+    const auto status = session->run_into(inputs, outputs);
+    ASSERT_FALSE(status) << message;
+    EXPECT_EQ(status.error().code, ErrorCode::kInvalidInput);
+    EXPECT_THAT(status.error().message, HasSubstr(message));
+  };
+  const Dims dims{1, 2, 4};
+  refused({DType::kF32, dims, {static_cast<std::byte*>(nullptr), 32}},
+          "output 'y' is given 32 bytes without memory");
+  refused({DType::kF32, dims, y.mutable_view().bytes.subspan(2, 32)}, "not aligned");
+  Tensor moved = tensor(DType::kF32, dims);
+  const Tensor taken = std::move(moved);
+  // NOLINTNEXTLINE(bugprone-use-after-move): that is what is tested
+  refused(moved.mutable_view(), "without memory");
+  // NOLINTNEXTLINE(bugprone-use-after-move)
+  const std::vector<NamedInput> moved_from = {{"x", moved.view()}, {"mask", mask.view()}};
+  EXPECT_THAT(session->run(moved_from).error().message, HasSubstr("without memory"));
+  outputs[0] = {DType::kF32, dims, y.mutable_view().bytes.first(32)};
+  EXPECT_TRUE(session->run_into(inputs, outputs));
+}
+
+TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
+  const Model model = model_of(kText);
+  const Tensor x = tensor(DType::kF32, {8, 64, 4});
+  const Tensor mask = tensor(DType::kBool, {8, 128});
+  auto free = Session::create(model, {.threads = 2});
+  ASSERT_TRUE(free);
+  const auto expected = free->run(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}});
+  ASSERT_TRUE(expected);
+  const std::vector<Session::DimValue> sizes = {{"batch", 8}, {"seq", 64}};
+  const auto plan = free->plan(sizes);
+  ASSERT_TRUE(plan);
+  const std::int64_t needed = plan->arena_bytes.parallax + plan->scratch_bytes;
+  auto session =
+      Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, needed}});
+  ASSERT_TRUE(session);
+  const auto bytes_of = [](const Tensor& t) { return t.view().bytes.size(); };
+  std::vector<std::byte> memory(bytes_of((*expected)[0]) + 128);
+  const std::size_t start = 64 - reinterpret_cast<std::uintptr_t>(memory.data()) % 64;
+  Tensor m = tensor(DType::kBool, {8, 128});
+  for (const std::size_t offset : {0, 4, 16, 36}) {
+    const auto bytes = std::span(memory).subspan(start + offset, bytes_of((*expected)[0]));
+    const std::vector<MutableTensorView> outputs = {{DType::kF32, (*expected)[0].dims(), bytes},
+                                                    m.mutable_view()};
+    const auto status =
+        session->run_into(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}}, outputs);
+    ASSERT_TRUE(status) << offset << ": " << status.error().to_string();
+    EXPECT_EQ(std::memcmp(bytes.data(), (*expected)[0].view().bytes.data(), bytes.size()), 0);
+    EXPECT_EQ(session->peak_arena_bytes(), needed);
+  }
+}
+
 TEST(Session, RefusesOptionsThatAreNone) {
   const Model model = model_of(kText);
   const auto refused = [&](const SessionOptions& options) {

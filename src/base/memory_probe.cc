@@ -1,5 +1,6 @@
 #include "base/memory_probe.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,6 +82,14 @@ MemoryPressure pressure(const fs::path& file) {
 }
 
 }  // namespace
+
+bool addresses_are_limited() {
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) return true;
+  }
+  return false;
+}
 
 std::vector<Cgroup> MemoryProbe::groups() {
   auto membership = read_text(root_ / "proc/self/cgroup");

@@ -37,6 +37,9 @@ struct MemoryState {
   friend bool operator==(const MemoryState&, const MemoryState&) = default;
 };
 
+/// Whether RLIMIT_AS or RLIMIT_DATA limits the addresses that this process may map.
+bool addresses_are_limited();
+
 /// Reads the state of memory; all paths lie below `root`, "/" except in tests. A reading takes 78
 /// us (three control groups of version 1, one of version 2; 8 to 17 us a file), 240 before the
 /// groups were kept. Thread-safe.

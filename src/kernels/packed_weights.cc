@@ -13,6 +13,7 @@
 #include "base/checked.h"
 #include "base/large_pages.h"
 #include "base/mapped_file.h"
+#include "base/memory_probe.h"
 #include "base/status.h"
 #include "cache/weight_cache.h"
 #include "kernels/weight_memory.h"
@@ -162,7 +163,15 @@ void PackedWeights::after_packing(std::function<void()> task) {
   queue_->add(std::move(task));
 }
 
-void PackedWeights::prefault(std::int64_t bytes) { blocks_->memory.prefault(bytes); }
+void PackedWeights::prefault(std::int64_t bytes) {
+  // Not where it takes most of what is free: loading goes on beside it, and packing gives back the
+  // file's pages as it goes.
+  MemoryProbe probe;
+  blocks_->memory.prefault(bytes, [&probe](std::int64_t left) {
+    const auto free = probe.read().free;
+    return !free || left <= *free / 2;
+  });
+}
 void PackedWeights::end_prefault() { blocks_->memory.end_prefault(); }
 
 void PackedWeights::promote_pages(std::chrono::nanoseconds limit) {

@@ -81,8 +81,8 @@ class PackedWeights {
                                                   std::function<void(std::byte*)> fill);
   /// Does `task` now, or after what was queued before it.
   void after_packing(std::function<void()> task);
-  /// Gets memory for about so many bytes of blocks, until it has it or end_prefault() is called:
-  /// for another thread, while the one that is going to ask for blocks does not do so yet.
+  /// Gets memory for about so many bytes of blocks until it has it, memory is short or packing ends
+  /// it; for another thread, while the one that is going to ask for blocks does not do so yet.
   void prefault(std::int64_t bytes);
   /// All blocks have been asked for (of a model with bodies, those of its first body): what got
   /// memory in vain gives it back.

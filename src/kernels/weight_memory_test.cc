@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <thread>
 #include <vector>
@@ -125,9 +127,11 @@ bool resident(const std::byte* byte) {
   return ::mincore(begin, 1, &state) == 0 && (state & 1U) != 0;
 }
 
+bool always(std::int64_t) { return true; }
+
 TEST(WeightMemory, PrefaultedBlocksHaveTheirPagesAndTheRestGoesBack) {
   WeightMemory memory;
-  memory.prefault(4 * kLargePage + 1);
+  memory.prefault(4 * kLargePage + 1, always);
   const AlignedBytes first = *memory.allocate(2 * kLargePage - 64);
   const std::byte* const begin = first.data();
   for (int page = 0; page < 4; ++page) EXPECT_TRUE(resident(begin + page * kLargePage)) << page;
@@ -150,19 +154,59 @@ TEST(WeightMemory, PrefaultsNothingAfterTheEndAndNothingImpossible) {
     for (const std::int64_t bytes :
          {std::int64_t{-1}, std::int64_t{0}, kLargePage - 1,
           std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 60})
-      memory.prefault(bytes);
-    if (ended) memory.prefault(kLargePage);
+      memory.prefault(bytes, always);
+    if (ended) memory.prefault(kLargePage, always);
     const AlignedBytes block = *memory.allocate(kLargePage);
     EXPECT_FALSE(resident(block.data()));
     EXPECT_TRUE(holds(filled(memory, kLargePage, 1), 1));
   }
 }
 
+TEST(WeightMemory, PrefaultingStopsAndGivesBackWhereRoomEnds) {
+  WeightMemory none;
+  none.prefault(4 * kLargePage, [](std::int64_t) { return false; });
+  EXPECT_FALSE(resident(none.allocate(kLargePage)->data()));
+
+  WeightMemory memory;
+  std::vector<std::int64_t> asked;
+  memory.prefault(20 * kLargePage, [&asked](std::int64_t left) {
+    asked.push_back(left);
+    return asked.size() < 2;
+  });
+  EXPECT_EQ(asked, (std::vector<std::int64_t>{20 * kLargePage, 4 * kLargePage}));
+  const AlignedBytes block = *memory.allocate(3 * kLargePage);
+  for (int page = 0; page < 16; ++page)
+    EXPECT_FALSE(resident(block.data() + page * kLargePage)) << page;
+  memory.touch(block);
+  EXPECT_TRUE(holds(block, 0));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(WeightMemory, TakesWhatABlockNeedsWhereAddressesEnd) {
+  WeightMemory memory;
+  const AlignedBytes first = filled(memory, 16 * kLargePage, 1);
+  std::int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  rlimit tight = before;
+  tight.rlim_cur = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE) + 8 * kLargePage);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &tight), 0);
+  const auto second = memory.allocate(2 * kLargePage);
+  const auto third = memory.allocate(64 * kLargePage);
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &before), 0);
+  ASSERT_TRUE(second) << "not as much again as there is";
+  EXPECT_TRUE(holds(*second, 0));
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::kOutOfMemory);
+}
+#endif
+
 TEST(WeightMemory, PrefaultsBesideThreadsThatAllocateAndFill) {
   for (const bool slow : {false, true}) {
     WeightMemory memory;
     if (slow) slow_down(memory);
-    std::thread ahead([&] { memory.prefault(12 * kLargePage); });
+    std::thread ahead([&] { memory.prefault(12 * kLargePage, always); });
     std::vector<AlignedBytes> blocks;
     for (int i = 0; i < 8; ++i) blocks.push_back(*memory.allocate(kLargePage * 3 / 4));
     std::thread other([&] { memory.end_prefault(); });

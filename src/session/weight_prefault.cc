@@ -22,11 +22,9 @@ bool multiplies_by_weights(OpKind op) {
   return op == OpKind::kMatMul || op == OpKind::kGemm || op == OpKind::kConv;
 }
 
-/// Not where it takes most of what is free: packing gives back the file's pages as it goes.
 void prefault(PackedWeights& packed, std::int64_t bytes) {
   try {
-    const auto free = MemoryProbe().read().free;
-    if (!free || bytes <= *free / 2) packed.prefault(bytes);
+    packed.prefault(bytes);
   } catch (const std::exception&) {
     // Packing gets the memory, or says that there is none.
   }
@@ -88,7 +86,7 @@ std::int64_t weight_bytes(const Graph& graph) {
 WeightPrefault::WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights)
     : weights_(std::move(weights)) {
   const std::int64_t bytes = weight_bytes(graph);
-  if (bytes < kLargePage || usable_cpus() < 2) return;
+  if (bytes < kLargePage || usable_cpus() < 2 || addresses_are_limited()) return;
   try {
     LivingPrefaults::add(*this, [&] {
       thread_ = std::jthread([weights = weights_, bytes] { prefault(weights->packed, bytes); });

@@ -18,11 +18,13 @@ class WeightPrefault {
  public:
   /// Starts, for the weights that `graph`, as it was loaded, multiplies by. Where there is no
   /// second CPU, no thread or little memory to be had it does nothing, which costs time at the
-  /// first run only.
+  /// first run only. Nor where addresses are limited: it takes twice as many as weights have bytes,
+  /// and its thread some more, for want of which the load could fail.
   WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights);
   /// Waits for one page at most. So does fork(), which ends all that are at it: a child has no such
   /// thread, and must find no page half done.
   ~WeightPrefault();
+  bool started() const { return thread_.joinable(); }
   WeightPrefault(const WeightPrefault&) = delete;
   WeightPrefault& operator=(const WeightPrefault&) = delete;
 

@@ -1,7 +1,9 @@
 #include "session/weight_prefault.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include "base/cpu.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 
@@ -42,6 +44,31 @@ TEST(WeightBytes, NothingWhereNoWeightsAre) {
     output y)");
   ASSERT_TRUE(graph);
   EXPECT_EQ(weight_bytes(*graph), 0);
+}
+
+TEST(WeightPrefault, DoesNotStartWhereAddressesAreLimited) {
+  auto graph = parse_graph(R"(
+    input x f32 [2, 1024]
+    const w f32 [1024, 1024] = fill 0.5
+    y = MatMul(x, w)
+    output y)");
+  ASSERT_TRUE(graph);
+  ASSERT_TRUE(infer_graph(*graph));
+  const auto starts = [&] {
+    return WeightPrefault(*graph, std::make_shared<GraphContext::Weights>()).started();
+  };
+  for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(resource, &before), 0);
+    if (before.rlim_cur != RLIM_INFINITY) GTEST_SKIP() << "limited already";
+    EXPECT_EQ(starts(), usable_cpus() > 1);
+    rlimit limit = before;
+    limit.rlim_cur = rlim_t{1} << 60;
+    ASSERT_EQ(::setrlimit(resource, &limit), 0);
+    const bool started = starts();
+    ASSERT_EQ(::setrlimit(resource, &before), 0);
+    EXPECT_FALSE(started);
+  }
 }
 
 }  // namespace

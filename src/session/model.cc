@@ -44,13 +44,12 @@ std::vector<SymbolId> free_symbols(const Graph& graph) {
   return result;
 }
 
-/// An error that no node is to blame for says which file it is about.
+}  // namespace
+
 Error naming(const std::filesystem::path& path, Error error) {
   if (error.node.empty()) error.message = "'" + path.string() + "': " + error.message;
   return error;
 }
-
-}  // namespace
 
 std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
                                                  std::shared_ptr<GraphContext::Weights> weights) {

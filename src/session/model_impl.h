@@ -1,6 +1,7 @@
 // What a Model holds. Internal to session/.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "session/weight_prefault.h"
 
 namespace parallax {
+
+/// An error of a file that no node is to blame for says which file it is about.
+Error naming(const std::filesystem::path& path, Error error);
 
 /// Immutable but for the forms, which are locked.
 struct Model::Impl {

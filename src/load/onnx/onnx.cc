@@ -24,27 +24,16 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-Result<OnnxModel> parse_model(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return invalid_model("the file is empty");
-  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
-    return invalid_model("the file is larger than the 2 GiB that an ONNX file can have");
-  }
-  auto model = parse_onnx_model(as_text(bytes));
-  if (!model) {
-    model.error().message = fmt::format("not an ONNX model, or damaged: {}", model.error().message);
-    return model;
-  }
-  if (!model->graph) return invalid_model("not an ONNX model, or truncated: it has no graph");
-  if (!model->ir_version) return invalid_model("the model has no ir_version");
-  if (*model->ir_version < 3 || *model->ir_version > kNewestIrVersion) {
-    return unsupported(fmt::format("IR version {} is not supported, 3 to {} are",
-                                   *model->ir_version, kNewestIrVersion));
-  }
-  return model;
+Status check_ir_version(const OnnxModel& model) {
+  if (!model.ir_version) return invalid_model("the model has no ir_version");
+  if (*model.ir_version >= 3 && *model.ir_version <= kNewestIrVersion) return {};
+  return unsupported(fmt::format("IR version {} is not supported, 3 to {} are", *model.ir_version,
+                                 kNewestIrVersion));
 }
 
 Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external) {
-  PX_ASSIGN(const OnnxModel model, parse_model(bytes.bytes));
+  PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
+  PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
@@ -56,6 +45,20 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
 }
 
 }  // namespace
+
+Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return invalid_model("the file is empty");
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
+    return invalid_model("the file is larger than the 2 GiB that an ONNX file can have");
+  }
+  auto model = parse_onnx_model(as_text(bytes));
+  if (!model) {
+    model.error().message = fmt::format("not an ONNX model, or damaged: {}", model.error().message);
+    return model;
+  }
+  if (!model->graph) return invalid_model("not an ONNX model, or truncated: it has no graph");
+  return model;
+}
 
 Result<Graph> load_onnx(const ModelBytes& model, int max_nesting,
                         std::vector<NamedFile>* external) {

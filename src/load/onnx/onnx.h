@@ -9,6 +9,7 @@
 
 #include "base/mapped_file.h"
 #include "ir/graph.h"
+#include "load/onnx/proto.h"
 
 namespace parallax {
 
@@ -19,6 +20,10 @@ struct ModelBytes {
   /// Where external data may lie; empty: external data is refused.
   std::filesystem::path folder;
 };
+
+/// The outermost message of a file, which has a graph. Errors: kInvalidModel for what is no ONNX
+/// model or larger than 2 GiB.
+Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes);
 
 /// The graph of the model, normalised to the newest operator semantics, shapes inferred. Weights
 /// point into `model.bytes` or into mapped external files. Errors: stage kLoad; kInvalidModel,

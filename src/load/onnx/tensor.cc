@@ -20,12 +20,26 @@ namespace {
 // Constants point into the file, whose numbers are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::array<std::string_view, 29> kTypeNames = {
-    "undefined",      "float32",    "uint8",          "int8",       "uint16",    "int16",
-    "int32",          "int64",      "string",         "bool",       "float16",   "float64",
-    "uint32",         "uint64",     "complex64",      "complex128", "bfloat16",  "float8e4m3fn",
-    "float8e4m3fnuz", "float8e5m2", "float8e5m2fnuz", "uint4",      "int4",      "float4e2m1",
-    "float8e8m0",     "uint2",      "int2",           "float6e2m3", "float6e3m2"};
+struct ElementType {
+  std::string_view name;
+  std::int64_t bits;
+};
+/// By TensorProto.DataType.
+constexpr std::array<ElementType, 29> kTypes = {
+    {{"undefined", 0},      {"float32", 32},     {"uint8", 8},          {"int8", 8},
+     {"uint16", 16},        {"int16", 16},       {"int32", 32},         {"int64", 64},
+     {"string", 0},         {"bool", 8},         {"float16", 16},       {"float64", 64},
+     {"uint32", 32},        {"uint64", 64},      {"complex64", 64},     {"complex128", 128},
+     {"bfloat16", 16},      {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
+     {"float8e5m2fnuz", 8}, {"uint4", 4},        {"int4", 4},           {"float4e2m1", 4},
+     {"float8e8m0", 8},     {"uint2", 2},        {"int2", 2},           {"float6e2m3", 6},
+     {"float6e3m2", 6}}};
+
+/// Null for a number that ONNX does not know.
+const ElementType* find_type(std::int64_t type) {
+  const bool known = type >= 0 && type < static_cast<std::int64_t>(kTypes.size());
+  return known ? &kTypes[static_cast<std::size_t>(type)] : nullptr;
+}
 
 std::string name_of(const OnnxTensor& tensor) {
   return tensor.name.empty() ? "a tensor" : "tensor " + quote(tensor.name);
@@ -163,10 +177,13 @@ Result<Constant> decode_typed(const OnnxTensor& tensor, DType dtype, const Dims&
 }  // namespace
 
 std::string onnx_type_name(std::int64_t type) {
-  if (type >= 0 && type < static_cast<std::int64_t>(kTypeNames.size())) {
-    return std::string(kTypeNames[static_cast<std::size_t>(type)]);
-  }
-  return fmt::format("type {}", type);
+  const ElementType* const known = find_type(type);
+  return known == nullptr ? fmt::format("type {}", type) : std::string(known->name);
+}
+
+std::int64_t onnx_type_bits(std::int64_t type) {
+  const ElementType* const known = find_type(type);
+  return known == nullptr ? 0 : known->bits;
 }
 
 Result<DType> onnx_dtype(std::int64_t type, const std::string& what) {
@@ -179,7 +196,7 @@ Result<DType> onnx_dtype(std::int64_t type, const std::string& what) {
     default:
       break;
   }
-  if (type <= 0 || type >= static_cast<std::int64_t>(kTypeNames.size())) {
+  if (type == 0 || find_type(type) == nullptr) {
     return invalid_model(fmt::format("{} has the unknown element type {}", what, type));
   }
   return unsupported(fmt::format("{} has the element type {}, which is not supported", what,

@@ -15,6 +15,8 @@ namespace parallax {
 
 /// ONNX's name of TensorProto.DataType `type`, "type 99" where it has none.
 std::string onnx_type_name(std::int64_t type);
+/// Bits that an element of that type takes; 0 for texts and for types that ONNX does not know.
+std::int64_t onnx_type_bits(std::int64_t type);
 /// Element type of `what` (e.g. "tensor 'w'"). Errors: kUnsupported with both names, kInvalidModel
 /// for a number that ONNX does not know.
 Result<DType> onnx_dtype(std::int64_t type, const std::string& what);

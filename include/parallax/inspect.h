@@ -1,0 +1,67 @@
+// What a model file holds, whether Parallax can run it or not.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "parallax/model.h"
+#include "parallax/result.h"
+
+namespace parallax {
+
+/// An input or output as the file declares it.
+struct FileTensor {
+  std::string name;
+  std::string type;  ///< ONNX's name, "float16" say; "" where the file declares none or no tensor
+  std::optional<std::vector<Dimension>> shape;  ///< nothing where not even the rank is declared
+};
+
+/// All nodes of one operator, bodies included.
+struct FileOperator {
+  std::string domain;  ///< "" for ai.onnx
+  std::string name;
+  std::int64_t opset = 0;  ///< of its domain; 0 where the file imports none
+  int count = 0;
+  /// There is a rule to load it. A node may be refused all the same, for an attribute or a type.
+  bool supported = false;
+  /// Libraries that have kernels for it, the preferred one first; none for If, Loop, Scan and
+  /// Constant, which need none.
+  std::vector<std::string> kernels;
+};
+
+/// A graph inside an If, Loop, Scan or another operator.
+struct FileBody {
+  std::string node, op;
+  std::string body;  ///< "then_branch", "else_branch", "body", ...
+  int depth = 1;     ///< 2: inside a body
+  int nodes = 0;     ///< of bodies inside it not included
+};
+
+/// All weights of one element type: initializers and Constant nodes.
+struct FileWeights {
+  std::string type;  ///< ONNX's name
+  int tensors = 0;
+  std::int64_t parameters = 0;  ///< their elements
+  std::int64_t bytes = 0;       ///< that these take; 0 for texts
+};
+
+struct FileReport {
+  std::int64_t ir_version = 0;                               ///< 0 where the file has none
+  std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
+  std::vector<FileTensor> inputs;                            ///< initializers excepted
+  std::vector<FileTensor> outputs;
+  int nodes = 0;                        ///< bodies included
+  std::vector<FileOperator> operators;  ///< most frequent first
+  std::vector<FileBody> bodies;         ///< in order of nodes, outer ones first
+  std::vector<FileWeights> weights;     ///< most bytes first
+};
+
+/// Reads names, types and counts; no weights. Errors: kIo; kInvalidModel for what is no ONNX file
+/// or damaged; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
+Result<FileReport> inspect_file(const std::filesystem::path& path);
+
+}  // namespace parallax

@@ -1,0 +1,138 @@
+#include "load/onnx/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "load/onnx/names.h"
+#include "load/onnx/normalize.h"
+#include "load/onnx/onnx.h"
+#include "load/onnx/structure.h"
+#include "load/onnx/tensor.h"
+
+namespace parallax {
+namespace {
+
+FileTensor describe(const OnnxValueInfo& info) {
+  FileTensor tensor{std::string(info.name), {}, {}};
+  if (info.is_tensor) tensor.type = onnx_type_name(info.element_type);
+  if (!info.shape) return tensor;
+  tensor.shape.emplace();
+  for (const OnnxDimension& dim : *info.shape) {
+    const bool fixed = dim.value && *dim.value >= 0;
+    tensor.shape->push_back(
+        {fixed ? *dim.value : -1, fixed ? std::string() : std::string(dim.param)});
+  }
+  return tensor;
+}
+
+class Describer {
+ public:
+  explicit Describer(const OnnxModel& model) : opset_(onnx_opset(model)) {
+    report_.ir_version = model.ir_version.value_or(0);
+    for (const OnnxOpset& opset : model.opsets) {
+      opsets_.emplace(opset.domain, opset.version);
+      report_.opsets.emplace_back(opset.domain, opset.version);
+    }
+  }
+
+  Result<FileReport> report(std::string_view graph) && {
+    PX_RETURN_IF_ERROR(add_graph(graph, 0, nullptr));
+    for (const auto& [key, count] : operators_) {
+      const auto& [domain, name] = key;
+      const auto opset = opsets_.find(domain);
+      const bool supported = opset_ && domain.empty() && is_supported_onnx_operator(name, *opset_);
+      report_.operators.push_back({std::string(domain),
+                                   std::string(name),
+                                   opset == opsets_.end() ? 0 : opset->second,
+                                   count,
+                                   supported,
+                                   {}});
+    }
+    std::ranges::stable_sort(report_.operators, std::greater{}, &FileOperator::count);
+    for (auto& [type, weights] : weights_) {
+      weights.type = onnx_type_name(type);
+      report_.weights.push_back(std::move(weights));
+    }
+    std::ranges::stable_sort(report_.weights, std::greater{}, &FileWeights::bytes);
+    return std::move(report_);
+  }
+
+ private:
+  Status add_graph(std::string_view bytes, int depth, FileBody* body) {
+    if (depth > kMaxNesting)
+      return unsupported(fmt::format("subgraphs are nested more than {} deep", kMaxNesting));
+    PX_ASSIGN(const OnnxGraph graph, parse_onnx_graph(bytes));
+    if (body != nullptr) {
+      body->nodes = static_cast<int>(graph.nodes.size());
+      report_.bodies.push_back(*body);
+    }
+    for (const OnnxTensor& tensor : graph.initializers) add_weight(tensor);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      PX_RETURN_IF_ERROR(add_node(graph.nodes[i], i, depth));
+    if (depth == 0) add_ports(graph);
+    return {};
+  }
+
+  void add_ports(const OnnxGraph& graph) {
+    std::set<std::string_view> initializers;
+    for (const OnnxTensor& tensor : graph.initializers) initializers.insert(tensor.name);
+    for (const OnnxValueInfo& input : graph.inputs)
+      if (!initializers.contains(input.name)) report_.inputs.push_back(describe(input));
+    for (const OnnxValueInfo& output : graph.outputs) report_.outputs.push_back(describe(output));
+  }
+
+  Status add_node(const OnnxNode& node, std::size_t index, int depth) {
+    ++report_.nodes;
+    ++operators_[{node.domain == "ai.onnx" ? "" : node.domain, node.op_type}];
+    for (const OnnxAttribute& attribute : node.attributes) {
+      if (attribute.tensor && node.op_type == "Constant") {
+        PX_ASSIGN(const OnnxTensor tensor, parse_onnx_tensor(*attribute.tensor));
+        add_weight(tensor);
+      }
+      for (const std::string_view bytes : attribute.graphs) {
+        FileBody body{onnx_node_name(node, index), std::string(node.op_type),
+                      std::string(attribute.name), depth + 1, 0};
+        PX_RETURN_IF_ERROR(add_graph(bytes, depth + 1, &body));
+      }
+    }
+    return {};
+  }
+
+  /// What does not fit 63 bits has no parameters: loading refuses it.
+  void add_weight(const OnnxTensor& tensor) {
+    FileWeights& weights = weights_[tensor.data_type];
+    ++weights.tensors;
+    const bool negative = std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 0; });
+    const auto elements = negative ? std::nullopt : Dims(tensor.dims).checked_elements();
+    const auto bits =
+        elements ? checked_mul(*elements, onnx_type_bits(tensor.data_type)) : std::nullopt;
+    const auto sum = bits ? checked_add(weights.parameters, *elements) : std::nullopt;
+    const auto bytes =
+        sum ? checked_add(weights.bytes, *bits / 8 + (*bits % 8 != 0 ? 1 : 0)) : std::nullopt;
+    if (!bytes) return;
+    weights.parameters = *sum;
+    weights.bytes = *bytes;
+  }
+
+  const Result<std::int64_t> opset_;
+  FileReport report_;
+  std::map<std::string_view, std::int64_t> opsets_;
+  std::map<std::int64_t, FileWeights> weights_;                             // by type
+  std::map<std::pair<std::string_view, std::string_view>, int> operators_;  // by domain and name
+};
+
+}  // namespace
+
+Result<FileReport> describe_onnx(std::span<const std::byte> bytes) {
+  PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes));
+  return Describer(model).report(*model.graph);
+}
+
+}  // namespace parallax

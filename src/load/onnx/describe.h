@@ -1,0 +1,16 @@
+// What a file holds, operators and types that cannot be loaded included.
+// Thread-safety: pure function.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "parallax/inspect.h"
+
+namespace parallax {
+
+/// All of a FileReport but FileOperator::kernels. Errors: kInvalidModel for what is no ONNX model
+/// or damaged; kUnsupported for bodies nested more than kMaxNesting deep.
+Result<FileReport> describe_onnx(std::span<const std::byte> bytes);
+
+}  // namespace parallax

@@ -1,0 +1,43 @@
+#include "parallax/inspect.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "kernels/registry.h"
+#include "load/onnx/describe.h"
+#include "load/onnx/normalize.h"
+#include "session/model_impl.h"
+
+namespace parallax {
+namespace {
+
+std::vector<std::string> kernels_of(OpKind op) {
+  std::vector<std::string> names;
+  for (const KernelRow& row : kernel_rows()) {
+    if (row.op != op) continue;
+    std::string name(to_string(row.library));
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<FileReport> inspect_file(const std::filesystem::path& path) {
+  try {
+    PX_ASSIGN(const auto file, MappedFile::open(path));
+    auto report = describe_onnx(file->bytes());
+    if (!report) return tl::unexpected(naming(path, std::move(report).error()));
+    for (FileOperator& op : report->operators)
+      if (op.supported && op.name != "Constant") op.kernels = kernels_of(onnx_rule(op.name).kind);
+    return report;
+  } catch (const std::bad_alloc&) {
+    return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
+  }
+}
+
+}  // namespace parallax

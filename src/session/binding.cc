@@ -44,14 +44,18 @@ Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
       return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' is given twice", input.name));
     tensor = &input.tensor;
   }
+  const auto missing = std::ranges::count(tensors, nullptr);
+  if (missing == 0) return {};
+  std::string names;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i] != nullptr) continue;
     const Value& value = graph.values[graph.inputs[i]];
-    return refuse(ErrorCode::kInvalidInput,
-                  fmt::format("input '{}' ({} {}) is missing", value.name, to_string(value.dtype),
-                              shape_text(graph, value)));
+    names += fmt::format("{}'{}' ({} {})", names.empty() ? "" : ", ", value.name,
+                         to_string(value.dtype), shape_text(graph, value));
   }
-  return {};
+  return refuse(ErrorCode::kInvalidInput, missing == 1
+                                              ? fmt::format("input {} is missing", names)
+                                              : fmt::format("inputs {} are missing", names));
 }
 
 /// Everything about one tensor that no symbol decides.
@@ -171,6 +175,33 @@ Status InputBinder::bind(std::span<const NamedInput> inputs, BoundInputs& bound)
   return {};
 }
 
+namespace {
+
+/// Names every dimension of the inputs that has no value.
+Status check_all_bound(const Graph& graph, const Binding& binding) {
+  std::string names;
+  std::vector<SymbolId> missing;
+  for (const ValueId input : graph.inputs) {
+    const Value& value = graph.values[input];
+    for (const Expr& expr : value.shape) {
+      for (const SymbolId symbol : expr.symbols()) {
+        if (binding.symbols[static_cast<std::size_t>(symbol.value)] ||
+            std::ranges::find(missing, symbol) != missing.end())
+          continue;
+        missing.push_back(symbol);
+        names += fmt::format("{}'{}' of input '{}' ({})", names.empty() ? "" : ", ",
+                             graph.symbols[symbol].name, value.name, shape_text(graph, value));
+      }
+    }
+  }
+  if (missing.empty()) return {};
+  return refuse(ErrorCode::kUnboundSymbol,
+                missing.size() == 1 ? fmt::format("dimension {} has no value", names)
+                                    : fmt::format("dimensions without a value: {}", names));
+}
+
+}  // namespace
+
 Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims) {
   Binding binding;
   binding.symbols.resize(graph.symbols.size());
@@ -196,6 +227,7 @@ Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue>
                     fmt::format("dimension '{}' cannot be {}", dim.name, dim.value));
     }
   }
+  PX_RETURN_IF_ERROR(check_all_bound(graph, binding));
   return binding;
 }
 

@@ -104,6 +104,7 @@ TEST(Session, RefusesWrongInputs) {
   };
   const std::vector<Row> rows = {
       {{{"x", x.view()}}, "input 'mask' (bool batchx2*seq) is missing"},
+      {{}, "inputs 'x' (float32 batchxseqx4), 'mask' (bool batchx2*seq) are missing"},
       {{{"x", x.view()}, {"y", x.view()}}, "no input 'y'; it has 'x', 'mask'"},
       {{{"x", x.view()}, {"x", x.view()}}, "'x' is given twice"},
       {{{"x", wide.view()}, {"mask", mask.view()}}, "not 2x3x5"},
@@ -121,6 +122,20 @@ TEST(Session, RefusesWrongInputs) {
     EXPECT_THAT(outputs.error().message, HasSubstr(row.message));
   }
   EXPECT_TRUE(session->run(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}}));
+}
+
+TEST(Session, NamesAllDimensionsWithoutAValueAtOnce) {
+  auto session = Session::create(model_of(kText), {.threads = 1});
+  ASSERT_TRUE(session);
+  const std::vector<Session::DimValue> none, batch = {{"batch", 2}};
+  for (const Error& error : {session->plan(none).error(), session->input_dims(none).error()}) {
+    EXPECT_EQ(error.code, ErrorCode::kUnboundSymbol);
+    EXPECT_EQ(error.message,
+              "dimensions without a value: 'batch' of input 'x' (batchxseqx4), 'seq' of input 'x' "
+              "(batchxseqx4)");
+  }
+  EXPECT_EQ(session->plan(batch).error().message,
+            "dimension 'seq' of input 'x' (batchxseqx4) has no value");
 }
 
 TEST(Session, RunIntoWritesInPlace) {

@@ -92,12 +92,12 @@ void WeightCache::open() {
   if (!std::filesystem::exists(path_, code) && !code) return;
   auto file = MappedFile::open(path_);
   if (!file) {
-    report_.problem = file.error().message;
+    add_problem(file.error().message);
     return;
   }
   auto contents = read_block_file(**file);
   if (!contents) {
-    report_.problem = contents.error().message;
+    add_problem(contents.error().message);
     return;
   }
   if (contents->version != options_.version || !is_of_this_model(*contents)) return;
@@ -171,7 +171,7 @@ std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const Ope
   Snapshot snapshot;
   ComputedHashes hashes;
   if (!record || !find_constants(*record, snapshot.constants, hashes)) {
-    report_.problem = "the cache file is damaged: its graph has changed";
+    add_problem("the cache file is damaged: its graph has changed");
     return std::nullopt;
   }
   if (!is_unchanged(record->files, open, snapshot.files)) return std::nullopt;
@@ -190,9 +190,14 @@ void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
   unsaved_snapshot_.emplace(name, std::move(snapshot));
 }
 
-void WeightCache::report_problem(std::string problem) {
+void WeightCache::report_problem(const std::string& problem) {
   const std::lock_guard lock(mutex_);
-  report_.problem = std::move(problem);
+  add_problem(problem);
+}
+
+/// The first one is why the others are: a file that cannot be read is made anew, say.
+void WeightCache::add_problem(const std::string& problem) {
+  report_.problem += (report_.problem.empty() ? "" : "; ") + problem;
 }
 
 bool WeightCache::files_are_unchanged() const {
@@ -310,12 +315,12 @@ void WeightCache::write() {
   for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
   // Looked at after their hashes were taken: until then anybody may write.
   if (!files_are_unchanged()) {
-    report_.problem = "the model has changed since it was loaded, nothing is kept of it";
+    add_problem("the model has changed since it was loaded, nothing is kept of it");
     return;
   }
   const auto written = write_block_file(path_, file);
   if (!written) {
-    report_.problem = written.error().message;
+    add_problem(written.error().message);
   } else if (*written) {
     report_.written_bytes = saved_bytes_;
   }

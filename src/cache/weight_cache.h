@@ -54,7 +54,7 @@ class WeightCache {
   /// snapshot() comes before what follows, and tells the constants that do not lie in a file.
   void keep_snapshot(const std::string& name, Snapshot snapshot);
   /// The user should know: a snapshot was not what it should be.
-  void report_problem(std::string problem);
+  void report_problem(const std::string& problem);
 
   /// The packing `layout` of the weights at `source`, `bytes` long; nothing where the file does not
   /// have it.
@@ -89,6 +89,7 @@ class WeightCache {
   };
 
   void open();
+  void add_problem(const std::string& problem);
   bool is_of_this_model(const BlockFile& file);
   /// By address and length.
   using ComputedHashes = std::map<std::pair<const std::byte*, std::size_t>, Hash128>;

@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -116,6 +117,20 @@ def test_a_limit_of_the_file_size_is_a_warning(parallax, tmp_path):
     assert done.stderr.startswith("parallax: warning: cannot write ") and len(done.stderr.splitlines()) == 1
     assert (tmp_path / "with" / "0.npy").exists() and not list((tmp_path / "cache").iterdir())
     assert (tmp_path / "with" / "0.npy").read_bytes()[128:] == outputs(parallax, tmp_path / "without")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_a_file_of_another_user_is_one_that_cannot_be_read(bench, tmp_path):
+    file = bench()["cache"]["file"]  # readable by its owner only
+    for folder in [tmp_path / "cache", tmp_path, *tmp_path.parents[:2]]:
+        folder.chmod(0o755)
+    command = [str(part) for part in (BUILD / "parallax", "run", DIGITS, "--dim", "batch=4", "--cache", tmp_path / "cache")]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, user=65534, group=65534, extra_groups=[])
+    except PermissionError:
+        pytest.skip("this build is not for other users")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith(f"parallax: warning: cannot read '{file}': Permission denied"), done.stderr
 
 
 def test_another_model_in_the_same_place(parallax, bench, tmp_path):

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "base/byte_text.h"
 #include "base/checked.h"
 #include "base/status.h"
 
@@ -25,8 +26,9 @@ Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
           ErrorCode::kBudgetExceeded,
           {},
-          fmt::format("{} bytes are needed beside {} held, {} more than the memory budget of {}",
-                      wanted, held, wanted - (limit - held), limit)};
+          fmt::format("{} are needed beside {} held, {} more than the memory budget of {}",
+                      byte_text(wanted), byte_text(held), byte_text(wanted - (limit - held)),
+                      byte_text(limit))};
 }
 
 }  // namespace

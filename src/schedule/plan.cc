@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/byte_text.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "schedule/steps.h"
@@ -78,8 +79,8 @@ Result<std::optional<std::int64_t>> arena_budget(const ScheduleOptions& options,
   const std::int64_t budget = std::max<std::int64_t>(*options.budget, 0);
   if (*needed > budget) {
     return failure(ErrorCode::kBudgetExceeded,
-                   fmt::format("needs {} bytes, budget {}: {} bytes missing", *needed, budget,
-                               *needed - budget));
+                   fmt::format("needs {}, budget {}: {} missing", byte_text(*needed),
+                               byte_text(budget), byte_text(*needed - budget)));
   }
   return std::optional(budget - *scratch);
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "base/byte_text.h"
 #include "memory/problem_test_util.h"
 
 namespace parallax {
@@ -145,8 +146,8 @@ TEST(MakePlan, SaysHowManyBytesAreMissing) {
   ASSERT_FALSE(plan);
   EXPECT_EQ(plan.error().stage, Stage::kSchedule);
   EXPECT_EQ(plan.error().code, ErrorCode::kBudgetExceeded);
-  EXPECT_EQ(plan.error().message, "needs " + std::to_string(least + 400) + " bytes, budget 1000: " +
-                                      std::to_string(least - 600) + " bytes missing");
+  EXPECT_EQ(plan.error().message, "needs " + byte_text(least + 400) + ", budget 1000 bytes: " +
+                                      byte_text(least - 600) + " missing");
   options.budget = least + 400;
   EXPECT_TRUE(fan.plan(options));
   options.budget = least + 399;

@@ -287,7 +287,7 @@ int under_address_limit(std::int64_t bytes, std::int64_t rows, bool fits) {
   if (session.peak_arena_bytes() > free * 6 / 10) return 5;
   if (fits) return 0;
   return result.error().code == ErrorCode::kBudgetExceeded &&
-                 result.error().message.find("bytes missing") != std::string::npos
+                 result.error().message.find(" missing") != std::string::npos
              ? 0
              : 6;
 }

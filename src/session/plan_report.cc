@@ -93,12 +93,6 @@ std::vector<ThreadBytes> thread_bytes(const Program& program) {
 
 }  // namespace
 
-std::string format_bytes(std::int64_t bytes) {
-  if (bytes < 1024) return fmt::format("{} B", bytes);
-  if (bytes < 1024 * 1024) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / 0x1p10);
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / 0x1p20);
-}
-
 PlanReport report_of(const Program& program, Refinement refinement) {
   const Compiled& compiled = *program.compiled;
   const BranchGraph& branches = compiled.context->branches;

@@ -9,6 +9,7 @@
 #include <new>
 #include <utility>
 
+#include "base/byte_text.h"
 #include "base/caught.h"
 #include "base/cpu.h"
 #include "base/fork.h"
@@ -140,10 +141,10 @@ struct Session::Impl {
     const std::int64_t bytes = latest_limit;
     const std::int64_t wanted = dims.elements() * size_of(dtype);
     if (bytes == kNoLimit || wanted <= bytes) return {};
-    return refuse(
-        ErrorCode::kBudgetExceeded,
-        fmt::format("output '{}' takes {} bytes, budget {}: {} bytes missing",
-                    graph().values[graph().outputs[output]].name, wanted, bytes, wanted - bytes));
+    return refuse(ErrorCode::kBudgetExceeded,
+                  fmt::format("output '{}' takes {}, budget {}: {} missing",
+                              graph().values[graph().outputs[output]].name, byte_text(wanted),
+                              byte_text(bytes), byte_text(wanted - bytes)));
   }
 
   struct Request {

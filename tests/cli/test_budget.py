@@ -25,7 +25,7 @@ def test_several_budgets_hold_and_too_small_is_one_line(parallax, refused):
     least = int(re.search(r"needs (\d+) bytes", refused(1, "run", DIGITS, *DIM, "--memory-budget", 0)).group(1))
     for command in ("run", "plan", "bench"):
         line = refused(1, command, DIGITS, *DIM, "--memory-budget", least - 1)
-        assert f"needs {least} bytes, budget {least - 1}: 1 bytes missing" in line
+        assert f"needs {least} bytes ({least / 1024:.1f} KiB), budget {least - 1} bytes ({(least - 1) / 1024:.1f} KiB): 1 bytes missing" in line
     for budget in (least, least * 5 // 4, 2 * least, 8 * least):
         done = parallax("bench", DIGITS, *DIM, "--warmup", 1, "--runs", 3, "--memory-budget", budget, "--json", "-")
         assert done.returncode == 0, done.stderr

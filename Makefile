@@ -7,25 +7,32 @@ PYTHON := /usr/bin/python3
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup:  ## install the Debian packages that are missing
+setup:  ## install the Debian packages that are missing; the targets below install what they need themselves
 	@scripts/setup.sh
 
-build: setup  ## the library, the tests and build/release/parallax
-	@scripts/build.sh release $(JOBS)
+build:  ## the library, build/release/parallax and the examples
+	@scripts/setup.sh run
+	@scripts/build.sh --no-tests release $(JOBS) tools/parallax/all tools/pack/all examples/all
 
-demo: build  ## classify digits, then run the five models of the zoo: nodes, branches, memory, time
+demo:  ## classify digits, then run the five models of the zoo: nodes, branches, memory, time
+	@scripts/setup.sh run
+	@scripts/build.sh --no-tests release $(JOBS) parallax_cli
 	@$(PYTHON) scripts/demo.py
 
-test: build  ## every test
+test:  ## every test
+	@scripts/setup.sh test
+	@scripts/build.sh release $(JOBS)
 	@ctest --test-dir build/release --output-on-failure --timeout 900 -j $(JOBS)
 
 check: setup  ## what keeps the tree clean: layers, format, lint, no printing in the library, links
 	@scripts/check.sh
 
-sanitize: setup  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
+sanitize:  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
+	@scripts/setup.sh test
 	@scripts/sanitize.sh $(JOBS)
 
-venv: setup  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
+venv:  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
+	@scripts/setup.sh test
 	@scripts/venv.sh
 
 compare: setup  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that first differs

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Configures and builds a preset: build.sh PRESET [JOBS [TARGET...]]. Quiet unless something fails.
+# Configures and builds a preset: build.sh [--no-tests] PRESET [JOBS [TARGET...]]. Quiet unless something fails.
+# --no-tests configures without tests, which need packages of their own; a folder that has them keeps them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+options=()
+if [[ $1 == --no-tests ]]; then
+  shift
+  grep -qs PARALLAX_BUILD_TESTS:BOOL=ON "build/$1/CMakeCache.txt" || options=(-DPARALLAX_BUILD_TESTS=OFF)
+fi
 preset=$1 jobs=${2:-$(nproc)}
 shift $(($# < 2 ? $# : 2))
-cmake --preset "$preset" > /dev/null || cmake --preset "$preset"
+cmake --preset "$preset" "${options[@]}" > /dev/null || cmake --preset "$preset" "${options[@]}"
 targets=()
 [[ $# -eq 0 ]] || targets=(--target "$@")
 cmake --build "build/$preset" -j "$jobs" "${targets[@]}"

@@ -1,23 +1,40 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of scripts/packages.txt that are missing. Asks for nothing; does nothing when all are there.
+# Installs the Debian packages of a set that are missing: setup.sh [run|test|develop], develop when left out. packages.txt says
+# what is in a set. Asks for nothing; does nothing when all are there; where it may not install, one line says what is missing.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
+list=$(cd "$(dirname "$0")" && pwd)/packages.txt
+case ${1:-develop} in
+  run) sets=" run " ;;
+  test) sets=" run test " ;;
+  develop) sets=" run test develop " ;;
+  *) echo "setup: no set '$1'; there are run, test and develop" >&2; exit 2 ;;
+esac
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "setup: this is not Debian; install by other means what $here/packages.txt lists" >&2
+  echo "setup: this is not Debian; install by other means what $list lists" >&2
   exit 0
 fi
 missing=()
-while read -r package _; do
-  [[ -z $package || $package == \#* ]] && continue
+while read -r package set _; do
+  [[ -z $package || $package == \#* || $sets != *" $set "* ]] && continue
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
   [[ $status == "install ok installed" ]] || missing+=("$package")
-done < "$here/packages.txt"
+done < "$list"
 [[ ${#missing[@]} -eq 0 ]] && exit 0
 
-echo "setup: installing ${missing[*]}"
-as_root=()
-[[ $(id -u) -eq 0 ]] || as_root=(sudo)
-export DEBIAN_FRONTEND=noninteractive
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" apt-get install -q -y --no-install-recommends "${missing[@]}"
+as_root=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes)
+if [[ $(id -u) -ne 0 ]]; then
+  if ! command -v sudo >/dev/null; then
+    echo "setup: only root can install what is missing: ${missing[*]}" >&2
+    exit 1
+  fi
+  as_root=(sudo "${as_root[@]}")
+fi
+"${as_root[@]}" apt-get update -qq
+install=(apt-get install -qq -y --no-install-recommends "${missing[@]}")
+# "Need to get 45.6 MB of archives." and "After this operation, 123 MB of additional disk space will be used."
+sizes=$(LC_ALL=C apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null || true)
+download=$(sed -n 's/^Need to get \(.*\) of archives.*/\1/p' <<< "$sizes")
+disk=$(sed -n 's/^After this operation, \(.*\) of additional.*/\1/p' <<< "$sizes")
+echo "setup: installing ${missing[*]}: ${download:-?} to download, ${disk:-?} on disk"
+"${as_root[@]}" "${install[@]}" > /dev/null

@@ -24,6 +24,10 @@ def test_the_map_names_what_is_there():
         assert (ROOT / name).exists(), name
 
 
+def test_security_names_a_way_to_report():
+    assert "*Report a vulnerability*" in (ROOT / "SECURITY.md").read_text()
+
+
 def test_the_program_compiles(tmp_path):
     body = re.search(r"```cpp\n#include \"parallax/session.h\"\n(.*?)```", README, re.S).group(1)
     (tmp_path / "snippet.cc").write_text(

@@ -19,10 +19,10 @@ demo:  ## classify digits, then run the five models of the zoo: nodes, branches,
 	@scripts/build.sh --no-tests release $(JOBS) parallax_cli
 	@$(PYTHON) scripts/demo.py
 
-test:  ## every test
+test:  ## every test; what was skipped is named at the end
 	@scripts/setup.sh test
 	@scripts/build.sh release $(JOBS)
-	@ctest --test-dir build/release --output-on-failure --timeout 900 -j $(JOBS)
+	@scripts/test.sh build/release $(JOBS)
 
 check: setup  ## what keeps the tree clean: layers, format, lint, no printing in the library, links
 	@scripts/check.sh

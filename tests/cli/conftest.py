@@ -1,10 +1,12 @@
 """Runs the tools that this build made. PARALLAX_BUILD is the build folder, build/release unless CTest says otherwise."""
+import importlib
 import lzma
 import os
 import pathlib
 import shutil
 import struct
 import subprocess
+import unittest.mock
 
 import onnx_writer as w
 import pytest
@@ -13,6 +15,18 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("PARALLAX_BUILD", ROOT / "build" / "release"))
 SANITIZED = os.environ.get("PARALLAX_SANITIZED") == "1"
 DIGITS = ROOT / "models" / "digits" / "digits.onnx"
+
+
+def peer(name):
+    """The package, or a stand-in where it is not installed: the tests of a module are then collected and skipped one by one, so that they are counted."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return unittest.mock.MagicMock()
+
+
+MISSING = [name for name in ("onnx", "onnxruntime") if isinstance(peer(name), unittest.mock.MagicMock)]
+needs_onnxruntime = pytest.mark.skipif(bool(MISSING), reason="ONNX Runtime is not installed: `make venv` installs it")
 
 
 def run(*command, **keywords):

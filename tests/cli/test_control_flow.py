@@ -1,10 +1,11 @@
 """Models with If, Loop and Scan: outputs against ONNX Runtime's on graphs made at random, limits, and hostile bodies."""
 import numpy as np
 import pytest
-from conftest import SANITIZED
+from conftest import SANITIZED, needs_onnxruntime, peer
 
-onnx = pytest.importorskip("onnx", reason="the onnx package is not installed (make venv installs it): control flow is not compared with ONNX Runtime")
-from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+onnx, onnxruntime = peer("onnx"), peer("onnxruntime")
+TensorProto, helper, numpy_helper = onnx.TensorProto, onnx.helper, onnx.numpy_helper
+pytestmark = needs_onnxruntime
 
 F, I, B = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
 
@@ -90,7 +91,6 @@ class Maker:
 
 
 def compare(parallax, path, tmp_path, feeds):
-    onnxruntime = pytest.importorskip("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     expected = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feeds)

@@ -4,10 +4,10 @@ import re
 
 import numpy as np
 import pytest
+from conftest import ROOT, SANITIZED, needs_onnxruntime, peer
 
-onnx = pytest.importorskip("onnx", reason="the onnx package is not installed (make venv installs it): control flow is not compared with ONNX Runtime")
-from conftest import ROOT, SANITIZED  # noqa: E402
-from onnx import parser  # noqa: E402
+onnxruntime, parser = peer("onnxruntime"), peer("onnx.parser")
+pytestmark = needs_onnxruntime
 
 PROFILE = ROOT / "profiles" / "pixel6.toml"
 ROWS = np.arange(12, dtype=np.float32).reshape(4, 3) / 8 - 0.5
@@ -34,7 +34,6 @@ def outputs_of(parallax, path, tmp_path, feeds, *extra):
 
 
 def expected_of(path, feeds):
-    onnxruntime = pytest.importorskip("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feeds)

@@ -1,10 +1,10 @@
 """The zoo's outputs against ONNX Runtime's, within 1e-3 of the output's largest magnitude."""
 import numpy as np
 import pytest
-from conftest import DIGITS, SANITIZED
+from conftest import DIGITS, SANITIZED, needs_onnxruntime, peer
 
-onnxruntime = pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed (make venv installs it): outputs are not compared with its")
-pytestmark = pytest.mark.skipif(SANITIZED, reason="compared in the release build")
+onnxruntime = peer("onnxruntime")
+pytestmark = [needs_onnxruntime, pytest.mark.skipif(SANITIZED, reason="compared in the release build")]
 
 TOLERANCE = 1e-3
 CASES = {"yolov8n": {}, "swinv2_tiny": {}, "whisper_tiny": {"decoder_input_ids": (1, 7)}, "clip_text": {"input_ids": (2, 23), "attention_mask": (2, 23)},

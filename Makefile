@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check compare bench bench-check bench-plan sanitize venv clean
+.PHONY: help setup build demo test check compare bench bench-check docs sanitize venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -14,10 +14,8 @@ build:  ## the library, build/release/parallax and the examples
 	@scripts/setup.sh run
 	@scripts/build.sh --no-tests release $(JOBS) tools/parallax/all tools/pack/all examples/all
 
-demo:  ## classify digits, then run the five models of the zoo: nodes, branches, memory, time
-	@scripts/setup.sh run
-	@scripts/build.sh --no-tests release $(JOBS) parallax_cli
-	@$(PYTHON) scripts/demo.py
+demo:  ## classify digits, then show the models of the zoo, beside ONNX Runtime where it is installed
+	@scripts/demo.sh $(JOBS)
 
 test:  ## every test; what was skipped is named at the end
 	@scripts/setup.sh test
@@ -46,8 +44,8 @@ bench: build venv  ## speed and memory beside the peers on the project's models 
 bench-check: build venv  ## fails where a case is more than 5 % slower beside the peers than on record
 	@build/venv/bin/python bench/compare.py --check $(ARGS)
 
-bench-plan: build  ## structure, memory and prediction of plans, written to docs/planner.md
-	@$(PYTHON) bench/planner.py $(ARGS)
+docs: build $(if $(filter --structure,$(ARGS)),,venv)  ## every table of README and docs, on a quiet machine; ARGS=--structure those without times
+	@python=build/venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python scripts/docs.py $(ARGS)
 
 clean:
 	rm -rf build

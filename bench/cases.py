@@ -21,6 +21,7 @@ CASES = {
     "clip_text@dyn": ("clip_text", {"batch": [1], "seq": LENGTHS}, 0.75),
     "yolov8n_nms": ("yolov8n_nms", {}, 0.85),
     "whisper_tiny@16": ("whisper_tiny", {"seq": [16]}, 0.85),
+    "sensors": ("sensors", {}, 0.85),
 }
 # LiteRT runs files of its own, made for one shape.
 TFLITE = {"yolov8n": "yolov8n", "whisper_encoder": "whisper_encoder", "swinv2_tiny": "swinv2_tiny", "distilbert@64": "distilbert_s64", "clip_text@64": "clip_text_s64"}

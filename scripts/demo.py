@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""What `make demo` shows: held-out digits classified under every scheduler, then the five models of the zoo."""
+"""What `make demo` shows: held-out digits classified under every scheduler, the plans of the zoo's models, their times and memory
+beside ONNX Runtime, where it is installed, and what branches at once are worth on a model that is wide."""
 import json
 import lzma
+import os
 import pathlib
 import shutil
 import subprocess
@@ -11,11 +13,15 @@ import tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CLI = ROOT / "build" / "release" / "parallax"
+sys.path.insert(0, str(ROOT / "bench"))
+import engines  # noqa: E402
+from cases import CASES, CLI  # noqa: E402
+
 ZOO = ROOT / "build" / "zoo"
-# Free dimensions of the zoo's models, as a user of each would choose them.
-DIMS = {"whisper_tiny": ["seq=16"], "clip_text": ["batch=1", "seq=77"], "distilbert": ["batch=1", "seq=64"]}
+SHOWN = ("clip_text@64", "distilbert@64", "swinv2_tiny", "whisper_tiny@16", "yolov8n", "sensors")
+WIDE, WIDE_THREADS = "sensors", (1, 2, 4)
 ENOUGH_RIGHT = 0.97
+MIB = 2**20
 
 
 def parallax(*arguments):
@@ -37,6 +43,12 @@ def unpack_zoo():
         yield model
 
 
+def words(case):
+    """The model's file and the values of its free dimensions, as the tool takes them."""
+    model, dims, _ = CASES[case]
+    return [ZOO / f"{model}.onnx", *(word for symbol, values in dims.items() for word in ("--dim", f"{symbol}={values[0]}"))]
+
+
 def classify_digits():
     folder = ROOT / "models" / "digits"
     labels, logits = np.load(folder / "labels.npy"), {}
@@ -52,23 +64,74 @@ def classify_digits():
     return same and right >= ENOUGH_RIGHT
 
 
-def run_zoo():
-    def ms(model, scheduler, dims):
-        text = parallax("bench", model, "--scheduler", scheduler, "--json", "-", "--warmup", 3, "--runs", 10, *dims)
-        return json.loads(text)["latency_ms"]["median"]
+def plans(threads):
+    """Lines that hold on every machine: what the planner makes of each model."""
+    yield f"{'plan':<16}{'nodes':>7}{'branches':>10}{'layers':>8}{'parallel':>10}{'arena MiB':>11}{'(greedy':>9}{'naive)':>9}"
+    for case in SHOWN:
+        plan = json.loads(parallax("plan", *words(case), "--threads", threads, "--json", "-"))
+        arena = {name: bytes_ / MIB for name, bytes_ in plan["arena_bytes"].items()}
+        yield (f"{case:<16}{plan['nodes']:>7}{plan['branches']:>10}{plan['layers']:>8}{plan['parallel_layers']:>10}"
+               f"{arena['parallax']:>11.2f}{arena['greedy']:>9.2f}{arena['naive']:>9.2f}")
+    yield "parallel: layers of which branches run at once. greedy: every tensor in one arena. naive: a buffer for every tensor."
 
-    mib = 1 / 2**20
-    print(f"\n{'model':<14}{'nodes':>7}{'branches':>10}{'layers':>8}{'parallel':>10}{'arena MiB':>11}{'(greedy':>9}{'naive)':>9}{'sequential ms':>15}{'parallel ms':>13}")
-    for model in unpack_zoo():
-        dims = [word for dim in DIMS.get(model.stem, []) for word in ("--dim", dim)]
-        plan = json.loads(parallax("plan", model, "--json", "-", *dims))
-        arena = plan["arena_bytes"]
-        print(f"{model.stem:<14}{plan['nodes']:>7}{plan['branches']:>10}{plan['layers']:>8}{plan['parallel_layers']:>10}{arena['parallax'] * mib:>11.1f}"
-              f"{arena['greedy'] * mib:>9.1f}{arena['naive'] * mib:>9.1f}{ms(model, 'sequential', dims):>15.1f}{ms(model, 'layers', dims):>13.1f}", flush=True)
-    print("parallel: layers in which branches run at once. Both times use all CPUs; nodes share their tiles in both.")
+
+def beside(text):
+    """What is shown only where ONNX Runtime is."""
+    return text if HAS_PEER else ""
+
+
+def times(threads):
+    peer = beside(f"{'ONNX Runtime':>14}{'ratio':>7}")
+    yield f"{f'{threads} threads':<16}{'ms':>8}{peer}{'peak MiB':>11}{peer}"
+    for case in SHOWN:
+        ours = engines.turn("parallax", case, ZOO, threads)
+        theirs = HAS_PEER and engines.turn("onnxruntime", case, ZOO, threads)
+        line = f"{case:<16}"
+        for key, width, digits in (("ms", 8, 2), ("mib", 11, 0)):
+            line += f"{ours[key]:>{width}.{digits}f}"
+            line += beside(f"{theirs[key]:>14.{digits}f}{ours[key] / theirs[key]:>7.2f}" if theirs else f"{'-':>14}{'-':>7}")
+        yield line
+
+
+def branches():
+    cpus = len(os.sched_getaffinity(0))
+    yield f"{WIDE + ', ms':<16}{'one branch at a time':>22}{'branches at once':>18}" + beside(f"{'ONNX Runtime':>14}")
+    for threads in WIDE_THREADS:
+        ms = [json.loads(parallax("bench", *words(WIDE), "--threads", threads, "--scheduler", scheduler, "--warmup", 50, "--runs", 200, "--json", "-"))["latency_ms"]["median"]
+              for scheduler in ("sequential", "dataflow")]
+        theirs = HAS_PEER and engines.turn("onnxruntime", WIDE, ZOO, threads)
+        note = f"  (this machine has {cpus} CPUs)" if threads > cpus else ""
+        yield f"{threads:>2} threads      {ms[0]:>22.3f}{ms[1]:>18.3f}" + beside(f"{theirs['ms']:>14.3f}" if theirs else f"{'-':>14}") + note
+
+
+def has_peer():
+    try:
+        import onnxruntime  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+HAS_PEER = has_peer()
+
+
+def show(lines):
+    print()
+    for line in lines:
+        print(line, flush=True)
+
+
+def main():
+    threads = len(os.sched_getaffinity(0))
+    good = classify_digits()
+    list(unpack_zoo())
+    show(plans(threads))
+    show(times(threads))
+    show(branches())
+    if not HAS_PEER:
+        print("\nONNX Runtime is not installed: `make venv` installs it, then `make demo` shows it beside.")
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    good = classify_digits()
-    run_zoo()
-    sys.exit(0 if good else 1)
+    sys.exit(main())

@@ -8,7 +8,7 @@ pytestmark = [needs_onnxruntime, pytest.mark.skipif(SANITIZED, reason="compared 
 
 TOLERANCE = 1e-3
 CASES = {"yolov8n": {}, "swinv2_tiny": {}, "whisper_tiny": {"decoder_input_ids": (1, 7)}, "clip_text": {"input_ids": (2, 23), "attention_mask": (2, 23)},
-         "distilbert": {"input_ids": (2, 23), "attention_mask": (2, 23)}, "digits": {"image": (5, 1, 8, 8)}}
+         "distilbert": {"input_ids": (2, 23), "attention_mask": (2, 23)}, "digits": {"image": (5, 1, 8, 8)}, "sensors": {}}
 
 
 def made_up(name, shape, dtype, random):

@@ -121,7 +121,7 @@ def test_two_free_dimensions_broadcast(parallax, refused, tmp_path, n, m):
 
 
 @pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
-@pytest.mark.parametrize("name, dims", [("yolov8n", []), ("swinv2_tiny", []), ("whisper_tiny", ["seq=5"]), ("clip_text", ["batch=2", "seq=11"]), ("distilbert", ["batch=2", "seq=9"])])
+@pytest.mark.parametrize("name, dims", [("yolov8n", []), ("swinv2_tiny", []), ("whisper_tiny", ["seq=5"]), ("clip_text", ["batch=2", "seq=11"]), ("distilbert", ["batch=2", "seq=9"]), ("sensors", [])])
 def test_verify_the_zoo(parallax, zoo, name, dims):
     done = parallax("verify", zoo[name], *[word for d in dims for word in ("--dim", d)])
     assert done.returncode == 0, done.stderr

@@ -31,7 +31,7 @@ def test_a_calibrated_machine_predicts_the_run_it_was_measured_by(parallax, cali
     assert all(b["begin_ms"] <= b["end_ms"] for b in p["branch_list"])
     if SANITIZED:
         return  # a prediction of time means nothing there
-    # A shared machine may be five times slower in between: once in five is enough; make bench-plan compares closely.
+    # A shared machine may be five times slower in between: once in five is enough; make docs compares closely.
     for _ in range(5):
         done = parallax("bench", DIGITS, *BATCH, "--threads", 1, "--runs", 30, "--json", "-")
         if 0.2 < p["predicted_ms"] / json.loads(done.stdout)["latency_ms"]["median"] < 5:

@@ -12,7 +12,7 @@ setup:  ## install the Debian packages that are missing; the targets below insta
 
 build:  ## the library, build/release/parallax and the examples
 	@scripts/setup.sh run
-	@scripts/build.sh --no-tests release $(JOBS) tools/parallax/all tools/pack/all examples/all
+	@scripts/build.sh --no-tests release $(JOBS) tools/parallax/all tools/pack/all tools/gains/all examples/all
 
 demo:  ## classify digits, then show the models of the zoo, beside ONNX Runtime where it is installed
 	@scripts/demo.sh $(JOBS)

@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import compare  # noqa: E402
 import demo  # noqa: E402
 import deployment  # noqa: E402
+import gains  # noqa: E402
 import planner  # noqa: E402
 
 THREADS = 2
@@ -43,7 +44,7 @@ STRUCTURE = {
     "docs/planner.md": {"structure": planner.structure, "bytes": planner.memory},
 }
 TIMES = {
-    "README.md": {"times": functools.partial(timed, demo_times)},
+    "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains)},
     "docs/planner.md": {"packing": functools.partial(timed, planner.packing), "prediction": functools.partial(timed, planner.prediction)},
 }
 

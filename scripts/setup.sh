@@ -16,7 +16,9 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 missing=()
 while read -r package set _; do
-  [[ -z $package || $package == \#* || $sets != *" $set "* ]] && continue
+  [[ -z $package || $package == \#* ]] && continue
+  [[ $set =~ ^(run|test|develop)$ ]] || { echo "setup: $package belongs to no set in $list" >&2; exit 2; }
+  [[ $sets == *" $set "* ]] || continue
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
   [[ $status == "install ok installed" ]] || missing+=("$package")
 done < "$list"
@@ -31,7 +33,7 @@ if [[ $(id -u) -ne 0 ]]; then
   as_root=(sudo "${as_root[@]}")
 fi
 "${as_root[@]}" apt-get update -qq
-install=(apt-get install -qq -y --no-install-recommends "${missing[@]}")
+install=(apt-get install -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "${missing[@]}")
 # "Need to get 45.6 MB of archives." and "After this operation, 123 MB of additional disk space will be used."
 sizes=$(LC_ALL=C apt-get install --assume-no --no-install-recommends "${missing[@]}" 2>/dev/null || true)
 download=$(sed -n 's/^Need to get \(.*\) of archives.*/\1/p' <<< "$sizes")

@@ -65,6 +65,15 @@ def test_with_sudo(setup):
     assert installed[-1].startswith("install") and installed[-1].endswith(" cmake")
 
 
+def test_a_package_without_a_set_is_named(setup, tmp_path, monkeypatch):
+    (tmp_path / "scripts").mkdir()
+    shutil.copy(ROOT / "scripts" / "setup.sh", tmp_path / "scripts")
+    (tmp_path / "scripts" / "packages.txt").write_text("cmake run # builds\nlibfmt-dev # text\n")
+    monkeypatch.setattr("test_setup.ROOT", tmp_path)
+    done, installed = setup("run", missing=["cmake", "libfmt-dev"])
+    assert done.returncode == 2 and "libfmt-dev belongs to no set" in done.stderr and not installed
+
+
 def test_an_unknown_set(setup):
     done, _ = setup("all")
     assert done.returncode == 2 and "no set 'all'" in done.stderr

@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
-SECONDS_A_FILE=2.5  # of one core (Zen 4, GCC 12)
+SECONDS_A_FILE=2  # of one core (Zen 4, GCC 12)
 
 if [[ ! -x build/release/parallax ]]; then
   files=$(find src tools/parallax -name '*.cc' ! -name '*_test.cc' ! -name '*_bench.cc' ! -name '*_fuzz.cc' | wc -l)

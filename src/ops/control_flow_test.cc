@@ -36,6 +36,14 @@ TEST(IfTest, ShapesAreThoseThatBothBranchesGive) {
             std::string::npos);
 }
 
+TEST(IfTest, ASymbolOfABodyIsNotThatOfTheGraphAroundItOfTheSameName) {
+  // Both graphs have a node NonZero_0, as nodes without a name are numbered.
+  const std::string body = "body\ninput n i64 [1, 1]\nz = NonZero(n)\noutput z\nend\n";
+  EXPECT_EQ(inferred("input x f32 [4]\ninput c bool []\nn = NonZero(x)\ny = If(c; n)\n" + body +
+                     body + "output y"),
+            "int64 2xIf_1.0");
+}
+
 std::string loop(std::string_view inputs, std::string_view call, std::string_view body) {
   return std::string(inputs) + "\n" + std::string(call) +
          "\nbody\nouter_symbols b\ninput i i64 []\ninput go bool []\ninput v f32 [b, 3]\n" +

@@ -34,7 +34,10 @@ class FreshSymbols {
     while (true) {
       const auto [it, added] = ids_.try_emplace(name);
       if (added) it->second = graph_.symbols.push_back({name, SymbolKind::kData});
-      if (graph_.symbols[it->second].kind == SymbolKind::kData) return Expr::symbol(it->second);
+      // In a body, one of that name may stand for a symbol of the graph around it.
+      const Symbol& symbol = graph_.symbols[it->second];
+      if (symbol.kind == SymbolKind::kData && !symbol.outer.valid())
+        return Expr::symbol(it->second);
       name += '\'';
     }
   }

@@ -33,7 +33,8 @@ venv:  ## a virtual environment with ONNX Runtime and the other peers that tests
 	@scripts/setup.sh test
 	@scripts/venv.sh
 
-compare: setup  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that first differs
+compare:  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that first differs
+	@scripts/setup.sh test
 	@scripts/build.sh release $(JOBS) parallax_cli
 	@scripts/venv.sh onnx onnxruntime
 	@build/venv/bin/python tools/compare/compare.py $(MODEL) $(ARGS)

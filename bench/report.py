@@ -15,7 +15,6 @@ NAMES = {"parallax": OURS} | PEERS
 COLOURS = {OURS: "#0072b2", "ONNX Runtime": "#e69f00", "OpenVINO": "#009e73", "LiteRT": "#cc79a7"}
 GREYS = ("#d9d9d9", "#b3b3b3", "#8c8c8c")  # of what is no engine
 SHADES = ("#9ecae1", "#4292c6", COLOURS[OURS], "#08306b")  # of one engine, series by series
-MIB = 2**20
 
 
 def table(head, rows):
@@ -67,11 +66,6 @@ def threads_text(count):
 def threads(results):
     counts = list(next(iter(results["threads_ms"].values())))
     return table(["case", *(f"{threads_text(t)} ms" for t in counts)], [[case, *(f"{ms:.2f}" for ms in row.values())] for case, row in results["threads_ms"].items()])
-
-
-def arena(results):
-    keys = ("naive", "greedy", "lower_bound", "paper", "parallax")
-    return table(["case", *(f"{k} MiB" for k in keys)], [[case, *(f"{row[k] / MIB:.2f}" for k in keys)] for case, row in results["arena"].items()])
 
 
 def layers(results):
@@ -175,9 +169,8 @@ Medians of rounds in which the numbers of threads take turns.
 
 ## Arena bytes
 
-[What the five figures mean](architecture.md#memory). 2 threads.
+[In figures](planner.md#bytes), [what the five mean](architecture.md#memory). 2 threads.
 
-{arena(results)}
 ![arena](performance/arena.svg)
 
 ## Layer by layer

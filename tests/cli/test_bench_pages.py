@@ -5,7 +5,7 @@ import sys
 
 import onnx_writer as w
 import pytest
-from conftest import BUILD, ROOT
+from conftest import BUILD, ROOT, needs_onnxruntime
 
 sys.path.insert(0, str(ROOT / "bench"))
 import cases as bench_cases  # noqa: E402
@@ -84,7 +84,7 @@ def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_pa
 
 
 def test_plots(monkeypatch, tmp_path):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (make venv installs it)")
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed: `make venv` installs it")
     monkeypatch.setattr(report, "PLOTS", tmp_path)
     results = results_of(OWN_CASES)
     report.plots(results)
@@ -113,8 +113,8 @@ def test_who_does_not_run_a_model(monkeypatch, tmp_path):
     assert real.refusal(tmp_path / "neither.onnx") == ""
 
 
+@needs_onnxruntime
 def test_a_model_that_both_refuse_names_both(monkeypatch, tmp_path):
-    pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed (make venv installs it)")
     monkeypatch.setattr(real, "CLI", BUILD / "parallax")
     model_file(tmp_path / "both.onnx", "Frobnicate")
     row, = real.measure(tmp_path, 1)

@@ -6,11 +6,9 @@ import sys
 import numpy as np
 import onnx_writer as w
 import pytest
-from conftest import BUILD, DIGITS, ROOT, SANITIZED, run
+from conftest import BUILD, DIGITS, ROOT, SANITIZED, needs_onnxruntime, run
 
-pytest.importorskip("onnxruntime", reason="ONNX Runtime is not installed (make venv installs it): nothing to compare with")
-pytest.importorskip("onnx", reason="PyPI's onnx is not installed (make venv installs it)")
-pytestmark = pytest.mark.skipif(SANITIZED, reason="compared in the release build")
+pytestmark = [needs_onnxruntime, pytest.mark.skipif(SANITIZED, reason="compared in the release build")]
 
 # A `parallax` whose outputs `wrong` are off, where `alone`: only if there is no other output.
 LIAR = """#!{python}

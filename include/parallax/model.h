@@ -32,7 +32,8 @@ struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };
 
-/// Immutable and cheap to copy (shares its contents); thread-safe. After fork() as a Session is.
+/// Immutable and cheap to copy (shares its contents); thread-safe. After fork() it may
+/// be used where a Session may.
 class Model {
  public:
   /// Loads an ONNX file. Weights stay mapped, those in files beside it too: the files may be

@@ -239,6 +239,7 @@ Session::~Session() {
   const Call call;
   // What it shares with other sessions may be locked for ever.
   if (torn_by_fork()) (void)impl_.release();
+  impl_.reset();  // within the call
 }
 
 bool Session::supports(Precision precision) {

@@ -160,12 +160,14 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
-/// Calls `attempt` with each allocation failing in turn, later ones in ever larger steps, until one
-/// is reached that it does not come to. `attempt` fails only with kOutOfMemory.
+/// Calls `attempt` with each allocation failing in turn, beyond kEach those further apart by a part
+/// of `parts` each, until one is reached that it does not come to. `attempt` fails only with
+/// kOutOfMemory.
+constexpr std::int64_t kEach = 100;
 template <class Attempt>
-void with_failures(const char* what, Attempt attempt) {
+void with_failures(const char* what, std::int64_t parts, Attempt attempt) {
   for (const Failures failures : {Failures::kOne, Failures::kAllFromThere}) {
-    for (std::int64_t nth = 1;; nth += 1 + nth / 25) {
+    for (std::int64_t nth = 1;; nth += 1 + std::max<std::int64_t>(nth - kEach, 0) / parts) {
       const std::optional<Error> error = attempt(nth, failures);
       if (error) {
         ASSERT_EQ(error->code, ErrorCode::kOutOfMemory)
@@ -192,7 +194,7 @@ class OutOfMemory : public testing::TestWithParam<Case> {
 };
 
 TEST_P(OutOfMemory, Loading) {
-  with_failures("loading", [&](std::int64_t nth, Failures failures) {
+  with_failures("loading", 100, [&](std::int64_t nth, Failures failures) {
     std::optional<Result<Model>> model;
     {
       const FailingAllocations failing(nth, failures);
@@ -205,7 +207,7 @@ TEST_P(OutOfMemory, Loading) {
 TEST_P(OutOfMemory, MakingASession) {
   const auto model = GetParam().load();
   ASSERT_TRUE(model);
-  with_failures("making a session", [&](std::int64_t nth, Failures failures) {
+  with_failures("making a session", 1000, [&](std::int64_t nth, Failures failures) {
     std::optional<Result<Session>> session;
     {
       const FailingAllocations failing(nth, failures);
@@ -222,7 +224,7 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
     auto session = Session::create(*one.load(), one.options);
     return *run(one, *session, x);
   }();
-  with_failures("running", [&](std::int64_t nth, Failures failures) {
+  with_failures("running", 30, [&](std::int64_t nth, Failures failures) {
     auto model = one.load();
     SessionOptions options = one.options;
     options.budget.account = make_memory_account();

@@ -12,6 +12,7 @@
 
 #include "base/fork.h"
 #include "base/large_pages.h"
+#include "parallax/inspect.h"
 #include "parallax/session.h"
 #include "session/session_test_util.h"
 #include "session/weight_prefault.h"
@@ -127,6 +128,7 @@ TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
               };
               if (!refused(Input(10).run(*session))) return 1;
               if (!refused(Session::create(*model)) || !refused(Model::load("m.onnx"))) return 2;
+              if (!refused(inspect_file("m.onnx"))) return 4;
               if (session->plan_cache_bytes() != 0) return 3;
               session.reset();
               model.reset();

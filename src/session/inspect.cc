@@ -1,9 +1,10 @@
 #include "parallax/inspect.h"
 
 #include <algorithm>
-#include <new>
 #include <utility>
 
+#include "base/caught.h"
+#include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "kernels/registry.h"
@@ -28,15 +29,17 @@ std::vector<std::string> kernels_of(OpKind op) {
 }  // namespace
 
 Result<FileReport> inspect_file(const std::filesystem::path& path) {
+  const Call call;
   try {
+    PX_RETURN_IF_ERROR(check_not_torn());
     PX_ASSIGN(const auto file, MappedFile::open(path));
     auto report = describe_onnx(file->bytes());
     if (!report) return tl::unexpected(naming(path, std::move(report).error()));
     for (FileOperator& op : report->operators)
       if (op.supported && op.name != "Constant") op.kernels = kernels_of(onnx_rule(op.name).kind);
     return report;
-  } catch (const std::bad_alloc&) {
-    return tl::unexpected(Error{Stage::kLoad, ErrorCode::kOutOfMemory, {}, "out of memory"});
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kLoad));
   }
 }
 

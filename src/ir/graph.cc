@@ -36,9 +36,9 @@ std::string_view to_string(OpKind kind) {
 
 std::optional<OpKind> op_from_string(std::string_view name) {
   static const auto* table = [] {
-    auto* map = new std::unordered_map<std::string_view, OpKind>;
+    auto map = std::make_unique<std::unordered_map<std::string_view, OpKind>>();
     for (std::size_t i = 0; i < kOpCount; ++i) map->emplace(kOpNames[i], static_cast<OpKind>(i));
-    return map;
+    return map.release();
   }();
   const auto found = table->find(name);
   if (found == table->end()) return std::nullopt;

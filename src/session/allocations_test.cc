@@ -68,6 +68,14 @@ void* operator new(std::size_t bytes) { return allocated(bytes, alignof(std::max
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocated(bytes, static_cast<std::size_t>(alignment));
 }
+// For std::stable_sort, which does with less where there is none.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  try {
+    return allocated(bytes, alignof(std::max_align_t));
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 // Not the free() that budget_test.cc counts.
 [[gnu::noinline]] void operator delete(void* memory) noexcept { __real_free(memory); }
 [[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { __real_free(memory); }

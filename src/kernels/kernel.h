@@ -90,8 +90,8 @@ class Kernel {
   /// Scratch that one running tile needs, in bytes.
   virtual std::int64_t scratch_bytes() const { return 0; }
   virtual InputUse input_use(std::size_t) const { return InputUse::kAligned; }
-  /// Bytes of tables and the like whose size depends on shapes: memory that the object owns beyond a
-  /// few hundred bytes. Packed weights are not its own.
+  /// Bytes of tables and the like whose size depends on shapes: memory that the object owns beyond
+  /// a few hundred bytes. Packed weights are not its own.
   virtual std::int64_t table_bytes() const { return 0; }
   /// True where run_tile sizes its outputs through KernelArgs::dynamic; such a kernel has one tile.
   virtual bool dynamic_outputs() const { return false; }

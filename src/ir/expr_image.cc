@@ -88,7 +88,7 @@ Expr ExprReader::atom(int depth) {
   // Operands of min and max stand in order.
   const bool sorted = kind == AtomKind::kMin || kind == AtomKind::kMax;
   if (sorted && compare(a, b) >= 0) in_.fail();
-  const Expr e = Polynomial::atom(kind, a, b);
+  Expr e = Polynomial::atom(kind, a, b);
   if (kind == AtomKind::kBroadcast && !(broadcast(a, b) == e)) in_.fail();
   return e;
 }

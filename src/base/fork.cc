@@ -19,7 +19,7 @@ void in_child() {
 
 // While the program starts: a fork before the first call must be counted too. The only failure is
 // lack of memory, then.
-[[maybe_unused]] const int registered = ::pthread_atfork(nullptr, nullptr, in_child);
+[[maybe_unused]] const int kRegistered = ::pthread_atfork(nullptr, nullptr, in_child);
 
 }  // namespace
 

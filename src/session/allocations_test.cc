@@ -171,11 +171,16 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 /// Calls `attempt` with each allocation failing in turn, beyond kEach those further apart by a part
 /// of `parts` each, until one is reached that it does not come to. `attempt` fails only with
 /// kOutOfMemory.
-constexpr std::int64_t kEach = 100;
+#ifdef __SANITIZE_THREAD__
+constexpr std::int64_t kEach = 20, kFewer = 10;  // a run takes ten times as long
+#else
+constexpr std::int64_t kEach = 100, kFewer = 1;
+#endif
 template <class Attempt>
 void with_failures(const char* what, std::int64_t parts, Attempt attempt) {
   for (const Failures failures : {Failures::kOne, Failures::kAllFromThere}) {
-    for (std::int64_t nth = 1;; nth += 1 + std::max<std::int64_t>(nth - kEach, 0) / parts) {
+    for (std::int64_t nth = 1;;
+         nth += 1 + std::max<std::int64_t>(nth - kEach, 0) * kFewer / parts) {
       const std::optional<Error> error = attempt(nth, failures);
       if (error) {
         ASSERT_EQ(error->code, ErrorCode::kOutOfMemory)

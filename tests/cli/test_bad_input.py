@@ -52,7 +52,7 @@ def test_an_attribute_that_is_not_read(refused, model):
 
 def test_unknown_input(refused, tmp_path):
     np.save(tmp_path / "x.npy", np.zeros((1, 1, 8, 8), np.float32))
-    assert "'nope'" in refused(1, "run", DIGITS, "--input", f"nope={tmp_path / 'x.npy'}")
+    assert "'nope'" in refused(2, "run", DIGITS, "--input", f"nope={tmp_path / 'x.npy'}")
 
 
 @pytest.mark.parametrize("array, words", [
@@ -92,13 +92,13 @@ def test_unbound_symbol(refused):
 @pytest.mark.parametrize("extra", [["--dim", "batch"], ["--dim", "batch=x"], ["--dim", "batch=-1"], ["--dim", "other=3"], ["--shape", "image=1x1x8"],
                                    ["--shape", "image=1x1x8x9"], ["--shape", "nope=1"], ["--dim", "batch=9..1"]])
 def test_dims_that_mean_nothing(refused, extra):
-    refused(1, "plan", DIGITS, *extra)
+    refused(2, "plan", DIGITS, *extra)
 
 
 @pytest.mark.parametrize("command", ["run", "plan", "verify"])
 @pytest.mark.parametrize("values", ["1..3", "1,2"])
 def test_several_values_where_one_is_taken(refused, command, values):
-    assert "one value" in refused(1, command, DIGITS, "--dim", f"batch={values}")
+    assert "one value" in refused(2, command, DIGITS, "--dim", f"batch={values}")
 
 
 @pytest.mark.parametrize("index", [7, -8, 2**62, -(2**63)])

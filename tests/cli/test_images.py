@@ -146,9 +146,9 @@ def test_damaged_files_end_with_one_line(parallax, tmp_path):
 
 
 @pytest.mark.parametrize("given, status, why", [
-    (["--image", "image"], 1, "NAME=FILE"), (["--image", "other=GOOD"], 1, "no input 'other'"), (["--image", "image=GOOD", "--image", "image=GOOD"], 1, "given twice"),
-    (["--image", "image=/nowhere.png"], 1, "No such file"), (["--image", "image=/"], 1, "is not a file"), (["--image", "image=GOOD", "--dim", "batch=2"], 1, "2 images"),
-    (["--image", "image=GOOD", "--image-mean", "1,2,3"], 1, "3 numbers"), (["--image", "image=GOOD", "--image-std", "0"], 2, "--image-std"),
+    (["--image", "image"], 2, "NAME=FILE"), (["--image", "other=GOOD"], 2, "no input 'other'"), (["--image", "image=GOOD", "--image", "image=GOOD"], 2, "given twice"),
+    (["--image", "image=/nowhere.png"], 1, "No such file"), (["--image", "image=/"], 1, "is not a file"), (["--image", "image=GOOD", "--dim", "batch=2"], 2, "2 images"),
+    (["--image", "image=GOOD", "--image-mean", "1,2,3"], 2, "3 numbers"), (["--image", "image=GOOD", "--image-std", "0"], 2, "--image-std"),
     (["--image", "image=GOOD", "--image-mean", "x"], 2, "--image-mean"), (["--image-mean", "1", "--dim", "batch=1"], 2, "--image"), (["--image", "image=GOOD", "--image-fit", "pad"], 2, "--image-fit")])
 def test_wrong_options(refused, tmp_path, given, status, why):
     (tmp_path / "good.png").write_bytes(GOOD)

@@ -1,6 +1,7 @@
 """parallax-pack: a file of lifetimes and sizes in, the height of their packing out."""
 import random
 import re
+import subprocess
 
 import pytest
 
@@ -99,9 +100,17 @@ def test_refuses_what_is_no_problem(table, text, message):
 
 
 def test_refuses_files_that_cannot_be_read(tmp_path):
-    for path in (tmp_path / "absent.csv", tmp_path):
+    for path, reason in ((tmp_path / "absent.csv", "No such file or directory"), (tmp_path, "Is a directory")):
         done = pack(path)
-        assert done.returncode == 1 and re.fullmatch(r"parallax-pack: .*cannot be read\n", done.stderr)
+        assert done.returncode == 1 and re.fullmatch(rf"parallax-pack: cannot read {path}: {reason}\n", done.stderr)
+
+
+def test_standard_output_that_takes_nothing(table):
+    path = table(csv(ROWS))
+    for options in ([path], [path, "--offsets"], ["--help"]):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([str(a) for a in [BUILD / "parallax-pack", *options]], stdout=full, stderr=subprocess.PIPE, text=True)
+        assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("options", [["--limit-ms", "-1"], ["--limit-ms", "x"], ["--unknown"], ["second.csv"]])

@@ -58,11 +58,11 @@ def test_shipped_profiles_by_name(parallax, name):
 
 
 @pytest.mark.parametrize("arguments, status, words", [
-    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "abacus"], 1, "one of npu-int8, opencl-mobile, p30-pro, pixel6, redmi-k50"),
+    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "abacus"], 2, "one of npu-int8, opencl-mobile, p30-pro, pixel6, redmi-k50"),
     (["plan", DIGITS, "--dim", "batch=1", "--delegate", "./no/such.toml"], 1, "no/such.toml"),
     (["plan", DIGITS, "--dim", "batch=1", "--delegate", DIGITS.parent / "."], 1, "directory"),
-    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "pixel6", "--cost-model", "measured"], 1, "needs a calibration"),
-    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "pixel6", "--calibration", "c.toml"], 1, "only the cost model 'measured'"),
+    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "pixel6", "--cost-model", "measured"], 2, "--calibration"),
+    (["plan", DIGITS, "--dim", "batch=1", "--delegate", "pixel6", "--calibration", "c.toml"], 2, "--cost-model measured"),
     (["plan", DIGITS, "--dim", "batch=1", "--delegate", "pixel6", "--cost-model", "guess"], 2, "--cost-model"),
     (["plan", DIGITS, "--dim", "batch=1", "--max-regions", "1"], 2, "--delegate"),
     (["plan", DIGITS, "--dim", "batch=1", "--require-full-delegation"], 2, "--delegate"),

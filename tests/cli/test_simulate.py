@@ -80,8 +80,8 @@ def test_the_cores_of_the_delegates_own_profile(parallax, refused):
     own = predicted(parallax, DIGITS, *BATCH, "--delegate", "pixel6")
     assert own["profile"] == "pixel6" and own["cores"] == 8
     assert predicted(parallax, DIGITS, *BATCH, "--delegate", "pixel6", "--profile", "pixel6")["predicted_ms"] == own["predicted_ms"]
-    assert "describes no cores" in refused(1, "simulate", DIGITS, *BATCH, "--delegate", "opencl-mobile")
-    assert "no device profile 'abacus'" in refused(1, "simulate", DIGITS, *BATCH, "--profile", "pixel6", "--delegate", "abacus")
+    assert "describes no cores" in refused(2, "simulate", DIGITS, *BATCH, "--delegate", "opencl-mobile")
+    assert "no device profile 'abacus'" in refused(2, "simulate", DIGITS, *BATCH, "--profile", "pixel6", "--delegate", "abacus")
 
 
 def test_nonsense_is_refused(refused, tmp_path):
@@ -96,4 +96,4 @@ def test_nonsense_is_refused(refused, tmp_path):
     assert "broken.toml:1" in refused(1, "calibrate", DIGITS, *BATCH, "--profile", broken)
     assert "no samples" in refused(1, "calibrate", DIGITS, *BATCH, "--profile", empty)
     assert "speed" in refused(1, "simulate", DIGITS, *BATCH, "--profile", empty)
-    assert "8 cores" in refused(1, "simulate", DIGITS, *BATCH, "--profile", phone, "--threads", 9)
+    assert "8 cores" in refused(2, "simulate", DIGITS, *BATCH, "--profile", phone, "--threads", 9)

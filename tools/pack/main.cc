@@ -2,15 +2,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <sstream>
 #include <string>
 
 #include "base/status.h"
 #include "csv.h"
+#include "files.h"
 
 namespace parallax {
 namespace {
@@ -24,13 +27,13 @@ struct Options {
 };
 
 Result<std::string> read_file(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  if (stream && stream.peek() == std::ifstream::traits_type::eof() && !stream.bad()) return "";
-  if (!(text << stream.rdbuf()) || stream.bad()) {
-    return tl::unexpected(Error{Stage::kIo, ErrorCode::kIo, "", "cannot be read"});
-  }
-  return text.str();
+  PX_ASSIGN(const cli::File file, cli::open_to_read(path));
+  std::string text;
+  std::array<char, 1 << 16> part;
+  while (const std::size_t bytes = std::fread(part.data(), 1, part.size(), file.get()))
+    text.append(part.data(), bytes);
+  if (std::ferror(file.get()) != 0) return tl::unexpected(cli::cannot_read(path, errno));
+  return text;
 }
 
 Status pack_file(const Options& options) {
@@ -48,7 +51,12 @@ Status pack_file(const Options& options) {
   if (options.offsets) {
     for (std::int64_t offset : packing.offset) fmt::print("{}\n", offset);
   }
-  return {};
+  return cli::finish_standard_output();
+}
+
+int fail(int status, const std::string& message) {
+  fmt::print(stderr, "parallax-pack: {}\n", message);
+  return status;
 }
 
 int run(int argc, char** argv) {
@@ -64,17 +72,28 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    fmt::print(stderr, "parallax-pack: {}\n", error.what());
-    return 2;
+    if (error.get_exit_code() != 0) return fail(2, error.what());
+    std::ostringstream text;  // --help
+    app.exit(error, text, text);
+    fmt::print("{}", text.str());
+    const Status printed = cli::finish_standard_output();
+    return printed ? 0 : fail(1, printed.error().to_string());
   }
   const Status done = pack_file(options);
   if (done) return 0;
-  fmt::print(stderr, "parallax-pack: {}: {}\n", options.file, done.error().to_string());
-  return 1;
+  // What no file could be read or written for names it already.
+  const bool named = done.error().code == ErrorCode::kIo;
+  return fail(1, (named ? "" : options.file + ": ") + done.error().to_string());
 }
 
 }  // namespace
 }  // namespace parallax
 
-int main(int argc, char** argv) { return parallax::run(argc, argv); }
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of writing to it
+  try {
+    return parallax::run(argc, argv);
+  } catch (const std::exception& error) {  // standard output that took only a part, say
+    return parallax::fail(1, error.what());
+  }
+}

@@ -163,9 +163,8 @@ Status bench_command(const Options& options) {
   if (!session) return tl::unexpected(session.error());
   Measured measured;
   measured.load_ms = static_cast<double>(now_ns() - start) * 1e-6;
-  auto values = symbol_values(options, *model, kMaxValues);
-  if (!values) return tl::unexpected(values.error());
-  auto timed = time_runs(options, *model, *session, *values);
+  SymbolValues values = symbol_values(options, *model);
+  auto timed = time_runs(options, *model, *session, values);
   if (!timed) return tl::unexpected(timed.error());
   measured.timed = *std::move(timed);
   if (measured.timed.ms.empty()) {
@@ -173,11 +172,11 @@ Status bench_command(const Options& options) {
     end_by_interrupt();
   }
   measured.rss = peak_rss_bytes();
-  auto plan = session->plan(dims_of_run(*values, 0));
+  auto plan = session->plan(dims_of_run(values, 0));
   if (!plan) return tl::unexpected(plan.error());
   measured.plan = *std::move(plan);
 
-  nlohmann::json json = to_json(options, *model, *session, *values, measured);
+  nlohmann::json json = to_json(options, *model, *session, values, measured);
   const std::vector<OpRow> ops = op_rows(measured.timed.traces);
   const std::vector<OpTotal> totals = op_totals(ops);
   if (options.ops) {

@@ -10,8 +10,10 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <sstream>
 #include <thread>
 
+#include "files.h"
 #include "inputs.h"
 #include "report.h"
 
@@ -166,17 +168,15 @@ void merge(toml::table& cpu, const Measured& measured) {
 }
 
 Status write(const std::string& path, const toml::table& profile) {
-  std::ofstream file(path);
-  file << "# Written by `parallax calibrate`.\n" << profile << "\n";
-  file.close();
-  if (file) return {};
-  return tl::unexpected(
-      Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot write {}", path)});
+  std::ostringstream text;
+  text << "# Written by `parallax calibrate`.\n" << profile << "\n";
+  return write_file(path, {text.str()});
 }
 
 }  // namespace
 
 Status calibrate_command(const Options& options) {
+  if (auto status = check_writable(options.profile); !status) return status;
   toml::table profile;
   if (std::filesystem::exists(options.profile)) {
     // Whoever reads it later must be able to: the library's own reader decides.

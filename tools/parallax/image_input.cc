@@ -196,9 +196,8 @@ Status check_options(const ImageOptions& options, const TensorInfo& input, int c
   for (const auto& [name, list] :
        {std::pair{"--image-mean", &options.mean}, std::pair{"--image-std", &options.deviation}}) {
     if (list->size() > 1 && list->size() != static_cast<std::size_t>(channels)) {
-      return tl::unexpected(
-          invalid(fmt::format("{} has {} numbers, input '{}' {} channel{}", name, list->size(),
-                              input.name, channels, channels == 1 ? "" : "s")));
+      throw UsageError(fmt::format("{} has {} numbers, input '{}' {} channel{}", name, list->size(),
+                                   input.name, channels, channels == 1 ? "" : "s"));
     }
   }
   if (input.dtype == DType::kF32 || input.dtype == DType::kU8) return {};
@@ -228,8 +227,8 @@ Result<Tensor> image_tensor(const ImageOptions& options, const TensorInfo& input
   };
   const std::int64_t batch = layout->batch < 0 ? 1 : dim(layout->batch, 1);
   if (batch != 1)
-    return tl::unexpected(invalid(
-        fmt::format("input '{}' takes {} images at once, --image gives one", input.name, batch)));
+    throw UsageError(
+        fmt::format("input '{}' takes {} images at once, --image gives one", input.name, batch));
   const std::int64_t height = dim(layout->height, image->height),
                      width = dim(layout->width, image->width);
   if (height < 1 || width < 1 || height > kMostImageSide || width > kMostImageSide ||

@@ -11,8 +11,8 @@ namespace parallax::cli {
 /// The image at `path` as a tensor for `input`, whose shape is [1x]CxHxW or [1x]HxWxC with 1 or 3
 /// channels. Free dimensions take the values in `values` for run `run`; a free height or width
 /// without one takes the image's own, a free batch 1, and `values` gets it. Errors: of
-/// decode_image; kInvalidInput for other shapes and types, more than one image a batch, and
-/// numbers of means that are not the channels'.
+/// decode_image; kInvalidInput for other shapes and types. Throws UsageError for more than one
+/// image a batch, and numbers of means that are not the channels'.
 Result<Tensor> image_tensor(const ImageOptions& options, const TensorInfo& input,
                             const std::string& path, SymbolValues& values, std::size_t run);
 

@@ -1,6 +1,7 @@
 #include "inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -11,10 +12,6 @@
 
 namespace parallax::cli {
 namespace {
-
-Error invalid(std::string message) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
-}
 
 void fill_random(MutableTensorView tensor, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -41,54 +38,75 @@ void fill_random(MutableTensorView tensor, std::uint64_t seed) {
   }
 }
 
-/// "NAME=FILE" of `option`, taken apart.
+// "NAME=FILE" of an option, taken apart.
 struct NamedFile {
   const TensorInfo& input;
   std::string file;
 };
-Result<NamedFile> named_file(std::string_view option, const std::string& text, const Model& model) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos)
-    return tl::unexpected(invalid(fmt::format("{} {}: expected NAME=FILE", option, text)));
+NamedFile named_file(std::string_view option, const std::string& text, const Model& model) {
   // A name may hold '=' itself: take the longest one that the model has.
   const TensorInfo* found = nullptr;
+  std::vector<std::string> known;
   for (const TensorInfo& info : model.inputs()) {
+    known.push_back(info.name);
     if (text.starts_with(info.name + "=") && (!found || info.name.size() >= found->name.size()))
       found = &info;
   }
-  if (found) return NamedFile{*found, text.substr(found->name.size() + 1)};
-  std::vector<std::string> known;
-  for (const TensorInfo& info : model.inputs()) known.push_back(info.name);
-  return tl::unexpected(invalid(fmt::format("the model has no input '{}'; it has {}",
-                                            text.substr(0, equals), fmt::join(known, ", "))));
+  if (found) return {*found, text.substr(found->name.size() + 1)};
+  throw UsageError(fmt::format("{} {}: the model has no input '{}'; it has {}", option, text,
+                               text.substr(0, text.find('=')), fmt::join(known, ", ")));
 }
 
-Result<Tensor> read_input(const NamedFile& from, SymbolValues& values) {
-  auto tensor = read_npy(from.file);
-  if (!tensor) return tensor;
-  const auto& shape = from.input.shape;
-  for (std::size_t i = 0;
-       i < shape.size() && static_cast<int>(shape.size()) == tensor->dims().rank(); ++i) {
-    if (shape[i].value < 0)
-      values.try_emplace(shape[i].symbol, std::vector{tensor->dims()[static_cast<int>(i)]});
+// Binds the symbols that the dimensions of a file tell. Files that contradict each other are left
+// to the session, which names both shapes.
+void bind_symbols(const NamedFile& from, const Dims& dims, const SymbolValues& given,
+                  SymbolValues& values) {
+  if (static_cast<int>(from.input.shape.size()) != dims.rank()) return;
+  for (int i = 0; i < dims.rank(); ++i) {
+    const Dimension& dim = from.input.shape[static_cast<std::size_t>(i)];
+    if (dim.value >= 0) continue;
+    values.try_emplace(dim.symbol, std::vector{dims[i]});
+    const auto known = given.find(dim.symbol);
+    if (known == given.end() || known->second == std::vector{dims[i]}) continue;
+    throw UsageError(
+        fmt::format("--input {}={}: dimension '{}' is {} there, --dim or --shape gives "
+                    "{}{}",
+                    from.input.name, from.file, dim.symbol, dims[i], known->second.front(),
+                    known->second.size() > 1 ? ",..." : ""));
   }
+}
+
+Result<Tensor> read_input(const NamedFile& from, const Options& options, const SymbolValues& given,
+                          SymbolValues& values) {
+  auto tensor = read_npy_as(from.file, from.input.dtype, options.cast);
+  if (!tensor) {
+    tensor.error().message += fmt::format(" (input '{}')", from.input.name);
+    return tensor;
+  }
+  bind_symbols(from, tensor->dims(), given, values);
   return tensor;
 }
 
-Result<std::map<std::string, Tensor>> read_files(const Options& options, const Model& model,
-                                                 SymbolValues& values, std::size_t run) {
+}  // namespace
+
+Result<std::map<std::string, Tensor>> read_input_files(const Options& options, const Model& model,
+                                                       SymbolValues& values, std::size_t run) {
+  const SymbolValues given = symbol_values(options, model);
   std::map<std::string, Tensor> files;
   const auto read = [&](std::string_view option, const std::string& text,
                         const auto& read_one) -> Status {
-    auto from = named_file(option, text, model);
-    if (!from) return tl::unexpected(from.error());
-    auto tensor = read_one(*from);
+    const NamedFile from = named_file(option, text, model);
+    if (files.contains(from.input.name))
+      throw UsageError(fmt::format("{} {} is given twice", option, from.input.name));
+    auto tensor = read_one(from);
     if (!tensor) return tl::unexpected(tensor.error());
-    if (files.emplace(from->input.name, *std::move(tensor)).second) return {};
-    return tl::unexpected(invalid(fmt::format("{} {} is given twice", option, from->input.name)));
+    files.emplace(from.input.name, *std::move(tensor));
+    return {};
   };
   for (const std::string& text : options.inputs) {
-    const auto npy = [&](const NamedFile& from) { return read_input(from, values); };
+    const auto npy = [&](const NamedFile& from) {
+      return read_input(from, options, given, values);
+    };
     if (auto status = read("--input", text, npy); !status) return tl::unexpected(status.error());
   }
   for (const std::string& text : options.images) {
@@ -100,8 +118,6 @@ Result<std::map<std::string, Tensor>> read_files(const Options& options, const M
   return files;
 }
 
-}  // namespace
-
 std::vector<NamedInput> Inputs::views() const {
   std::vector<NamedInput> views;
   for (std::size_t i = 0; i < names.size(); ++i) views.push_back({names[i], tensors[i].view()});
@@ -110,7 +126,7 @@ std::vector<NamedInput> Inputs::views() const {
 
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run) {
-  auto files = read_files(options, model, values, run);
+  auto files = read_input_files(options, model, values, run);
   if (!files) return tl::unexpected(files.error());
   Inputs inputs;
   std::optional<std::vector<Dims>> dims;

@@ -1,264 +1,25 @@
 // The parallax command line tool: docs/cli.md.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <functional>
-#include <limits>
+#include <cstdio>
+#include <sstream>
 #include <string>
-#include <utility>
+#include <system_error>
 #include <vector>
 
+#include "commands.h"
+#include "example.h"
+#include "files.h"
 #include "options.h"
-#include "report.h"
 
 namespace parallax::cli {
 namespace {
 
 constexpr int kFault = 1;  // the model or an input is at fault
 constexpr int kUsage = 2;  // the command line is
-
-// An option that takes one of a few names, each standing for a value.
-template <class T>
-CLI::Option* add_choice(CLI::App& command, const char* name, T& value,
-                        std::vector<std::pair<std::string, T>> choices, const char* what) {
-  std::vector<std::string> names;
-  for (const auto& choice : choices) names.push_back(choice.first);
-  return command
-      .add_option_function<std::string>(
-          name,
-          [&value, choices](const std::string& text) {
-            for (const auto& [each, meaning] : choices)
-              if (each == text) value = meaning;
-          },
-          what)
-      ->check(CLI::IsMember(names))
-      ->type_name("NAME");
-}
-
-std::vector<std::string> scheduler_names() {
-  std::vector<std::string> names;
-  for (const auto& [name, scheduler] : kSchedulers) names.emplace_back(name);
-  return names;
-}
-
-void add_common(CLI::App& command, Options& options, std::string& budget) {
-  command.add_option("model", options.model, "The .onnx file")->required();
-  command
-      .add_option("--shape", options.shapes,
-                  "Shape of an input, as NAME=1x3x640x640; binds the free dimensions in it")
-      ->type_name("NAME=DIMS")
-      ->allow_extra_args(false);
-  command.add_option("--dim", options.dims, "Value of a free dimension, as SYMBOL=N")
-      ->type_name("SYMBOL=N")
-      ->allow_extra_args(false);
-  command
-      .add_option_function<std::string>(
-          "--scheduler",
-          [&options](const std::string& name) {
-            for (const auto& [known, scheduler] : kSchedulers)
-              if (name == known) options.session.scheduler = scheduler;
-          },
-          "How nodes are run: dataflow (branches in parallel, the default), layers (the same with "
-          "a "
-          "barrier after each layer) or sequential")
-      ->check(CLI::IsMember(scheduler_names()))
-      ->type_name("NAME");
-  command
-      .add_option("--threads", options.session.threads,
-                  "Threads, the main one included; by default the CPUs that this process may use")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  add_choice<Refinement>(
-      command, "--refinement", options.session.refinement,
-      {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}},
-      "Which branches of a layer run at once: by predicted time (the default) or the paper's rule");
-  command
-      .add_option_function<std::string>(
-          "--precision",
-          [&options](const std::string& name) {
-            options.session.precision = name == "bf16" ? Precision::kBf16 : Precision::kF32;
-          },
-          "What products and convolutions round their operands to: f32 (the default) or, "
-          "where the CPU has AVX-512-BF16, bf16; sums are f32")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->type_name("NAME");
-  command
-      .add_option("--memory-budget", budget,
-                  "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
-                  "or none (the default)")
-      ->type_name("BYTES");
-  command
-      .add_option(
-          "--cache", options.load.cache,
-          "A folder that keeps what loading made for the next time; no others may write there")
-      ->type_name("DIR");
-}
-
-void add_limits(CLI::App& command, Options& options) {
-  command
-      .add_option("--max-loop-trips", options.session.max_loop_trips,
-                  "Most trips of all loops of a run together (1000000)")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->type_name("N");
-  command
-      .add_option("--time-limit", options.session.time_limit_seconds,
-                  "Seconds after which a run stops with an error; 0, the default: no limit")
-      ->check(CLI::Range(0.0, 1e8))
-      ->type_name("S");
-  command
-      .add_option("--max-nesting", options.load.max_nesting,
-                  "How deep If, Loop and Scan may lie inside each other (16)")
-      ->check(CLI::Range(0, 64))
-      ->type_name("N");
-}
-
-void add_admission(CLI::App& command, Options& options) {
-  command
-      .add_option_function<std::string>(
-          "--admission",
-          [&options](const std::string& name) {
-            options.session.admission = name == "paper" ? Admission::kPaper : Admission::kTimeSaved;
-          },
-          "Which branches run at once where the budget has no room for all: those that save most "
-          "time (the default) or, paper, the smallest first")
-      ->check(CLI::IsMember({"time", "paper"}))
-      ->type_name("NAME");
-}
-
-void add_images(CLI::App& command, Options& options) {
-  CLI::Option* image =
-      command
-          .add_option("--image", options.images,
-                      "An input's values from a JPEG, PNG or BMP file, in the size that the input "
-                      "has")
-          ->type_name("NAME=FILE")
-          ->allow_extra_args(false);
-  const auto numbers = [&](const char* name, std::vector<float>& values, const CLI::Range& range,
-                           const char* what) {
-    command.add_option(name, values, what)
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->check(range)
-        ->type_name("X[,X,X]")
-        ->needs(image);
-  };
-  numbers("--image-mean", options.image.mean, {-1e6, 1e6},
-          "What is taken off each channel behind the scale (0)");
-  numbers("--image-std", options.image.deviation, {1e-6, 1e6},
-          "What each channel is then divided by (1)");
-  command
-      .add_option("--image-scale", options.image.scale,
-                  "What pixels, 0 to 255, are multiplied by (1/255; uint8 inputs: 1)")
-      ->check(CLI::Range(-1e6, 1e6))
-      ->type_name("X")
-      ->needs(image);
-  add_choice<bool>(command, "--image-order", options.image.bgr, {{"rgb", false}, {"bgr", true}},
-                   "The order of channels: rgb (the default) or bgr")
-      ->needs(image);
-  add_choice<ImageFit>(command, "--image-fit", options.image.fit,
-                       {{"stretch", ImageFit::kStretch},
-                        {"letterbox", ImageFit::kLetterbox},
-                        {"crop", ImageFit::kCrop}},
-                       "How images get the input's size: stretch (the default), letterbox (whole, "
-                       "with grey bars) or crop (the middle)")
-      ->needs(image);
-}
-
-void add_inputs(CLI::App& command, Options& options) {
-  command
-      .add_option("--input", options.inputs,
-                  "An input's values from an .npy file; others are made up")
-      ->type_name("NAME=FILE")
-      ->allow_extra_args(false);
-  command.add_option("--seed", options.seed, "Seed of inputs that are made up")->type_name("S");
-  add_images(command, options);
-}
-
-/// What an accelerator gets, for commands that do not run it.
-CLI::Option* add_delegate(CLI::App& command, Options& options) {
-  CLI::Option* delegate =
-      command
-          .add_option("--delegate", options.delegate,
-                      "Plan for the accelerator of a device profile, which need not be there: a "
-                      ".toml file or the name of one in profiles/")
-          ->type_name("PROFILE");
-  command
-      .add_option("--max-regions", options.plan.max_regions,
-                  "Give the delegate at most N regions, those that save the most predicted time")
-      ->check(CLI::Range(0, 1000000))
-      ->type_name("N")
-      ->needs(delegate);
-  add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
-                        {{"exact", CostModel::kExact},
-                         {"paper", CostModel::kPaper},
-                         {"measured", CostModel::kMeasured}},
-                        "What decides whether a region is worth it (exact)")
-      ->needs(delegate);
-  command
-      .add_option("--calibration", options.plan.calibration,
-                  "Measured rates for --cost-model measured")
-      ->type_name("FILE")
-      ->needs(delegate);
-  return delegate;
-}
-
-void add_simulate_options(CLI::App& simulate, Options& options) {
-  simulate
-      .add_option("--profile", options.profile,
-                  "The device: a .toml file, from calibrate say, or the name of one in profiles/; "
-                  "--threads takes its fastest cores, by default all. Without it, the device of "
-                  "--delegate")
-      ->type_name("PROFILE");
-  add_delegate(simulate, options);
-  simulate
-      .add_option("--json", options.json, "Write the prediction as JSON (- for standard output)")
-      ->type_name("FILE");
-  simulate.parse_complete_callback([&options] {
-    if (options.profile.empty() && options.delegate.empty())
-      throw CLI::RequiredError("--profile or --delegate");
-  });
-}
-
-void add_plan_options(CLI::App& plan, Options& options) {
-  plan.add_flag("--explain", options.explain,
-                "Say of each region, branch and layer why it runs as it does");
-  plan.add_flag("--structure", options.structure,
-                "Nodes, layers, parallel layers and branches before partitioning, after it, and as "
-                "refined");
-  plan.add_flag("--require-full-delegation", options.require_full_delegation,
-                "Fail, with the list of nodes, where a node stays on the CPU")
-      ->needs(add_delegate(plan, options));
-}
-
-void add_bench_options(CLI::App& bench, Options& options) {
-  bench
-      .add_option(
-          "--warmup", options.warmup,
-          "Runs of each caller before the clock starts (5), at least one for each value; 0: "
-          "the first run only")
-      ->check(CLI::Range(0, 1000000))
-      ->type_name("N");
-  CLI::Option* runs =
-      bench.add_option("--runs", options.runs, "Timed runs (20), at least one for each value")
-          ->check(CLI::Range(1, 1000000))
-          ->type_name("N");
-  bench
-      .add_option("--duration", options.duration,
-                  "Time runs for that long instead of a number of them")
-      ->check(CLI::Range(1e-3, 1e6))
-      ->type_name("SECONDS")
-      ->excludes(runs);
-  bench
-      .add_option("--concurrency", options.concurrency,
-                  "Callers, each a thread that runs the one session (1)")
-      ->check(CLI::Range(1, 1024))
-      ->type_name("N");
-  bench.add_option("--json", options.json, "Write the figures as JSON (- for standard output)")
-      ->type_name("FILE");
-  bench.add_flag("--ops", options.ops,
-                 "Time, GFLOP/s and GB/s of each node and of each operator, for the first value");
-}
 
 // One line on standard error that begins with "parallax: ".
 int fail(int status, std::string message) {
@@ -269,6 +30,57 @@ int fail(int status, std::string message) {
   return status;
 }
 
+std::string command_line(int argc, char** argv) {
+  std::string text = "parallax";
+  for (int i = 1; i < argc; ++i) text += " " + shell_word(argv[i]);
+  return text;
+}
+
+// What is wrong with the command line, in one line.
+std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
+  const auto commands = app.get_subcommands();
+  const std::vector<std::string> rest =
+      commands.empty() ? app.remaining() : commands.front()->remaining();
+  if (!rest.empty() && !commands.empty()) {
+    const std::string& name = commands.front()->get_name();
+    return fmt::format("{} takes no '{}' (parallax {} --help lists its options)", name,
+                       rest.front(), name);
+  }
+  if (commands.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* each : app.get_subcommands(nullptr)) names.push_back(each->get_name());
+    const std::string wrong =
+        rest.empty()
+            ? "a command is missing"
+            : fmt::format("unknown {} '{}'", rest.front().starts_with('-') ? "option" : "command",
+                          rest.front());
+    return fmt::format("{}; the commands are {}", wrong, fmt::join(names, ", "));
+  }
+  return fmt::format("{} (parallax --help lists commands and options)", error.what());
+}
+
+int print_and_end(const std::string& text) {
+  fmt::print("{}", text);
+  const Status printed = finish_standard_output();
+  return printed ? 0 : fail(kFault, printed.error().to_string());
+}
+
+// Runs the command and writes out what it printed.
+Status finish(Command command, const Options& options) {
+  if (!options.json.empty() && options.json != "-") {
+    if (auto status = check_writable(options.json); !status) return status;
+  }
+  if (auto status = command(options); !status) {
+    if (status.error().code == ErrorCode::kUnboundSymbol) {
+      const std::string would_do = complete_command(options);
+      status.error().message +=
+          would_do.empty() ? "; --dim NAME=N gives it one" : "; this would do: " + would_do;
+    }
+    return status;
+  }
+  return finish_standard_output();
+}
+
 int main_in_namespace(int argc, char** argv) {
   CLI::App app{"Runs unmodified ONNX models, branches in parallel, within a memory budget."};
   app.footer(
@@ -277,103 +89,39 @@ int main_in_namespace(int argc, char** argv) {
   app.set_version_flag("--version", "parallax " PARALLAX_VERSION);
   app.require_subcommand(1);
   Options options;
-  std::string budget = "none";
-  std::function<Status(const Options&)> command;
-  const auto add = [&](const char* name, const char* what, Status (*run)(const Options&)) {
-    CLI::App* sub = app.add_subcommand(name, what);
-    add_common(*sub, options, budget);
-    add_limits(*sub, options);
-    add_admission(*sub, options);
-    sub->callback([&command, run] { command = run; });
-    return sub;
-  };
-
-  CLI::App* run = add("run", "Run once; print or write the outputs", run_command);
-  add_inputs(*run, options);
-  run->add_option("--output-dir", options.output_dir,
-                  "Where 0.npy, 1.npy, ... and outputs.json are written")
-      ->type_name("DIR");
-  CLI::Option* top =
-      run->add_option("--top", options.top,
-                      "Print the K largest values, with their indices, of outputs that look like "
-                      "scores")
-          ->check(CLI::Range(1, 1000000))
-          ->type_name("K");
-  run->add_option("--labels", options.labels, "Names of the classes for --top, one a line")
-      ->type_name("FILE")
-      ->needs(top);
-
-  CLI::App* plan = add("plan", "Show branches, layers and memory without running", plan_command);
-  plan->add_option("--json", options.json, "Write the plan as JSON (- for standard output)")
-      ->type_name("FILE");
-  add_plan_options(*plan, options);
-
-  CLI::App* bench = add(
-      "bench",
-      "Measure latency, memory and CPU time; --dim takes seq=4..77 or seq=4,30,12 too, run by run",
-      bench_command);
-  add_inputs(*bench, options);
-  add_bench_options(*bench, options);
-
-  CLI::App* verify =
-      add("verify",
-          "Compare every executor, thread count and budget with the sequential run, bit for bit",
-          verify_command);
-  add_inputs(*verify, options);
-  CLI::Option* expected =
-      verify
-          ->add_option("--expected", options.expected,
-                       "Compare with the outputs in a folder instead, as `run --output-dir` writes "
-                       "them or 0.npy, 1.npy, ...")
-          ->type_name("DIR");
-  verify
-      ->add_option("--tolerance", options.tolerance,
-                   "How far floats may be from them, relative to the largest magnitude of the "
-                   "output (1e-3)")
-      ->check(CLI::Range(0.0, 1e6))
-      ->type_name("X")
-      ->needs(expected);
-
-  CLI::App* simulate = add("simulate", "Predict how long the plan takes on the cores of a profile",
-                           simulate_command);
-  add_simulate_options(*simulate, options);
-
-  CLI::App* calibrate =
-      add("calibrate", "Time the nodes of a model on one core of this machine, for simulate",
-          calibrate_command);
-  add_inputs(*calibrate, options);
-  calibrate
-      ->add_option("--profile", options.profile,
-                   "The .toml file to write; where it exists, the samples are added to it")
-      ->required()
-      ->type_name("FILE");
-
+  options.command_line = command_line(argc, argv);
+  Command command = nullptr;
+  add_commands(app, options, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    return fail(kUsage,
-                fmt::format("{} (parallax --help lists commands and options)", error.what()));
+    if (error.get_exit_code() != 0) return fail(kUsage, usage_text(app, error));
+    std::ostringstream text;  // --help, --version
+    app.exit(error, text, text);
+    return print_and_end(text.str());
   }
-  auto parsed = parse_budget(budget);
-  if (!parsed) return fail(kUsage, parsed.error().to_string());
-  options.session.budget = *parsed;
-  const Status status = command(options);
-  if (status) return 0;
-  std::string message = status.error().to_string();
-  if (status.error().code == ErrorCode::kUnboundSymbol) message += "; --dim NAME=N gives it one";
-  return fail(kFault, std::move(message));
+  const Status status = finish(command, options);
+  return status ? 0 : fail(kFault, status.error().to_string());
 }
 
 }  // namespace
 }  // namespace parallax::cli
 
 int main(int argc, char** argv) {
-  // An output beyond the limit for files is an error with a message, as on a full disk.
+  namespace cli = parallax::cli;
+  // A closed pipe, and an output beyond the limit for files, are errors with a message, as a full
+  // disk is.
+  (void)std::signal(SIGPIPE, SIG_IGN);
   (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
-    return parallax::cli::main_in_namespace(argc, argv);
+    return cli::main_in_namespace(argc, argv);
+  } catch (const cli::UsageError& error) {
+    return cli::fail(cli::kUsage, error.what());
+  } catch (const std::system_error& error) {  // of printing
+    if (std::ferror(stdout) == 0) return cli::fail(cli::kFault, error.what());
+    return cli::fail(cli::kFault,
+                     cli::cannot_write("standard output", error.code().value()).message);
   } catch (const std::exception& error) {  // memory that ran out outside the library, say
-    return parallax::cli::fail(parallax::cli::kFault, error.what());
+    return cli::fail(cli::kFault, error.what());
   }
 }

@@ -4,45 +4,25 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
-#include <fstream>
+#include <cstdio>
 #include <limits>
+#include <optional>
 #include <string>
+#include <vector>
+
+#include "files.h"
+#include "npy_types.h"
 
 namespace parallax::cli {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeader = 1U << 16;  // NumPy itself refuses headers over 10,000 bytes
 
-Error invalid(const std::filesystem::path& path, std::string_view what) {
+Error invalid(const fs::path& path, std::string_view what) {
   return {Stage::kIo, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", path.string(), what)};
-}
-
-// '<' little endian, '|' not applicable, then kind and bytes.
-std::string_view npy_type(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "<f4";
-    case DType::kI64:
-      return "<i8";
-    case DType::kI32:
-      return "<i4";
-    case DType::kI8:
-      return "|i1";
-    case DType::kU8:
-      return "|u1";
-    case DType::kBool:
-      return "|b1";
-  }
-  return "";
-}
-
-std::optional<DType> dtype_of(std::string_view type) {
-  for (DType d : {DType::kF32, DType::kI64, DType::kI32, DType::kI8, DType::kU8, DType::kBool}) {
-    if (npy_type(d) == type) return d;
-  }
-  return std::nullopt;
 }
 
 // The text after `'key':` in the header's Python dictionary, blanks skipped.
@@ -72,69 +52,125 @@ std::optional<Dims> parse_shape(std::string_view text) {
   return dims;
 }
 
-Result<std::string> read_header(std::ifstream& file, const std::filesystem::path& path) {
+struct Header {
+  std::string type;  // NumPy's code
+  Dims dims;
+  std::uintmax_t data_bytes = 0;  // that follow
+};
+
+bool read_bytes(const File& file, void* to, std::size_t bytes) {
+  return std::fread(to, 1, bytes, file.get()) == bytes;
+}
+
+Result<std::string> read_header_text(const File& file, const fs::path& path) {
   char start[8] = {};
-  if (!file.read(start, 8) || std::string_view(start, 6) != kMagic)
+  if (!read_bytes(file, start, 8) || std::string_view(start, 6) != kMagic)
     return tl::unexpected(invalid(path, "is not an .npy file"));
   unsigned char size[4] = {};
-  const int bytes = start[6] == 1 ? 2 : 4;
-  if (!file.read(reinterpret_cast<char*>(size), bytes))
+  if (!read_bytes(file, size, start[6] == 1 ? 2 : 4))
     return tl::unexpected(invalid(path, "the file ends in its header"));
   const std::size_t length =
       size[0] | size[1] << 8 | size[2] << 16 | static_cast<std::size_t>(size[3]) << 24;
   if (length > kMaxHeader) return tl::unexpected(invalid(path, "the header is too long"));
   std::string header(length, '\0');
-  if (!file.read(header.data(), static_cast<std::streamsize>(length)))
+  if (!read_bytes(file, header.data(), length))
     return tl::unexpected(invalid(path, "the file ends in its header"));
   return header;
 }
 
-}  // namespace
-
-Result<Tensor> read_npy(const std::filesystem::path& path) {
-  std::error_code error;
-  std::ifstream file;  // opened only if regular: a pipe would wait for a writer
-  if (std::filesystem::is_regular_file(path, error)) file.open(path, std::ios::binary);
-  if (!file.is_open()) {
-    return tl::unexpected(
-        Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot read {}", path.string())});
-  }
-  auto header = read_header(file, path);
-  if (!header) return tl::unexpected(header.error());
-  const std::string_view type = after_key(*header, "descr");
-  const auto dtype = type.size() > 4 ? dtype_of(type.substr(1, 3)) : std::nullopt;
-  if (!dtype)
-    return tl::unexpected(
-        invalid(path, "its element type is none of float32, int64, int32, int8, uint8, bool"));
-  if (!after_key(*header, "fortran_order").starts_with("False"))
+Result<Header> read_header(const File& file, const fs::path& path) {
+  auto text = read_header_text(file, path);
+  if (!text) return tl::unexpected(text.error());
+  Header header;
+  const std::string_view type = after_key(*text, "descr");
+  if (type.starts_with('\'') && type.find('\'', 1) != std::string_view::npos)
+    header.type = type.substr(1, type.find('\'', 1) - 1);
+  if (!after_key(*text, "fortran_order").starts_with("False"))
     return tl::unexpected(invalid(path, "is not in C order"));
-  const auto dims = parse_shape(after_key(*header, "shape"));
+  const auto dims = parse_shape(after_key(*text, "shape"));
   if (!dims)
     return tl::unexpected(invalid(
         path, fmt::format("its shape has no meaning or more than {} dimensions", Dims::kMaxRank)));
+  header.dims = *dims;
+  const std::int64_t at = std::ftell(file.get());
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (!error && at >= 0 && size >= static_cast<std::uintmax_t>(at))
+    header.data_bytes = size - static_cast<std::uintmax_t>(at);
+  return header;
+}
 
-  const auto elements = dims->checked_elements();
-  const auto present =
-      std::filesystem::file_size(path, error) - static_cast<std::uintmax_t>(file.tellg());
-  if (!elements || *elements > std::numeric_limits<std::int64_t>::max() / 8 ||
-      static_cast<std::uintmax_t>(*elements * size_of(*dtype)) != present) {
-    return tl::unexpected(invalid(
-        path, fmt::format("holds {} bytes of data, not those of {}", present, dims->to_string())));
-  }
-  auto tensor = Tensor::allocate(*dtype, *dims);
+// Refuses a file that holds other bytes than those of its shape: nothing is allocated before.
+Status check_size(const Header& header, std::int64_t element_bytes, const fs::path& path) {
+  const auto elements = header.dims.checked_elements();
+  if (elements && *elements <= std::numeric_limits<std::int64_t>::max() / 8 &&
+      static_cast<std::uintmax_t>(*elements * element_bytes) == header.data_bytes)
+    return {};
+  return tl::unexpected(invalid(path, fmt::format("holds {} bytes of data, not those of {}",
+                                                  header.data_bytes, header.dims.to_string())));
+}
+
+Result<Tensor> read_data(const File& file, const fs::path& path, const Header& header,
+                         DType dtype) {
+  if (auto status = check_size(header, size_of(dtype), path); !status)
+    return tl::unexpected(status.error());
+  auto tensor = Tensor::allocate(dtype, header.dims);
   if (!tensor) return tensor;
   const auto bytes = tensor->mutable_view().bytes;
-  if (!file.read(reinterpret_cast<char*>(bytes.data()),
-                 static_cast<std::streamsize>(bytes.size()))) {
+  if (!read_bytes(file, bytes.data(), bytes.size()))
     return tl::unexpected(invalid(path, "cannot be read to its end"));
-  }
-  if (*dtype == DType::kBool)
+  if (dtype == DType::kBool)
     std::transform(bytes.begin(), bytes.end(), bytes.begin(),
                    [](std::byte b) { return std::byte{b != std::byte{0}}; });
   return tensor;
 }
 
-Status write_npy(const std::filesystem::path& path, const TensorView& tensor) {
+Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& header,
+                         DType wanted) {
+  const std::int64_t element_bytes = npy_element_bytes(header.type);
+  if (element_bytes == 0)
+    return tl::unexpected(invalid(
+        path, fmt::format("holds {}, which are no numbers to convert", npy_name(header.type))));
+  if (auto status = check_size(header, element_bytes, path); !status)
+    return tl::unexpected(status.error());
+  auto tensor = Tensor::allocate(wanted, header.dims);
+  if (!tensor) return tensor;
+  std::vector<std::byte> bytes(header.data_bytes);
+  if (!read_bytes(file, bytes.data(), bytes.size()))
+    return tl::unexpected(invalid(path, "cannot be read to its end"));
+  const auto wrong = npy_convert(header.type, bytes, tensor->mutable_view());
+  if (!wrong) return tensor;
+  return tl::unexpected(invalid(path, fmt::format("element {} is {}, which is no {}", wrong->index,
+                                                  wrong->value, to_string(wanted))));
+}
+
+}  // namespace
+
+Result<Tensor> read_npy(const fs::path& path) {
+  auto file = open_to_read(path);
+  if (!file) return tl::unexpected(file.error());
+  auto header = read_header(*file, path);
+  if (!header) return tl::unexpected(header.error());
+  if (const auto dtype = npy_dtype(header->type)) return read_data(*file, path, *header, *dtype);
+  return tl::unexpected(
+      invalid(path, fmt::format("holds {}; float32, int64, int32, int8, uint8 and bool can be read",
+                                npy_name(header->type))));
+}
+
+Result<Tensor> read_npy_as(const fs::path& path, DType wanted, bool cast) {
+  auto file = open_to_read(path);
+  if (!file) return tl::unexpected(file.error());
+  auto header = read_header(*file, path);
+  if (!header) return tl::unexpected(header.error());
+  if (npy_dtype(header->type) == wanted) return read_data(*file, path, *header, wanted);
+  if (cast) return read_cast(*file, path, *header, wanted);
+  return tl::unexpected(invalid(
+      path, fmt::format("holds {}, {} is wanted; {}", npy_name(header->type), to_string(wanted),
+                        npy_element_bytes(header->type) > 0 ? "--cast converts it"
+                                                            : "no option converts that")));
+}
+
+Status write_npy(const fs::path& path, const TensorView& tensor) {
   std::string shape;
   for (std::int64_t d : tensor.dims) shape += fmt::format("{}, ", d);
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
@@ -142,16 +178,13 @@ Status write_npy(const std::filesystem::path& path, const TensorView& tensor) {
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64,
                 ' ');  // data begin at a multiple of 64
   header += '\n';
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file << kMagic << '\x01' << '\0' << static_cast<char>(header.size() & 0xFF)
-       << static_cast<char>(header.size() >> 8) << header;
-  file.write(reinterpret_cast<const char*>(tensor.bytes.data()),
-             static_cast<std::streamsize>(tensor.bytes.size()));
-  file.close();
-  if (!file)
-    return tl::unexpected(
-        Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot write {}", path.string())});
-  return {};
+  const char numbers[4] = {1, 0, static_cast<char>(header.size() & 0xFF),
+                           static_cast<char>(header.size() >> 8)};
+  return write_file(path,
+                    {kMagic,
+                     std::string_view(numbers, 4),
+                     header,
+                     {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}});
 }
 
 }  // namespace parallax::cli

@@ -10,6 +10,10 @@ namespace parallax::cli {
 /// Reads a C-order array of one of Parallax's element types. Errors: kIo; kInvalidInput for
 /// anything else than that.
 Result<Tensor> read_npy(const std::filesystem::path& path);
+/// Reads one of the type `wanted`, or with `cast` one of any type of numbers, as `wanted`. Errors:
+/// as read_npy; kInvalidInput for another type without `cast`, and for an element that `wanted`
+/// cannot hold (floats are rounded).
+Result<Tensor> read_npy_as(const std::filesystem::path& path, DType wanted, bool cast);
 /// Writes format version 1.0. Errors: kIo.
 Status write_npy(const std::filesystem::path& path, const TensorView& tensor);
 

@@ -1,17 +1,20 @@
 #include "options.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace parallax::cli {
 namespace {
 
-Error invalid(std::string message) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
+template <class... T>
+[[noreturn]] void refuse(fmt::format_string<T...> text, T&&... values) {
+  throw UsageError(fmt::format(text, std::forward<T>(values)...));
 }
 
 std::optional<std::int64_t> parse_int(std::string_view text) {
@@ -55,69 +58,74 @@ std::string known_symbols(const Model& model) {
                                  : fmt::format("it has {}", fmt::join(model.symbols(), ", "));
 }
 
-Status read_dim(const std::string& text, const Model& model, std::size_t most,
-                SymbolValues& values) {
-  const std::size_t equals = text.find('=');
-  const auto numbers = equals == std::string::npos
-                           ? std::nullopt
-                           : parse_values(std::string_view(text).substr(equals + 1));
-  if (!numbers)
-    return tl::unexpected(
-        invalid(fmt::format("--dim {}: expected SYMBOL=N, N..M or N,M,...", text)));
-  if (numbers->size() > most)
-    return tl::unexpected(invalid(fmt::format("--dim {}: one value here; bench takes more", text)));
-  const std::string name = text.substr(0, equals);
-  if (std::ranges::find(model.symbols(), name) == model.symbols().end()) {
-    return tl::unexpected(invalid(fmt::format("--dim {}: the model has no dimension '{}'; {}", text,
-                                              name, known_symbols(model))));
-  }
-  values[name] = *numbers;
-  return {};
+std::string text_of(std::vector<std::int64_t> values) {
+  constexpr std::size_t kShown = 8;
+  const bool all = values.size() <= kShown;
+  values.resize(std::min(values.size(), kShown));
+  return fmt::format("{}{}", fmt::join(values, ","), all ? "" : ",...");
 }
 
-Status read_shape(const std::string& text, const Model& model, SymbolValues& values) {
-  const std::size_t equals = text.rfind('=');
-  const std::string name = text.substr(0, equals);
-  const auto input = std::ranges::find(model.inputs(), name, &TensorInfo::name);
-  if (equals == std::string::npos || input == model.inputs().end()) {
-    return tl::unexpected(invalid(
-        fmt::format("--shape {}: expected INPUT=1x3x640x640 with an input of the model", text)));
-  }
-  const auto parts = split(std::string_view(text).substr(equals + 1), 'x');
-  if (parts.size() != input->shape.size()) {
-    return tl::unexpected(
-        invalid(fmt::format("--shape {}: the input has {} dimensions", text, input->shape.size())));
-  }
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto number = parse_int(parts[i]);
+/// Gives `symbol` values that it does not contradict.
+void add_values(SymbolValues& known, const std::string& symbol, std::vector<std::int64_t> values) {
+  const auto [entry, fresh] = known.try_emplace(symbol, values);
+  if (fresh || entry->second == values) return;
+  refuse("dimension '{}' is given as {} and as {}", symbol, text_of(entry->second),
+         text_of(std::move(values)));
+}
+
+void add_shape(const GivenShape& shape, const Model& model, SymbolValues& values) {
+  const auto input = std::ranges::find(model.inputs(), shape.input, &TensorInfo::name);
+  const std::string text = fmt::format("--shape {}={}", shape.input, fmt::join(shape.dims, "x"));
+  if (input == model.inputs().end()) refuse("{}: the model has no input '{}'", text, shape.input);
+  if (shape.dims.size() != input->shape.size())
+    refuse("{}: the input has {} dimensions", text, input->shape.size());
+  for (std::size_t i = 0; i < shape.dims.size(); ++i) {
     const Dimension& dim = input->shape[i];
-    if (!number || (dim.value >= 0 && dim.value != *number)) {
-      return tl::unexpected(
-          invalid(fmt::format("--shape {}: dimension {} is '{}', the model's is {}", text, i,
-                              parts[i], dim.value >= 0 ? std::to_string(dim.value) : dim.symbol)));
-    }
-    if (dim.value >= 0) continue;
-    auto [known, fresh] = values.try_emplace(dim.symbol, std::vector{*number});
-    if (!fresh && known->second != std::vector{*number}) {
-      return tl::unexpected(
-          invalid(fmt::format("--shape {}: '{}' has another value already", text, dim.symbol)));
+    if (dim.value < 0) {
+      add_values(values, dim.symbol, {shape.dims[i]});
+    } else if (dim.value != shape.dims[i]) {
+      refuse("{}: dimension {} is {}, the model's is {}", text, i, shape.dims[i], dim.value);
     }
   }
-  return {};
 }
 
 }  // namespace
 
-Result<SymbolValues> symbol_values(const Options& options, const Model& model, std::size_t most) {
+GivenDim parse_dim(const std::string& text, std::size_t most) {
+  const std::size_t equals = text.rfind('=');
+  const auto numbers = equals == std::string::npos || equals == 0
+                           ? std::nullopt
+                           : parse_values(std::string_view(text).substr(equals + 1));
+  if (!numbers)
+    refuse("--dim {}: expected SYMBOL=N{}", text,
+           most > 1 ? ", SYMBOL=N..M or SYMBOL=N,M,..." : "");
+  if (numbers->size() > most) refuse("--dim {}: one value here; bench takes more", text);
+  return {text.substr(0, equals), *numbers};
+}
+
+GivenShape parse_shape(const std::string& text) {
+  const std::size_t equals = text.rfind('=');
+  GivenShape shape{text.substr(0, std::min(equals, text.size())), {}};
+  if (equals != std::string::npos && equals > 0) {
+    for (const std::string_view part : split(std::string_view(text).substr(equals + 1), 'x')) {
+      const auto number = parse_int(part);
+      if (!number) refuse("--shape {}: '{}' is no size", text, part);
+      shape.dims.push_back(*number);
+    }
+    return shape;
+  }
+  refuse("--shape {}: expected INPUT=1x3x640x640", text);
+}
+
+SymbolValues symbol_values(const Options& options, const Model& model) {
   SymbolValues values;
-  for (const std::string& text : options.dims) {
-    if (auto status = read_dim(text, model, most, values); !status)
-      return tl::unexpected(status.error());
+  for (const GivenDim& dim : options.dims) {
+    if (std::ranges::find(model.symbols(), dim.symbol) == model.symbols().end())
+      refuse("--dim {}: the model has no dimension '{}'; {}", dim.symbol, dim.symbol,
+             known_symbols(model));
+    add_values(values, dim.symbol, dim.values);
   }
-  for (const std::string& text : options.shapes) {
-    if (auto status = read_shape(text, model, values); !status)
-      return tl::unexpected(status.error());
-  }
+  for (const GivenShape& shape : options.shapes) add_shape(shape, model, values);
   return values;
 }
 
@@ -127,7 +135,7 @@ std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size
   return dims;
 }
 
-Result<MemoryBudget> parse_budget(const std::string& text) {
+MemoryBudget parse_budget(const std::string& text) {
   if (text == "none") return MemoryBudget{};
   if (text == "auto") return MemoryBudget{MemoryBudget::Kind::kAuto, 0};
   double number = 0;
@@ -139,8 +147,8 @@ Result<MemoryBudget> parse_budget(const std::string& text) {
   const auto* found = std::ranges::find(kUnits, unit, &std::pair<std::string_view, double>::first);
   if (error != std::errc{} || found == std::end(kUnits) || !std::isfinite(number) || number < 0 ||
       number * found->second > 9e18) {
-    return tl::unexpected(invalid(fmt::format(
-        "'{}' is no amount of memory: expected 64MiB, 1.5GB, 123456, auto or none", text)));
+    refuse("--memory-budget {}: no amount of memory; expected 64MiB, 1.5GB, 123456, auto or none",
+           text);
   }
   return MemoryBudget{MemoryBudget::Kind::kBytes,
                       static_cast<std::int64_t>(number * found->second)};
@@ -151,9 +159,8 @@ Result<Opened> open_model(const Options& options) {
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  return Opened{*std::move(model), *std::move(session), *std::move(values)};
+  SymbolValues values = symbol_values(options, *model);
+  return Opened{*std::move(model), *std::move(session), std::move(values)};
 }
 
 }  // namespace parallax::cli

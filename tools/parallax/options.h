@@ -4,12 +4,31 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "parallax/session.h"
 
 namespace parallax::cli {
+
+/// The command line means nothing, or contradicts itself or the model. Thrown, because it ends
+/// every command in the same way: with exit status 2 (main.cc).
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// --dim SYMBOL=N; for bench also N..M and N,M,...
+struct GivenDim {
+  std::string symbol;
+  std::vector<std::int64_t> values;
+};
+/// --shape NAME=1x3x640x640.
+struct GivenShape {
+  std::string input;
+  std::vector<std::int64_t> dims;
+};
 
 /// How an image comes to the size of an input.
 enum class ImageFit : std::uint8_t {
@@ -27,6 +46,7 @@ struct ImageOptions {
 };
 
 struct Options {
+  std::string command_line;  ///< all of it, as a shell takes it
   std::string model;
   SessionOptions session;
   LoadOptions load;
@@ -34,8 +54,9 @@ struct Options {
   std::vector<std::string> inputs;  ///< NAME=FILE.npy
   std::vector<std::string> images;  ///< NAME=FILE.png
   ImageOptions image;
-  std::vector<std::string> shapes;  ///< NAME=1x3x640x640
-  std::vector<std::string> dims;    ///< SYMBOL=N; for bench also N..M and N,M,...
+  bool cast = false;  ///< elements of their files become the input's type
+  std::vector<GivenShape> shapes;
+  std::vector<GivenDim> dims;
   std::uint64_t seed = 0;
   std::string output_dir;
   std::string expected;     ///< a folder of outputs; empty: none
@@ -61,23 +82,26 @@ constexpr std::size_t kMaxValues = 100000;  // of one symbol: a range cannot eat
 /// Values of each symbol: one for run, plan and verify; any number for bench, taken in turn.
 using SymbolValues = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
-/// Reads --dim and --shape against the model's inputs. Errors: kInvalidInput for what cannot be
-/// read, names the model does not have, more than `most` values for one of them, and shapes that
-/// contradict each other.
-Result<SymbolValues> symbol_values(const Options& options, const Model& model,
-                                   std::size_t most = 1);
+/// Reads --dim's text, with at most `most` values. Throws UsageError.
+GivenDim parse_dim(const std::string& text, std::size_t most);
+/// Reads --shape's text. Throws UsageError.
+GivenShape parse_shape(const std::string& text);
+/// "64MiB", "1.5GB", "123456", "auto", "none". Throws UsageError.
+MemoryBudget parse_budget(const std::string& text);
+
+/// What --dim and --shape say of the model's free dimensions. Throws UsageError for names that the
+/// model does not have and for values that contradict the model or each other.
+SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 
-/// "64MiB", "1.5GB", "123456", "auto", "none".
-Result<MemoryBudget> parse_budget(const std::string& text);
 /// What most commands begin with.
 struct Opened {
   Model model;
   Session session;
   SymbolValues values;  ///< one of each symbol
 };
-/// Errors: of the model, the session and the sizes.
+/// Errors: of the model and the session. Throws UsageError.
 Result<Opened> open_model(const Options& options);
 
 Status run_command(const Options& options);

@@ -240,11 +240,7 @@ Status check_full_delegation(const PlanReport& plan) {
 
 Status plan_command(const Options& options) {
   PlanOptions wanted = options.plan;
-  if (!options.delegate.empty()) {
-    auto profile = find_profile(options.delegate);
-    if (!profile) return tl::unexpected(profile.error());
-    wanted.profile = *std::move(profile);
-  }
+  if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
   auto opened = open_model(options);
   if (!opened) return tl::unexpected(opened.error());
   const CacheWarning warning(opened->model);

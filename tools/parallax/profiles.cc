@@ -34,18 +34,14 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 }  // namespace
 
-Result<std::string> find_profile(const std::string& profile) {
+std::string find_profile(const std::string& profile) {
   if (profile.find('/') != std::string::npos || profile.ends_with(".toml")) return profile;
   const fs::path folder = profile_folder();
   const std::vector<std::string> names = names_in(folder);
   if (std::find(names.begin(), names.end(), profile) != names.end())
     return (folder / (profile + ".toml")).string();
-  return tl::unexpected(
-      Error{Stage::kIo,
-            ErrorCode::kInvalidInput,
-            {},
-            fmt::format("no device profile '{}': give the path of a .toml file or one of {}",
-                        profile, fmt::join(names, ", "))});
+  throw UsageError(fmt::format("no device profile '{}': give the path of a .toml file or one of {}",
+                               profile, fmt::join(names, ", ")));
 }
 
 }  // namespace parallax::cli

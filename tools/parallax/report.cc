@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
+
+#include "files.h"
 
 namespace parallax::cli {
 
@@ -65,16 +65,8 @@ std::string_view scheduler_name(Scheduler scheduler) {
 Status write_json(const std::string& path, const nlohmann::json& json) {
   const std::string text =
       json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-  if (path == "-") {
-    std::cout << text;
-    return {};
-  }
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (!file)
-    return tl::unexpected(
-        Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot write {}", path)});
+  if (path != "-") return write_file(path, {text});
+  fmt::print("{}", text);
   return {};
 }
 

@@ -1,35 +1,26 @@
 // `parallax run`: one run, outputs to files or as a summary.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "inputs.h"
-#include "npy.h"
+#include "nan.h"
+#include "outputs.h"
 #include "report.h"
 #include "scores.h"
 
 namespace parallax::cli {
 namespace {
 
-namespace fs = std::filesystem;
-
-Error unwritable(const fs::path& path, const std::error_code& error) {
-  return {
-      Stage::kIo,
-      ErrorCode::kIo,
-      {},
-      fmt::format("cannot write {}: {}", path.string(), error ? error.message() : "write failed")};
-}
-
 template <class T>
 std::string summary_of(const TensorView& tensor) {
   const T* data = tensor.as<T>();
   const auto n = static_cast<std::size_t>(tensor.dims.elements());
   if (n == 0) return "no elements";
+  if (const std::int64_t nans = count_nan(tensor); nans > 0)
+    return fmt::format("min nan  mean nan  max nan  ({} of {} elements are NaN)", nans, n);
   const auto [low, high] = std::minmax_element(data, data + n);
   double sum = 0;
   for (std::size_t i = 0; i < n; ++i) sum += static_cast<double>(data[i]);
@@ -52,27 +43,6 @@ std::string summary(const TensorView& tensor) {
     case DType::kBool:
       return summary_of<bool>(tensor);
   }
-  return {};
-}
-
-Status write_outputs(const fs::path& folder, const Model& model, const std::vector<Tensor>& outputs,
-                     std::vector<fs::path>& written) {
-  nlohmann::json list = nlohmann::json::array();
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string file = fmt::format("{}.npy", i);
-    written.push_back(folder / file);
-    if (auto status = write_npy(written.back(), outputs[i].view()); !status) return status;
-    const Dims& dims = outputs[i].dims();
-    list.push_back({{"name", model.outputs()[i].name},
-                    {"dtype", to_string(outputs[i].dtype())},
-                    {"shape", std::vector<std::int64_t>(dims.begin(), dims.end())},
-                    {"file", file}});
-  }
-  written.push_back(folder / "outputs.json");
-  std::ofstream json(written.back());
-  json << list.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  json.close();
-  if (!json) return tl::unexpected(unwritable(written.back(), {}));
   return {};
 }
 
@@ -105,12 +75,9 @@ Status print_scores(const Options& options, const Model& model, const std::vecto
 }  // namespace
 
 Status run_command(const Options& options) {
-  const fs::path folder = options.output_dir;
-  if (!folder.empty()) {  // before the run: a long run must not end at a folder that cannot be
-                          // written
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error || !fs::is_directory(folder, error)) return tl::unexpected(unwritable(folder, error));
+  const std::filesystem::path folder = options.output_dir;
+  if (!folder.empty()) {
+    if (auto status = make_output_folder(folder); !status) return status;
   }
   std::vector<std::string> labels;
   if (!options.labels.empty()) {
@@ -130,22 +97,14 @@ Status run_command(const Options& options) {
   if (options.top > 0) {
     if (auto status = print_scores(options, model, *outputs, labels); !status) return status;
   }
-  if (folder.empty()) {
-    if (options.top > 0) return {};
-    for (std::size_t i = 0; i < outputs->size(); ++i) {
-      const TensorView view = (*outputs)[i].view();
-      fmt::print("{}  {} {}  {}\n", model.outputs()[i].name, to_string(view.dtype),
-                 view.dims.to_string(), summary(view));
-    }
-    return {};
+  if (!folder.empty()) return write_outputs(folder, model, *outputs);
+  if (options.top > 0) return {};
+  for (std::size_t i = 0; i < outputs->size(); ++i) {
+    const TensorView view = (*outputs)[i].view();
+    fmt::print("{}  {} {}  {}\n", model.outputs()[i].name, to_string(view.dtype),
+               view.dims.to_string(), summary(view));
   }
-  std::vector<fs::path> written;
-  auto status = write_outputs(folder, model, *outputs, written);
-  if (!status) {  // all or nothing
-    std::error_code ignored;
-    for (const fs::path& file : written) fs::remove(file, ignored);
-  }
-  return status;
+  return {};
 }
 
 }  // namespace parallax::cli

@@ -49,28 +49,24 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
 Status simulate_command(const Options& options) {
   Options own = options;
   PlanOptions wanted = options.plan;
-  auto device = find_profile(options.profile.empty() ? options.delegate : options.profile);
-  if (!device) return tl::unexpected(device.error());
-  if (!options.delegate.empty()) {
-    auto delegate = find_profile(options.delegate);
-    if (!delegate) return tl::unexpected(delegate.error());
-    wanted.profile = *std::move(delegate);
-  }
-  auto cores = Session::profile_cores(*device);
+  const std::string device =
+      find_profile(options.profile.empty() ? options.delegate : options.profile);
+  if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
+  auto cores = Session::profile_cores(device);
   if (!cores) return tl::unexpected(cores.error());
   if (*cores == 0) {
-    return tl::unexpected(Error{Stage::kSession,
-                                ErrorCode::kInvalidInput,
-                                {},
-                                fmt::format("'{}' describes no cores; --profile names a device "
-                                            "that has some",
-                                            *device)});
+    throw UsageError(
+        fmt::format("'{}' describes no cores; --profile names a device that has some", device));
+  }
+  if (own.session.threads > *cores) {
+    throw UsageError(
+        fmt::format("--threads {}: '{}' has {} cores", own.session.threads, device, *cores));
   }
   if (own.session.threads == 0) own.session.threads = *cores;
   auto opened = open_model(own);
   if (!opened) return tl::unexpected(opened.error());
   const CacheWarning warning(opened->model);
-  auto prediction = opened->session.predict(dims_of_run(opened->values, 0), *device, wanted);
+  auto prediction = opened->session.predict(dims_of_run(opened->values, 0), device, wanted);
   if (!prediction) return tl::unexpected(prediction.error());
   if (options.json != "-") print(options, *prediction);
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *prediction));

@@ -9,6 +9,7 @@
 #include "difference.h"
 #include "expected.h"
 #include "inputs.h"
+#include "nan.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -54,16 +55,17 @@ std::string budget_text(const MemoryBudget& budget) {
 }
 
 // Every scheduler, 1, 2, 3 and 8 threads, without a budget and with the tightest that the
-// sequential run needs.
-Result<int> verify_schedules(const Model& model, const Inputs& inputs, Precision precision,
+// sequential run needs. `common`: what all runs have in common.
+Result<int> verify_schedules(const Model& model, const Inputs& inputs, const SessionOptions& common,
                              const Outcome& oracle, Progress& progress, int& runs) {
   int different = 0;
   for (int threads : {1, 2, 3, 8}) {
     std::int64_t tight = 0;
     for (Scheduler scheduler : {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
       for (bool budgeted : {false, true}) {
-        SessionOptions options{scheduler, threads, {}, Kernels::kBest};
-        options.precision = precision;
+        SessionOptions options = common;
+        options.scheduler = scheduler;
+        options.threads = threads;
         if (budgeted) options.budget = {MemoryBudget::Kind::kBytes, tight};
         auto outcome = run_once(model, options, inputs);
         if (!outcome) return tl::unexpected(outcome.error());
@@ -125,6 +127,24 @@ std::int64_t lost_nan(const Tensor& ours, const Tensor& oracle) {
   return lost;
 }
 
+// Runs that agree on NaN say little: the numbers are gone.
+void print_nan(const Model& model, const Outcome& outcome) {
+  for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
+    const TensorView view = outcome.outputs[i].view();
+    const std::int64_t nans = count_nan(view);
+    if (nans == 0) continue;
+    fmt::print("  {}: {} of {} elements are NaN\n", model.outputs()[i].name, nans,
+               view.dims.elements());
+  }
+}
+
+/// The oracle: plain kernels, one thread, f32; what a run may take is as for the others.
+SessionOptions reference_of(SessionOptions options) {
+  options.kernels = Kernels::kReference;
+  options.precision = Precision::kF32;
+  return options;
+}
+
 /// Random inputs have no NaN, so one goes in. More may come out than of the plain kernels: minimal
 /// filtering adds neighbours to each other. A model that refuses NaN (as an index, say) passes.
 Status check_nan(const Model& model, const Model& unfused, const SessionOptions& options,
@@ -132,8 +152,7 @@ Status check_nan(const Model& model, const Model& unfused, const SessionOptions&
   if (!has_floats(inputs)) return {};
   auto spoiled = with_nan(inputs);
   if (!spoiled) return tl::unexpected(spoiled.error());
-  const auto oracle =
-      run_once(unfused, {Scheduler::kSequential, 1, {}, Kernels::kReference}, *spoiled);
+  const auto oracle = run_once(unfused, reference_of(options), *spoiled);
   if (!oracle) return {};
   const auto ours = run_once(model, options, *spoiled);
   if (!ours) return tl::unexpected(ours.error());
@@ -168,13 +187,13 @@ Status verify_command(const Options& options) {
   if (!model) return tl::unexpected(model.error());
   const CacheWarning warning(*model);
   const Precision precision = options.session.precision;
-  SessionOptions sequential{Scheduler::kSequential, 1, {}, Kernels::kBest};
-  sequential.precision = precision;
+  SessionOptions sequential = options.session;
+  sequential.scheduler = Scheduler::kSequential;
+  sequential.threads = 1;
   auto session = Session::create(*model, sequential);
   if (!session) return tl::unexpected(session.error());
-  auto values = symbol_values(options, *model);
-  if (!values) return tl::unexpected(values.error());
-  auto inputs = make_inputs(options, *model, *session, *values);
+  SymbolValues values = symbol_values(options, *model);
+  auto inputs = make_inputs(options, *model, *session, values);
   if (!inputs) return tl::unexpected(inputs.error());
 
   Progress progress("verify", 26);
@@ -182,19 +201,20 @@ Status verify_command(const Options& options) {
   if (!oracle) return tl::unexpected(oracle.error());
   progress.step();
   int runs = 0;
-  auto different = verify_schedules(*model, *inputs, precision, *oracle, progress, runs);
+  auto different = verify_schedules(*model, *inputs, options.session, *oracle, progress, runs);
   if (!different) return tl::unexpected(different.error());
   LoadOptions as_written = options.load;
   as_written.cache.clear();
   as_written.disabled_passes = Model::passes();
   auto unfused = Model::load(options.model, as_written);
   if (!unfused) return tl::unexpected(unfused.error());
-  auto plain = run_once(*unfused, {Scheduler::kSequential, 1, {}, Kernels::kReference}, *inputs);
+  auto plain = run_once(*unfused, reference_of(sequential), *inputs);
   if (!plain) return tl::unexpected(plain.error());
   if (precision != Precision::kF32) {
     fmt::print("{}: {} of {} runs bit-identical over schedulers, threads and budgets\n",
                options.model, runs - *different, runs);
     print_precision(*model, *oracle, *plain);
+    print_nan(*model, *oracle);
     if (auto status = check_bits(*different, runs); !status) return status;
     return check_nan(*model, *unfused, sequential, *inputs);
   }
@@ -207,6 +227,7 @@ Status verify_command(const Options& options) {
       "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error against "
       "the reference kernels {:.1e}\n",
       options.model, runs - *different, runs, error);
+  print_nan(*model, *oracle);
   if (auto status = check_bits(*different, runs); !status) return status;
   if (error > kKernelTolerance)
     return tl::unexpected(

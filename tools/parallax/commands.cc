@@ -1,0 +1,413 @@
+// The commands and their options: docs/cli.md.
+#include "commands.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report.h"
+
+namespace parallax::cli {
+namespace {
+
+// An option that takes one of a few names, each standing for a value.
+template <class T>
+CLI::Option* add_choice(CLI::App& command, const char* name, T& value,
+                        std::vector<std::pair<std::string, T>> choices, const char* what) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.push_back(choice.first);
+  return command
+      .add_option_function<std::string>(
+          name,
+          [&value, choices](const std::string& text) {
+            for (const auto& [each, meaning] : choices)
+              if (each == text) value = meaning;
+          },
+          what)
+      ->check(CLI::IsMember(names))
+      ->type_name("NAME");
+}
+
+std::vector<std::string> scheduler_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, scheduler] : kSchedulers) names.emplace_back(name);
+  return names;
+}
+
+// An option that may be given several times; each text is taken on its own.
+CLI::Option* add_repeated(CLI::App& command, const char* name,
+                          const std::function<void(const std::string&)>& take, const char* what) {
+  return command
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [take](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) take(text);
+          },
+          what)
+      ->allow_extra_args(false);
+}
+
+void add_model(CLI::App& command, Options& options) {
+  command.add_option("model", options.model, "The .onnx file")->required();
+  command
+      .add_option("--max-nesting", options.load.max_nesting,
+                  "How deep If, Loop and Scan may lie inside each other (16)")
+      ->check(CLI::Range(0, 64))
+      ->type_name("N");
+}
+
+// What every command takes. `values`: the most that --dim takes.
+void add_common(CLI::App& command, Options& options, std::size_t values) {
+  add_repeated(
+      command, "--shape",
+      [&options](const std::string& text) { options.shapes.push_back(parse_shape(text)); },
+      "Shape of an input, as NAME=1x3x640x640; binds the free dimensions in it")
+      ->type_name("NAME=DIMS");
+  add_repeated(
+      command, "--dim",
+      [&options, values](const std::string& text) {
+        options.dims.push_back(parse_dim(text, values));
+      },
+      "Value of a free dimension, as SYMBOL=N")
+      ->type_name("SYMBOL=N");
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [&options](const std::string& name) {
+            options.session.precision = name == "bf16" ? Precision::kBf16 : Precision::kF32;
+          },
+          "What products and convolutions round their operands to: f32 (the default) or, "
+          "where the CPU has AVX-512-BF16, bf16; sums are f32")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->type_name("NAME");
+  command
+      .add_option(
+          "--cache", options.load.cache,
+          "A folder that keeps what loading made for the next time; no others may write there")
+      ->type_name("DIR");
+}
+
+// What verify goes through by itself.
+void add_execution(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::string>(
+          "--scheduler",
+          [&options](const std::string& name) {
+            for (const auto& [known, scheduler] : kSchedulers)
+              if (name == known) options.session.scheduler = scheduler;
+          },
+          "How nodes are run: dataflow (branches in parallel, the default), layers (the same with "
+          "a "
+          "barrier after each layer) or sequential")
+      ->check(CLI::IsMember(scheduler_names()))
+      ->type_name("NAME");
+  command
+      .add_option("--threads", options.session.threads,
+                  "Threads, the main one included; by default the CPUs that this process may use")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  command
+      .add_option_function<std::string>(
+          "--memory-budget",
+          [&options](const std::string& text) { options.session.budget = parse_budget(text); },
+          "Most bytes for activations and scratch: 64MiB, auto (a share of what is free) "
+          "or none (the default)")
+      ->type_name("BYTES");
+}
+
+void add_limits(CLI::App& command, Options& options) {
+  command
+      .add_option("--max-loop-trips", options.session.max_loop_trips,
+                  "Most trips of all loops of a run together (1000000)")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->type_name("N");
+  command
+      .add_option("--time-limit", options.session.time_limit_seconds,
+                  "Seconds after which a run stops with an error; 0, the default: no limit")
+      ->check(CLI::Range(0.0, 1e8))
+      ->check([](const std::string& text) {  // NaN lies in every range
+        return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
+      })
+      ->type_name("S");
+}
+
+// Which branches run at once.
+void add_parallelism(CLI::App& command, Options& options) {
+  add_choice<Refinement>(
+      command, "--refinement", options.session.refinement,
+      {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}},
+      "Which branches of a layer run at once: by predicted time (the default) or the paper's rule");
+  command
+      .add_option_function<std::string>(
+          "--admission",
+          [&options](const std::string& name) {
+            options.session.admission = name == "paper" ? Admission::kPaper : Admission::kTimeSaved;
+          },
+          "Which branches run at once where the budget has no room for all: those that save most "
+          "time (the default) or, paper, the smallest first")
+      ->check(CLI::IsMember({"time", "paper"}))
+      ->type_name("NAME");
+}
+
+// An option that names an input and a file, as NAME=FILE.
+CLI::Option* add_files(CLI::App& command, const char* name, std::vector<std::string>& files,
+                       const char* what) {
+  return add_repeated(
+             command, name,
+             [&files, name](const std::string& text) {
+               if (text.find('=') == std::string::npos)
+                 throw UsageError(fmt::format("{} {}: expected NAME=FILE", name, text));
+               files.push_back(text);
+             },
+             what)
+      ->type_name("NAME=FILE");
+}
+
+void add_images(CLI::App& command, Options& options) {
+  CLI::Option* image =
+      add_files(command, "--image", options.images,
+                "An input's values from a JPEG, PNG or BMP file, in the size that the input has");
+  const auto numbers = [&](const char* name, std::vector<float>& values, const CLI::Range& range,
+                           const char* what) {
+    command.add_option(name, values, what)
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(range)
+        ->type_name("X[,X,X]")
+        ->needs(image);
+  };
+  numbers("--image-mean", options.image.mean, {-1e6, 1e6},
+          "What is taken off each channel behind the scale (0)");
+  numbers("--image-std", options.image.deviation, {1e-6, 1e6},
+          "What each channel is then divided by (1)");
+  command
+      .add_option("--image-scale", options.image.scale,
+                  "What pixels, 0 to 255, are multiplied by (1/255; uint8 inputs: 1)")
+      ->check(CLI::Range(-1e6, 1e6))
+      ->type_name("X")
+      ->needs(image);
+  add_choice<bool>(command, "--image-order", options.image.bgr, {{"rgb", false}, {"bgr", true}},
+                   "The order of channels: rgb (the default) or bgr")
+      ->needs(image);
+  add_choice<ImageFit>(command, "--image-fit", options.image.fit,
+                       {{"stretch", ImageFit::kStretch},
+                        {"letterbox", ImageFit::kLetterbox},
+                        {"crop", ImageFit::kCrop}},
+                       "How images get the input's size: stretch (the default), letterbox (whole, "
+                       "with grey bars) or crop (the middle)")
+      ->needs(image);
+}
+
+void add_inputs(CLI::App& command, Options& options) {
+  add_files(command, "--input", options.inputs,
+            "An input's values from an .npy file; others are made up");
+  command.add_flag("--cast", options.cast,
+                   "Convert the numbers of such a file to the type that the input has");
+  command.add_option("--seed", options.seed, "Seed of inputs that are made up")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("S");
+  add_images(command, options);
+}
+
+/// What an accelerator gets, for commands that do not run it.
+CLI::Option* add_delegate(CLI::App& command, Options& options) {
+  CLI::Option* delegate =
+      command
+          .add_option("--delegate", options.delegate,
+                      "Plan for the accelerator of a device profile, which need not be there: a "
+                      ".toml file or the name of one in profiles/")
+          ->type_name("PROFILE");
+  command
+      .add_option("--max-regions", options.plan.max_regions,
+                  "Give the delegate at most N regions, those that save the most predicted time")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N")
+      ->needs(delegate);
+  add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
+                        {{"exact", CostModel::kExact},
+                         {"paper", CostModel::kPaper},
+                         {"measured", CostModel::kMeasured}},
+                        "What decides whether a region is worth it (exact)")
+      ->needs(delegate);
+  command
+      .add_option("--calibration", options.plan.calibration,
+                  "Measured rates for --cost-model measured")
+      ->type_name("FILE")
+      ->needs(delegate);
+  return delegate;
+}
+
+// Throws UsageError for a calibration that is missing or of no use.
+void check_calibration(const Options& options) {
+  const bool measured = options.plan.cost_model == CostModel::kMeasured;
+  if (measured && options.plan.calibration.empty())
+    throw UsageError("--cost-model measured needs --calibration FILE");
+  if (!measured && !options.plan.calibration.empty())
+    throw UsageError("--calibration is used by --cost-model measured only");
+}
+
+void add_json(CLI::App& command, Options& options, const char* what) {
+  command
+      .add_option("--json", options.json,
+                  fmt::format("Write {} as JSON (- for standard output)", what))
+      ->type_name("FILE");
+}
+
+void add_run(CLI::App& run, Options& options) {
+  add_common(run, options, 1);
+  add_execution(run, options);
+  add_parallelism(run, options);
+  add_limits(run, options);
+  add_inputs(run, options);
+  run.add_option("--output-dir", options.output_dir,
+                 "Where 0.npy, 1.npy, ... and outputs.json are written, in place of those that an "
+                 "earlier run wrote there")
+      ->type_name("DIR");
+  CLI::Option* top =
+      run.add_option("--top", options.top,
+                     "Print the K largest values, with their indices, of outputs that look like "
+                     "scores")
+          ->check(CLI::Range(1, 1000000))
+          ->type_name("K");
+  run.add_option("--labels", options.labels, "Names of the classes for --top, one a line")
+      ->type_name("FILE")
+      ->needs(top);
+}
+
+void add_plan(CLI::App& plan, Options& options) {
+  add_common(plan, options, 1);
+  add_execution(plan, options);
+  add_parallelism(plan, options);
+  add_json(plan, options, "the plan");
+  plan.add_flag("--explain", options.explain,
+                "Say of each region, branch and layer why it runs as it does");
+  plan.add_flag("--structure", options.structure,
+                "Nodes, layers, parallel layers and branches before partitioning, after it, and as "
+                "refined");
+  plan.add_flag("--require-full-delegation", options.require_full_delegation,
+                "Fail, with the list of nodes, where a node stays on the CPU")
+      ->needs(add_delegate(plan, options));
+  plan.parse_complete_callback([&options] { check_calibration(options); });
+}
+
+void add_bench(CLI::App& bench, Options& options) {
+  add_common(bench, options, kMaxValues);
+  add_execution(bench, options);
+  add_parallelism(bench, options);
+  add_limits(bench, options);
+  add_inputs(bench, options);
+  bench
+      .add_option(
+          "--warmup", options.warmup,
+          "Runs of each caller before the clock starts (5), at least one for each value; 0: "
+          "the first run only")
+      ->check(CLI::Range(0, 1000000))
+      ->type_name("N");
+  CLI::Option* runs =
+      bench.add_option("--runs", options.runs, "Timed runs (20), at least one for each value")
+          ->check(CLI::Range(1, 1000000))
+          ->type_name("N");
+  bench
+      .add_option("--duration", options.duration,
+                  "Time runs for that long instead of a number of them")
+      ->check(CLI::Range(1e-3, 1e6))
+      ->type_name("SECONDS")
+      ->excludes(runs);
+  bench
+      .add_option("--concurrency", options.concurrency,
+                  "Callers, each a thread that runs the one session (1)")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N");
+  add_json(bench, options, "the figures");
+  bench.add_flag("--ops", options.ops,
+                 "Time, GFLOP/s and GB/s of each node and of each operator, for the first value");
+}
+
+// Schedulers, thread counts and budgets it goes through by itself.
+void add_verify(CLI::App& verify, Options& options) {
+  add_common(verify, options, 1);
+  add_parallelism(verify, options);
+  add_limits(verify, options);
+  add_inputs(verify, options);
+  CLI::Option* expected =
+      verify
+          .add_option("--expected", options.expected,
+                      "Compare with the outputs in a folder instead, as `run --output-dir` writes "
+                      "them or 0.npy, 1.npy, ...")
+          ->type_name("DIR");
+  verify
+      .add_option("--tolerance", options.tolerance,
+                  "How far floats may be from them, relative to the largest magnitude of the "
+                  "output (1e-3)")
+      ->check(CLI::Range(0.0, 1e6))
+      ->type_name("X")
+      ->needs(expected);
+}
+
+void add_simulate(CLI::App& simulate, Options& options) {
+  add_common(simulate, options, 1);
+  add_execution(simulate, options);
+  add_parallelism(simulate, options);
+  add_json(simulate, options, "the prediction");
+  simulate
+      .add_option("--profile", options.profile,
+                  "The device: a .toml file, from calibrate say, or the name of one in profiles/; "
+                  "--threads takes its fastest cores, by default all. Without it, the device of "
+                  "--delegate")
+      ->type_name("PROFILE");
+  add_delegate(simulate, options);
+  simulate.parse_complete_callback([&options] {
+    if (options.profile.empty() && options.delegate.empty())
+      throw CLI::RequiredError("--profile or --delegate");
+    check_calibration(options);
+  });
+}
+
+// It runs on one core, in order.
+void add_calibrate(CLI::App& calibrate, Options& options) {
+  add_common(calibrate, options, 1);
+  add_limits(calibrate, options);
+  add_inputs(calibrate, options);
+  calibrate
+      .add_option("--profile", options.profile,
+                  "The .toml file to write; where it exists, the samples are added to it")
+      ->required()
+      ->type_name("FILE");
+}
+
+struct CommandRow {
+  const char *name, *what;
+  Command command;
+  void (*add_options)(CLI::App&, Options&);
+};
+constexpr CommandRow kCommands[] = {
+    {"run", "Run once; print or write the outputs", run_command, add_run},
+    {"plan", "Show branches, layers and memory without running", plan_command, add_plan},
+    {"bench",
+     "Measure latency, memory and CPU time; --dim takes seq=4..77 or seq=4,30,12 too, run by run",
+     bench_command, add_bench},
+    {"verify",
+     "Compare every executor, thread count and budget with the sequential run, bit for bit",
+     verify_command, add_verify},
+    {"simulate", "Predict how long the plan takes on the cores of a profile", simulate_command,
+     add_simulate},
+    {"calibrate", "Time the nodes of a model on one core of this machine, for simulate",
+     calibrate_command, add_calibrate}};
+
+}  // namespace
+
+void add_commands(CLI::App& app, Options& options, Command& chosen) {
+  for (const CommandRow& row : kCommands) {
+    CLI::App* const command = app.add_subcommand(row.name, row.what);
+    add_model(*command, options);
+    row.add_options(*command, options);
+    command->callback([&chosen, run = row.command] { chosen = run; });
+  }
+}
+
+}  // namespace parallax::cli

@@ -9,7 +9,7 @@ import pytest
 from conftest import BUILD, DIGITS
 
 BATCH = ("--dim", "batch=1")
-COMMANDS = [["run", DIGITS, *BATCH], ["plan", DIGITS, *BATCH], ["plan", DIGITS, *BATCH, "--json", "-"], ["bench", DIGITS, *BATCH, "--runs", "1"],
+COMMANDS = [["run", DIGITS, *BATCH], ["plan", DIGITS, *BATCH], ["plan", DIGITS, *BATCH, "--json", "-"], ["info", DIGITS], ["bench", DIGITS, *BATCH, "--runs", "1"],
             ["verify", DIGITS, *BATCH], ["simulate", DIGITS, *BATCH, "--profile", "pixel6"], ["--help"], ["run", "--help"], ["--version"]]
 
 
@@ -38,7 +38,7 @@ def test_standard_output_to_a_closed_pipe(arguments):
     one_line(done, "standard output", "Broken pipe")
 
 
-@pytest.mark.parametrize("arguments", [["plan", DIGITS, *BATCH, "--json"], ["bench", DIGITS, *BATCH, "--runs", "1", "--json"],
+@pytest.mark.parametrize("arguments", [["plan", DIGITS, *BATCH, "--json"], ["info", DIGITS, "--json"], ["bench", DIGITS, *BATCH, "--runs", "1", "--json"],
                                        ["simulate", DIGITS, *BATCH, "--profile", "pixel6", "--json"], ["calibrate", DIGITS, *BATCH, "--profile"]])
 def test_a_file_to_write_that_cannot_be_written(refused, parallax, tmp_path, arguments):
     assert "No such file" in refused(1, *arguments, tmp_path / "nowhere" / "x.toml")

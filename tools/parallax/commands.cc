@@ -61,7 +61,7 @@ void add_model(CLI::App& command, Options& options) {
       ->type_name("N");
 }
 
-// What every command takes. `values`: the most that --dim takes.
+// What every command but info takes. `values`: the most that --dim takes.
 void add_common(CLI::App& command, Options& options, std::size_t values) {
   add_repeated(
       command, "--shape",
@@ -258,6 +258,8 @@ void add_json(CLI::App& command, Options& options, const char* what) {
       ->type_name("FILE");
 }
 
+void add_info(CLI::App& info, Options& options) { add_json(info, options, "the same"); }
+
 void add_run(CLI::App& run, Options& options) {
   add_common(run, options, 1);
   add_execution(run, options);
@@ -386,6 +388,7 @@ struct CommandRow {
   void (*add_options)(CLI::App&, Options&);
 };
 constexpr CommandRow kCommands[] = {
+    {"info", "Say what a model holds, and what run needs", info_command, add_info},
     {"run", "Run once; print or write the outputs", run_command, add_run},
     {"plan", "Show branches, layers and memory without running", plan_command, add_plan},
     {"bench",

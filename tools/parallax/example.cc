@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
 #include "inputs.h"
 
@@ -56,23 +57,25 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-std::optional<std::vector<Session::DimValue>> example_dims(const Model& model,
-                                                           const SymbolValues& known) {
+Result<std::vector<Session::DimValue>> example_dims(const Model& model, const SymbolValues& known) {
   std::vector<std::pair<std::string, Meaning>> missing;
   for (const std::string& symbol : model.symbols())
     if (!known.contains(symbol)) missing.emplace_back(symbol, meaning_of(model, symbol));
   auto session = Session::create(model, {.threads = 1});
-  if (!session) return std::nullopt;
+  if (!session) return tl::unexpected(session.error());
+  std::optional<Error> first;
   for (const Sizes& sizes : kSizes) {
     std::vector<Session::DimValue> found;
     for (const auto& [symbol, meaning] : missing)
       found.push_back({symbol, value_of(meaning, sizes)});
     std::vector<Session::DimValue> all = dims_of_run(known, 0);
     all.insert(all.end(), found.begin(), found.end());
-    if (session->plan(all)) return found;
+    const auto plan = session->plan(all);
+    if (plan) return found;
+    if (!first) first = plan.error();
     if (missing.empty()) break;
   }
-  return std::nullopt;
+  return tl::unexpected(*first);
 }
 
 std::string dim_options(const std::vector<Session::DimValue>& dims) {

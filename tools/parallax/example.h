@@ -13,9 +13,9 @@ namespace parallax::cli {
 std::string shell_word(std::string_view word);
 
 /// Values for the free dimensions of `model` that `known` lacks: those of usual batches, lengths
-/// and images that the model can be planned with. Nothing where none of those that are tried can.
-std::optional<std::vector<Session::DimValue>> example_dims(const Model& model,
-                                                           const SymbolValues& known);
+/// and images that the model can be planned with. Errors: of the first plan, where no plan can be
+/// made.
+Result<std::vector<Session::DimValue>> example_dims(const Model& model, const SymbolValues& known);
 /// " --dim batch=1 --dim seq=16".
 std::string dim_options(const std::vector<Session::DimValue>& dims);
 

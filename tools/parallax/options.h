@@ -110,5 +110,6 @@ Status bench_command(const Options& options);
 Status verify_command(const Options& options);
 Status simulate_command(const Options& options);
 Status calibrate_command(const Options& options);
+Status info_command(const Options& options);
 
 }  // namespace parallax::cli

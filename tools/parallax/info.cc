@@ -1,0 +1,245 @@
+// `parallax info`: what a model holds, whether it can run or not.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "example.h"
+#include "parallax/inspect.h"
+#include "report.h"
+
+namespace parallax::cli {
+namespace {
+
+// The file, and what became of it where it could be loaded.
+struct Info {
+  FileReport file;
+  std::optional<Model> model;
+  std::optional<Error> problem;  // why it was not loaded
+  std::string command;           // that runs it; empty where none was found
+};
+
+Info look_at(const Options& options, FileReport file) {
+  Info info{std::move(file), std::nullopt, std::nullopt, {}};
+  auto model = Model::load(options.model, options.load);
+  if (!model) {
+    info.problem = model.error();
+    return info;
+  }
+  const auto dims = example_dims(*model, {});
+  if (dims) {
+    info.command = "parallax run " + shell_word(options.model) + dim_options(*dims);
+  } else if (model->symbols().empty()) {
+    info.problem = dims.error();
+  }
+  info.model = *std::move(model);
+  return info;
+}
+
+// Shapes of a loaded model say more: outputs often have none in a file.
+std::vector<FileTensor> tensors(const std::vector<FileTensor>& file,
+                                const std::vector<TensorInfo>& loaded) {
+  if (loaded.empty()) return file;
+  std::vector<FileTensor> result;
+  for (const TensorInfo& info : loaded)
+    result.push_back({info.name, std::string(to_string(info.dtype)), info.shape});
+  return result;
+}
+
+std::vector<FileTensor> inputs_of(const Info& info) {
+  return tensors(info.file.inputs, info.model ? info.model->inputs() : std::vector<TensorInfo>());
+}
+
+std::vector<FileTensor> outputs_of(const Info& info) {
+  return tensors(info.file.outputs, info.model ? info.model->outputs() : std::vector<TensorInfo>());
+}
+
+std::string shape_text(const FileTensor& tensor) {
+  if (!tensor.shape) return "of unknown rank";
+  std::vector<std::string> dims;
+  for (const Dimension& dim : *tensor.shape) {
+    dims.push_back(dim.value >= 0 ? std::to_string(dim.value)
+                                  : (dim.symbol.empty() ? "?" : dim.symbol));
+  }
+  return fmt::format("[{}]", fmt::join(dims, ", "));
+}
+
+std::string qualified(const FileOperator& op) {
+  return op.domain.empty() ? op.name : fmt::format("{} ({})", op.name, op.domain);
+}
+
+std::string kernels_text(const FileOperator& op) {
+  if (!op.supported) return "NOT SUPPORTED";
+  return op.kernels.empty() ? "needs none" : fmt::format("{}", fmt::join(op.kernels, ", "));
+}
+
+void print_tensors(const char* what, const std::vector<FileTensor>& list) {
+  fmt::print("\n{}\n", what);
+  std::size_t width = 0;
+  for (const FileTensor& tensor : list) width = std::max(width, tensor.name.size());
+  for (const FileTensor& tensor : list) {
+    fmt::print("  {:<{}}  {} {}\n", tensor.name, std::min<std::size_t>(width, 40),
+               tensor.type.empty() ? "no tensor type" : tensor.type, shape_text(tensor));
+  }
+}
+
+FileWeights all_weights(const FileReport& file) {
+  FileWeights all;
+  for (const FileWeights& weights : file.weights) {
+    all.tensors += weights.tensors;
+    all.parameters += weights.parameters;
+    all.bytes += weights.bytes;
+  }
+  return all;
+}
+
+void print_weights(const FileReport& file) {
+  const auto text = [](const FileWeights& w) {
+    return fmt::format("{} parameters in {} tensors, {} bytes ({})", w.parameters, w.tensors,
+                       w.bytes, format_bytes(w.bytes));
+  };
+  fmt::print("weights: {}\n", text(all_weights(file)));
+  if (file.weights.size() < 2) return;
+  for (const FileWeights& weights : file.weights)
+    fmt::print("  {:<8}  {}\n", weights.type, text(weights));
+}
+
+void print_operators(const FileReport& file) {
+  fmt::print("\n{} nodes\n{:>7}  {:<28}  {}\n", file.nodes, "count", "operator", "kernels");
+  for (const FileOperator& op : file.operators)
+    fmt::print("{:>7}  {:<28}  {}\n", op.count, qualified(op), kernels_text(op));
+}
+
+void print_bodies(const FileReport& file) {
+  if (file.bodies.empty()) return;
+  fmt::print("\ncontrol flow\n");
+  for (const FileBody& body : file.bodies) {
+    fmt::print("{:{}}{} '{}', {}: {} nodes\n", "", 2 * body.depth, body.op, body.node, body.body,
+               body.nodes);
+  }
+}
+
+void print_need(const Info& info) {
+  if (info.problem) {
+    fmt::print("\ncannot run: {}\n", info.problem->to_string());
+    return;
+  }
+  fmt::print("\n{} nodes are left after constants are folded and operators fused\n",
+             info.model->nodes());
+  if (!info.model->symbols().empty())
+    fmt::print("free dimensions: {}\n", fmt::join(info.model->symbols(), ", "));
+  fmt::print("to run it: {}\n", info.command.empty()
+                                    ? "give each free dimension a value with --dim; none of those "
+                                      "that were tried fits"
+                                    : info.command);
+}
+
+void print(const Options& options, const Info& info) {
+  const FileReport& file = info.file;
+  std::vector<std::string> opsets;  // those that nodes use
+  for (const auto& [domain, version] : file.opsets) {
+    if (std::ranges::find(file.operators, domain, &FileOperator::domain) != file.operators.end())
+      opsets.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
+  }
+  fmt::print("{}: ONNX, IR version {}, operator sets {}\n", options.model, file.ir_version,
+             fmt::join(opsets, ", "));
+  print_weights(file);
+  print_tensors("inputs", inputs_of(info));
+  print_tensors("outputs", outputs_of(info));
+  print_operators(file);
+  print_bodies(file);
+  print_need(info);
+}
+
+nlohmann::json tensors_json(const std::vector<FileTensor>& tensors) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileTensor& tensor : tensors) {
+    nlohmann::json shape;  // null
+    if (tensor.shape) {
+      shape = nlohmann::json::array();
+      for (const Dimension& dim : *tensor.shape)
+        shape.push_back(dim.value >= 0 ? nlohmann::json(dim.value) : nlohmann::json(dim.symbol));
+    }
+    list.push_back({{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}});
+  }
+  return list;
+}
+
+nlohmann::json operators_json(const FileReport& file) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileOperator& op : file.operators) {
+    list.push_back({{"domain", op.domain.empty() ? "ai.onnx" : op.domain},
+                    {"operator", op.name},
+                    {"opset", op.opset},
+                    {"nodes", op.count},
+                    {"supported", op.supported},
+                    {"kernels", op.kernels}});
+  }
+  return list;
+}
+
+nlohmann::json bodies_json(const FileReport& file) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileBody& body : file.bodies) {
+    list.push_back({{"node", body.node},
+                    {"operator", body.op},
+                    {"body", body.body},
+                    {"depth", body.depth},
+                    {"nodes", body.nodes}});
+  }
+  return list;
+}
+
+nlohmann::json weights_json(const FileReport& file) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileWeights& weights : file.weights) {
+    list.push_back({{"type", weights.type},
+                    {"tensors", weights.tensors},
+                    {"parameters", weights.parameters},
+                    {"bytes", weights.bytes}});
+  }
+  return list;
+}
+
+nlohmann::json to_json(const Options& options, const Info& info) {
+  const FileReport& file = info.file;
+  const FileWeights all = all_weights(file);
+  nlohmann::json opsets;
+  for (const auto& [domain, version] : file.opsets)
+    opsets[domain.empty() ? "ai.onnx" : domain] = version;
+  nlohmann::json json = {{"model", options.model},
+                         {"ir_version", file.ir_version},
+                         {"opsets", opsets},
+                         {"inputs", tensors_json(inputs_of(info))},
+                         {"outputs", tensors_json(outputs_of(info))},
+                         {"nodes", file.nodes},
+                         {"operators", operators_json(file)},
+                         {"bodies", bodies_json(file)},
+                         {"weights", weights_json(file)},
+                         {"parameters", all.parameters},
+                         {"parameter_bytes", all.bytes},
+                         {"problem", info.problem ? info.problem->to_string() : ""}};
+  if (!info.model) return json;
+  json["nodes_after_passes"] = info.model->nodes();
+  json["free_dimensions"] = info.model->symbols();
+  json["command"] = info.command;
+  return json;
+}
+
+}  // namespace
+
+Status info_command(const Options& options) {
+  auto file = inspect_file(options.model);
+  if (!file) return tl::unexpected(file.error());
+  const Info info = look_at(options, *std::move(file));
+  if (options.json != "-") print(options, info);
+  if (!options.json.empty()) {
+    if (auto status = write_json(options.json, to_json(options, info)); !status) return status;
+  }
+  // What is not supported was shown, which is all that was asked for; a damaged model is an error.
+  const bool shown = !info.problem || info.problem->code == ErrorCode::kUnsupported;
+  return shown ? Status{} : tl::unexpected(*info.problem);
+}
+
+}  // namespace parallax::cli

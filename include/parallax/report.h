@@ -138,6 +138,17 @@ struct RunTrace {
   std::vector<NodeEvent> nodes;
 };
 
+/// What the times of a prediction's nodes rest on.
+struct PredictionBasis {
+  std::string source;  ///< where the profile has its rates from, in its own words; may be empty
+  double hertz = 0;    ///< of the fastest core; 0: not known
+  double macs_per_second = 0;   ///< of that core, for nodes that are like none that was timed
+  double bytes_per_second = 0;  ///< of the memory
+  int timed_nodes = 0;          ///< that were themselves timed on the device
+  int similar_nodes = 0;        ///< that cost what timed ones of their kind do
+  int rate_nodes = 0;           ///< that cost what the rates say
+};
+
 /// What a run would take on the cores of a profile, by a replay of the plan.
 struct Prediction {
   struct Branch {
@@ -148,6 +159,7 @@ struct Prediction {
   int cores = 0;
   double ms = 0;
   double busy_ms = 0;  ///< of all cores together
+  PredictionBasis basis;
   /// Nodes whose shapes only running can tell: they are counted as taking no time.
   int unknown_nodes = 0;
   std::vector<Branch> branches;  ///< by id

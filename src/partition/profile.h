@@ -52,7 +52,7 @@ struct Delegate {
 struct CoreClass {
   std::string name;
   int count = 0;
-  double hertz = 0;
+  double hertz = 0;           ///< 0: not known
   double relative_speed = 1;  ///< of the fastest class = 1: what a core gets done per second
 };
 
@@ -75,6 +75,7 @@ struct CpuRates {
 
 struct DeviceProfile {
   std::string name;
+  std::string source;             ///< of the rates, in words; empty: not said
   std::vector<CoreClass> cores;   ///< may be empty where only the delegate matters
   std::int64_t memory_bytes = 0;  ///< of the device; 0: not known
   CpuRates cpu;                   ///< rates of 0 where the profile has none

@@ -267,7 +267,7 @@ std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
     CoreClass core;
     core.name = reader.text("name");
     core.count = static_cast<int>(reader.integer("count", 1, kMaxCores));
-    core.hertz = reader.number("hertz", {1, 1e12});
+    core.hertz = reader.number("hertz", {1, 1e12}, 0);
     core.relative_speed = reader.number("relative_speed", {1e-6, 1});
     reader.finish();
     cores.push_back(std::move(core));
@@ -340,6 +340,7 @@ Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file
   return parse<DeviceProfile>(text, file, [](TableReader& reader, Report& report) {
     DeviceProfile profile;
     profile.name = reader.text("name");
+    if (reader.has("source")) profile.source = reader.text("source");
     profile.memory_bytes = reader.integer("memory_bytes", 0, INT64_MAX, 0);
     profile.cores = read_cores(reader.tables("cores"), report);
     if (const toml::table* cpu = reader.table("cpu")) profile.cpu = read_cpu(*cpu, report);

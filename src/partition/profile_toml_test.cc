@@ -35,6 +35,19 @@ slowdown = 2
 attributes = { group = { max = 1 }, auto_pad = { one_of = ["NOTSET"] } }
 )";
 
+TEST(Profile, SourceAndClockMayBeLeftOut) {
+  const std::string plain(kProfile);
+  EXPECT_EQ(parse_profile(plain, "p.toml")->source, "");
+  EXPECT_EQ(parse_profile("source = \"a book\"\n" + plain, "p.toml")->source, "a book");
+  EXPECT_THAT(parse_profile("source = 7\n" + plain, "p.toml").error().message,
+              HasSubstr("'source' must be a text"));
+  std::string without_clock = plain;
+  without_clock.erase(plain.find("hertz"), std::string_view("hertz = 2.8e9\n").size());
+  const auto profile = parse_profile(without_clock, "p.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->cores[0].hertz, 0);
+}
+
 TEST(Profile, IsRead) {
   const auto profile = parse_profile(kProfile, "phone.toml");
   ASSERT_TRUE(profile) << profile.error().message;

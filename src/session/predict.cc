@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "base/status.h"
@@ -77,6 +78,7 @@ class WorkloadMaker {
     return workload;
   }
   int unknown_nodes() const { return unknown_nodes_; }
+  int nodes(CostBasis basis) const { return nodes_[static_cast<std::size_t>(basis)]; }
 
  private:
   SimulatedNode node_of(const Compiled& graph, NodeId id) {
@@ -88,10 +90,12 @@ class WorkloadMaker {
     const Traffic traffic = traffic_of(graph, node);
     SimulatedNode result;
     result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
-    result.seconds =
-        costs_.seconds({to_string(node.op), to_string(compiled.code.library),
-                        shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; }),
-                        static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
+    const std::string shapes = shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; });
+    const NodeCost cost =
+        costs_.cost({to_string(node.op), to_string(compiled.code.library), shapes,
+                     static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
+    result.seconds = cost.seconds;
+    ++nodes_[static_cast<std::size_t>(cost.basis)];
     if (constants_from_memory_) result.memory_bytes += traffic.constants;
     if (traffic.activations > static_cast<double>(cpu_.cache_bytes))
       result.memory_bytes += traffic.activations;
@@ -128,6 +132,7 @@ class WorkloadMaker {
   const CpuCosts costs_;
   bool constants_from_memory_ = false;
   int unknown_nodes_ = 0;
+  std::array<int, 3> nodes_ = {};  // by CostBasis
 };
 
 tl::unexpected<Error> refuse(std::string message) {
@@ -157,6 +162,7 @@ Result<Prediction> predict(const Program& program, const DeviceProfile& device,
   if (rates.macs_per_second <= 0)
     return refuse(fmt::format("'{}' says nothing about its CPU's speed", device.name));
   cpu.core_speeds.resize(threads);
+  const auto fastest = std::ranges::max_element(device.cores, {}, &CoreClass::relative_speed);
   WorkloadMaker maker(program, rates);
   const Workload workload = maker.make(scheduler);
   PX_ASSIGN(const Simulation simulation, simulate(workload, cpu));
@@ -166,6 +172,13 @@ Result<Prediction> predict(const Program& program, const DeviceProfile& device,
   prediction.ms = simulation.seconds * 1e3;
   prediction.busy_ms = simulation.busy_seconds * 1e3;
   prediction.unknown_nodes = maker.unknown_nodes();
+  prediction.basis = {device.source,
+                      fastest == device.cores.end() ? 0 : fastest->hertz,
+                      rates.macs_per_second,
+                      rates.bytes_per_second,
+                      maker.nodes(CostBasis::kTimed),
+                      maker.nodes(CostBasis::kSimilar),
+                      maker.nodes(CostBasis::kRates)};
   for (const BranchId branch : simulation.spans.ids()) {
     const auto& span = simulation.spans[branch];
     prediction.branches.push_back({branch.value, span.begin * 1e3, span.end * 1e3});

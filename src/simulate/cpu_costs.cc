@@ -68,16 +68,17 @@ double CpuCosts::from_neighbours(const std::vector<const NodeSample*>& samples,
   return weights > 0 ? sum / weights * work(node.macs, node.bytes) : -1;
 }
 
-double CpuCosts::seconds(const NodeWork& node) const {
+NodeCost CpuCosts::cost(const NodeWork& node) const {
   const auto exact = exact_.find(key_of(node.op, node.kernel, node.shapes));
-  if (exact != exact_.end()) return exact->second;
+  if (exact != exact_.end()) return {exact->second, CostBasis::kTimed};
   const auto kind = by_kind_.find(kind_of(node.op, node.kernel));
   if (kind != by_kind_.end()) {
-    if (const double guess = from_neighbours(kind->second, node); guess >= 0) return guess;
+    if (const double guess = from_neighbours(kind->second, node); guess >= 0)
+      return {guess, CostBasis::kSimilar};
   }
   const double compute = rates_.macs_per_second > 0 ? node.macs / rates_.macs_per_second : 0;
   const double move = rates_.bytes_per_second > 0 ? node.bytes / rates_.bytes_per_second : 0;
-  return std::max(compute, move);
+  return {std::max(compute, move), CostBasis::kRates};
 }
 
 }  // namespace parallax

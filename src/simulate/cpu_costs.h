@@ -3,6 +3,7 @@
 // machine's plain rates. Thread-safety: immutable once made.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,13 +20,24 @@ struct NodeWork {
   double bytes = 0;  ///< read and written
 };
 
+/// What a cost rests on.
+enum class CostBasis : std::uint8_t {
+  kTimed,    ///< the same node was timed
+  kSimilar,  ///< others of its kind were
+  kRates,    ///< the machine's plain rates
+};
+struct NodeCost {
+  /// Of all tiles of the node one after the other on a core of relative speed 1.
+  double seconds = 0;
+  CostBasis basis = CostBasis::kRates;
+};
+
 class CpuCosts {
  public:
   /// `rates` must outlive the costs.
   explicit CpuCosts(const CpuRates& rates);
 
-  /// Seconds of all tiles of the node one after the other on a core of relative speed 1.
-  double seconds(const NodeWork& node) const;
+  NodeCost cost(const NodeWork& node) const;
 
  private:
   double from_neighbours(const std::vector<const NodeSample*>& samples, const NodeWork& node) const;

@@ -19,7 +19,7 @@ TEST(CpuCosts, SamplesThenNeighboursThenRates) {
   const CpuRates r = rates();
   const CpuCosts costs(r);
   const auto seconds = [&](const char* op, const char* shapes, double macs, double bytes) {
-    return costs.seconds({op, "simd", shapes, macs, bytes});
+    return costs.cost({op, "simd", shapes, macs, bytes}).seconds;
   };
   EXPECT_DOUBLE_EQ(seconds("MatMul", "small", 1000, 100), 50) << "that very node was timed";
   EXPECT_NEAR(seconds("MatMul", "?", 1000, 100), 50, 1) << "the nearest sample rules";
@@ -30,7 +30,19 @@ TEST(CpuCosts, SamplesThenNeighboursThenRates) {
   EXPECT_DOUBLE_EQ(seconds("Add", "?", 0, 640), 20) << "by bytes where nothing is multiplied";
   EXPECT_DOUBLE_EQ(seconds("Conv", "?", 1000, 10), 10) << "limited by the multiplications";
   EXPECT_DOUBLE_EQ(seconds("Conv", "?", 10, 1000), 100) << "limited by the memory";
-  EXPECT_DOUBLE_EQ(CpuCosts(CpuRates{}).seconds({"Conv", "simd", "?", 10, 10}), 0);
+  EXPECT_DOUBLE_EQ(CpuCosts(CpuRates{}).cost({"Conv", "simd", "?", 10, 10}).seconds, 0);
+}
+
+TEST(CpuCosts, SaysWhatACostRestsOn) {
+  const CpuRates r = rates();
+  const CpuCosts costs(r);
+  const auto basis = [&](const char* op, const char* shapes) {
+    return costs.cost({op, "simd", shapes, 1000, 100}).basis;
+  };
+  EXPECT_EQ(basis("MatMul", "small"), CostBasis::kTimed);
+  EXPECT_EQ(basis("MatMul", "?"), CostBasis::kSimilar);
+  EXPECT_EQ(basis("Conv", "?"), CostBasis::kRates);
+  EXPECT_EQ(basis("Add", "?"), CostBasis::kRates) << "its sample has no multiplications";
 }
 
 }  // namespace

@@ -59,6 +59,18 @@ def test_a_phone_with_more_cores_is_no_slower(parallax):
     assert "pixel6" in done.stdout and "longest branches" in done.stdout
 
 
+def test_a_prediction_says_what_it_rests_on(parallax, calibrated):
+    paper = predicted(parallax, DIGITS, *BATCH, "--profile", "pixel6")["basis"]
+    assert "paper" in paper["source"] and paper["macs_per_second"] == 1e9 and paper["hertz"] == 2.8e9
+    assert paper["rate_nodes"] > 0 and paper["timed_nodes"] == paper["similar_nodes"] == 0
+    text = parallax("simulate", DIGITS, *BATCH, "--profile", "pixel6").stdout
+    assert all(words in text for words in ("1e+09 MAC/s", "2.80 GHz", "appendix B", "not with a clock"))
+    own = predicted(parallax, DIGITS, *BATCH, "--profile", calibrated, "--threads", 1)["basis"]
+    assert "calibrate" in own["source"] and own["timed_nodes"] > 0 and own["hertz"] == 0
+    text = parallax("simulate", DIGITS, *BATCH, "--profile", calibrated, "--threads", 1).stdout
+    assert "timed by" in text and "GHz" not in text and "not with a clock" not in text
+
+
 def test_an_accelerator_runs_beside_the_cores(parallax, wide, small):
     phone = ROOT / "profiles" / "pixel6.toml"
     here = (wide, "--dim", "n=64", "--threads", 2)

@@ -121,16 +121,16 @@ std::int64_t last_cache_bytes() {
 
 toml::table new_profile(int cores) {
   const std::int64_t cache = last_cache_bytes();
-  return toml::table{
-      {"name", "this machine"},
-      {"cores", toml::array{toml::table{
-                    {"name", "core"}, {"count", cores}, {"hertz", 1e9}, {"relative_speed", 1.0}}}},
-      {"cpu", toml::table{{"macs_per_second", 0.0},
-                          {"bytes_per_second", memory_rate(cores, cache)},
-                          {"cache_bytes", cache},
-                          {"node_seconds", 0.0},
-                          {"share_seconds", kShareSeconds},
-                          {"samples", toml::array{}}}}};
+  return toml::table{{"name", "this machine"},
+                     {"source", "timed by `parallax calibrate`, on one core of this machine"},
+                     {"cores", toml::array{toml::table{
+                                   {"name", "core"}, {"count", cores}, {"relative_speed", 1.0}}}},
+                     {"cpu", toml::table{{"macs_per_second", 0.0},
+                                         {"bytes_per_second", memory_rate(cores, cache)},
+                                         {"cache_bytes", cache},
+                                         {"node_seconds", 0.0},
+                                         {"share_seconds", kShareSeconds},
+                                         {"samples", toml::array{}}}}};
 }
 
 /// Puts what was measured in the place of samples of the same node, behind those of others.

@@ -12,11 +12,27 @@ namespace {
 /// Branches of the printed list; --json has all.
 constexpr std::size_t kPrinted = 12;
 
+/// Whoever compares a prediction with a clock should know where its rates are from.
+void print_basis(const PredictionBasis& basis) {
+  fmt::print(
+      "rests on: {} nodes timed on the device, {} like timed ones, {} by its rates: {:.3g} MAC/s "
+      "of "
+      "the fastest core{}, {:.3g} bytes/s\nsource of the rates: {}{}\n",
+      basis.timed_nodes, basis.similar_nodes, basis.rate_nodes, basis.macs_per_second,
+      basis.hertz > 0 ? fmt::format(" at {:.2f} GHz", basis.hertz * 1e-9) : "",
+      basis.bytes_per_second, basis.source.empty() ? "the profile does not say" : basis.source,
+      basis.timed_nodes + basis.similar_nodes > 0
+          ? ""
+          : "\nno node was timed: compare this with other predictions from these rates, not with a "
+            "clock");
+}
+
 void print(const Options& options, const Prediction& prediction) {
   fmt::print("{}: {:.3f} ms on {} {}{}, which are busy {:.0f} % of that time\n", prediction.profile,
              prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
              options.delegate.empty() ? "" : " beside the accelerator of " + options.delegate,
              prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
+  print_basis(prediction.basis);
   if (prediction.unknown_nodes > 0) {
     fmt::print("{} nodes have shapes that only running can tell; they count as taking no time\n",
                prediction.unknown_nodes);
@@ -31,15 +47,28 @@ void print(const Options& options, const Prediction& prediction) {
     fmt::print("{:>6}  {:>10.3f}  {:>10.3f}  {:>10.3f}\n", b.id, b.begin_ms, b.end_ms, length(b));
 }
 
+nlohmann::json basis_json(const PredictionBasis& basis) {
+  return {{"source", basis.source},
+          {"hertz", basis.hertz},
+          {"macs_per_second", basis.macs_per_second},
+          {"bytes_per_second", basis.bytes_per_second},
+          {"timed_nodes", basis.timed_nodes},
+          {"similar_nodes", basis.similar_nodes},
+          {"rate_nodes", basis.rate_nodes}};
+}
+
 nlohmann::json to_json(const Options& options, const Prediction& prediction) {
   nlohmann::json branches = nlohmann::json::array();
   for (const auto& b : prediction.branches)
     branches.push_back({{"id", b.id}, {"begin_ms", b.begin_ms}, {"end_ms", b.end_ms}});
-  nlohmann::json json = {
-      {"model", options.model},        {"profile", prediction.profile},
-      {"cores", prediction.cores},     {"predicted_ms", prediction.ms},
-      {"busy_ms", prediction.busy_ms}, {"unknown_nodes", prediction.unknown_nodes},
-      {"branch_list", branches}};
+  nlohmann::json json = {{"model", options.model},
+                         {"profile", prediction.profile},
+                         {"cores", prediction.cores},
+                         {"predicted_ms", prediction.ms},
+                         {"busy_ms", prediction.busy_ms},
+                         {"unknown_nodes", prediction.unknown_nodes},
+                         {"basis", basis_json(prediction.basis)},
+                         {"branch_list", branches}};
   if (!options.delegate.empty()) json["delegate"] = options.delegate;
   return json;
 }

@@ -108,7 +108,13 @@ Result<std::shared_ptr<const MappedFile>> open_inside(const std::filesystem::pat
   if (file.get() < 0) return open_error(name, errno);
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return open_error(name, errno);
-  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) return open_error(name, ELOOP);
+  if (!S_ISREG(status.st_mode)) return open_error(name, ELOOP);
+  if (status.st_nlink != 1) {
+    return invalid_model(fmt::format(
+        "external file {} has a second name (a hard link), which may lie outside the model's "
+        "folder; a copy of it can be read",
+        quote(name)));
+  }
   auto mapped = MappedFile::open(fmt::format("/proc/self/fd/{}", file.get()));
   if (mapped) return mapped;
   return tl::unexpected(load_error(

@@ -119,6 +119,14 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
   }
 }
 
+TEST_F(ExternalDataTest, SaysThatAFileHasASecondName) {
+  ExternalData data(folder_);
+  const auto read = data.read(Entries{{"location", "hard"}}, 4);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("'hard' has a second name"), std::string::npos)
+      << read.error().message;
+}
+
 TEST_F(ExternalDataTest, NeedsAFolder) {
   ExternalData data({});
   const Entries entries = {{"location", "w.bin"}};

@@ -81,6 +81,19 @@ TEST(Bodies, TheVerifierLooksInside) {
   }
 }
 
+/// Both branches of an If whose condition is known are one graph: 2^60 paths lead to the innermost.
+TEST(Bodies, AGraphThatIsBothBranchesIsCheckedOnce) {
+  auto inner = std::make_shared<Graph>(*parse_graph("input c bool []\noutput c"));
+  for (int depth = 0; depth < 60; ++depth) {
+    Graph around = *parse_graph(
+        "input c bool []\ny: bool [] = If(c; c)\nbody\ninput c bool []\noutput c\nend\n"
+        "body\ninput c bool []\noutput c\nend\noutput y");
+    around.nodes[NodeId{0}].bodies = {inner, inner};
+    inner = std::make_shared<Graph>(std::move(around));
+  }
+  EXPECT_TRUE(verify(*inner, Stage::kLoad));
+}
+
 TEST(Substitute, ReplacesSymbolsEverywhere) {
   const Expr a = Expr::symbol(SymbolId{0}), b = Expr::symbol(SymbolId{1});
   const Expr e =

@@ -31,6 +31,8 @@ std::optional<std::int64_t> Expr::lower_bound() const {
   return poly_ == nullptr ? constant_ : poly_->range.low;
 }
 
+int Expr::size() const { return poly_ == nullptr ? 1 : poly_->size; }
+
 bool Expr::overflow() const { return poly_ != nullptr && poly_->overflow; }
 
 namespace {

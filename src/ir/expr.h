@@ -32,6 +32,8 @@ class Expr {
   /// A bound that holds whatever values >= 0 the symbols take; nothing where none is known.
   std::optional<std::int64_t> lower_bound() const;
   bool overflow() const;
+  /// Nodes of its tree, which bound what it takes and what evaluating it costs.
+  int size() const;
   /// Symbols that occur, each once, ascending.
   std::vector<SymbolId> symbols() const;
 
@@ -64,6 +66,10 @@ class Expr {
   std::int64_t constant_ = 0;               // the value where poly_ is null
   std::shared_ptr<const Polynomial> poly_;  // null: a constant
 };
+
+/// Terms that arithmetic on expressions has gone through on this thread so far: the difference of
+/// two calls is the work between them.
+std::int64_t expr_terms();
 
 /// The symbolic dimensions of a value. Rank <= Dims::kMaxRank.
 using Shape = std::vector<Expr>;

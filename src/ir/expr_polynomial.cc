@@ -122,10 +122,9 @@ Interval range_of_atom(AtomKind kind, const Expr& a, const Expr& b) {
   return {};
 }
 
-int size_of(const Expr& e) {
-  const auto* p = Expr::Polynomial::of(e);
-  return p == nullptr ? 1 : p->size;
-}
+thread_local std::int64_t terms_gone_through = 0;
+
+void count(std::size_t terms) { terms_gone_through += static_cast<std::int64_t>(terms); }
 
 int depth_of(const Expr& e) {
   const auto* p = Expr::Polynomial::of(e);
@@ -135,6 +134,8 @@ int depth_of(const Expr& e) {
 int sign(std::int64_t a, std::int64_t b) { return a < b ? -1 : (a > b ? 1 : 0); }
 
 }  // namespace
+
+std::int64_t expr_terms() { return terms_gone_through; }
 
 Expr Expr::Polynomial::overflowed() {
   static const Expr kOverflow = [] {
@@ -170,7 +171,7 @@ Expr Expr::Polynomial::atom(AtomKind kind, const Expr& a, const Expr& b) {
   atom.kind = kind;
   atom.a = a;
   atom.b = b;
-  atom.size = 1 + parallax::size_of(a) + parallax::size_of(b);
+  atom.size = 1 + a.size() + b.size();
   atom.depth = 1 + std::max(depth_of(a), depth_of(b));
   if (atom.size > kMaxSize || atom.depth > kMaxDepth) return overflowed();
   atom.range = range_of_atom(kind, a, b);
@@ -239,6 +240,7 @@ const Atom* as_atom(const Expr& e) {
 }
 
 std::optional<Terms> add(const Terms& a, const Terms& b) {
+  count(a.size() + b.size());
   Terms result;
   result.reserve(a.size() + b.size());
   std::size_t i = 0, j = 0;
@@ -287,6 +289,7 @@ std::vector<Factor> multiply(const std::vector<Factor>& a, const std::vector<Fac
 }  // namespace
 
 std::optional<Terms> multiply(const Terms& a, const Term& b) {
+  count(a.size());
   Terms result;
   result.reserve(a.size());
   for (const Term& term : a) {

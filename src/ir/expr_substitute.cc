@@ -46,19 +46,4 @@ Expr substitute(const Expr& e, const std::function<Expr(SymbolId)>& replacement)
   return sum;
 }
 
-SymbolId symbol_for(Graph& body, const Graph& around, SymbolId outer) {
-  for (const SymbolId id : body.symbols.ids()) {
-    if (body.symbols[id].outer == outer) return id;
-  }
-  std::string name = around.symbols[outer].name;
-  const auto taken = [&] {
-    for (const Symbol& symbol : body.symbols) {
-      if (symbol.name == name) return true;
-    }
-    return false;
-  };
-  while (taken()) name += '\'';
-  return body.symbols.push_back({std::move(name), around.symbols[outer].kind, outer});
-}
-
 }  // namespace parallax

@@ -170,8 +170,6 @@ IdVector<ValueId, std::vector<NodeId>> consumers(const Graph& graph);
 
 /// `e` with every symbol replaced. Expr::overflow() where the result is too large or complex.
 Expr substitute(const Expr& e, const std::function<Expr(SymbolId)>& replacement);
-/// The symbol of `body` that stands for `outer` of the graph around it, made where it is missing.
-SymbolId symbol_for(Graph& body, const Graph& around, SymbolId outer);
 
 /// Checks every invariant of this header, in bodies too: ids in range, topological order, one
 /// producer each, unique names, known ranks, content and constants that agree with their shapes.

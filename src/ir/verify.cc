@@ -90,6 +90,8 @@ class Verifier {
     if (!node.bodies.empty() && depth_ >= kMaxNesting) return error(node.name, "nested too deeply");
     for (const auto& body : node.bodies) {
       if (body == nullptr) return error(node.name, "has no body");
+      // Both branches of an If may be one graph, at every depth.
+      if (&body != &node.bodies[0] && body == node.bodies[0]) continue;
       PX_RETURN_IF_ERROR(Verifier(*body, stage_, &graph_, depth_ + 1).run());
       if (body->inputs.size() < node.captures) return error(node.name, "captures more than it has");
       for (std::size_t i = 1; i <= node.captures; ++i) {

@@ -138,7 +138,8 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
   }
   const NodeId node = builder.node(run.op, ids, run.attributes, "node", run.outputs);
   PX_RETURN_IF_ERROR(check_node(graph.nodes[node], false));
-  PX_RETURN_IF_ERROR(infer_node(graph, node));
+  LoadBudget budget;
+  PX_RETURN_IF_ERROR(Inference(graph, budget).infer(node));
   return graph;
 }
 

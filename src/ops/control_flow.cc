@@ -4,7 +4,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
+#include <variant>
+#include <vector>
 
 #include "ops/common.h"
 #include "ops/infer.h"
@@ -35,10 +40,19 @@ Status check_if(const Node& node) {
   return {};
 }
 
+/// The list itself: a node may have very many scans, each of which reads it.
+const std::vector<std::int64_t>& ints_of(const Node& node, std::string_view name) {
+  static const std::vector<std::int64_t> kNone;
+  const AttributeValue* const value = node.attributes.find(name);
+  const auto* const list =
+      value == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(value);
+  return list == nullptr ? kNone : *list;
+}
+
 Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t i,
                            std::size_t count, int rank) {
-  const auto axes = node.attributes.get_ints(fmt::format("scan_{}_axes", kind));
-  const auto directions = node.attributes.get_ints(fmt::format("scan_{}_directions", kind));
+  const auto& axes = ints_of(node, fmt::format("scan_{}_axes", kind));
+  const auto& directions = ints_of(node, fmt::format("scan_{}_directions", kind));
   if ((!axes.empty() && axes.size() != count) ||
       (!directions.empty() && directions.size() != count)) {
     return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
@@ -50,16 +64,6 @@ Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t 
   if (direction != 0 && direction != 1)
     return refuse(node, fmt::format("a direction must be 0 or 1, not {}", direction));
   return ScanAxis{*axis, direction == 1};
-}
-
-/// `shape` of `from` in the symbols of `body`.
-Shape inside(const Graph& around, Graph& body, const Shape& shape) {
-  Shape result;
-  for (const Expr& dim : shape) {
-    result.push_back(
-        substitute(dim, [&](SymbolId id) { return Expr::symbol(symbol_for(body, around, id)); }));
-  }
-  return result;
 }
 
 /// The expression in the symbols of the graph around the body; nothing where the body has symbols
@@ -78,22 +82,70 @@ bool changes(const Graph& body, const Expr& dim) {
          !body.symbols[symbols[0]].outer.valid();
 }
 
-Expr changing_dimension(Graph& body, const Value& input, std::size_t axis) {
-  std::string name = fmt::format("{}.{}", input.name, axis);
-  const auto taken = [&] {
-    return std::any_of(body.symbols.begin(), body.symbols.end(),
-                       [&](const Symbol& symbol) { return symbol.name == name; });
-  };
-  while (taken()) name += '\'';
-  return Expr::symbol(body.symbols.push_back({std::move(name), SymbolKind::kData, {}}));
-}
+/// The symbols of a body, found by what they stand for. The tables are built when first asked for.
+class BodySymbols {
+ public:
+  BodySymbols(const Graph& around, Graph& body) : around_(around), body_(body) {}
+
+  /// `list`, in the symbols of the graph around, in those of the body.
+  std::vector<Expr> inside(const std::vector<Expr>& list) {
+    std::vector<Expr> result;
+    result.reserve(list.size());
+    for (const Expr& e : list)
+      result.push_back(substitute(e, [this](SymbolId id) { return Expr::symbol(at(id)); }));
+    return result;
+  }
+
+  Expr changing_dimension(const Value& input, std::size_t axis) {
+    look();
+    return Expr::symbol(add({fmt::format("{}.{}", input.name, axis), SymbolKind::kData, {}}));
+  }
+
+ private:
+  SymbolId at(SymbolId outer) {
+    look();
+    const auto known = inner_.find(outer.value);
+    if (known != inner_.end()) return known->second;
+    const Symbol& symbol = around_.symbols[outer];
+    return inner_[outer.value] = add({symbol.name, symbol.kind, outer});
+  }
+
+  void look() {
+    for (; seen_ < static_cast<std::int32_t>(body_.symbols.size()); ++seen_) {
+      const Symbol& symbol = body_.symbols[SymbolId{seen_}];
+      names_.insert(symbol.name);
+      if (symbol.outer.valid()) inner_.emplace(symbol.outer.value, SymbolId{seen_});
+    }
+  }
+
+  SymbolId add(Symbol symbol) {
+    while (!names_.insert(symbol.name).second) symbol.name += '\'';
+    return body_.symbols.push_back(std::move(symbol));
+  }
+
+  const Graph& around_;
+  Graph& body_;
+  std::int32_t seen_ = 0;  ///< symbols of the body that the tables have
+  std::unordered_map<std::int32_t, SymbolId> inner_;
+  std::unordered_set<std::string> names_;
+};
 
 class Seeder {
  public:
-  Seeder(const Graph& graph, const Node& node, Graph& body)
-      : graph_(graph), node_(node), body_(body) {}
+  Seeder(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget)
+      : graph_(graph), node_(node), body_(body), budget_(budget), symbols_(graph, body) {}
 
   Status run() {
+    // What copying the body and its symbols costs.
+    const auto size = std::ssize(body_.values) + std::ssize(body_.symbols);
+    const std::int64_t terms = expr_terms();
+    PX_RETURN_IF_ERROR(need_work(node_, size * LoadBudget::kWorkPerInput, budget_));
+    PX_RETURN_IF_ERROR(seed());
+    return need_work(node_, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_);
+  }
+
+ private:
+  Status seed() {
     if (node_.op != OpKind::kIf) {
       PX_ASSIGN(const LoopParts parts, loop_parts(node_));
       if (parts.first_input == 2) {
@@ -107,15 +159,16 @@ class Seeder {
     for (std::size_t i = 1; i <= node_.captures; ++i) {
       const Value& value = outer(node_.inputs.size() - i);
       Value& input = inner(body_.inputs.size() - i);
-      input.dtype = value.dtype;
-      input.shape = inside(graph_, body_, value.shape);
-      input.content.reset();
-      if (value.content) input.content = inside(graph_, body_, *value.content);
+      InferOutput type{value.dtype, symbols_.inside(value.shape), {}};
+      // Asked before the elements are made: very many bodies may capture them.
+      const std::int64_t room = budget_.bytes_left() + content_bytes(input.content);
+      if (value.content && content_bytes(value.content) <= room)
+        type.content = symbols_.inside(*value.content);
+      PX_RETURN_IF_ERROR(set_type(node_, input, std::move(type), budget_));
     }
     return {};
   }
 
- private:
   const Value& outer(std::size_t i) const { return graph_.values[node_.inputs[i]]; }
   Value& inner(std::size_t i) { return body_.values[body_.inputs[i]]; }
 
@@ -128,36 +181,35 @@ class Seeder {
 
   Status seed_carried(std::size_t i) {
     const Value& value = outer(i);
-    Shape shape = inside(graph_, body_, value.shape);
+    Shape shape = symbols_.inside(value.shape);
     Value& input = inner(i);
     if (input.shape.size() == shape.size()) {
       for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (changes(body_, input.shape[axis])) shape[axis] = input.shape[axis];
     }
-    input.dtype = value.dtype;
-    input.shape = std::move(shape);
-    return {};
+    return set_type(node_, input, {value.dtype, std::move(shape), {}}, budget_);
   }
 
   Status seed_slice(const LoopParts& parts, std::size_t i) {
     const Value& value = outer(parts.carried + i);
     PX_ASSIGN(const ScanAxis axis,
               scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
-    Shape shape = inside(graph_, body_, value.shape);
+    Shape shape = symbols_.inside(value.shape);
     shape.erase(shape.begin() + axis.axis);
-    Value& input = inner(parts.carried + i);
-    input.dtype = value.dtype;
-    input.shape = std::move(shape);
-    return {};
+    return set_type(node_, inner(parts.carried + i), {value.dtype, std::move(shape), {}}, budget_);
   }
 
   const Graph& graph_;
   const Node& node_;
   Graph& body_;
+  LoadBudget& budget_;
+  BodySymbols symbols_;
 };
 
 /// Makes dimensions that the body changes symbols of its own; false where none is left.
-Result<bool> find_changes(const Node& node, const LoopParts& parts, Graph& body, bool all) {
+Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
+                          bool all) {
+  BodySymbols symbols(graph, body);
   bool changed = false;
   for (std::size_t i = 0; i < parts.carried; ++i) {
     const ValueId in = body.inputs[parts.first_input + i];
@@ -178,20 +230,20 @@ Result<bool> find_changes(const Node& node, const LoopParts& parts, Graph& body,
     for (std::size_t axis = 0; axis < after.size(); ++axis) {
       const Expr before = body.values[in].shape[axis];
       if (changes(body, before) || (!all && before == after[axis])) continue;
-      body.values[in].shape[axis] = changing_dimension(body, body.values[in], axis);
+      body.values[in].shape[axis] = symbols.changing_dimension(body.values[in], axis);
       changed = true;
     }
   }
   return changed;
 }
 
-Status infer_loop_body(const Graph& graph, const Node& node, Graph& body) {
+Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
   PX_ASSIGN(const LoopParts parts, loop_parts(node));
   for (int tries = 1;; ++tries) {
-    PX_RETURN_IF_ERROR(infer_graph(body));
-    PX_ASSIGN(const bool changed, find_changes(node, parts, body, tries == kTries));
+    PX_RETURN_IF_ERROR(infer_graph(body, budget));
+    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, tries == kTries));
     if (!changed) break;
-    PX_RETURN_IF_ERROR(seed_body(graph, node, body));
+    PX_RETURN_IF_ERROR(seed_body(graph, node, body, budget));
   }
   if (parts.first_output == 0) return {};
   const Value& condition = body.values[body.outputs[0]];
@@ -265,19 +317,19 @@ bool never_stops_early(const Graph& body) {
   return condition == body.inputs[1] || known_scalar(body.values[condition]).value_or(0) != 0;
 }
 
-Status seed_body(const Graph& graph, const Node& node, Graph& body) {
-  return Seeder(graph, node, body).run();
+Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
+  return Seeder(graph, node, body, budget).run();
 }
 
-Status infer_bodies(Graph& graph, NodeId id) {
+Status infer_bodies(Graph& graph, NodeId id, LoadBudget& budget) {
   if (graph.nodes[id].op == OpKind::kIf) PX_RETURN_IF_ERROR(check_if(graph.nodes[id]));
   for (std::size_t i = 0; i < graph.nodes[id].bodies.size(); ++i) {
     Node& node = graph.nodes[id];
     if (i > 0 && node.bodies[i] == node.bodies[0]) continue;
     auto body = std::make_shared<Graph>(*node.bodies[i]);
-    PX_RETURN_IF_ERROR(seed_body(graph, node, *body));
-    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body)
-                                              : infer_loop_body(graph, node, *body));
+    PX_RETURN_IF_ERROR(seed_body(graph, node, *body, budget));
+    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body, budget)
+                                              : infer_loop_body(graph, node, *body, budget));
     const auto before = std::exchange(node.bodies[i], std::move(body));
     for (std::size_t k = i + 1; k < node.bodies.size(); ++k)
       if (node.bodies[k] == before) node.bodies[k] = node.bodies[i];

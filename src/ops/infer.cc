@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <utility>
 
 #include "ops/common.h"
@@ -19,33 +19,6 @@ namespace {
 /// lists are as short as content. Reading is linear in the file then, however many nodes share a
 /// constant.
 std::size_t most_ints(const Node& node) { return std::max(kMaxContent, node.outputs.size()); }
-
-/// kData symbols by a name that follows from the node, so that inferring a graph again gives the
-/// same symbols. The table of names is built when the first is asked for.
-class FreshSymbols {
- public:
-  explicit FreshSymbols(Graph& graph) : graph_(graph) {}
-
-  Expr make(const Node& node, int number) {
-    if (ids_.empty()) {
-      for (SymbolId id : graph_.symbols.ids()) ids_.emplace(graph_.symbols[id].name, id);
-    }
-    std::string name = fmt::format("{}.{}", node.name, number);
-    while (true) {
-      const auto [it, added] = ids_.try_emplace(name);
-      if (added) it->second = graph_.symbols.push_back({name, SymbolKind::kData});
-      // In a body, one of that name may stand for a symbol of the graph around it.
-      const Symbol& symbol = graph_.symbols[it->second];
-      if (symbol.kind == SymbolKind::kData && !symbol.outer.valid())
-        return Expr::symbol(it->second);
-      name += '\'';
-    }
-  }
-
- private:
-  Graph& graph_;
-  std::unordered_map<std::string, SymbolId> ids_;
-};
 
 bool fits(DType dtype, const Expr& element) {
   if (element.overflow()) return false;
@@ -112,83 +85,117 @@ InferResult infer_checked(const InferContext& context) {
   return outputs;
 }
 
-/// `inputs` keeps its memory from node to node.
-std::span<const InferInput> gather_inputs(const Graph& graph, const Node& node,
-                                          std::vector<InferInput>& inputs) {
-  if (inputs.size() < node.inputs.size()) inputs.resize(node.inputs.size());
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    InferInput& input = inputs[i];
-    if (!node.inputs[i].valid()) {
-      input = {};
-      continue;
-    }
-    const Value& value = graph.values[node.inputs[i]];
-    input.present = true;
-    input.dtype = value.dtype;
-    input.shape = value.shape;
-    input.content = value.content;
-    input.constant = value.constant ? &*value.constant : nullptr;
-  }
-  return std::span(inputs).first(node.inputs.size());
-}
-
-/// How many elements of content inference may still attach to the values of a graph. A small file
-/// can ask for very many copies of a list; beyond the limit they stay unknown.
-class ContentLimit {
- public:
-  explicit ContentLimit(std::size_t nodes) : left_((std::size_t{1} << 20) + 64 * nodes) {}
-  void charge(Content& content) {
-    if (!content) return;
-    if (content->size() > left_) {
-      content.reset();
-    } else {
-      left_ -= content->size();
-    }
-  }
-
- private:
-  std::size_t left_;
-};
-
-/// What inferring the nodes of one graph shares.
-struct InferState {
-  FreshSymbols symbols;
-  ContentLimit limit;
-  std::vector<InferInput> inputs = {};
-};
-
-Status infer_one(Graph& graph, NodeId id, InferState& state) {
-  if (op_def(graph.nodes[id].op).control_flow) PX_RETURN_IF_ERROR(infer_bodies(graph, id));
-  const Node& node = graph.nodes[id];
-  const auto inputs = gather_inputs(graph, node, state.inputs);
-  int asked = 0;
-  const InferContext context{node, inputs,
-                             [&](std::string_view) { return state.symbols.make(node, asked++); },
-                             &graph.symbols};
-  PX_ASSIGN(auto outputs, infer_checked(context));
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    if (!node.outputs[i].valid()) continue;
-    Value& value = graph.values[node.outputs[i]];
-    state.limit.charge(outputs[i].content);
-    value.dtype = outputs[i].dtype;
-    value.shape = std::move(outputs[i].shape);
-    value.content = std::move(outputs[i].content);
-  }
-  return {};
-}
-
 std::string describe(const InferInput& input, std::span<const std::string> names) {
   if (!input.present) return "_";
   return fmt::format("{} {}", to_string(input.dtype), to_string(input.shape, names));
 }
 
+/// Of one expression beyond its place in a list.
+std::int64_t tree_bytes(const Expr& e) {
+  constexpr std::int64_t kBytes = 112, kBytesPerNode = 56;
+  return e.constant() ? 0 : kBytes + kBytesPerNode * e.size();
+}
+
+std::int64_t shape_bytes(const Shape& shape) {
+  std::int64_t bytes = 0;
+  for (const Expr& dim : shape) bytes += tree_bytes(dim);
+  return bytes;
+}
+
+tl::unexpected<Error> spent(const Node& node, std::string_view what) {
+  return tl::unexpected(
+      Error{Stage::kLoad, ErrorCode::kUnsupported, node.name,
+            fmt::format("{}: loading the model takes too much {}", to_string(node.op), what)});
+}
+
 }  // namespace
+
+std::int64_t content_bytes(const Content& content) {
+  std::int64_t bytes = 0;
+  if (!content) return bytes;
+  for (const Expr& element : *content) {
+    bytes += static_cast<std::int64_t>(sizeof(Expr)) + tree_bytes(element);
+  }
+  return bytes;
+}
+
+Expr FreshSymbols::make(const Node& node, int number) {
+  for (; known_ < static_cast<std::int32_t>(graph_.symbols.size()); ++known_) {
+    const SymbolId id{known_};
+    ids_.emplace(graph_.symbols[id].name, id);
+  }
+  std::string name = fmt::format("{}.{}", node.name, number);
+  while (true) {
+    const auto [it, added] = ids_.try_emplace(name);
+    if (added) it->second = graph_.symbols.push_back({name, SymbolKind::kData});
+    // In a body, one of that name may stand for a symbol of the graph around it.
+    const Symbol& symbol = graph_.symbols[it->second];
+    if (symbol.kind == SymbolKind::kData && !symbol.outer.valid()) return Expr::symbol(it->second);
+    name += '\'';
+  }
+}
+
+std::span<const InferInput> Inference::gather(const Node& node) {
+  if (inputs_.size() < node.inputs.size()) inputs_.resize(node.inputs.size());
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    InferInput& input = inputs_[i];
+    if (!node.inputs[i].valid()) {
+      input = {};
+      continue;
+    }
+    const Value& value = graph_.values[node.inputs[i]];
+    input.present = true;
+    input.dtype = value.dtype;
+    input.shape = value.shape;
+    input.content = value.content ? &*value.content : nullptr;
+    input.constant = value.constant ? &*value.constant : nullptr;
+  }
+  return std::span(inputs_).first(node.inputs.size());
+}
+
+Status need_work(const Node& node, std::int64_t work, LoadBudget& budget) {
+  if (budget.need_work(work)) return {};
+  return spent(node, "work");
+}
+
+Status set_type(const Node& node, Value& value, InferOutput type, LoadBudget& budget) {
+  budget.return_bytes(shape_bytes(value.shape) + content_bytes(value.content));
+  value.shape.clear();
+  value.content.reset();
+  if (!budget.need_bytes(shape_bytes(type.shape))) return spent(node, "memory");
+  value.dtype = type.dtype;
+  value.shape = std::move(type.shape);
+  if (budget.take_bytes(content_bytes(type.content))) value.content = std::move(type.content);
+  return {};
+}
+
+Status Inference::infer(NodeId id) {
+  const auto own = static_cast<std::int64_t>(graph_.nodes[id].inputs.size());
+  PX_RETURN_IF_ERROR(need_work(
+      graph_.nodes[id], LoadBudget::kWorkPerNode + own * LoadBudget::kWorkPerInput, budget_));
+  if (op_def(graph_.nodes[id].op).control_flow)
+    PX_RETURN_IF_ERROR(infer_bodies(graph_, id, budget_));
+  const Node& node = graph_.nodes[id];
+  const std::int64_t terms = expr_terms();
+  int asked = 0;
+  const InferContext context{node, gather(node),
+                             [&](std::string_view) { return symbols_.make(node, asked++); },
+                             &graph_.symbols};
+  PX_ASSIGN(auto outputs, infer_checked(context));
+  PX_RETURN_IF_ERROR(need_work(node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_));
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    PX_RETURN_IF_ERROR(
+        set_type(node, graph_.values[node.outputs[i]], std::move(outputs[i]), budget_));
+  }
+  return {};
+}
 
 std::optional<std::vector<std::int64_t>> InferContext::known_ints(std::size_t i) const {
   if (!has(i)) return std::nullopt;
   const InferInput& input = inputs[i];
   if (input.constant != nullptr) return integers(*input.constant, most_ints(node));
-  if (!input.content) return std::nullopt;
+  if (input.content == nullptr) return std::nullopt;
   std::vector<std::int64_t> values;
   for (const Expr& element : *input.content) {
     const auto value = element.constant();
@@ -200,7 +207,7 @@ std::optional<std::vector<std::int64_t>> InferContext::known_ints(std::size_t i)
 
 std::optional<std::vector<Expr>> InferContext::exprs(std::size_t i) const {
   if (!has(i)) return std::nullopt;
-  if (inputs[i].content) return inputs[i].content;
+  if (inputs[i].content != nullptr) return *inputs[i].content;
   if (inputs[i].constant == nullptr) return std::nullopt;
   const auto values = integers(*inputs[i].constant, most_ints(node));
   if (!values) return std::nullopt;
@@ -213,25 +220,28 @@ Error InferContext::error(std::string message, ErrorCode code) const {
     for (const Symbol& symbol : *symbols) names.push_back(symbol.name);
   }
   std::string list;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+  constexpr std::size_t kMostListed = 16;
+  for (std::size_t i = 0; i < std::min(inputs.size(), kMostListed); ++i) {
     list += (i == 0 ? "" : ", ") + describe(inputs[i], names);
   }
+  if (inputs.size() > kMostListed) list += fmt::format(" and {} more", inputs.size() - kMostListed);
   return {Stage::kLoad, code, node.name,
           fmt::format("{}: {} (inputs: {})", to_string(node.op), message, list)};
 }
 
-Status infer_node(Graph& graph, NodeId node) {
-  InferState state{FreshSymbols(graph), ContentLimit(1)};
-  return infer_one(graph, node, state);
+Status infer_graph(Graph& graph, LoadBudget& budget) {
+  Inference inference(graph, budget);
+  for (const NodeId id : graph.nodes.ids()) {
+    PX_RETURN_IF_ERROR(check_node(graph.nodes[id], false));
+    PX_RETURN_IF_ERROR(inference.infer(id));
+  }
+  return {};
 }
 
 Status infer_graph(Graph& graph) {
-  InferState state{FreshSymbols(graph), ContentLimit(graph.nodes.size())};
-  for (NodeId id : graph.nodes.ids()) {
-    PX_RETURN_IF_ERROR(check_node(graph.nodes[id], false));
-    PX_RETURN_IF_ERROR(infer_one(graph, id, state));
-  }
-  return {};
+  LoadBudget budget;
+  budget.allow_nodes(static_cast<std::int64_t>(graph.nodes.size()));
+  return infer_graph(graph, budget);
 }
 
 namespace {

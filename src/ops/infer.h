@@ -1,19 +1,63 @@
 // Runs inference over graphs and single nodes.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "ops/load_budget.h"
 #include "ops/op.h"
 
 namespace parallax {
 
-/// Fills dtype, shape and content of the outputs of `node` (whose inputs are filled), adding kData
-/// symbols as needed. Refuses outputs of rank > Dims::kMaxRank. Errors: as the operator's
-/// inference.
-Status infer_node(Graph& graph, NodeId node);
-/// infer_node over all nodes, in order, after check_node on each.
+/// kData symbols by a name that follows from the node, so that inferring a graph again gives the
+/// same symbols. The table of names is built when the first is asked for.
+class FreshSymbols {
+ public:
+  explicit FreshSymbols(Graph& graph) : graph_(graph) {}
+  Expr make(const Node& node, int number);
+
+ private:
+  Graph& graph_;
+  std::int32_t known_ = 0;  ///< symbols of the graph that the table has
+  std::unordered_map<std::string, SymbolId> ids_;
+};
+
+/// Inference over the nodes of one graph, which may grow meanwhile; both must outlive it.
+class Inference {
+ public:
+  Inference(Graph& graph, LoadBudget& budget) : graph_(graph), budget_(budget), symbols_(graph) {}
+
+  /// Fills dtype, shape and content of the outputs of `node` (whose inputs are filled), adding
+  /// kData symbols as needed. Refuses outputs of rank > Dims::kMaxRank. Errors: as the operator's
+  /// inference; kUnsupported where the budget is spent.
+  Status infer(NodeId node);
+
+ private:
+  std::span<const InferInput> gather(const Node& node);
+
+  Graph& graph_;
+  LoadBudget& budget_;
+  FreshSymbols symbols_;
+  std::vector<InferInput> inputs_;  ///< keeps its memory from node to node
+};
+
+/// Inference::infer over all nodes, in order, after check_node on each.
+Status infer_graph(Graph& graph, LoadBudget& budget);
+/// With a budget of its own, for a graph that is not being loaded.
 Status infer_graph(Graph& graph);
+
+/// What known elements take from a budget.
+std::int64_t content_bytes(const std::optional<std::vector<Expr>>& content);
+/// Takes the work from the budget. Errors: kUnsupported, of `node`, where it is spent.
+Status need_work(const Node& node, std::int64_t work, LoadBudget& budget);
+/// Gives a value another type, and the budget back what its shape and content took. The content
+/// stays unknown where the budget is spent. Errors: kUnsupported, of `node`, where even the shape
+/// is too much.
+Status set_type(const Node& node, Value& value, InferOutput type, LoadBudget& budget);
 
 /// A tensor as the executor knows it at run time: concrete, with its bytes where the operator's
 /// shape_inputs ask for them.

@@ -61,7 +61,50 @@ TEST(InferTest, ContentIsBounded) {
   ASSERT_TRUE(graph && infer_graph(*graph));
   std::size_t elements = 0;
   for (const Value& value : graph->values) elements += value.content ? value.content->size() : 0;
-  EXPECT_LE(elements, (std::size_t{1} << 20) + 64 * kNodes);
+  EXPECT_GT(elements, std::size_t{1} << 18);
+  EXPECT_LE(elements * sizeof(Expr), static_cast<std::size_t>(LoadBudget::kBytes));
+}
+
+/// Bodies draw from the same budget as the graph around them, and a graph that is inferred again
+/// takes nothing more.
+TEST(InferTest, ContentOfBodiesIsBoundedTogether) {
+  std::string text = "symbols b\ninput x f32 [b]\ninput go bool []\nconst c i64 [1024] = fill 1\n";
+  text += "n = Shape(x)\nk = Mul(c, n)\n";
+  constexpr int kNodes = 1000;
+  for (int i = 0; i < kNodes; ++i) {
+    const std::string branch =
+        "body\nouter_symbols b\ninput k i64 [1024]\nt = Identity(k)\noutput t\nend\n";
+    text += "y" + std::to_string(i) + " = If(go; k)\n" + branch + branch;
+  }
+  auto graph = parse_graph(text);
+  ASSERT_TRUE(graph) << graph.error().message;
+  LoadBudget budget;
+  ASSERT_TRUE(infer_graph(*graph, budget));
+  std::int64_t known = 0;
+  const auto count = [&known](const Graph& part) {
+    for (const Value& value : part.values) known += value.content ? 1 : 0;
+  };
+  count(*graph);
+  for (const Node& node : graph->nodes)
+    for (const auto& body : node.bodies) count(*body);
+  // Each of the elements has a tree of its own.
+  EXPECT_GT(known, 100);
+  EXPECT_LT(known * 1024 * 64, LoadBudget::kBytes);
+  const std::int64_t left = budget.bytes_left();
+  ASSERT_TRUE(infer_graph(*graph, budget));
+  EXPECT_EQ(budget.bytes_left(), left);
+}
+
+TEST(InferTest, WorkIsBounded) {
+  auto graph = parse_graph("input x f32 [2]\ny = Relu(x)\nz = Exp(y)\noutput z");
+  ASSERT_TRUE(graph);
+  LoadBudget budget;
+  ASSERT_TRUE(budget.take_work(LoadBudget::kWork));
+  ASSERT_TRUE(budget.need_work(LoadBudget::kKeptWork - LoadBudget::kWorkPerNode));
+  const Status status = infer_graph(*graph, budget);
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(status.error().message, "Relu: loading the model takes too much work");
 }
 
 /// Runs infer_runtime on node 0 of `text` for inputs of these dims, with bytes of i64 values.

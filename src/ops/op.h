@@ -32,8 +32,9 @@ struct InferInput {
   bool present = false;
   DType dtype = DType::kF32;
   Shape shape;
-  /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them).
-  std::optional<std::vector<Expr>> content;
+  /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them),
+  /// else null. Not a copy: a node may read one value very often.
+  const std::vector<Expr>* content = nullptr;
   /// The constant behind it, null where it is none.
   const Constant* constant = nullptr;
 };

@@ -13,13 +13,15 @@
 namespace parallax {
 namespace {
 
-/// Constants of more bytes are equal only where they are the same bytes in memory.
+/// Constants of more bytes are equal only where they are the same bytes in memory, as are those
+/// beyond what the budget has left: constants may overlap in a small file.
 constexpr std::size_t kMaxCompared = 4096;
 
 /// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
 /// that different parts never give the same bytes.
 class Key {
  public:
+  explicit Key(LoadBudget& budget) : budget_(budget) {}
   template <class T>
   void number(T x) {
     bytes_.append(reinterpret_cast<const char*>(&x), sizeof x);
@@ -32,7 +34,7 @@ class Key {
     number(x.dtype);
     number(x.dims.rank());
     for (const std::int64_t dim : x.dims) number(dim);
-    if (x.bytes.size() > kMaxCompared) {
+    if (x.bytes.size() > kMaxCompared || !budget_.take_bytes(std::ssize(x.bytes))) {
       number(x.bytes.data());
     } else {
       bytes_.append(reinterpret_cast<const char*>(x.bytes.data()), x.bytes.size());
@@ -46,6 +48,7 @@ class Key {
   std::string take() { return std::move(bytes_); }
 
  private:
+  LoadBudget& budget_;
   std::string bytes_;
 };
 
@@ -61,8 +64,8 @@ struct AddAttribute {
   }
 };
 
-std::string key_of(const Node& node) {
-  Key key;
+std::string key_of(const Node& node, LoadBudget& budget) {
+  Key key(budget);
   key.number(node.op);
   key.number(node.inputs.size());
   for (const ValueId id : node.inputs) key.number(id.value);
@@ -77,8 +80,8 @@ std::string key_of(const Node& node) {
 }
 
 /// The key of a constant or symbolic value; nothing for others.
-std::optional<std::string> key_of(const Value& value) {
-  Key key;
+std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
+  Key key(budget);
   key.number(value.kind);
   if (value.kind == ValueKind::kConstant) {
     key.constant(*value.constant);
@@ -93,11 +96,11 @@ std::optional<std::string> key_of(const Value& value) {
 }
 
 /// How many took the place of others.
-int merge_values(const Graph& graph, Replacements& replacements) {
+int merge_values(const Graph& graph, Replacements& replacements, LoadBudget& budget) {
   std::unordered_map<std::string, ValueId> first;
   int merged = 0;
   for (const ValueId id : graph.values.ids()) {
-    auto key = key_of(graph.values[id]);
+    auto key = key_of(graph.values[id], budget);
     if (!key) continue;
     const auto [known, added] = first.emplace(std::move(*key), id);
     if (!added && replacements.replace(id, known->second)) ++merged;
@@ -117,21 +120,22 @@ bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept)
 
 }  // namespace
 
-Result<int> common_subexpressions(Graph& graph, const PassContext&) {
+Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
   Replacements replacements(graph);
-  const int merged = merge_values(graph, replacements);
+  LoadBudget keys = *context.budget;  // they are gone afterwards
+  const int merged = merge_values(graph, replacements, keys);
   std::unordered_map<std::string, NodeId> first;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
     if (!node.bodies.empty()) continue;  // comparing bodies has never paid
-    const auto [known, added] = first.emplace(key_of(node), id);
+    const auto [known, added] = first.emplace(key_of(node, keys), id);
     if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
   }
   replacements.finish();
   // Of two symbols for the same data-dependent size one is left.
-  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph));
+  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   return changes + merged;
 }
 

@@ -27,8 +27,6 @@ constexpr std::int64_t kFewestBytes = 64;
 /// Of a table of indices, so that it stays in the cache and loading stays quick.
 constexpr std::int64_t kMostRows = 1 << 16;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
-/// Rows of tables of indices made for one graph: more are not worth the time that loading takes.
-constexpr std::int64_t kMostWork = std::int64_t{1} << 26;
 
 using Ints = std::vector<std::int64_t>;
 
@@ -81,7 +79,8 @@ bool to_units(Ints& dims, std::int64_t run, Ints& factors) {
 
 class Composer {
  public:
-  explicit Composer(Graph& graph) : graph_(graph), names_(graph), origins_(graph.values.size()) {
+  Composer(Graph& graph, LoadBudget& budget)
+      : graph_(graph), names_(graph), origins_(graph.values.size()), budget_(budget) {
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
@@ -266,8 +265,8 @@ class Composer {
     tables[origin.source.value] = std::move(identity);
     for (const ValueId id : order) {
       const std::int64_t units = product(*dims_of(id)) / origin.run;
-      work_ += units;
-      if (units > kMostRows || work_ > kMostWork) return std::nullopt;
+      const std::int64_t work = LoadBudget::kWorkPerNode + units * LoadBudget::kWorkPerProduct;
+      if (units > kMostRows || !budget_.take_work(work)) return std::nullopt;
       const Node& node = graph_.nodes[graph_.values[id].producer];
       const auto output = static_cast<std::size_t>(
           std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin());
@@ -411,6 +410,9 @@ class Composer {
       return true;
     }
     const std::int64_t merged = common_run(*table, source_units), run = origin.run * merged;
+    const auto rows_left = std::ssize(*table) / merged;
+    if (!budget_.take_bytes(rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
+      return false;
     Ints indices;
     for (std::size_t i = 0; i < table->size(); i += static_cast<std::size_t>(merged))
       indices.push_back((*table)[i] / merged);
@@ -431,13 +433,13 @@ class Composer {
   UniqueNames names_;
   IdVector<ValueId, Origin> origins_;
   IdVector<ValueId, bool> wanted_;
-  std::int64_t work_ = 0;
+  LoadBudget& budget_;
 };
 
 }  // namespace
 
-Result<int> compose_movement(Graph& graph, const PassContext&) {
-  const int changes = Composer(graph).run();
+Result<int> compose_movement(Graph& graph, const PassContext& context) {
+  const int changes = Composer(graph, *context.budget).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

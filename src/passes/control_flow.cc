@@ -1,7 +1,6 @@
 #include "passes/control_flow.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -40,63 +39,67 @@ class Bodies {
   std::vector<std::size_t> index_;
 };
 
-bool is_read(const Graph& graph, ValueId id) {
-  const auto names = [id](const std::vector<ValueId>& ids) {
-    return std::find(ids.begin(), ids.end(), id) != ids.end();
-  };
-  return names(graph.outputs) || std::any_of(graph.nodes.begin(), graph.nodes.end(),
-                                             [&](const Node& node) { return names(node.inputs); });
+/// Which values a node reads or the graph gives.
+IdVector<ValueId, bool> values_read(const Graph& graph) {
+  IdVector<ValueId, bool> read(graph.values.size(), false);
+  for (const Node& node : graph.nodes)
+    for (const ValueId id : node.inputs)
+      if (id.valid()) read[id] = true;
+  for (const ValueId id : graph.outputs) read[id] = true;
+  return read;
 }
 
-/// Makes the last input but `from_end` of the body what the graph around says of it.
-void sink(const Value& value, Graph& body, std::size_t from_end) {
-  const auto input = body.inputs.end() - static_cast<std::ptrdiff_t>(from_end);
-  Value& inside = body.values[*input];
-  if (value.kind == ValueKind::kConstant) {
-    inside.kind = ValueKind::kConstant;
-    inside.constant = value.constant;
-    inside.dtype = value.dtype;
-    inside.shape = value.shape;
-    inside.content.reset();
-  } else {
+/// Drops the elements that are not to stay, of a list that begins at `first`.
+template <class T>
+void keep_only(std::vector<T>& list, std::size_t first, const std::vector<bool>& stays) {
+  const auto begin = list.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto count = std::min(std::ssize(stays), list.end() - begin);
+  auto next = begin;
+  for (std::ptrdiff_t i = 0; i < count; ++i)
+    if (stays[static_cast<std::size_t>(i)]) *next++ = begin[i];
+  list.erase(next, begin + count);
+}
+
+/// Makes an input of a body what the graph around says of it.
+void sink(const Value& value, Value& inside) {
+  if (value.kind != ValueKind::kConstant) {
     inside.kind = ValueKind::kSymbolic;
+    return;
   }
-  body.inputs.erase(input);
+  inside.kind = ValueKind::kConstant;
+  inside.constant = value.constant;
+  inside.dtype = value.dtype;
+  inside.shape = value.shape;
+  inside.content.reset();
 }
 
-/// Whether all bodies know the elements of the capture as expressions.
-bool symbolic_inside(const Bodies& bodies, std::size_t from_end) {
-  return std::all_of(bodies.graphs.begin(), bodies.graphs.end(), [&](const Graph& body) {
-    return body.values[body.inputs[body.inputs.size() - from_end]].content.has_value();
-  });
-}
-
-bool unread_inside(const Bodies& bodies, std::size_t from_end) {
-  return std::none_of(bodies.graphs.begin(), bodies.graphs.end(), [&](const Graph& body) {
-    return is_read(body, body.inputs[body.inputs.size() - from_end]);
-  });
-}
-
+/// Captures that bodies can know by themselves, or that none reads.
 int tidy_captures(const Graph& graph, Node& node, Bodies& bodies) {
-  int changes = 0;
-  for (std::size_t from_end = node.captures; from_end > 0; --from_end) {
-    const auto at = node.inputs.end() - static_cast<std::ptrdiff_t>(from_end);
-    const Value& value = graph.values[*at];
-    const bool known = value.kind == ValueKind::kConstant ||
-                       (value.kind == ValueKind::kSymbolic && symbolic_inside(bodies, from_end));
-    if (!known && !unread_inside(bodies, from_end)) continue;
-    for (Graph& body : bodies.graphs) {
-      if (known) {
-        sink(value, body, from_end);
-      } else {
-        body.inputs.erase(body.inputs.end() - static_cast<std::ptrdiff_t>(from_end));
-      }
+  std::vector<IdVector<ValueId, bool>> read;
+  for (const Graph& body : bodies.graphs) read.push_back(values_read(body));
+  const std::size_t count = node.captures, own = node.inputs.size() - count;
+  std::vector<bool> stays(count, true);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value& value = graph.values[node.inputs[own + i]];
+    const auto inside = [&](Graph& body) -> Value& {
+      return body.values[body.inputs[body.inputs.size() - count + i]];
+    };
+    bool known = value.kind == ValueKind::kConstant || value.kind == ValueKind::kSymbolic;
+    bool unread = true;
+    for (std::size_t b = 0; b < bodies.graphs.size(); ++b) {
+      Graph& body = bodies.graphs[b];
+      if (value.kind == ValueKind::kSymbolic) known = known && inside(body).content.has_value();
+      unread = unread && !read[b][body.inputs[body.inputs.size() - count + i]];
     }
-    node.inputs.erase(at);
-    --node.captures;
-    ++changes;
+    stays[i] = !known && !unread;
+    if (!known) continue;
+    for (Graph& body : bodies.graphs) sink(value, inside(body));
   }
-  return changes;
+  const auto left = std::count(stays.begin(), stays.end(), true);
+  for (Graph& body : bodies.graphs) keep_only(body.inputs, body.inputs.size() - count, stays);
+  keep_only(node.inputs, own, stays);
+  node.captures = static_cast<std::size_t>(left);
+  return static_cast<int>(count - node.captures);
 }
 
 /// Results of an If, and scan outputs of loops, that nobody reads; one output stays.
@@ -108,24 +111,53 @@ int tidy_outputs(const IdVector<ValueId, bool>& read, Node& node, Bodies& bodies
     first = parts->carried;
     in_body = parts->first_output;
   }
-  int changes = 0;
-  for (std::size_t i = node.outputs.size(); i > first && node.outputs.size() > 1; --i) {
-    const ValueId output = node.outputs[i - 1];
-    if (output.valid() && read[output]) continue;
-    node.outputs.erase(node.outputs.begin() + static_cast<std::ptrdiff_t>(i - 1));
-    for (Graph& body : bodies.graphs)
-      body.outputs.erase(body.outputs.begin() + static_cast<std::ptrdiff_t>(in_body + i - 1));
-    if (node.op == OpKind::kScan) {
-      for (const char* list : {"scan_output_axes", "scan_output_directions"}) {
-        auto values = node.attributes.get_ints(list);
-        if (i - 1 - first >= values.size()) continue;
-        values.erase(values.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
-        node.attributes.set(list, std::move(values));
-      }
+  std::vector<bool> stays(node.outputs.size() - first);
+  for (std::size_t i = 0; i < stays.size(); ++i) {
+    const ValueId output = node.outputs[first + i];
+    stays[i] = output.valid() && read[output];
+  }
+  auto left = std::count(stays.begin(), stays.end(), true);
+  if (first + static_cast<std::size_t>(left) == 0 && !stays.empty()) {
+    stays[0] = true;
+    ++left;
+  }
+  const auto changes = static_cast<int>(std::ssize(stays) - left);
+  if (changes == 0) return 0;
+  keep_only(node.outputs, first, stays);
+  for (Graph& body : bodies.graphs) keep_only(body.outputs, in_body + first, stays);
+  if (node.op == OpKind::kScan) {
+    for (const char* list : {"scan_output_axes", "scan_output_directions"}) {
+      auto values = node.attributes.get_ints(list);
+      if (values.empty()) continue;
+      keep_only(values, 0, stays);
+      node.attributes.set(list, std::move(values));
     }
-    ++changes;
   }
   return changes;
+}
+
+/// Runs the pass over the graph and its bodies, at every depth; `inside` tells whether a body
+/// changed. Inference is left to the caller: once for all depths.
+Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context, int& changes,
+                      bool& inside) {
+  PX_ASSIGN(const int here, pass.run(graph, context));
+  changes += here + tidy_bodies(graph);
+  bool below = false;
+  for (const NodeId id : graph.nodes.ids()) {
+    Node& node = graph.nodes[id];
+    if (node.bodies.empty()) continue;
+    Bodies bodies(node);
+    int changed = 0;
+    for (Graph& body : bodies.graphs)
+      PX_RETURN_IF_ERROR(run_everywhere(pass, body, context, changed, inside));
+    if (changed == 0) continue;
+    bodies.store();
+    changes += changed;
+    below = true;
+  }
+  if (below) tidy_bodies(graph);
+  inside = inside || below;
+  return {};
 }
 
 }  // namespace
@@ -134,11 +166,7 @@ int tidy_bodies(Graph& graph) {
   if (std::all_of(graph.nodes.begin(), graph.nodes.end(),
                   [](const Node& node) { return node.bodies.empty(); }))
     return 0;
-  IdVector<ValueId, bool> read(graph.values.size(), false);
-  for (const Node& node : graph.nodes)
-    for (const ValueId id : node.inputs)
-      if (id.valid()) read[id] = true;
-  for (const ValueId id : graph.outputs) read[id] = true;
+  const IdVector<ValueId, bool> read = values_read(graph);
   int changes = 0;
   for (Node& node : graph.nodes) {
     if (node.bodies.empty()) continue;
@@ -154,27 +182,10 @@ int tidy_bodies(Graph& graph) {
 }
 
 Result<int> run_with_bodies(const Pass& pass, Graph& graph, const PassContext& context) {
-  PX_ASSIGN(int changes, pass.run(graph, context));
-  changes += tidy_bodies(graph);
+  int changes = 0;
   bool inside = false;
-  for (const NodeId id : graph.nodes.ids()) {
-    Node& node = graph.nodes[id];
-    if (node.bodies.empty()) continue;
-    Bodies bodies(node);
-    int changed = 0;
-    for (Graph& body : bodies.graphs) {
-      PX_ASSIGN(const int here, run_with_bodies(pass, body, context));
-      changed += here;
-    }
-    if (changed == 0) continue;
-    bodies.store();
-    changes += changed;
-    inside = true;
-  }
-  if (inside) {
-    tidy_bodies(graph);
-    PX_RETURN_IF_ERROR(infer_graph(graph));
-  }
+  PX_RETURN_IF_ERROR(run_everywhere(pass, graph, context, changes, inside));
+  if (inside) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   return changes;
 }
 

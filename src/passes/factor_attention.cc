@@ -83,7 +83,7 @@ bool may_pay(const CrossAttention& c) {
 
 class Factoring {
  public:
-  explicit Factoring(Graph& graph) : graph_(graph), names_(graph) {}
+  explicit Factoring(Graph& graph) : graph_(graph), names_(graph), inference_(graph, budget_) {}
 
   Status run(const std::vector<CrossAttention>& found) {
     IdVector<NodeId, Node> old = std::move(graph_.nodes);
@@ -177,12 +177,14 @@ class Factoring {
     value.producer = NodeId{static_cast<std::int32_t>(graph_.nodes.size())};
     const ValueId output = graph_.values.push_back(std::move(value));
     node.outputs = {output};
-    PX_RETURN_IF_ERROR(infer_node(graph_, graph_.nodes.push_back(std::move(node))));
+    PX_RETURN_IF_ERROR(inference_.infer(graph_.nodes.push_back(std::move(node))));
     return output;
   }
 
   Graph& graph_;
   UniqueNames names_;
+  LoadBudget budget_;
+  Inference inference_;
   std::string name_;
 };
 

@@ -1,8 +1,12 @@
 // Computes nodes whose inputs are all constants, once and for all. Three limits keep a small file
-// from asking for much memory or time: on the bytes of one result, on the bytes of all, and on the
-// work. What goes beyond stays in the graph and is computed at each run.
+// from asking for much memory or time: on the bytes of one result, and, over the whole model, on
+// the bytes of all and on the work. What goes beyond stays in the graph and is computed at each
+// run.
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -20,8 +24,6 @@ constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it
 constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
 constexpr std::int64_t kMaxGrowth = 4;
 constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results that only running can size
-constexpr std::int64_t kFreeBytes = 64 << 20;  ///< of all results, beyond the constants' own bytes
-constexpr std::int64_t kMaxWork = std::int64_t{1} << 32;  ///< multiply-adds and bytes moved
 
 std::optional<Dims> dims_of(const Value& value) {
   Dims dims;
@@ -32,6 +34,27 @@ std::optional<Dims> dims_of(const Value& value) {
   return dims;
 }
 
+std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
+}
+std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
+  return checked_mul(a, b).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+/// Multiply-adds and the like of the reference kernel.
+std::int64_t products(const Node& node, std::span<const Dims> inputs,
+                      std::span<const Dims> outputs) {
+  const auto macs = op_def(node.op).macs;
+  std::int64_t count = macs == nullptr ? 0 : macs(node, inputs, outputs);
+  // At worst every box is compared with every other.
+  if (node.op == OpKind::kNonMaxSuppression) count = saturating_mul(count, inputs[0][1]);
+  for (const Dims& dims : outputs) {
+    const auto elements = dims.rank() == 0 ? 1 : dims.checked_elements();
+    count = saturating_add(count, elements.value_or(std::numeric_limits<std::int64_t>::max()));
+  }
+  return saturating_mul(count, LoadBudget::kWorkPerProduct);
+}
+
 /// Operators that touch only the part of their input that they copy.
 bool reads_part(OpKind op) {
   return op == OpKind::kGather || op == OpKind::kGatherND || op == OpKind::kSlice ||
@@ -40,14 +63,12 @@ bool reads_part(OpKind op) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const Evaluate& evaluate)
-      : graph_(graph), evaluate_(evaluate), reads_left_(graph.values.size(), 0) {
+  Folder(Graph& graph, const PassContext& context)
+      : graph_(graph),
+        evaluate_(context.evaluate),
+        budget_(*context.budget),
+        reads_left_(graph.values.size(), 0) {
     count_reads();
-    for (const Value& value : graph.values) {
-      if (!value.constant) continue;
-      const auto sum = checked_add(bytes_left_, std::ssize(value.constant->bytes));
-      bytes_left_ = sum.value_or(std::numeric_limits<std::int64_t>::max());
-    }
   }
 
   int run() {
@@ -95,7 +116,7 @@ class Folder {
   }
 
   /// What computing the node costs; nothing where an input is not constant or a limit forbids it.
-  std::optional<std::int64_t> affordable_work(const Node& node) const {
+  std::optional<std::int64_t> work_of(const Node& node) const {
     if (!node.bodies.empty()) return std::nullopt;
     std::int64_t input_bytes = 0;
     std::vector<Dims> inputs, outputs;
@@ -104,7 +125,9 @@ class Folder {
       inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
       if (id.valid()) input_bytes += std::ssize(graph_.values[id].constant->bytes);
     }
-    std::int64_t work = reads_part(node.op) ? 0 : input_bytes;
+    std::int64_t work = input_bytes;
+    // Unaligned bytes are copied whole before a kernel reads a part.
+    if (reads_part(node.op) && is_aligned(node.inputs[0])) work = 0;
     bool any_output = false;
     for (const ValueId id : node.outputs) {
       const auto dims = id.valid() ? dims_of(graph_.values[id]) : Dims{};
@@ -115,10 +138,13 @@ class Folder {
       if (!bytes) return std::nullopt;
       work += *bytes;
     }
-    const auto macs = op_def(node.op).macs;
-    const std::int64_t products = macs == nullptr ? 0 : macs(node, inputs, outputs);
-    if (!any_output || products > work_left_ || work > work_left_ - products) return std::nullopt;
-    return work + products;
+    if (!any_output) return std::nullopt;
+    return saturating_add(work, products(node, inputs, outputs));
+  }
+
+  bool is_aligned(ValueId constant) const {
+    const std::byte* const data = graph_.values[constant].constant->bytes.data();
+    return reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0;
   }
 
   /// The bytes of one result, nothing where they are too many. Results whose size only running
@@ -126,27 +152,30 @@ class Folder {
   std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
     if (!dims) {
-      const bool harmless = input_bytes <= kUnsizedInput && bytes_left_ > 0;
+      const bool harmless =
+          input_bytes <= kUnsizedInput && budget_.constant_bytes_left() >= kSmallResult;
       return harmless ? std::optional(kSmallResult) : std::nullopt;
     }
     const auto elements = dims->checked_elements();
     const auto bytes = elements ? checked_mul(*elements, size_of(value.dtype)) : std::nullopt;
-    if (!bytes || *bytes > bytes_left_) return std::nullopt;
+    if (!bytes || *bytes > budget_.constant_bytes_left()) return std::nullopt;
     const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
     if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;
     return bytes;
   }
 
   bool compute(NodeId id) {
-    const auto work = affordable_work(graph_.nodes[id]);
-    if (!work) return false;
-    work_left_ -= *work;  // spent whether or not it succeeds
+    const auto work = work_of(graph_.nodes[id]);
+    if (!work || !budget_.take_work(*work)) return false;  // spent whether or not it succeeds
     const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
     auto results = evaluate_(graph_, id);
     if (!results || results->size() < outputs.size()) return false;
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].valid()) bytes += std::ssize((*results)[i].bytes);
+    if (!budget_.take_constant(bytes)) return false;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].valid()) continue;
-      bytes_left_ -= std::ssize((*results)[i].bytes);
       make_constant_value(graph_, outputs[i], std::move((*results)[i]));
     }
     return true;
@@ -154,19 +183,18 @@ class Folder {
 
   Graph& graph_;
   const Evaluate& evaluate_;
+  LoadBudget& budget_;
   IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
-  std::int64_t bytes_left_ = kFreeBytes;
-  std::int64_t work_left_ = kMaxWork;
 };
 
 }  // namespace
 
 Result<int> fold_constants(Graph& graph, const PassContext& context) {
   if (!context.evaluate) return 0;
-  const int changes = Folder(graph, context.evaluate).run();
+  const int changes = Folder(graph, context).run();
   if (changes == 0) return 0;
   erase_unused(graph);
-  PX_RETURN_IF_ERROR(infer_graph(graph));
+  PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   return changes;
 }
 

@@ -98,6 +98,12 @@ std::optional<Match> match(const Graph& graph, const Readers& readers, const Nod
   return std::nullopt;
 }
 
+std::int64_t copied_bytes(const Graph& graph, const Node& last, const Match& found) {
+  const auto bias = std::ssize(found.affine.scale) * static_cast<std::int64_t>(sizeof(float));
+  if (last.op != OpKind::kBatchNormalization) return bias;
+  return bias + std::ssize(float_constant(graph, found.convolution->inputs[1])->bytes);
+}
+
 void fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found) {
   const Node convolution = *found.convolution;
   const Constant& weights = *float_constant(graph, convolution.inputs[1]);
@@ -129,13 +135,15 @@ void fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found) {
 
 }  // namespace
 
-Result<int> fuse_conv_bn(Graph& graph, const PassContext&) {
+Result<int> fuse_conv_bn(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = match(graph, readers, graph.nodes[id]);
-    if (!found) continue;
+    // Convolutions may share their weights, of which each gets a copy.
+    if (!found || !context.budget->take_constant(copied_bytes(graph, graph.nodes[id], *found)))
+      continue;
     if (!names) names.emplace(graph);
     fold(graph, *names, id, *found);
     ++changes;

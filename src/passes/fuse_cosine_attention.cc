@@ -34,7 +34,8 @@ struct CosineMatch {
 
 class CosineMatcher {
  public:
-  CosineMatcher(const Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
+  CosineMatcher(const Graph& graph, const Readers& readers, LoadBudget& budget)
+      : graph_(graph), readers_(readers), budget_(budget) {}
 
   std::optional<CosineMatch> match(const Node& last) const {
     if (!is_transpose(last, kSwapHeads)) return std::nullopt;
@@ -108,8 +109,15 @@ class CosineMatcher {
     const Node* split = inner_node(windows, OpKind::kReshape);
     if (masks.empty() || split == nullptr || shape_of(split->inputs[0]) != shape_of(value))
       return value;
+    if (!may_sum(masks)) return value;
     found.masks = std::move(masks);
     return split->inputs[0];
+  }
+
+  /// The sum of several is a constant of its own.
+  bool may_sum(const std::vector<ValueId>& masks) const {
+    const auto bytes = std::ssize(graph_.values[masks[0]].constant->bytes);
+    return masks.size() == 1 || budget_.take_bytes(bytes);
   }
 
   /// True where [b, n, h, s, t] are the windows of [b * n, h, s, t].
@@ -207,6 +215,7 @@ class CosineMatcher {
 
   const Graph& graph_;
   const Readers& readers_;
+  LoadBudget& budget_;
 };
 
 /// The same elements under other dimensions.
@@ -234,9 +243,9 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
 
 }  // namespace
 
-Result<int> fuse_cosine_attention(Graph& graph, const PassContext&) {
+Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
-  const CosineMatcher matcher(graph, readers);
+  const CosineMatcher matcher(graph, readers, *context.budget);
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {

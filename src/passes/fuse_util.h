@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -48,6 +49,7 @@ class UniqueNames {
 
  private:
   std::unordered_set<std::string> taken_;
+  std::unordered_map<std::string, int> numbers_;
 };
 /// Appends a constant value.
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);

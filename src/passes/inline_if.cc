@@ -87,6 +87,10 @@ class Inliner {
       for (ValueId& id : copy.inputs) id = id.valid() ? values[id] : id;
       for (ValueId& id : copy.outputs) id = id.valid() ? values[id] : id;
       for (auto& nested : copy.bodies) {
+        if (&nested != &copy.bodies[0] && nested == inside.bodies[0]) {
+          nested = copy.bodies[0];
+          continue;
+        }
         Graph relinked = *nested;
         for (Symbol& symbol : relinked.symbols)
           if (symbol.outer.valid()) symbol.outer = symbols[symbol.outer];
@@ -111,7 +115,7 @@ class Inliner {
 
 }  // namespace
 
-Result<int> inline_if(Graph& graph, const PassContext&) {
+Result<int> inline_if(Graph& graph, const PassContext& context) {
   // One body may hold the next: inlining shows whether its condition is known, level by level.
   int changes = 0;
   if (std::ranges::none_of(graph.nodes, [](const Node& n) { return n.op == OpKind::kIf; }))
@@ -121,7 +125,7 @@ Result<int> inline_if(Graph& graph, const PassContext&) {
     if (more == 0) break;
     changes += more;
     erase_unused(graph);
-    PX_RETURN_IF_ERROR(infer_graph(graph));
+    PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   }
   return changes;
 }

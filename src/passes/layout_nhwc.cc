@@ -4,8 +4,10 @@
 // pixel are Reshapes.
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,12 +57,12 @@ ValueId flattened_image(const Graph& graph, const IdVector<NodeId, Node>& nodes,
 /// Which nodes change layout.
 class Islands {
  public:
-  explicit Islands(const Graph& graph) : parent_(graph.nodes.size()) {
+  Islands(const Graph& graph, LoadBudget& budget) : parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     std::vector<bool> convertible(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
-      convertible[index(id)] = can_be_nhwc(graph, node);
+      convertible[index(id)] = can_be_nhwc(graph, node) && may_turn(graph, node, budget);
       if (!convertible[index(id)]) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!is_image_input(graph, node, i)) continue;
@@ -90,6 +92,19 @@ class Islands {
  private:
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id.value); }
 
+  /// Whether the budget covers copies of the constants among the node's images.
+  bool may_turn(const Graph& graph, const Node& node, LoadBudget& budget) {
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || !is_image_input(graph, node, i)) continue;
+      const auto& constant = graph.values[node.inputs[i]].constant;
+      const std::pair key(node.inputs[i], image_rank(graph, node));
+      if (!constant || turned_.contains(key)) continue;
+      if (!budget.take_bytes(std::ssize(constant->bytes))) return false;
+      turned_.insert(key);
+    }
+    return true;
+  }
+
   std::size_t root(std::size_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
@@ -98,12 +113,14 @@ class Islands {
 
   std::vector<std::size_t> parent_;
   std::vector<bool> member_;
+  std::set<std::pair<ValueId, std::size_t>> turned_;  ///< constants and the ranks of images
 };
 
 /// Writes the nodes of a graph anew, in order.
 class Rewriter {
  public:
-  explicit Rewriter(Graph& graph) : graph_(graph), names_(graph), islands_(graph) {
+  Rewriter(Graph& graph, LoadBudget& budget)
+      : graph_(graph), names_(graph), islands_(graph, budget) {
     nhwc_.resize(graph.values.size());
     find_wanted_nchw();
   }
@@ -178,13 +195,15 @@ class Rewriter {
   /// The NHWC form of a value among images of `rank`, made where it is missing. A constant may have
   /// one for each rank.
   ValueId as_nhwc(const IdVector<NodeId, Node>& old, ValueId value, std::size_t rank) {
+    if (graph_.values[value].constant) {
+      ValueId& turned = turned_[{value, rank}];
+      if (turned.valid()) return turned;
+      const std::string name = graph_.values[value].name + "/nhwc";
+      return turned =
+                 add_constant(graph_, names_, name, to_nhwc(*graph_.values[value].constant, rank));
+    }
     const ValueId known = nhwc_[value];
     if (known.valid() && graph_.values[known].shape.size() == rank) return known;
-    if (graph_.values[value].constant) {
-      Constant turned = to_nhwc(*graph_.values[value].constant, rank);
-      const std::string name = graph_.values[value].name + "/nhwc";
-      return nhwc_[value] = add_constant(graph_, names_, name, std::move(turned));
-    }
     const NodeId producer = graph_.values[value].producer;
     const bool transposed = producer.valid() && old[producer].op == OpKind::kTranspose;
     ValueId from = value;
@@ -266,14 +285,15 @@ class Rewriter {
   Graph& graph_;
   UniqueNames names_;
   Islands islands_;
-  IdVector<ValueId, ValueId> nhwc_;  ///< by NCHW value
+  IdVector<ValueId, ValueId> nhwc_;  ///< by NCHW value that is no constant
+  std::map<std::pair<ValueId, std::size_t>, ValueId> turned_;  ///< constants, by rank of the image
   IdVector<ValueId, bool> wanted_nchw_;
 };
 
 }  // namespace
 
-Result<int> layout_nhwc(Graph& graph, const PassContext&) {
-  const int changes = Rewriter(graph).run();
+Result<int> layout_nhwc(Graph& graph, const PassContext& context) {
+  const int changes = Rewriter(graph, *context.budget).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -19,6 +21,8 @@ using Evaluate = std::function<Result<std::vector<Constant>>(const Graph&, NodeI
 
 struct PassContext {
   Evaluate evaluate;
+  /// What all passes, over the graph and its bodies, take copies of constants and work from.
+  std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
 };
 
 struct Pass {

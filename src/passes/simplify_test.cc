@@ -293,8 +293,41 @@ TEST(FoldConstants, ManySmallResultsAreLimitedTogether) {
   ASSERT_TRUE(infer_graph(graph));
   int calls = 0;
   ASSERT_TRUE(fold_constants(graph, {Calculator{&calls}}));
-  EXPECT_EQ(calls, 64) << "64 MiB of 1 MiB each";
-  EXPECT_EQ(graph.nodes.size(), 300U - 64U);
+  EXPECT_EQ(calls, 22) << "22 MiB of 1 MiB each";
+  EXPECT_EQ(graph.nodes.size(), 300U - 22U);
+}
+
+TEST(FoldConstants, ResultsInBodiesAreLimitedTogether) {
+  std::string text = "input c bool []\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string branch =
+        "body\nconst s i64 [2] = [512, 512]\nt = ConstantOfShape(s)\noutput t\nend\n";
+    text += "y" + std::to_string(i) + " = If(c)\n" + branch + branch;
+    text += "output y" + std::to_string(i) + "\n";
+  }
+  Graph graph = graph_of(text);
+  int calls = 0;
+  ASSERT_TRUE(run_passes(graph, {Calculator{&calls}}, {}));
+  EXPECT_EQ(calls, 22);
+}
+
+TEST(FoldConstants, LeavesMuchWorkToRunTime) {
+  // 16 and 1,024 million multiply-adds, out of constants that are as large as their results.
+  for (const auto& [side, folded] : {std::pair{256, 1}, {1024, 0}}) {
+    Graph graph;
+    GraphBuilder builder(graph);
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(side * side) * sizeof(float));
+    const ValueId m = builder.constant("m", make_constant(DType::kF32, Dims{side, side}, zeros));
+    builder.output(builder.op(OpKind::kMatMul, {m, m}));
+    ASSERT_TRUE(infer_graph(graph));
+    int calls = 0;
+    const Evaluate refuse = [&calls](const Graph&, NodeId) -> Result<std::vector<Constant>> {
+      ++calls;
+      return tl::unexpected(Error{});
+    };
+    ASSERT_TRUE(fold_constants(graph, {refuse}));
+    EXPECT_EQ(calls, folded) << side;
+  }
 }
 
 TEST(RunPasses, ReportsEachAndRefusesUnknownNames) {

@@ -108,14 +108,15 @@ class Loader {
   /// Parses the file and runs the passes.
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
-    Result<Graph> graph =
-        load_onnx({file_->bytes(), file_, folder_}, options_.max_nesting, &external);
+    const PassContext context{evaluate_node};
+    Result<Graph> graph = load_onnx({file_->bytes(), file_, folder_}, options_.max_nesting,
+                                    &external, context.budget.get());
     if (!graph) return tl::unexpected(naming(path_, std::move(graph).error()));
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
     prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
-    PX_RETURN_IF_ERROR(run_passes(loaded.graph, {evaluate_node}, options_.disabled_passes));
+    PX_RETURN_IF_ERROR(run_passes(loaded.graph, context, options_.disabled_passes));
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
     release_pages(file_->bytes());
     times_.passes = watch_.lap();

@@ -26,8 +26,16 @@ def blob(field, data):
     return varint(field << 3 | 2) + varint(len(data)) + data
 
 
+class Tensor(bytes):
+    """A TensorProto."""
+
+
+class Graph(bytes):
+    """A GraphProto: as an attribute, the body of an If, a Loop or a Scan."""
+
+
 def tensor(name, dtype, dims, raw):
-    return b"".join(number(1, d) for d in dims) + number(2, dtype) + blob(8, name) + blob(9, raw)
+    return Tensor(b"".join(number(1, d) for d in dims) + number(2, dtype) + blob(8, name) + blob(9, raw))
 
 
 def ints(name, values):
@@ -43,6 +51,12 @@ def attribute(name, value):
         return blob(1, name) + number(3, value) + number(20, 2)
     if isinstance(value, str):
         return blob(1, name) + blob(4, value) + number(20, 3)
+    if isinstance(value, float):
+        return blob(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + number(20, 1)
+    if isinstance(value, Tensor):
+        return blob(1, name) + blob(5, value) + number(20, 4)
+    if isinstance(value, Graph):
+        return blob(1, name) + blob(6, value) + number(20, 5)
     return blob(1, name) + b"".join(number(8, v) for v in value) + number(20, 7)
 
 
@@ -57,7 +71,10 @@ def value(name, dtype, dims):
     return blob(1, name) + blob(2, blob(1, number(1, dtype) + blob(2, shape)))
 
 
+def graph(nodes, inputs, outputs, initializers=()):
+    return Graph(b"".join(blob(1, n) for n in nodes) + blob(2, "test") + b"".join(blob(5, t) for t in initializers)
+                 + b"".join(blob(11, v) for v in inputs) + b"".join(blob(12, v) for v in outputs))
+
+
 def model(nodes, inputs, outputs, initializers=(), opset=17):
-    graph = (b"".join(blob(1, n) for n in nodes) + blob(2, "test") + b"".join(blob(5, t) for t in initializers)
-             + b"".join(blob(11, v) for v in inputs) + b"".join(blob(12, v) for v in outputs))
-    return number(1, 8) + blob(7, graph) + blob(8, blob(1, "") + number(2, opset))
+    return number(1, 8) + blob(7, graph(nodes, inputs, outputs, initializers)) + blob(8, blob(1, "") + number(2, opset))

@@ -25,6 +25,7 @@ struct FileContext {
   const std::int64_t opset;
   const ModelBytes& model;
   ExternalData& external;
+  LoadBudget& budget;
 };
 
 class Assembler {
@@ -34,7 +35,10 @@ class Assembler {
         file_(checked.graph),
         context_(context),
         writer_(graph_, checked.names),
-        values_(checked.names.size()) {}
+        inference_(graph_, context.budget),
+        values_(checked.names.size()) {
+    context.budget.allow_nodes(std::ssize(file_.nodes));
+  }
 
   Result<Graph> assemble();
 
@@ -60,6 +64,7 @@ class Assembler {
   Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
 
   void reserve();
+  Status check_size();
   Status add_initializers();
   Status add_inputs();
   Status add_constant(const OnnxNode& file_node);
@@ -77,6 +82,7 @@ class Assembler {
   FileContext& context_;
   Graph graph_;
   GraphWriter writer_;
+  Inference inference_;
   std::vector<ValueId> values_;  ///< by Definition::index; invalid: not made yet
   std::vector<NodeId> softmax_blocks_;
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
@@ -86,6 +92,31 @@ class Assembler {
 void Assembler::reserve() {
   graph_.values.reserve(checked_.names.size() + file_.nodes.size());
   graph_.nodes.reserve(file_.nodes.size());
+}
+
+/// What the graph and a plan of it will take, as measured: a small file may have very many nodes.
+std::int64_t memory_of(const CheckedGraph& checked) {
+  constexpr std::int64_t kNode = 1000, kUse = 350, kName = 400, kCapture = 800, kBody = 3500;
+  const OnnxGraph& file = checked.graph;
+  std::int64_t uses = std::ssize(file.outputs);
+  for (const OnnxNode& node : file.nodes)
+    uses += std::ssize(node.inputs) + std::ssize(node.outputs) + std::ssize(node.attributes);
+  const std::int64_t names = std::ssize(file.initializers) + std::ssize(file.inputs);
+  std::int64_t bytes = std::ssize(file.nodes) * kNode + uses * kUse + names * kName;
+  for (const auto& [node, bodies] : checked.bodies) {
+    for (const CheckedBody& body : bodies) {
+      bytes += kBody + std::ssize(body.checked.captures) * kCapture + memory_of(body.checked);
+    }
+  }
+  return bytes;
+}
+
+Status Assembler::check_size() {
+  const std::int64_t bytes = memory_of(checked_);
+  if (context_.budget.need_bytes(bytes)) return {};
+  return unsupported(
+      fmt::format("the graph would take {} MiB of memory, which is too much for a file of {} KiB",
+                  bytes >> 20, context_.model.bytes.size() >> 10));
 }
 
 Status Assembler::add_initializers() {
@@ -143,9 +174,9 @@ Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const O
 }
 
 Status Assembler::infer() {
-  PX_RETURN_IF_ERROR(infer_graph(graph_));
+  PX_RETURN_IF_ERROR(infer_graph(graph_, context_.budget));
   PX_ASSIGN(const bool expanded, expand_softmax_blocks(writer_, softmax_blocks_));
-  return expanded ? infer_graph(graph_) : Status();
+  return expanded ? infer_graph(graph_, context_.budget) : Status();
 }
 
 /// Declared shapes of outputs are hints that exporters often get wrong; element types are not.
@@ -182,6 +213,9 @@ Result<Graph> Assembler::assemble() {
   graph_.name = file_.name;
   reserve();
   PX_RETURN_IF_ERROR(add_initializers());
+  for (const NamedFile& weights : context_.external.files())
+    context_.budget.allow_weights(std::ssize(weights.file->bytes()));
+  PX_RETURN_IF_ERROR(check_size());
   PX_RETURN_IF_ERROR(add_inputs());
   PX_RETURN_IF_ERROR(add_nodes());
   PX_RETURN_IF_ERROR(infer());
@@ -193,7 +227,7 @@ Result<Graph> Assembler::assemble() {
 /// Shapes of the nodes so far: a body is built for the shapes that it reads.
 Status Assembler::infer_added() {
   for (; inferred_ < static_cast<std::int32_t>(graph_.nodes.size()); ++inferred_)
-    PX_RETURN_IF_ERROR(infer_node(graph_, NodeId{inferred_}));
+    PX_RETURN_IF_ERROR(inference_.infer(NodeId{inferred_}));
   return {};
 }
 
@@ -313,7 +347,7 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
   shell.bodies = {std::make_shared<const Graph>(counts)};
   shell.outputs.resize(file_.outputs.size() -
                        (node.op == OpKind::kLoop && !file_.outputs.empty() ? 1 : 0));
-  return seed_body(around.graph_, shell, graph_);
+  return seed_body(around.graph_, shell, graph_, context_.budget);
 }
 
 ValueId Assembler::add_input(std::string name) {
@@ -375,14 +409,14 @@ Status Assembler::expand_in_bodies(NodeId node,
     for (auto& body : graph_.nodes[node].bodies)
       if (body == before) body = after;
   }
-  return any ? infer_node(graph_, node) : Status();
+  return any ? inference_.infer(node) : Status();
 }
 
 }  // namespace
 
 Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset, const ModelBytes& model,
-                             ExternalData& external) {
-  FileContext context{opset, model, external};
+                             ExternalData& external, LoadBudget& budget) {
+  FileContext context{opset, model, external, budget};
   return Assembler(file, context).assemble();
 }
 

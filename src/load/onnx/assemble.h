@@ -16,6 +16,6 @@ namespace parallax {
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
 /// (as a default that a caller could replace: nobody can here). Errors: as load_onnx.
 Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset, const ModelBytes& model,
-                             ExternalData& external);
+                             ExternalData& external, LoadBudget& budget);
 
 }  // namespace parallax

@@ -31,14 +31,16 @@ Status check_ir_version(const OnnxModel& model) {
                                  kNewestIrVersion));
 }
 
-Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external) {
+Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external,
+                   LoadBudget& budget) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
   PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
   ExternalData files(bytes.folder);
-  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes, files));
+  budget.allow_file(std::ssize(bytes.bytes));
+  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes, files, budget));
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();
   return graph;
@@ -60,10 +62,11 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load_onnx(const ModelBytes& model, int max_nesting,
-                        std::vector<NamedFile>* external) {
+Result<Graph> load_onnx(const ModelBytes& model, int max_nesting, std::vector<NamedFile>* external,
+                        LoadBudget* budget) {
+  LoadBudget own;
   try {
-    return load(model, max_nesting, external);
+    return load(model, max_nesting, external, budget == nullptr ? own : *budget);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {

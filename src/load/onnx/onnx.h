@@ -10,6 +10,7 @@
 #include "base/mapped_file.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
+#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -31,7 +32,9 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes);
 /// `max_nesting`: how deep If, Loop and Scan may lie inside each other, at most kMaxNesting.
 /// `external`, unless null: gets the files besides the model's that were opened (open_external of
 /// external_data.h opens them again).
+/// `budget`, unless null, is what inference draws from; it gets the allowance of the model's
+/// weights and nodes, and passes may go on with it.
 Result<Graph> load_onnx(const ModelBytes& model, int max_nesting = kMaxNesting,
-                        std::vector<NamedFile>* external = nullptr);
+                        std::vector<NamedFile>* external = nullptr, LoadBudget* budget = nullptr);
 
 }  // namespace parallax

@@ -220,6 +220,13 @@ Status reserve(OnnxGraph& graph, std::string_view bytes) {
     return skip_field(field);
   };
   PX_RETURN_IF_ERROR(read_message("graph", bytes, count));
+  // Nodes of a few bytes each are no model, and would take many times the file's size.
+  constexpr std::size_t kAlwaysFine = std::size_t{32} << 20;
+  const std::size_t room = nodes * sizeof(OnnxNode) + initializers * sizeof(OnnxTensor);
+  if (room > kAlwaysFine && room / 8 > bytes.size()) {
+    return unsupported(fmt::format("{} nodes and {} initializers are too many for {} bytes", nodes,
+                                   initializers, bytes.size()));
+  }
   graph.nodes.reserve(nodes);
   graph.initializers.reserve(initializers);
   return {};

@@ -1,0 +1,90 @@
+"""Loads what an attacker would write (hostile/): each model comes to the end that hostile/verdicts.txt names, in one line where it
+is refused, without a signal, without a hang, and within 64 MiB plus 8 times the bytes of its file.
+
+PARALLAX_UPDATE_GOLDEN=1 writes the verdicts anew; read the difference."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from conftest import BUILD, SANITIZED
+from hostile import bombs, fields, flow, stored, values
+
+HERE = pathlib.Path(__file__).parent / "hostile"
+VERDICTS = HERE / "verdicts.txt"
+UPDATE = os.environ.get("PARALLAX_UPDATE_GOLDEN") == "1"
+CLASSES = {name: cases for module in (fields, flow, bombs, stored, values) for name, cases in module.cases().items()}
+SECONDS = 600 if SANITIZED else 60  # of processor time, for one model
+MIB = 1 << 20
+
+
+def key_of(name, case):
+    return f"{name} {case.name}".encode("ascii", "backslashreplace").decode()
+
+
+def job_of(case, folder):
+    folder.mkdir()
+    if case.setup:
+        case.setup(folder)
+    path = folder / "model.onnx"
+    path.write_bytes(case.model)
+    budget = () if "--memory-budget" in case.arguments else ("--memory-budget", "64MiB")
+    plan = [str(BUILD / "parallax"), "plan", str(path), *case.arguments]
+    run = [str(BUILD / "parallax"), "run", str(path), *case.arguments, *case.limits, *budget]
+    return {"folder": str(folder), "commands": [plan, run] if case.run else [plan]}
+
+
+def results_of(jobs):
+    command = [sys.executable, "-S", "-E", str(HERE / "launcher.py"), str(SECONDS)]
+    done = subprocess.run(command, input=json.dumps(jobs).encode(), stdout=subprocess.PIPE, check=True)
+    return json.loads(done.stdout)
+
+
+def is_one_line(error):
+    return error.startswith("parallax: ") and error.endswith("\n") and error[:-1].isprintable() and len(error) < 5000
+
+
+def problems_of(case, results):
+    for number, (status, error, peak) in enumerate(results):
+        command = ("plan", "run")[number]
+        # A run has the memory that its budget gives it besides.
+        allowed = 64 * MIB + 8 * len(case.model) + number * 64 * MIB
+        if status not in (0, 1):
+            yield f"{command} ends with status {status}: {error[-3000:]}"
+        if status == 1 and not is_one_line(error):
+            yield f"{command} fails with more than one line: {error[:3000]!r}"
+        if peak > allowed and not SANITIZED:
+            yield f"{command} takes {peak / MIB:.0f} MiB of {allowed / MIB:.0f}"
+
+
+def verdict_of(results):
+    if results[-1][0] == 0:
+        return ("loads", "runs")[len(results) - 1]
+    return ("refused", "fails")[len(results) - 1]
+
+
+def known_verdicts():
+    return dict(line.rsplit(": ", 1) for line in VERDICTS.read_text().splitlines()) if VERDICTS.exists() else {}
+
+
+def keep(name, found):
+    kept = {k: v for k, v in known_verdicts().items() if k.split(" ")[0] != name}
+    rows = sorted({**kept, **found}.items(), key=lambda row: (int(row[0].split(" ")[0]), row[0]))
+    VERDICTS.write_text("".join(f"{k}: {v}\n" for k, v in rows))
+
+
+@pytest.mark.parametrize("name", sorted(CLASSES, key=int))
+def test_class(name, tmp_path):
+    cases = CLASSES[name]
+    keys = [key_of(name, case) for case in cases]
+    assert len(set(keys)) == len(cases) >= 20
+    results = results_of([job_of(case, tmp_path / str(i)) for i, case in enumerate(cases)])
+    found = {key: verdict_of(result) for key, result in zip(keys, results)}
+    if UPDATE:
+        keep(name, found)
+    known = known_verdicts()
+    problems = [f"{key}: {problem}" for key, case, result in zip(keys, cases, results) for problem in problems_of(case, result)]
+    problems += [f"{key}: {found[key]}, expected {known.get(key)}: {result[-1][1][:500]}" for key, result in zip(keys, results) if found[key] != known.get(key)]
+    assert not problems, "\n".join(problems)

@@ -245,6 +245,29 @@ TEST(Loop, ACarriedValueMayGrow) {
   }
 }
 
+TEST(Loop, ACarriedValueMayBeEmpty) {
+  // All that it carries takes no bytes, so it has no workspace either.
+  const auto context = context_of(R"(
+      symbols n
+      input m i64 []
+      input x f32 [n]
+      y = Loop(m, _, x)
+      body
+        outer_symbols n
+        input i i64 []
+        input go bool []
+        input v f32 [n]
+        w = Neg(v)
+        output go, w
+      end
+      output y)");
+  for (const std::int64_t trips : {0, 1, 2}) {
+    const auto out = run(context, {bytes_of<std::int64_t>({trips}), {}}, {{0}});
+    ASSERT_TRUE(out) << out.error().to_string();
+    EXPECT_EQ((*out)[0].dims(), Dims{0});
+  }
+}
+
 TEST(Loop, EndlessOnesAreStopped) {
   const auto context = context_of(R"(
       input x f32 [1]

@@ -46,14 +46,14 @@ class LoopRunner : public BodyRunner {
   struct Carried {
     const std::byte* bytes = nullptr;
     Dims dims;
-    std::byte* buffers[2] = {nullptr, nullptr};  ///< null: of unknown size
+    std::byte* buffers[2] = {nullptr, nullptr};
     int next = 0;
     std::byte* written = nullptr;  ///< by this trip
     Dims written_dims;
     std::byte* owned = nullptr;  ///< `bytes`, where they are a block
     bool gone = false;           ///< nobody reads `bytes` any more
     bool kept = false;           ///< the body gives back what it gets
-    bool planned() const { return buffers[0] != nullptr && buffers[1] != nullptr; }
+    bool planned = false;        ///< into the buffers, which may be null where it has no bytes
   };
   struct ScanInput {
     const std::byte* bytes = nullptr;
@@ -169,6 +169,8 @@ Status LoopRunner::begin_carried(std::size_t i) {
     PX_ASSIGN(carried.buffers[0], make_output(i, carried.dims));
   }
   carried.buffers[1] = planned(code_.loop.carried[i].second);
+  carried.planned = carried.dims.elements() == 0 ||
+                    (carried.buffers[0] != nullptr && carried.buffers[1] != nullptr);
   // The last trip writes the node's output.
   if (exact_ && *limit_ > 0) carried.next = static_cast<int>((*limit_ - 1) & 1);
   return {};
@@ -253,7 +255,7 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
   if (carried.kept) {
     // Nobody writes: the copy of a tensor onto itself is left out.
     carried.written = const_cast<std::byte*>(carried.bytes);
-  } else if (carried.planned()) {
+  } else if (carried.planned) {
     if (!(dims == carried.dims)) {
       return tl::unexpected(body_error(ErrorCode::kInvalidInput, node_,
                                        fmt::format("a carried value of shape {} comes back as {}",
@@ -333,7 +335,7 @@ void LoopRunner::take_carried(std::size_t i) {
   carried.dims = carried.written_dims;
   if (carried.kept) return;
   carried.bytes = carried.written;
-  if (carried.planned()) {
+  if (carried.planned) {
     carried.next = 1 - carried.next;
     return;
   }

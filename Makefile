@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check compare bench bench-check docs sanitize venv clean
+.PHONY: help setup build demo test check compare bench bench-check docs sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -28,6 +28,21 @@ check: setup  ## what keeps the tree clean: layers, format, lint, no printing in
 sanitize:  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer
 	@scripts/setup.sh test
 	@scripts/sanitize.sh $(JOBS)
+
+fuzz:  ## random models, run in every way and compared: MINUTES=10, SEED= the first
+	@scripts/setup.sh test
+	@scripts/build.sh release $(JOBS) px_fuzz
+	@$(firstword $(wildcard build/venv/bin/python) $(PYTHON)) tests/fuzz/fuzz.py --minutes $(or $(MINUTES),10) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
+
+fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
+	@scripts/setup.sh develop
+	@scripts/fuzz_bytes.sh $(or $(MINUTES),5) $(JOBS)
+
+nightly:  ## what a change need not wait for: half an hour of fuzz, ten minutes of it under ASan + UBSan, and fuzz-bytes
+	@$(MAKE) fuzz MINUTES=30
+	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
+	@$(PYTHON) tests/fuzz/fuzz.py --minutes 10 --jobs $(JOBS) --no-onnxruntime --program build/asan-ubsan/px_fuzz
+	@$(MAKE) fuzz-bytes MINUTES=10
 
 venv:  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
 	@scripts/setup.sh test

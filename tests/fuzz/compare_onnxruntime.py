@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""Compares cases that px_fuzz has written with ONNX Runtime: compare_onnxruntime.py FOLDER...
+
+Prints `finding SEED WHAT` for each difference that explained.toml does not explain, `end SEED WHAT`.
+Exit status: 1 where there was a finding.
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import tomllib
+
+import numpy as np
+import onnxruntime
+
+TOLERANCE = 1e-3  # of the largest magnitude: docs/architecture.md, "The same outputs"
+EXPLAINED = tomllib.loads((pathlib.Path(__file__).parent / "explained.toml").read_text())["difference"]
+
+
+def options():
+    chosen = onnxruntime.SessionOptions()
+    chosen.log_severity_level = 4
+    chosen.intra_op_num_threads = chosen.inter_op_num_threads = 1
+    chosen.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    return chosen
+
+
+def difference(ours, theirs, stable):
+    """How one output differs, in words; nothing where it does not."""
+    if not isinstance(theirs, np.ndarray):
+        return None
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return f"{ours.dtype} {ours.shape}, ONNX Runtime says {theirs.dtype} {theirs.shape}"
+    if not stable or ours.size == 0:
+        return None
+    if ours.dtype != np.float32:
+        wrong = ours != theirs
+    else:
+        finite = np.isfinite(theirs)
+        scale = max(1e-6, np.abs(theirs[finite]).max(initial=0))
+        with np.errstate(invalid="ignore"):
+            same = np.where(finite & np.isfinite(ours), np.abs(ours.astype(np.float64) - theirs) <= TOLERANCE * scale,
+                            (ours == theirs) | (np.isnan(ours) & np.isnan(theirs)))
+        wrong = ~same
+    if not wrong.any():
+        return None
+    return f"{ours[wrong].ravel()[0]}, ONNX Runtime says {theirs[wrong].ravel()[0]} at {np.argwhere(wrong)[0].tolist()} of {ours.shape}"
+
+
+def explained(case, what):
+    return any(re.search(row["finding"], what) and any(re.fullmatch(row["operator"], name) for name in case["operators"])
+               and (case["special"] or not row.get("special", False)) for row in EXPLAINED)
+
+
+def differences(folder, case):
+    if "refusal" in case:
+        return "refused", []
+    try:
+        session = onnxruntime.InferenceSession(str(folder / "model.onnx"), options(), providers=["CPUExecutionProvider"])
+    except Exception as error:  # ONNX Runtime has no base class for what it throws
+        return f"not loaded by ONNX Runtime: {str(error)[:200]}".replace("\n", " "), []
+    found, outcome = [], "compared"
+    for number, run in enumerate(case["runs"]):
+        feeds = {name: np.load(folder / file) for name, file in run["inputs"].items()}
+        try:
+            theirs = session.run(None, feeds)
+        except Exception as error:
+            outcome = f"not run by ONNX Runtime: {str(error)[:200]}".replace("\n", " ")
+            continue
+        if "error" in run:
+            found.append(f"run {number}: {run['error']}; ONNX Runtime runs it")
+            continue
+        for output, (entry, their) in enumerate(zip(run["outputs"], theirs)):
+            what = difference(np.load(folder / entry["file"]), their, entry["stable"])
+            if what:
+                found.append(f"run {number}, output {output}: {what}")
+    return outcome, found
+
+
+def compare(folder):
+    """Prints what is found; whether anything was."""
+    case = json.loads((folder / "case.json").read_text())
+    outcome, found = differences(folder, case)
+    unexplained = [what for what in found if not explained(case, what)]
+    for what in unexplained:
+        print(f"finding {case['seed']} {what}")
+    print(f"end {case['seed']} {outcome if len(unexplained) == len(found) else 'explained'}", flush=True)
+    return bool(unexplained)
+
+
+def compare_apart(folder):
+    """The same in a process of its own: ONNX Runtime crashes on some models."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        os._exit(1 if compare(folder) else 0)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if status < 0:
+        print(f"end {folder.name} ONNX Runtime ends with {signal.Signals(-status).name}", flush=True)
+    elif status > 1:
+        print(f"finding {folder.name} the comparison fails", flush=True)
+    return status > 0
+
+
+def main():
+    return 1 if any([compare_apart(pathlib.Path(name)) for name in sys.argv[1:]]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

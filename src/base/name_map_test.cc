@@ -6,9 +6,8 @@ namespace parallax {
 namespace {
 
 TEST(SipHash, GivesTheReferenceValues) {
-  // Of the key 0: what CPython 3.11 and later hash bytes to under PYTHONHASHSEED=0; of the key 0,
-  // 1,
-  // ..., 15: the first of the vectors that come with the algorithm's 1-3 form.
+  // Of the key 0: what CPython 3.11 and later hash bytes to under PYTHONHASHSEED=0.
+  // Of the key 0, 1, ..., 15: the first of the vectors that come with the algorithm's 1-3 form.
   const struct {
     HashKey key;
     std::string_view text;

@@ -5,7 +5,8 @@
 //   input     given by the user at each run
 //   constant  bytes that are known at load (weights, mapped from the file)
 //   symbolic  a small integer tensor whose elements are expressions of the symbols: known once
-//   these are bound result    computed by a node
+//             these are bound
+//   result    computed by a node
 // and has a dtype and a symbolic shape of known rank. Dimensions that depend on *values* (NonZero)
 // are symbols of kind kData: nothing binds them before the node has run.
 //

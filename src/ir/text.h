@@ -3,13 +3,16 @@
 //
 //     symbols batch seq
 //     input x f32 [batch, seq, 768]
-//     const w f32 [768, 3] = fill 0.5          # or: = [1, 2, 3]; a printed graph abbreviates long
-//     constants as `...` h = MatMul(x, w) a, b = Split(h) {axis = 1, num_outputs = 2} y = Relu(a)
+//     const w f32 [768, 3] = fill 0.5          # or: = [1, 2, 3]
+//     h = MatMul(x, w)
+//     a, b = Split(h) {axis = 1, num_outputs = 2}
+//     y = Relu(a)
 //     output y, b
 //
-// One statement a line, `#` starts a comment. Node outputs get dtype and shape from inference
-// (ops/infer.h), or carry them: `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtype names
-// here are f32 i64 i32 u8 i8 bool.
+// One statement a line, `#` starts a comment. A printed graph abbreviates long constants as `...`.
+// Node outputs get dtype and shape from inference (ops/infer.h), or carry them:
+// `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtype names here are f32 i64 i32 u8 i8
+// bool.
 //
 // Bodies follow their node; captures stand behind a semicolon. `outer_symbols` are those of the
 // graph around, `a = b` where the name differs:

@@ -1,10 +1,10 @@
 // For tests of kernels: runs one node through one kernel library on small tensors. Output shapes
 // come from ops/ exactly as the executor infers them while running. Not thread-safe.
 //
-//     KernelRun run{OpKind::kAdd, test_inputs(test_tensor<float>({2}, {1, 2}),
-//     test_tensor<float>({1}, {3}))}; const auto outputs = run_kernel(run,
-//     KernelLibrary::kReference); EXPECT_EQ(test_values<float>(outputs->at(0)),
-//     (std::vector<float>{4, 5}));
+//     KernelRun run{OpKind::kAdd,
+//                   test_inputs(test_tensor<float>({2}, {1, 2}), test_tensor<float>({1}, {3}))};
+//     const auto outputs = run_kernel(run, KernelLibrary::kReference);
+//     EXPECT_EQ(test_values<float>(outputs->at(0)), (std::vector<float>{4, 5}));
 #pragma once
 
 #include <cstring>

@@ -3,10 +3,10 @@
 //
 //   1. Candidates: maximal connected convex sets of nodes that the delegate can run (regions.h).
 //   2. Nodes that it can only run as a bridge join the candidates around them where that saves
-//   time.
+//      time.
 //   3. A candidate that loses under the cost model is given back to the CPU, and so is one that
-//   does not fit
-//      the delegate's memory. Where `max_regions` is given, the ones that save the most time stay.
+//      does not fit the delegate's memory. Where `max_regions` is given, the ones that save most
+//      time stay.
 //
 // Regions are indivisible for all later stages; taken as one node each, they leave the graph
 // without cycles. Pure and deterministic; near linear in the graph.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/dtype_of.h"
 #include "base/status.h"
 #include "kernels/kernel.h"
 
@@ -34,18 +35,8 @@ template <class T>
 struct Type {
   using type = T;
 };
-template <class T>
-inline constexpr DType kDTypeOf = DType::kBool;
 template <>
-inline constexpr DType kDTypeOf<float> = DType::kF32;
-template <>
-inline constexpr DType kDTypeOf<std::int64_t> = DType::kI64;
-template <>
-inline constexpr DType kDTypeOf<std::int32_t> = DType::kI32;
-template <>
-inline constexpr DType kDTypeOf<std::uint8_t> = DType::kU8;
-template <>
-inline constexpr DType kDTypeOf<std::int8_t> = DType::kI8;
+struct DTypeOf<BoolByte> : DTypeOf<bool> {};
 
 /// Sets of element types an operator is defined for.
 template <class... T>

@@ -8,21 +8,21 @@
 #include <cerrno>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/mutex.h"
 
 namespace parallax {
 namespace {
 
 /// Where the living maps are: dropping pages of any other memory would lose its contents.
 struct Maps {
-  std::mutex mutex;
-  std::map<std::uintptr_t, const MappedFile*> file_at;
+  Mutex mutex;
+  std::map<std::uintptr_t, const MappedFile*> file_at PX_GUARDED_BY(mutex);
 
-  /// The file whose map holds all of [begin, begin + size). The lock is held by the caller.
-  const MappedFile* holding(std::uintptr_t begin, std::size_t size) const {
+  /// The file whose map holds all of [begin, begin + size).
+  const MappedFile* holding(std::uintptr_t begin, std::size_t size) const PX_REQUIRES(mutex) {
     auto map = file_at.upper_bound(begin);
     if (map == file_at.begin()) return nullptr;
     --map;
@@ -64,7 +64,7 @@ FileIdentity identity_of(const struct stat& status) {
 MappedFile::~MappedFile() {
   if (bytes_.empty()) return;
   {
-    const std::lock_guard lock(maps().mutex);
+    const MutexLock lock(maps().mutex);
     maps().file_at.erase(address(bytes_));
   }
   ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
@@ -85,14 +85,14 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
     void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.get(), 0);
     if (memory == MAP_FAILED) return system_error(path, errno);
     mapped->bytes_ = {static_cast<const std::byte*>(memory), size};
-    const std::lock_guard lock(maps().mutex);
+    const MutexLock lock(maps().mutex);
     maps().file_at[address(mapped->bytes_)] = mapped.get();
   }
   return mapped;
 }
 
 std::optional<MappedPlace> mapped_place(const std::byte* byte) {
-  const std::lock_guard lock(maps().mutex);
+  const MutexLock lock(maps().mutex);
   const MappedFile* const file = maps().holding(reinterpret_cast<std::uintptr_t>(byte), 1);
   if (file == nullptr) return std::nullopt;
   return MappedPlace{file->identity(), file->bytes(), byte - file->bytes().data()};
@@ -104,7 +104,7 @@ void release_pages(std::span<const std::byte> bytes) {
   const std::uintptr_t end = (address(bytes) + bytes.size()) / page * page;
   if (begin >= end) return;
   // Held throughout: the map must not go away, and its addresses to other memory, in between.
-  const std::lock_guard lock(maps().mutex);
+  const MutexLock lock(maps().mutex);
   if (maps().holding(address(bytes), bytes.size()) == nullptr) return;
   ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }

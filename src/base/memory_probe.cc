@@ -93,7 +93,7 @@ bool addresses_are_limited() {
 
 std::vector<Cgroup> MemoryProbe::groups() {
   auto membership = read_text(root_ / "proc/self/cgroup");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (membership != membership_) {
     groups_ = cgroups(root_, "memory");
     membership_ = std::move(membership);

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/cgroup.h"
+#include "base/mutex.h"
 
 namespace parallax {
 
@@ -52,10 +52,10 @@ class MemoryProbe {
   std::vector<Cgroup> groups();
 
   const std::filesystem::path root_;
-  std::mutex mutex_;
-  // Looked up again when the process has moved. Guarded by mutex_:
-  std::optional<std::string> membership_;
-  std::vector<Cgroup> groups_;
+  Mutex mutex_;
+  // Looked up again when the process has moved.
+  std::optional<std::string> membership_ PX_GUARDED_BY(mutex_);
+  std::vector<Cgroup> groups_ PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

@@ -164,7 +164,7 @@ bool WeightCache::find_constants(const SnapshotRecord& record, std::vector<Share
 }
 
 std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const OpenFile& open) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto block = blocks_.find(snapshot_key(name));
   if (block == blocks_.end()) return std::nullopt;
   const auto record = read_record(block->second.bytes);
@@ -183,7 +183,7 @@ std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const Ope
 }
 
 void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   files_ = identities(snapshot.files);
   computed_ = by_address(snapshot.constants);
   computed_hashes_.clear();
@@ -191,7 +191,7 @@ void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
 }
 
 void WeightCache::report_problem(const std::string& problem) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   add_problem(problem);
 }
 
@@ -248,7 +248,7 @@ Hash128 WeightCache::key_of(const Place& place, const std::string& layout) {
 
 std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std::string& layout,
                                              std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // Without blocks there is no need to know a key, which would take reading the model.
   const auto place = blocks_.empty() ? std::nullopt : place_of(source);
   const auto found = place ? blocks_.find(key_of(*place, layout)) : blocks_.end();
@@ -262,12 +262,12 @@ std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std:
 }
 
 bool WeightCache::in_large_pages() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return in_large_pages_;
 }
 
 void WeightCache::keep(const std::byte* source, const std::string& layout, SharedBytes packed) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto place = place_of(source);
   if (!place) return;
   const std::int64_t bytes = std::ssize(packed.bytes);
@@ -294,7 +294,7 @@ BlockFile WeightCache::contents() {
 }
 
 void WeightCache::save() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
   if (!weights && !unsaved_snapshot_) return;
   try {
@@ -308,7 +308,6 @@ void WeightCache::save() {
   unsaved_bytes_ = 0;
 }
 
-/// Needs mutex_.
 void WeightCache::write() {
   const BlockFile file = contents();
   saved_bytes_ = 0;
@@ -327,7 +326,7 @@ void WeightCache::write() {
 }
 
 CacheReport WeightCache::report() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return report_;
 }
 

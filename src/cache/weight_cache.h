@@ -20,13 +20,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/mapped_file.h"
+#include "base/mutex.h"
 #include "cache/block_file.h"
 #include "cache/hash.h"
 #include "cache/snapshot.h"
@@ -88,44 +88,46 @@ class WeightCache {
     bool fresh = false;  ///< its identity does not tell whether it is written to again
   };
 
-  void open();
-  void add_problem(const std::string& problem);
-  bool is_of_this_model(const BlockFile& file);
+  void open() PX_REQUIRES(mutex_);
+  void add_problem(const std::string& problem) PX_REQUIRES(mutex_);
+  bool is_of_this_model(const BlockFile& file) PX_REQUIRES(mutex_);
   /// By address and length.
   using ComputedHashes = std::map<std::pair<const std::byte*, std::size_t>, Hash128>;
 
-  std::optional<Place> place_of(const std::byte* source) const;
-  Hash128 key_of(const Place& place, const std::string& layout);
-  Hash128 content_of(const FileIdentity& identity, std::span<const std::byte> file);
-  Hash128 content_of(std::span<const std::byte> computed);
+  std::optional<Place> place_of(const std::byte* source) const PX_REQUIRES(mutex_);
+  Hash128 key_of(const Place& place, const std::string& layout) PX_REQUIRES(mutex_);
+  Hash128 content_of(const FileIdentity& identity, std::span<const std::byte> file)
+      PX_REQUIRES(mutex_);
+  Hash128 content_of(std::span<const std::byte> computed) PX_REQUIRES(mutex_);
   bool find_constants(const SnapshotRecord& record, std::vector<SharedBytes>& constants,
-                      ComputedHashes& hashes) const;
+                      ComputedHashes& hashes) const PX_REQUIRES(mutex_);
   bool is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files, const OpenFile& open,
-                    std::vector<NamedFile>& opened);
-  bool files_are_unchanged() const;
-  void add_snapshot();
-  BlockFile contents();
-  void write();
+                    std::vector<NamedFile>& opened) PX_REQUIRES(mutex_);
+  bool files_are_unchanged() const PX_REQUIRES(mutex_);
+  void add_snapshot() PX_REQUIRES(mutex_);
+  BlockFile contents() PX_REQUIRES(mutex_);
+  void write() PX_REQUIRES(mutex_);
 
   const Options options_;
   const std::filesystem::path path_;
   const std::shared_ptr<const MappedFile> main_;
   const std::filesystem::path folder_;  ///< of the model, wherever the process goes
 
-  mutable std::mutex mutex_;
-  // All guarded by mutex_:
-  std::vector<std::pair<std::string, FileIdentity>> files_;  // the model's, beside main_
-  std::vector<SharedBytes> computed_;                        // by address
-  std::shared_ptr<const MappedFile> file_;                   // what the first of blocks_ point into
-  std::vector<SourceFile> known_;                            // what the file says of its sources
-  std::vector<Source> sources_;                              // those of this process
-  ComputedHashes computed_hashes_;
-  std::map<Hash128, SharedBytes> blocks_;  // of the file, and those that were written to it
-  std::optional<std::pair<std::string, Snapshot>> unsaved_snapshot_;
-  std::vector<Packed> unsaved_;
-  std::int64_t unsaved_bytes_ = 0, saved_bytes_ = 0;
-  bool in_large_pages_ = false;
-  CacheReport report_;
+  mutable Mutex mutex_;
+  std::vector<std::pair<std::string, FileIdentity>> files_ PX_GUARDED_BY(mutex_);  // beside main_
+  std::vector<SharedBytes> computed_ PX_GUARDED_BY(mutex_);                        // by address
+  // What the first of blocks_ point into.
+  std::shared_ptr<const MappedFile> file_ PX_GUARDED_BY(mutex_);
+  std::vector<SourceFile> known_ PX_GUARDED_BY(mutex_);  // what the file says of its sources
+  std::vector<Source> sources_ PX_GUARDED_BY(mutex_);    // those of this process
+  ComputedHashes computed_hashes_ PX_GUARDED_BY(mutex_);
+  // Of the file, and those that were written to it.
+  std::map<Hash128, SharedBytes> blocks_ PX_GUARDED_BY(mutex_);
+  std::optional<std::pair<std::string, Snapshot>> unsaved_snapshot_ PX_GUARDED_BY(mutex_);
+  std::vector<Packed> unsaved_ PX_GUARDED_BY(mutex_);
+  std::int64_t unsaved_bytes_ PX_GUARDED_BY(mutex_) = 0, saved_bytes_ PX_GUARDED_BY(mutex_) = 0;
+  bool in_large_pages_ PX_GUARDED_BY(mutex_) = false;
+  CacheReport report_ PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

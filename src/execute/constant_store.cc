@@ -15,7 +15,7 @@ Result<const std::byte*> ConstantStore::aligned(const Constant& constant) {
   const auto alignment = static_cast<std::uintptr_t>(size_of(constant.dtype));
   if (constant.bytes.empty() || reinterpret_cast<std::uintptr_t>(source) % alignment == 0)
     return source;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto key = std::make_pair(source, constant.bytes.size());
   auto found = copies_.find(key);
   if (found == copies_.end()) {
@@ -42,7 +42,7 @@ Result<std::shared_ptr<const AlignedBytes>> ConstantStore::copy_of(const Constan
 }
 
 std::int64_t ConstantStore::copied_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::int64_t total = 0;
   for (const auto& [source, copy] : copies_) total += copy->size();
   return total;

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "ir/graph.h"
 #include "kernels/packed_weights.h"
 
@@ -34,10 +34,10 @@ class ConstantStore {
   Result<std::shared_ptr<const AlignedBytes>> copy_of(const Constant& constant) const;
 
   std::shared_ptr<WeightCache> cache_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   // By source address and length: two constants may begin at one byte of the file.
-  // Guarded by mutex_:
-  std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<const AlignedBytes>> copies_;
+  std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<const AlignedBytes>> copies_
+      PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

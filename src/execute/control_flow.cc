@@ -54,14 +54,14 @@ class IfRunner : public BodyRunner {
 }  // namespace
 
 void RunLimits::stop(Error error) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!error_) error_ = std::move(error);
   stopped_.store(true, std::memory_order_relaxed);
 }
 
 Status RunLimits::status() const {
   if (!stopped()) return {};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return tl::unexpected(*error_);
 }
 
@@ -208,7 +208,7 @@ Status Run::run_in_body(Participant& self) {
 void Run::add_body_trace(const Run& inner, NodeId id) {
   RunTrace trace;
   inner.write_trace(trace);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (NodeEvent& event : trace.nodes) {
     if (body_events_.size() >= kMaxBodyEvents) return;
     event.node = graph().nodes[id].name + "/" + event.node;

@@ -10,9 +10,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "execute/deadline.h"
 #include "execute/program.h"
 
@@ -36,8 +36,8 @@ struct RunLimits {
 
  private:
   std::atomic<bool> stopped_{false};
-  mutable std::mutex mutex_;
-  std::optional<Error> error_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::optional<Error> error_ PX_GUARDED_BY(mutex_);
 };
 
 /// Loops that are known to make too many trips are refused before any memory is made for what they

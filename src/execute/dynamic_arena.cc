@@ -33,7 +33,7 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
     return tl::unexpected(Error{
         Stage::kExecute, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (*size >= kPooled) {
     const auto best = idle_.lower_bound(*size);
     if (best != idle_.end() && best->first - *size <= (roomy ? *size / kWaste : 0))
@@ -52,7 +52,7 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
 }
 
 void BlockPool::give_back(AlignedBytes block) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::int64_t size = block.size();
   if (size < kPooled) return release(std::move(block));
   try {
@@ -61,8 +61,6 @@ void BlockPool::give_back(AlignedBytes block) noexcept {
     release(std::move(block));
   }
 }
-
-// These two need mutex_.
 
 void BlockPool::drop_idle() {
   for (auto& [size, block] : idle_) release(std::move(block));
@@ -83,7 +81,7 @@ DynamicArena::~DynamicArena() {
 Result<std::byte*> DynamicArena::allocate(std::int64_t bytes, bool exactly) {
   PX_ASSIGN(AlignedBytes block, pool_.take(bytes, exactly));
   std::byte* const result = block.data();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   taken_.emplace(result, std::move(block));
   return result;
 }
@@ -91,7 +89,7 @@ Result<std::byte*> DynamicArena::allocate(std::int64_t bytes, bool exactly) {
 void DynamicArena::free(std::byte* bytes) {
   AlignedBytes block;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto taken = taken_.find(bytes);
     if (taken == taken_.end()) return;
     block = std::move(taken->second);

@@ -12,8 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "execute/run_memory.h"
 #include "kernels/packed_weights.h"
 
@@ -33,14 +33,13 @@ class BlockPool {
   void give_back(AlignedBytes block) noexcept;
 
  private:
-  void drop_idle();
-  void release(AlignedBytes block);
+  void drop_idle() PX_REQUIRES(mutex_);
+  void release(AlignedBytes block) PX_REQUIRES(mutex_);
 
   RunMemory::Lease& lease_;
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::multimap<std::int64_t, AlignedBytes> idle_;  // by size
-  std::int64_t reserved_ = 0;
+  Mutex mutex_;
+  std::multimap<std::int64_t, AlignedBytes> idle_ PX_GUARDED_BY(mutex_);  // by size
+  std::int64_t reserved_ PX_GUARDED_BY(mutex_) = 0;
 };
 
 class DynamicArena {
@@ -60,8 +59,8 @@ class DynamicArena {
  private:
   BlockPool& pool_;
   const bool poison_;
-  std::mutex mutex_;
-  std::map<std::byte*, AlignedBytes> taken_;  // guarded by mutex_
+  Mutex mutex_;
+  std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

@@ -205,7 +205,7 @@ void Run::run_branch(BranchId branch, Participant& self) {
         fail(node, std::move(status).error());
     }
     if (options_.trace == nullptr) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
     buffers.events.clear();
   } catch (...) {

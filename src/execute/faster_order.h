@@ -9,8 +9,9 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace parallax {
 
@@ -26,14 +27,14 @@ class FasterOrder {
     const Choice choice = choice_.load(std::memory_order_relaxed);
     if (choice != Choice::kTrying)
       return choice == Choice::kDataflow ? Order::kDataflow : Order::kSequential;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return runs_[1] <= runs_[0] ? Order::kDataflow : Order::kSequential;
   }
 
   /// A run took so long.
   void record(Order order, std::int64_t nanoseconds) {
     if (choice_.load(std::memory_order_relaxed) != Choice::kTrying) return;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(cold_, false)) return;
     const auto i = static_cast<std::size_t>(order);
     best_[i] = std::min(best_[i], nanoseconds);
@@ -48,11 +49,10 @@ class FasterOrder {
 
   static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
   std::atomic<Choice> choice_{Choice::kTrying};
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  bool cold_ = true;
-  std::array<int, 2> runs_{};  // by order
-  std::array<std::int64_t, 2> best_{kNever, kNever};
+  Mutex mutex_;
+  bool cold_ PX_GUARDED_BY(mutex_) = true;
+  std::array<int, 2> runs_ PX_GUARDED_BY(mutex_){};  // by order
+  std::array<std::int64_t, 2> best_ PX_GUARDED_BY(mutex_){kNever, kNever};
 };
 
 }  // namespace parallax

@@ -28,7 +28,7 @@ LiveTensors::LiveTensors(const Program& program, std::byte* arena, bool poison)
 }
 
 Status LiveTensors::begin(NodeId node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto& buffers = program_.compiled->problem.buffers;
   const auto& offsets = program_.plan.offsets.offset;
   for (const std::size_t made : made_[node]) {
@@ -60,7 +60,7 @@ Status LiveTensors::begin(NodeId node) {
 }
 
 void LiveTensors::end(NodeId node) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const std::size_t read : read_[node])
     if (--reads_left_[read] == 0) remove(read);
   for (const std::size_t made : made_[node])

@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "execute/program.h"
 
 namespace parallax {
@@ -27,17 +27,16 @@ class LiveTensors {
   void end(NodeId node);
 
  private:
-  bool may_lie_on(std::size_t buffer, std::size_t other) const;
-  void remove(std::size_t buffer);
+  bool may_lie_on(std::size_t buffer, std::size_t other) const PX_REQUIRES(mutex_);
+  void remove(std::size_t buffer) PX_REQUIRES(mutex_);
 
   const Program& program_;
   std::byte* const arena_;
   const bool poison_;
   IdVector<NodeId, std::vector<std::size_t>> made_, read_;  // buffers, by index
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::map<std::int64_t, std::size_t> live_;  // buffers by offset
-  std::vector<std::size_t> reads_left_;       // by buffer
+  Mutex mutex_;
+  std::map<std::int64_t, std::size_t> live_ PX_GUARDED_BY(mutex_);  // buffers by offset
+  std::vector<std::size_t> reads_left_ PX_GUARDED_BY(mutex_);       // by buffer
 };
 
 }  // namespace parallax

@@ -79,14 +79,14 @@ std::size_t RunTimeKernels::KeyHash::operator()(const Key& key) const {
 }
 
 std::shared_ptr<const NodeKernel> RunTimeKernels::find(const Key& key) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto* const found = kernels_.find(key);
   return found == nullptr ? nullptr : *found;
 }
 
 std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel kernel) {
   auto shared = std::make_shared<const NodeKernel>(std::move(kernel));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto* const present = kernels_.find(key)) return *present;
   kernels_.insert(std::move(key), shared);
   table_bytes_ += shared->kernel->table_bytes();
@@ -98,12 +98,12 @@ std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel ker
 }
 
 std::size_t RunTimeKernels::size() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return kernels_.size();
 }
 
 std::int64_t RunTimeKernels::table_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return table_bytes_;
 }
 

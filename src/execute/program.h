@@ -12,11 +12,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/recently_used.h"
 #include "branch/branch.h"
 #include "execute/alike_nodes.h"
@@ -154,10 +154,9 @@ class RunTimeKernels {
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
   };
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  RecentlyUsed<Key, std::shared_ptr<const NodeKernel>, KeyHash> kernels_;
-  std::int64_t table_bytes_ = 0;
+  mutable Mutex mutex_;
+  RecentlyUsed<Key, std::shared_ptr<const NodeKernel>, KeyHash> kernels_ PX_GUARDED_BY(mutex_);
+  std::int64_t table_bytes_ PX_GUARDED_BY(mutex_) = 0;
 };
 
 struct Compiled {

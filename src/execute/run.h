@@ -7,10 +7,10 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "execute/control_flow.h"
 #include "execute/dynamic_arena.h"
 #include "execute/execute.h"
@@ -125,10 +125,10 @@ class Run {
   BlockPool& pool_;     ///< of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet
 
-  std::mutex mutex_;
-  std::vector<TraceEvent> events_;                          // guarded by mutex_
-  std::vector<NodeEvent> body_events_;                      // guarded by mutex_
-  std::vector<std::optional<std::int64_t>> symbol_values_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::vector<TraceEvent> events_ PX_GUARDED_BY(mutex_);
+  std::vector<NodeEvent> body_events_ PX_GUARDED_BY(mutex_);
+  std::vector<std::optional<std::int64_t>> symbol_values_ PX_GUARDED_BY(mutex_);
 
   // Only where some node is compiled while running:
   IdVector<ValueId, Dims> run_time_dims_;

@@ -44,12 +44,13 @@ class ReadyBranches final : public GrowingWork {
   }
 
   /// How many may be taken at first.
-  std::int64_t tickets() const { return static_cast<std::int64_t>(tickets_); }
+  std::int64_t tickets() const {
+    const MutexLock lock(mutex_);
+    return static_cast<std::int64_t>(tickets_);
+  }
 
   void run(std::int64_t, Participant& self) override {
-    std::unique_lock lock(mutex_);
-    std::int32_t rank = pop();
-    lock.unlock();
+    std::int32_t rank = take();
     while (rank != kNone) {
       const BranchId branch = order_.by_rank[static_cast<std::size_t>(rank)];
       run_.run_branch(branch, self);
@@ -73,7 +74,7 @@ class ReadyBranches final : public GrowingWork {
       std::int32_t rank = order_.rank[waiting];
       if (next != kNone) {
         if (rank < next) std::swap(rank, next);
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         push(rank);
         ++others;
         others_ns += nanoseconds_[order_.by_rank[static_cast<std::size_t>(rank)]];
@@ -94,7 +95,7 @@ class ReadyBranches final : public GrowingWork {
     if (next != kNone && others == 0 && !held && (first == kNone || first > next)) return next;
     std::int64_t more = 0;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       others += held_.exchange(0, std::memory_order_relaxed);
       if (held) others_ns = kLong;
       if (next != kNone) {
@@ -114,7 +115,7 @@ class ReadyBranches final : public GrowingWork {
   }
 
   std::int32_t go_on_alone(std::int32_t next, std::size_t others) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (next != kNone) push(next);
     std::size_t held = held_.load(std::memory_order_relaxed) + others + (next != kNone ? 1 : 0);
     if (tickets_ > 1 || held == 0) {
@@ -128,14 +129,18 @@ class ReadyBranches final : public GrowingWork {
     return next;
   }
 
-  // These two need mutex_.
-  void push(std::int32_t rank) {
+  std::int32_t take() {
+    const MutexLock lock(mutex_);
+    return pop();
+  }
+
+  void push(std::int32_t rank) PX_REQUIRES(mutex_) {
     ready_.push_back(rank);
     std::push_heap(ready_.begin(), ready_.end(), std::greater<>{});
     first_.store(ready_.front(), std::memory_order_relaxed);
   }
 
-  std::int32_t pop() {
+  std::int32_t pop() PX_REQUIRES(mutex_) {
     std::pop_heap(ready_.begin(), ready_.end(), std::greater<>{});
     const std::int32_t rank = ready_.back();
     ready_.pop_back();
@@ -149,11 +154,12 @@ class ReadyBranches final : public GrowingWork {
   std::atomic<std::int32_t>* const waits_;         // left, by branch
   std::atomic<std::int64_t> left_;                 // branches that are not done
   std::atomic<std::int32_t> first_{kNone};         // what ready_ begins with, a moment ago
-  std::mutex mutex_;
-  // Guarded by mutex_:
-  std::vector<std::int32_t>& ready_;  // a heap of ranks
-  std::size_t tickets_ = 0;           // not taken yet, or whose holder runs branches
-  std::atomic<std::size_t> held_{0};  // ready branches without one; also read without the lock
+  mutable Mutex mutex_;
+  std::vector<std::int32_t>& ready_ PX_GUARDED_BY(mutex_);  // a heap of ranks
+  // Not taken yet, or whose holder runs branches.
+  std::size_t tickets_ PX_GUARDED_BY(mutex_) = 0;
+  // Ready branches without one: changed with the mutex held, read without it.
+  std::atomic<std::size_t> held_{0};
 };
 
 }  // namespace

@@ -81,8 +81,8 @@ bool RunMemory::take_idle(std::int64_t bytes, Block& block) {
   return true;
 }
 
-/// Returns when the run may start. The lock is not held while the limit is read.
-Status RunMemory::wait_for_turn(Request& request, std::unique_lock<std::mutex>& lock) {
+/// Returns when the run may start. The mutex is not held while the limit is read.
+Status RunMemory::wait_for_turn(Request& request) {
   const auto fits_alone = [&]() -> Status {
     if (!request.limit || request.bytes <= *request.limit) return {};
     return tl::unexpected(over_budget(request.bytes, 0, *request.limit));
@@ -103,14 +103,14 @@ Status RunMemory::wait_for_turn(Request& request, std::unique_lock<std::mutex>& 
   Status status;
   while (status && (waiting_.front() != &request || !admissible(request))) {
     if (!request.deadline) {
-      changed_.wait(lock);
-    } else if (changed_.wait_until(lock, *request.deadline) == std::cv_status::timeout) {
+      changed_.wait(mutex_);
+    } else if (!changed_.wait_until(mutex_, *request.deadline)) {
       status = check_time(request.deadline);
     }
     if (request.read_limit == nullptr || waiting_.front() != &request || !status) continue;
-    lock.unlock();
+    mutex_.unlock();
     const auto limit = (*request.read_limit)();
-    lock.lock();
+    mutex_.lock();
     request.limit = limit;
     status = fits_alone();
   }
@@ -139,42 +139,47 @@ void RunMemory::hold(std::int64_t bytes) {
   peak_ = std::max(peak_, held_);
 }
 
-Result<RunMemory::Lease> RunMemory::acquire(Request request) {
-  std::unique_lock lock(mutex_);
-  PX_RETURN_IF_ERROR(wait_for_turn(request, lock));
-  const bool exclusive = request.grows && request.limit.has_value();
+/// The block of a run that starts now. `fresh`: it was not idle before.
+Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fresh) {
   // So that going back never fails.
   idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_) + 1);
-
-  const auto fits = [&](std::int64_t more) {
-    return !request.limit || more <= *request.limit - held_;
-  };
   Block block;
-  bool reused = take_idle(request.bytes, block);
+  fresh = !take_idle(request.bytes, block);
   // The limit may have shrunk since the blocks were made.
-  if (reused && request.limit) drop_idle_above(*request.limit);
+  if (!fresh && request.limit) drop_idle_above(*request.limit);
   // A run that grows needs what a block that is too large would waste.
-  if (reused && (!fits(0) || (exclusive && block.bytes > request.bytes))) {
+  const bool fits = !request.limit || held_ <= *request.limit;
+  if (!fresh && (!fits || (request.grows && request.limit && block.bytes > request.bytes))) {
     held_ -= block.bytes;
     block = Block{};
-    reused = false;
+    fresh = true;
   }
-  if (!reused) {
-    if (runs_ == 0) drop_idle_above(0);
-    if (request.limit) drop_idle_above(*request.limit - request.bytes);
-    PX_ASSIGN(block, allocate(request.bytes));
-    hold(request.bytes);
+  if (!fresh) return block;
+  if (runs_ == 0) drop_idle_above(0);
+  if (request.limit) drop_idle_above(*request.limit - request.bytes);
+  PX_ASSIGN(block, allocate(request.bytes));
+  hold(request.bytes);
+  return block;
+}
+
+Result<RunMemory::Lease> RunMemory::acquire(Request request) {
+  const bool exclusive = request.grows && request.limit.has_value();
+  Block block;
+  bool fresh = false;
+  {
+    const MutexLock lock(mutex_);
+    PX_RETURN_IF_ERROR(wait_for_turn(request));
+    PX_ASSIGN(block, take_block(request, fresh));
+    ++runs_;
+    exclusive_ = exclusive;
   }
-  ++runs_;
-  exclusive_ = exclusive;
-  lock.unlock();
-  touch(block, !reused);
+  touch(block, fresh);
   return Lease(*this, std::move(block), request.limit, exclusive);
 }
 
 void RunMemory::give_back(Block block, bool exclusive, std::optional<std::int64_t> limit) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(block));
     --runs_;
     if (exclusive) exclusive_ = false;
@@ -184,18 +189,18 @@ void RunMemory::give_back(Block block, bool exclusive, std::optional<std::int64_
 }
 
 bool RunMemory::lower(std::int64_t limit) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   drop_idle_above(limit);
   return held_ <= limit;
 }
 
 void RunMemory::trim() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   drop_idle_above(0);
 }
 
 Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (limit) {
     drop_idle_above(*limit - bytes);
     if (bytes > *limit - held_) return tl::unexpected(over_budget(bytes, held_, *limit));
@@ -206,29 +211,29 @@ Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit)
 
 void RunMemory::release(std::int64_t bytes) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held_ -= bytes;
   }
   changed_.notify_all();
 }
 
 std::int64_t RunMemory::held_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_;
 }
 
 std::int64_t RunMemory::busy_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return held_ - idle_bytes();
 }
 
 std::int64_t RunMemory::peak_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return peak_;
 }
 
 std::size_t RunMemory::waiting() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return waiting_.size();
 }
 

@@ -12,16 +12,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/mutex.h"
 #include "execute/deadline.h"
 #include "parallax/result.h"
 
@@ -74,27 +73,29 @@ class RunMemory {
 
   static Result<Block> allocate(std::int64_t bytes);
   void touch(Block& block, bool fresh);
-  bool take_idle(std::int64_t bytes, Block& block);
-  Status wait_for_turn(Request& request, std::unique_lock<std::mutex>& lock);
-  bool admissible(const Request& request) const;
-  std::int64_t idle_bytes() const;
-  void hold(std::int64_t bytes);
-  void drop_idle_above(std::int64_t limit);
+  bool take_idle(std::int64_t bytes, Block& block) PX_REQUIRES(mutex_);
+  Status wait_for_turn(Request& request) PX_REQUIRES(mutex_);
+  Result<Block> take_block(const Request& request, bool& fresh) PX_REQUIRES(mutex_);
+  bool admissible(const Request& request) const PX_REQUIRES(mutex_);
+  std::int64_t idle_bytes() const PX_REQUIRES(mutex_);
+  void hold(std::int64_t bytes) PX_REQUIRES(mutex_);
+  void drop_idle_above(std::int64_t limit) PX_REQUIRES(mutex_);
   void give_back(Block block, bool exclusive, std::optional<std::int64_t> limit);
   bool lower(std::int64_t limit);
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
 
   LargePageWatch watch_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  // All guarded by mutex_:
-  std::vector<Block> idle_;
-  std::int64_t held_ = 0;  // blocks, idle or not, and what runs reserved beyond
-  std::int64_t peak_ = 0;
-  int runs_ = 0;
-  bool exclusive_ = false;               // the run in progress may grow under a limit
-  std::vector<const Request*> waiting_;  // who came first is first
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::vector<Block> idle_ PX_GUARDED_BY(mutex_);
+  // Blocks, idle or not, and what runs reserved beyond.
+  std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
+  std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
+  int runs_ PX_GUARDED_BY(mutex_) = 0;
+  // The run in progress may grow under a limit.
+  bool exclusive_ PX_GUARDED_BY(mutex_) = false;
+  std::vector<const Request*> waiting_ PX_GUARDED_BY(mutex_);  // who came first is first
 };
 
 /// The block of one run; goes back when destroyed. Must not outlive its RunMemory.

@@ -78,7 +78,7 @@ DynamicArena& Run::arena_of(NodeId node) {
 /// Dimensions that must be equal by the model's shapes are checked when the second one is known.
 Status Run::bind_symbols(ValueId id, const Dims& dims) {
   const Value& value = graph().values[id];
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   bool good = static_cast<std::size_t>(dims.rank()) == value.shape.size();
   for (int axis = 0; good && axis < dims.rank(); ++axis) {
     const Expr& expr = value.shape[static_cast<std::size_t>(axis)];

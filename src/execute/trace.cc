@@ -15,6 +15,7 @@ std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
 }  // namespace
 
 void Run::write_trace(RunTrace& trace) const {
+  const MutexLock lock(mutex_);
   std::vector<TraceEvent> events = events_;
   std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) {
     return a.start_ns < b.start_ns;

@@ -228,7 +228,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
 /// the two sees the other.
 void WorkerPool::wake(std::int64_t wanted) {
   if (asleep_.load() == 0) return;
-  const std::lock_guard lock(park_mutex_);
+  const MutexLock lock(park_mutex_);
   // All threads but those asleep are thought to be busy, each on a CPU of its own.
   const auto asleep = static_cast<std::int64_t>(parked_.size());
   const std::int64_t idle_cpus = cpus_ - std::max<std::int64_t>(wanted_threads_ - asleep, 0);
@@ -245,11 +245,11 @@ void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double na
 }
 
 void WorkerPool::wake_all() {
-  const std::lock_guard lock(park_mutex_);
+  const MutexLock lock(park_mutex_);
   while (!parked_.empty()) wake_last();
 }
 
-/// The last to park, whose caches are warmest. Needs park_mutex_.
+/// The last to park, whose caches are warmest.
 void WorkerPool::wake_last() {
   Participant& sleeper = *parked_.back();
   parked_.pop_back();
@@ -262,14 +262,14 @@ void WorkerPool::wake_last() {
 template <class Condition>
 void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
   {
-    const std::lock_guard lock(park_mutex_);
+    const MutexLock lock(park_mutex_);
     self.parked_.store(1);
     parked_.push_back(&self);
     asleep_.store(static_cast<int>(parked_.size()));
   }
   if (nothing_to_do()) self.parked_.wait(1);
   // Whoever wakes this thread holds the lock while he touches it.
-  const std::lock_guard lock(park_mutex_);
+  const MutexLock lock(park_mutex_);
   std::erase(parked_, &self);
   asleep_.store(static_cast<int>(parked_.size()));
 }
@@ -343,7 +343,7 @@ WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
   participant_.team_ = this;
   if (pool.workers_->empty()) return;
   {
-    const std::lock_guard lock(pool.caller_mutex_);
+    const MutexLock lock(pool.caller_mutex_);
     for (std::size_t i = 0; i < kCallers; ++i) {
       if (pool.caller_taken_[i]) continue;
       pool.caller_taken_[i] = true;
@@ -360,12 +360,11 @@ WorkerPool::Stay::~Stay() {
   if (pool_.workers_->empty()) return;
   pool_.runs_.fetch_sub(1);
   if (participant_.branch_slot_ == Participant::kNoSlot) return;
-  const std::lock_guard lock(pool_.caller_mutex_);
+  const MutexLock lock(pool_.caller_mutex_);
   pool_.caller_taken_[participant_.branch_slot_] = false;
   pool_.count_callers();
 }
 
-/// Needs caller_mutex_.
 void WorkerPool::count_callers() {
   std::size_t count = kCallers;
   while (count > 0 && !caller_taken_[count - 1]) --count;

@@ -17,12 +17,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "base/cpu.h"
 #include "base/fork.h"
+#include "base/mutex.h"
 
 namespace parallax {
 
@@ -74,14 +74,14 @@ class WorkerPool {
 
   void work(int index);
   std::size_t used(std::size_t slot) const;
-  void count_callers();
+  void count_callers() PX_REQUIRES(caller_mutex_);
   bool has_work(const void* team) const;
   bool help(Participant& self, const void* team);
   bool help_in(std::size_t slot, Participant& self, const void* team);
   void wake(std::int64_t wanted);
   void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
-  void wake_last();
+  void wake_last() PX_REQUIRES(park_mutex_);
   template <class Condition>
   void park_while(Participant& self, Condition nothing_to_do);
 
@@ -97,10 +97,10 @@ class WorkerPool {
   std::atomic<int> asleep_{0};  // as many as parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
-  std::mutex park_mutex_;
-  std::vector<Participant*> parked_;  // guarded by park_mutex_
-  std::mutex caller_mutex_;
-  std::vector<bool> caller_taken_;  // guarded by caller_mutex_
+  Mutex park_mutex_;
+  std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);
+  Mutex caller_mutex_;
+  std::vector<bool> caller_taken_ PX_GUARDED_BY(caller_mutex_);
 };
 
 /// A thread while it takes part in runs. Used by that thread only.

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/caught.h"
@@ -14,6 +13,7 @@
 #include "base/large_pages.h"
 #include "base/mapped_file.h"
 #include "base/memory_probe.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "cache/weight_cache.h"
 #include "kernels/weight_memory.h"
@@ -72,14 +72,14 @@ void PackingQueue::add(std::function<void()> task) {
 
 Status PackingQueue::run(const ParallelFor& parallel) {
   std::erase_if(groups_, [](const auto& group) { return group.empty(); });
-  std::mutex mutex;
+  Mutex mutex;
   Status status;
   parallel(static_cast<std::int64_t>(groups_.size()), [&](std::int64_t i) {
     try {
       for (const auto& task : groups_[static_cast<std::size_t>(i)]) task();
     } catch (...) {
       Error error = caught(Stage::kCompile);
-      const std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       if (status) status = tl::unexpected(std::move(error));
     }
   });
@@ -88,18 +88,21 @@ Status PackingQueue::run(const ParallelFor& parallel) {
 }
 
 struct PackedWeights::Block {
+  Block(AlignedBytes memory, bool is_filled, SharedBytes source = {})
+      : bytes(std::move(memory)), copy_of(std::move(source)), filled(is_filled) {}
+
   AlignedBytes bytes;
-  SharedBytes copy_of;  ///< what to fill it with, if anything
-  std::mutex filling;   // not once_flag: fill may throw, which leaves that one locked under TSan
-  bool filled = false;  // guarded by filling
+  Mutex filling;  // not once_flag: fill may throw, which leaves that one locked under TSan
+  SharedBytes copy_of PX_GUARDED_BY(filling);  ///< what to fill it with, if anything
+  bool filled PX_GUARDED_BY(filling);
 };
 
 struct PackedWeights::Blocks {
   std::shared_ptr<WeightCache> cache;
   WeightMemory memory;
-  std::mutex mutex;
-  // Guarded by mutex:
-  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key;
+  Mutex mutex;
+  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key
+      PX_GUARDED_BY(mutex);
 };
 
 PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
@@ -113,16 +116,12 @@ WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
 Result<std::shared_ptr<PackedWeights::Block>> PackedWeights::make_block(const std::byte* source,
                                                                         const std::string& layout,
                                                                         std::int64_t bytes) {
-  auto block = std::make_shared<Block>();
   auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
-  if (cached && (bytes < kLargePage || cache()->in_large_pages())) {
-    block->bytes = AlignedBytes::shared(*std::move(cached));
-    block->filled = true;
-    return block;
-  }
-  PX_ASSIGN(block->bytes, blocks_->memory.allocate(bytes));
-  if (cached) block->copy_of = *std::move(cached);
-  return block;
+  if (cached && (bytes < kLargePage || cache()->in_large_pages()))
+    return std::make_shared<Block>(AlignedBytes::shared(*std::move(cached)), true);
+  PX_ASSIGN(AlignedBytes memory, blocks_->memory.allocate(bytes));
+  return std::make_shared<Block>(std::move(memory), false,
+                                 std::move(cached).value_or(SharedBytes{}));
 }
 
 Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
@@ -130,7 +129,7 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     std::function<void(std::byte*)> fill) {
   std::shared_ptr<Block> block;
   {
-    const std::lock_guard lock(blocks_->mutex);
+    const MutexLock lock(blocks_->mutex);
     auto& found = blocks_->by_key[{source, layout}];
     if (found == nullptr) {
       PX_ASSIGN(found, make_block(source, layout, bytes));
@@ -140,7 +139,7 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
   // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
   // is filling it.
   after_packing([block, blocks = blocks_, source, layout, fill = std::move(fill)] {
-    const std::lock_guard lock(block->filling);
+    const MutexLock lock(block->filling);
     if (block->filled) return;
     blocks->memory.touch(block->bytes);
     const auto cached = std::exchange(block->copy_of, {});
@@ -179,7 +178,7 @@ void PackedWeights::promote_pages(std::chrono::nanoseconds limit) {
 }
 
 std::int64_t PackedWeights::total_bytes() const {
-  const std::lock_guard lock(blocks_->mutex);
+  const MutexLock lock(blocks_->mutex);
   std::int64_t total = 0;
   for (const auto& [key, block] : blocks_->by_key)
     if (block != nullptr) total += block->bytes.size();

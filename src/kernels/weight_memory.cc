@@ -115,7 +115,7 @@ bool WeightMemory::add_chunk(std::int64_t bytes) {
 }
 
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::add_chunk_for_prefault(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // As below: half of the addresses are used.
   const auto size = checked_add(bytes, bytes);
   return size && add_chunk(*size) ? chunks_.back() : nullptr;
@@ -123,14 +123,14 @@ std::shared_ptr<WeightMemory::Chunk> WeightMemory::add_chunk_for_prefault(std::i
 
 void WeightMemory::prefault(std::int64_t bytes,
                             const std::function<bool(std::int64_t left)>& has_room) {
-  const std::lock_guard lock(prefaulting_);
+  const MutexLock lock(prefaulting_);
   const std::int64_t count = bytes / kLargePage;
   if (count <= 0 || prefault_ended_ || !has_room(bytes)) return;
   const auto chunk = add_chunk_for_prefault(count * kLargePage);
   if (chunk == nullptr) return;
   for (std::int64_t page = 0; page < count && !prefault_ended_; ++page) {
     if (page > 0 && page % kPagesBetween == 0 && !has_room((count - page) * kLargePage)) {
-      const std::lock_guard none_allocates(mutex_);
+      const MutexLock none_allocates(mutex_);
       return chunk->give_back_rest();
     }
     touch_page(*chunk, static_cast<std::size_t>(page), true);
@@ -139,8 +139,8 @@ void WeightMemory::prefault(std::int64_t bytes,
 
 void WeightMemory::end_prefault() {
   if (prefault_ended_.exchange(true)) return;
-  const std::lock_guard none_prefaults(prefaulting_);
-  const std::lock_guard none_allocates(mutex_);
+  const MutexLock none_prefaults(prefaulting_);
+  const MutexLock none_allocates(mutex_);
   for (const auto& chunk : chunks_) chunk->give_back_rest();
 }
 
@@ -150,7 +150,7 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   const auto taken = more ? checked_align(*more, kAlignment) : std::nullopt;
   const auto own = taken ? checked_align(*taken, kLargePage) : std::nullopt;
   if (!own || !checked_add(*own, kLargePage)) return tl::unexpected(out_of_memory(bytes));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (chunks_.empty() || *taken > chunks_.back()->bytes - chunks_.back()->used) {
     // As much again as there is: half of the addresses are used, small models take few.
     const std::int64_t size =
@@ -166,12 +166,12 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
 
 /// Null behind the last one. Not a copy of all: runs allocate nothing.
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk(std::size_t index) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return index < chunks_.size() ? chunks_[index] : nullptr;
 }
 
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byte) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = std::find_if(chunks_.begin(), chunks_.end(), [byte](const auto& chunk) {
     return std::less_equal<>{}(chunk->begin, byte) &&
            std::less<>{}(byte, chunk->begin + chunk->bytes);
@@ -211,8 +211,8 @@ void WeightMemory::touch(const AlignedBytes& bytes) {
 
 void WeightMemory::promote(std::chrono::nanoseconds limit) {
   if (!some_small_.load(std::memory_order_relaxed)) return;
-  const std::unique_lock lock(promoting_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
+  if (!promoting_.try_lock()) return;
+  const MutexLock lock(promoting_, std::adopt_lock);
   const auto end = std::chrono::steady_clock::now() + limit;
   some_small_ = false;
   for (std::size_t i = 0; const auto chunk = this->chunk(i); ++i) {

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/large_pages.h"
+#include "base/mutex.h"
 #include "kernels/packed_weights.h"
 
 namespace parallax {
@@ -49,19 +49,18 @@ class WeightMemory {
   struct Chunk;
   std::shared_ptr<Chunk> chunk_of(const std::byte* byte) const;
   std::shared_ptr<Chunk> chunk(std::size_t index) const;
-  bool add_chunk(std::int64_t bytes);
+  bool add_chunk(std::int64_t bytes) PX_REQUIRES(mutex_);
   void touch_page(Chunk& chunk, std::size_t page, bool full);
   std::shared_ptr<Chunk> add_chunk_for_prefault(std::int64_t bytes);
 
   LargePageWatch watch_;
   std::atomic<bool> some_small_ = false;  ///< promote() may find something
-  std::mutex promoting_;
+  Mutex promoting_;
   std::atomic<bool> prefault_ended_ = false;
-  std::mutex prefaulting_;
-  mutable std::mutex mutex_;
-  // Guarded by mutex_:
-  std::vector<std::shared_ptr<Chunk>> chunks_;
-  std::int64_t total_ = 0;
+  Mutex prefaulting_;
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<Chunk>> chunks_ PX_GUARDED_BY(mutex_);
+  std::int64_t total_ PX_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace parallax

@@ -10,7 +10,7 @@ GraphForms::GraphForms(Graph graph, std::shared_ptr<GraphContext::Weights> weigh
 
 std::shared_ptr<GraphContext> GraphForms::of(const Binding& binding, KernelChoice kernels) {
   if (kernels.reference_only || !factoring_pays(cross_attention_, binding)) return plain_;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (factored_ == nullptr) {
     auto graph = factor_attention(plain_->graph, cross_attention_);
     // What cannot be rewritten runs as it is.

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "execute/program.h"
 #include "passes/factor_attention.h"
 
@@ -27,8 +27,8 @@ class GraphForms {
  private:
   const std::shared_ptr<GraphContext> plain_;
   const std::vector<CrossAttention> cross_attention_;
-  std::mutex mutex_;
-  std::shared_ptr<GraphContext> factored_;  // guarded by mutex_, set once
+  Mutex mutex_;
+  std::shared_ptr<GraphContext> factored_ PX_GUARDED_BY(mutex_);  // set once
 };
 
 }  // namespace parallax

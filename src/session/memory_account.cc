@@ -5,13 +5,13 @@
 namespace parallax {
 
 void MemoryAccount::add(PlanCache& plans) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   caches_.push_back(&plans);
 }
 
 void MemoryAccount::remove(PlanCache& plans) {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     std::erase(caches_, &plans);
   }
   memory.trim();
@@ -24,7 +24,7 @@ std::int64_t MemoryAccount::spare_locked() const {
 }
 
 std::int64_t MemoryAccount::spare_plan_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return spare_locked();
 }
 
@@ -32,7 +32,7 @@ std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::in
   if (!limit) return 0;
   const std::int64_t room =
       std::max<std::int64_t>(0, *limit - std::min(*limit, needed) - memory.busy_bytes());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (PlanCache* plans : caches_) {
     const std::int64_t above = spare_locked() - room;
     if (above <= 0) break;
@@ -46,9 +46,9 @@ std::shared_ptr<MemoryAccount> make_memory_account() { return std::make_shared<M
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget) {
   if (budget.account != nullptr) return budget.account;
   if (budget.kind != MemoryBudget::Kind::kAuto) return make_memory_account();
-  static std::mutex mutex;
-  static std::weak_ptr<MemoryAccount> shared;  // guarded by mutex
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static std::weak_ptr<MemoryAccount> shared PX_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
   std::shared_ptr<MemoryAccount> account = shared.lock();
   if (account == nullptr) shared = account = make_memory_account();
   return account;

@@ -4,10 +4,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "execute/run_memory.h"
 #include "parallax/options.h"
 #include "session/plan_cache.h"
@@ -29,10 +29,10 @@ class MemoryAccount {
   std::int64_t spare_plan_bytes() const;
 
  private:
-  std::int64_t spare_locked() const;
+  std::int64_t spare_locked() const PX_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::vector<PlanCache*> caches_;  // guarded by mutex_; latest session last
+  mutable Mutex mutex_;
+  std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
 };
 
 /// The account of a session with this budget: the one that it names, for kAuto the one that all

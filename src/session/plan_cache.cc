@@ -17,9 +17,10 @@ std::size_t PlanCache::BindingHash::operator()(const Binding& binding) const {
 }
 
 std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
-  const std::lock_guard lock(mutex_);
-  const auto* const found = entries_.find(binding);
-  return found != nullptr ? *found : entries_.insert(binding, std::make_shared<Entry>());
+  const MutexLock lock(mutex_);
+  const Held* const found = entries_.find(binding);
+  return found != nullptr ? found->entry
+                          : entries_.insert(binding, {std::make_shared<Entry>()}).entry;
 }
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
@@ -40,13 +41,13 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   Stopwatch watch;
   if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
   pack += watch.lap();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   times_.pack += pack;
   return {};
 }
 
 PlanTimes PlanCache::times() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return {times_.plan - times_.pack, times_.pack};
 }
 
@@ -62,7 +63,7 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
 /// The program whose kernels and steps serve again for other bindings of the same form; null where
 /// there is none.
 std::shared_ptr<const Program> PlanCache::pattern(const GraphContext* context) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = patterns_.find(context);
   return found == patterns_.end() ? nullptr : found->second.lock();
 }
@@ -87,7 +88,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
                                         options_.admission, like.get(), explain}));
       item.changed = true;
       if (like == nullptr) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         patterns_[item.compiled->context.get()] = item.free_choice;
       }
       if (fits(item.free_choice)) return item.free_choice;
@@ -110,7 +111,7 @@ void PlanCache::count_run(Entry& item) {
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget, bool explain) {
   const std::shared_ptr<Entry> item = entry(binding);
-  const std::lock_guard lock(item->mutex);
+  const MutexLock lock(item->mutex);
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
   auto program = choose(binding, *item, budget, explain);
@@ -121,7 +122,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
 
 Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding) {
   const std::shared_ptr<Entry> item = entry(binding);
-  const std::lock_guard lock(item->mutex);
+  const MutexLock lock(item->mutex);
   auto program = least(binding, *item);
   if (item->only_least == 0) {  // of runs at once the first decides
     const bool soon = item->since_pause < item->pause;
@@ -133,14 +134,15 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding)
   return program;
 }
 
-/// `item` may have changed, which took `ms`: counts its bytes anew. Its mutex is held.
+/// `item` may have changed, which took `ms`: counts its bytes anew.
 void PlanCache::count(const Binding& binding, Entry& item, double ms) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;
   const std::int64_t bytes = changed ? bytes_of(binding, item) : 0;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   times_.plan += ms;
-  if (!item.held) return;
-  if (changed) bytes_ += bytes - std::exchange(item.bytes, bytes);
+  Held* const held = entries_.find(binding);
+  if (held == nullptr || held->entry.get() != &item) return;  // forgotten meanwhile
+  if (changed) bytes_ += bytes - std::exchange(held->bytes, bytes);
   forget_above(options_.bytes);
 }
 
@@ -153,39 +155,35 @@ std::int64_t PlanCache::bytes_of(const Binding& binding, Entry& item) const {
   return bytes;
 }
 
-/// Needs mutex_.
 std::int64_t PlanCache::spare_locked() const {
-  return entries_.empty() ? 0 : bytes_ - entries_.latest()->bytes;
+  return entries_.empty() ? 0 : bytes_ - entries_.latest().bytes;
 }
 
-/// Forgets the least recently used until the others but the latest take at most `bytes`. Needs
-/// mutex_.
+/// Forgets the least recently used until the others but the latest take at most `bytes`.
 void PlanCache::forget_above(std::int64_t bytes) {
   while (entries_.size() > 1 && spare_locked() > bytes) {
-    Entry& last = *entries_.oldest();
-    bytes_ -= last.bytes;
-    last.held = false;
+    bytes_ -= entries_.oldest().bytes;
     entries_.forget_oldest();
   }
 }
 
 std::int64_t PlanCache::spare_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return spare_locked();
 }
 
 void PlanCache::keep_within(std::int64_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   forget_above(bytes);
 }
 
 std::int64_t PlanCache::bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return bytes_;
 }
 
 int PlanCache::bindings() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return static_cast<int>(entries_.size());
 }
 

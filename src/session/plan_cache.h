@@ -7,9 +7,9 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "base/recently_used.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
@@ -59,45 +59,48 @@ class PlanCache {
 
  private:
   struct Entry {
-    std::mutex mutex;
-    // Guarded by mutex:
-    std::shared_ptr<const Compiled> compiled;
-    std::shared_ptr<const Program> free_choice, small, least;
-    int only_least = 0;               // for so many runs
-    int pause = kFirstPause;          // the next only_least, at least
-    int since_pause = kLongestPause;  // runs
-    bool changed = true;              // since its bytes were counted
-    bool may_change = false;          // while it runs
-    // Guarded by the cache's mutex:
-    std::int64_t bytes = 0;
-    bool held = true;  // still in entries_
+    Mutex mutex;
+    std::shared_ptr<const Compiled> compiled PX_GUARDED_BY(mutex);
+    std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
+        least PX_GUARDED_BY(mutex);
+    int only_least PX_GUARDED_BY(mutex) = 0;               // for so many runs
+    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // the next only_least, at least
+    int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs
+    bool changed PX_GUARDED_BY(mutex) = true;              // since its bytes were counted
+    bool may_change PX_GUARDED_BY(mutex) = false;          // while it runs
+  };
+  struct Held {
+    std::shared_ptr<Entry> entry;
+    std::int64_t bytes = 0;  ///< as counted last
   };
   struct BindingHash {
     std::size_t operator()(const Binding& binding) const;
   };
-  using Entries = RecentlyUsed<Binding, std::shared_ptr<Entry>, BindingHash>;
+  using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
-                                                const RunBudget& budget, bool explain);
-  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item);
+                                                const RunBudget& budget, bool explain)
+      PX_REQUIRES(item.mutex);
+  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item)
+      PX_REQUIRES(item.mutex);
   std::shared_ptr<const Program> pattern(const GraphContext* context) const;
-  Status compile_once(const Binding& binding, Entry& item);
-  static void count_run(Entry& item);
-  void count(const Binding& binding, Entry& item, double ms);
-  std::int64_t bytes_of(const Binding& binding, Entry& item) const;
-  std::int64_t spare_locked() const;
-  void forget_above(std::int64_t bytes);
+  Status compile_once(const Binding& binding, Entry& item) PX_REQUIRES(item.mutex);
+  static void count_run(Entry& item) PX_REQUIRES(item.mutex);
+  void count(const Binding& binding, Entry& item, double ms) PX_REQUIRES(item.mutex);
+  std::int64_t bytes_of(const Binding& binding, Entry& item) const PX_REQUIRES(item.mutex);
+  std::int64_t spare_locked() const PX_REQUIRES(mutex_);
+  void forget_above(std::int64_t bytes) PX_REQUIRES(mutex_);
 
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
-  mutable std::mutex mutex_;
-  Entries entries_;         // guarded by mutex_
-  std::int64_t bytes_ = 0;  // of all entries; guarded by mutex_
-  // Of each form the first free choice that is still held; guarded by mutex_.
-  std::map<const GraphContext*, std::weak_ptr<const Program>> patterns_;
-  PlanTimes times_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Entries entries_ PX_GUARDED_BY(mutex_);
+  std::int64_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // of all entries
+  // Of each form the first free choice that is still held.
+  std::map<const GraphContext*, std::weak_ptr<const Program>> patterns_ PX_GUARDED_BY(mutex_);
+  PlanTimes times_ PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

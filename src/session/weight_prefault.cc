@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
-#include <mutex>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -14,6 +13,7 @@
 #include "base/cpu.h"
 #include "base/large_pages.h"
 #include "base/memory_probe.h"
+#include "base/mutex.h"
 
 namespace parallax {
 namespace {
@@ -37,27 +37,27 @@ class LivingPrefaults {
  public:
   template <class Start>
   static void add(WeightPrefault& one, Start start) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     one.next_ = std::exchange(first, &one);
     start();
   }
   static void remove(const WeightPrefault& one) {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     WeightPrefault** link = &first;
     while (*link != nullptr && *link != &one) link = &(*link)->next_;
     if (*link != nullptr) *link = one.next_;
   }
 
  private:
-  static void before_fork() {
+  static void before_fork() PX_ACQUIRE(mutex) {
     mutex.lock();
     for (WeightPrefault* one = first; one != nullptr; one = one->next_) one->stop();
   }
-  static void after_fork() { mutex.unlock(); }
+  static void after_fork() PX_RELEASE(mutex) { mutex.unlock(); }
 
   // Usable from the first thread's start to the last one's end.
-  static constinit inline std::mutex mutex;
-  static constinit inline WeightPrefault* first = nullptr;  // guarded by mutex
+  static constinit inline Mutex mutex;
+  static constinit inline WeightPrefault* first PX_GUARDED_BY(mutex) = nullptr;
   static const int kRegistered;
 };
 const int LivingPrefaults::kRegistered = ::pthread_atfork(before_fork, after_fork, after_fork);

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "execute/worker_pool.h"
 #include "kernels/packed_weights.h"
 
@@ -45,14 +45,15 @@ class Workers {
 
   /// Not more threads than before: plans have room for so many.
   WorkerPool& own_pool() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     WorkerPool* pool = pool_.load();
     if (!pool->has_workers()) pool_ = pool = &pools_.emplace_back(pool->threads());
     return *pool;
   }
 
-  std::mutex mutex_;
-  std::list<WorkerPool> pools_;    // guarded by mutex_; all but the last are another process's
+  Mutex mutex_;
+  // All but the last are another process's.
+  std::list<WorkerPool> pools_ PX_GUARDED_BY(mutex_);
   std::atomic<WorkerPool*> pool_;  // the last
 };
 

@@ -4,10 +4,10 @@
 
 #include <array>
 #include <cstring>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/recently_used.h"
 #include "base/status.h"
 
@@ -37,21 +37,21 @@ Error out_of_memory() {
 class PrimitiveCache {
  public:
   std::shared_ptr<const DnnlPrimitive> find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto* const found = primitives_.find(key);
     return found == nullptr ? nullptr : *found;
   }
 
   void insert(const std::string& key, std::shared_ptr<const DnnlPrimitive> primitive) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (primitives_.find(key) != nullptr) return;
     primitives_.insert(key, std::move(primitive));
     if (primitives_.size() > kMaxPrimitives) primitives_.forget_oldest();
   }
 
  private:
-  std::mutex mutex_;
-  RecentlyUsed<std::string, std::shared_ptr<const DnnlPrimitive>> primitives_;  // guarded by mutex_
+  Mutex mutex_;
+  RecentlyUsed<std::string, std::shared_ptr<const DnnlPrimitive>> primitives_ PX_GUARDED_BY(mutex_);
 };
 
 PrimitiveCache& primitive_cache() {

@@ -175,6 +175,7 @@ const OpDef& op_def_Div() {
 const OpDef& op_def_Mod() {
   static const OpDef def = [] {
     OpDef d = elementwise(OpKind::kMod, 2, infer_mod);
+    d.since = 10;
     d.attributes = {{"fmod", AttributeType::kInt}};
     return d;
   }();
@@ -207,8 +208,8 @@ const OpDef& op_def_Less() {
 }
 
 const OpDef& op_def_LessOrEqual() {
-  static const OpDef def =
-      elementwise(OpKind::kLessOrEqual, 2, infer_predicate<kNumericTypes, less_or_equal>);
+  static const OpDef def = since(
+      12, elementwise(OpKind::kLessOrEqual, 2, infer_predicate<kNumericTypes, less_or_equal>));
   return def;
 }
 
@@ -219,8 +220,8 @@ const OpDef& op_def_Greater() {
 }
 
 const OpDef& op_def_GreaterOrEqual() {
-  static const OpDef def =
-      elementwise(OpKind::kGreaterOrEqual, 2, infer_predicate<kNumericTypes, greater_or_equal>);
+  static const OpDef def = since(12, elementwise(OpKind::kGreaterOrEqual, 2,
+                                                 infer_predicate<kNumericTypes, greater_or_equal>));
   return def;
 }
 
@@ -235,7 +236,7 @@ const OpDef& op_def_Or() {
 }
 
 const OpDef& op_def_Where() {
-  static const OpDef def = elementwise(OpKind::kWhere, 3, infer_where);
+  static const OpDef def = since(9, elementwise(OpKind::kWhere, 3, infer_where));
   return def;
 }
 

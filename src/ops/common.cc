@@ -243,4 +243,9 @@ Result<Shape> permuted_shape(const InferContext& context, std::string_view attri
   return result;
 }
 
+OpDef since(int opset, OpDef def) {
+  def.since = opset;
+  return def;
+}
+
 }  // namespace parallax

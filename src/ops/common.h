@@ -123,4 +123,7 @@ std::int64_t macs_none(const Node&, std::span<const Dims>, std::span<const Dims>
 std::int64_t macs_per_output(const Node&, std::span<const Dims>, std::span<const Dims> outputs);
 std::int64_t macs_per_input(const Node&, std::span<const Dims> inputs, std::span<const Dims>);
 
+/// `def` of an operator that ONNX has since operator set `opset`.
+OpDef since(int opset, OpDef def);
+
 }  // namespace parallax

@@ -478,6 +478,7 @@ const OpDef& op_def_Loop() {
 const OpDef& op_def_Scan() {
   static const OpDef def = [] {
     OpDef d = control_flow(OpKind::kScan, infer_loop);
+    d.since = 9;
     d.attributes = {{"num_scan_inputs", AttributeType::kInt},
                     {"scan_input_axes", AttributeType::kInts},
                     {"scan_input_directions", AttributeType::kInts},

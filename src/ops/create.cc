@@ -152,6 +152,7 @@ const OpDef& op_def_ConstantOfShape() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kConstantOfShape;
+    d.since = 9;
     d.attributes = {{"value", AttributeType::kTensor}};
     d.infer = infer_constant_of_shape;
     d.macs = macs_none;
@@ -165,6 +166,7 @@ const OpDef& op_def_Range() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kRange;
+    d.since = 11;
     d.min_inputs = 3;
     d.max_inputs = 3;
     d.infer = infer_range;

@@ -45,6 +45,7 @@ const OpDef& op_def_NonZero() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kNonZero;
+    d.since = 9;
     d.infer = infer_non_zero;
     d.macs = macs_per_input;
     return d;
@@ -56,6 +57,7 @@ const OpDef& op_def_NonMaxSuppression() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kNonMaxSuppression;
+    d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = 5;
     d.attributes = {{"center_point_box", AttributeType::kInt}};

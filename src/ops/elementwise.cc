@@ -126,7 +126,7 @@ const OpDef& op_def_Not() {
 }
 
 const OpDef& op_def_Erf() {
-  static const OpDef def = unary(OpKind::kErf, infer_unary<kNumericTypes>);
+  static const OpDef def = since(9, unary(OpKind::kErf, infer_unary<kNumericTypes>));
   return def;
 }
 
@@ -174,6 +174,7 @@ const OpDef& op_def_Tanh() {
 const OpDef& op_def_Gelu() {
   static const OpDef def = [] {
     OpDef d = unary(OpKind::kGelu, infer_gelu);
+    d.since = 20;
     d.attributes = {{"approximate", AttributeType::kString}};
     return d;
   }();

@@ -126,6 +126,7 @@ const OpDef& op_def_GatherND() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kGatherND;
+    d.since = 11;
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.attributes = {{"batch_dims", AttributeType::kInt}};
@@ -140,6 +141,7 @@ const OpDef& op_def_ScatterND() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kScatterND;
+    d.since = 11;
     d.min_inputs = 3;
     d.max_inputs = 3;
     d.attributes = {{"reduction", AttributeType::kString}};

@@ -255,6 +255,7 @@ const OpDef& op_def_Concat() {
 const OpDef& op_def_Expand() {
   static const OpDef def = [] {
     OpDef d = arrangement(OpKind::kExpand, infer_expand);
+    d.since = 8;
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.shape_inputs = 0b10;

@@ -97,6 +97,7 @@ const OpDef& op_def_LayerNormalization() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kLayerNormalization;
+    d.since = 17;
     d.min_inputs = 2;
     d.max_inputs = 4;
     d.internal_inputs = 1;

@@ -78,6 +78,7 @@ enum class Aliasing : std::uint8_t {
 
 struct OpDef {
   OpKind kind = OpKind::kIdentity;
+  int since = 1;  ///< the first operator set of ONNX that has it
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number
   /// Made by passes only: a model file that has it is refused.

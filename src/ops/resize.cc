@@ -151,6 +151,7 @@ const OpDef& op_def_Resize() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kResize;
+    d.since = 10;
     d.max_inputs = 4;
     // cubic_coeff_a and extrapolation_value concern modes that are refused; exporters write them
     // all the same.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/status.h"
 #include "load/onnx/names.h"
@@ -12,52 +13,35 @@
 namespace parallax {
 namespace {
 
-/// An operator that did not exist in every operator set from 7 on, or was written differently.
+/// An operator that some operator set from 7 on writes otherwise than the newest.
 struct Row {
   std::string_view op_type;
-  std::int64_t since;  ///< first operator set that has it
-  std::int64_t until;  ///< last one
   OpKind kind;
   Status (*rewrite)(FileNode&);
+  /// The last operator set that has it.
+  std::int64_t until = std::numeric_limits<std::int64_t>::max();
 };
 
-constexpr std::int64_t kAlways = 1, kStill = 1000;
-
 constexpr std::array kRows = {
-    Row{"BatchNormalization", kAlways, kStill, OpKind::kBatchNormalization,
-        rewrite_batch_normalization},
-    Row{"Cast", kAlways, kStill, OpKind::kCast, rewrite_cast},
-    Row{"Clip", kAlways, kStill, OpKind::kClip, rewrite_clip},
-    Row{"ConstantOfShape", 9, kStill, OpKind::kConstantOfShape, nullptr},
-    Row{"Dropout", kAlways, kStill, OpKind::kIdentity, rewrite_dropout},
-    Row{"Erf", 9, kStill, OpKind::kErf, nullptr},
-    Row{"Expand", 8, kStill, OpKind::kExpand, nullptr},
-    Row{"GatherND", 11, kStill, OpKind::kGatherND, nullptr},
-    Row{"Gelu", 20, kStill, OpKind::kGelu, nullptr},
-    Row{"GreaterOrEqual", 12, kStill, OpKind::kGreaterOrEqual, nullptr},
-    Row{"LayerNormalization", 17, kStill, OpKind::kLayerNormalization, rewrite_layer_normalization},
-    Row{"LessOrEqual", 12, kStill, OpKind::kLessOrEqual, nullptr},
-    Row{"MaxPool", kAlways, kStill, OpKind::kMaxPool, rewrite_max_pool},
-    Row{"Mod", 10, kStill, OpKind::kMod, nullptr},
-    Row{"NonMaxSuppression", 10, kStill, OpKind::kNonMaxSuppression, nullptr},
-    Row{"NonZero", 9, kStill, OpKind::kNonZero, nullptr},
-    Row{"Pad", kAlways, kStill, OpKind::kPad, rewrite_pad},
-    Row{"Range", 11, kStill, OpKind::kRange, nullptr},
-    Row{"ReduceL2", kAlways, kStill, OpKind::kReduceL2, rewrite_reduce},
-    Row{"ReduceMax", kAlways, kStill, OpKind::kReduceMax, rewrite_reduce},
-    Row{"ReduceMean", kAlways, kStill, OpKind::kReduceMean, rewrite_reduce},
-    Row{"ReduceSum", kAlways, kStill, OpKind::kReduceSum, rewrite_reduce_sum},
-    Row{"Resize", 10, kStill, OpKind::kResize, rewrite_resize},
-    Row{"Scan", 9, kStill, OpKind::kScan, nullptr},
-    Row{"ScatterND", 11, kStill, OpKind::kScatterND, nullptr},
-    Row{"Slice", kAlways, kStill, OpKind::kSlice, rewrite_slice},
-    Row{"Softmax", kAlways, kStill, OpKind::kSoftmax, rewrite_softmax},
-    Row{"Split", kAlways, kStill, OpKind::kSplit, rewrite_split},
-    Row{"Squeeze", kAlways, kStill, OpKind::kSqueeze, rewrite_squeeze},
-    Row{"TopK", kAlways, kStill, OpKind::kTopK, rewrite_top_k},
-    Row{"Unsqueeze", kAlways, kStill, OpKind::kUnsqueeze, rewrite_squeeze},
-    Row{"Upsample", kAlways, 9, OpKind::kResize, rewrite_upsample},
-    Row{"Where", 9, kStill, OpKind::kWhere, nullptr},
+    Row{"BatchNormalization", OpKind::kBatchNormalization, rewrite_batch_normalization},
+    Row{"Cast", OpKind::kCast, rewrite_cast},
+    Row{"Clip", OpKind::kClip, rewrite_clip},
+    Row{"Dropout", OpKind::kIdentity, rewrite_dropout},
+    Row{"LayerNormalization", OpKind::kLayerNormalization, rewrite_layer_normalization},
+    Row{"MaxPool", OpKind::kMaxPool, rewrite_max_pool},
+    Row{"Pad", OpKind::kPad, rewrite_pad},
+    Row{"ReduceL2", OpKind::kReduceL2, rewrite_reduce},
+    Row{"ReduceMax", OpKind::kReduceMax, rewrite_reduce},
+    Row{"ReduceMean", OpKind::kReduceMean, rewrite_reduce},
+    Row{"ReduceSum", OpKind::kReduceSum, rewrite_reduce_sum},
+    Row{"Resize", OpKind::kResize, rewrite_resize},
+    Row{"Slice", OpKind::kSlice, rewrite_slice},
+    Row{"Softmax", OpKind::kSoftmax, rewrite_softmax},
+    Row{"Split", OpKind::kSplit, rewrite_split},
+    Row{"Squeeze", OpKind::kSqueeze, rewrite_squeeze},
+    Row{"TopK", OpKind::kTopK, rewrite_top_k},
+    Row{"Unsqueeze", OpKind::kUnsqueeze, rewrite_squeeze},
+    Row{"Upsample", OpKind::kResize, rewrite_upsample, 9},
 };
 
 static_assert(std::ranges::is_sorted(kRows, {}, &Row::op_type));
@@ -76,9 +60,12 @@ std::string onnx_node_name(const OnnxNode& node, std::size_t index) {
 
 bool is_supported_onnx_operator(std::string_view op_type, std::int64_t opset) {
   if (op_type == "Constant") return true;
-  if (const Row* row = find_row(op_type)) return opset >= row->since && opset <= row->until;
+  const Row* const row = find_row(op_type);
+  if (row != nullptr && opset > row->until) return false;
   const auto kind = op_from_string(op_type);
-  return kind && !op_def(*kind).internal;
+  if (!kind) return row != nullptr;  // one that becomes another
+  const OpDef& def = op_def(*kind);
+  return !def.internal && opset >= def.since;
 }
 
 OnnxRule onnx_rule(std::string_view op_type) {

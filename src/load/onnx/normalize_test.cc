@@ -270,11 +270,12 @@ struct Support {
 };
 
 TEST(OnnxOperators, AreThoseOfTheirOperatorSet) {
-  const Support cases[] = {
-      {"Conv", 7, true},          {"Where", 8, false},   {"Where", 9, true},  {"Upsample", 9, true},
-      {"Upsample", 10, false},    {"Resize", 9, false},  {"Gelu", 19, false}, {"Gelu", 20, true},
-      {"Silu", 23, false},        {"Constant", 7, true}, {"conv", 17, false}, {"", 17, false},
-      {"RandomNormal", 17, false}};
+  const Support cases[] = {{"Conv", 7, true},     {"Where", 8, false},        {"Where", 9, true},
+                           {"Upsample", 9, true}, {"Upsample", 10, false},    {"Resize", 9, false},
+                           {"Gelu", 19, false},   {"Gelu", 20, true},         {"Resize", 10, true},
+                           {"Dropout", 7, true},  {"Erf", 8, false},          {"Erf", 9, true},
+                           {"Silu", 23, false},   {"Constant", 7, true},      {"conv", 17, false},
+                           {"", 17, false},       {"RandomNormal", 17, false}};
   for (const Support& c : cases) {
     EXPECT_EQ(is_supported_onnx_operator(c.op, c.opset), c.supported) << c.op << c.opset;
   }

@@ -135,6 +135,12 @@ const OpDef& op_def_Exp() {
   return def;
 }
 
+/// x * max(0, min(1, x / 6 + 1 / 2)).
+const OpDef& op_def_HardSwish() {
+  static const OpDef def = since(14, unary(OpKind::kHardSwish, infer_unary<kFloatTypes>));
+  return def;
+}
+
 const OpDef& op_def_Log() {
   static const OpDef def = unary(OpKind::kLog, infer_unary<kFloatTypes>);
   return def;

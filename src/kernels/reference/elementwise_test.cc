@@ -41,7 +41,8 @@ TEST(ReferenceUnary, Floats) {
       {OpKind::kErf, 1, 0.8427008F},   {OpKind::kTanh, 0.5F, 0.46211716F},
       {OpKind::kSigmoid, 0, 0.5F},     {OpKind::kRelu, -1, 0},
       {OpKind::kSilu, 1, 0.73105858F}, {OpKind::kGelu, 1, 0.84134475F},
-      {OpKind::kSigmoid, -200, 0},
+      {OpKind::kSigmoid, -200, 0},     {OpKind::kHardSwish, 1, 0.6666667F},
+      {OpKind::kHardSwish, 4, 4},      {OpKind::kHardSwish, -4, 0},
   };
   for (const Case& c : cases) {
     const Floats y = run_one<float>(c.op, test_inputs(scalar(c.x)));

@@ -79,6 +79,9 @@ KernelResult reference_unary(const KernelRequest& request) {
       return float_function(request, [](float x) { return std::tanh(x); });
     case OpKind::kSigmoid:
       return map_types(Types<float>{}, request, [](float x) { return sigmoid_of(x); });
+    case OpKind::kHardSwish:
+      return float_function(
+          request, [](float x) { return x * std::clamp(x * (1.0F / 6) + 0.5F, 0.0F, 1.0F); });
     case OpKind::kSilu: {
       const float alpha = request.node.attributes.get_float("alpha", 1.0F);
       return map_types(Types<float>{}, request, [alpha](float x) { return silu_of(x, alpha); });

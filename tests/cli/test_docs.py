@@ -1,15 +1,26 @@
-"""The commands that README shows run; what it says of the repository is there."""
+"""The commands that README and the how-tos show run; what they say of the repository and quote from it is there."""
 import re
 
 import pytest
 from conftest import BUILD, ROOT, run
 
 README = (ROOT / "README.md").read_text()
-COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.S) for line in block.splitlines() if line]
+OPERATOR = (ROOT / "docs/howto/add-an-operator.md").read_text()
+COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README + OPERATOR, re.S) for line in block.splitlines() if line]
+QUOTES = re.findall(r"```cpp (\S+)\n(.*?)```", OPERATOR, re.S)
 
 
-def test_there_are_commands():
-    assert len(COMMANDS) >= 4
+def test_there_are_commands_and_quotes():
+    assert len(COMMANDS) >= 7
+    assert len(QUOTES) >= 6
+
+
+@pytest.mark.parametrize(("file", "quote"), QUOTES)
+def test_the_file_has_what_is_quoted(file, quote):
+    def words(text):
+        return " ".join(text.split())
+
+    assert words(quote) in words((ROOT / file).read_text())
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -13,7 +13,7 @@
 #include "execute/evaluate.h"
 #include "load/onnx/onnx.h"
 #include "passes/pass.h"
-#include "session/kept_graph.h"
+#include "session/graph_snapshot.h"
 #include "session/model_impl.h"
 
 namespace parallax {
@@ -89,16 +89,17 @@ class Loader {
     std::shared_ptr<WeightCache> cache;
     if (!options_.cache.empty()) cache = open_cache(options_.cache, path_, file_);
     times_.map = watch_.lap();
-    auto loaded = cache == nullptr ? std::nullopt : kept_graph(*cache, folder_, file_, options_);
+    auto loaded =
+        cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, folder_, file_, options_);
     times_.parse = watch_.lap();
-    const bool kept = loaded.has_value();
-    if (!kept) {
+    const bool from_snapshot = loaded.has_value();
+    if (!from_snapshot) {
       PX_ASSIGN(loaded, read(cache.get()));
     }
     auto impl = Model::Impl::finish(*std::move(loaded), weights_);
     impl->weights().packed.use(cache);
     impl->weights().constants.use(cache);
-    (kept ? times_.parse : times_.passes) += watch_.lap();
+    (from_snapshot ? times_.parse : times_.passes) += watch_.lap();
     impl->prefault = std::move(prefault_);
     impl->load_times = times_;
     return impl;
@@ -121,7 +122,7 @@ class Loader {
     release_pages(file_->bytes());
     times_.passes = watch_.lap();
     if (cache == nullptr) return loaded;
-    keep_graph(*cache, loaded, file_, external, options_);
+    keep_snapshot(*cache, loaded, file_, external, options_);
     times_.map += watch_.lap();
     return loaded;
   }

@@ -8,20 +8,20 @@
 
 #include "parallax/model.h"
 #include "session/graph_forms.h"
-#include "session/kept_graph.h"
+#include "session/graph_snapshot.h"
 #include "session/weight_prefault.h"
 
 namespace parallax {
 
-/// An error of a file that no node is to blame for says which file it is about.
+/// Adds the file's name to an error that names no node.
 Error naming(const std::filesystem::path& path, Error error);
 
-/// Immutable but for the forms, which are locked.
+/// Immutable but for the forms, which are thread-safe.
 struct Model::Impl {
-  /// Everything after the passes.
+  /// Does all that follows the passes.
   static std::shared_ptr<Impl> finish(LoadedGraph loaded,
                                       std::shared_ptr<GraphContext::Weights> weights);
-  /// Runs them before: for tests that start from a graph.
+  /// Runs the passes too: for tests that start from a graph.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 
   std::shared_ptr<GraphForms> forms;

@@ -7,7 +7,7 @@
 
 #include "../../tools/parallax/npy.h"
 #include "cache/block_file.h"
-#include "ir/image.h"
+#include "ir/snapshot.h"
 #include "load/onnx/onnx.h"
 
 namespace parallax::fuzz {
@@ -52,7 +52,7 @@ void write_case(const Case& fuzzed, const Outcome& outcome, const std::filesyste
 
 void write_corpus(const Case& fuzzed, const std::filesystem::path& folder) {
   const std::string name = std::to_string(fuzzed.seed);
-  for (const char* format : {"onnx", "npy", "image", "block_file"})
+  for (const char* format : {"onnx", "npy", "snapshot", "block_file"})
     std::filesystem::create_directories(folder / format);
   const std::string model = onnx_bytes(fuzzed);
   constexpr std::size_t kMostBytes = 1 << 14;
@@ -63,9 +63,9 @@ void write_corpus(const Case& fuzzed, const std::filesystem::path& folder) {
   const auto bytes = std::as_bytes(std::span(model));
   const auto graph = load_onnx({bytes, nullptr, {}});
   if (!graph) return;
-  const GraphImage image = image_of(*graph);
-  std::ofstream(folder / "image" / name, std::ios::binary)
-      .write(reinterpret_cast<const char*>(image.bytes.data()), std::ssize(image.bytes));
+  const GraphSnapshot snapshot = snapshot_of(*graph);
+  std::ofstream(folder / "snapshot" / name, std::ios::binary)
+      .write(reinterpret_cast<const char*>(snapshot.bytes.data()), std::ssize(snapshot.bytes));
   const BlockFile blocks{"version", {{}}, {{{1, 2}, bytes.first(64)}, {{3, 4}, input.bytes}}};
   (void)write_block_file(folder / "block_file" / name, blocks);
 }

@@ -1,4 +1,4 @@
-#include "session/kept_graph.h"
+#include "session/graph_snapshot.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "ir/image.h"
+#include "ir/snapshot.h"
 #include "kernels/packing_version.h"
 #include "load/onnx/external_data.h"
 #include "ops/infer.h"
@@ -20,7 +20,7 @@
 namespace parallax {
 namespace {
 
-// A snapshot's bytes: how many nodes the file has, where each constant lies, the image. A constant
+// A snapshot's bytes: how many nodes the file has, where each constant lies, the graph. A constant
 // lies in a holder, from some byte on. Holders are the model's file, those beside it and then the
 // constants that lie in none.
 
@@ -72,7 +72,7 @@ std::vector<SharedBytes> holders_of(const Snapshot& snapshot,
   return holders;
 }
 
-/// The bytes of each constant, in the order of the image, whose sizes tell how many.
+/// The bytes of each constant, in the order of the graph, whose sizes tell how many.
 class ConstantReader {
  public:
   ConstantReader(ByteReader& in, std::vector<SharedBytes> holders) : holders_(std::move(holders)) {
@@ -104,11 +104,11 @@ Result<LoadedGraph> read_snapshot(const Snapshot& snapshot,
   ByteReader in(snapshot.bytes.bytes);
   const auto file_nodes = in.below(std::numeric_limits<std::int32_t>::max());
   ConstantReader constants(in, holders_of(snapshot, file));
-  const std::span<const std::byte> image = in.rest();
-  PX_ASSIGN(Graph graph, graph_of(image, [&](std::int64_t n) { return constants.next(n); }));
+  const std::span<const std::byte> bytes = in.rest();
+  PX_ASSIGN(Graph graph, graph_of(bytes, [&](std::int64_t n) { return constants.next(n); }));
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   PX_RETURN_IF_ERROR(infer_graph(graph));
-  if (!std::ranges::equal(image_of(graph).bytes, image)) {
+  if (!std::ranges::equal(snapshot_of(graph).bytes, bytes)) {
     return tl::unexpected(
         Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "inference gives other shapes"});
   }
@@ -126,9 +126,10 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
       file);
 }
 
-std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem::path& folder,
-                                      const std::shared_ptr<const MappedFile>& file,
-                                      const LoadOptions& options) {
+std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
+                                               const std::filesystem::path& folder,
+                                               const std::shared_ptr<const MappedFile>& file,
+                                               const LoadOptions& options) {
   const auto snapshot = cache.snapshot(
       options_name(options), [&](const std::string& name) { return open_external(folder, name); });
   if (!snapshot) return std::nullopt;
@@ -138,20 +139,20 @@ std::optional<LoadedGraph> kept_graph(WeightCache& cache, const std::filesystem:
   return std::nullopt;
 }
 
-void keep_graph(WeightCache& cache, const LoadedGraph& loaded,
-                const std::shared_ptr<const MappedFile>& file,
-                const std::vector<NamedFile>& external, const LoadOptions& options) {
-  const GraphImage image = image_of(loaded.graph);
+void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded,
+                   const std::shared_ptr<const MappedFile>& file,
+                   const std::vector<NamedFile>& external, const LoadOptions& options) {
+  const GraphSnapshot graph = snapshot_of(loaded.graph);
   Holders holders(*file, external);
   ByteWriter out;
   out.number(static_cast<std::uint64_t>(loaded.file_nodes));
-  out.number(image.constants.size());
-  for (const Constant* constant : image.constants) {
+  out.number(graph.constants.size());
+  for (const Constant* constant : graph.constants) {
     const auto [holder, offset] = holders.of(*constant);
     out.number(holder);
     out.number(offset);
   }
-  out.append(image.bytes);
+  out.append(graph.bytes);
   const auto bytes = std::make_shared<const std::vector<std::byte>>(out.take());
   cache.keep_snapshot(options_name(options),
                       {{*bytes, bytes}, external, std::move(holders.computed)});

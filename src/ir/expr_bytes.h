@@ -1,6 +1,6 @@
-// Expressions as bytes. Each is written once and then named by its number, as the same few
-// dimensions stand at most values of a graph; those that are read share their memory.
-// Thread-safety: plain values.
+// Expressions as bytes. Most values of a graph have the same few dimensions: each is written once
+// and then named by its number. Equal expressions share memory when read. Thread-safety: plain
+// values.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "ir/expr_image.h"
+#include "ir/expr_bytes.h"
 
 #include <limits>
 #include <utility>

@@ -1,6 +1,6 @@
 // The graph in the cache: a model that was loaded with its help is the model that a load without
 // gives, and what is not the model's graph is not used.
-#include "session/kept_graph.h"
+#include "session/graph_snapshot.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,7 +13,7 @@
 
 #include "cache/test_folder.h"
 #include "execute/evaluate.h"
-#include "ir/image.h"
+#include "ir/snapshot.h"
 #include "ir/text.h"
 #include "load/onnx/onnx_test_util.h"
 #include "ops/infer.h"
@@ -71,7 +71,7 @@ std::string test_model() {
        {value_info("d"), value_info("g"), value_info("found")}});
 }
 
-class KeptGraph : public FolderTest {
+class SnapshotTest : public FolderTest {
  protected:
   void SetUp() override {
     FolderTest::SetUp();
@@ -91,7 +91,7 @@ class KeptGraph : public FolderTest {
   Result<Model> load(const LoadOptions& options) const { return Model::load(model_, options); }
 
   /// Whether the graph came from the cache: no pass ran.
-  static bool kept(const Model& model) { return model.load_times().passes == 0; }
+  static bool from_snapshot(const Model& model) { return model.load_times().passes == 0; }
 
   /// All that a user can see, and the graph.
   static std::string describe(const Model& model) {
@@ -105,9 +105,9 @@ class KeptGraph : public FolderTest {
       }
     }
     text += "\n" + print(model.impl().graph());
-    for (const Constant* constant : image_of(model.impl().graph()).constants)
+    for (const Constant* constant : snapshot_of(model.impl().graph()).constants)
       text += text_of(constant->bytes);
-    return text + text_of(image_of(model.impl().graph()).bytes);
+    return text + text_of(snapshot_of(model.impl().graph()).bytes);
   }
 
   /// The outputs of one run, or the error. What was packed goes to the cache.
@@ -151,7 +151,7 @@ class KeptGraph : public FolderTest {
   const fs::path model_ = folder_ / "model.onnx";
 };
 
-TEST_F(KeptGraph, IsThatOfAPlainLoad) {
+TEST_F(SnapshotTest, IsThatOfAPlainLoad) {
   const auto plain = load({});
   ASSERT_TRUE(plain) << plain.error().to_string();
   const std::string expected = describe(*plain), outputs = run(*plain);
@@ -159,7 +159,7 @@ TEST_F(KeptGraph, IsThatOfAPlainLoad) {
   for (int i = 0; i < 3; ++i) {
     const auto model = load(with_cache());
     ASSERT_TRUE(model) << model.error().to_string();
-    EXPECT_EQ(kept(*model), i > 0);
+    EXPECT_EQ(from_snapshot(*model), i > 0);
     EXPECT_EQ(describe(*model), expected);
     EXPECT_EQ(run(*model), outputs);
     EXPECT_EQ(model->cache().misses > 0, i == 0);
@@ -167,28 +167,28 @@ TEST_F(KeptGraph, IsThatOfAPlainLoad) {
   }
 }
 
-TEST_F(KeptGraph, ConstantsLieInFiles) {
+TEST_F(SnapshotTest, ConstantsLieInFiles) {
   filled();
   const auto model = load(with_cache());
-  ASSERT_TRUE(model && kept(*model));
-  const auto constants = image_of(model->impl().graph()).constants;
+  ASSERT_TRUE(model && from_snapshot(*model));
+  const auto constants = snapshot_of(model->impl().graph()).constants;
   EXPECT_GE(constants.size(), 5U);
   for (const Constant* constant : constants) EXPECT_TRUE(mapped_place(constant->bytes.data()));
 }
 
-TEST_F(KeptGraph, IsOfItsOptions) {
+TEST_F(SnapshotTest, IsOfItsOptions) {
   filled();
   LoadOptions options = with_cache();
   options.disabled_passes = {"fold_constants", "dead_code"};
   const auto other = load(options);
   ASSERT_TRUE(other);
-  EXPECT_FALSE(kept(*other));
+  EXPECT_FALSE(from_snapshot(*other));
   run(*other);
   std::ranges::reverse(options.disabled_passes);
   const auto again = load(options);
-  EXPECT_TRUE(again && kept(*again));
+  EXPECT_TRUE(again && from_snapshot(*again));
   const auto first = load(with_cache());
-  EXPECT_TRUE(first && kept(*first));
+  EXPECT_TRUE(first && from_snapshot(*first));
 
   options.disabled_passes = {"no such pass"};
   EXPECT_FALSE(load(options));
@@ -197,7 +197,7 @@ TEST_F(KeptGraph, IsOfItsOptions) {
   EXPECT_FALSE(load(options));
 }
 
-TEST_F(KeptGraph, IsOfAllFilesOfTheModel) {
+TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
   for (const char* const name : {"beside/v.bin", "again.bin"}) {
     filled();
     std::vector<float> other = ramp(fs::file_size(folder_ / name) / sizeof(float));
@@ -205,7 +205,7 @@ TEST_F(KeptGraph, IsOfAllFilesOfTheModel) {
     write(folder_ / name, bytes_of(other));
     const auto changed = load(with_cache());
     ASSERT_TRUE(changed) << changed.error().to_string();
-    EXPECT_FALSE(kept(*changed)) << name;
+    EXPECT_FALSE(from_snapshot(*changed)) << name;
     EXPECT_EQ(describe(*changed), describe(*load({})));
     fs::remove(folder_ / name);
     EXPECT_FALSE(load(with_cache())) << name;
@@ -217,7 +217,7 @@ TEST_F(KeptGraph, IsOfAllFilesOfTheModel) {
 }
 
 /// Two files without bytes lie at the same address: none.
-TEST_F(KeptGraph, FilesMayBeEmpty) {
+TEST_F(SnapshotTest, FilesMayBeEmpty) {
   write(model_, model({{node("Concat", {"x", "v1"}, {"y"}, {attribute("axis", 0)})},
                        {external_tensor("e1", {0}, "e1.bin"), external_tensor("e2", {0}, "e2.bin"),
                         external_tensor("v1", {4}, "v1.bin"), external_tensor("v2", {4}, "v2.bin"),
@@ -230,17 +230,17 @@ TEST_F(KeptGraph, FilesMayBeEmpty) {
   filled();
   const auto again = load(with_cache());
   ASSERT_TRUE(again);
-  EXPECT_TRUE(kept(*again)) << again->cache().problem;
+  EXPECT_TRUE(from_snapshot(*again)) << again->cache().problem;
   EXPECT_EQ(describe(*again), describe(*load({})));
 }
 
-TEST_F(KeptGraph, TheModelMayLieInTheCurrentFolder) {
+TEST_F(SnapshotTest, TheModelMayLieInTheCurrentFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
   for (const bool cached : {false, true}) {
     const auto model = Model::load("model.onnx", with_cache());
     ASSERT_TRUE(model) << model.error().to_string();
-    EXPECT_EQ(kept(*model), cached) << model->cache().problem;
+    EXPECT_EQ(from_snapshot(*model), cached) << model->cache().problem;
     fs::current_path(before);
     EXPECT_EQ(run(*model), run(*load({})));
     fs::current_path(folder_);
@@ -249,7 +249,7 @@ TEST_F(KeptGraph, TheModelMayLieInTheCurrentFolder) {
 }
 
 /// The bytes of a map change with its file, and with them what their hash would stand for.
-TEST_F(KeptGraph, IsNotKeptWhereAFileHasChangedSince) {
+TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
   std::string other_model = test_model();
   other_model[other_model.find("product")] = 'q';
   std::vector<float> other = ramp(16);
@@ -265,26 +265,26 @@ TEST_F(KeptGraph, IsNotKeptWhereAFileHasChangedSince) {
     EXPECT_NE(first->cache().problem.find("has changed"), std::string::npos);
     const auto second = load(with_cache());
     ASSERT_TRUE(second);
-    EXPECT_FALSE(kept(*second)) << file;
+    EXPECT_FALSE(from_snapshot(*second)) << file;
     EXPECT_EQ(describe(*second), describe(*load({})));
   }
 }
 
-TEST_F(KeptGraph, IsOfTheModel) {
+TEST_F(SnapshotTest, IsOfTheModel) {
   filled();
   std::string contents = test_model();
   write(model_, contents);
   const auto copied = load(with_cache());
-  EXPECT_TRUE(copied && kept(*copied)) << "the same contents";
+  EXPECT_TRUE(copied && from_snapshot(*copied)) << "the same contents";
   contents[contents.find("product")] = 'q';
   write(model_, contents);
   const auto other = load(with_cache());
   ASSERT_TRUE(other);
-  EXPECT_FALSE(kept(*other));
+  EXPECT_FALSE(from_snapshot(*other));
   EXPECT_EQ(describe(*other), describe(*load({})));
 }
 
-TEST_F(KeptGraph, ATornFileIsIgnored) {
+TEST_F(SnapshotTest, ATornFileIsIgnored) {
   const fs::path file = filled();
   const std::string whole = read(file), expected = describe(*load({}));
   // Cuts lie close where the tables and the graph are; they are what is read.
@@ -292,7 +292,7 @@ TEST_F(KeptGraph, ATornFileIsIgnored) {
     write(file, whole.substr(0, size));
     const auto model = load(with_cache());
     ASSERT_TRUE(model) << size << model.error().to_string();
-    EXPECT_FALSE(kept(*model)) << size;
+    EXPECT_FALSE(from_snapshot(*model)) << size;
     EXPECT_EQ(describe(*model), expected) << size;
     EXPECT_THAT(model->cache().problem, testing::HasSubstr("damaged")) << size;
   }
@@ -300,7 +300,7 @@ TEST_F(KeptGraph, ATornFileIsIgnored) {
 
 /// A file whose checksums are right can hold any bytes. What is read of them is refused, or a graph
 /// like any other: it may compute something else, but within its memory.
-TEST_F(KeptGraph, ChangedBytesAreHarmless) {
+TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
   const fs::path file = filled();
   const std::string whole = read(file), expected = describe(*load({}));
   const auto mapped = *MappedFile::open(model_);
@@ -325,8 +325,8 @@ TEST_F(KeptGraph, ChangedBytesAreHarmless) {
     }
     const auto model = load(with_cache());
     RC_ASSERT(model.has_value());
-    RC_CLASSIFY(kept(*model));
-    if (kept(*model))
+    RC_CLASSIFY(from_snapshot(*model));
+    if (from_snapshot(*model))
       run(*model);
     else
       RC_ASSERT(describe(*model) == expected);
@@ -334,30 +334,30 @@ TEST_F(KeptGraph, ChangedBytesAreHarmless) {
   EXPECT_TRUE(rc::check(check));
 }
 
-class KeptZoo : public testing::TestWithParam<const char*> {};
+class SnapshotZoo : public testing::TestWithParam<const char*> {};
 
 /// What the cache rests on: inference makes of the graph behind the passes what it is.
-TEST_P(KeptZoo, SurvivesItsImage) {
+TEST_P(SnapshotZoo, SurvivesItsSnapshot) {
   const fs::path path = unpacked(GetParam());
   if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";
   const auto file = *MappedFile::open(path);
   auto graph = load_onnx({file->bytes(), file, path.parent_path()});
   ASSERT_TRUE(graph) << graph.error().to_string();
   ASSERT_TRUE(run_passes(*graph, {evaluate_node}, {}));
-  const GraphImage image = image_of(*graph);
+  const GraphSnapshot snapshot = snapshot_of(*graph);
   std::size_t next = 0;
-  auto again = graph_of(image.bytes, [&](std::int64_t) -> std::optional<SharedBytes> {
-    const Constant& constant = *image.constants[next++];
+  auto again = graph_of(snapshot.bytes, [&](std::int64_t) -> std::optional<SharedBytes> {
+    const Constant& constant = *snapshot.constants[next++];
     return SharedBytes{constant.bytes, constant.owner};
   });
   ASSERT_TRUE(again) << again.error().to_string();
   EXPECT_EQ(print(*again), print(*graph));
   ASSERT_TRUE(verify(*again, Stage::kLoad));
   ASSERT_TRUE(infer_graph(*again));
-  EXPECT_EQ(image_of(*again).bytes, image.bytes);
+  EXPECT_EQ(snapshot_of(*again).bytes, snapshot.bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, KeptZoo, testing::ValuesIn(kZoo),
+INSTANTIATE_TEST_SUITE_P(Models, SnapshotZoo, testing::ValuesIn(kZoo),
                          [](const auto& model) { return std::string(model.param); });
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ir/image.h"
+#include "ir/snapshot.h"
 
 #include <limits>
 #include <type_traits>
@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/checked.h"
-#include "ir/expr_image.h"
+#include "ir/expr_bytes.h"
 
 namespace parallax {
 namespace {
@@ -19,7 +19,7 @@ constexpr std::uint64_t kDTypes = 0
 /// Ids are written plus one: 0 is the invalid one.
 constexpr std::uint64_t kIds = std::numeric_limits<std::int32_t>::max();
 
-class ImageWriter {
+class SnapshotWriter {
  public:
   void graph(const Graph& graph) {
     out_.text(graph.name);
@@ -37,7 +37,7 @@ class ImageWriter {
     ids(graph.outputs);
   }
 
-  GraphImage take() { return {out_.take(), std::move(constants_)}; }
+  GraphSnapshot take() { return {out_.take(), std::move(constants_)}; }
 
  private:
   template <class Tag>
@@ -105,9 +105,9 @@ class ImageWriter {
 };
 
 /// Where `in` fails, what is made is no graph of anything, but harmless.
-class ImageReader {
+class SnapshotReader {
  public:
-  ImageReader(std::span<const std::byte> bytes, const NextConstant& next)
+  SnapshotReader(std::span<const std::byte> bytes, const NextConstant& next)
       : in_(bytes), next_(next) {}
 
   Graph graph(int depth) {
@@ -244,18 +244,18 @@ class ImageReader {
 static_assert(std::is_same_v<AttributeValue,
                              std::variant<std::int64_t, float, std::string,
                                           std::vector<std::int64_t>, std::vector<float>, Constant>>,
-              "ImageReader::attribute knows these by number");
+              "SnapshotReader::attribute knows these by number");
 
 }  // namespace
 
-GraphImage image_of(const Graph& graph) {
-  ImageWriter writer;
+GraphSnapshot snapshot_of(const Graph& graph) {
+  SnapshotWriter writer;
   writer.graph(graph);
   return writer.take();
 }
 
-Result<Graph> graph_of(std::span<const std::byte> image, const NextConstant& next) {
-  ImageReader reader(image, next);
+Result<Graph> graph_of(std::span<const std::byte> snapshot, const NextConstant& next) {
+  SnapshotReader reader(snapshot, next);
   Graph graph = reader.graph(0);
   if (reader.done()) return graph;
   return tl::unexpected(

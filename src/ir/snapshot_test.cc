@@ -1,4 +1,4 @@
-#include "ir/image.h"
+#include "ir/snapshot.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -64,27 +64,27 @@ Graph parsed(std::string_view text) {
   return graph ? *std::move(graph) : Graph();
 }
 
-/// Gives the constants of an image in turn; the graph must live.
-NextConstant constants_of(const GraphImage& image) {
-  return [&image, next = std::size_t{0}](std::int64_t bytes) mutable {
+/// Gives the constants of a snapshot in turn; the graph must live.
+NextConstant constants_of(const GraphSnapshot& snapshot) {
+  return [&snapshot, next = std::size_t{0}](std::int64_t bytes) mutable {
     std::optional<SharedBytes> found;
-    if (next == image.constants.size()) return found;
-    const Constant& constant = *image.constants[next++];
+    if (next == snapshot.constants.size()) return found;
+    const Constant& constant = *snapshot.constants[next++];
     if (std::ssize(constant.bytes) == bytes) found = SharedBytes{constant.bytes, constant.owner};
     return found;
   };
 }
 
 void expect_round_trip(const Graph& graph) {
-  const GraphImage image = image_of(graph);
-  const auto again = graph_of(image.bytes, constants_of(image));
+  const GraphSnapshot snapshot = snapshot_of(graph);
+  const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
   ASSERT_TRUE(again) << again.error().to_string();
   EXPECT_EQ(print(*again), print(graph));
-  EXPECT_EQ(image_of(*again).bytes, image.bytes);
+  EXPECT_EQ(snapshot_of(*again).bytes, snapshot.bytes);
   EXPECT_TRUE(verify(*again, Stage::kLoad));
 }
 
-TEST(Image, RoundTrip) {
+TEST(Snapshot, RoundTrip) {
   for (const std::string_view text : {kAll, kBodies, std::string_view()}) {
     const Graph graph = parsed(text);
     ASSERT_TRUE(verify(graph, Stage::kLoad));
@@ -92,11 +92,11 @@ TEST(Image, RoundTrip) {
   }
 }
 
-TEST(Image, ConstantsStayWhereTheyLie) {
+TEST(Snapshot, ConstantsStayWhereTheyLie) {
   const Graph graph = parsed(kAll);
-  const GraphImage image = image_of(graph);
-  ASSERT_EQ(image.constants.size(), 5U);
-  const auto again = graph_of(image.bytes, constants_of(image));
+  const GraphSnapshot snapshot = snapshot_of(graph);
+  ASSERT_EQ(snapshot.constants.size(), 5U);
+  const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
   ASSERT_TRUE(again);
   for (const ValueId id : graph.values.ids()) {
     ASSERT_EQ(again->values[id].constant.has_value(), graph.values[id].constant.has_value());
@@ -106,7 +106,7 @@ TEST(Image, ConstantsStayWhereTheyLie) {
   }
 }
 
-TEST(Image, FloatsKeepTheirBits) {
+TEST(Snapshot, FloatsKeepTheirBits) {
   Graph graph;
   GraphBuilder builder(graph);
   using Limits = std::numeric_limits<float>;
@@ -120,8 +120,8 @@ TEST(Image, FloatsKeepTheirBits) {
   attributes.set("all", odd);
   for (std::size_t i = 0; i < odd.size(); ++i) attributes.set(fmt::format("one{}", i), odd[i]);
   builder.output(builder.op(OpKind::kRelu, {builder.input("x", DType::kF32, {})}, attributes));
-  const GraphImage image = image_of(graph);
-  const auto again = graph_of(image.bytes, constants_of(image));
+  const GraphSnapshot snapshot = snapshot_of(graph);
+  const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
   ASSERT_TRUE(again);
   const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
   const Attributes& read = again->nodes[NodeId{0}].attributes;
@@ -133,53 +133,53 @@ TEST(Image, FloatsKeepTheirBits) {
   }
 }
 
-TEST(Image, EveryCutIsRefused) {
+TEST(Snapshot, EveryCutIsRefused) {
   for (const std::string_view text : {kAll, kBodies}) {
     const Graph graph = parsed(text);
-    const GraphImage image = image_of(graph);
+    const GraphSnapshot snapshot = snapshot_of(graph);
     const auto refused = [&](std::vector<std::byte> bytes) {
-      const auto cut = graph_of(bytes, constants_of(image));
+      const auto cut = graph_of(bytes, constants_of(snapshot));
       return !cut && cut.error().code == ErrorCode::kInvalidInput;
     };
-    for (std::size_t size = 0; size < image.bytes.size(); ++size)
-      EXPECT_TRUE(
-          refused({image.bytes.begin(), image.bytes.begin() + static_cast<std::ptrdiff_t>(size)}))
+    for (std::size_t size = 0; size < snapshot.bytes.size(); ++size)
+      EXPECT_TRUE(refused(
+          {snapshot.bytes.begin(), snapshot.bytes.begin() + static_cast<std::ptrdiff_t>(size)}))
           << size;
-    std::vector<std::byte> longer = image.bytes;
+    std::vector<std::byte> longer = snapshot.bytes;
     longer.push_back({});
     EXPECT_TRUE(refused(longer));
   }
 }
 
-TEST(Image, WithoutAConstantThereIsNoGraph) {
+TEST(Snapshot, WithoutAConstantThereIsNoGraph) {
   const Graph graph = parsed(kAll);
-  EXPECT_FALSE(graph_of(image_of(graph).bytes, [](std::int64_t) { return std::nullopt; }));
+  EXPECT_FALSE(graph_of(snapshot_of(graph).bytes, [](std::int64_t) { return std::nullopt; }));
 }
 
-TEST(Image, EndlessNestingIsRefused) {
+TEST(Snapshot, EndlessNestingIsRefused) {
   Graph graph = parsed("input x f32 []\ny = If(x)\noutput y");
   for (int i = 0; i <= kMaxNesting; ++i) {
     Graph around = parsed("input x f32 []\ny = If(x)\noutput y");
     around.nodes[NodeId{0}].bodies.push_back(std::make_shared<const Graph>(std::move(graph)));
     graph = std::move(around);
   }
-  const GraphImage image = image_of(graph);
-  EXPECT_FALSE(graph_of(image.bytes, constants_of(image)));
+  const GraphSnapshot snapshot = snapshot_of(graph);
+  EXPECT_FALSE(graph_of(snapshot.bytes, constants_of(snapshot)));
 }
 
 /// What is read of bytes that were changed is an error, or a graph that the verifier can look at.
-RC_GTEST_PROP(ImageProperty, ChangedBytesAreHarmless, ()) {
+RC_GTEST_PROP(SnapshotProperty, ChangedBytesAreHarmless, ()) {
   const Graph graph = parsed(*rc::gen::element(kAll, kBodies));
-  GraphImage image = image_of(graph);
+  GraphSnapshot snapshot = snapshot_of(graph);
   for (int i = *rc::gen::inRange(1, 4); i > 0; --i) {
-    const auto at = *rc::gen::inRange<std::size_t>(0, image.bytes.size());
-    image.bytes[at] = static_cast<std::byte>(*rc::gen::inRange(0, 256));
+    const auto at = *rc::gen::inRange<std::size_t>(0, snapshot.bytes.size());
+    snapshot.bytes[at] = static_cast<std::byte>(*rc::gen::inRange(0, 256));
   }
-  const auto read = graph_of(image.bytes, constants_of(image));
+  const auto read = graph_of(snapshot.bytes, constants_of(snapshot));
   if (read && verify(*read, Stage::kLoad)) RC_ASSERT(!print(*read).empty());
 }
 
-RC_GTEST_PROP(ImageProperty, ExpressionsSurvive, ()) {
+RC_GTEST_PROP(SnapshotProperty, ExpressionsSurvive, ()) {
   Graph graph = parsed("symbols a b\ndata_symbols c");
   std::vector<Expr> exprs = {*rc::gen::inRange<std::int64_t>(-6, 7),
                              *rc::gen::arbitrary<std::int64_t>()};
@@ -195,10 +195,10 @@ RC_GTEST_PROP(ImageProperty, ExpressionsSurvive, ()) {
   value.shape = {static_cast<std::int64_t>(exprs.size())};
   value.content = exprs;
   graph.values.push_back(value);
-  const GraphImage image = image_of(graph);
-  const auto again = graph_of(image.bytes, constants_of(image));
+  const GraphSnapshot snapshot = snapshot_of(graph);
+  const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
   RC_ASSERT(again.has_value());
-  RC_ASSERT(image_of(*again).bytes == image.bytes);
+  RC_ASSERT(snapshot_of(*again).bytes == snapshot.bytes);
   const auto& read = *again->values[ValueId{0}].content;
   RC_ASSERT(read.size() == exprs.size());
   for (std::size_t i = 0; i < exprs.size(); ++i) {

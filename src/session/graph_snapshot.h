@@ -1,0 +1,43 @@
+// Snapshots of the graph behind the passes: the next load of a model starts from the snapshot in
+// its cache instead of the file's nodes. Internal to session/.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "cache/weight_cache.h"
+#include "ir/graph.h"
+#include "parallax/options.h"
+
+namespace parallax {
+
+/// What a load makes of a file.
+struct LoadedGraph {
+  Graph graph;  ///< after the passes
+  int file_nodes = 0;
+};
+
+/// The cache of the model at `path`, under the version of this build.
+std::shared_ptr<WeightCache> open_cache(const std::string& folder,
+                                        const std::filesystem::path& path,
+                                        const std::shared_ptr<const MappedFile>& file);
+
+/// What a load of `file`, in `folder`, with these options would give, from the snapshot in `cache`.
+/// The graph is verified and inferred like that of any file. Its constants lie in the mapped files
+/// of the model or of the cache. Nothing if there is no snapshot, or if it is damaged; the latter
+/// goes into the cache's report.
+std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
+                                               const std::filesystem::path& folder,
+                                               const std::shared_ptr<const MappedFile>& file,
+                                               const LoadOptions& options);
+
+/// Gives the cache a snapshot of `loaded`, which was made of `file` and the files beside it.
+void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded,
+                   const std::shared_ptr<const MappedFile>& file,
+                   const std::vector<NamedFile>& external, const LoadOptions& options);
+
+}  // namespace parallax

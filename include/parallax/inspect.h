@@ -16,8 +16,8 @@ namespace parallax {
 /// An input or output as the file declares it.
 struct FileTensor {
   std::string name;
-  std::string type;  ///< ONNX's name, "float16" say; "" where the file declares none or no tensor
-  std::optional<std::vector<Dimension>> shape;  ///< nothing where not even the rank is declared
+  std::string type;  ///< ONNX's name, e.g. "float16"; "" if undeclared or no tensor
+  std::optional<std::vector<Dimension>> shape;  ///< nothing if the rank is not declared
 };
 
 /// All nodes of one operator, bodies included.
@@ -26,7 +26,7 @@ struct FileOperator {
   std::string name;
   std::int64_t opset = 0;  ///< of its domain; 0 where the file imports none
   int count = 0;
-  /// There is a rule to load it. A node may be refused all the same, for an attribute or a type.
+  /// The loader has a rule for it. It may still refuse a node, for an attribute or a type.
   bool supported = false;
   /// Libraries that have kernels for it, the preferred one first; none for If, Loop, Scan and
   /// Constant, which need none.
@@ -45,8 +45,8 @@ struct FileBody {
 struct FileWeights {
   std::string type;  ///< ONNX's name
   int tensors = 0;
-  std::int64_t parameters = 0;  ///< their elements
-  std::int64_t bytes = 0;       ///< that these take; 0 for texts
+  std::int64_t parameters = 0;  ///< elements of these
+  std::int64_t bytes = 0;       ///< 0 for strings
 };
 
 struct FileReport {
@@ -60,8 +60,8 @@ struct FileReport {
   std::vector<FileWeights> weights;     ///< most bytes first
 };
 
-/// Reads names, types and counts; no weights. Errors: kIo; kInvalidModel for what is no ONNX file
-/// or damaged; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
+/// Reads names, types and counts, but no weights. Errors: kIo; kInvalidModel if the file is damaged
+/// or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
 
 }  // namespace parallax

@@ -27,18 +27,18 @@ struct TensorInfo {
   std::vector<Dimension> shape;
 };
 
-/// Where the time of loading went, in milliseconds; no passes where the graph was in a cache.
+/// Milliseconds of each part of loading; `passes` is 0 if the graph came from a cache.
 struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };
 
-/// Immutable and cheap to copy (shares its contents); thread-safe. After fork() it may
-/// be used where a Session may.
+/// Immutable and cheap to copy (copies share contents); thread-safe. A child of fork() may use it
+/// where it may use a Session.
 class Model {
  public:
-  /// Loads an ONNX file. Weights stay mapped, those in files beside it too: the files may be
-  /// removed or replaced, but not written to while the model lives. Where one is cut short the
-  /// system ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
+  /// Loads an ONNX file. Weights stay mapped, those in external files too. While the model lives,
+  /// its files may be removed or replaced, but not written to: if one is truncated, the system
+  /// ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   /// Names of all passes, for LoadOptions::disabled_passes, in the order in which they run.
   static std::vector<std::string> passes();
@@ -51,7 +51,7 @@ class Model {
   int file_nodes() const;
   int nodes() const;
   const LoadTimes& load_times() const;
-  /// Of all sessions so far.
+  /// What the cache did for all sessions so far.
   CacheReport cache() const;
 
   struct Impl;

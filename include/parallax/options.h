@@ -11,64 +11,65 @@ namespace parallax {
 
 enum class Scheduler : std::uint8_t {
   kSequential,  ///< node after node; threads share the tiles of the running node
-  kLayers,  ///< branches of a layer at once as far as cores and budget allow, a barrier after each
-            ///< layer
-  kDataflow,  ///< a branch as soon as its inputs and its bytes are there, no barriers; sequential
-              ///< where the first runs show that to be faster
+  /// Branches of a layer run at once as far as cores and budget allow; a barrier ends each layer.
+  kLayers,
+  /// A branch starts once its inputs and its bytes are there, without barriers. Becomes sequential
+  /// where the first runs show that to be faster.
+  kDataflow,
 };
 
-/// What matrix products and convolutions round their operands to. Sums, results and everything else
-/// are f32, and so are 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
+/// The type to which matrix products and convolutions round their operands. All else is f32: sums,
+/// results, and 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
 enum class Precision : std::uint8_t {
-  kF32,   ///< not at all
-  kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Only with
-          ///< Kernels::kBest, and only where the CPU can (Session::supports)
+  kF32,   ///< no rounding
+  kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Needs
+          ///< Kernels::kBest and a CPU that has it (Session::supports)
 };
 
 enum class Kernels : std::uint8_t {
   kBest,       ///< the fastest kernel that this CPU has for each node
-  kReference,  ///< the plain ones: slow, the oracle
+  kReference,  ///< plain loops: slow, the oracle
 };
 
-/// What sessions hold together under one budget. Made once, given to each of them.
+/// The bytes that sessions hold under one budget. Make one and give it to each of them.
 class MemoryAccount;
 std::shared_ptr<MemoryAccount> make_memory_account();
 
-/// How many bytes activations and kernel scratch of a session may take, the plans that it keeps
-/// for shapes other than the latest included. Outputs are the caller's and do not count, but run()
-/// refuses to make one that alone exceeds the budget.
+/// Limit of the bytes that a session takes for activations, kernel scratch and the plans of shapes
+/// other than the latest. Outputs belong to the caller and do not count, but run() refuses to make
+/// one that alone exceeds the budget.
 struct MemoryBudget {
   enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
   Kind kind = Kind::kNone;
   std::int64_t bytes = 0;  ///< for kBytes
-  /// Sessions with the same account share it: no run of one starts before its bytes fit beside
-  /// those of all others, first come, first served. Null: a session under kAuto shares with all
-  /// others under kAuto, any other has an account of its own.
+  /// Sessions with the same account share a budget: a run waits until its bytes fit beside those of
+  /// all other runs, first come, first served. Null: sessions under kAuto share one account, any
+  /// other session has its own.
   std::shared_ptr<MemoryAccount> account = nullptr;
 };
-/// kAuto takes what is free less this margin (the paper: 30-50 %). Free memory is read when a run
-/// starts and, when the last reading is older than 10 ms, before a branch of it: the least of the
-/// system's available memory, the headroom of every control group above this process and what
-/// RLIMIT_AS leaves, plus what the sessions under kAuto hold already. A reading takes some 80 us.
+/// kAuto takes free memory less this share (the paper: 30-50 %). A run reads free memory when it
+/// starts, and before a branch once the last reading is older than 10 ms: the least of the system's
+/// available memory, the headroom of every control group above this process and what RLIMIT_AS
+/// leaves, plus what sessions under kAuto already hold. A reading takes about 80 us.
 inline constexpr double kFreeMemoryMargin = 0.4;
-/// The margin while tasks wait for memory (pressure stall information, `some` >= 10 % of the last
-/// ten seconds). Where all tasks wait (`full` >= 10 %), branches run one after the other as well.
+/// The share while tasks wait for memory (pressure stall information, `some` >= 10 % of the last
+/// ten seconds). While all tasks wait (`full` >= 10 %), branches also run one after the other.
 inline constexpr double kPressedMemoryMargin = 0.5;
 
-/// Which branches run at once where the budget has no room for all that could.
+/// Which branches run at once if the budget has no room for all candidates.
 enum class Admission : std::uint8_t {
-  kTimeSaved,  ///< those that save most time together, as predicted
-  kPaper,      ///< those that take the fewest bytes first, as many as fit
+  kTimeSaved,  ///< the set that saves most time, as predicted
+  kPaper,      ///< as many as fit, those with fewest bytes first
 };
 
 /// Which branches of a layer are worth running at once.
 enum class Refinement : std::uint8_t {
-  kTime,   ///< groups whose predicted times differ at most 1.5 times, each worth a hand-over
+  kTime,   ///< groups with predicted times within a factor of 1.5, each worth a hand-over
   kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
 };
 
-/// Trips of all loops of a run together, unless SessionOptions say otherwise. A trip costs a
-/// microsecond at least, so a loop that never ends is stopped after seconds.
+/// How many trips the loops of a run may make together, by default. A trip takes at least a
+/// microsecond, so a loop that never ends is stopped after seconds.
 inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 
 struct SessionOptions {
@@ -80,45 +81,43 @@ struct SessionOptions {
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
   Refinement refinement = Refinement::kTime;
-  /// More trips of Loop and Scan nodes in one run are an error, kLimitExceeded.
+  /// A run whose Loop and Scan nodes make more trips stops with kLimitExceeded.
   std::int64_t max_loop_trips = kDefaultLoopTrips;
-  /// A run that takes longer, with planning and waiting for memory, stops with kLimitExceeded:
-  /// between two nodes, while it waits, or once its plan is made, which the next run then finds. 0:
-  /// no limit.
+  /// A run that takes longer, planning and waiting included, stops with kLimitExceeded: between two
+  /// nodes, while it waits for memory, or after planning, whose plan the next run finds. 0: no
+  /// limit.
   double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
 };
 
-/// How it is decided which regions an accelerator gets (docs/decisions/partition.md).
+/// The rule that decides which regions an accelerator runs (docs/decisions/partition.md).
 enum class CostModel : std::uint8_t {
   kPaper,     ///< N >= 3, F >= 1e9 and B/F <= 0.1
   kExact,     ///< L + F/R_acc + B/BW < F/R_cpu
   kMeasured,  ///< the same with rates of single operators from a calibration
 };
 
-/// What Session::plan plans for. Nothing here asks a device: it need not be there.
+/// What Session::plan plans for. The device need not be there: its profile describes it.
 struct PlanOptions {
   /// A device profile (.toml) with a delegate, as in profiles/; empty: the CPU runs everything.
   std::string profile;
   CostModel cost_model = CostModel::kExact;
   std::string calibration;  ///< a .toml file, for kMeasured
-  /// Give the delegate at most so many regions, those that save the most predicted time; the others
-  /// run on the CPU. Nothing: no limit.
+  /// Offload at most this many regions, those that save the most predicted time. Nothing: no limit.
   std::optional<int> max_regions = {};
 };
 
 struct LoadOptions {
-  /// Passes to leave out, by name (Model::passes()), to find one that does harm. The tool has no
-  /// option for it.
+  /// Passes to leave out, by name (Model::passes()), to find one that does harm.
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
-  /// A folder where packed weights and the graph behind the passes are kept for the next process,
-  /// which maps them: one file per model, made with the first plan. Whoever may write there can
-  /// change what models compute. A file there may be removed or replaced at any time, but not cut
-  /// short or written to while a model that came from it lives: the system ends the process then
-  /// (SIGBUS). Parallax only replaces. Empty: none. No error where it cannot be used:
-  /// Model::cache().
+  /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
+  /// maps them: one file per model, written with the first plan. A user who can write there can
+  /// change what models compute. Files there may be removed or replaced at any time. While a model
+  /// from one lives, it must not be truncated or written to: the system would end the process
+  /// (SIGBUS). Parallax only replaces files. Empty: no cache. A cache that cannot be used is no
+  /// error: Model::cache() says why.
   std::string cache;
 };
 

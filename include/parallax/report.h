@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// Bytes of activations by five ways of placing them (docs/architecture.md explains each).
+/// Bytes of activations under five ways of placing them (docs/architecture.md explains each).
 struct ArenaBytes {
   std::int64_t naive = 0, greedy = 0, lower_bound = 0, paper = 0, parallax = 0;
 };
@@ -18,8 +18,8 @@ std::string format_bytes(std::int64_t bytes);
 
 /// The paper's table of structure: one stage of the graph.
 struct StructureReport {
-  std::string stage;  ///< "before" partitioning, "partitioned": all that the delegate can run,
-                      ///< "refined": the regions it gets, the branches that are worth it
+  std::string stage;  ///< "before" partitioning; "partitioned": with all that the delegate can run;
+                      ///< "refined": with what it does run, and the branches that run at once
   int nodes = 0;      ///< a region counts as one
   int layers = 0;
   int parallel_layers = 0;  ///< with at least two branches (refined: that may run at once)
@@ -28,18 +28,18 @@ struct StructureReport {
 
 /// A set of nodes that was considered for a delegate.
 struct RegionReport {
-  int id = -1;                         ///< of those that are offloaded; -1 where the CPU runs it
+  int id = -1;                         ///< number among the offloaded ones; -1: the CPU runs it
   int nodes = 0;                       ///< N
   std::int64_t macs = 0;               ///< F
   std::int64_t paper_flops = 0;        ///< F as the paper's table estimates it
   std::int64_t boundary_bytes = 0;     ///< B
-  std::int64_t memory_bytes = 0;       ///< that it takes of the delegate at most
+  std::int64_t memory_bytes = 0;       ///< the most memory of the delegate that it takes
   double delegate_ms = 0, cpu_ms = 0;  ///< T_offload and T_cpu
   std::string reason;                  ///< the comparison that decided
   std::vector<std::string> node_names;
 };
 
-/// A node that a delegate does not get.
+/// A node that a delegate does not run.
 struct CpuNodeReport {
   std::string node, op, reason;
 };
@@ -56,8 +56,8 @@ struct BranchReport {
   int layer = 0;
   int nodes = 0;
   std::int64_t macs = 0;
-  /// M_i of the paper: its tensors, each rounded up to its alignment, that are alive at once at
-  /// most, and kernel scratch of one thread.
+  /// M_i of the paper: the most bytes of its tensors alive at once, each rounded up to its
+  /// alignment, and kernel scratch of one thread.
   std::int64_t peak_bytes = 0;
   bool parallel = false;  ///< runs at once with others of its layer
   std::string reason;     ///< why it runs at once with others, or why not, in words and numbers
@@ -66,26 +66,25 @@ struct BranchReport {
   int region = -1;          ///< the region that it is; -1: the CPU runs it
 };
 
-/// What the same binding would take on another number of threads.
+/// What the plan of the same binding takes with another number of threads.
 struct ThreadBytes {
   int threads = 0;
   std::int64_t arena_bytes = 0, scratch_bytes = 0;
-  int max_branches = 0;  ///< that run at once
+  int max_branches = 0;  ///< most branches that run at once
 };
 
 /// The plan of a body of an If, Loop or Scan.
 struct BodyReport {
-  std::string node;  ///< that has the body; of a body inside a body: "outer/inner"
+  std::string node;  ///< the node with the body; inside another body "outer/inner"
   std::string op;
   std::string body;  ///< "then_branch", "else_branch" or "body"
-  int branch = 0;    ///< of the outermost graph, that runs it
+  int branch = 0;    ///< the branch of the outermost graph that runs it
   int nodes = 0, branches = 0, layers = 0;
-  std::int64_t arena_bytes = 0;  ///< of its own tensors and of the bodies inside it
-  /// That are set aside for the node: the largest arena of its bodies, and what a loop carries.
+  std::int64_t arena_bytes = 0;  ///< for its own tensors and for the bodies inside it
+  /// Set aside for the node: the largest arena of its bodies, and what a loop carries.
   std::int64_t workspace_bytes = 0;
-  std::optional<std::int64_t> trips;  ///< of a loop, where they are known before it runs
-  /// Why there is no plan for these dimensions: running the body is this error. Empty: there is
-  /// one.
+  std::optional<std::int64_t> trips;  ///< of a loop, if known before it runs
+  /// Why these dimensions have no plan; running the body gives this error. Empty: there is a plan.
   std::string error;
 };
 
@@ -99,7 +98,7 @@ struct PlanReport {
   std::vector<int> steps_per_layer;
   std::vector<LayerReport> layer_reports;
   std::vector<StructureReport> structure;  ///< before, partitioned, refined
-  /// With a delegate: its name, what was considered for it, and the nodes that it does not get.
+  /// With a delegate: its name, the regions considered for it, the nodes that it does not run.
   std::string delegate;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;
@@ -110,17 +109,17 @@ struct PlanReport {
   std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
 };
 
-/// Where the time of the plans that a session has made so far went, in milliseconds.
+/// Milliseconds that a session has spent so far on plans, and on packing weights for them.
 struct PlanTimes {
   double plan = 0, pack = 0;
 };
 
-/// What a cache of packed weights was good for.
+/// What a cache did.
 struct CacheReport {
   std::string file;  ///< empty without a cache
   int hits = 0, misses = 0;
   std::int64_t bytes = 0;          ///< of weights mapped from the file
-  std::int64_t written_bytes = 0;  ///< of weights in the file as this process has written it
+  std::int64_t written_bytes = 0;  ///< of weights in the file that this process wrote
   std::string problem;             ///< why it could not be read or written; empty where all is well
 };
 
@@ -138,18 +137,18 @@ struct RunTrace {
   std::vector<NodeEvent> nodes;
 };
 
-/// What the times of a prediction's nodes rest on.
+/// Where the times of a prediction's nodes come from.
 struct PredictionBasis {
-  std::string source;  ///< where the profile has its rates from, in its own words; may be empty
-  double hertz = 0;    ///< of the fastest core; 0: not known
-  double macs_per_second = 0;   ///< of that core, for nodes that are like none that was timed
+  std::string source;           ///< of the rates, in the profile's words; may be empty
+  double hertz = 0;             ///< of the fastest core; 0: not known
+  double macs_per_second = 0;   ///< of that core, for nodes unlike all that were timed
   double bytes_per_second = 0;  ///< of the memory
-  int timed_nodes = 0;          ///< that were themselves timed on the device
-  int similar_nodes = 0;        ///< that cost what timed ones of their kind do
-  int rate_nodes = 0;           ///< that cost what the rates say
+  int timed_nodes = 0;          ///< timed on the device themselves
+  int similar_nodes = 0;        ///< take as long as timed ones of their kind
+  int rate_nodes = 0;           ///< take as long as the rates say
 };
 
-/// What a run would take on the cores of a profile, by a replay of the plan.
+/// The time of a run on the cores of a profile, from a replay of the plan.
 struct Prediction {
   struct Branch {
     int id = 0;
@@ -160,7 +159,7 @@ struct Prediction {
   double ms = 0;
   double busy_ms = 0;  ///< of all cores together
   PredictionBasis basis;
-  /// Nodes whose shapes only running can tell: they are counted as taking no time.
+  /// Nodes whose shapes only running can tell; they count as taking no time.
   int unknown_nodes = 0;
   std::vector<Branch> branches;  ///< by id
 };

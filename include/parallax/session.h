@@ -25,17 +25,17 @@ struct NamedInput {
 /// Thread-safe: run() may be called from several threads at once; each call has an arena of its
 /// own.
 ///
-/// A child of fork() may use and destroy the models and sessions of its parent, as servers that
-/// load before they fork do: pages are shared until one of both writes to them, and a session
-/// starts threads of its own at the first run. But where another thread of the parent was in a call
-/// of Parallax at that moment, locks of it would be held for ever: in such a child every call fails
-/// with kUnsupported, and destructors do nothing.
+/// A child of fork() may use and destroy the models and sessions of its parent, as servers do that
+/// load before they fork. Both share pages until one of them writes, and a session starts threads
+/// of its own at the child's first run. If another thread of the parent was in a call of Parallax
+/// during the fork, its locks stay held in the child: there every call fails with kUnsupported, and
+/// destructors do nothing.
 class Session {
  public:
   /// Errors: kInvalidInput for options that make no sense, kUnsupported for a precision that this
   /// CPU does not have.
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
-  /// Whether this CPU has a precision.
+  /// Whether this CPU computes in that precision.
   static bool supports(Precision precision);
   /// The widest instruction set that kernels take on this CPU: "AVX-512-BF16", "AVX-512", "AVX2",
   /// "SSE4", "NEON", ...
@@ -62,16 +62,15 @@ class Session {
     std::int64_t value = 0;
   };
   Result<PlanReport> plan(std::span<const DimValue> dims, const PlanOptions& options = {});
-  /// Replays that plan on the first threads() cores, fastest first, of the device profile in the
-  /// file `profile` (`parallax calibrate` writes one of this machine; profiles/ has phones).
-  /// What the delegate of `options.profile` runs, it runs beside these cores, in the time that the
-  /// cost model says.
+  /// Replays that plan on the threads() fastest cores of the device profile in the file `profile`
+  /// (`parallax calibrate` writes one of this machine; profiles/ has phones). The delegate of
+  /// `options.profile` runs its regions beside these cores, in the time that the cost model says.
   /// Errors: as plan(); kIo and kInvalidInput of the file, and where it has fewer cores.
   Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile,
                              const PlanOptions& options = {});
   /// How many cores the device of a profile has. Errors: kIo, kInvalidInput.
   static Result<int> profile_cores(const std::string& profile);
-  /// Concrete shapes of the inputs under `dims`, for callers that make inputs up.
+  /// Concrete shapes of the inputs under `dims`, for callers that generate inputs.
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 
   int threads() const;

@@ -42,8 +42,8 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads what a ByteWriter wrote, from bytes that nobody has checked: once something is not there,
-/// or does not fit, ok() is false for good, nothing is left and all that is read is 0 or empty.
+/// Reads what a ByteWriter wrote, from bytes that may be damaged. Once a read finds too little, or
+/// what does not fit, ok() stays false, nothing is left and every read gives 0 or empty.
 class ByteReader {
  public:
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -80,7 +80,7 @@ class ByteReader {
     fail();
     return 0;
   }
-  /// How many things follow, each of which takes `bytes` at least: so many are there.
+  /// How many items follow, each at least `bytes` long. Fails if what is left has no room for them.
   std::size_t count(std::size_t bytes = 1) {
     const std::uint64_t x = number();
     if (x <= bytes_.size() / bytes) return static_cast<std::size_t>(x);

@@ -1,4 +1,4 @@
-// From exceptions of the standard library to errors, also where there is no memory left for a text.
+// Turns exceptions of the standard library into errors, even with no memory left for a message.
 // Thread-safety: pure function.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace parallax {
 
-/// What is being handled: kOutOfMemory for bad_alloc, for lengths that no container has, and for
-/// what else is thrown when not even its text finds memory; otherwise kInternal. For handlers only.
+/// The exception that is being handled: kOutOfMemory for bad_alloc, for length_error, and if there
+/// is no memory for the message; otherwise kInternal. Call it in a catch block only.
 Error caught(Stage stage) noexcept;
 
 }  // namespace parallax

@@ -6,8 +6,8 @@
 
 namespace parallax {
 
-/// CPUs worth of time per period that the tightest control group grants, rounded up; nothing where
-/// no group has a quota. Paths are read below `root`.
+/// The CPU quota of the tightest control group, in CPUs, rounded up; nothing where no group has a
+/// quota. Paths are read below `root`.
 std::optional<int> cpu_quota(const std::filesystem::path& root = "/");
 
 /// The CPUs of the affinity mask, at most the quota; at least 1.

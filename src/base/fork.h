@@ -1,7 +1,6 @@
-// What fork() leaves to the child: the memory of its parent, and of its threads the one that called
-// fork(). Other threads are gone in the middle of whatever they did. Between calls into the library
-// that is harmless: the child needs new threads only. During one it is not: a lock may be held for
-// ever.
+// What a child of fork() may still use. It has its parent's memory, but only the thread that called
+// fork(): the others vanish in the middle of their work. If none of them was in a call of the
+// library, the child only needs new threads. If one was, its locks may stay held for ever.
 //
 // Thread-safety: thread-safe.
 #pragma once
@@ -12,11 +11,11 @@
 
 namespace parallax {
 
-/// 0, and one more in each child: threads that were started under another number are not there.
+/// 0, and one more in each child. Threads that started under another number do not exist here.
 std::uint64_t process_number();
 
-/// A call into the library, for as long as it lives. Every public function that takes a lock, or
-/// makes or ends something, has one.
+/// Marks a call of the library while it lives. Every public function that takes a lock, or creates
+/// or destroys an object, has one.
 class Call {
  public:
   Call();
@@ -25,8 +24,8 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
-/// Whether this process, or one that it comes from, was forked while another thread was in a Call.
-/// Nothing that was made before may be touched then, not even to destroy it.
+/// Whether this process, or an ancestor, was forked while another thread was in a Call. If so,
+/// objects from before that fork must not be touched, not even destroyed.
 bool torn_by_fork();
 /// Errors: kUnsupported where torn_by_fork().
 Status check_not_torn();

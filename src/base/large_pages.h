@@ -12,19 +12,18 @@ namespace parallax {
 
 inline constexpr std::int64_t kLargePage = std::int64_t{2} << 20;
 
-/// Asks for large pages for `mapped`, the whole map of a file, reads it in and says how many bytes
-/// of it lie in such pages. Where the file lies so in the page cache (Linux 6.16 and ext4, xfs from
-/// 5.18 on), that takes 0.2 ms for 170 MB; elsewhere the answer is 0.
+/// Asks for large pages for `mapped`, the whole map of a file, reads it in and returns how many of
+/// its bytes lie in such pages. If the page cache holds the file in large pages (ext4 from Linux
+/// 6.16 on, xfs from 5.18 on), that takes 0.2 ms for 170 MB; otherwise it returns 0.
 std::int64_t map_in_large_pages(std::span<const std::byte> mapped);
 
-/// Whether the system has large pages at hand: it does until one took long to come. A virtual
-/// machine may have given its free memory back to the host; then each large page waits for the host
-/// to find one, while small ones come from what is left of blocks in use.
+/// Whether large pages come quickly: true until one is slow. A virtual machine may have given its
+/// free memory back to the host. Each large page then waits for the host to find one, while small
+/// pages come from what is left of blocks in use.
 class LargePageWatch {
  public:
-  /// One comes in 0.12 ms where the memory is there and in 4.7 where the host has to find it (a
-  /// small machine of Firecracker, two cores of Zen 4); 2 MiB of small pages take 0.8 in both
-  /// cases.
+  /// A large page takes 0.12 ms if the memory is there and 4.7 ms if the host has to find it (a
+  /// small Firecracker machine, two cores of Zen 4). 2 MiB of small pages take 0.8 ms either way.
   static constexpr std::chrono::nanoseconds kSlow = std::chrono::milliseconds(2);
 
   bool quick() const { return quick_.load(std::memory_order_relaxed); }
@@ -36,18 +35,18 @@ class LargePageWatch {
   std::atomic<bool> quick_ = true;
 };
 
-/// Has all of `bytes`, which nobody has touched, take large pages when they are first written, or
-/// small ones. For as much as possible at once: all faults of the process wait for it. A refusal of
-/// the system costs speed only.
+/// Makes `bytes`, which are untouched, take large (or small) pages when they are first written.
+/// Call it for as many bytes as possible at once: all page faults of the process wait for it. If
+/// the system refuses, only speed is lost.
 void want_large(std::span<std::byte> bytes);
 void want_small(std::span<std::byte> bytes);
 
-/// Gets memory for the kLargePage bytes at `page`, a multiple of kLargePage in an anonymous map
-/// that nobody has touched there. Says in `watch` how long it took, where large pages are wanted.
+/// Makes the system provide memory for the kLargePage untouched bytes at `page`, a multiple of
+/// kLargePage in an anonymous map. Records the time in `watch`; null where small pages are wanted.
 void first_touch(std::byte* page, LargePageWatch* watch);
 
-/// Makes a large page of the small ones at `page`, as above; others may read and write them
-/// meanwhile. Where the system cannot (before Linux 6.1), it is asked to do so when it likes.
+/// Turns the small pages at `page`, as above, into a large one; other threads may read and write
+/// them meanwhile. Linux before 6.1 cannot do it at once: it does so later.
 void promote_page(std::byte* page);
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
 // Files read through memory maps: bytes come in from the file as they are touched, and can be given
-// back. The file must not be cut short while it is mapped (the system would raise SIGBUS).
+// back. The file must not be truncated while it is mapped (the system would raise SIGBUS).
 // Thread-safety: a MappedFile is immutable; release_pages may be called from any thread.
 #pragma once
 
@@ -15,8 +15,8 @@
 
 namespace parallax {
 
-/// What changes when a file is written to or replaced, as far as the system can tell: writes within
-/// the few milliseconds of a clock tick leave the same times.
+/// Changes when a file is written to or replaced, as far as the system can tell: writes within one
+/// clock tick, a few milliseconds, leave the same times.
 struct FileIdentity {
   std::uint64_t device = 0, inode = 0;
   std::int64_t size = 0;
@@ -35,7 +35,7 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// Of the file when it was opened.
+  /// The file's identity when it was opened.
   const FileIdentity& identity() const { return identity_; }
 
  private:
@@ -44,24 +44,24 @@ class MappedFile {
   FileIdentity identity_;
 };
 
-/// A file, and what somebody calls it.
+/// A file and the name that a model has for it.
 struct NamedFile {
   std::string name;
   std::shared_ptr<const MappedFile> file;
 };
 
-/// Where in which file a byte comes from.
+/// The file that a byte comes from, and where it lies there.
 struct MappedPlace {
   FileIdentity identity;
   std::span<const std::byte> file;  ///< all of it; lives as long as the MappedFile
   std::int64_t offset = 0;
 };
-/// Nothing for bytes that are not of a living MappedFile.
+/// Nothing for bytes outside every living MappedFile.
 std::optional<MappedPlace> mapped_place(const std::byte* byte);
 
-/// Gives the memory of the pages that lie wholly inside `bytes` back to the system; they are read
-/// from the file again when touched. Does nothing for bytes that are not of a living MappedFile, so
-/// that callers need not know where bytes come from.
+/// Gives the memory of pages that lie wholly inside `bytes` back to the system, which reads them
+/// from the file again when they are touched. Does nothing for bytes outside every living
+/// MappedFile, so that callers need not know where bytes come from.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace parallax

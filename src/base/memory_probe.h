@@ -21,8 +21,8 @@ enum class MemoryPressure : std::uint8_t {
 };
 /// A tenth of the time: reclaim costs more than what running branches at once can gain on the
 /// models of the paper (1.09 to 1.45 times). Android's low memory killer acts at 7 to 20 % of
-/// `some` and at 70 % of `full`, systemd-oomd at 60 % of `full`: both kill, we only want to step
-/// back before they do.
+/// `some` and at 70 % of `full`, systemd-oomd at 60 % of `full`. Both kill processes; Parallax
+/// steps back before that.
 inline constexpr double kSomeStalledPercent = 10;
 inline constexpr double kAllStalledPercent = 10;
 

@@ -25,7 +25,7 @@ std::uint64_t name_hash(std::string_view name);
 
 struct NameHash {
   using is_transparent = void;
-  // Not noexcept: tables keep the hashes then, and compare names only where the hashes are equal.
+  // Not noexcept, so that tables keep the hashes and compare names only where these are equal.
   std::size_t operator()(std::string_view name) const { return name_hash(name); }
 };
 

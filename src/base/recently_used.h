@@ -27,10 +27,10 @@ class RecentlyUsed {
     Value value;
   };
 
-  /// Null where there is none; otherwise it is the latest from now on.
+  /// Null if there is none; otherwise the entry becomes the latest.
   Value* find(const Key& key) {
     if (entries_.empty()) return nullptr;
-    // Most look for what they found last.
+    // Most calls look for what the last one found.
     if (!(entries_.front().key == key)) {
       const auto found = index_.find(&key);
       if (found == index_.end()) return nullptr;
@@ -39,7 +39,7 @@ class RecentlyUsed {
     return &entries_.front().value;
   }
 
-  /// The latest from now on. REQUIRES: find(key) gives none.
+  /// Adds the latest entry. REQUIRES: find(key) gives none.
   Value& insert(Key key, Value value) {
     entries_.push_front({std::move(key), std::move(value)});
     try {
@@ -63,7 +63,7 @@ class RecentlyUsed {
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
-  /// What an entry takes beside what its key and value own: two nodes and a bucket.
+  /// Bytes of an entry besides those that its key and value own: two nodes and a bucket.
   static constexpr std::size_t kEntryBytes = sizeof(Entry) + 8 * sizeof(void*);
 
  private:

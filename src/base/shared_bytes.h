@@ -7,7 +7,7 @@
 
 namespace parallax {
 
-/// Memory that somebody owns, read only.
+/// Read-only memory and what keeps it alive.
 struct SharedBytes {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;

@@ -1,8 +1,8 @@
-// A file of byte blocks that are found by a hash: what it holds, how it is read through a memory
-// map and how it is replaced as a whole. Knows nothing of weights.
+// A file of byte blocks, each found by a hash: read through a memory map and replaced as a whole.
+// Knows nothing of weights.
 //
-// Nothing in a file is believed: sizes are checked, and checksums tell damage. Whoever may write
-// into the folder can still make a file that passes, so the folder is as trusted as the models.
+// A file is not trusted: sizes are checked, and checksums reveal damage. A user who can write into
+// the folder can still make a file that passes, so trust the folder as far as the models.
 // Thread-safety: pure functions over files; writers in several processes exclude each other.
 #pragma once
 
@@ -32,18 +32,18 @@ struct Block {
 };
 
 struct BlockFile {
-  std::string version;  ///< of whatever decides the bytes of a block
+  std::string version;  ///< of the code that decides the bytes of a block
   std::vector<SourceFile> sources;
   std::vector<Block> blocks;  ///< bytes begin at multiples of kAlignment in the file
 };
 
-/// The blocks point into `file`. The checksums of the blocks are read only where the file was
-/// written to since write_block_file made it: that costs as much as reading it, 15 ms for 170 MB
-/// (Zen 4, page cache). Errors: kInvalidInput for what is torn, damaged or no such file.
+/// The blocks point into `file`. Their checksums are compared only if the file was written to since
+/// write_block_file made it: that takes as long as reading it, 15 ms for 170 MB (Zen 4, page
+/// cache). Errors: kInvalidInput for a file that is truncated, damaged or of another kind.
 Result<BlockFile> read_block_file(const MappedFile& file);
 
-/// Puts `contents` in the place of `path`, all of it or nothing: it is written beside, flushed to
-/// the disk and renamed. True; false where another process is doing the same. Errors: kIo.
+/// Replaces the file at `path` by `contents`, as a whole or not at all: writes a second file,
+/// flushes it to the disk and renames it. False if another process is doing the same. Errors: kIo.
 Result<bool> write_block_file(const std::filesystem::path& path, const BlockFile& contents);
 
 }  // namespace parallax

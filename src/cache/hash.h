@@ -1,4 +1,4 @@
-// XXH3: not for secrets. Thread-safety: pure functions.
+// XXH3, which is no cryptographic hash. Thread-safety: pure functions.
 #pragma once
 
 #include <compare>
@@ -13,10 +13,10 @@ struct Hash128 {
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 
-/// About 10 GB/s, what one core reads from memory.
+/// As fast as one core reads memory, about 10 GB/s.
 Hash128 hash128(std::span<const std::byte> bytes);
 std::uint64_t hash64(std::span<const std::byte> bytes);
-/// The same hash as of the whole file; the pages of `mapped` are given back on the way.
+/// hash128 of a whole mapped file, which gives the pages of `mapped` back as it goes.
 Hash128 hash_mapped(std::span<const std::byte> mapped);
 
 }  // namespace parallax

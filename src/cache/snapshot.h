@@ -1,6 +1,6 @@
-// What a cache file holds of a loaded model besides packed weights: bytes that somebody else
-// understands (the graph behind the passes), with the files that they were made from and the
-// constants that lie in no file. Thread-safety: pure functions.
+// A snapshot of a loaded model: the graph behind the passes as bytes that cache/ does not
+// interpret, with the files that it was made from and the constants that lie in no file.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@ namespace parallax {
 
 struct Snapshot {
   SharedBytes bytes;
-  std::vector<NamedFile> files;  ///< besides the model's
+  std::vector<NamedFile> files;  ///< besides the model's main file
   std::vector<SharedBytes> constants;
 };
 
-/// A snapshot as one block of a file: its bytes, and the others by the hash of their contents.
+/// A snapshot as one block of a file: files and constants by the hash of their contents.
 struct SnapshotRecord {
   struct Constant {
     Hash128 content;
@@ -34,7 +34,7 @@ struct SnapshotRecord {
   std::span<const std::byte> bytes;
 };
 std::vector<std::byte> write_record(const SnapshotRecord& record);
-/// `bytes` point into `block`. Nothing for what is damaged: a checksum tells.
+/// `bytes` point into `block`. Nothing if the checksum shows damage.
 std::optional<SnapshotRecord> read_record(std::span<const std::byte> block);
 
 }  // namespace parallax

@@ -24,14 +24,14 @@ class FolderTest : public testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// Also to what is read only.
+  /// Also to a read-only file.
   static void write(const std::filesystem::path& path, std::string_view text) {
     std::error_code none_yet;
     std::filesystem::permissions(path, std::filesystem::perms::owner_write,
                                  std::filesystem::perm_options::add, none_yet);
     std::ofstream(path, std::ios::binary) << text;
   }
-  /// As a disk may do it: the times of the file stay.
+  /// Keeps the times of the file, as damage on a disk does.
   static void write_unseen(const std::filesystem::path& path, std::string_view text) {
     const auto time = std::filesystem::last_write_time(path);
     write(path, text);

@@ -1,17 +1,17 @@
-// Packed weights that outlive the process, and the graph that needs them: one file per model in a
-// folder that the user names, mapped, so that processes share its memory.
+// Packed weights that outlive the process, and the snapshot of the graph that needs them: one file
+// per model in a folder that the user names, mapped, so that processes share its memory.
 //
-// A block is found by what its bytes depend on: the contents of the file that the weights lie in,
-// their place in it (or, for weights that were computed, their own contents) and the layout. All
-// blocks of a file are from one model and one `version`; a file of another is replaced. The hash of
-// a model's contents is taken once, 25 ms for 265 MB; later it is known by the file's identity
-// unless it was written to a moment before.
+// The key of a block is all that its bytes depend on: the contents of the file with the weights,
+// their place in it (or, for computed weights, their own contents) and the layout. All blocks of a
+// file are from one model and one `version`; a file of another is replaced. Hashing a model takes
+// 25 ms for 265 MB and is done once; later the file's identity stands for the hash, unless the file
+// was written to a moment before.
 //
-// A snapshot is found by a name that says under which options it was made. It is good as long as
-// the model's file and all others that it was made from have the same contents. Nothing is written
-// after one of them has changed: the bytes of its map are others then, and so is their hash.
+// The key of a snapshot is a name that states the options of the load. A snapshot is valid while
+// the model's files have the contents that it was made from. After one of them has changed nothing
+// is written, because the mapped bytes, and so their hash, are no longer those that were loaded.
 //
-// Thread-safe. Nothing here fails: what cannot be read or written is said in stats().
+// Thread-safe. Nothing here fails: report() states what could not be read or written.
 #pragma once
 
 #include <cstddef>
@@ -47,32 +47,32 @@ class WeightCache {
 
   /// Opens a file of a snapshot, by its name.
   using OpenFile = std::function<Result<std::shared_ptr<const MappedFile>>(const std::string&)>;
-  /// The snapshot of that name, its bytes and constants in the map of the cache's file. Nothing
-  /// where there is none, or where one of its files is another now.
+  /// The snapshot of that name; its bytes and constants lie in the map of the cache's file. Nothing
+  /// if there is none, or if one of its files has changed.
   std::optional<Snapshot> snapshot(const std::string& name, const OpenFile& open);
-  /// What was made instead, or without a cache's help: the next save() writes it. Either this or
-  /// snapshot() comes before what follows, and tells the constants that do not lie in a file.
+  /// Takes a new snapshot; the next save() writes it. Either this or snapshot() must come before
+  /// the functions below: it names the constants that lie in no file.
   void keep_snapshot(const std::string& name, Snapshot snapshot);
-  /// The user should know: a snapshot was not what it should be.
+  /// Adds a problem with a snapshot to the report.
   void report_problem(const std::string& problem);
 
-  /// The packing `layout` of the weights at `source`, `bytes` long; nothing where the file does not
+  /// The packing `layout` of the weights at `source`, `bytes` long; nothing if the file does not
   /// have it.
   std::optional<SharedBytes> find(const std::byte* source, const std::string& layout,
                                   std::int64_t bytes);
-  /// Whether that is as fast to read as memory in large pages; if not, large blocks are better
-  /// copied.
+  /// Whether reading the file is as fast as reading memory in large pages; if not, copy large
+  /// blocks.
   bool in_large_pages() const;
-  /// What was packed instead: save() writes it. Weights of no known constant are left out.
+  /// Takes new packed weights; save() writes them. Ignores weights of no known constant.
   void keep(const std::byte* source, const std::string& layout, SharedBytes packed);
-  /// Writes the file anew where a snapshot or more than an eighth of the file is new; less is
-  /// packed again by the next process, so that a file is not written for each new shape.
+  /// Rewrites the file if a snapshot or an eighth of its bytes is new. The next process packs less
+  /// than that again, so that not every new shape rewrites the file.
   void save();
 
   CacheReport report() const;
 
  private:
-  /// Where weights lie: in a file, or in one of computed_.
+  /// The place of weights: in a file, or in one of computed_.
   struct Place {
     std::optional<MappedPlace> file;
     std::span<const std::byte> computed;
@@ -85,7 +85,7 @@ class WeightCache {
   };
   struct Source {
     SourceFile file;
-    bool fresh = false;  ///< its identity does not tell whether it is written to again
+    bool fresh = false;  ///< a later write may leave its identity as it is
   };
 
   void open() PX_REQUIRES(mutex_);
@@ -111,14 +111,14 @@ class WeightCache {
   const Options options_;
   const std::filesystem::path path_;
   const std::shared_ptr<const MappedFile> main_;
-  const std::filesystem::path folder_;  ///< of the model, wherever the process goes
+  const std::filesystem::path folder_;  ///< of the model, as an absolute path
 
   mutable Mutex mutex_;
   std::vector<std::pair<std::string, FileIdentity>> files_ PX_GUARDED_BY(mutex_);  // beside main_
   std::vector<SharedBytes> computed_ PX_GUARDED_BY(mutex_);                        // by address
   // What the first of blocks_ point into.
   std::shared_ptr<const MappedFile> file_ PX_GUARDED_BY(mutex_);
-  std::vector<SourceFile> known_ PX_GUARDED_BY(mutex_);  // what the file says of its sources
+  std::vector<SourceFile> known_ PX_GUARDED_BY(mutex_);  // sources, as the file has them
   std::vector<Source> sources_ PX_GUARDED_BY(mutex_);    // those of this process
   ComputedHashes computed_hashes_ PX_GUARDED_BY(mutex_);
   // Of the file, and those that were written to it.

@@ -1,4 +1,4 @@
-// Nodes that say the same of the shapes of their outputs, however the symbols are bound.
+// Finds nodes whose output shapes are inferred alike under every binding of the symbols.
 #pragma once
 
 #include "base/id.h"
@@ -6,10 +6,10 @@
 
 namespace parallax {
 
-/// Of each node the first one before it with the same operator and attributes, whose inputs and
-/// outputs have the same dtypes and symbolic shapes and whose shape inputs have the same elements:
-/// inference that accepts one accepts the other. Itself where none is found: of one operator, the
-/// first kMostAlike different nodes are looked through, so that time is linear.
+/// For each node the first earlier one with the same operator and attributes, inputs and outputs of
+/// the same dtypes and symbolic shapes, and shape inputs of the same elements: inference that
+/// accepts one accepts the other. The node itself if there is none among the first kMostAlike
+/// different nodes of its operator; this limit keeps the time linear.
 IdVector<NodeId, NodeId> find_alike(const Graph& graph);
 
 inline constexpr std::size_t kMostAlike = 32;

@@ -13,10 +13,10 @@ namespace parallax {
 
 Error body_error(ErrorCode code, const Node& node, std::string message);
 
-/// Bytes of a tensor; nothing where 63 bits do not suffice.
+/// Bytes of a tensor; nothing if they do not fit 63 bits.
 std::optional<std::int64_t> bytes_of_tensor(DType dtype, const Dims& dims);
 
-/// What a node with bodies uses of the run that it is part of.
+/// A node with bodies, and what it uses of the run that it is part of.
 class BodyRunner {
  public:
   BodyRunner(Run& run, NodeId id, Participant& self);
@@ -24,8 +24,8 @@ class BodyRunner {
   BodyRunner(const BodyRunner&) = delete;
   BodyRunner& operator=(const BodyRunner&) = delete;
 
-  /// The body has read its input `i`, whose size only running tells, for the last time: its bytes
-  /// may go. Once per input of a body that runs.
+  /// The body calls this after its last read of input `i`, whose size only running tells: the bytes
+  /// may be freed. Once per input of a body that runs.
   virtual void let_go(std::size_t i) = 0;
 
  protected:
@@ -33,7 +33,7 @@ class BodyRunner {
   Result<const std::byte*> input(std::size_t i) const;
   const Dims& input_dims(std::size_t i) const { return run_.dims_of(node_.inputs[i]); }
   DType output_dtype(std::size_t i) const { return run_.graph().values[node_.outputs[i]].dtype; }
-  /// Memory that goes when the node is done. Errors: kBudgetExceeded, kOutOfMemory.
+  /// Memory that is freed when the node is done. Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(DType dtype, const Dims& dims) {
     return allocate(arena_, dtype, dims);
   }
@@ -41,18 +41,18 @@ class BodyRunner {
   bool output_planned(std::size_t i) const {
     return node_.outputs[i].valid() && run_.compiled_.dims[node_.outputs[i]].has_value();
   }
-  /// The memory of output `i` of the node. Errors: kInvalidInput where its dims are not those that
-  /// the plan was made for.
+  /// The memory of output `i` of the node. Errors: kInvalidInput if the plan was made for other
+  /// dims.
   Result<std::byte*> make_output(std::size_t i, const Dims& dims);
-  /// Where outputs lie whose size only running tells.
+  /// The memory of outputs whose size only running tells.
   DynamicArena& output_arena() { return run_.arena_of(id_); }
   /// Makes bytes of output_arena() output `i`. Errors: as make_output.
   Status adopt_output(std::size_t i, const Dims& dims, std::byte* bytes) {
     return run_.adopt_output(id_, node_.outputs[i], dims, bytes);
   }
-  /// The node reads its input `i` no more; call at most once for each.
+  /// The node no longer reads its input `i`; call at most once for each.
   void let_go_input(std::size_t i);
-  /// The node reads nothing any more.
+  /// The node no longer reads any input.
   void let_go_inputs();
   RunLimits& limits() { return *run_.limits_; }
   /// Runs a body once.
@@ -65,16 +65,16 @@ class BodyRunner {
   const CompiledNode& code_;
   Participant& self_;
   std::byte* workspace_ = nullptr;
-  DynamicArena arena_;  // what has no room in the workspace, until the node is done
+  DynamicArena arena_;  // memory beside the workspace, until the node is done
 
  private:
   std::optional<std::size_t> released_root(ValueId input) const;
-  std::vector<int>
-      reads_;  ///< inputs of the node that it may read still, by CompiledNode::releases
+  /// By index of CompiledNode::releases: how many inputs of the node may still read it.
+  std::vector<int> reads_;
 };
 
-/// Runs a Loop or a Scan. Errors: those of the body; kInvalidInput where the sizes of what it is
-/// given and gives do not go together; kLimitExceeded, kBudgetExceeded, kOutOfMemory.
+/// Runs a Loop or a Scan. Errors: those of the body; kInvalidInput if the sizes of its inputs and
+/// outputs do not fit each other; kLimitExceeded, kBudgetExceeded, kOutOfMemory.
 Status run_loop(Run& run, NodeId node, Participant& self);
 
 }  // namespace parallax

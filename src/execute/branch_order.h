@@ -1,6 +1,6 @@
-// In what order branches may be run: Plan::waits turned round, so that a branch that is done finds
-// those that waited for it, and a rank that says which ready branch goes first. Made once per
-// program. Pure function.
+// The order in which branches may run: Plan::waits reversed, so that a branch that ends finds those
+// that waited for it, and a rank that decides which ready branch goes first. Made once per program.
+// Pure function.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@
 namespace parallax {
 
 struct BranchOrder {
-  /// For how many branches each one waits.
+  /// How many branches each one waits for.
   IdVector<BranchId, std::int32_t> waits;
   /// 0 goes first: the branch with the most work from its start to the end of the graph, along the
   /// longest path. No two have the same.
   IdVector<BranchId, std::int32_t> rank;
   std::vector<BranchId> by_rank;
   std::vector<BranchId> ready;  ///< those that wait for none
-  /// False where `waits` leave one order only: no two branches can ever run at once.
+  /// False if `waits` allow one order only: no two branches can ever run at once.
   bool concurrent = false;
 
   /// The branches that wait for `branch`.
@@ -33,7 +33,7 @@ struct BranchOrder {
   std::vector<BranchId> all_waiting;
 };
 
-/// `work`: of each branch, any unit. Errors: kInternal where the waits go round in a circle.
+/// `work`: of each branch, in any unit. Errors: kInternal if the waits have a cycle.
 /// O(V+E), and a sort.
 Result<BranchOrder> order_branches(const IdVector<BranchId, std::vector<BranchId>>& waits,
                                    const IdVector<BranchId, double>& work);

@@ -1,8 +1,8 @@
-// The memory budget of one run while it runs: free memory is read again when the last reading has
-// become old, and what it says holds from then on.
+// The memory budget of a run in progress: it reads free memory again once the last reading is old,
+// and then follows the new one.
 //
 // Thread-safety: at_once() may be called by all participants of the run; one of them reads, the
-// others go by the reading before.
+// others use the last reading.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class BudgetWatch {
   /// A reading takes some 80 us: less than 1 % of the time at this age.
   static constexpr std::chrono::nanoseconds kMaxAge = std::chrono::milliseconds(10);
 
-  /// `read` must be thread-safe. `at_once`: what the reading at the start said.
+  /// `read` must be thread-safe. `at_once`: the answer of the reading at the start.
   BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool at_once,
               std::chrono::nanoseconds max_age = kMaxAge)
       : lease_(lease),
@@ -29,9 +29,9 @@ class BudgetWatch {
         at_once_(at_once),
         next_((Clock::now() + max_age).time_since_epoch().count()) {}
 
-  /// Called before a branch starts: whether it may run beside others. False while everything waits
-  /// for memory, where `read` throws, and while runs hold more than the budget has become; then
-  /// what they allocate from now on is limited by the new budget too.
+  /// Whether a branch that is about to start may run beside others. False while all tasks wait for
+  /// memory, if `read` throws, and while runs hold more than the new budget, which then also limits
+  /// what they still allocate.
   bool at_once();
 
  private:

@@ -1,6 +1,6 @@
-// Constants as kernels can read them. Those in a mapped file may lie at any address; the few that a
-// kernel reads through typed pointers are copied once, for all plans of a model, large ones for the
-// next process too.
+// Constants at addresses that kernels can read. In a mapped file they may lie at any address. The
+// few that a kernel reads through typed pointers are copied once for all plans of a model; large
+// copies go into the cache for the next process.
 // Thread-safe. One per model.
 #pragma once
 
@@ -18,13 +18,13 @@ namespace parallax {
 
 class ConstantStore {
  public:
-  /// Copies of at least this many bytes are kept in a cache: Whisper's positions take 2.3 MB, half
-  /// of what the second process takes for its first plan.
+  /// Copies of at least this many bytes go into the cache. Copying Whisper's positions, 2.3 MB,
+  /// took half the time of a second process's first plan.
   static constexpr std::int64_t kKept = std::int64_t{64} << 10;
 
-  /// Before any other call.
+  /// Call it before any other function.
   void use(std::shared_ptr<WeightCache> cache) { cache_ = std::move(cache); }
-  /// The bytes of `constant`, aligned to its element size: where they are, or a copy that lives as
+  /// The bytes of `constant`, aligned to its element size: in their place, or a copy that lives as
   /// long as the store. Errors: kOutOfMemory.
   Result<const std::byte*> aligned(const Constant& constant);
   /// Bytes of all copies.

@@ -2,9 +2,9 @@
 // bytes that the outer plan has set aside for the node.
 //
 // A body is compiled and laid out once per binding, with the node. Its branches run in order, its
-// nodes share their tiles among the threads. Its arena and what carries values from trip to trip
-// are one buffer of the outer plan (the workspace), live while the node runs: the branches of an If
-// share it. What only running can size comes from dynamic arenas, like that of any other node.
+// nodes share their tiles among the threads. Its arena and the values carried from trip to trip are
+// one buffer of the outer plan (the workspace), live while the node runs; the branches of an If
+// share it. Tensors that only running can size lie in dynamic arenas, like those of other nodes.
 // Internal to execute/.
 #pragma once
 
@@ -18,20 +18,20 @@
 
 namespace parallax {
 
-/// What ends a run early: one for a run and all the bodies in it. Thread-safe.
+/// Ends a run early. A run and all bodies in it share one. Thread-safe.
 struct RunLimits {
   std::atomic<std::int64_t> trips_left{0};  ///< of all loops together
   std::int64_t max_trips = 0;
   Deadline deadline;
 
-  /// Keeps the first error. From here on the run and all its bodies stop at the next node or tile,
-  /// and none of them counts as done.
+  /// Keeps the first error. The run and all its bodies then stop at the next node or tile, and none
+  /// of them counts as done.
   void stop(Error error);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
   /// The error of a run that was stopped.
   Status status() const;
 
-  /// Takes `count` trips. Errors (kLimitExceeded): too many, or the time is up.
+  /// Counts `count` trips. Errors (kLimitExceeded): too many trips, or the time is up.
   Status take_trips(std::int64_t count);
 
  private:
@@ -40,12 +40,12 @@ struct RunLimits {
   std::optional<Error> error_ PX_GUARDED_BY(mutex_);
 };
 
-/// Loops that are known to make too many trips are refused before any memory is made for what they
-/// give. Errors: kLimitExceeded.
+/// Refuses loops that are known to make too many trips, before their outputs are allocated. Errors:
+/// kLimitExceeded.
 Status check_known_trips(const Compiled& compiled, std::int64_t max_trips);
 
-/// Fills the compiled node from its bodies and adds its workspace's bytes. Errors: as compile() and
-/// lay_out(). A branch of an If that cannot work with these dimensions is an error only when taken.
+/// Compiles the bodies of `node` and adds the bytes of its workspace. Errors: as compile() and
+/// lay_out(). A branch of an If that cannot work with these dimensions fails only when taken.
 Status compile_bodies(Compiled& compiled, NodeId node);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// When a run must have ended.
+// The time by which a run must end.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// Nothing: it may take any time.
+/// Nothing: the run may take any time.
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
 /// Errors (kLimitExceeded): the time is up.

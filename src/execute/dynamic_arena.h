@@ -1,10 +1,10 @@
-// Memory for tensors whose sizes only running can tell. The arenas of a run, one per branch, take
-// blocks from one pool: a block of its own for each tensor, counted against the budget of the run.
+// Memory for tensors whose sizes only running can tell. A run has one arena per branch. Its arenas
+// take blocks from one pool, a block for each tensor, counted against the budget of the run.
 //
-// Large blocks serve again where they fit well; those that do not fit what is wanted next go back
-// to the system first. So a run holds at most 1.25 times the tensors that are alive at once: what
-// grows from trip to trip of a loop never fits where it lay before, and blocks that waited for it
-// would add up.
+// A large block serves again where it fits well. If no idle block fits a tensor, they all go back
+// to the system first. So a run holds at most 1.25 times the bytes of tensors alive at once: a
+// tensor that grows with each trip of a loop never fits its old block, and idle blocks would add
+// up.
 //
 // Thread-safety: thread-safe (a tensor may be freed by its last reader in another branch).
 #pragma once
@@ -27,7 +27,7 @@ class BlockPool {
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /// At least `bytes`, aligned to kAlignment; not one more where `exactly` or under a limit.
+  /// At least `bytes`, aligned to kAlignment; no more if `exactly` or under a limit.
   /// Errors: kBudgetExceeded, kOutOfMemory.
   Result<AlignedBytes> take(std::int64_t bytes, bool exactly);
   void give_back(AlignedBytes block) noexcept;
@@ -44,16 +44,16 @@ class BlockPool {
 
 class DynamicArena {
  public:
-  /// `poison`: freed bytes are overwritten, so that reading them shows.
+  /// `poison`: overwrites freed bytes, so that tests notice when they are read.
   DynamicArena(BlockPool& pool, bool poison) : pool_(pool), poison_(poison) {}
   ~DynamicArena();
   DynamicArena(const DynamicArena&) = delete;
   DynamicArena& operator=(const DynamicArena&) = delete;
 
-  /// Bytes aligned to kAlignment, never null; `exactly`: for who plans room to grow himself.
+  /// Bytes aligned to kAlignment, never null. `exactly`: the caller has added room to grow.
   /// Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(std::int64_t bytes, bool exactly = false);
-  /// Gives back what allocate() returned; null and bytes of others are allowed.
+  /// Frees what allocate() returned; ignores null and memory from elsewhere.
   void free(std::byte* bytes);
 
  private:

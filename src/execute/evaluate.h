@@ -1,4 +1,4 @@
-// Computes one node whose inputs are known at load: what constant folding asks for.
+// Computes one node whose inputs are known at load, for constant folding.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace parallax {
 
-/// Results larger than this are left to run time: folding must not make a small file take any
-/// amount of memory.
+/// Larger results are left to run time: a small file must not make folding take any amount of
+/// memory.
 inline constexpr std::int64_t kMaxFoldedBytes = std::int64_t{64} << 20;
 
 /// Outputs of `node` by the reference kernel; its inputs are constants. Errors: inputs that are not

@@ -2,8 +2,8 @@
 //
 //   sequential  one branch after the other, in the order of the plan's steps;
 //   layers      the branches of a step at once, a barrier after each step;
-//   dataflow    a branch as soon as those that it waits for are done, those with the most work left
-//               behind them first. Where `waits` leave one order only, it is the sequential one.
+//   dataflow    a branch as soon as those that it waits for are done; of several, the one with most
+//               work on the path after it. Where `waits` allow one order only, it is sequential.
 //
 // A branch runs node after node; threads without a branch take tiles of nodes that run elsewhere.
 //
@@ -27,17 +27,17 @@
 
 namespace parallax {
 
-/// Says where graph output `output` goes: memory for a tensor of those dims, aligned to its element
-/// size, valid until execute() returns. Called once per output, on the calling thread: before the
-/// first node runs where dims are known by then, after the last one otherwise. Null is allowed
-/// where there are no elements.
+/// Returns the memory of graph output `output`, for a tensor of those dims: aligned to its element
+/// size and valid until execute() returns; may be null if there are no elements. Called once per
+/// output, on the calling thread: before the first node runs if the dims are known by then, else
+/// after the last one.
 using PlaceOutput = std::function<Result<std::byte*>(int output, DType dtype, const Dims& dims)>;
 
 struct ExecuteOptions {
-  /// Overwrite memory before it is made and after it is dead, for tests.
+  /// For tests: overwrites each tensor's memory before it is written and after its last use.
   bool poison = false;
   RunTrace* trace = nullptr;
-  /// Asked before branches start; null: the budget stays what it was.
+  /// Asked before a branch starts; null: the budget stays as it was.
   BudgetWatch* watch = nullptr;
   Scheduler scheduler = Scheduler::kDataflow;
   std::int64_t max_loop_trips = kDefaultLoopTrips;
@@ -46,7 +46,7 @@ struct ExecuteOptions {
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least
 /// program.bytes. Errors: of kernels and of data-dependent allocation, stage kExecute, with the
-/// name of the node that failed first; nothing of the pool or the program is damaged by one.
+/// name of the node that failed first. Pool and program remain usable after an error.
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options);

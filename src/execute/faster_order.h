@@ -1,5 +1,5 @@
-// Which order of its nodes a program runs faster in: that of dataflow, or the sequential one with
-// all threads at each node. Its first runs try both in turns; later ones take the better.
+// Finds the order in which a program runs faster: dataflow, or sequential with all threads at each
+// node. The first runs try both in turns; later ones take the faster.
 //
 // Thread-safety: thread-safe.
 #pragma once
@@ -31,7 +31,7 @@ class FasterOrder {
     return runs_[1] <= runs_[0] ? Order::kDataflow : Order::kSequential;
   }
 
-  /// A run took so long.
+  /// Takes the time of a run in `order`.
   void record(Order order, std::int64_t nanoseconds) {
     if (choice_.load(std::memory_order_relaxed) != Choice::kTrying) return;
     const MutexLock lock(mutex_);

@@ -1,5 +1,5 @@
-// What a compiled binding and its plans take of memory themselves, as opposed to what running them
-// takes: for a cache that counts bytes. Thread-safe: pure functions.
+// The memory of a compiled binding and of its plans themselves, not of running them, for a cache
+// that counts bytes. Thread-safe: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,10 @@
 
 namespace parallax {
 
-/// Bytes of vectors and of kernels' tables counted exactly, kernels besides at kKernelBytes each.
-/// What several bindings share counts where it was made. Weights (packed once for all bindings) and
-/// what oneDNN keeps in its own cache are not counted. Within 1.5 times of what the allocator gives
-/// for the models of models/zoo.
-/// With run-time nodes it may be more after a run.
+/// Counts vectors and kernels' tables exactly, and kKernelBytes for each kernel besides. Counts
+/// what several bindings share where it was made; leaves out weights (packed once for all bindings)
+/// and oneDNN's own cache. The allocator gives up to 1.5 times as much for the models of
+/// models/zoo. After a run of run-time nodes it may be more.
 std::int64_t footprint(const Compiled& compiled);
 /// Of the plan alone; its Compiled is shared by all plans of the binding.
 std::int64_t footprint(const Program& program);

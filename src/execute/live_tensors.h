@@ -1,7 +1,7 @@
-// Watches at run time what the planner promises: that no two planned tensors lie on the same bytes
-// while both are alive, except where a node writes over the last use of its input (Buffer::over).
-// On in tests, where memory is poisoned too: a tensor's bytes are overwritten as soon as its last
-// reader is done, so that a lifetime that is too short shows in the outputs.
+// Checks at run time what the planner promises: no two planned tensors share bytes while both are
+// alive, except where a node overwrites the last use of its input (Buffer::over). Tests turn it on,
+// and poison memory too: a tensor's bytes are overwritten once its last reader is done, so that a
+// lifetime that is too short shows in the outputs.
 //
 // Thread-safety: thread-safe.
 #pragma once
@@ -18,12 +18,12 @@ namespace parallax {
 
 class LiveTensors {
  public:
-  /// `arena`: where the program's offsets count from.
+  /// `arena`: the byte at offset 0 of the program.
   LiveTensors(const Program& program, std::byte* arena, bool poison);
 
   /// Call before `node` runs. Errors: kInternal, naming two tensors that share bytes.
   Status begin(NodeId node);
-  /// Call after `node` has run, before anybody that waits for it may start.
+  /// Call after `node` has run, before a node that waits for it may start.
   void end(NodeId node);
 
  private:

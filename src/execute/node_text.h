@@ -1,4 +1,4 @@
-// A node's shapes as one line, for traces and for looking up what such a node cost before.
+// A node's shapes as one line, for traces and as a key to the time that such a node took before.
 #pragma once
 
 #include <span>

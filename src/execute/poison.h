@@ -1,5 +1,5 @@
-// Bytes that show when they are read before they were written, or after they were freed: tests run
-// with them to catch lifetimes that are too short.
+// Bytes that are noticed if they are read before they are written or after they are freed. Tests
+// use them to catch lifetimes that are too short.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// A large negative number as float, an index far out of range as integer.
+/// As float a large negative number, as integer an index far out of range.
 inline constexpr int kPoison = 0xCD;
 
 inline void poison(std::span<std::byte> bytes) {

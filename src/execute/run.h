@@ -1,7 +1,7 @@
 // The state of one run, shared by the threads that take part in it. Internal to execute/.
 //
-// Who writes what: the pointers and dims of a value by the node that makes it, before any reader
-// starts (same thread, or what the branch of the reader waits for); the first error under a mutex.
+// The node that makes a value writes its pointer and dims before any reader starts: a reader runs
+// on the same thread, or its branch waits for the node's. The first error is written under a mutex.
 #pragma once
 
 #include <atomic>
@@ -25,13 +25,13 @@ class BodyRunner;
 /// execute(), except for run_branch() and fail(), which any participant calls.
 class Run {
  public:
-  /// `participants`: no thread that takes part has an index so large.
+  /// `participants`: above the index of every thread that takes part.
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
       std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
   /// A body, run by `host` inside a node of `around`, its arena at `block`.
   Run(const Program& program, Run& around, std::byte* block, BodyRunner& host);
 
-  /// Gives inputs and outputs their places; `place` serves until the run is over. Errors: of
+  /// Gives inputs and outputs their places; calls `place` until the run is over. Errors: of
   /// `place`, kBudgetExceeded.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
   Status run_branches(Participant& self);
@@ -44,8 +44,8 @@ class Run {
     return buffers_.threads[static_cast<std::size_t>(self.index())];
   }
   void run_branch(BranchId branch, Participant& self);
-  /// Keeps the first error; everybody stops at the next node or tile, here, in the run around and
-  /// in all bodies.
+  /// Keeps the first error. This run, the run around it and all bodies stop at the next node or
+  /// tile.
   void fail(NodeId node, Error error) noexcept;
   bool failed() const { return limits_->stopped(); }
   /// Whether memory allows branches to run beside others now.

@@ -1,5 +1,5 @@
-// What a run needs beside its block of memory, kept from run to run with the block, so that a run
-// like one before allocates nothing. Used by one run at a time.
+// What a run needs besides its block of memory. It is kept with the block from run to run, so that
+// a run like an earlier one allocates nothing. Used by one run at a time.
 #pragma once
 
 #include <atomic>
@@ -13,7 +13,7 @@
 
 namespace parallax {
 
-/// What the trace keeps while running; names are looked up afterwards.
+/// What a run records for the trace; names are looked up afterwards.
 struct TraceEvent {
   NodeId node;
   KernelLibrary library = KernelLibrary::kReference;
@@ -39,8 +39,8 @@ struct RunBuffers {
   std::vector<Output> outputs;
   std::vector<OfThread> threads;  ///< by Participant::index()
   std::vector<std::int32_t> ready;
-  std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< of each branch, for how many still
-  std::size_t branches = 0;                            ///< that `waits` has room for
+  std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< by branch: how many it waits for
+  std::size_t branches = 0;                            ///< for which `waits` has room
 
   void reset(std::size_t values, std::size_t graph_outputs, std::size_t participants,
              std::size_t branch_count) {

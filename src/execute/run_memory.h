@@ -1,12 +1,12 @@
-// The memory of runs: one block per run in progress, kept for the next one, and the account of all
-// bytes that the sessions which share it hold for activations and scratch.
+// The memory of runs: one block per run in progress, kept for the next run, and the account of all
+// bytes that the sessions sharing it hold for activations and scratch.
 //
-// The account is what makes the budget a guarantee: bytes are reserved before they are allocated.
-// A run whose block does not fit beside those of other runs waits for one of them to end; a run
-// that allocates while running (data-dependent sizes) is admitted alone when there is a limit. Only
-// runs that hold nothing wait, in the order in which they came: none can wait for another that
-// waits, and a large one is not overtaken for ever by small ones. A limit that follows free memory
-// is read again when the wait may be over.
+// The account makes the budget a guarantee: bytes are reserved before they are allocated. A run
+// whose block does not fit beside those of other runs waits until one of them ends. Under a limit,
+// a run that allocates while running (data-dependent sizes) runs alone. Only runs that hold nothing
+// wait, in the order in which they came: so no run waits for one that waits itself, and small runs
+// do not overtake a large one for ever. A limit that follows free memory is read again when the
+// wait may be over.
 //
 // Thread-safety: RunMemory is thread-safe; a Lease belongs to one run.
 #pragma once
@@ -37,15 +37,15 @@ class RunMemory {
     std::optional<std::int64_t> limit;  ///< of all bytes held at once; nothing: no limit
     bool grows = false;                 ///< the run will reserve more while running
     Deadline deadline = {};             ///< of the wait
-    /// Gives the limit anew during a wait; without it the limit stays. Must not throw.
+    /// Reads the limit again during a wait; null: the limit stays. Must not throw.
     const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
   };
-  /// A block of at least `bytes`, aligned to kAlignment. Errors: kBudgetExceeded where the block
-  /// alone is larger than the limit, kOutOfMemory, kLimitExceeded. Waits for other runs where it
-  /// fits without them.
+  /// A block of at least `bytes`, aligned to kAlignment. Waits for other runs if it only fits
+  /// without them. Errors: kBudgetExceeded if the block alone is larger than the limit,
+  /// kOutOfMemory, kLimitExceeded.
   Result<Lease> acquire(Request request);
 
-  /// For tests: how large pages came so far.
+  /// For tests: how quickly large pages came so far.
   LargePageWatch& watch() { return watch_; }
 
   /// Gives idle blocks back to the system.
@@ -68,7 +68,7 @@ class RunMemory {
     std::unique_ptr<std::byte, Free> memory;
     std::int64_t bytes = 0;
     std::shared_ptr<RunBuffers> buffers = nullptr;
-    std::int64_t large = 0;  ///< so many bytes at the front have large pages, if it wants any
+    std::int64_t large = 0;  ///< bytes at the front that have large pages
   };
 
   static Result<Block> allocate(std::int64_t bytes);
@@ -89,13 +89,13 @@ class RunMemory {
   mutable Mutex mutex_;
   Condition changed_;
   std::vector<Block> idle_ PX_GUARDED_BY(mutex_);
-  // Blocks, idle or not, and what runs reserved beyond.
+  // Blocks, idle or not, and what runs have reserved besides.
   std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
   std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
   int runs_ PX_GUARDED_BY(mutex_) = 0;
   // The run in progress may grow under a limit.
   bool exclusive_ PX_GUARDED_BY(mutex_) = false;
-  std::vector<const Request*> waiting_ PX_GUARDED_BY(mutex_);  // who came first is first
+  std::vector<const Request*> waiting_ PX_GUARDED_BY(mutex_);  // in order of arrival
 };
 
 /// The block of one run; goes back when destroyed. Must not outlive its RunMemory.
@@ -107,17 +107,17 @@ class RunMemory::Lease {
 
   std::byte* data() const { return block_.memory.get(); }
   std::int64_t bytes() const { return block_.bytes; }
-  /// What the last run with this block left for the next one; null where there was none. Its bytes
-  /// are not counted.
+  /// What the last run with this block left for the next one; null for the first. Its bytes are not
+  /// counted.
   std::shared_ptr<RunBuffers>& buffers() { return block_.buffers; }
   bool limited() const { return limit().has_value(); }
 
-  /// The limit of all bytes held has changed: holds for what is reserved from now on; idle blocks
-  /// above it go back to the system. False where runs hold more than it already. Thread-safe.
+  /// Sets the limit of all bytes held, for what is reserved from now on. Idle blocks above it go
+  /// back to the system. False if runs already hold more. Thread-safe.
   bool set_limit(std::int64_t limit);
 
-  /// Counts bytes that the run is about to allocate elsewhere. Thread-safe. Errors: kBudgetExceeded
-  /// with the number of missing bytes.
+  /// Reserves bytes that the run is about to allocate elsewhere. Thread-safe. Errors:
+  /// kBudgetExceeded with the number of missing bytes.
   Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit()); }
   void release(std::int64_t bytes) { owner_->release(bytes); }
 

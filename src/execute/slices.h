@@ -1,4 +1,4 @@
-// The slices of a tensor along an axis, as Loop and Scan take and give them. Plain values.
+// The slices of a tensor along an axis, as Loop and Scan read and write them. Plain values.
 #pragma once
 
 #include <cstddef>

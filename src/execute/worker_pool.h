@@ -1,13 +1,13 @@
 // The threads of a session. Work is cut into independent indices (the tiles of a node, the branches
-// of a step); whoever is idle takes the next index, and the thread that offered the work always can
-// finish it alone, so nothing waits for a worker to be free.
+// of a step). An idle thread takes the next index. The thread that offers work can always finish it
+// alone, so nothing waits for a worker to be free.
 //
-// Workers wait without using a core while no run is in progress. During a run, and for a moment
-// after it, a thread that finds nothing spins for a few microseconds, because the next node is
-// usually no further away, then offers its core to others, then parks. With more threads than CPUs
-// it parks at once, and no more of them are woken than there are CPUs. Whoever offers work says how
-// long it will take: less than handing it over costs is not offered, and sleepers are woken once
-// what they missed would have paid for it.
+// Workers use no core while no run is in progress. During a run, and for a moment after it, a
+// thread without work first spins for a few microseconds, because the next node is usually no
+// further away, then yields its core, then parks. With more threads than CPUs it parks at once, and
+// no more threads are woken than there are CPUs. The thread that offers work predicts its time:
+// work shorter than a hand-over is not offered, and sleepers are woken once the work that they
+// missed would have paid for waking them.
 //
 // Thread-safety: several threads may enter() and share the workers at once. A child that was forked
 // has none of the workers: there a pool can only be destroyed.
@@ -28,7 +28,7 @@ namespace parallax {
 
 class Participant;
 
-/// Something that can be done in any order, by several threads at once. Must not throw.
+/// Work whose indices run in any order, on several threads at once. Must not throw.
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
@@ -38,15 +38,15 @@ class SharedWork {
 /// Work whose indices become ready one after the other, while others of them run.
 class GrowingWork : public SharedWork {
  public:
-  /// Whether nothing runs any more and nothing will become ready.
+  /// Whether nothing runs and nothing will become ready.
   virtual bool finished() const = 0;
 };
 
-/// Whether idle threads take an index of the work before or after others' tiles. Branches may offer
-/// tiles themselves, tiles offer nothing.
+/// Whether idle threads take an index of this work before or after tiles of others. A branch may
+/// offer tiles; a tile offers nothing.
 enum class WorkLevel : std::uint8_t { kBranches, kTiles };
 
-/// Of work whose time nobody knows.
+/// The time of work of unknown length.
 inline constexpr double kLong = 1e18;
 
 class WorkerPool {
@@ -58,9 +58,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Threads that really work in a run, the caller's included.
+  /// Threads that work in a run, the caller's included.
   int threads() const { return static_cast<int>(workers_->size()) + 1; }
-  /// Whether its workers are of this process.
+  /// Whether its workers exist in this process, which a fork may have made.
   bool has_workers() const { return process_ == process_number(); }
   /// For tests: threads that wait without using a core.
   int asleep() const { return asleep_.load(); }
@@ -85,8 +85,8 @@ class WorkerPool {
   template <class Condition>
   void park_while(Participant& self, Condition nothing_to_do);
 
-  // Slots 0..callers-1 hold branches, the next `callers` ones tiles of callers, the rest tiles of
-  // workers.
+  // The first slots hold branches, one per caller, the next ones tiles of callers, the rest tiles
+  // of workers.
   std::vector<Slot> slots_;
   std::size_t branch_slots_ = 0;
   std::atomic<std::size_t> callers_{0};  // no caller has a slot from this one on
@@ -109,14 +109,14 @@ class Participant {
   /// 0 for a caller, 1 to threads() - 1 for workers: no two threads of one run share it.
   int index() const { return index_; }
 
-  /// Runs all indices of `work` in [0, count), on this thread and on whoever is idle; returns when
-  /// all are done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: of
-  /// all of it on one thread, as predicted.
+  /// Runs all indices of `work` in [0, count) on this thread and on idle ones; returns when all are
+  /// done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: predicted
+  /// time of all of it on one thread.
   void share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds = kLong);
 
-  /// The same for branches that become ready while others run: at first the indices below `ready`
-  /// may run, each call of grow() from inside run() adds `count`; `nanoseconds`: of those. Returns
-  /// when `work` is finished; whoever finishes it calls finish().
+  /// The same for branches that become ready while others run. The indices below `ready` may run at
+  /// first; each call of grow() from inside run() adds `count`, which take `nanoseconds`. Returns
+  /// when `work` is finished; the thread that finishes it calls finish().
   void share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds = kLong);
   void grow(std::int64_t count, double nanoseconds = kLong);
   void finish();
@@ -131,8 +131,8 @@ class Participant {
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
   double missed_ns_ = 0;                 // work offered since sleepers were last woken
-  std::atomic<int> parked_{0};           // 1 until somebody wakes this thread
-  WorkerPool::Slot* growing_ = nullptr;  // where the branch that this thread runs comes from
+  std::atomic<int> parked_{0};           // 1 until another thread wakes this one
+  WorkerPool::Slot* growing_ = nullptr;  // the slot of the branch that this thread runs
 };
 
 class WorkerPool::Stay {

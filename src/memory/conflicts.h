@@ -1,4 +1,4 @@
-// Which buffers may live at once, as a graph. Internal to memory/.
+// A graph of the pairs of buffers that may live at once. Internal to memory/.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace parallax {
 
 class Conflicts {
  public:
-  /// Nothing where there are more than `limit` pairs. O(slots + buffers + pairs).
+  /// Nothing if there are more than `limit` pairs. O(slots + buffers + pairs).
   static std::optional<Conflicts> find(const Timeline& timeline, std::size_t limit);
 
   std::span<const std::int32_t> of(std::int32_t buffer) const {

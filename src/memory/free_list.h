@@ -12,7 +12,7 @@ namespace parallax {
 
 class FreeList {
  public:
-  /// Offset of `bytes` taken from the smallest block that holds them, the lowest of equal ones.
+  /// Takes `bytes` from the smallest block that holds them, the lowest of equal ones: their offset.
   std::optional<std::int64_t> take(std::int64_t bytes) {
     const auto fit = by_size_.lower_bound({bytes, -1});
     if (fit == by_size_.end()) return std::nullopt;
@@ -23,7 +23,7 @@ class FreeList {
     return offset;
   }
 
-  /// Offset of the block that ends at `end`, taken whole.
+  /// Takes the whole block that ends at `end`: its offset.
   std::optional<std::int64_t> take_ending_at(std::int64_t end) {
     if (by_offset_.empty()) return std::nullopt;
     const auto last = std::prev(by_offset_.end());

@@ -1,4 +1,4 @@
-// Buffers that take the place of one that dies as they are made. Internal to memory/.
+// Finds buffers that may take the place of one that dies when they are made. Internal to memory/.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace parallax {
 
-/// Which buffers share their place, and are one buffer then.
+/// Buffers that share a place and become one buffer.
 struct InPlace {
-  std::vector<std::int32_t> joined;  ///< of each buffer of the problem: the one it is part of
-  std::size_t buffers = 0;           ///< that are left
+  std::vector<std::int32_t> joined;  ///< by buffer of the problem: the joined one it is part of
+  std::size_t buffers = 0;           ///< joined ones
 
   bool any() const { return buffers < joined.size(); }
-  /// The problem of what is left; `original` as it was given.
+  /// The problem of the joined buffers; `original`: that of join_in_place().
   MemoryProblem problem(const MemoryProblem& original) const;
-  /// Offsets of the original problem.
+  /// Turns offsets of the joined buffers into those of the original problem.
   Offsets split(const Offsets& offsets) const;
 };
 
-/// Joins each buffer with the latest one that its node may overwrite, if all other readers of that
-/// one are done by then in every execution of `steps` and `wanted` (where given) accepts the pair.
+/// Joins each buffer with the latest one that its node may overwrite, if in every execution of
+/// `steps` all other readers of that one are done by then, and if `wanted` accepts the pair.
 /// O(V+E).
 InPlace join_in_place(
     const MemoryProblem& problem, const Steps& steps,

@@ -1,15 +1,15 @@
-// Where every tensor of a plan lies: lifetimes in, offsets out. Pure arithmetic, allocates nothing
-// but its results.
+// Where every tensor of a plan lies: lifetimes in, offsets out. Pure arithmetic that allocates only
+// its results.
 //
-// Time is two-level: a plan is a list of steps with a barrier between them; the branches of one
-// step may run at once, each runs its nodes in order. A buffer lives from the node that makes it to
-// the last node that reads it. Buffers whose lifetimes may overlap in any execution that the steps
-// allow never share bytes: two buffers used by different branches of one step overlap, whatever
-// their positions. The one exception: a buffer may lie exactly where one lies that its node
-// overwrites element by element (Buffer::over) and that nobody reads afterwards.
+// Time has two levels: a plan is a list of steps with a barrier between them; the branches of one
+// step may run at once, and each runs its nodes in order. A buffer lives from the node that makes
+// it to the last node that reads it. Buffers never share bytes if their lifetimes may overlap in
+// any execution that the steps allow: two buffers used by different branches of one step overlap,
+// whatever their positions. The one exception: a buffer may lie exactly on one that its node
+// overwrites element by element (Buffer::over), if no node reads that one afterwards.
 //
-// Every function but the two checks expects what check_problem accepts. Where the bytes of all
-// buffers together do not fit 63 bits, every sum saturates at kTooManyBytes and offsets are zero.
+// Every function but the two checks REQUIRES a problem that check_problem accepts. If the bytes of
+// all buffers together do not fit 63 bits, every sum is kTooManyBytes and offsets are zero.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +34,8 @@ struct Buffer {
   std::int64_t bytes = 0;       ///< unrounded; planners round to kAlignment
   Position made;                ///< the node that writes it
   std::vector<Position> reads;  ///< nodes that read it; empty: dead at once
-  /// Earlier buffers of as many bytes whose place it may take: `made` reads each of them, no
-  /// element after it has written the same element.
+  /// Earlier buffers of the same size whose place it may take: `made` reads each of them, and no
+  /// element after writing the element in its place.
   std::vector<std::int32_t> over = {};
 };
 
@@ -56,10 +56,10 @@ struct Offsets {
   std::int64_t bytes = 0;            ///< size of the memory that holds them all
 };
 
-/// Steps of search that a plan may take: about 50 ms on one core of Zen 4.
+/// Search steps per plan: about 50 ms on one Zen 4 core.
 inline constexpr std::int64_t kPlanEffort = 500'000;
 
-/// What sums of bytes come to where they do not fit 63 bits.
+/// The value of sums of bytes that do not fit 63 bits.
 inline constexpr std::int64_t kTooManyBytes = std::numeric_limits<std::int64_t>::max();
 
 /// Errors (kInternal): a branch that is in no step or in two, a position outside its branch, a
@@ -67,8 +67,8 @@ inline constexpr std::int64_t kTooManyBytes = std::numeric_limits<std::int64_t>:
 /// buffer over one that does not come before it or that its node does not read.
 Status check_problem(const MemoryProblem& problem, const Steps& steps);
 
-// naive_bytes, plan_greedy and plan_paper are figures to compare with and leave Buffer::over alone,
-// as those do who use them; step_peaks, lower_bound_bytes and plan_steps use it.
+// naive_bytes, plan_greedy and plan_paper are figures to compare with: like the systems that they
+// stand for, they ignore Buffer::over. step_peaks, lower_bound_bytes and plan_steps use it.
 
 /// A buffer for every tensor, no sharing.
 std::int64_t naive_bytes(const MemoryProblem& problem);
@@ -77,29 +77,29 @@ std::int64_t lower_bound_bytes(const MemoryProblem& problem, const Steps& steps)
 /// Most bytes live at once during each step, over every execution that the steps allow.
 std::vector<std::int64_t> step_peaks(const MemoryProblem& problem, const Steps& steps);
 /// TFLite's greedy-by-size over the sequential order of `steps` (forbids parallel branches; the
-/// figure to compare with). Problems with more than kMaxConflicts pairs of tensors that live at
-/// once get the offsets of plan_paper for that order instead: greedy is quadratic there.
+/// figure to compare with). With more than kMaxConflicts pairs of tensors that live at once, where
+/// greedy is quadratic, the offsets of plan_paper for that order.
 Offsets plan_greedy(const MemoryProblem& problem, const Steps& steps);
 /// The paper: an arena per branch with a bump pointer, liveness and a free list inside; freed
 /// blocks are handed over to arenas of later steps.
 Offsets plan_paper(const MemoryProblem& problem, const Steps& steps);
 /// The best offsets known for these steps: the smallest of plan_paper, greedy-by-size over what may
-/// live at once in parallel, orders derived from it (same limit as plan_greedy), and, as long as
-/// step_peaks are not reached, an exact search of `effort` steps (packing/packing.h).
+/// live at once in parallel, orders derived from it (same limit as plan_greedy), and, unless one
+/// reaches step_peaks, an exact search of `effort` steps (packing/packing.h).
 Offsets plan_steps(const MemoryProblem& problem, const Steps& steps,
                    std::int64_t effort = kPlanEffort);
-/// Offsets for a problem that differs from one with known offsets in sizes only: every buffer as
-/// low as possible, in the order of rising known offsets. With the sizes of the known problem it
-/// takes no more bytes than the known offsets. Nothing where pairs exceed the limit of plan_greedy.
+/// Offsets for a problem that differs from one with known offsets in sizes only. Places every
+/// buffer as low as possible, in the order of rising known offsets; with the sizes of the known
+/// problem it takes no more bytes than they do. Nothing if pairs exceed the limit of plan_greedy.
 std::optional<Offsets> plan_like(const MemoryProblem& problem, const Steps& steps,
                                  const Offsets& known);
 inline constexpr std::size_t kMaxConflicts = std::size_t{1} << 20;
-/// M_i: the bytes the branch's own buffers take at most at once, tensors needed downstream staying
-/// live.
+/// M_i: the most bytes of the branch's own buffers that live at once; tensors that later branches
+/// read stay live.
 IdVector<BranchId, std::int64_t> branch_peaks(const MemoryProblem& problem);
 
-/// Error (kInternal, names both buffers) where two buffers that may live at once overlap, or one
-/// leaves the memory.
+/// Error (kInternal, names both buffers) if two buffers that may live at once overlap, or one lies
+/// outside the memory.
 Status check_offsets(const MemoryProblem& problem, const Steps& steps, const Offsets& offsets);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Offsets chosen buffer by buffer, in a given order, between those placed before. Internal to
+// Places buffers one after the other, in a given order, between those placed before. Internal to
 // memory/.
 #pragma once
 
@@ -23,8 +23,8 @@ class Placer {
   std::int64_t bytes(std::int32_t buffer) const {
     return timeline_.lifetimes[static_cast<std::size_t>(buffer)].bytes;
   }
-  /// Each buffer of `order` goes into the smallest (the lowest) gap that holds it between those
-  /// before it that may live at the same time. Buffers that are not in `order` lie at 0.
+  /// Puts each buffer of `order` into the smallest (or lowest) gap that holds it between earlier
+  /// ones that may live at the same time. Buffers that are not in `order` lie at 0.
   Offsets place(std::span<const std::int32_t> order, Gap gap);
 
  private:

@@ -1,6 +1,6 @@
-// The problem laid out in time, shared by the planners: every node of every branch gets a slot,
-// branches one after the other in the order of the steps, and every buffer its slots.
-// Internal to memory/. Immutable once made.
+// The problem laid out in time, shared by the planners. Every node has a slot, branches follow each
+// other in the order of the steps, and every buffer lives in a range of slots. Internal to memory/.
+// Immutable once made.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 namespace parallax {
 
 struct Lifetime {
-  std::int64_t bytes = 0;  ///< rounded up to kAlignment; buffers of 0 bytes are on no list below
+  std::int64_t bytes = 0;  ///< rounded up to kAlignment; if 0, the buffer is on no list below
   std::int32_t first_step = 0, last_step = 0;
   std::int32_t first_slot = 0, last_slot = 0;
   /// Several branches of the last step read it, so that it lives to the end of that step.
   bool shared = false;
 };
 
-/// Positions are those of the steps' branches written one after the other.
+/// A position numbers a branch in the order of the steps.
 struct Timeline {
   std::vector<std::int32_t> step_begin;  ///< position of each step's first branch, and the end
   std::vector<std::int32_t> slot_begin;  ///< slot of each position's first node, and the end
@@ -29,12 +29,11 @@ struct Timeline {
   std::int32_t slots() const { return slot_begin.back(); }
   /// Buffers that the node of `slot` makes, largest first.
   std::span<const std::int32_t> made(std::int32_t slot) const { return made_.of(slot); }
-  /// Buffers of which `slot` is the last reader (or, where nobody reads, the maker).
+  /// Buffers of which `slot` is the last reader (or the maker, if none reads).
   std::span<const std::int32_t> freed(std::int32_t slot) const { return freed_.of(slot); }
 
-  /// `problem` as check_problem accepts it, with a sum of bytes that fits 63 bits.
-  /// `joined` (InPlace): what shares its place has one lifetime, numbered as there; empty: nothing
-  /// does.
+  /// REQUIRES: check_problem accepts `problem`, and its bytes together fit 63 bits. `joined`
+  /// (InPlace): buffers that share a place have one lifetime, numbered as there; empty: none do.
   static Timeline make(const MemoryProblem& problem, const Steps& steps,
                        std::span<const std::int32_t> joined = {});
 
@@ -57,7 +56,7 @@ struct Timeline {
 
 /// Walks the timeline, branch after branch as if each began with its step, and tells `visitor`
 ///   begin_step(step)  make(buffer)  free(buffer)  end_branch(step)  free(buffer)...  end_step()
-/// where what is freed between the last end_branch and end_step is what several branches read.
+/// where buffers that several branches read are freed between the last end_branch and end_step.
 template <class Visitor>
 void sweep(const Timeline& timeline, Visitor& visitor) {
   std::vector<std::int32_t> shared;

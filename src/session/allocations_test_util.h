@@ -11,19 +11,19 @@ std::int64_t news();
 
 enum class Failures : std::uint8_t { kOne, kAllFromThere };
 
-/// While it lives, the `nth` allocation of any thread from now on fails; 1 is the next one. One at
-/// a time.
+/// While it lives, the `nth` allocation from now on fails, in whatever thread; 1 is the next one.
+/// Only one may live at a time.
 class FailingAllocations {
  public:
   FailingAllocations(std::int64_t nth, Failures failures);
   ~FailingAllocations();
   FailingAllocations(const FailingAllocations&) = delete;
   FailingAllocations& operator=(const FailingAllocations&) = delete;
-  /// Whether there were so many.
+  /// Whether an allocation failed.
   static bool any_failed();
 };
 
-/// Asked by each allocator.
+/// Every allocator asks this.
 bool allocation_fails();
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// From what the user gives, inputs by name or sizes by name, to a Binding of the graph's symbols.
-// Internal to session/.
+// Turns what the user gives, inputs by name or sizes by name, into a Binding of the graph's
+// symbols. Internal to session/.
 #pragma once
 
 #include <span>
@@ -21,14 +21,14 @@ class InputBinder {
  public:
   explicit InputBinder(const Graph& graph);
 
-  /// Checks names, dtypes, ranks and dimensions, and solves the symbols. Allocates nothing where
-  /// `bound` has been used before and dimensions that are a symbol alone name all symbols. Errors:
+  /// Checks names, dtypes, ranks and dimensions, and solves the symbols. Allocates nothing if
+  /// `bound` has been used before and every symbol is a whole dimension somewhere. Errors:
   /// kInvalidInput, with what was expected and what was given; kUnboundSymbol.
   Status bind(std::span<const NamedInput> inputs, BoundInputs& bound) const;
 
  private:
   const Graph& graph_;
-  /// Of each input and axis the symbol that the dimension is, invalid where it is something else.
+  /// By input and axis: the symbol that is the whole dimension, invalid if it is an expression.
   std::vector<std::vector<SymbolId>> plain_;
 };
 

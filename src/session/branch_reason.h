@@ -1,4 +1,4 @@
-// Why a branch of a plan runs as it does, in words and numbers. Pure functions. Internal to
+// Says in words and numbers why a branch of a plan runs as it does. Pure functions. Internal to
 // session/.
 #pragma once
 

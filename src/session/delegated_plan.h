@@ -1,5 +1,5 @@
-// A plan for a device that need not be there: its profile's delegate gets the regions that win.
-// Pure but for reading files. Internal to session/.
+// A plan for a device that need not be there: the delegate of its profile runs the regions that it
+// runs faster. Pure but for reading files. Internal to session/.
 #pragma once
 
 #include <memory>
@@ -24,7 +24,7 @@ struct DelegatedOptions {
 };
 
 /// Errors: as compile() and lay_out(); kIo and kInvalidInput of the profile and the calibration;
-/// kInvalidInput where the profile has no delegate, or a calibration is missing or not used.
+/// kInvalidInput if the profile has no delegate, or a calibration is missing or unused.
 Result<DelegatedPlan> plan_for_delegate(const Graph& graph, const Binding& binding,
                                         const PlanOptions& plan, const DelegatedOptions& options);
 

@@ -19,9 +19,9 @@ class GraphForms {
   explicit GraphForms(Graph graph, std::shared_ptr<GraphContext::Weights> weights = nullptr);
 
   const std::shared_ptr<GraphContext>& plain() const { return plain_; }
-  /// The form for `binding`, which shares weights with the plain one, has the same symbols, inputs
-  /// and outputs, and is made when it is wanted first. Reference kernels run the plain one: what
-  /// `verify` compares with is the model as it was written.
+  /// The form for `binding`, made at its first use. All forms share weights and have the same
+  /// symbols, inputs and outputs. Reference kernels run the plain one, so that `verify` compares
+  /// with the model as it was written.
   std::shared_ptr<GraphContext> of(const Binding& binding, KernelChoice kernels);
 
  private:

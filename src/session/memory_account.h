@@ -1,5 +1,5 @@
-// What sessions that share a budget hold together: the memory of their runs and the plans that they
-// keep. Thread-safe.
+// The bytes that sessions with one budget hold together: the memory of their runs and the plans
+// that they keep. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class MemoryAccount {
  public:
   RunMemory memory;
 
-  /// `plans` counts from now on until it is taken out; the bytes that no run uses go back then.
+  /// Counts `plans` until it is removed. Removing also frees the bytes that no run uses.
   void add(PlanCache& plans);
   void remove(PlanCache& plans);
 
-  /// Forgets plans until those kept beside the latest of each session leave `limit` enough for a
-  /// run of `needed` bytes beside the runs in progress. Gives the bytes that they take then.
+  /// Forgets plans other than the latest of each session until a run of `needed` bytes fits `limit`
+  /// beside the plans and the runs in progress. Returns the bytes of these plans that are left.
   std::int64_t make_room(std::int64_t needed, std::optional<std::int64_t> limit);
-  /// Bytes of plans kept beside the latest of each session.
+  /// Bytes of all plans other than the latest of each session.
   std::int64_t spare_plan_bytes() const;
 
  private:
@@ -35,8 +35,8 @@ class MemoryAccount {
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
 };
 
-/// The account of a session with this budget: the one that it names, for kAuto the one that all
-/// such sessions of the process share, otherwise one of its own.
+/// The account of a session with this budget: the one that it names; else, under kAuto, the one
+/// that all such sessions of the process share; else a new one.
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget);
 
 }  // namespace parallax

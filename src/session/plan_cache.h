@@ -1,8 +1,9 @@
-// Programs by binding, as many as fit a limit of bytes, the least recently used forgotten first:
-// each binding with a program that uses all memory it likes and, where a smaller budget asked for
-// one, a smaller program.
+// Programs by binding, as many as fit a limit of bytes; the least recently used is forgotten first.
+// Each binding has a program that uses all the memory it likes and, where a budget was smaller, a
+// program that fits it.
 //
-// Thread-safe. Two threads that want the same new binding make it once; other bindings do not wait.
+// Thread-safe. Two threads that ask for the same new binding make it once; other bindings do not
+// wait.
 #pragma once
 
 #include <map>
@@ -17,8 +18,8 @@
 
 namespace parallax {
 
-/// A binding of DistilBERT takes 106 KiB (139 nodes), one of CLIP's text encoder 239 KiB: all 128
-/// sequence lengths of the former fit, 70 of the latter.
+/// A binding of DistilBERT takes 106 KiB (139 nodes), one of CLIP's text encoder 239 KiB: there is
+/// room for all 128 sequence lengths of the former and for 70 of the latter.
 inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
 
 class PlanCache {
@@ -36,14 +37,14 @@ class PlanCache {
             ParallelFor parallel = serial_for)
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
-  /// A program whose bytes fit the budget; the one that takes the fewest where branches must not
-  /// run at once. `explain`: its plan is Plan::explained. Errors: as compile() and lay_out().
+  /// A program whose bytes fit the budget; the smallest one where branches must not run at once.
+  /// `explain`: its plan is Plan::explained. Errors: as compile() and lay_out().
   Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget,
                                              bool explain = false);
-  /// The program that takes the fewest bytes, for a run that found no room for what it allocates
-  /// while running. The next kFirstPause runs of `binding` get it too, then others are tried again.
-  /// Where they find no room either before as many runs are over, the next pause is twice as long:
-  /// what a shortage costs in runs that start in vain goes down to one in kLongestPause.
+  /// The smallest program, for a run that found no room for what it allocates while running. The
+  /// next kFirstPause runs of `binding` take it too; then larger ones are tried again. If one of
+  /// these fails within as many runs, the next pause is twice as long: in a lasting shortage only
+  /// one run in kLongestPause starts and fails.
   static constexpr int kFirstPause = 16, kLongestPause = 1024;
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
 
@@ -51,7 +52,7 @@ class PlanCache {
   std::int64_t spare_bytes() const;
   /// Forgets bindings, the latest one never, until spare_bytes() is at most `bytes`.
   void keep_within(std::int64_t bytes);
-  /// Of all that was ever made.
+  /// Of all plans ever made.
   PlanTimes times() const;
   /// Bytes and number of all bindings held.
   std::int64_t bytes() const;
@@ -63,11 +64,11 @@ class PlanCache {
     std::shared_ptr<const Compiled> compiled PX_GUARDED_BY(mutex);
     std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
         least PX_GUARDED_BY(mutex);
-    int only_least PX_GUARDED_BY(mutex) = 0;               // for so many runs
-    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // the next only_least, at least
-    int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs
+    int only_least PX_GUARDED_BY(mutex) = 0;               // runs that take `least`
+    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // runs of the last pause
+    int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs after it
     bool changed PX_GUARDED_BY(mutex) = true;              // since its bytes were counted
-    bool may_change PX_GUARDED_BY(mutex) = false;          // while it runs
+    bool may_change PX_GUARDED_BY(mutex) = false;          // as it runs
   };
   struct Held {
     std::shared_ptr<Entry> entry;

@@ -9,7 +9,7 @@ namespace parallax {
 
 /// `program` has a plan that is explained.
 PlanReport report_of(const Program& program, Refinement refinement);
-/// The same for plan.program, and what the delegate gets and why.
+/// The same for plan.program, with what the delegate runs and why.
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement);
 
 }  // namespace parallax

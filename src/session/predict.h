@@ -1,5 +1,4 @@
-// From a program and a device profile to the replay of one run. Pure functions. Internal to
-// session/.
+// Replays one run of a program on a device profile. Pure functions. Internal to session/.
 #pragma once
 
 #include <vector>
@@ -14,9 +13,9 @@ namespace parallax {
 /// Relative speed of every core of a device, fastest first.
 std::vector<double> core_speeds(const DeviceProfile& device);
 
-/// Regions of the program take the delegate the time that its Delegation says, one after the other,
-/// beside the cores. Errors (kInvalidInput): fewer cores than the program has threads, no rates and
-/// no samples.
+/// The delegate runs the program's regions one after the other, beside the cores, in the time that
+/// its Delegation says. Errors (kInvalidInput): fewer cores than the program has threads, no rates
+/// and no samples.
 Result<Prediction> predict(const Program& program, const DeviceProfile& device,
                            Scheduler scheduler);
 

@@ -1,4 +1,4 @@
-// How a run of a session gets a plan that fits the budget of the moment, and memory for it.
+// Gives a run of a session a plan that fits the budget of the moment, and memory for it.
 // Internal to session/.
 //
 // Thread-safe.
@@ -19,26 +19,26 @@ namespace parallax {
 struct AdmittedRun {
   std::shared_ptr<const Program> program;
   RunMemory::Lease lease;
-  RunBudget budget;                ///< as it was read last
-  std::int64_t kept_by_plans = 0;  ///< bytes of it
+  RunBudget budget;                ///< as read last
+  std::int64_t kept_by_plans = 0;  ///< bytes of the budget
 };
 
-/// The part of a budget that runs may take beside the plans that are kept.
+/// The part of a budget that runs may take beside the kept plans.
 RunBudget less(RunBudget budget, std::int64_t kept_by_plans);
 
 class RunAdmission {
  public:
-  /// `read` gives the budget of now; both references must outlive this.
+  /// `read` returns the current budget. Both references must outlive this.
   RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read)
       : plans_(plans), account_(account), read_(std::move(read)) {}
 
-  /// Plans `binding`, or finds its plan, and waits for memory. What was free before the wait does
-  /// not count: the budget is read again, and a plan that no longer fits is replaced. Planning is
-  /// not cut short by `deadline`, because the next run needs the plan too. Errors: as compile() and
+  /// Plans `binding`, or finds its plan, and waits for memory. After the wait it reads the budget
+  /// again and replaces a plan that no longer fits. `deadline` does not interrupt planning, because
+  /// the next run needs the plan too. Errors: as compile() and
   /// lay_out(), kOutOfMemory, kLimitExceeded.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
-  /// The same for a run that found no room for what it allocates while running: with the smallest
-  /// plan, other plans forgotten. Errors: kBudgetExceeded also where that leaves no more room than
+  /// The same for a run that found no room for what it allocates while running: takes the smallest
+  /// plan and forgets other plans. Errors: kBudgetExceeded also if that leaves no more room than
   /// `before` had.
   Result<AdmittedRun> admit_smaller(const Binding& binding, const Deadline& deadline,
                                     const Program& before, std::int64_t kept_before);

@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// `partition`: null where the CPU runs everything; then partitioning changes nothing.
+/// `partition`: null if the CPU runs everything; partitioning then changes nothing.
 std::vector<StructureReport> structure_of(const Compiled& compiled, const Partition* partition);
 
 }  // namespace parallax

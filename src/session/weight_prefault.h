@@ -1,5 +1,5 @@
-// Gets memory for packed weights while the passes keep one thread busy: half of the time of packing
-// goes into pages of memory. Internal to session/.
+// Has the system provide memory for packed weights while the passes keep one thread busy: page
+// faults are half of the time of packing. Internal to session/.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace parallax {
 
-/// Of the constants that nodes multiply by: about what packing them takes in f32, more for small
-/// images. Bytes that several share count once, or a small file could ask for any amount.
+/// Bytes of the constants that nodes multiply by. Packing them takes about as many in f32, more for
+/// small images. Bytes that several share count once, or a small file could ask for any amount.
 std::int64_t weight_bytes(const Graph& graph);
 
 class WeightPrefault {
  public:
-  /// Starts, for the weights that `graph`, as it was loaded, multiplies by. Where there is no
-  /// second CPU, no thread or little memory to be had it does nothing, which costs time at the
-  /// first run only. Nor where addresses are limited: it takes twice as many as weights have bytes,
-  /// and its thread some more, for want of which the load could fail.
+  /// Starts a thread for the weights that `graph`, as loaded, multiplies by. Without a second CPU,
+  /// without a thread or with little memory it does nothing, and the first run is slower. It also
+  /// does nothing where addresses are limited: it takes twice as many as weights have bytes, and
+  /// its thread takes more, so that the load could fail.
   WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights);
-  /// Waits for one page at most. So does fork(), which ends all that are at it: a child has no such
-  /// thread, and must find no page half done.
+  /// Ends the thread, which takes one page at most. fork() ends all such threads: a child has none,
+  /// and must find no page half done.
   ~WeightPrefault();
   bool started() const { return thread_.joinable(); }
   WeightPrefault(const WeightPrefault&) = delete;
@@ -34,7 +34,7 @@ class WeightPrefault {
 
   const std::shared_ptr<GraphContext::Weights> weights_;
   std::jthread thread_;
-  WeightPrefault* next_ = nullptr;  ///< of those that fork() ends
+  WeightPrefault* next_ = nullptr;  ///< in the list of those that fork() ends
 };
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// The threads of a session, in whatever process it is used. Internal to session/.
+// The threads of a session, in its own process or in a child of that. Internal to session/.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 
 namespace parallax {
 
-/// A child of fork() has none of its parent's threads, and gets as many of its own when it wants
-/// them first. Thread-safe.
+/// A child of fork() has none of its parent's threads: it starts as many of its own when it first
+/// needs them. Thread-safe.
 class Workers {
  public:
   explicit Workers(int threads) : pool_(&pools_.emplace_back(threads)) {}
@@ -24,7 +24,7 @@ class Workers {
   }
   int threads() const { return pool_.load()->threads(); }
 
-  /// All of them. This object must outlive the result.
+  /// Runs a body on all threads. This object must outlive the result.
   ParallelFor all() {
     return [this](std::int64_t count, const std::function<void(std::int64_t)>& body) {
       WorkerPool::Stay stay(pool());
@@ -43,7 +43,7 @@ class Workers {
     const std::function<void(std::int64_t)>& body_;
   };
 
-  /// Not more threads than before: plans have room for so many.
+  /// Has as many threads as the pool before: plans have room for no more.
   WorkerPool& own_pool() {
     const MutexLock lock(mutex_);
     WorkerPool* pool = pool_.load();

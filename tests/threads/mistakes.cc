@@ -1,5 +1,5 @@
-// What clang's thread-safety analysis must find in code that uses base/mutex.h: scripts/check_threads.py runs it over this
-// file, which no target compiles, and compares what it says, line by line.
+// What clang's thread-safety analysis must find in code that uses base/mutex.h. No target compiles
+// this file: scripts/check_threads.py runs the analysis over it and compares line by line.
 #include <chrono>
 
 #include "base/mutex.h"

@@ -1,4 +1,4 @@
-// Buffers that hang together in time, and the best packing of them so far. Internal to
+// Buffers connected by overlapping lifetimes, and their best packing so far. Internal to
 // memory/packing/.
 #pragma once
 
@@ -17,19 +17,19 @@ namespace parallax::packing {
 
 class Component {
  public:
-  /// `buffers` as make_sections wants them. Holds a packing at once.
+  /// `buffers`: as for make_sections. Starts with a packing.
   explicit Component(std::span<const PackingBuffer> buffers);
 
   std::int64_t height() const { return height_; }
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  /// The largest height known to be needed.
+  /// No packing is lower than this.
   std::int64_t lower_bound() const { return lower_bound_; }
 
-  /// One more attempt at a smaller height, none below `enough`. False where nothing is left to try.
+  /// Tries once more to find a smaller height, down to `enough`. False if nothing is left to try.
   bool improve(std::int64_t enough, Effort& effort);
 
  private:
-  /// A series of searches for a height: what failed before guides those that come.
+  /// A series of searches for a height, in which failures guide later searches.
   struct Series {
     int attempts = 0;
     std::vector<double> blame;  // of each item
@@ -42,7 +42,7 @@ class Component {
   double random() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 
   Sections sections_;
-  std::optional<Neighbours> neighbours_;  // made by the first improve(); nothing where too many
+  std::optional<Neighbours> neighbours_;  // made by the first improve(); nothing if too many
   std::vector<std::int64_t> offsets_;
   std::int64_t height_ = 0;
   std::int64_t lower_bound_ = 0;

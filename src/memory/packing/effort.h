@@ -1,4 +1,4 @@
-// What is left of a PackingLimit. Internal to memory/packing/.
+// Counts down a PackingLimit. Internal to memory/packing/.
 #pragma once
 
 #include <algorithm>

@@ -11,11 +11,11 @@
 
 namespace parallax::packing {
 
-/// Offsets in the order of birth, each in the smallest free block that holds it: O(n log n).
+/// Places buffers in order of birth, each in the smallest free block that holds it. O(n log n).
 std::vector<std::int64_t> pack_by_birth(const Sections& sections);
 
-/// Offsets in the order given, each as low as those already placed allow. Nothing where the effort
-/// is used up before the end.
+/// Places buffers in the given order, each as low as those already placed allow. Nothing if the
+/// effort runs out.
 std::optional<std::vector<std::int64_t>> pack_lowest(const Sections& sections,
                                                      const Neighbours& neighbours,
                                                      std::span<const std::int32_t> order,
@@ -23,7 +23,7 @@ std::optional<std::vector<std::int64_t>> pack_lowest(const Sections& sections,
 
 std::int64_t height_of(const Sections& sections, std::span<const std::int64_t> offsets);
 
-/// What an order of items goes by, the largest first.
+/// The key by which items are sorted, largest first.
 enum class SortKey : std::uint8_t {
   kFullestSection,  ///< most bytes live at once during its life
   kFullestThenArea,

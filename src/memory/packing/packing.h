@@ -1,5 +1,5 @@
-// The packing problem (dynamic storage allocation): buffers with fixed lifetimes and sizes, offsets
-// wanted, so that no two that live at once overlap and the memory that holds them all is small.
+// The packing problem (dynamic storage allocation): find offsets for buffers of fixed lifetimes and
+// sizes, so that no two that live at once overlap and the memory that holds them all is small.
 //
 // A library of its own: it knows nothing of graphs or plans. Times are any ordered numbers; a
 // buffer lives in [begin, end). Pure functions, safe to call from any thread; the same input and
@@ -27,21 +27,21 @@ struct Packing {
   std::int64_t lower_bound = 0;      ///< most bytes live at once; `height` cannot be less
 };
 
-/// How long to go on improving. A step looks at one buffer once; a million take very roughly a
-/// twentieth of a second.
+/// How long to improve a packing. A step looks at one buffer once; a million steps take very
+/// roughly a twentieth of a second.
 struct PackingLimit {
   std::int64_t steps = 500'000;
-  std::function<bool()> stop;  ///< asked now and then; true ends the search. Empty: never
+  std::function<bool()> stop;  ///< called now and then; true ends the search. Empty: never
 };
 
-/// Offsets of small height: exact where height equals lower_bound, else the best found within the
-/// limit. The first packing is found in O(n log n) whatever the limit.
+/// Offsets of small height: the least if height equals lower_bound, else the best found within the
+/// limit. There is always a packing: the first one takes O(n log n), whatever the limit.
 /// Errors (kInternal): a negative size, an end before its begin, bytes that together exceed
 /// 61 bits.
 Result<Packing> pack(std::span<const PackingBuffer> buffers, const PackingLimit& limit);
 
-/// Error (kInternal, names the buffers) where two buffers that live at once overlap, one lies below
-/// zero or reaches beyond the height.
+/// Error (kInternal, names the buffers) if two buffers that live at once overlap, or one lies below
+/// zero or beyond the height.
 Status check_packing(std::span<const PackingBuffer> buffers, const Packing& packing);
 
 }  // namespace parallax

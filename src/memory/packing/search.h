@@ -1,14 +1,14 @@
 // Exact search for a packing of at most a given height. Internal to memory/packing/.
 //
-// Buffers are placed bottom up. Each has a least offset: the top of what lies below it, or more
-// where the search has decided to leave a gap there. A node of the search picks one section and
-// tries every buffer that may lie lowest in it, then the gap. Where no unplaced buffer spans two
-// moments, the parts before and after are solved on their own.
+// The search places buffers bottom up. Each has a least offset: the top of what lies below it, or
+// more if the search has decided to leave a gap there. A node of the search picks one section and
+// tries every buffer that may lie lowest in it, then a gap. Where no unplaced buffer spans two
+// moments, the parts before and after are solved separately.
 //
-// Cut off without loss of an answer: a section whose least offset and unplaced bytes exceed the
-// height; a gap into which a buffer of its own fits; a buffer above a gap that nothing can carry
-// (there is a packing in which every buffer stands on another or on the ground, and none could be
-// moved to a lower place).
+// Pruned without losing a solution: a section whose least offset and unplaced bytes exceed the
+// height; a gap into which a buffer of the section fits; a buffer above a gap with no buffer to
+// stand on (some packing has every buffer on another or on the ground, and none that could move
+// lower).
 #pragma once
 
 #include <cstddef>
@@ -22,17 +22,17 @@
 
 namespace parallax::packing {
 
-/// Which section a node picks: the one with
+/// A node picks the section with
 enum class PickRule : std::uint8_t {
   kFewestChoices,  ///< the fewest branches
-  kFewestLow,      ///< few branches, low sections preferred
-  kLeastSlack,     ///< the least bytes to waste
+  kFewestLow,      ///< few branches and a low offset
+  kLeastSlack,     ///< the fewest bytes to waste
   kLowest,         ///< the least offset
 };
 
 struct SearchOrder {
-  std::vector<std::int32_t> rank;  ///< of each item: lower is tried first
-  std::vector<double> jitter;      ///< of each section, in [0, 1): breaks ties
+  std::vector<std::int32_t> rank;  ///< by item: lower is tried first
+  std::vector<double> jitter;      ///< by section, in [0, 1): breaks ties
   PickRule rule = PickRule::kFewestLow;
 };
 
@@ -40,11 +40,11 @@ enum class Outcome : std::uint8_t { kFound, kNone, kGaveUp };
 
 class Search {
  public:
-  /// `blame` (of each item) grows where an item made the search fail. All arguments outlive it.
+  /// Raises `blame` (by item) where an item makes the search fail. All arguments must outlive this.
   Search(const Sections& sections, const Neighbours& neighbours, const SearchOrder& order,
          std::int64_t height, std::vector<double>& blame);
 
-  /// kNone: no packing of this height exists. kGaveUp: `max_steps` or the effort is used up.
+  /// kNone: there is no packing of this height. kGaveUp: `max_steps` or the effort has run out.
   Outcome run(std::int64_t max_steps, Effort& effort);
   /// After kFound: one offset per item.
   const std::vector<std::int64_t>& offsets() const { return offset_; }
@@ -81,12 +81,12 @@ class Search {
   Effort* effort_ = nullptr;
   std::int64_t steps_left_ = 0;
 
-  // Of each item.
+  // By item.
   std::vector<std::int64_t> offset_;
   std::vector<char> placed_;
   std::vector<std::int64_t> floor_;  // the top of what is placed below it
   std::vector<std::int64_t> least_;  // the least offset that the search still considers
-  // Of each section.
+  // By section.
   std::vector<std::int64_t> unplaced_;  // bytes
   std::vector<std::int64_t> base_;     // the least offset of its unplaced items; -1: there are none
   std::vector<std::int32_t> choices_;  // unplaced items whose least offset is the base

@@ -1,5 +1,5 @@
-// Lifetimes cut into sections: moments at which as many buffers live as at any moment nearby. Two
-// buffers live at once exactly if they share a section. Internal to memory/packing/.
+// Lifetimes cut into sections: moments at which a local maximum of buffers lives. Two buffers live
+// at once exactly if they share a section. Internal to memory/packing/.
 #pragma once
 
 #include <cstddef>
@@ -23,18 +23,18 @@ struct Sections {
   std::vector<Item> items;          ///< in the order of `first`
   std::vector<std::int64_t> bytes;  ///< live in each section
   std::int64_t lower_bound = 0;
-  std::int64_t unit = 1;  ///< divides every size, so offsets worth trying too
+  std::int64_t unit = 1;  ///< divides every size, and so every offset worth trying
 
   std::size_t count() const { return bytes.size(); }
 };
 
-/// `buffers` are sorted by begin, each has bytes and a life, all bytes together fit 63 bits.
+/// REQUIRES: `buffers` sorted by begin, each with bytes and a life, all bytes together fit 63 bits.
 Sections make_sections(std::span<const PackingBuffer> buffers);
 
-/// For each item the items that live at the same time.
+/// By item, the items that live at the same time.
 class Neighbours {
  public:
-  /// Nothing where there would be more than `max_pairs`.
+  /// False, and no result, if there are more than `max_pairs`.
   static bool make(const Sections& sections, std::size_t max_pairs, Neighbours& result);
 
   std::span<const std::int32_t> of(std::int32_t item) const {

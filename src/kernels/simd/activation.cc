@@ -38,6 +38,8 @@ std::optional<UnaryFunction> unary_function(const Node& node) {
       return UnaryFunction::kSigmoid;
     case OpKind::kRelu:
       return UnaryFunction::kRelu;
+    case OpKind::kHardSwish:
+      return UnaryFunction::kHardSwish;
     case OpKind::kSilu:
       return scaled_silu(node.attributes.get_float("alpha", 1.0F));
     case OpKind::kGelu:

@@ -176,6 +176,13 @@ HWY_INLINE V relu_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
 }
 
+/// x * max(0, min(1, x / 6 + 1 / 2)), with the roundings of the reference kernel.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V hard_swish_f32(D d, V x) {
+  const V gate = hn::Add(hn::Mul(x, hn::Set(d, 1.0F / 6)), hn::Set(d, 0.5F));
+  return hn::Mul(x, clamp(d, gate, 0.0F, 1.0F));
+}
+
 #if HWY_TARGET == HWY_AVX3
 /// Phi(x) - 1/2 for |x - i/2| <= 1/4 as a polynomial of x - i/2, by power and i. A minimax fit of
 /// its error times min(x, 1) in double precision (Lawson's iteration): at most 4.2e-8.

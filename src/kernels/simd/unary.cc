@@ -10,7 +10,8 @@ namespace {
 Result<std::unique_ptr<Kernel>> unary_kernel(const KernelRequest& request, UnaryFunction f,
                                              float p0, float p1, std::uint32_t unused_inputs) {
   const bool costly = f != UnaryFunction::kAbs && f != UnaryFunction::kNeg &&
-                      f != UnaryFunction::kRelu && f != UnaryFunction::kClip;
+                      f != UnaryFunction::kRelu && f != UnaryFunction::kClip &&
+                      f != UnaryFunction::kHardSwish;
   const std::int64_t n = request.outputs[0].elements();
   LambdaKernelOptions options;
   options.tiles = count_tiles(n, costly ? kTileCostlyElements : kTileElements);
@@ -35,7 +36,7 @@ std::optional<UnaryFunction> power(float exponent) {
 
 }  // namespace
 
-/// Abs, Neg, Sqrt, Reciprocal, Exp, Log, Erf, Tanh, Sigmoid, Relu, Silu, Gelu of f32.
+/// Abs, Neg, Sqrt, Reciprocal, Exp, Log, Erf, Tanh, Sigmoid, Relu, Silu, Gelu, HardSwish of f32.
 Result<std::unique_ptr<Kernel>> simd_unary(const KernelRequest& request) {
   const auto f = unary_function(request.node);
   if (!f || request.inputs[0].dtype != DType::kF32) return not_covered();

@@ -61,6 +61,8 @@ HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::s
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_erf_f32(d, v); });
     case UnaryFunction::kQuickGelu:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return silu_f32(d, v, kQuickGeluAlpha); });
+    case UnaryFunction::kHardSwish:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return hard_swish_f32(d, v); });
     case UnaryFunction::kGeluTanh:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_tanh_f32(d, v); });
     default:

@@ -22,6 +22,7 @@ enum class UnaryFunction : std::uint8_t {
   kGeluErf,
   kGeluTanh,
   kQuickGelu,  ///< x * sigmoid(1.702 x)
+  kHardSwish,  ///< x * max(0, min(1, x / 6 + 1 / 2))
   kClip,       ///< within [p0, p1]
   kSquare,
   kCube,

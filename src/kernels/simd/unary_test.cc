@@ -26,6 +26,7 @@ std::vector<UnaryCase> unary_cases() {
           {OpKind::kTanh, few_ulp},
           {OpKind::kSigmoid, few_ulp},
           {OpKind::kRelu, {1e-7, 0}},
+          {OpKind::kHardSwish, {1e-7, 0}},
           {OpKind::kSilu, {5e-7, 1e-35}},
           {OpKind::kSilu, {5e-7, 1e-35}, test_attributes({{"alpha", 1.702F}})},
           {OpKind::kGelu, {1e-6, 1e-6}},

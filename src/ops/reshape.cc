@@ -81,6 +81,18 @@ Result<std::vector<std::int64_t>> known_axes(const InferContext& context) {
   return fail(context, "the axes must be known", ErrorCode::kUnsupported);
 }
 
+/// A rank is fixed when a model is loaded. That ONNX Runtime runs such a model leads nobody who
+/// reads the error to the node, so it says where to change what.
+InferResult unknown_rank(const InferContext& context, std::size_t axis) {
+  return fail(context,
+              fmt::format("without axes the rank of the result depends on dimension {} of the "
+                          "input, which only a run knows (ONNX Runtime decides then; Parallax "
+                          "fixes ranks while loading): list the axes, or give that dimension a "
+                          "size in the file",
+                          axis),
+              ErrorCode::kUnsupported);
+}
+
 InferResult infer_squeeze(const InferContext& context) {
   const Shape& from = context.inputs[0].shape;
   std::vector<bool> dropped(from.size(), false);
@@ -91,8 +103,8 @@ InferResult infer_squeeze(const InferContext& context) {
   } else {
     for (std::size_t i = 0; i < from.size(); ++i) {
       const auto dim = from[i].constant();
-      if (!dim) return fail(context, "the axes must be listed", ErrorCode::kUnsupported);
-      dropped[i] = *dim == 1;
+      if (!dim && !is_non_negative(from[i] - 2)) return unknown_rank(context, i);
+      dropped[i] = dim == 1;
     }
   }
   Shape shape;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "parallax/result.h"
+
 namespace parallax {
 
 enum class Scheduler : std::uint8_t {
@@ -33,7 +35,8 @@ enum class Kernels : std::uint8_t {
 
 /// The bytes that sessions hold under one budget. Make one and give it to each of them.
 class MemoryAccount;
-std::shared_ptr<MemoryAccount> make_memory_account();
+/// Never null. Errors: kOutOfMemory.
+Result<std::shared_ptr<MemoryAccount>> make_memory_account();
 
 /// Limit of the bytes that a session takes for activations, kernel scratch and the plans of shapes
 /// other than the latest. Outputs belong to the caller and do not count, but run() refuses to make

@@ -314,7 +314,8 @@ Result<T> parse(std::string_view text, std::string_view file, Read read) {
     report.add({}, fmt::format("larger than {} bytes", kMaxFileBytes));
     return tl::unexpected(report.status().error());
   }
-  const toml::parse_result parsed = toml::parse(text, file);
+  // Without the file's name: the parser copies it where it may not throw. The report has it.
+  const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     report.add(parsed.error().source(), parsed.error().description());
     return tl::unexpected(report.status().error());

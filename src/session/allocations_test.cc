@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -48,12 +49,20 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
 namespace {
 
 std::atomic<std::int64_t> calls_of_new{0};
-std::atomic<bool> armed{false}, failed{false}, all_from_there{false};
+std::atomic<bool> armed{false}, failed{false};
+std::atomic<parallax::Failures> kind{parallax::Failures::kOne};
 std::atomic<std::int64_t> left{0};
+
+struct Stranger : std::exception {
+  const char* what() const noexcept override { return parallax::kStrange; }
+};
 
 void* allocated(std::size_t bytes, std::size_t alignment) {
   calls_of_new.fetch_add(1);
-  if (parallax::allocation_fails()) throw std::bad_alloc();
+  if (parallax::allocation_fails()) {
+    if (kind == parallax::Failures::kStranger) throw Stranger();
+    throw std::bad_alloc();
+  }
   void* const memory =
       alignment <= alignof(std::max_align_t)
           ? std::malloc(std::max<std::size_t>(bytes, 1))
@@ -72,7 +81,7 @@ void* operator new(std::size_t bytes, std::align_val_t alignment) {
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   try {
     return allocated(bytes, alignof(std::max_align_t));
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return nullptr;
   }
 }
@@ -93,7 +102,7 @@ std::int64_t news() { return calls_of_new.load(); }
 FailingAllocations::FailingAllocations(std::int64_t nth, Failures failures) {
   left = nth;
   failed = false;
-  all_from_there = failures == Failures::kAllFromThere;
+  kind = failures;
   armed = true;
 }
 FailingAllocations::~FailingAllocations() { armed = false; }
@@ -102,7 +111,7 @@ bool FailingAllocations::any_failed() { return failed.load(); }
 bool allocation_fails() {
   if (!armed.load(std::memory_order_relaxed)) return false;
   const std::int64_t before = left.fetch_sub(1);
-  if (before > 1 || (before < 1 && !all_from_there)) return false;
+  if (before > 1 || (before < 1 && kind != Failures::kAllFromThere)) return false;
   failed = true;
   return true;
 }
@@ -168,41 +177,13 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   });
 }
 
-/// Calls `attempt` with each allocation failing in turn, beyond kEach those further apart by a part
-/// of `parts` each, until one is reached that it does not come to. `attempt` fails only with
-/// kOutOfMemory.
-#ifdef __SANITIZE_THREAD__
-constexpr std::int64_t kEach = 20, kFewer = 10;  // a run takes ten times as long
-#else
-constexpr std::int64_t kEach = 100, kFewer = 1;
-#endif
-template <class Attempt>
-void with_failures(const char* what, std::int64_t parts, Attempt attempt) {
-  for (const Failures failures : {Failures::kOne, Failures::kAllFromThere}) {
-    for (std::int64_t nth = 1;;
-         nth += 1 + std::max<std::int64_t>(nth - kEach, 0) * kFewer / parts) {
-      const std::optional<Error> error = attempt(nth, failures);
-      if (error) {
-        ASSERT_EQ(error->code, ErrorCode::kOutOfMemory)
-            << what << ", allocation " << nth << ": " << error->to_string();
-      }
-      if (FailingAllocations::any_failed()) continue;
-      ASSERT_FALSE(error) << error->to_string();
-      ASSERT_GT(nth, 1) << what << " allocates nothing";
-      break;
-    }
-  }
-}
-
-template <class T>
-std::optional<Error> error_of(const Result<T>& result) {
-  return result ? std::nullopt : std::optional(result.error());
-}
-
 fs::path cache_folder();
 
 class OutOfMemory : public testing::TestWithParam<Case> {
  protected:
+  void SetUp() override {
+    if (!Session::supports(GetParam().options.precision)) GTEST_SKIP() << "this CPU has no bf16";
+  }
   static void TearDownTestSuite() { fs::remove_all(cache_folder()); }
 };
 
@@ -213,7 +194,7 @@ TEST_P(OutOfMemory, Loading) {
       const FailingAllocations failing(nth, failures);
       model.emplace(GetParam().load());
     }
-    return error_of(*model);
+    return error_of(*std::move(model));
   });
 }
 
@@ -226,7 +207,7 @@ TEST_P(OutOfMemory, MakingASession) {
       const FailingAllocations failing(nth, failures);
       session.emplace(Session::create(*model, GetParam().options));
     }
-    return error_of(*session);
+    return error_of(*std::move(session));
   });
 }
 
@@ -240,7 +221,7 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
   with_failures("running", 30, [&](std::int64_t nth, Failures failures) {
     auto model = one.load();
     SessionOptions options = one.options;
-    options.budget.account = make_memory_account();
+    options.budget.account = *make_memory_account();
     auto session = Session::create(*model, options);
     std::optional<Result<std::vector<Tensor>>> outputs;
     bool any_failed = false;
@@ -255,7 +236,7 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
     if (*outputs) {
       EXPECT_TRUE(same_bits(**outputs, expected)) << "allocation " << nth;
     }
-    std::optional<Error> error = error_of(*outputs);
+    std::optional<Error> error = error_of(*std::move(outputs));
     {
       const FailingAllocations none(1, Failures::kAllFromThere);
       { const Session last = *std::move(session); }
@@ -298,6 +279,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Case{"Digits", digits(), "image", {2, 1, 8, 8}, {.threads = 1}},
         Case{"DigitsOnThreads", digits(), "image", {2, 1, 8, 8}, {.threads = 3}},
+        Case{"DigitsInBf16",
+             digits(),
+             "image",
+             {2, 1, 8, 8},
+             {.threads = 2, .precision = Precision::kBf16}},
         Case{"DigitsFromCache",
              digits(cache_folder().string()),
              "image",

@@ -228,7 +228,7 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
   auto roomy = *Session::create(model, {.threads = 2});
   ASSERT_TRUE(roomy.run(Inputs(roomy, model, 1, 300).views));
   const std::int64_t bytes = roomy.peak_arena_bytes() * 3 / 2 + 500'000;
-  const auto account = make_memory_account();
+  const auto account = *make_memory_account();
   const auto session_of = [&](const Model& of) {
     return *Session::create(of,
                             {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes, account}});

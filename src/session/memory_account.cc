@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/caught.h"
+
 namespace parallax {
 
 void MemoryAccount::add(PlanCache& plans) {
@@ -41,16 +43,22 @@ std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::in
   return spare_locked();
 }
 
-std::shared_ptr<MemoryAccount> make_memory_account() { return std::make_shared<MemoryAccount>(); }
+Result<std::shared_ptr<MemoryAccount>> make_memory_account() {
+  try {
+    return std::make_shared<MemoryAccount>();
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kSession));
+  }
+}
 
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget) {
   if (budget.account != nullptr) return budget.account;
-  if (budget.kind != MemoryBudget::Kind::kAuto) return make_memory_account();
+  if (budget.kind != MemoryBudget::Kind::kAuto) return std::make_shared<MemoryAccount>();
   static Mutex mutex;
   static std::weak_ptr<MemoryAccount> shared PX_GUARDED_BY(mutex);
   const MutexLock lock(mutex);
   std::shared_ptr<MemoryAccount> account = shared.lock();
-  if (account == nullptr) shared = account = make_memory_account();
+  if (account == nullptr) shared = account = std::make_shared<MemoryAccount>();
   return account;
 }
 

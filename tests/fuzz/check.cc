@@ -291,7 +291,7 @@ class Checker {
     const std::int64_t less = random_.between(0, tight);
     options = any_options();
     options.budget = {MemoryBudget::Kind::kBytes, less};
-    if (random_.chance(30)) options.budget.account = make_memory_account();
+    if (random_.chance(30)) options.budget.account = *make_memory_account();
     check_runs(model, options, base, text_of(options), Allowed::kBudget);
   }
 

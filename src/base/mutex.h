@@ -33,18 +33,34 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// Holds a mutex while it lives.
+/// A mutex that a thread may wait for until some time. Condition does not take it.
+class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
+ public:
+  void lock() PX_ACQUIRE() { mutex_.lock(); }
+  void unlock() PX_RELEASE() { mutex_.unlock(); }
+  /// False where `time` has come first. A free mutex is taken however late it is.
+  bool try_lock_until(std::chrono::steady_clock::time_point time)
+      PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    return mutex_.try_lock_until(time);
+  }
+
+ private:
+  std::timed_mutex mutex_;
+};
+
+/// Holds a mutex, M, while it lives.
+template <class M = Mutex>
 class PX_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) PX_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
+  explicit MutexLock(M& mutex) PX_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
   /// The caller has locked it.
-  MutexLock(Mutex& mutex, std::adopt_lock_t) PX_REQUIRES(mutex) : mutex_(mutex) {}
+  MutexLock(M& mutex, std::adopt_lock_t) PX_REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() PX_RELEASE() { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  Mutex& mutex_;
+  M& mutex_;
 };
 
 /// Waits without the mutex, and holds it again when the wait is over.

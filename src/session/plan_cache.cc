@@ -108,10 +108,18 @@ void PlanCache::count_run(Entry& item) {
   }
 }
 
+bool PlanCache::lock(Entry& item, const Deadline& deadline) {
+  if (deadline) return item.mutex.try_lock_until(*deadline);
+  item.mutex.lock();
+  return true;
+}
+
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
-                                                      const RunBudget& budget, bool explain) {
+                                                      const RunBudget& budget, bool explain,
+                                                      const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  const MutexLock lock(item->mutex);
+  if (!lock(*item, deadline)) return tl::unexpected(time_is_over());
+  const MutexLock locked(item->mutex, std::adopt_lock);
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
   auto program = choose(binding, *item, budget, explain);
@@ -120,9 +128,11 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
   return program;
 }
 
-Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding) {
+Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
+                                                         const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  const MutexLock lock(item->mutex);
+  if (!lock(*item, deadline)) return tl::unexpected(time_is_over());
+  const MutexLock locked(item->mutex, std::adopt_lock);
   auto program = least(binding, *item);
   if (item->only_least == 0) {  // of runs at once the first decides
     const bool soon = item->since_pause < item->pause;

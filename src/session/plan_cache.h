@@ -3,7 +3,7 @@
 // program that fits it.
 //
 // Thread-safe. Two threads that ask for the same new binding make it once; other bindings do not
-// wait.
+// wait. A thread that waits for another thread's plan gives up when its time is over.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "base/recently_used.h"
+#include "execute/deadline.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
 #include "session/graph_forms.h"
@@ -38,15 +39,17 @@ class PlanCache {
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
   /// A program whose bytes fit the budget; the smallest one where branches must not run at once.
-  /// `explain`: its plan is Plan::explained. Errors: as compile() and lay_out().
+  /// `explain`: its plan is Plan::explained. `deadline` ends the wait for another thread
+  /// that plans `binding`, not planning. Errors: as compile() and lay_out(), kLimitExceeded.
   Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget,
-                                             bool explain = false);
+                                             bool explain = false, const Deadline& deadline = {});
   /// The smallest program, for a run that found no room for what it allocates while running. The
   /// next kFirstPause runs of `binding` take it too; then larger ones are tried again. If one of
   /// these fails within as many runs, the next pause is twice as long: in a lasting shortage only
   /// one run in kLongestPause starts and fails.
   static constexpr int kFirstPause = 16, kLongestPause = 1024;
-  Result<std::shared_ptr<const Program>> shrink(const Binding& binding);
+  Result<std::shared_ptr<const Program>> shrink(const Binding& binding,
+                                                const Deadline& deadline = {});
 
   /// Bytes of all bindings but the latest, which is in use or will be next.
   std::int64_t spare_bytes() const;
@@ -60,7 +63,7 @@ class PlanCache {
 
  private:
   struct Entry {
-    Mutex mutex;
+    TimedMutex mutex;
     std::shared_ptr<const Compiled> compiled PX_GUARDED_BY(mutex);
     std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
         least PX_GUARDED_BY(mutex);
@@ -80,6 +83,8 @@ class PlanCache {
   using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
+  static bool lock(Entry& item, const Deadline& deadline)
+      PX_THREAD_ATTRIBUTE(try_acquire_capability(true, item.mutex));
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget, bool explain)
       PX_REQUIRES(item.mutex);

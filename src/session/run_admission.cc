@@ -17,7 +17,7 @@ RunBudget less(RunBudget budget, std::int64_t kept_by_plans) {
 Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& deadline) {
   RunBudget now = read_();
   while (true) {
-    PX_ASSIGN(auto program, plans_.get(binding, now));
+    PX_ASSIGN(auto program, plans_.get(binding, now, false, deadline));
     PX_RETURN_IF_ERROR(check_time(deadline));
     const std::int64_t bytes = program->bytes;
     auto admitted = wait(std::move(program), now, deadline);
@@ -29,7 +29,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
 
 Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const Deadline& deadline,
                                                 const Program& before, std::int64_t kept_before) {
-  PX_ASSIGN(auto program, plans_.shrink(binding));
+  PX_ASSIGN(auto program, plans_.shrink(binding, deadline));
   PX_RETURN_IF_ERROR(check_time(deadline));
   if (program->bytes >= before.bytes && kept_before == 0)
     return tl::unexpected(Error{Stage::kSession, ErrorCode::kBudgetExceeded, {}, "no more room"});

@@ -4,6 +4,7 @@
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/table_bytes.h"
 
 namespace parallax {
 namespace {
@@ -204,8 +205,9 @@ KernelResult reference_min_max(const KernelRequest& request) {
     }
     const std::int64_t count = dims.elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);
+    const std::int64_t table_bytes = bytes_of_table(spaces);
     return make_lambda_kernel(
-        {.tiles = tiles},
+        {.tiles = tiles, .table_bytes = table_bytes},
         [=, spaces = std::move(spaces)](std::int64_t tile, const KernelArgs& args) -> Status {
           const TileRange range = tile_range(count, tiles, tile);
           for (std::size_t k = 0; k < spaces.size(); ++k) {

@@ -4,6 +4,7 @@
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/table_bytes.h"
 
 namespace parallax {
 namespace {
@@ -142,8 +143,9 @@ KernelResult reference_concat(const KernelRequest& request) {
   }
   if (offset != row) return make_error(ErrorCode::kInvalidInput, "inputs do not fill the result");
   const std::int64_t tiles = dims.elements() == 0 ? 0 : static_cast<std::int64_t>(parts.size());
+  const std::int64_t table_bytes = bytes_of_table(parts);
   return make_lambda_kernel(
-      {.tiles = tiles, .byte_inputs = ~0U},
+      {.tiles = tiles, .byte_inputs = ~0U, .table_bytes = table_bytes},
       [=, parts = std::move(parts)](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto k = static_cast<std::size_t>(tile);
         if (parts[k].bytes == 0) return {};
@@ -167,6 +169,7 @@ KernelResult reference_split(const KernelRequest& request) {
       count_of(dims, axis + 1, dims.rank()) * size_of(request.inputs[0].dtype);
   const std::int64_t outer = count_of(dims, 0, axis), dim = dims[axis];
   std::vector<std::int64_t> expected;  // -1 where the output is left out
+  expected.reserve(request.outputs.size());
   for (const TensorDesc& output : request.outputs) {
     expected.push_back(output.present ? output.dims[axis] : -1);
   }
@@ -189,7 +192,8 @@ KernelResult reference_split(const KernelRequest& request) {
     }
     return {};
   };
-  return make_lambda_kernel({.tiles = count, .byte_inputs = 0b11}, run);
+  return make_lambda_kernel(
+      {.tiles = count, .byte_inputs = 0b11, .table_bytes = bytes_of_table(expected)}, run);
 }
 
 /// Output element at index i is the input's at i mod its dimensions.

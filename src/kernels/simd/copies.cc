@@ -1,6 +1,7 @@
 // Operators that copy runs of bytes: Concat, Split, Gather, Pad.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -8,6 +9,7 @@
 #include "kernels/simd/integers.h"
 #include "kernels/simd/strided_loop.h"
 #include "kernels/simd/tiles.h"
+#include "kernels/table_bytes.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -71,10 +73,12 @@ Result<std::unique_ptr<Kernel>> simd_concat(const KernelRequest& request) {
   LambdaKernelOptions options;
   options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = ~std::uint32_t{0};
+  auto starts = part_starts(request.inputs, *axis);
+  options.table_bytes = bytes_of_table(starts);
   return tiled_kernel(
       options,
-      [total, tiles = options.tiles, starts = part_starts(request.inputs, *axis)](
-          std::int64_t tile, const KernelArgs& args) -> Status {
+      [total, tiles = options.tiles, starts = std::move(starts)](std::int64_t tile,
+                                                                 const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(total, tiles, tile, kTileGranule);
         for_each_part(
             starts, begin, end,
@@ -95,10 +99,12 @@ Result<std::unique_ptr<Kernel>> simd_split(const KernelRequest& request) {
   options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = 0b1;
   options.unused_inputs = 0b10;
+  auto starts = part_starts(request.outputs, *axis);
+  options.table_bytes = bytes_of_table(starts);
   return tiled_kernel(
       options,
-      [total, tiles = options.tiles, starts = part_starts(request.outputs, *axis)](
-          std::int64_t tile, const KernelArgs& args) -> Status {
+      [total, tiles = options.tiles, starts = std::move(starts)](std::int64_t tile,
+                                                                 const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(total, tiles, tile, kTileGranule);
         for_each_part(
             starts, begin, end,

@@ -6,6 +6,7 @@
 
 #include "kernels/reference/resize_source.h"
 #include "kernels/simd/tiles.h"
+#include "kernels/table_bytes.h"
 
 namespace parallax {
 namespace {
@@ -93,8 +94,7 @@ Result<std::unique_ptr<Kernel>> simd_resize_linear(const KernelRequest& request)
   options.tiles = count_tiles(all_rows, row_out, kTileElements);
   options.scratch_bytes = row_in * static_cast<std::int64_t>(sizeof(float));
   options.unused_inputs = 0b1110;
-  options.table_bytes =
-      static_cast<std::int64_t>((rows.capacity() + columns.capacity()) * sizeof(ResizeSource));
+  options.table_bytes = bytes_of_table(rows) + bytes_of_table(columns);
   return tiled_kernel(
       options,
       [=, images = *images, tiles = options.tiles](std::int64_t tile,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,6 +24,8 @@ struct Settings {
   std::optional<std::chrono::nanoseconds> time_limit = {};
   Scheduler scheduler = Scheduler::kDataflow;
   std::int64_t* peak = nullptr;  ///< gets the most bytes held
+  /// Read before every branch: the budget of the rest of the run.
+  std::function<RunBudget()> budget_later = {};
 };
 
 template <class T>
@@ -67,6 +70,11 @@ inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool,
   options.max_loop_trips = settings.max_trips;
   if (settings.time_limit)
     options.deadline = std::chrono::steady_clock::now() + *settings.time_limit;
+  std::optional<BudgetWatch> watch;
+  if (settings.budget_later) {
+    watch.emplace(lease, settings.budget_later, true, std::chrono::nanoseconds(0));
+    options.watch = &*watch;
+  }
   PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease, options));
   return outputs;
 }

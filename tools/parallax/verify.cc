@@ -2,14 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
 #include "difference.h"
 #include "expected.h"
 #include "inputs.h"
 #include "nan.h"
+#include "nan_check.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -94,39 +93,6 @@ void print_precision(const Model& model, const Outcome& reduced, const Outcome& 
   }
 }
 
-/// Whether there is a float to be no number.
-bool has_floats(const Inputs& inputs) {
-  return std::ranges::any_of(inputs.tensors, [](const Tensor& tensor) {
-    return tensor.dtype() == DType::kF32 && tensor.dims().elements() > 0;
-  });
-}
-
-// In the middle of each float input, so that what does not depend on it stays a number.
-Result<Inputs> with_nan(const Inputs& inputs) {
-  Inputs copies;
-  copies.names = inputs.names;
-  for (const Tensor& tensor : inputs.tensors) {
-    auto copy = Tensor::allocate(tensor.dtype(), tensor.dims());
-    if (!copy) return tl::unexpected(copy.error());
-    const MutableTensorView view = copy->mutable_view();
-    std::ranges::copy(tensor.view().bytes, view.bytes.begin());
-    const std::int64_t elements = tensor.dims().elements();
-    if (tensor.dtype() == DType::kF32 && elements > 0)
-      view.as<float>()[elements / 2] = std::numeric_limits<float>::quiet_NaN();
-    copies.tensors.push_back(std::move(*copy));
-  }
-  return copies;
-}
-
-// Elements that are NaN in the oracle and numbers in ours.
-std::int64_t lost_nan(const Tensor& ours, const Tensor& oracle) {
-  if (oracle.dtype() != DType::kF32 || !(ours.dims() == oracle.dims())) return 0;
-  std::int64_t lost = 0;
-  for (std::int64_t i = 0; i < oracle.dims().elements(); ++i)
-    lost += std::isnan(oracle.view().as<float>()[i]) && !std::isnan(ours.view().as<float>()[i]);
-  return lost;
-}
-
 // Runs that agree on NaN say little: the numbers are gone.
 void print_nan(const Model& model, const Outcome& outcome) {
   for (std::size_t i = 0; i < outcome.outputs.size(); ++i) {
@@ -136,38 +102,6 @@ void print_nan(const Model& model, const Outcome& outcome) {
     fmt::print("  {}: {} of {} elements are NaN\n", model.outputs()[i].name, nans,
                view.dims.elements());
   }
-}
-
-/// The oracle: plain kernels, one thread, f32; what a run may take is as for the others.
-SessionOptions reference_of(SessionOptions options) {
-  options.kernels = Kernels::kReference;
-  options.precision = Precision::kF32;
-  return options;
-}
-
-/// Random inputs have no NaN, so one goes in. More may come out than of the plain kernels: minimal
-/// filtering adds neighbours to each other. A model that refuses NaN (as an index, say) passes.
-Status check_nan(const Model& model, const Model& unfused, const SessionOptions& options,
-                 const Inputs& inputs) {
-  if (!has_floats(inputs)) return {};
-  auto spoiled = with_nan(inputs);
-  if (!spoiled) return tl::unexpected(spoiled.error());
-  const auto oracle = run_once(unfused, reference_of(options), *spoiled);
-  if (!oracle) return {};
-  const auto ours = run_once(model, options, *spoiled);
-  if (!ours) return tl::unexpected(ours.error());
-  for (std::size_t i = 0; i < oracle->outputs.size(); ++i) {
-    const std::int64_t lost = lost_nan(ours->outputs[i], oracle->outputs[i]);
-    if (lost == 0) continue;
-    return tl::unexpected(
-        Error{Stage::kExecute,
-              ErrorCode::kInternal,
-              {},
-              fmt::format("{} elements of output '{}' are numbers where the reference kernels, "
-                          "without passes, give NaN",
-                          lost, model.outputs()[i].name)});
-  }
-  return {};
 }
 
 Status check_bits(int different, int runs) {
@@ -216,7 +150,7 @@ Status verify_command(const Options& options) {
     print_precision(*model, *oracle, *plain);
     print_nan(*model, *oracle);
     if (auto status = check_bits(*different, runs); !status) return status;
-    return check_nan(*model, *unfused, sequential, *inputs);
+    return check_nan(*model, *unfused, sequential, inputs->views());
   }
   double error = 0;
   for (std::size_t i = 0; i < plain->outputs.size(); ++i)
@@ -237,7 +171,7 @@ Status verify_command(const Options& options) {
               fmt::format(
                   "the fast kernels differ from the reference kernels by {:.1e}, more than {:.0e}",
                   error, kKernelTolerance)});
-  return check_nan(*model, *unfused, sequential, *inputs);
+  return check_nan(*model, *unfused, sequential, inputs->views());
 }
 
 }  // namespace parallax::cli

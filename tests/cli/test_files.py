@@ -1,6 +1,7 @@
 """Files and pipes that fail: exit status 1 with the system's reason, nothing half done left behind."""
 import json
 import os
+import resource
 import subprocess
 
 import numpy as np
@@ -81,9 +82,6 @@ def test_reasons_of_permissions(locked):
 def test_a_full_disk_leaves_no_part_of_a_file(tmp_path):
     """A limit on the size of files stands for a full disk."""
     def limit():
-        import resource
-        import signal
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
     out = tmp_path / "out"

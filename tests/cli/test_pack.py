@@ -1,6 +1,7 @@
 """parallax-pack: a file of lifetimes and sizes in, the height of their packing out."""
 import random
 import re
+import resource
 import subprocess
 
 import pytest
@@ -111,6 +112,13 @@ def test_standard_output_that_takes_nothing(table):
         with open("/dev/full", "w") as full:
             done = subprocess.run([str(a) for a in [BUILD / "parallax-pack", *options]], stdout=full, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
+
+
+def test_standard_output_beyond_the_limit_for_files(table, tmp_path):
+    path = table(csv(ROWS))
+    with open(tmp_path / "out", "w") as out:
+        done = subprocess.run([BUILD / "parallax-pack", path], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4)))
+    assert done.returncode == 1 and "File too large" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("options", [["--limit-ms", "-1"], ["--limit-ms", "x"], ["--unknown"], ["second.csv"]])

@@ -90,7 +90,9 @@ int run(int argc, char** argv) {
 }  // namespace parallax
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error of writing to it
+  // A closed pipe, and a file beyond the limit for files, are errors of writing to it.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parallax::run(argc, argv);
   } catch (const std::exception& error) {  // standard output that took only a part, say

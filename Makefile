@@ -22,7 +22,7 @@ test:  ## every test; what was skipped is named at the end
 	@scripts/build.sh release $(JOBS)
 	@scripts/test.sh build/release $(JOBS)
 
-check: setup  ## what keeps the tree clean: layers, format, locks, lint, no printing in the library, links
+check: setup  ## what keeps the tree clean: layers, format, locks, lint, no printing in the library, links and tables of the docs
 	@scripts/check.sh
 
 sanitize:  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitizer

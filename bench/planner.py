@@ -73,4 +73,4 @@ def prediction():
                 predicted = json.loads(parallax("simulate", *words(case), "--profile", profile, "--threads", threads, "--json", "-"))["predicted_ms"]
                 measured = statistics.median(json.loads(parallax("bench", *words(case), "--threads", threads, "--json", "-"))["latency_ms"]["median"] for _ in range(ATTEMPTS))
                 rows.append([case, threads, f"{predicted:.2f}", f"{measured:.2f}", f"{predicted / measured:.3f}"])
-    return table(["model", "threads", "predicted ms", "measured ms", "ratio"], rows)
+    return table(["model", "threads", "predicted ms", "measured ms", "ratio"], rows) + "\nModels: the zoo's.\n"

@@ -8,6 +8,11 @@ step() {  # step NAME COMMAND...
   shift
   if "$@"; then echo "check: $name ok"; else echo "check: $name FAILED" >&2; failed=1; fi
 }
+build_tool() {  # docs are compared with what it says
+  local log
+  log=$(scripts/build.sh release "$(nproc)" parallax_cli 2>&1) || { echo "$log" >&2; return 1; }
+}
+step build build_tool
 step layers /usr/bin/python3 scripts/check_layers.py
 step printing /usr/bin/python3 scripts/check_source.py
 step docs /usr/bin/python3 scripts/check_docs.py

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that links between the project's own documents lead somewhere, that the tests they name
-exist, and that generated documents are up to date."""
+exist, and that generated documents are up to date: the list of operators and, where there is a release build, the tables of
+nodes, layers, bytes and libraries."""
 import pathlib
 import re
 import subprocess
@@ -8,6 +9,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PLANNER = range(10, 48)  # what docs/paper.md must have a row with a test for
+TOOL = ROOT / "build" / "release" / "parallax"
 NAMED_TEST = r"`([\w/]+(?:_test\.cc|\.py))`\s+`([\w.]+)`"
 
 
@@ -31,6 +33,13 @@ def missing_tests():
         yield f"docs/paper.md: P{number} has no row that names a test"
 
 
+def stale(script):
+    """What a script that writes documents says against those that are there."""
+    done = subprocess.run([sys.executable, ROOT / "scripts" / script, "--check"], capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    return lines if lines or not done.returncode else [f"{script} --check failed: {(done.stderr.splitlines() or ['?'])[-1]}"]
+
+
 def main():
     wrong = list(missing_tests())
     files = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
@@ -39,8 +48,11 @@ def main():
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target and not ((ROOT / name).parent / target).exists():
                 wrong.append(f"{name}: the link {target} leads nowhere")
-    operators = subprocess.run([sys.executable, ROOT / "scripts" / "operators.py", "--check"], capture_output=True, text=True, check=False)
-    wrong += operators.stdout.splitlines()
+    wrong += stale("operators.py")
+    if TOOL.exists():
+        wrong += stale("docs.py")
+    else:
+        print(f"docs: tables of structure are not compared: {TOOL.relative_to(ROOT)} is not built")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

@@ -3,13 +3,15 @@
 
     docs.py               # every table, docs/performance.md included: takes an hour, wants a quiet machine
     docs.py --structure   # only those that measure no time: nodes, layers, bytes, libraries, operators
-    docs.py --check       # names the tables of structure that are not what this build says
+    docs.py --check       # names the tables of structure that are not what this build says, and the tables of time that do not say
+                          # on which machine and from which commit they are
 
-Models are the zoo's, so that every clone writes the same structure. Tables of time carry commit and machine.
+Models are the zoo's, so that every clone writes the same structure.
 """
 import argparse
 import functools
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -22,6 +24,7 @@ import gains  # noqa: E402
 import planner  # noqa: E402
 
 THREADS = 2
+NOT_MEASURED = "Not measured yet: `make docs` does.\n"
 
 
 def lines_of(lines):
@@ -32,6 +35,11 @@ def timed(make):
     """A table of time, with the commit and the machine that it was measured on."""
     text, where = make(), compare.machine()
     return text and f"{text}\n{where['cpu']}; {where['date']}, commit {where['commit']}.\n"
+
+
+def says_where(text):
+    """Whether a table ends as timed() ends it."""
+    return re.search(r"\n\n\S.*\d+ cores.*; \d{4}-\d\d-\d\d, commit [0-9a-f]{7,}\.\n$", text) is not None
 
 
 def demo_times():
@@ -76,14 +84,22 @@ def stale():
                 yield f"{page}: the table {name} is not what this build says (make docs ARGS=--structure)"
 
 
+def unsigned():
+    for page, tables in TIMES.items():
+        for name in tables:
+            there = cut((ROOT / page).read_text(), name)[1]
+            if there != NOT_MEASURED and not says_where(there):
+                yield f"{page}: the table {name} says neither machine nor commit (make docs)"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--structure", action="store_true", help="only the tables that measure no time")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail where a table of structure is not up to date")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail where a table is not as it should be")
     arguments = parser.parse_args()
     list(demo.unpack_zoo())
     if arguments.check:
-        wrong = list(stale())
+        wrong = [*unsigned(), *stale()]
         print("\n".join(wrong), end="\n" if wrong else "")
         return 1 if wrong else 0
     subprocess.run([sys.executable, ROOT / "scripts" / "operators.py"], check=True)

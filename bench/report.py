@@ -1,6 +1,5 @@
-"""docs/performance.md and its plots from the results of compare.py: tables are generated, paragraphs on single cases are kept.
-
-What a person wrote between `<!-- CASE -->` and `<!-- end -->` stays where it is; everything else is written anew.
+"""docs/performance.md and its plots from the results of compare.py: everything is written anew but what a person wrote between
+`<!-- NAME -->` and `<!-- end -->`. NAME is a case that has not reached its goal, `threads` or `layers`.
 """
 import math
 import re
@@ -89,13 +88,18 @@ def kept_paragraphs():
     return dict(re.findall(r"<!-- (\S+) -->\n(.*?)<!-- end -->", text, re.S))
 
 
+def note(name):
+    """The place for what a person has to say of a section, with what stands there."""
+    return f"<!-- {name} -->\n{kept_paragraphs().get(name, '')}<!-- end -->\n"
+
+
 def paragraphs(cases):
     """A place for each case that missed its goal; what stood there stays, also of cases that were not measured."""
     kept, parts = kept_paragraphs(), []
     for case, (_, _, goal) in CASES.items():
         r = ratio(cases[case], "ms") if case in cases else None
         if case in kept or (r and r > goal):
-            parts.append(f"### {case}: {f'{r:.2f}' if r else 'not measured'}, goal {goal:.2f}\n\n<!-- {case} -->\n{kept.get(case, '')}<!-- end -->\n")
+            parts.append(f"### {case}: {f'{r:.2f}' if r else 'not measured'}, goal {goal:.2f}\n\n{note(case)}")
     return "\n".join(parts)
 
 
@@ -143,7 +147,7 @@ def write(results):
     cases, m = results["cases"], results["machine"]
     text = f"""# Performance
 
-Written by `make bench`; the paragraphs on single cases are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
+Written by `make bench`, but for the notes below two tables and on single cases, which are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
 {results['threads']} threads, engines in turns, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
 machine only ratios within one line mean something. {results['models']}
 
@@ -167,6 +171,7 @@ Medians of rounds in which the numbers of threads take turns.
 {threads(results)}
 ![threads](performance/threads.svg)
 
+{note('threads')}
 ## Arena bytes
 
 [In figures](planner.md#bytes), [what the five mean](architecture.md#memory). 2 threads.
@@ -179,9 +184,10 @@ The longest layers that have several branches: their nodes one after the other, 
 `layers` scheduler. A time is that in which at least one node of the layer runs.
 
 {layers(results)}
+{note('layers')}
 """
     if "real" in results:
         text += f"## Models of every kind\n\n{real(results['real'])}\n"
     text += f"## Cases that have not reached their goal\n\n{paragraphs(cases)}"
     PAGE.write_text(text)
-    print(f"written: {PAGE.relative_to(ROOT)} and {PLOTS.relative_to(ROOT)}/")
+    print(f"written: {PAGE.relative_to(ROOT)} and {PLOTS.relative_to(ROOT)}/; by hand, to be read again: {', '.join(name for name, words in kept_paragraphs().items() if words) or 'nothing'}")

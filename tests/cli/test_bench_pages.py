@@ -68,19 +68,51 @@ def test_what_is_not_measured_is_said(own_models, monkeypatch):
     assert bench_cases.models_text(own_models) == "Models: those of $MODELS."
 
 
-def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_path):
+def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_path, capsys):
     page, ratios = tmp_path / "performance.md", tmp_path / "record.json"
-    page.write_text("<!-- whisper_encoder -->\nBy hand.\n<!-- end -->\n")
+    page.write_text("".join(f"<!-- {name} -->\nBy hand: {name}.\n<!-- end -->\n" for name in ("whisper_encoder", "threads", "layers")))
     ratios.write_text(json.dumps({"whisper_encoder": 0.9, "yolov8n": 0.7}))
     for module, name, value in ((report, "PAGE", page), (report, "ROOT", tmp_path), (report, "PLOTS", tmp_path), (report, "plots", lambda _: None), (compare, "RECORD", ratios)):
         monkeypatch.setattr(module, name, value)
     results = results_of(OWN_CASES)
     report.write(results)
     text = page.read_text()
-    assert "### whisper_encoder: not measured, goal 0.80\n\n<!-- whisper_encoder -->\nBy hand.\n<!-- end -->" in text
+    assert "### whisper_encoder: not measured, goal 0.80\n\n<!-- whisper_encoder -->\nBy hand: whisper_encoder.\n<!-- end -->" in text
+    assert all(text.count(f"<!-- {name} -->\nBy hand: {name}.\n<!-- end -->") == 1 for name in ("threads", "layers"))
+    assert text.index("## Threads") < text.index("By hand: threads.") < text.index("## Layer by layer") < text.index("By hand: layers.")
+    assert "to be read again: threads, layers, whisper_encoder" in capsys.readouterr().out
     assert "Models: few." in text and "1 thread ms" in text
     compare.record(results["cases"])
     assert json.loads(ratios.read_text()) == {case: 0.9 if case == "whisper_encoder" else 0.8 for case in bench_cases.CASES if case in ["whisper_encoder", *OWN_CASES]}
+
+
+def results_of_page(text):
+    """Made-up results of what the page says that it shows."""
+    head = re.search(r"by hand\. (.*?); (\S+), commit (\w+)\. f32,\n(\d+) threads, .*?median of (\d+) rounds.*?mean something\. (.*?)\n", text, re.S)
+    cases = re.findall(r"^\| (\S+) \|", text[:text.index("![latency]")], re.M)[1:]
+    results = results_of([case for case in cases if case in bench_cases.CASES])
+    results |= {"machine": dict(zip(("cpu", "date", "commit"), head.groups())), "threads": head[4], "rounds": head[5], "models": head[6]}
+    results["layers"] = {case: [{"layer": 1, "branches": 2, "sequential": 2.0, "layers": 1.0}] for case in re.findall(r"^(\S+):$\n\n\| layer", text, re.M)}
+    if "## Models of every kind" in text:
+        results["real"] = [{"model": "m", "parallax": 1.0, "onnxruntime": 2.0}, {"model": "n", "why": "why"}]
+    return results
+
+
+def frame(text):
+    """A page without figures, rows and refusals."""
+    lines = [re.sub(r"\d+(\.\d+)?", "N", line) for line in text.splitlines() if not re.match(r"\||- ", line)]
+    return [line for line in lines if line]
+
+
+def test_all_of_the_page_is_written_by_the_generator_or_kept(monkeypatch, tmp_path):
+    text = report.PAGE.read_text()
+    page = tmp_path / "performance.md"
+    for module, name, value in ((report, "PAGE", page), (report, "ROOT", tmp_path), (report, "PLOTS", tmp_path), (report, "plots", lambda _: None)):
+        monkeypatch.setattr(module, name, value)
+    for before in (text, text.replace("![threads]", "A word by hand.\n\n![threads]")):
+        page.write_text(before)
+        report.write(results_of_page(before))
+        assert (frame(page.read_text()) == frame(before)) == (before == text)
 
 
 def test_plots(monkeypatch, tmp_path):

@@ -71,6 +71,17 @@ struct ThreadBytes {
   int threads = 0;
   std::int64_t arena_bytes = 0, scratch_bytes = 0;
   int max_branches = 0;  ///< most branches that run at once
+  /// The smallest memory budget that a run fits, one branch after the other.
+  std::int64_t least_bytes = 0;
+};
+
+/// Nodes of one operator that get kernels of one library.
+struct KernelReport {
+  std::string op;  ///< after the passes
+  /// A library; "none": needs none, as a view of its input or an If does; "run time": chosen when
+  /// its shapes are known; "delegate".
+  std::string kernel;
+  int nodes = 0;
 };
 
 /// The plan of a body of an If, Loop or Scan.
@@ -106,7 +117,8 @@ struct PlanReport {
   std::optional<std::int64_t> budget_bytes;
   /// Under MemoryBudget::Kind::kAuto: every task waits for memory, so nothing runs at once.
   bool memory_stalled = false;
-  std::vector<ThreadBytes> thread_bytes;  ///< for 1, 2, 4 and 8 threads, without a budget
+  std::vector<ThreadBytes> thread_bytes;     ///< for 1, 2, 4 and 8 threads, without a budget
+  std::vector<KernelReport> kernel_reports;  ///< most nodes first; bodies included
 };
 
 /// Milliseconds that a session has spent so far on plans, and on packing weights for them.

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "session/body_report.h"
 #include "session/branch_reason.h"
+#include "session/kernel_report.h"
 #include "session/structure.h"
 
 namespace parallax {
@@ -81,12 +82,15 @@ RegionReport report_of(const Graph& graph, const Region& region, int id) {
 /// What more threads would cost: the plans that they would get.
 std::vector<ThreadBytes> thread_bytes(const Program& program) {
   std::vector<ThreadBytes> result;
+  const auto in_order = lay_out(program.compiled, {false, 1, std::nullopt});
+  if (!in_order) return result;
   for (const int threads : {1, 2, 4, 8}) {
     const auto other = lay_out(program.compiled, {true, threads, std::nullopt});
     if (!other) continue;  // only where sums of bytes do not fit 63 bits
     const Program& plan = **other;
-    result.push_back(
-        {threads, plan.arena_bytes, plan.bytes - plan.arena_bytes, plan.plan.max_branches});
+    const std::int64_t scratch = plan.bytes - plan.arena_bytes;
+    result.push_back({threads, plan.arena_bytes, scratch, plan.plan.max_branches,
+                      (*in_order)->arena_bytes + scratch});
   }
   return result;
 }
@@ -120,6 +124,7 @@ PlanReport report_of(const Program& program, Refinement refinement) {
   report.structure = structure_of(compiled, nullptr);
   report.thread_bytes = thread_bytes(program);
   report.body_reports = body_reports(compiled);
+  report.kernel_reports = kernel_reports(compiled);
   return report;
 }
 

@@ -43,7 +43,7 @@ def test_values_of_other_commands(refused, command, arguments, words):
     ("verify", ["--scheduler", "layers"]), ("verify", ["--threads", "2"]), ("verify", ["--memory-budget", "1MiB"]), ("verify", ["--json", "x"]),
     ("plan", ["--time-limit", "3"]), ("plan", ["--max-loop-trips", "3"]), ("plan", ["--input", "image=x.npy"]), ("simulate", ["--time-limit", "3"]),
     ("calibrate", ["--threads", "2"]), ("calibrate", ["--scheduler", "layers"]), ("calibrate", ["--memory-budget", "1MiB"]), ("calibrate", ["--refinement", "paper"]),
-    ("info", ["--dim", "batch=1"]),
+    ("info", ["--threads", 2]),
 ])
 def test_options_that_a_command_would_ignore(refused, command, option):
     line = refused(2, command, DIGITS, *option)

@@ -66,8 +66,66 @@ def test_the_command_for_the_zoo_can_be_planned(parallax, info, zoo, name):
 def test_text(parallax):
     done = parallax("info", DIGITS)
     assert done.returncode == 0 and done.stderr == ""
-    for words in ("operator sets ai.onnx 17", "image  float32 [batch, 1, 8, 8]", "Conv", "simd, ", "parameters in", "--dim batch=1"):
+    for words in ("operator sets ai.onnx 17", "image  float32 [batch, 1, 8, 8]", "Conv", "simd, ", "parameters in", "--dim batch=1", "kernels that it gets", "with batch=1 (--dim gives other values):", "weights packed for kernels", "the least budget"):
         assert words in done.stdout, words
+
+
+def names_of(need):
+    return [word for dim, value in need["dims"].items() for word in ("--dim", f"{dim}={value}")]
+
+
+def test_the_bytes_that_it_names_are_those_that_a_run_needs(parallax, info, zoo):
+    """A run fits the least budget to the byte; without one it takes what is said."""
+    for model in (DIGITS, zoo["sensors"]):
+        need = info(model)["need"]
+        assert [row["threads"] for row in need["thread_bytes"]] == [1, 2, 4, 8]
+        for row in need["thread_bytes"]:
+            words = [model, *names_of(need), "--threads", row["threads"]]
+            assert parallax("run", *words, "--memory-budget", row["least_bytes"]).returncode == 0
+            less = parallax("run", *words, "--memory-budget", row["least_bytes"] - 1)
+            assert less.returncode == 1 and "1 bytes missing" in less.stderr
+            plan = json.loads(parallax("plan", *words, "--json", "-").stdout)
+            assert (plan["arena_bytes"]["parallax"], plan["scratch_bytes"]) == (row["arena_bytes"], row["scratch_bytes"])
+            assert plan["packed_weight_bytes"] == need["packed_weight_bytes"] > 0
+
+
+def test_bytes_are_those_of_the_dimensions_that_are_given(parallax, info):
+    figures = {}
+    for batch in (1, 64):
+        seen = json.loads(parallax("info", DIGITS, "--dim", f"batch={batch}", "--json", "-").stdout)
+        assert seen["need"]["dims"] == {"batch": batch} and seen["need"]["chosen"] == [] and seen["command"].endswith(f"--dim batch={batch}")
+        figures[batch] = seen["need"]["thread_bytes"][0]["arena_bytes"]
+    assert info(DIGITS)["need"]["chosen"] == ["batch"]
+    assert figures[64] > 32 * figures[1] and figures[1] == info(DIGITS)["need"]["thread_bytes"][0]["arena_bytes"]
+    by_shape = json.loads(parallax("info", DIGITS, "--shape", "image=64x1x8x8", "--json", "-").stdout)
+    assert by_shape["need"]["thread_bytes"][0]["arena_bytes"] == figures[64]
+
+
+def test_dimensions_that_do_not_fit_are_a_problem(parallax, refused, info, write):
+    assert "no dimension 'bach'" in refused(2, "info", DIGITS, "--dim", "bach=1")
+    model = write([w.node("MatMul", ["x", "w"], ["y"])], [w.value("x", w.FLOAT, [1, "k"])], [w.value("y", w.FLOAT, [])], [w.floats("w", [11, 1], [0] * 11)])
+    assert info(model)["need"] is None and "give each free dimension a value" in parallax("info", model).stdout
+    assert json.loads(parallax("info", model, "--dim", "k=11", "--json", "-").stdout)["need"]["dims"] == {"k": 11}
+    wrong = parallax("info", model, "--dim", "k=12")
+    assert wrong.returncode == 1 and "cannot run: " in wrong.stdout and "MatMul" in wrong.stderr
+
+
+def test_kernels_are_those_that_the_nodes_get(parallax, info, write):
+    seen = info(DIGITS)
+    assert sum(row["nodes"] for row in seen["need"]["kernel_list"]) == seen["nodes_after_passes"]
+    traced = json.loads(parallax("bench", DIGITS, "--dim", "batch=1", "--warmup", 1, "--runs", 1, "--ops", "--json", "-").stdout)["ops"]
+    ran = {}
+    for op in traced:
+        ran[op["op"], op["kernel"]] = ran.get((op["op"], op["kernel"]), 0) + 1
+    assert {(row["operator"], row["kernel"]): row["nodes"] for row in seen["need"]["kernel_list"] if row["kernel"] != "none"} == ran
+    # A view needs no kernel, the size of what NonZero finds is known when it has run, and bodies count.
+    body = a_graph([w.node("Exp", ["x"], ["r"])], [w.value("r", w.FLOAT, ["n", 3])])
+    choice = w.node("If", ["c"], ["a"], "choice") + graph_attribute("then_branch", body) + graph_attribute("else_branch", body)
+    model = write([choice, w.node("Reshape", ["a", "shape"], ["f"]), w.node("NonZero", ["f"], ["i"]), w.node("Cast", ["i"], ["y"], to=w.FLOAT)],
+                  X + [w.value("c", w.BOOL, [])], [w.value("y", w.FLOAT, [1, "found"])], [w.ints("shape", [-1])])
+    kernels = {(row["operator"], row["kernel"]): row["nodes"] for row in info(model)["need"]["kernel_list"]}
+    assert kernels[("If", "none")] == 1 and kernels[("Reshape", "none")] == 1 and kernels[("Exp", "simd")] == 2 and kernels[("Cast", "run time")] == 1
+    assert "of which only running tells the size" in parallax("info", model).stdout
 
 
 def test_unsupported_operators_are_all_seen(parallax, info, write):
@@ -124,9 +182,9 @@ def three(write):
     return write(nodes, [w.value("x", w.FLOAT, ["batch", 3, "the height"]), w.value("z", w.FLOAT, ["length"])], [w.value("y", w.FLOAT, []), w.value("v", w.FLOAT, [])])
 
 
-@pytest.mark.parametrize("command", ["run", "plan", "bench", "verify"])
-def test_all_free_dimensions_are_named_at_once_with_a_command_that_does(parallax, refused, three, command):
-    line = refused(1, command, three)
+@pytest.mark.parametrize("command, options", [("run", []), ("plan", []), ("bench", []), ("verify", []), ("simulate", ["--profile", "pixel6"]), ("calibrate", ["--profile", "FILE"])])
+def test_all_free_dimensions_are_named_at_once_with_a_command_that_does(parallax, refused, three, tmp_path, command, options):
+    line = refused(1, command, three, *(tmp_path / "device.toml" if word == "FILE" else word for word in options))
     assert all(name in line for name in ("'batch'", "'the height'", "'length'", "'x'", "'z'"))
     words = shlex.split(line.split("this would do: ")[1])
     assert words[:3] == ["parallax", command, str(three)]

@@ -61,8 +61,8 @@ void add_model(CLI::App& command, Options& options) {
       ->type_name("N");
 }
 
-// What every command but info takes. `values`: the most that --dim takes.
-void add_common(CLI::App& command, Options& options, std::size_t values) {
+// `values`: the most that --dim takes.
+void add_dims(CLI::App& command, Options& options, std::size_t values) {
   add_repeated(
       command, "--shape",
       [&options](const std::string& text) { options.shapes.push_back(parse_shape(text)); },
@@ -75,6 +75,11 @@ void add_common(CLI::App& command, Options& options, std::size_t values) {
       },
       "Value of a free dimension, as SYMBOL=N")
       ->type_name("SYMBOL=N");
+}
+
+// What every command but info takes.
+void add_common(CLI::App& command, Options& options, std::size_t values) {
+  add_dims(command, options, values);
   command
       .add_option_function<std::string>(
           "--precision",
@@ -258,7 +263,10 @@ void add_json(CLI::App& command, Options& options, const char* what) {
       ->type_name("FILE");
 }
 
-void add_info(CLI::App& info, Options& options) { add_json(info, options, "the same"); }
+void add_info(CLI::App& info, Options& options) {
+  add_dims(info, options, 1);
+  add_json(info, options, "the same");
+}
 
 void add_run(CLI::App& run, Options& options) {
   add_common(run, options, 1);

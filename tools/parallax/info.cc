@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "example.h"
+#include "info_need.h"
 #include "parallax/inspect.h"
 #include "report.h"
 
@@ -17,21 +18,23 @@ struct Info {
   FileReport file;
   std::optional<Model> model;
   std::optional<Error> problem;  // why it was not loaded
-  std::string command;           // that runs it; empty where none was found
+  std::optional<Need> need;      // nothing where no values of its dimensions are known
+  std::string command;           // that runs it; empty where there is no need
 };
 
 Info look_at(const Options& options, FileReport file) {
-  Info info{std::move(file), std::nullopt, std::nullopt, {}};
+  Info info{std::move(file), std::nullopt, std::nullopt, std::nullopt, {}};
   auto model = Model::load(options.model, options.load);
   if (!model) {
     info.problem = model.error();
     return info;
   }
-  const auto dims = example_dims(*model, {});
-  if (dims) {
-    info.command = "parallax run " + shell_word(options.model) + dim_options(*dims);
-  } else if (model->symbols().empty()) {
-    info.problem = dims.error();
+  auto need = need_of(options, *model);
+  if (!need) {
+    info.problem = need.error();
+  } else if (*need) {
+    info.need = **std::move(need);
+    info.command = "parallax run " + shell_word(options.model) + dim_options(info.need->dims);
   }
   info.model = *std::move(model);
   return info;
@@ -106,7 +109,8 @@ void print_weights(const FileReport& file) {
 }
 
 void print_operators(const FileReport& file) {
-  fmt::print("\n{} nodes\n{:>7}  {:<28}  {}\n", file.nodes, "count", "operator", "kernels");
+  fmt::print("\n{} nodes\n{:>7}  {:<28}  {}\n", file.nodes, "count", "operator",
+             "libraries that have kernels");
   for (const FileOperator& op : file.operators)
     fmt::print("{:>7}  {:<28}  {}\n", op.count, qualified(op), kernels_text(op));
 }
@@ -120,7 +124,7 @@ void print_bodies(const FileReport& file) {
   }
 }
 
-void print_need(const Info& info) {
+void print_what_runs(const Info& info) {
   if (info.problem) {
     fmt::print("\ncannot run: {}\n", info.problem->to_string());
     return;
@@ -129,10 +133,14 @@ void print_need(const Info& info) {
              info.model->nodes());
   if (!info.model->symbols().empty())
     fmt::print("free dimensions: {}\n", fmt::join(info.model->symbols(), ", "));
-  fmt::print("to run it: {}\n", info.command.empty()
-                                    ? "give each free dimension a value with --dim; none of those "
-                                      "that were tried fits"
-                                    : info.command);
+  if (!info.need) {
+    fmt::print(
+        "kernels and memory of a run are not known: give each free dimension a value with --dim; "
+        "none of the usual sizes fits\n");
+    return;
+  }
+  print_need(*info.need);
+  fmt::print("\nto run it: {}\n", info.command);
 }
 
 void print(const Options& options, const Info& info) {
@@ -149,7 +157,7 @@ void print(const Options& options, const Info& info) {
   print_tensors("outputs", outputs_of(info));
   print_operators(file);
   print_bodies(file);
-  print_need(info);
+  print_what_runs(info);
 }
 
 nlohmann::json tensors_json(const std::vector<FileTensor>& tensors) {
@@ -224,6 +232,7 @@ nlohmann::json to_json(const Options& options, const Info& info) {
   json["nodes_after_passes"] = info.model->nodes();
   json["free_dimensions"] = info.model->symbols();
   json["command"] = info.command;
+  json["need"] = info.need ? need_json(*info.need) : nlohmann::json();
   return json;
 }
 

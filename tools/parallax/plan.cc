@@ -170,10 +170,11 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
 
 void print_threads(const PlanReport& plan) {
   for (const ThreadBytes& t : plan.thread_bytes)
-    fmt::print("on {} {}: {} and {} of scratch, at most {} at once\n", t.threads,
-               t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
+    fmt::print("on {} {}: {} and {} of scratch, at most {} at once; the least budget is {} bytes\n",
+               t.threads, t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
                format_bytes(t.scratch_bytes),
-               t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches));
+               t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches),
+               t.least_bytes);
 }
 
 nlohmann::json bodies_json(const PlanReport& plan) {
@@ -194,17 +195,6 @@ nlohmann::json bodies_json(const PlanReport& plan) {
   return list;
 }
 
-nlohmann::json threads_json(const PlanReport& plan) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const ThreadBytes& t : plan.thread_bytes) {
-    list.push_back({{"threads", t.threads},
-                    {"arena_bytes", t.arena_bytes},
-                    {"scratch_bytes", t.scratch_bytes},
-                    {"max_branches", t.max_branches}});
-  }
-  return list;
-}
-
 nlohmann::json to_json(const Options& options, const PlanReport& plan) {
   nlohmann::json json = {{"model", options.model},
                          {"nodes", plan.nodes},
@@ -218,6 +208,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                          {"scratch_bytes", plan.scratch_bytes},
                          {"packed_weight_bytes", plan.packed_weight_bytes},
                          {"thread_bytes", threads_json(plan)},
+                         {"kernel_list", kernels_json(plan)},
                          {"body_list", bodies_json(plan)},
                          {"structure", structure_json(plan)},
                          {"layer_list", layers_json(plan)},

@@ -19,6 +19,25 @@ nlohmann::json arena_json(const ArenaBytes& bytes) {
           {"parallax", bytes.parallax}};
 }
 
+nlohmann::json threads_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ThreadBytes& t : plan.thread_bytes) {
+    list.push_back({{"threads", t.threads},
+                    {"arena_bytes", t.arena_bytes},
+                    {"scratch_bytes", t.scratch_bytes},
+                    {"least_bytes", t.least_bytes},
+                    {"max_branches", t.max_branches}});
+  }
+  return list;
+}
+
+nlohmann::json kernels_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const KernelReport& k : plan.kernel_reports)
+    list.push_back({{"operator", k.op}, {"kernel", k.kernel}, {"nodes", k.nodes}});
+  return list;
+}
+
 std::string budget_text(const MemoryBudget& budget, const PlanReport& plan) {
   const bool automatic = budget.kind == MemoryBudget::Kind::kAuto;
   if (!plan.budget_bytes) return automatic ? "none (auto: free memory is not known)" : "none";

@@ -11,6 +11,9 @@
 namespace parallax::cli {
 
 nlohmann::json arena_json(const ArenaBytes& bytes);
+/// What 1, 2, 4 and 8 threads would take.
+nlohmann::json threads_json(const PlanReport& plan);
+nlohmann::json kernels_json(const PlanReport& plan);
 /// "none", "64.0 MiB", "14.2 GiB (auto)": what was asked for and what that is at this moment.
 std::string budget_text(const MemoryBudget& budget, const PlanReport& plan);
 /// The same as {"kind": "auto", "bytes": N or null, "stalled": false}.

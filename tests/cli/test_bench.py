@@ -6,6 +6,7 @@ import re
 import signal
 import statistics
 import subprocess
+import termios
 
 import pytest
 from conftest import BUILD, DIGITS, ROOT
@@ -127,6 +128,7 @@ class InTerminal:
 
     def __init__(self, *arguments):
         self.terminal, theirs = pty.openpty()
+        self.settings = termios.tcgetattr(self.terminal)
         command = [BUILD / "parallax", "bench", DIGITS, "--dim", "batch=1..2", "--runs", 1000000, "--warmup", 1, "--threads", 1, *arguments]
         self.process = subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE, stderr=theirs, text=True)
         os.close(theirs)
@@ -141,6 +143,7 @@ class InTerminal:
         """What it printed after Ctrl-C, and all that the terminal got."""
         self.process.send_signal(signal.SIGINT)
         printed, _ = self.process.communicate(timeout=120)
+        assert termios.tcgetattr(self.terminal) == self.settings, "the terminal is not as it was"
         try:
             while more := os.read(self.terminal, 4096):
                 self.seen += more

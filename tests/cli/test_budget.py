@@ -21,6 +21,12 @@ def test_reports_show_the_budget(parallax, text, kind, amount):
     assert "budget" in parallax("bench", DIGITS, *DIM, "--runs", 1, "--memory-budget", text).stdout
 
 
+def test_a_budget_of_megabytes_is_said_in_mib_beside_bytes(refused):
+    line = refused(1, "run", DIGITS, "--dim", "batch=4096", "--threads", 1, "--memory-budget", "1.5MiB")
+    needed = int(re.search(r"needs (\d+) bytes", line).group(1))
+    assert f"needs {needed} bytes ({needed / 2**20:.1f} MiB), budget 1572864 bytes (1.5 MiB): {needed - 1572864} bytes" in line
+
+
 def test_several_budgets_hold_and_too_small_is_one_line(parallax, refused):
     least = int(re.search(r"needs (\d+) bytes", refused(1, "run", DIGITS, *DIM, "--memory-budget", 0)).group(1))
     for command in ("run", "plan", "bench"):

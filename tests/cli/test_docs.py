@@ -35,6 +35,39 @@ def test_the_map_names_what_is_there():
         assert (ROOT / name).exists(), name
 
 
+def options_of(text):
+    return set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text))
+
+
+@pytest.fixture(scope="module")
+def tool_options():
+    """command -> the options that its --help lists."""
+    commands = re.findall(r"^  (\w+) ", run(BUILD / "parallax", "--help").stdout.split("Subcommands:")[1], re.M)
+    return {command: options_of(run(BUILD / "parallax", command, "--help").stdout) - {"--help"} for command in commands}
+
+
+def test_the_page_of_the_tool_names_every_option_and_no_other(tool_options):
+    text = (ROOT / "docs" / "cli.md").read_text().split("## Beside ONNX Runtime")[0]
+    assert options_of(text) - {"--help"} == set().union(*tool_options.values())
+    assert set(re.findall(r"^    parallax (\w+) MODEL", text, re.M)) == set(tool_options) >= {"info", "run", "simulate"}
+
+
+def test_what_the_page_shows_of_a_command_it_takes(tool_options):
+    for command, rest in re.findall(r"^    parallax (\w+) MODEL(.*)$", (ROOT / "docs" / "cli.md").read_text(), re.M):
+        assert options_of(rest) <= tool_options[command], command
+
+
+def test_headers_name_only_options_that_there_are(tool_options):
+    for header in (ROOT / "include" / "parallax").glob("*.h"):
+        assert options_of(header.read_text()) <= set().union(*tool_options.values()), header.name
+
+
+def test_passes_are_left_out_by_the_library_alone_as_its_header_says(tool_options):
+    header = (ROOT / "include" / "parallax" / "options.h").read_text()
+    assert re.search(r"Passes to leave out, by name \(Model::passes\(\)\).*The tool has no\s+/// option for it\.\n  std::vector<std::string> disabled_passes;", header, re.S)
+    assert not [option for options in tool_options.values() for option in options if "pass" in option]
+
+
 def test_security_names_a_way_to_report():
     assert "*Report a vulnerability*" in (ROOT / "SECURITY.md").read_text()
 

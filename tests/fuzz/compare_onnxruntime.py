@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import signal
 import sys
 import tomllib
@@ -16,6 +17,7 @@ import numpy as np
 import onnxruntime
 
 TOLERANCE = 1e-3  # of the largest magnitude: docs/architecture.md, "The same outputs"
+SECONDS, MOST_BYTES = 60, 8 << 30  # for each case
 EXPLAINED = tomllib.loads((pathlib.Path(__file__).parent / "explained.toml").read_text())["difference"]
 
 
@@ -94,7 +96,8 @@ def compare_apart(folder):
     """The same in a process of its own: ONNX Runtime crashes on some models."""
     child = os.fork()
     if child == 0:
-        signal.alarm(60)
+        signal.alarm(SECONDS)
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
         os._exit(1 if compare(folder) else 0)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if status < 0:

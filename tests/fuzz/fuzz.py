@@ -21,6 +21,7 @@ BATCH = 50
 SILENCE = 120  # seconds without a line are a hang: a case takes tens of milliseconds
 MOST_GROWTH = 2 << 20  # bytes of heap that a batch may leave behind, caches of the process included
 MOST_RESIDENT_KB = 2 << 20
+SANITIZED_LIMIT = "hard_rss_limit_mb=4096"  # px_fuzz limits its addresses, but where a sanitizer needs them
 
 
 class Fuzzer:
@@ -63,6 +64,8 @@ class Fuzzer:
         """Runs the seeds; the one to go on with where one of them ended the process."""
         command = [self.program, "--seed", str(seed), "--count", str(count)] + (["--write", folder] if self.compare else [])
         environment = dict(os.environ, TMPDIR=folder)
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
+            environment[name] = ":".join(filter(None, [environment.get(name), SANITIZED_LIMIT]))
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
         errors = []
         reader = threading.Thread(target=lambda: errors.extend(process.stderr.readlines()[-400:]), daemon=True)

@@ -9,9 +9,11 @@
 // BYTES is the heap that is in use then: what grows from seed to seed is a leak.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +36,20 @@ struct Options {
   bool print = false, minimise = false;
   std::string write, compare, corpus;
 };
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+/// Their shadows take any address: fuzz.py limits what is resident instead.
+void limit_memory() {}
+#else
+/// What takes more than any case may gets an error, not the machine's memory.
+void limit_memory() {
+  constexpr rlim_t kMostBytes = rlim_t{4} << 30U;
+  rlimit limit = {};
+  getrlimit(RLIMIT_AS, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, kMostBytes);
+  setrlimit(RLIMIT_AS, &limit);
+}
+#endif
 
 std::size_t heap_bytes() {
   const struct mallinfo2 info = mallinfo2();
@@ -102,6 +118,7 @@ int main(int argc, char** argv) {
   app.add_option("--corpus", options.corpus,
                  "a folder for files that libFuzzer begins with; nothing is run then");
   CLI11_PARSE(app, argc, argv);
+  parallax::fuzz::limit_memory();
   std::string pattern = std::filesystem::temp_directory_path() / "px_fuzz.XXXXXX";
   if (mkdtemp(pattern.data()) == nullptr) return 2;
   const int status = parallax::fuzz::run(options, pattern);

@@ -90,11 +90,12 @@ Result<Expr> window_count(const InferContext& context, const Windows& windows, s
   }
   const Expr begin = windows.pads_begin[axis];
   const Expr room = dim + begin + windows.pads_end[axis] - extent;
-  if (is_negative(room)) {
+  const Expr count = ceil_mode ? min(ceil_div(room, stride) + 1, ceil_div(dim + begin, stride))
+                               : floor_div(room, stride) + 1;
+  if (is_negative(count)) {
     return fail(context, fmt::format("a window of {} does not fit spatial axis {}", extent, axis));
   }
-  if (!ceil_mode) return floor_div(room, stride) + 1;
-  return min(ceil_div(room, stride) + 1, ceil_div(dim + begin, stride));
+  return count;
 }
 
 }  // namespace parallax

@@ -41,6 +41,8 @@ class BodyRunner {
   bool output_planned(std::size_t i) const {
     return node_.outputs[i].valid() && run_.compiled_.dims[node_.outputs[i]].has_value();
   }
+  /// The dims of output `i`, which no body has given; 0 for those that the run does not know.
+  Dims known_dims(std::size_t i) const { return run_.known_dims(node_.outputs[i]); }
   /// The memory of output `i` of the node. Errors: kInvalidInput if the plan was made for other
   /// dims.
   Result<std::byte*> make_output(std::size_t i, const Dims& dims);

@@ -268,6 +268,34 @@ TEST(Loop, ACarriedValueMayBeEmpty) {
   }
 }
 
+TEST(Loop, WithoutTripsAStackHasTheSizesThatAreKnown) {
+  const auto context = context_of(R"(
+      input go bool []
+      input sizes i64 [2]
+      input x f32 [2]
+      zeros = ConstantOfShape(sizes)
+      last, all, some = Loop(_, go, x; zeros)
+      body
+        input i i64 []
+        input going bool []
+        input v f32 [2]
+        input zeros f32 [0, 0]
+        const no bool [] = [0]
+        w = Exp(zeros)
+        found = NonZero(w)
+        output no, v, w, found
+      end
+      output all, some)");
+  for (const bool trip : {false, true}) {
+    const auto out =
+        run(context, {trip ? kYes : kNo, bytes_of<std::int64_t>({4, 2}), bytes_of<float>({1, 2})});
+    ASSERT_TRUE(out) << out.error().to_string();
+    EXPECT_EQ((*out)[0].dims(), (Dims{trip ? 1 : 0, 4, 2}));
+    // What only the body could tell is 0.
+    EXPECT_EQ((*out)[1].dims(), (Dims{trip ? 1 : 0, 2, trip ? 8 : 0}));
+  }
+}
+
 TEST(Loop, EndlessOnesAreStopped) {
   const auto context = context_of(R"(
       input x f32 [1]

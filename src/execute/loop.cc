@@ -379,13 +379,10 @@ Status LoopRunner::end(std::int64_t trips) {
     const std::size_t at = parts_.carried + i;
     if (!node_.outputs[at].valid()) continue;
     if (!output.started) {
-      // No trip: sizes that nobody knows are 0.
-      const auto& compiled = *code_.bodies[0].program->compiled;
-      const ValueId out = body().outputs[parts_.first_output + at];
-      Dims slice;
-      for (const Expr& dim : body().values[out].shape)
-        slice.push_back(dim.evaluate(compiled.binding.symbols).value_or(0));
-      PX_RETURN_IF_ERROR(make_output(at, with_axis(slice, output.axis.axis, 0)));
+      // No trip.
+      Dims dims = known_dims(at);
+      dims[output.axis.axis] = 0;
+      PX_RETURN_IF_ERROR(make_output(at, dims));
     } else if (!exact_) {
       PX_RETURN_IF_ERROR(
           adopt_output(at, with_axis(output.slice_dims, output.axis.axis, trips), output.bytes));

@@ -96,6 +96,8 @@ class Run {
   Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
   Result<std::shared_ptr<const NodeKernel>> kernel_for(
       NodeId id, std::span<const std::optional<Dims>> outputs);
+  /// The dims of `id` as far as the values before it tell, 0 where they do not.
+  Dims known_dims(ValueId id);
   Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
   Status bind_symbols(ValueId id, const Dims& dims);
   void release(ValueId root);

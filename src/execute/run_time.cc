@@ -98,6 +98,15 @@ Status Run::bind_symbols(ValueId id, const Dims& dims) {
                            to_string(value.shape, graph().symbol_names()))));
 }
 
+Dims Run::known_dims(ValueId id) {
+  if (const auto& planned = compiled_.dims[id]) return *planned;
+  const MutexLock lock(mutex_);
+  Dims dims;
+  for (const Expr& dim : graph().values[id].shape)
+    dims.push_back(dim.evaluate(symbol_values_).value_or(0));
+  return dims;
+}
+
 /// The memory of output `id`, whose dims are known now.
 Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
   PX_RETURN_IF_ERROR(bind_symbols(id, dims));

@@ -117,16 +117,23 @@ class Compiler {
   }
 
   /// Infers the concrete output shapes once more. Symbolic inference takes dimensions of different
-  /// names that must agree for equal; here they are checked against the real sizes. True where the
-  /// kernel must size an output.
+  /// names that must agree for equal; here they are checked against the real sizes, and so are
+  /// elements that a node computes but the binding tells. True where the kernel must size an
+  /// output.
   Result<bool> check_shapes(const Node& node) const {
     std::vector<RuntimeInput> inputs(node.inputs.size());
+    std::vector<AlignedBytes> told;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const ValueId id = node.inputs[i];
       if (!id.valid()) continue;
-      const std::byte* const bytes = compiled_->fixed[compiled_->root[id]];
-      if (op_def(node.op).decides_shape(i) && bytes == nullptr && dims(id)->elements() > 0)
-        return false;
+      const std::byte* bytes = compiled_->fixed[compiled_->root[id]];
+      if (op_def(node.op).decides_shape(i) && bytes == nullptr && dims(id)->elements() > 0) {
+        const Value& value = graph_.values[id];
+        auto elements = value.content ? materialise(graph_, value, compiled_->binding)
+                                      : tl::unexpected(Error{});
+        if (!elements) return false;
+        bytes = told.emplace_back(*std::move(elements)).data();
+      }
       inputs[i] = {true, graph_.values[id].dtype, *dims(id), bytes};
     }
     PX_ASSIGN(const auto inferred, infer_runtime(node, inputs));

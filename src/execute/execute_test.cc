@@ -437,6 +437,25 @@ TEST(Execute, DimensionsThatContradictEachOtherAreRefused) {
   EXPECT_TRUE(program_of(context, {.symbols = {3, 3}}));
 }
 
+TEST(Execute, ShapesThatNodesComputeAreCheckedWhereTheirElementsAreKnown) {
+  // The result is empty, so that no tile runs which would see the pads.
+  const auto context = context_of(R"(
+    symbols n
+    input x f32 [n, 16]
+    const given i64 [4] = [-1, -1, 1, 2]
+    const zero i64 [] = [0]
+    pads = Add(given, zero)
+    y = Pad(x, pads) @the_pad
+    output y)");
+  const auto program = program_of(context, {.symbols = {0}});
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(program.error().node, "the_pad");
+  const auto y = run(context, {bytes_of(ramp(16))}, {.symbols = {1}});
+  ASSERT_TRUE(y) << y.error().to_string();
+  EXPECT_EQ(y->outputs[0].dims(), (Dims{1, 17}));
+}
+
 TEST(Execute, RunsAtOnceShareAProgram) {
   const auto context = context_of(kInception);
   const auto program = program_of(context, {.symbols = {50}, .threads = 3});

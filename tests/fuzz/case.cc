@@ -82,6 +82,15 @@ void add_reads(const CaseGraph& graph, std::set<std::string, std::less<>>& reads
   }
 }
 
+/// Adds the names that nodes of `graph` read and give, those of its bodies included.
+void add_all(const CaseGraph& graph, std::set<std::string, std::less<>>& names) {
+  add_reads(graph, names);
+  for (const CaseNode& node : graph.nodes) {
+    names.insert(node.outputs.begin(), node.outputs.end());
+    for (const CaseGraph& body : node.bodies) add_all(body, names);
+  }
+}
+
 }  // namespace
 
 std::string to_string(const Constant& tensor) {
@@ -126,6 +135,18 @@ void remove_dead(CaseGraph& graph) {
   std::ranges::reverse(kept);
   graph.nodes = std::move(kept);
   std::erase_if(graph.constants, [&](const auto& entry) { return !reads.contains(entry.first); });
+}
+
+std::set<std::string, std::less<>> values_behind(const CaseGraph& graph, const std::string& value) {
+  std::set<std::string, std::less<>> behind = {value};
+  for (auto node = graph.nodes.rbegin(); node != graph.nodes.rend(); ++node) {
+    const bool read = std::ranges::any_of(
+        node->outputs, [&](const std::string& output) { return behind.contains(output); });
+    if (!read) continue;
+    behind.insert(node->inputs.begin(), node->inputs.end());
+    for (const CaseGraph& body : node->bodies) add_all(body, behind);
+  }
+  return behind;
 }
 
 void count_operators(const CaseGraph& graph, std::map<OpKind, int>& counts) {

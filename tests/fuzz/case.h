@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -60,6 +61,8 @@ std::string to_string(const Constant& tensor);
 
 /// Leaves out nodes and constants that no output needs, in bodies too.
 void remove_dead(CaseGraph& graph);
+/// The names of all that a value is computed from, itself and what bodies compute included.
+std::set<std::string, std::less<>> values_behind(const CaseGraph& graph, const std::string& value);
 /// Nodes of each operator, bodies included.
 void count_operators(const CaseGraph& graph, std::map<OpKind, int>& counts);
 

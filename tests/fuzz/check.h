@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "case.h"
+#include "expected.h"
 #include "parallax/tensor.h"
 
 namespace parallax::fuzz {
@@ -17,23 +18,17 @@ namespace parallax::fuzz {
 struct RunResult {
   std::optional<Error> error;
   std::vector<Tensor> outputs;
-  /// Whether another order of sums cannot change an output by more than a tenth of the tolerance:
-  /// only then is it compared with other kernels.
-  std::vector<bool> stable;
 };
 
 struct Outcome {
   std::optional<Error> refusal;  ///< of the loader, with code kUnsupported
   std::vector<RunResult> runs;
+  std::vector<Expected> expected;  ///< of each run
   std::vector<std::string> findings;
 };
 
-/// `folder` is empty and the caller's to remove.
-Outcome check(const Case& fuzzed, const std::filesystem::path& folder);
-
-/// How `ours` differs from `expected`, in words; nothing where it does not by more than `tolerance`
-/// of its largest magnitude.
-std::optional<std::string> difference(const TensorView& ours, const TensorView& expected,
-                                      double tolerance);
+enum class Plant : std::uint8_t;
+/// `folder` is empty and the caller's to remove. `plant` (plant.h): a defect to be found.
+Outcome check(const Case& fuzzed, const std::filesystem::path& folder, Plant plant = {});
 
 }  // namespace parallax::fuzz

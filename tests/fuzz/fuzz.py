@@ -144,6 +144,9 @@ class Fuzzer:
                 self.outcomes["ONNX Runtime: " + outcome.partition(":")[0]] += 1
         if done.returncode not in (0, 1):
             self.report(int(pathlib.Path(cases[0]).name), f"comparing fails: {done.stderr.strip()[-300:]}")
+        ended = done.stdout.count("\nend ") + done.stdout.startswith("end ") + done.stdout.count("the comparison ")
+        if ended < len(cases):
+            self.report(int(pathlib.Path(cases[0]).name), f"{len(cases) - ended} of the {len(cases)} cases from here on were not compared")
 
     def summary(self):
         print("cases:", ", ".join(f"{count} {name}" for name, count in sorted(self.outcomes.items())))

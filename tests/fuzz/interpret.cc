@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "execute/evaluate.h"
 #include "ir/builder.h"
+#include "open.h"
 #include "ops/infer.h"
 #include "random.h"
 
@@ -35,8 +36,15 @@ Constant disturbed(const Constant& tensor, const Noise& noise) {
   if (tensor.dtype != DType::kF32 || noise.size == 0) return tensor;
   std::vector<float> elements(tensor.bytes.size() / sizeof(float));
   if (!elements.empty()) std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
+  float largest = 0;
+  for (const float element : elements)
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
   std::uint64_t place = 0;
   for (float& element : elements) {
+    if (noise.flushes) {
+      if (std::abs(element) < noise.size * largest) element = 0;
+      continue;
+    }
     if (noise.by_place) place += std::uint64_t{1} << 32U;
     const std::uint64_t bits = std::bit_cast<std::uint32_t>(element);
     const double way = Random((noise.seed * 0x100000001B3U) ^ (place | bits)).unit() * 2 - 1;
@@ -112,7 +120,7 @@ Constant scalar(bool value) {
 
 Result<std::vector<Constant>> run_if(const CaseNode& node, const Scope& scope, const Noise& noise) {
   const Constant* condition = scope.find(node.inputs[0]);
-  if (condition == nullptr) return cannot("no input");
+  if (condition == nullptr) return cannot("no input", ErrorCode::kInternal);
   PX_ASSIGN(const bool taken, truth(*condition));
   return interpret(node.bodies[taken ? 0 : 1], {}, &scope, noise);
 }
@@ -140,7 +148,7 @@ Result<std::vector<Constant>> inputs_of(const CaseNode& node, const Scope& scope
   std::vector<Constant> values;
   for (std::size_t i = first; i < node.inputs.size(); ++i) {
     const Constant* value = scope.find(node.inputs[i]);
-    if (value == nullptr) return cannot("no input");
+    if (value == nullptr) return cannot("no input", ErrorCode::kInternal);
     values.push_back(*value);
   }
   return values;
@@ -168,7 +176,7 @@ Result<std::vector<Constant>> run_loop(const CaseNode& node, const Scope& scope,
   }
   if (!node.inputs[1].empty()) {
     const Constant* given = scope.find(node.inputs[1]);
-    if (given == nullptr) return cannot("no input");
+    if (given == nullptr) return cannot("no input", ErrorCode::kInternal);
     PX_ASSIGN(goes_on, truth(*given));
   }
   Trips trips;
@@ -241,11 +249,14 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
   Graph graph;
   GraphBuilder builder(graph);
   std::vector<ValueId> inputs;
+  std::vector<const Constant*> given;
   for (const std::string& name : node.inputs) {
     inputs.emplace_back();
+    given.push_back(nullptr);
     if (name.empty()) continue;
     const Constant* constant = scope.find(name);
-    if (constant == nullptr) return cannot("no input");
+    given.back() = constant;
+    if (constant == nullptr) return cannot("no input", ErrorCode::kInternal);
     inputs.back() = builder.constant(name, *constant);
   }
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
@@ -254,6 +265,8 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
   PX_RETURN_IF_ERROR(check_node(graph.nodes[id], true));
   PX_RETURN_IF_ERROR(infer_graph(graph));
   PX_ASSIGN(auto outputs, evaluate_node(graph, id));
+  if (noise.open != nullptr && is_open(node, given, outputs))
+    for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
   if (!is_exact(node.op))
     for (Constant& output : outputs) output = disturbed(output, noise);
   return outputs;
@@ -278,6 +291,20 @@ Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const 
     results.push_back(*value);
   }
   return results;
+}
+
+Scope values_of(const CaseGraph& graph, std::span<const Constant> inputs,
+                std::vector<Error>* errors) {
+  Scope scope;
+  for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
+  for (std::size_t i = 0; i < inputs.size(); ++i) scope.set(graph.inputs[i].name, inputs[i]);
+  for (const CaseNode& node : graph.nodes) {
+    auto outputs = interpret(node, scope);
+    if (!outputs && errors != nullptr) errors->push_back(outputs.error());
+    for (std::size_t i = 0; outputs && i < node.outputs.size(); ++i)
+      scope.set(node.outputs[i], (*outputs)[i]);
+  }
+  return scope;
 }
 
 }  // namespace parallax::fuzz

@@ -36,14 +36,24 @@ struct Noise {
   double size = 0;
   std::uint64_t seed = 0;
   bool by_place = false;
+  /// Instead, elements below `size` of the largest magnitude become 0: what a sum of others leaves
+  /// may be rounded away.
+  bool flushes = false;
+  /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
+  std::map<std::string, OpKind, std::less<>>* open = nullptr;
 };
 
 /// The node's outputs. Errors: the kernel's; kInternal for what the oracle cannot tell (the shape
-/// of what a loop without trips stacks).
+/// of what a loop without trips stacks, and what an input that is not there comes to).
 Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope,
                                         const Noise& noise = {});
 /// The graph's outputs for one tensor per input.
 Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const Constant> inputs,
                                         const Scope* around = nullptr, const Noise& noise = {});
+
+/// The values of all nodes' outputs of the whole graph, as far as they compute; `errors` gets those
+/// of the nodes that do not.
+Scope values_of(const CaseGraph& graph, std::span<const Constant> inputs,
+                std::vector<Error>* errors = nullptr);
 
 }  // namespace parallax::fuzz

@@ -25,6 +25,7 @@
 #include "check.h"
 #include "generator.h"
 #include "minimise.h"
+#include "plant.h"
 #include "write.h"
 
 namespace parallax::fuzz {
@@ -34,7 +35,7 @@ struct Options {
   std::uint64_t seed = 0;
   std::uint64_t count = 1;
   bool print = false, minimise = false;
-  std::string write, compare, corpus;
+  std::string write, compare, corpus, plant;
 };
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -82,7 +83,7 @@ int run(const Options& options, const std::filesystem::path& folder) {
       std::filesystem::create_directories(place);
       // Before and after, so that what crashes is there as well.
       if (!options.write.empty()) write_case(fuzzed, {}, options.write);
-      const Outcome outcome = check(fuzzed, place);
+      const Outcome outcome = check(fuzzed, place, plant_of(options.plant).value_or(Plant::kNone));
       for (const std::string& finding : outcome.findings)
         fmt::print("finding {} {}\n", seed, one_line(finding));
       findings += outcome.findings.empty() ? 0 : 1;
@@ -117,6 +118,10 @@ int main(int argc, char** argv) {
                  "--minimise");
   app.add_option("--corpus", options.corpus,
                  "a folder for files that libFuzzer begins with; nothing is run then");
+  app.add_option("--plant", options.plant, "a defect that is to be found: plant.h names them")
+      ->check([](const std::string& name) {
+        return parallax::fuzz::plant_of(name) ? "" : "no such defect";
+      });
   CLI11_PARSE(app, argc, argv);
   parallax::fuzz::limit_memory();
   std::string pattern = std::filesystem::temp_directory_path() / "px_fuzz.XXXXXX";

@@ -47,19 +47,6 @@ Kind try_case(const Case& fuzzed, const std::filesystem::path& folder, const std
   return WTERMSIG(status) == SIGALRM ? Kind::kHang : Kind::kCrash;
 }
 
-/// The values of all nodes' outputs of the whole graph in one run, as far as they compute.
-Scope values_of(const CaseGraph& graph, const std::vector<Constant>& inputs) {
-  Scope scope;
-  for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
-  for (std::size_t i = 0; i < inputs.size(); ++i) scope.set(graph.inputs[i].name, inputs[i]);
-  for (const CaseNode& node : graph.nodes) {
-    auto outputs = interpret(node, scope);
-    for (std::size_t i = 0; outputs && i < node.outputs.size(); ++i)
-      scope.set(node.outputs[i], (*outputs)[i]);
-  }
-  return scope;
-}
-
 /// The node's outputs become inputs of the graph.
 std::optional<Case> without_node(const Case& fuzzed, std::size_t at) {
   Case smaller = fuzzed;

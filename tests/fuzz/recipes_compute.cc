@@ -216,11 +216,13 @@ bool propose_resize(Generator& g, OpKind op) {
     for (int axis = first; axis < rank; ++axis) axes.push_back(axis);
   const std::size_t count = axes.empty() ? static_cast<std::size_t>(rank) : axes.size();
   const std::size_t same = axes.empty() ? static_cast<std::size_t>(first) : 0;
+  const bool linear = random.chance(50);
   if (random.chance(50)) {
     std::vector<float> scales(count, 1.0F);
     bool changes = g.special();  // ONNX Runtime copies where no size changes, whatever the scales
+    // The nearest to 19.5 / 1.3F - 0.5 is one or the other element, as the quotient is rounded.
     for (std::size_t i = same; i < count; ++i)
-      scales[i] = random.pick(std::array{0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 1.3F});
+      scales[i] = random.pick(std::array{0.5F, 1.0F, 1.5F, 2.0F, 3.0F, linear ? 1.3F : 2.5F});
     for (const float scale : scales) changes = changes || scale >= 2 || scale < 1;
     if (!changes) return false;
     node.inputs[2] = g.floats(scales, Dims{static_cast<std::int64_t>(count)});
@@ -234,7 +236,6 @@ bool propose_resize(Generator& g, OpKind op) {
     node.inputs[3] = g.integers(sizes);
   }
   if (!axes.empty()) node.attributes.set("axes", axes);
-  const bool linear = random.chance(50);
   if (linear) node.attributes.set("mode", std::string("linear"));
   if (random.chance(60))
     node.attributes.set(

@@ -12,14 +12,41 @@
 
 namespace parallax::fuzz {
 
+namespace {
+
+constexpr const char* kStable[] = {"type", "shape", "elements"};
+
+std::vector<std::string> names_of(const std::set<OpKind>& operators) {
+  std::vector<std::string> names;
+  for (const OpKind op : operators) names.emplace_back(to_string(op));
+  return names;
+}
+
+void add_operators(const CaseGraph& graph, const std::set<std::string, std::less<>>& values,
+                   std::set<OpKind>& operators) {
+  for (const CaseNode& node : graph.nodes) {
+    for (const std::string& output : node.outputs)
+      if (values.contains(output)) operators.insert(node.op);
+    for (const CaseGraph& body : node.bodies) add_operators(body, values, operators);
+  }
+}
+
+/// The operators that an output descends from.
+std::vector<std::string> names_behind(const CaseGraph& graph, std::size_t output) {
+  std::set<OpKind> operators;
+  add_operators(graph, values_behind(graph, graph.outputs[output]), operators);
+  return names_of(operators);
+}
+
+}  // namespace
+
 void write_case(const Case& fuzzed, const Outcome& outcome, const std::filesystem::path& folder) {
   const std::filesystem::path place = folder / std::to_string(fuzzed.seed);
   std::filesystem::create_directories(place);
   std::ofstream(place / "model.onnx", std::ios::binary) << onnx_bytes(fuzzed);
   std::map<OpKind, int> counts;
   count_operators(fuzzed.graph, counts);
-  nlohmann::json json = {
-      {"seed", fuzzed.seed}, {"opset", fuzzed.opset}, {"special", fuzzed.special}};
+  nlohmann::json json = {{"seed", fuzzed.seed}, {"opset", fuzzed.opset}};
   for (const auto& [op, count] : counts) json["operators"].push_back(to_string(op));
   if (outcome.refusal) json["refusal"] = outcome.refusal->to_string();
   json["runs"] = nlohmann::json::array();
@@ -41,8 +68,11 @@ void write_case(const Case& fuzzed, const Outcome& outcome, const std::filesyste
       if (result.error) entry["error"] = result.error->to_string();
       for (std::size_t i = 0; i < result.outputs.size(); ++i) {
         const std::string name = fmt::format("{}.output{}.npy", run, i);
+        const Expected& expected = outcome.expected[run];
         entry["outputs"].push_back({{"file", write(name, result.outputs[i].view())},
-                                    {"stable", static_cast<bool>(result.stable[i])}});
+                                    {"stable", kStable[static_cast<int>(expected.stable[i])]},
+                                    {"operators", names_behind(fuzzed.graph, i)},
+                                    {"open", names_of(expected.open[i])}});
       }
     }
     json["runs"].push_back(std::move(entry));

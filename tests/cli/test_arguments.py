@@ -109,3 +109,33 @@ def test_verify_takes_the_limits_and_the_rules(parallax, refused, tmp_path):
     assert parallax("verify", model).returncode == 0
     assert "loop" in refused(1, "verify", model, "--max-loop-trips", 6)
     assert parallax("verify", DIGITS, *BATCH, "--refinement", "paper", "--admission", "paper").returncode == 0
+
+
+@pytest.mark.parametrize("command, option", [("run", "--cache"), ("run", "--output-dir"), ("plan", "--delegate"), ("plan", "--json"), ("simulate", "--profile"), ("verify", "--expected"), ("run", "--dim"), ("run", "--input")])
+def test_an_empty_value_is_wrong_usage(refused, command, option):
+    """As `--cache "$UNSET"` gives it: ignoring it would be a surprise."""
+    assert option in refused(2, command, DIGITS, "--dim", "batch=1", option, "")
+    assert "MODEL" in refused(2, command, "")
+
+
+@pytest.mark.parametrize("option, value, limits", [
+    ("--seed", -1, "no whole number from 0 to 18446744073709551615"), ("--seed", "abc", "no whole number from 0 to 18446744073709551615"), ("--time-limit", "nan", "no number from 0 to 100000000"),
+    ("--time-limit", -1, "no number from 0 to 100000000"), ("--threads", 0, "no whole number from 1 to 1024"), ("--threads", 10**30, "no whole number from 1 to 1024"), ("--top", "1.5", "no whole number from 1 to 1000000"),
+])
+def test_numbers_say_their_limits(refused, option, value, limits):
+    assert refused(2, "run", DIGITS, "--dim", "batch=1", option, value) == f"parallax: {option}: '{value}' is {limits} (parallax run --help lists options)"
+
+
+def test_the_largest_seed_is_a_seed(parallax):
+    assert parallax("run", DIGITS, "--dim", "batch=1", "--seed", 2**64 - 1).returncode == 0
+
+
+def test_what_is_missing_is_named_with_the_help_that_tells_of_it(refused):
+    assert refused(2, "bench") == "parallax: MODEL is required (parallax bench --help lists options)"
+    assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--input", "image=")
+    assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--image", "=a.png")
+
+
+@pytest.mark.parametrize("values", ["5..1", "1..999999999"])
+def test_ranges_say_what_they_may_be(refused, values):
+    assert "upwards and of at most 100000 values" in refused(2, "bench", DIGITS, "--dim", f"batch={values}")

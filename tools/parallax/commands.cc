@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,25 @@ std::vector<std::string> scheduler_names() {
   return names;
 }
 
+// A number from `low` to `high`. CLI::Range takes NaN, and names its limits with six decimals.
+template <class T>
+CLI::Validator within(T low, T high) {
+  return {[low, high](std::string& text) -> std::string {
+            T value{};
+            const bool wraps = std::is_unsigned_v<T> && text.starts_with('-');
+            if (!wraps && CLI::detail::lexical_cast(text, value) && value >= low && value <= high)
+              return {};
+            return fmt::format("'{}' is no {}number from {} to {}", text,
+                               std::is_integral_v<T> ? "whole " : "", low, high);
+          },
+          fmt::format("{} to {}", low, high)};
+}
+
+// What --cache "$UNSET" gives: it would be ignored.
+std::string check_not_empty(const std::string& text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
 // An option that may be given several times; each text is taken on its own.
 CLI::Option* add_repeated(CLI::App& command, const char* name,
                           const std::function<void(const std::string&)>& take, const char* what) {
@@ -53,11 +73,11 @@ CLI::Option* add_repeated(CLI::App& command, const char* name,
 }
 
 void add_model(CLI::App& command, Options& options) {
-  command.add_option("model", options.model, "The .onnx file")->required();
+  command.add_option("MODEL", options.model, "The .onnx file")->required()->type_name("");
   command
       .add_option("--max-nesting", options.load.max_nesting,
                   "How deep If, Loop and Scan may lie inside each other (16)")
-      ->check(CLI::Range(0, 64))
+      ->check(within(0, 64))
       ->type_name("N");
 }
 
@@ -114,7 +134,7 @@ void add_execution(CLI::App& command, Options& options) {
   command
       .add_option("--threads", options.session.threads,
                   "Threads, the main one included; by default the CPUs that this process may use")
-      ->check(CLI::Range(1, 1024))
+      ->check(within(1, 1024))
       ->type_name("N");
   command
       .add_option_function<std::string>(
@@ -129,15 +149,12 @@ void add_limits(CLI::App& command, Options& options) {
   command
       .add_option("--max-loop-trips", options.session.max_loop_trips,
                   "Most trips of all loops of a run together (1000000)")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->check(within(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   command
       .add_option("--time-limit", options.session.time_limit_seconds,
                   "Seconds after which a run stops with an error; 0, the default: no limit")
-      ->check(CLI::Range(0.0, 1e8))
-      ->check([](const std::string& text) {  // NaN lies in every range
-        return text.find_first_of("nN") == std::string::npos ? "" : text + " is no time";
-      })
+      ->check(within(0.0, 1e8))
       ->type_name("S");
 }
 
@@ -165,7 +182,8 @@ CLI::Option* add_files(CLI::App& command, const char* name, std::vector<std::str
   return add_repeated(
              command, name,
              [&files, name](const std::string& text) {
-               if (text.find('=') == std::string::npos)
+               const std::size_t equals = text.find('=');
+               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
                  throw UsageError(fmt::format("{} {}: expected NAME=FILE", name, text));
                files.push_back(text);
              },
@@ -177,8 +195,8 @@ void add_images(CLI::App& command, Options& options) {
   CLI::Option* image =
       add_files(command, "--image", options.images,
                 "An input's values from a JPEG, PNG or BMP file, in the size that the input has");
-  const auto numbers = [&](const char* name, std::vector<float>& values, const CLI::Range& range,
-                           const char* what) {
+  const auto numbers = [&](const char* name, std::vector<float>& values,
+                           const CLI::Validator& range, const char* what) {
     command.add_option(name, values, what)
         ->delimiter(',')
         ->allow_extra_args(false)
@@ -186,14 +204,14 @@ void add_images(CLI::App& command, Options& options) {
         ->type_name("X[,X,X]")
         ->needs(image);
   };
-  numbers("--image-mean", options.image.mean, {-1e6, 1e6},
+  numbers("--image-mean", options.image.mean, within(-1e6, 1e6),
           "What is taken off each channel behind the scale (0)");
-  numbers("--image-std", options.image.deviation, {1e-6, 1e6},
+  numbers("--image-std", options.image.deviation, within(1e-6, 1e6),
           "What each channel is then divided by (1)");
   command
       .add_option("--image-scale", options.image.scale,
                   "What pixels, 0 to 255, are multiplied by (1/255; uint8 inputs: 1)")
-      ->check(CLI::Range(-1e6, 1e6))
+      ->check(within(-1e6, 1e6))
       ->type_name("X")
       ->needs(image);
   add_choice<bool>(command, "--image-order", options.image.bgr, {{"rgb", false}, {"bgr", true}},
@@ -214,7 +232,7 @@ void add_inputs(CLI::App& command, Options& options) {
   command.add_flag("--cast", options.cast,
                    "Convert the numbers of such a file to the type that the input has");
   command.add_option("--seed", options.seed, "Seed of inputs that are made up")
-      ->check(CLI::NonNegativeNumber)
+      ->check(within(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("S");
   add_images(command, options);
 }
@@ -230,7 +248,7 @@ CLI::Option* add_delegate(CLI::App& command, Options& options) {
   command
       .add_option("--max-regions", options.plan.max_regions,
                   "Give the delegate at most N regions, those that save the most predicted time")
-      ->check(CLI::Range(0, 1000000))
+      ->check(within(0, 1000000))
       ->type_name("N")
       ->needs(delegate);
   add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
@@ -282,7 +300,7 @@ void add_run(CLI::App& run, Options& options) {
       run.add_option("--top", options.top,
                      "Print the K largest values, with their indices, of outputs that look like "
                      "scores")
-          ->check(CLI::Range(1, 1000000))
+          ->check(within(1, 1000000))
           ->type_name("K");
   run.add_option("--labels", options.labels, "Names of the classes for --top, one a line")
       ->type_name("FILE")
@@ -316,22 +334,22 @@ void add_bench(CLI::App& bench, Options& options) {
           "--warmup", options.warmup,
           "Runs of each caller before the clock starts (5), at least one for each value; 0: "
           "the first run only")
-      ->check(CLI::Range(0, 1000000))
+      ->check(within(0, 1000000))
       ->type_name("N");
   CLI::Option* runs =
       bench.add_option("--runs", options.runs, "Timed runs (20), at least one for each value")
-          ->check(CLI::Range(1, 1000000))
+          ->check(within(1, 1000000))
           ->type_name("N");
   bench
       .add_option("--duration", options.duration,
                   "Time runs for that long instead of a number of them")
-      ->check(CLI::Range(1e-3, 1e6))
+      ->check(within(1e-3, 1e6))
       ->type_name("SECONDS")
       ->excludes(runs);
   bench
       .add_option("--concurrency", options.concurrency,
                   "Callers, each a thread that runs the one session (1)")
-      ->check(CLI::Range(1, 1024))
+      ->check(within(1, 1024))
       ->type_name("N");
   add_json(bench, options, "the figures");
   bench.add_flag("--ops", options.ops,
@@ -354,7 +372,7 @@ void add_verify(CLI::App& verify, Options& options) {
       .add_option("--tolerance", options.tolerance,
                   "How far floats may be from them, relative to the largest magnitude of the "
                   "output (1e-3)")
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(within(0.0, 1e6))
       ->type_name("X")
       ->needs(expected);
 }
@@ -417,6 +435,8 @@ void add_commands(CLI::App& app, Options& options, Command& chosen) {
     CLI::App* const command = app.add_subcommand(row.name, row.what);
     add_model(*command, options);
     row.add_options(*command, options);
+    for (CLI::Option* const option : command->get_options())
+      if (option->get_items_expected_max() > 0) option->check(check_not_empty);
     command->callback([&chosen, run = row.command] { chosen = run; });
   }
 }

@@ -56,7 +56,8 @@ std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
                           rest.front());
     return fmt::format("{}; the commands are {}", wrong, fmt::join(names, ", "));
   }
-  return fmt::format("{} (parallax --help lists commands and options)", error.what());
+  return fmt::format("{} (parallax {} --help lists options)", error.what(),
+                     commands.front()->get_name());
 }
 
 int print_and_end(const std::string& text) {

@@ -98,7 +98,10 @@ GivenDim parse_dim(const std::string& text, std::size_t most) {
                            : parse_values(std::string_view(text).substr(equals + 1));
   if (!numbers)
     refuse("--dim {}: expected SYMBOL=N{}", text,
-           most > 1 ? ", SYMBOL=N..M or SYMBOL=N,M,..." : "");
+           most > 1 ? fmt::format(", SYMBOL=N,M,... or SYMBOL=N..M, upwards and of at most {} "
+                                  "values",
+                                  most)
+                    : "");
   if (numbers->size() > most) refuse("--dim {}: one value here; bench takes more", text);
   return {text.substr(0, equals), *numbers};
 }

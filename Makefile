@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## install the Debian packages that are missing; the targets below install what they need themselves
 	@scripts/setup.sh
@@ -49,6 +49,7 @@ venv:  ## a virtual environment with ONNX Runtime and the other peers that tests
 	@scripts/venv.sh
 
 compare:  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that first differs
+	@[ -f "$(MODEL)" ] || { echo 'compare: MODEL=FILE.onnx is missing, or no such file: "$(MODEL)"' >&2; exit 2; }
 	@scripts/setup.sh test
 	@scripts/build.sh release $(JOBS) parallax_cli
 	@scripts/venv.sh onnx onnxruntime

@@ -139,3 +139,7 @@ def test_what_is_missing_is_named_with_the_help_that_tells_of_it(refused):
 @pytest.mark.parametrize("values", ["5..1", "1..999999999"])
 def test_ranges_say_what_they_may_be(refused, values):
     assert "upwards and of at most 100000 values" in refused(2, "bench", DIGITS, "--dim", f"batch={values}")
+
+
+def test_an_input_that_is_too_large_to_make_up_is_named(refused):
+    assert refused(1, "run", DIGITS, "--dim", f"batch={2**50}").endswith("(input 'image')")

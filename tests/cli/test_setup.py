@@ -77,3 +77,9 @@ def test_a_package_without_a_set_is_named(setup, tmp_path, monkeypatch):
 def test_an_unknown_set(setup):
     done, _ = setup("all")
     assert done.returncode == 2 and "no set 'all'" in done.stderr
+
+
+@pytest.mark.parametrize("words", [[], ["MODEL=gone.onnx"]])
+def test_make_compare_says_that_there_is_no_model_before_it_installs_anything(words):
+    done = run("make", "--no-print-directory", "-C", ROOT, "compare", *words)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("compare: MODEL=FILE.onnx is missing, or no such file")

@@ -143,7 +143,10 @@ Result<Inputs> make_inputs(const Options& options, const Model& model, const Ses
       dims = std::move(*bound);
     }
     auto tensor = Tensor::allocate(info.dtype, (*dims)[i]);
-    if (!tensor) return tl::unexpected(tensor.error());
+    if (!tensor) {
+      tensor.error().message += fmt::format(" (input '{}')", info.name);
+      return tl::unexpected(tensor.error());
+    }
     fill_random(tensor->mutable_view(), options.seed * 1000003 + i);
     inputs.tensors.push_back(std::move(*tensor));
   }

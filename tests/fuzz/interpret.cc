@@ -32,13 +32,31 @@ bool is_exact(OpKind op) {
   return kExact.contains(op) || op_def(op).macs == moves;
 }
 
-Constant disturbed(const Constant& tensor, const Noise& noise) {
+/// Whether a small result may be what is left of larger elements.
+bool cancels(OpKind op) {
+  static const std::set<OpKind> kCancels = {
+      OpKind::kAdd,  OpKind::kSub,  OpKind::kMatMul,    OpKind::kGemm,       OpKind::kConv,
+      OpKind::kGelu, OpKind::kMod,  OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kAveragePool,
+      OpKind::kErf,  OpKind::kTanh, OpKind::kResize,    OpKind::kLog};
+  return kCancels.contains(op);
+}
+
+float largest_magnitude(const Constant& tensor) {
+  float largest = 0;
+  for (std::size_t i = 0; tensor.dtype == DType::kF32 && i < tensor.bytes.size();
+       i += sizeof(float)) {
+    float element = 0;
+    std::memcpy(&element, tensor.bytes.data() + i, sizeof(float));
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
+  }
+  return largest;
+}
+
+/// `largest`: the magnitude below whose `noise.size` elements may be flushed.
+Constant disturbed(const Constant& tensor, const Noise& noise, float largest) {
   if (tensor.dtype != DType::kF32 || noise.size == 0) return tensor;
   std::vector<float> elements(tensor.bytes.size() / sizeof(float));
   if (!elements.empty()) std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
-  float largest = 0;
-  for (const float element : elements)
-    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
   std::uint64_t place = 0;
   for (float& element : elements) {
     if (noise.flushes) {
@@ -267,8 +285,13 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
   PX_ASSIGN(auto outputs, evaluate_node(graph, id));
   if (noise.open != nullptr && is_open(node, given, outputs))
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
-  if (!is_exact(node.op))
-    for (Constant& output : outputs) output = disturbed(output, noise);
+  if (is_exact(node.op)) return outputs;
+  float largest = 0;
+  for (const Constant* input : given)
+    if (input != nullptr && cancels(node.op))
+      largest = std::max(largest, largest_magnitude(*input));
+  for (Constant& output : outputs)
+    output = disturbed(output, noise, std::max(largest, largest_magnitude(output)));
   return outputs;
 }
 
@@ -277,7 +300,9 @@ Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const 
   Scope scope(around);
   for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    scope.set(graph.inputs[i].name, around == nullptr ? disturbed(inputs[i], noise) : inputs[i]);
+    scope.set(graph.inputs[i].name, around == nullptr
+                                        ? disturbed(inputs[i], noise, largest_magnitude(inputs[i]))
+                                        : inputs[i]);
   }
   for (const CaseNode& node : graph.nodes) {
     PX_ASSIGN(auto outputs, interpret(node, scope, noise));

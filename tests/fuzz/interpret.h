@@ -36,8 +36,8 @@ struct Noise {
   double size = 0;
   std::uint64_t seed = 0;
   bool by_place = false;
-  /// Instead, elements below `size` of the largest magnitude become 0: what a sum of others leaves
-  /// may be rounded away.
+  /// Instead, elements below `size` of the largest magnitude, of what they are sums of too, become
+  /// 0: what is left of larger ones may be rounded away.
   bool flushes = false;
   /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
   std::map<std::string, OpKind, std::less<>>* open = nullptr;

@@ -31,13 +31,24 @@ bool has_empty(std::span<const Constant* const> inputs) {
       inputs, [](const Constant* input) { return input != nullptr && input->bytes.empty(); });
 }
 
+/// Whether a float is beyond what integers of this type hold.
+bool leaves_range(std::span<const Constant* const> inputs, DType dtype) {
+  if (dtype == DType::kF32 || dtype == DType::kBool) return false;
+  const bool is_signed = dtype != DType::kU8;
+  const double values = std::exp2(8.0 * static_cast<double>(size_of(dtype)));
+  const double least = is_signed ? -values / 2 : 0;
+  return any_float(
+      inputs, [&](float x) { return !(std::trunc(x) >= least && std::trunc(x) < least + values); });
+}
+
 /// Paddings that ONNX Runtime sees differently, and images that are smaller than the window, where
 /// it rounds a negative quotient up.
-bool is_open_window(const CaseNode& node, const Constant& image, const Constant& output) {
+bool is_open_window(const CaseNode& node, const Constant& output) {
   const bool same = node.attributes.get_string("auto_pad", "NOTSET").starts_with("SAME");
   const bool spread =
       node.attributes.find("dilations") != nullptr || node.attributes.find("strides") != nullptr;
-  return (same && spread) || (output.bytes.empty() && image.dims[0] != 0 && image.dims[1] != 0);
+  return spread && (same || std::ranges::find(output.dims.begin() + 2, output.dims.end(), 0) !=
+                                output.dims.end());
 }
 
 }  // namespace
@@ -58,9 +69,9 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return has_empty(inputs.first(1)) || has_nan(inputs);
     case OpKind::kConv:
     case OpKind::kAveragePool:
-      return has_wild(inputs) || is_open_window(node, *inputs[0], outputs[0]);
+      return has_wild(inputs) || is_open_window(node, outputs[0]);
     case OpKind::kMaxPool:
-      return has_nan(inputs) || is_open_window(node, *inputs[0], outputs[0]);
+      return has_nan(inputs) || is_open_window(node, outputs[0]);
     case OpKind::kClip:
     case OpKind::kMax:
     case OpKind::kMin:
@@ -69,8 +80,7 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kTopK:
       return has_nan(inputs);
     case OpKind::kCast:
-      return outputs[0].dtype != DType::kF32 && outputs[0].dtype != DType::kBool &&
-             has_wild(inputs);
+      return leaves_range(inputs, outputs[0].dtype);
     case OpKind::kResize:
       return has_wild(inputs.first(1)) || inputs[0]->dims == outputs[0].dims;
     default:

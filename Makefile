@@ -29,10 +29,10 @@ sanitize:  ## the tests under AddressSanitizer + UBSan, then under ThreadSanitiz
 	@scripts/setup.sh test
 	@scripts/sanitize.sh $(JOBS)
 
-fuzz:  ## random models, run in every way and compared: MINUTES=10, SEED= the first
+fuzz:  ## random models, run in every way and compared: MINUTES=10 or CASES=, SEED= the first
 	@scripts/setup.sh test
 	@scripts/build.sh release $(JOBS) px_fuzz
-	@$(firstword $(wildcard build/venv/bin/python) $(PYTHON)) tests/fuzz/fuzz.py --minutes $(or $(MINUTES),10) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
+	@$(firstword $(wildcard build/venv/bin/python) $(PYTHON)) tests/fuzz/fuzz.py $(if $(CASES),--cases $(CASES),--minutes $(or $(MINUTES),10)) --jobs $(JOBS) $(if $(SEED),--seed $(SEED))
 
 fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 	@scripts/setup.sh develop

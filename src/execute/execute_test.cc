@@ -456,6 +456,27 @@ TEST(Execute, ShapesThatNodesComputeAreCheckedWhereTheirElementsAreKnown) {
   EXPECT_EQ(y->outputs[0].dims(), (Dims{1, 17}));
 }
 
+TEST(Execute, AxesThatOnlyRunningTellsAreCheckedByTheKernel) {
+  // As many axes as x has: the result is a scalar, whichever they are.
+  const auto context = context_of(R"(
+    input x f32 [1, 3]
+    input axes i64 [2]
+    y = ReduceSum(x, axes) {keepdims = 0}
+    output y)");
+  const auto x = bytes_of<float>({1, 2, 3});
+  const auto sum = run(context, {x, bytes_of<std::int64_t>({-1, 0})}, {});
+  ASSERT_TRUE(sum) << sum.error().to_string();
+  EXPECT_EQ(values<float>(sum->outputs[0]), std::vector<float>{6});
+  for (const std::int64_t other : {1, 2}) {
+    const auto wrong = run(context, {x, bytes_of<std::int64_t>({-1, other})}, {});
+    ASSERT_FALSE(wrong);
+    EXPECT_EQ(wrong.error().code, ErrorCode::kInvalidInput);
+    EXPECT_NE(wrong.error().message.find(other == 1 ? "axis 1 appears twice" : "axis 2 is outside"),
+              std::string::npos)
+        << wrong.error().message;
+  }
+}
+
 TEST(Execute, RunsAtOnceShareAProgram) {
   const auto context = context_of(kInception);
   const auto program = program_of(context, {.symbols = {50}, .threads = 3});

@@ -1,5 +1,7 @@
 // ReduceSum, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in double precision, in
 // row-major order.
+#include <fmt/format.h>
+
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 
@@ -12,9 +14,14 @@ Result<std::uint32_t> reduced_axes(const TensorDesc& axes, const std::byte* byte
   std::uint32_t mask = 0;
   for (std::int64_t i = 0; i < axes.elements(); ++i) {
     const std::int64_t axis = load_index(bytes, axes.dtype, i);
-    if (axis < -rank || axis >= rank)
-      return run_error(ErrorCode::kInvalidInput, "axis out of range");
-    mask |= 1U << positive_axis(axis, rank);
+    if (axis < -rank || axis >= rank) {
+      return run_error(ErrorCode::kInvalidInput,
+                       fmt::format("axis {} is outside rank {}", axis, rank));
+    }
+    const std::uint32_t bit = 1U << positive_axis(axis, rank);
+    if ((mask & bit) != 0)
+      return run_error(ErrorCode::kInvalidInput, fmt::format("axis {} appears twice", axis));
+    mask |= bit;
   }
   const std::uint32_t all = (1U << rank) - 1;
   return axes.elements() == 0 && !noop ? all : mask;

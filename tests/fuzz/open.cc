@@ -82,7 +82,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kCast:
       return leaves_range(inputs, outputs[0].dtype);
     case OpKind::kResize:
-      return has_wild(inputs.first(1)) || inputs[0]->dims == outputs[0].dims;
+      return has_wild(inputs.first(1)) || inputs[0]->dims == outputs[0].dims ||
+             outputs[0].dtype != DType::kF32;
     default:
       return false;
   }

@@ -9,8 +9,8 @@
 // work shorter than a hand-over is not offered, and sleepers are woken once the work that they
 // missed would have paid for waking them.
 //
-// Thread-safety: several threads may enter() and share the workers at once. A child that was forked
-// has none of the workers: there a pool can only be destroyed.
+// Thread-safety: several threads may have a Stay at once and share the workers. A child that was
+// forked has none of the workers: there a pool can only be destroyed.
 #pragma once
 
 #include <atomic>

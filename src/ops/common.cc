@@ -212,10 +212,6 @@ Content elementwise_content(const InferContext& context, const Shape& shape,
   return result;
 }
 
-std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<std::int64_t>::max());
-}
-
 std::int64_t saturating_elements(const Dims& dims) {
   return dims.checked_elements().value_or(std::numeric_limits<std::int64_t>::max());
 }

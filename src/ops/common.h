@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "ops/defs.h"
 
@@ -114,8 +115,7 @@ void for_each_index(const Dims& dims, Visit visit) {
 /// Row-major offset of `index` in a tensor of `dims`.
 std::size_t offset_of(const Dims& dims, const Dims& index);
 
-/// Product that stays at the largest int64 instead of overflowing.
-std::int64_t saturating_mul(std::int64_t a, std::int64_t b);
+/// The largest int64 instead of an overflow.
 std::int64_t saturating_elements(const Dims& dims);
 /// OpDef::macs of operators that move data, that do one step per output element, and that do one
 /// per element of input 0.

@@ -139,9 +139,9 @@ class Seeder {
     // What copying the body and its symbols costs.
     const auto size = std::ssize(body_.values) + std::ssize(body_.symbols);
     const std::int64_t terms = expr_terms();
-    PX_RETURN_IF_ERROR(need_work(node_, size * LoadBudget::kWorkPerInput, budget_));
+    PX_RETURN_IF_ERROR(need_work(graph_, node_, size * LoadBudget::kWorkPerInput, budget_));
     PX_RETURN_IF_ERROR(seed());
-    return need_work(node_, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_);
+    return need_work(graph_, node_, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_);
   }
 
  private:
@@ -162,9 +162,12 @@ class Seeder {
       InferOutput type{value.dtype, symbols_.inside(value.shape), {}};
       // Asked before the elements are made: very many bodies may capture them.
       const std::int64_t room = budget_.bytes_left() + content_bytes(input.content);
-      if (value.content && content_bytes(value.content) <= room)
+      if (value.content && content_bytes(value.content) > room) {
+        budget_.leave_out();
+      } else if (value.content) {
         type.content = symbols_.inside(*value.content);
-      PX_RETURN_IF_ERROR(set_type(node_, input, std::move(type), budget_));
+      }
+      PX_RETURN_IF_ERROR(set_type(graph_, node_, input, std::move(type), budget_));
     }
     return {};
   }
@@ -187,7 +190,7 @@ class Seeder {
       for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (changes(body_, input.shape[axis])) shape[axis] = input.shape[axis];
     }
-    return set_type(node_, input, {value.dtype, std::move(shape), {}}, budget_);
+    return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}}, budget_);
   }
 
   Status seed_slice(const LoopParts& parts, std::size_t i) {
@@ -196,7 +199,8 @@ class Seeder {
               scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
     Shape shape = symbols_.inside(value.shape);
     shape.erase(shape.begin() + axis.axis);
-    return set_type(node_, inner(parts.carried + i), {value.dtype, std::move(shape), {}}, budget_);
+    return set_type(graph_, node_, inner(parts.carried + i), {value.dtype, std::move(shape), {}},
+                    budget_);
   }
 
   const Graph& graph_;
@@ -208,7 +212,7 @@ class Seeder {
 
 /// Makes dimensions that the body changes symbols of its own; false where none is left.
 Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
-                          bool all) {
+                          LoadBudget& budget, bool all) {
   BodySymbols symbols(graph, body);
   bool changed = false;
   for (std::size_t i = 0; i < parts.carried; ++i) {
@@ -227,12 +231,14 @@ Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts&
           ErrorCode::kUnsupported);
     }
     const Shape after = out.shape;
+    InferOutput type{body.values[in].dtype, body.values[in].shape, {}};
     for (std::size_t axis = 0; axis < after.size(); ++axis) {
-      const Expr before = body.values[in].shape[axis];
+      const Expr before = type.shape[axis];
       if (changes(body, before) || (!all && before == after[axis])) continue;
-      body.values[in].shape[axis] = symbols.changing_dimension(body.values[in], axis);
+      type.shape[axis] = symbols.changing_dimension(body.values[in], axis);
       changed = true;
     }
+    PX_RETURN_IF_ERROR(set_type(graph, node, body.values[in], std::move(type), budget));
   }
   return changed;
 }
@@ -241,7 +247,7 @@ Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBu
   PX_ASSIGN(const LoopParts parts, loop_parts(node));
   for (int tries = 1;; ++tries) {
     PX_RETURN_IF_ERROR(infer_graph(body, budget));
-    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, tries == kTries));
+    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, budget, tries == kTries));
     if (!changed) break;
     PX_RETURN_IF_ERROR(seed_body(graph, node, body, budget));
   }

@@ -102,10 +102,46 @@ std::int64_t shape_bytes(const Shape& shape) {
   return bytes;
 }
 
-tl::unexpected<Error> spent(const Node& node, std::string_view what) {
-  return tl::unexpected(
-      Error{Stage::kLoad, ErrorCode::kUnsupported, node.name,
-            fmt::format("{}: loading the model takes too much {}", to_string(node.op), what)});
+/// Lets `inputs` be what inference knows of the inputs of `node`.
+std::span<const InferInput> gather(const Graph& graph, const Node& node,
+                                   std::vector<InferInput>& inputs) {
+  if (inputs.size() < node.inputs.size()) inputs.resize(node.inputs.size());
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    InferInput& input = inputs[i];
+    if (!node.inputs[i].valid()) {
+      input = {};
+      continue;
+    }
+    const Value& value = graph.values[node.inputs[i]];
+    input.present = true;
+    input.dtype = value.dtype;
+    input.shape = value.shape;
+    input.content = value.content ? &*value.content : nullptr;
+    input.constant = value.constant ? &*value.constant : nullptr;
+  }
+  return std::span(inputs).first(node.inputs.size());
+}
+
+tl::unexpected<Error> spent(const Graph& graph, const Node& node, std::string_view what) {
+  std::vector<InferInput> inputs;
+  const InferContext context{node, gather(graph, node, inputs), {}, &graph.symbols};
+  return fail(context, fmt::format("loading the model takes too much {}", what),
+              ErrorCode::kUnsupported);
+}
+
+/// What values take from a budget; a body that two branches share counts once.
+struct TypeBytes {
+  std::int64_t shapes = 0, contents = 0;
+};
+void add_types(const Graph& graph, TypeBytes& sum) {
+  for (const Value& value : graph.values) {
+    sum.shapes += shape_bytes(value.shape);
+    sum.contents += content_bytes(value.content);
+  }
+  for (const Node& node : graph.nodes) {
+    for (std::size_t i = 0; i < node.bodies.size(); ++i)
+      if (i == 0 || node.bodies[i] != node.bodies[0]) add_types(*node.bodies[i], sum);
+  }
 }
 
 }  // namespace
@@ -135,58 +171,49 @@ Expr FreshSymbols::make(const Node& node, int number) {
   }
 }
 
-std::span<const InferInput> Inference::gather(const Node& node) {
-  if (inputs_.size() < node.inputs.size()) inputs_.resize(node.inputs.size());
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    InferInput& input = inputs_[i];
-    if (!node.inputs[i].valid()) {
-      input = {};
-      continue;
-    }
-    const Value& value = graph_.values[node.inputs[i]];
-    input.present = true;
-    input.dtype = value.dtype;
-    input.shape = value.shape;
-    input.content = value.content ? &*value.content : nullptr;
-    input.constant = value.constant ? &*value.constant : nullptr;
-  }
-  return std::span(inputs_).first(node.inputs.size());
-}
-
-Status need_work(const Node& node, std::int64_t work, LoadBudget& budget) {
+Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget) {
   if (budget.need_work(work)) return {};
-  return spent(node, "work");
+  return spent(graph, node, "work");
 }
 
-Status set_type(const Node& node, Value& value, InferOutput type, LoadBudget& budget) {
-  budget.return_bytes(shape_bytes(value.shape) + content_bytes(value.content));
+Status set_type(const Graph& graph, const Node& node, Value& value, InferOutput type,
+                LoadBudget& budget) {
+  budget.return_type(shape_bytes(value.shape), content_bytes(value.content));
   value.shape.clear();
   value.content.reset();
-  if (!budget.need_bytes(shape_bytes(type.shape))) return spent(node, "memory");
+  if (!budget.need_shape(shape_bytes(type.shape))) return spent(graph, node, "memory");
   value.dtype = type.dtype;
   value.shape = std::move(type.shape);
-  if (budget.take_bytes(content_bytes(type.content))) value.content = std::move(type.content);
+  if (budget.take_elements(content_bytes(type.content))) value.content = std::move(type.content);
   return {};
+}
+
+void settle(const Graph& graph, LoadBudget& budget) {
+  TypeBytes sum;
+  add_types(graph, sum);
+  budget.settle_types(sum.shapes, sum.contents);
 }
 
 Status Inference::infer(NodeId id) {
   const auto own = static_cast<std::int64_t>(graph_.nodes[id].inputs.size());
-  PX_RETURN_IF_ERROR(need_work(
-      graph_.nodes[id], LoadBudget::kWorkPerNode + own * LoadBudget::kWorkPerInput, budget_));
+  PX_RETURN_IF_ERROR(need_work(graph_, graph_.nodes[id],
+                               LoadBudget::kWorkPerNode + own * LoadBudget::kWorkPerInput,
+                               budget_));
   if (op_def(graph_.nodes[id].op).control_flow)
     PX_RETURN_IF_ERROR(infer_bodies(graph_, id, budget_));
   const Node& node = graph_.nodes[id];
   const std::int64_t terms = expr_terms();
   int asked = 0;
-  const InferContext context{node, gather(node),
+  const InferContext context{node, gather(graph_, node, inputs_),
                              [&](std::string_view) { return symbols_.make(node, asked++); },
                              &graph_.symbols};
   PX_ASSIGN(auto outputs, infer_checked(context));
-  PX_RETURN_IF_ERROR(need_work(node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_));
+  PX_RETURN_IF_ERROR(
+      need_work(graph_, node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     PX_RETURN_IF_ERROR(
-        set_type(node, graph_.values[node.outputs[i]], std::move(outputs[i]), budget_));
+        set_type(graph_, node, graph_.values[node.outputs[i]], std::move(outputs[i]), budget_));
   }
   return {};
 }
@@ -238,9 +265,11 @@ Status infer_graph(Graph& graph, LoadBudget& budget) {
   return {};
 }
 
-Status infer_graph(Graph& graph) {
+Status infer_graph(Graph& graph, std::int64_t file_bytes) {
   LoadBudget budget;
+  budget.allow_file(file_bytes);
   budget.allow_nodes(static_cast<std::int64_t>(graph.nodes.size()));
+  settle(graph, budget);
   return infer_graph(graph, budget);
 }
 

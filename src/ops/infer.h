@@ -37,8 +37,6 @@ class Inference {
   Status infer(NodeId node);
 
  private:
-  std::span<const InferInput> gather(const Node& node);
-
   Graph& graph_;
   LoadBudget& budget_;
   FreshSymbols symbols_;
@@ -47,17 +45,21 @@ class Inference {
 
 /// Inference::infer over all nodes, in order, after check_node on each.
 Status infer_graph(Graph& graph, LoadBudget& budget);
-/// With a budget of its own, for a graph that is not being loaded.
-Status infer_graph(Graph& graph);
+/// With a budget of its own, for a graph that is not being loaded. `file_bytes`: of its model.
+Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 
 /// What known elements take from a budget.
 std::int64_t content_bytes(const std::optional<std::vector<Expr>>& content);
-/// Takes the work from the budget. Errors: kUnsupported, of `node`, where it is spent.
-Status need_work(const Node& node, std::int64_t work, LoadBudget& budget);
+/// Takes the work from the budget. Errors: kUnsupported, of `node` in `graph`, where it is spent.
+Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget);
 /// Gives a value another type, and the budget back what its shape and content took. The content
-/// stays unknown where the budget is spent. Errors: kUnsupported, of `node`, where even the shape
-/// is too much.
-Status set_type(const Node& node, Value& value, InferOutput type, LoadBudget& budget);
+/// stays unknown where the budget is spent. Errors: kUnsupported, of `node` in `graph`, where even
+/// the shape is too much.
+Status set_type(const Graph& graph, const Node& node, Value& value, InferOutput type,
+                LoadBudget& budget);
+/// Makes the budget count what the values of the graph and its bodies take, after changes that did
+/// not: passes move, copy and drop values. O(V+E).
+void settle(const Graph& graph, LoadBudget& budget);
 
 /// A tensor as the executor knows it at run time: concrete, with its bytes where the operator's
 /// shape_inputs ask for them.

@@ -6,13 +6,18 @@
 //
 // What can be left out (a folded result, known elements) asks and does without where the answer is
 // no; what cannot (nodes, shapes) has a part that nothing else takes, and loading fails beyond it.
+// Copies of weights in other files have a part of their own, which nothing but copies of them
+// takes: such a file may be sparse, so that it names terabytes for nothing.
+//
+// Whoever lets something go gives its bytes back: set_type and settle (infer.h) for shapes and
+// elements, the last owner for a constant (payment.h).
 // Not thread-safe: one thread loads a model.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <limits>
 
-#include "base/checked.h"
+#include "base/saturating.h"
 
 namespace parallax {
 
@@ -22,7 +27,7 @@ class LoadBudget {
   static constexpr std::int64_t kBytes = std::int64_t{44} << 20;
   static constexpr std::int64_t kWork = std::int64_t{1} << 30;
   /// Further bytes and work that only what cannot be left out takes.
-  static constexpr std::int64_t kKeptBytes = std::int64_t{4} << 20;
+  static constexpr std::int64_t kKeptBytes = std::int64_t{9} << 20;
   static constexpr std::int64_t kKeptWork = std::int64_t{1} << 31;
   /// About a nanosecond each: what a step costs on the reference kernels and in inference.
   static constexpr std::int64_t kWorkPerProduct = 8;
@@ -31,49 +36,89 @@ class LoadBudget {
   static constexpr std::int64_t kWorkPerInput = 64;
 
   /// More for a model whose file has so many bytes.
-  void allow_file(std::int64_t bytes) { allow(6, bytes); }
-  /// More for weights in other files, of which a pass may make copies.
-  void allow_weights(std::int64_t bytes) { allow(4, bytes); }
+  void allow_file(std::int64_t bytes) {
+    bytes_ = saturating_add(bytes_, saturating_mul(6, bytes));
+    allow_work(bytes);
+  }
+  /// More for weights in other files, of which passes may make copies. For the work, all of them
+  /// count at most as much as the largest model's file.
+  void allow_weights(std::int64_t bytes) {
+    weight_bytes_ = saturating_add(weight_bytes_, saturating_mul(4, bytes));
+    const std::int64_t more = std::min(bytes, kMostWeights - worked_weights_);
+    worked_weights_ += more;
+    allow_work(more);
+  }
   /// More for so many nodes: most passes infer each of them once more.
   void allow_nodes(std::int64_t count) {
-    kept_work_ = add(kept_work_, mul(kInferences * kWorkPerNode, count));
+    kept_work_ = saturating_add(kept_work_, saturating_mul(kInferences * kWorkPerNode, count));
   }
 
   /// Takes `count`; false, with nothing taken, where too few are left.
-  bool take_bytes(std::int64_t count) { return take(bytes_, count); }
-  bool take_work(std::int64_t count) { return take(work_, count); }
-  /// For a constant of so many bytes, which kernels may keep once more as they read it.
-  bool take_constant(std::int64_t bytes) { return take_bytes(mul(2, bytes)); }
-  std::int64_t constant_bytes_left() const { return bytes_ / 2; }
-  /// The same for what cannot be left out.
-  bool need_bytes(std::int64_t count) { return take(kept_bytes_, count) || take(bytes_, count); }
-  bool need_work(std::int64_t count) { return take(kept_work_, count) || take(work_, count); }
-  void return_bytes(std::int64_t count) { bytes_ = add(bytes_, count); }
+  bool take_bytes(std::int64_t count) { return take(count, bytes_left(), taken_); }
+  void return_bytes(std::int64_t count) { taken_ -= count; }
+  bool take_work(std::int64_t count) { return spend(work_, count); }
+  /// The same from the part for copies of weights in other files.
+  bool take_weight_bytes(std::int64_t count) {
+    return take(count, weight_bytes_left(), weight_bytes_taken_);
+  }
+  void return_weight_bytes(std::int64_t count) { weight_bytes_taken_ -= count; }
+  /// The same for what cannot be left out. Nodes are never given back.
+  bool need_node_bytes(std::int64_t count) { return take(count, needed_bytes_left(), nodes_); }
+  bool need_work(std::int64_t count) { return spend(kept_work_, count) || spend(work_, count); }
+  /// For the values of the graph: shapes are needed, known elements can be left out.
+  bool need_shape(std::int64_t bytes) { return take(bytes, needed_bytes_left(), shapes_); }
+  bool take_elements(std::int64_t bytes) {
+    const bool taken = take(bytes, bytes_left(), elements_);
+    left_out_ = left_out_ || !taken;
+    return taken;
+  }
+  void leave_out() { left_out_ = true; }
+  void return_type(std::int64_t shape, std::int64_t elements) {
+    shapes_ -= shape;
+    elements_ -= elements;
+  }
+  /// What all shapes and elements of the graph take, counted anew.
+  void settle_types(std::int64_t shapes, std::int64_t elements) {
+    shapes_ = shapes;
+    elements_ = elements;
+  }
 
-  std::int64_t bytes_left() const { return bytes_; }
+  std::int64_t bytes_left() const { return bytes_ - taken_ - elements_ - beyond_kept(); }
+  std::int64_t weight_bytes_left() const { return weight_bytes_ - weight_bytes_taken_; }
+  std::int64_t needed_bytes_left() const {
+    return saturating_add(bytes_left(), kKeptBytes - (needed() - beyond_kept()));
+  }
+  std::int64_t work_left() const { return work_; }
+  std::int64_t needed_work_left() const { return saturating_add(kept_work_, work_); }
+  /// Known elements were left out: a fresh account may give another graph.
+  bool left_out() const { return left_out_; }
 
  private:
   static constexpr std::int64_t kWorkPerByte = 16;
   static constexpr std::int64_t kInferences = 128;
+  static constexpr std::int64_t kMostWeights = std::int64_t{1} << 31;
 
-  void allow(std::int64_t times, std::int64_t bytes) {
-    bytes_ = add(bytes_, mul(times, bytes));
-    work_ = add(work_, mul(kWorkPerByte, bytes));
+  void allow_work(std::int64_t bytes) {
+    work_ = saturating_add(work_, saturating_mul(kWorkPerByte, bytes));
   }
-  static std::int64_t add(std::int64_t a, std::int64_t b) {
-    return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
+  static bool take(std::int64_t count, std::int64_t left, std::int64_t& taken) {
+    if (count > left) return false;
+    taken += count;
+    return true;
   }
-  static std::int64_t mul(std::int64_t a, std::int64_t b) {
-    return checked_mul(a, b).value_or(std::numeric_limits<std::int64_t>::max());
-  }
-  static bool take(std::int64_t& left, std::int64_t count) {
+  static bool spend(std::int64_t& left, std::int64_t count) {
     if (count > left) return false;
     left -= count;
     return true;
   }
+  std::int64_t needed() const { return nodes_ + shapes_; }
+  std::int64_t beyond_kept() const { return std::max<std::int64_t>(needed() - kKeptBytes, 0); }
 
-  std::int64_t bytes_ = kBytes, work_ = kWork;
-  std::int64_t kept_bytes_ = kKeptBytes, kept_work_ = kKeptWork;
+  std::int64_t bytes_ = kBytes, weight_bytes_ = 0;  ///< in all
+  std::int64_t taken_ = 0, weight_bytes_taken_ = 0, elements_ = 0, nodes_ = 0, shapes_ = 0;
+  std::int64_t work_ = kWork, kept_work_ = kKeptWork;  ///< left
+  std::int64_t worked_weights_ = 0;                    ///< bytes of weights that count for the work
+  bool left_out_ = false;
 };
 
 }  // namespace parallax

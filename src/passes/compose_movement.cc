@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/payment.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -79,7 +80,7 @@ bool to_units(Ints& dims, std::int64_t run, Ints& factors) {
 
 class Composer {
  public:
-  Composer(Graph& graph, LoadBudget& budget)
+  Composer(Graph& graph, const std::shared_ptr<LoadBudget>& budget)
       : graph_(graph), names_(graph), origins_(graph.values.size()), budget_(budget) {
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
@@ -266,7 +267,7 @@ class Composer {
     for (const ValueId id : order) {
       const std::int64_t units = product(*dims_of(id)) / origin.run;
       const std::int64_t work = LoadBudget::kWorkPerNode + units * LoadBudget::kWorkPerProduct;
-      if (units > kMostRows || !budget_.take_work(work)) return std::nullopt;
+      if (units > kMostRows || !budget_->take_work(work)) return std::nullopt;
       const Node& node = graph_.nodes[graph_.values[id].producer];
       const auto output = static_cast<std::size_t>(
           std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin());
@@ -411,19 +412,21 @@ class Composer {
     }
     const std::int64_t merged = common_run(*table, source_units), run = origin.run * merged;
     const auto rows_left = std::ssize(*table) / merged;
-    if (!budget_.take_bytes(rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
+    if (!can_pay(*budget_, rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
       return false;
     Ints indices;
     for (std::size_t i = 0; i < table->size(); i += static_cast<std::size_t>(merged))
       indices.push_back((*table)[i] / merged);
     const auto count = static_cast<std::int64_t>(indices.size());
+    Constant which = make_i64(indices);
+    if (!pay(budget_, which)) return false;
     const ValueId rows = result(value, "/runs", {source_units / merged, run});
     append(nodes, OpKind::kReshape,
            {origin.source, shape_constant(value, {source_units / merged, run})}, rows,
            names_.make(node.name + "/runs"));
     const ValueId moved = result(value, "/moved", {count, run});
     const ValueId table_id =
-        add_constant(graph_, names_, graph_.values[value].name + "/indices", make_i64(indices));
+        add_constant(graph_, names_, graph_.values[value].name + "/indices", std::move(which));
     append(nodes, OpKind::kGather, {rows, table_id}, moved, names_.make(node.name + "/moved"));
     append(nodes, OpKind::kReshape, {moved, shape_constant(value, dims)}, value, node.name);
     return true;
@@ -433,13 +436,13 @@ class Composer {
   UniqueNames names_;
   IdVector<ValueId, Origin> origins_;
   IdVector<ValueId, bool> wanted_;
-  LoadBudget& budget_;
+  const std::shared_ptr<LoadBudget>& budget_;
 };
 
 }  // namespace
 
 Result<int> compose_movement(Graph& graph, const PassContext& context) {
-  const int changes = Composer(graph, *context.budget).run();
+  const int changes = Composer(graph, context.budget).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

@@ -183,7 +183,7 @@ class Factoring {
 
   Graph& graph_;
   UniqueNames names_;
-  LoadBudget budget_;
+  LoadBudget budget_;  ///< the load's is gone by the time that lengths are bound
   Inference inference_;
   std::string name_;
 };

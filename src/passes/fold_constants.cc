@@ -5,15 +5,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "ops/infer.h"
 #include "ops/op.h"
+#include "ops/payment.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -32,13 +36,6 @@ std::optional<Dims> dims_of(const Value& value) {
     dims.push_back(*dim.constant());
   }
   return dims;
-}
-
-std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
-  return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
-}
-std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
-  return checked_mul(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }
 
 /// Multiply-adds and the like of the reference kernel.
@@ -66,7 +63,7 @@ class Folder {
   Folder(Graph& graph, const PassContext& context)
       : graph_(graph),
         evaluate_(context.evaluate),
-        budget_(*context.budget),
+        budget_(context.budget),
         reads_left_(graph.values.size(), 0) {
     count_reads();
   }
@@ -74,9 +71,12 @@ class Folder {
   int run() {
     int changes = 0;
     for (const NodeId id : graph_.nodes.ids()) {
-      if (!fold_view(id) && !compute(id)) continue;
+      if (fold_view(id)) {
+        release_inputs(graph_.nodes[id]);
+      } else if (!compute(id)) {
+        continue;
+      }
       ++changes;
-      release_inputs(graph_.nodes[id]);
     }
     return changes;
   }
@@ -115,17 +115,43 @@ class Folder {
     return true;
   }
 
-  /// What computing the node costs; nothing where an input is not constant or a limit forbids it.
-  std::optional<std::int64_t> work_of(const Node& node) const {
-    if (!node.bodies.empty()) return std::nullopt;
-    std::int64_t input_bytes = 0;
-    std::vector<Dims> inputs, outputs;
+  /// What a node makes its results of.
+  struct Source {
+    std::int64_t bytes = 0, weights = 0;  ///< of the inputs, and those of other files among them
+    PaidBytes back;                       ///< by inputs that nothing reads afterwards
+  };
+  Source source_of(const Node& node) const {
+    Source source;
+    std::map<ValueId, std::int32_t> reads;
     for (const ValueId id : node.inputs) {
-      if (id.valid() && !graph_.values[id].constant) return std::nullopt;
-      inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
-      if (id.valid()) input_bytes += std::ssize(graph_.values[id].constant->bytes);
+      if (!id.valid()) continue;
+      const Constant& constant = *graph_.values[id].constant;
+      source.bytes += std::ssize(constant.bytes);
+      source.weights += weight_bytes(constant);
+      if (++reads[id] != reads_left_[id]) continue;
+      const PaidBytes paid = paid_for(constant);
+      source.back.bytes += paid.bytes;
+      source.back.weight_bytes += paid.weight_bytes;
     }
-    std::int64_t work = input_bytes;
+    return source;
+  }
+
+  bool affordable(std::int64_t bytes, const Source& source) const {
+    return can_pay(*budget_, bytes, source.weights, source.back);
+  }
+
+  bool all_constant(const Node& node) const {
+    return node.bodies.empty() && std::ranges::all_of(node.inputs, [this](ValueId id) {
+             return !id.valid() || graph_.values[id].constant;
+           });
+  }
+
+  /// What computing the node costs, whose inputs are constants; nothing where a limit forbids it.
+  std::optional<std::int64_t> work_of(const Node& node, const Source& source) const {
+    std::vector<Dims> inputs, outputs;
+    for (const ValueId id : node.inputs)
+      inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
+    std::int64_t work = source.bytes, result = 0;
     // Unaligned bytes are copied whole before a kernel reads a part.
     if (reads_part(node.op) && is_aligned(node.inputs[0])) work = 0;
     bool any_output = false;
@@ -134,11 +160,12 @@ class Folder {
       outputs.push_back(dims.value_or(Dims{}));
       if (!id.valid()) continue;
       any_output = true;
-      const auto bytes = result_bytes(graph_.values[id], dims, input_bytes);
+      const auto bytes = result_bytes(graph_.values[id], dims, source.bytes);
       if (!bytes) return std::nullopt;
-      work += *bytes;
+      result = saturating_add(result, *bytes);
     }
-    if (!any_output) return std::nullopt;
+    if (!any_output || !affordable(result, source)) return std::nullopt;
+    work = saturating_add(work, result);
     return saturating_add(work, products(node, inputs, outputs));
   }
 
@@ -151,31 +178,31 @@ class Folder {
   /// tells grow by rank x 8 bytes at most, so small inputs are harmless.
   std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
-    if (!dims) {
-      const bool harmless =
-          input_bytes <= kUnsizedInput && budget_.constant_bytes_left() >= kSmallResult;
-      return harmless ? std::optional(kSmallResult) : std::nullopt;
-    }
+    if (!dims) return input_bytes <= kUnsizedInput ? std::optional(kSmallResult) : std::nullopt;
     const auto elements = dims->checked_elements();
     const auto bytes = elements ? checked_mul(*elements, size_of(value.dtype)) : std::nullopt;
-    if (!bytes || *bytes > budget_.constant_bytes_left()) return std::nullopt;
+    if (!bytes) return std::nullopt;
     const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
     if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;
     return bytes;
   }
 
   bool compute(NodeId id) {
-    const auto work = work_of(graph_.nodes[id]);
-    if (!work || !budget_.take_work(*work)) return false;  // spent whether or not it succeeds
+    if (!all_constant(graph_.nodes[id])) return false;
+    const Source source = source_of(graph_.nodes[id]);
+    const auto work = work_of(graph_.nodes[id], source);
+    if (!work || !budget_->take_work(*work)) return false;  // spent whether or not it succeeds
     const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
     auto results = evaluate_(graph_, id);
     if (!results || results->size() < outputs.size()) return false;
     std::int64_t bytes = 0;
     for (std::size_t i = 0; i < outputs.size(); ++i)
       if (outputs[i].valid()) bytes += std::ssize((*results)[i].bytes);
-    if (!budget_.take_constant(bytes)) return false;
+    if (!affordable(bytes, source)) return false;
+    release_inputs(graph_.nodes[id]);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].valid()) continue;
+      pay(budget_, (*results)[i], source.weights);
       make_constant_value(graph_, outputs[i], std::move((*results)[i]));
     }
     return true;
@@ -183,7 +210,7 @@ class Folder {
 
   Graph& graph_;
   const Evaluate& evaluate_;
-  LoadBudget& budget_;
+  const std::shared_ptr<LoadBudget>& budget_;
   IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/payment.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -98,16 +99,16 @@ std::optional<Match> match(const Graph& graph, const Readers& readers, const Nod
   return std::nullopt;
 }
 
-std::int64_t copied_bytes(const Graph& graph, const Node& last, const Match& found) {
-  const auto bias = std::ssize(found.affine.scale) * static_cast<std::int64_t>(sizeof(float));
-  if (last.op != OpKind::kBatchNormalization) return bias;
-  return bias + std::ssize(float_constant(graph, found.convolution->inputs[1])->bytes);
-}
-
-void fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found) {
+/// False where the budget does not cover the copies: convolutions may share their weights, of which
+/// each gets one.
+bool fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found,
+          const PassContext& context) {
   const Node convolution = *found.convolution;
   const Constant& weights = *float_constant(graph, convolution.inputs[1]);
   const std::size_t channels = found.affine.scale.size();
+  const bool scales = graph.nodes[last].op == OpKind::kBatchNormalization;
+  if (scales && !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights)))
+    return false;
   std::vector<float> bias(channels, 0.0F);
   if (convolution.inputs.size() > 2 && convolution.inputs[2].valid()) {
     bias = floats(*float_constant(graph, convolution.inputs[2]));
@@ -116,21 +117,24 @@ void fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found) {
     bias[c] = static_cast<float>(static_cast<double>(bias[c]) * found.affine.scale[c] +
                                  found.affine.shift[c]);
   }
+  Constant shift = make_f32(Dims{static_cast<std::int64_t>(channels)}, bias);
+  if (!pay(context.budget, shift)) return false;
   ValueId scaled = convolution.inputs[1];
-  if (graph.nodes[last].op == OpKind::kBatchNormalization) {
+  if (scales) {
     std::vector<float> elements = floats(weights);
     const std::size_t filter = elements.size() / channels;
     for (std::size_t i = 0; i < elements.size(); ++i) {
       elements[i] =
           static_cast<float>(static_cast<double>(elements[i]) * found.affine.scale[i / filter]);
     }
-    scaled =
-        add_constant(graph, names, convolution.name + "/weights", make_f32(weights.dims, elements));
+    Constant copy = make_f32(weights.dims, elements);
+    if (!pay(context.budget, copy, weight_bytes(weights))) return false;
+    scaled = add_constant(graph, names, convolution.name + "/weights", std::move(copy));
   }
-  const ValueId shifted = add_constant(graph, names, convolution.name + "/bias",
-                                       make_f32(Dims{static_cast<std::int64_t>(channels)}, bias));
+  const ValueId shifted = add_constant(graph, names, convolution.name + "/bias", std::move(shift));
   rewrite_node(graph, last, OpKind::kConv, {convolution.inputs[0], scaled, shifted},
                convolution.attributes);
+  return true;
 }
 
 }  // namespace
@@ -141,12 +145,9 @@ Result<int> fuse_conv_bn(Graph& graph, const PassContext& context) {
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = match(graph, readers, graph.nodes[id]);
-    // Convolutions may share their weights, of which each gets a copy.
-    if (!found || !context.budget->take_constant(copied_bytes(graph, graph.nodes[id], *found)))
-      continue;
+    if (!found) continue;
     if (!names) names.emplace(graph);
-    fold(graph, *names, id, *found);
-    ++changes;
+    if (fold(graph, *names, id, *found, context)) ++changes;
   }
   if (changes > 0) erase_unused(graph);
   return changes;

@@ -12,11 +12,13 @@
 // heads where they lie side by side.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/payment.h"
 #include "passes/fuse_util.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -34,7 +36,7 @@ struct CosineMatch {
 
 class CosineMatcher {
  public:
-  CosineMatcher(const Graph& graph, const Readers& readers, LoadBudget& budget)
+  CosineMatcher(const Graph& graph, const Readers& readers, const LoadBudget& budget)
       : graph_(graph), readers_(readers), budget_(budget) {}
 
   std::optional<CosineMatch> match(const Node& last) const {
@@ -117,7 +119,7 @@ class CosineMatcher {
   /// The sum of several is a constant of its own.
   bool may_sum(const std::vector<ValueId>& masks) const {
     const auto bytes = std::ssize(graph_.values[masks[0]].constant->bytes);
-    return masks.size() == 1 || budget_.take_bytes(bytes);
+    return masks.size() == 1 || can_pay(budget_, bytes);
   }
 
   /// True where [b, n, h, s, t] are the windows of [b * n, h, s, t].
@@ -215,7 +217,7 @@ class CosineMatcher {
 
   const Graph& graph_;
   const Readers& readers_;
-  LoadBudget& budget_;
+  const LoadBudget& budget_;
 };
 
 /// The same elements under other dimensions.
@@ -225,7 +227,8 @@ ValueId reshaped(Graph& graph, UniqueNames& names, ValueId value, const Dims& di
   return add_constant(graph, names, graph.values[value].name + "/heads", std::move(constant));
 }
 
-ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId>& masks) {
+ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId>& masks,
+                     const std::shared_ptr<LoadBudget>& budget) {
   const Constant& first = *graph.values[masks[0]].constant;
   const Dims dims = {first.dims[1], first.dims[3], first.dims[4]};
   if (masks.size() == 1) return reshaped(graph, names, masks[0], dims);
@@ -238,7 +241,9 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
       sum[i] += element;
     }
   }
-  return add_constant(graph, names, graph.values[masks[0]].name + "/sum", make_f32(dims, sum));
+  Constant constant = make_f32(dims, sum);
+  pay(budget, constant);  // the match has asked
+  return add_constant(graph, names, graph.values[masks[0]].name + "/sum", std::move(constant));
 }
 
 }  // namespace
@@ -263,7 +268,7 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
     }
     if (!found->masks.empty()) {
       inputs.resize(5);
-      inputs.push_back(summed_masks(graph, *names, found->masks));
+      inputs.push_back(summed_masks(graph, *names, found->masks, context.budget));
     }
     Attributes attributes;
     attributes.set("epsilon", found->epsilon);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/payment.h"
 #include "passes/layout_nhwc_rules.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -57,7 +59,7 @@ ValueId flattened_image(const Graph& graph, const IdVector<NodeId, Node>& nodes,
 /// Which nodes change layout.
 class Islands {
  public:
-  Islands(const Graph& graph, LoadBudget& budget) : parent_(graph.nodes.size()) {
+  Islands(const Graph& graph, const LoadBudget& budget) : parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     std::vector<bool> convertible(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
@@ -92,14 +94,17 @@ class Islands {
  private:
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id.value); }
 
-  /// Whether the budget covers copies of the constants among the node's images.
-  bool may_turn(const Graph& graph, const Node& node, LoadBudget& budget) {
+  /// Whether the budget covers copies of the constants among the node's images, besides those of
+  /// nodes before.
+  bool may_turn(const Graph& graph, const Node& node, const LoadBudget& budget) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid() || !is_image_input(graph, node, i)) continue;
       const auto& constant = graph.values[node.inputs[i]].constant;
       const std::pair key(node.inputs[i], image_rank(graph, node));
       if (!constant || turned_.contains(key)) continue;
-      if (!budget.take_bytes(std::ssize(constant->bytes))) return false;
+      const std::int64_t more = turned_bytes_ + std::ssize(constant->bytes);
+      if (!can_pay(budget, more)) return false;
+      turned_bytes_ = more;
       turned_.insert(key);
     }
     return true;
@@ -114,13 +119,14 @@ class Islands {
   std::vector<std::size_t> parent_;
   std::vector<bool> member_;
   std::set<std::pair<ValueId, std::size_t>> turned_;  ///< constants and the ranks of images
+  std::int64_t turned_bytes_ = 0;
 };
 
 /// Writes the nodes of a graph anew, in order.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, LoadBudget& budget)
-      : graph_(graph), names_(graph), islands_(graph, budget) {
+  Rewriter(Graph& graph, const std::shared_ptr<LoadBudget>& budget)
+      : graph_(graph), budget_(budget), names_(graph), islands_(graph, *budget) {
     nhwc_.resize(graph.values.size());
     find_wanted_nchw();
   }
@@ -199,8 +205,10 @@ class Rewriter {
       ValueId& turned = turned_[{value, rank}];
       if (turned.valid()) return turned;
       const std::string name = graph_.values[value].name + "/nhwc";
-      return turned =
-                 add_constant(graph_, names_, name, to_nhwc(*graph_.values[value].constant, rank));
+      const Constant& nchw = *graph_.values[value].constant;
+      Constant nhwc = to_nhwc(nchw, rank);
+      pay(budget_, nhwc, weight_bytes(nchw));  // Islands has asked for all of them
+      return turned = add_constant(graph_, names_, name, std::move(nhwc));
     }
     const ValueId known = nhwc_[value];
     if (known.valid() && graph_.values[known].shape.size() == rank) return known;
@@ -283,6 +291,7 @@ class Rewriter {
   }
 
   Graph& graph_;
+  const std::shared_ptr<LoadBudget>& budget_;
   UniqueNames names_;
   Islands islands_;
   IdVector<ValueId, ValueId> nhwc_;  ///< by NCHW value that is no constant
@@ -293,7 +302,7 @@ class Rewriter {
 }  // namespace
 
 Result<int> layout_nhwc(Graph& graph, const PassContext& context) {
-  const int changes = Rewriter(graph, *context.budget).run();
+  const int changes = Rewriter(graph, context.budget).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "ops/infer.h"
 #include "passes/control_flow.h"
 
 namespace parallax {
@@ -25,6 +26,7 @@ Status check_names(std::span<const std::string> names) {
 Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int& changes) {
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   if (changes == 0) return {};
+  settle(graph, *context.budget);
   return verify(graph, Stage::kPasses);
 }
 

@@ -311,6 +311,38 @@ TEST(FoldConstants, ResultsInBodiesAreLimitedTogether) {
   EXPECT_EQ(calls, 22);
 }
 
+TEST(FoldConstants, WorkInBodiesIsLimitedTogether) {
+  // 2^25 multiply-adds each: four take all the work there is, whichever of the 80 branches has
+  // them.
+  std::string text = "input c bool []\n";
+  for (int i = 0; i < 40; ++i) {
+    const std::string branch =
+        "body\nconst s i64 [2] = [256, 512]\nconst u i64 [2] = [512, 256]\na = ConstantOfShape(s)\n"
+        "b = ConstantOfShape(u)\nt = MatMul(a, b)\noutput t\nend\n";
+    text += "y" + std::to_string(i) + " = If(c)\n" + branch + branch;
+    text += "output y" + std::to_string(i) + "\n";
+  }
+  Graph graph = graph_of(text);
+  int products = 0;
+  const Evaluate evaluate = [&products](const Graph& g,
+                                        NodeId id) -> Result<std::vector<Constant>> {
+    const Node& node = g.nodes[id];
+    if (node.op == OpKind::kMatMul) {
+      ++products;
+      return tl::unexpected(Error{});
+    }
+    const auto dims = *integers(*g.values[node.inputs[0]].constant);
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(dims[0] * dims[1] * 4));
+    return std::vector{make_constant(DType::kF32, Dims(dims), zeros)};
+  };
+  PassContext context{evaluate};
+  ASSERT_TRUE(run_passes(graph, context, {}));
+  const std::int64_t work = std::int64_t{256} * 256 * 512 * LoadBudget::kWorkPerProduct;
+  EXPECT_GT(products, 0);
+  EXPECT_LE(products, LoadBudget::kWork / work);
+  EXPECT_LT(context.budget->work_left(), LoadBudget::kWork - products * work);
+}
+
 TEST(FoldConstants, LeavesMuchWorkToRunTime) {
   // 16 and 1,024 million multiply-adds, out of constants that are as large as their results.
   for (const auto& [side, folded] : {std::pair{256, 1}, {1024, 0}}) {
@@ -327,6 +359,30 @@ TEST(FoldConstants, LeavesMuchWorkToRunTime) {
     };
     ASSERT_TRUE(fold_constants(graph, {refuse}));
     EXPECT_EQ(calls, folded) << side;
+  }
+}
+
+TEST(FoldConstants, LeavesAHugeConvolutionToRunTime) {
+  // 81 and 1,221 million multiply-adds, of an image that is as large as the result: bytes do not
+  // stand in the way.
+  for (const auto& [size, folded] : {std::pair{3, 1}, {13, 0}}) {
+    Graph graph;
+    GraphBuilder builder(graph);
+    const auto zeros = [&](const char* name, const Dims& dims) {
+      const std::vector<std::byte> bytes(static_cast<std::size_t>(dims.elements()) * sizeof(float));
+      return builder.constant(name, make_constant(DType::kF32, dims, bytes));
+    };
+    const ValueId image = zeros("image", Dims{1, 32, 96, 96});
+    const ValueId filters = zeros("filters", Dims{32, 32, size, size});
+    builder.output(builder.op(OpKind::kConv, {image, filters}));
+    ASSERT_TRUE(infer_graph(graph));
+    int calls = 0;
+    const Evaluate refuse = [&calls](const Graph&, NodeId) -> Result<std::vector<Constant>> {
+      ++calls;
+      return tl::unexpected(Error{});
+    };
+    ASSERT_TRUE(fold_constants(graph, {refuse}));
+    EXPECT_EQ(calls, folded) << size;
   }
 }
 

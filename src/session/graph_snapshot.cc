@@ -107,7 +107,7 @@ Result<LoadedGraph> read_snapshot(const Snapshot& snapshot,
   const std::span<const std::byte> bytes = in.rest();
   PX_ASSIGN(Graph graph, graph_of(bytes, [&](std::int64_t n) { return constants.next(n); }));
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
-  PX_RETURN_IF_ERROR(infer_graph(graph));
+  PX_RETURN_IF_ERROR(infer_graph(graph, std::ssize(file->bytes())));
   if (!std::ranges::equal(snapshot_of(graph).bytes, bytes)) {
     return tl::unexpected(
         Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "inference gives other shapes"});

@@ -121,7 +121,8 @@ class Loader {
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
     release_pages(file_->bytes());
     times_.passes = watch_.lap();
-    if (cache == nullptr) return loaded;
+    // What was left out for want of bytes would be there when the graph is read again.
+    if (cache == nullptr || context.budget->left_out()) return loaded;
     keep_snapshot(*cache, loaded, file_, external, options_);
     times_.map += watch_.lap();
     return loaded;

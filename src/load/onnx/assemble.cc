@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "load/onnx/attributes.h"
+#include "load/onnx/graph_memory.h"
 #include "load/onnx/inputs.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
@@ -94,26 +95,9 @@ void Assembler::reserve() {
   graph_.nodes.reserve(file_.nodes.size());
 }
 
-/// What the graph and a plan of it will take, as measured: a small file may have very many nodes.
-std::int64_t memory_of(const CheckedGraph& checked) {
-  constexpr std::int64_t kNode = 1000, kUse = 350, kName = 400, kCapture = 800, kBody = 3500;
-  const OnnxGraph& file = checked.graph;
-  std::int64_t uses = std::ssize(file.outputs);
-  for (const OnnxNode& node : file.nodes)
-    uses += std::ssize(node.inputs) + std::ssize(node.outputs) + std::ssize(node.attributes);
-  const std::int64_t names = std::ssize(file.initializers) + std::ssize(file.inputs);
-  std::int64_t bytes = std::ssize(file.nodes) * kNode + uses * kUse + names * kName;
-  for (const auto& [node, bodies] : checked.bodies) {
-    for (const CheckedBody& body : bodies) {
-      bytes += kBody + std::ssize(body.checked.captures) * kCapture + memory_of(body.checked);
-    }
-  }
-  return bytes;
-}
-
 Status Assembler::check_size() {
-  const std::int64_t bytes = memory_of(checked_);
-  if (context_.budget.need_bytes(bytes)) return {};
+  const std::int64_t bytes = memory_of_graph(checked_);
+  if (context_.budget.need_node_bytes(bytes)) return {};
   return unsupported(
       fmt::format("the graph would take {} MiB of memory, which is too much for a file of {} KiB",
                   bytes >> 20, context_.model.bytes.size() >> 10));
@@ -213,8 +197,6 @@ Result<Graph> Assembler::assemble() {
   graph_.name = file_.name;
   reserve();
   PX_RETURN_IF_ERROR(add_initializers());
-  for (const NamedFile& weights : context_.external.files())
-    context_.budget.allow_weights(std::ssize(weights.file->bytes()));
   PX_RETURN_IF_ERROR(check_size());
   PX_RETURN_IF_ERROR(add_inputs());
   PX_RETURN_IF_ERROR(add_nodes());

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -15,6 +17,7 @@
 #include "base/mapped_file.h"
 #include "base/status.h"
 #include "load/onnx/names.h"
+#include "ops/payment.h"
 
 namespace parallax {
 namespace {
@@ -130,9 +133,26 @@ Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::p
   return open_inside(folder, components);
 }
 
+std::int64_t NamedBytes::add(std::uint64_t begin, std::uint64_t end) {
+  if (begin >= end) return 0;
+  std::uint64_t fresh = end - begin;
+  std::pair whole(begin, end);
+  auto next = end_of_.upper_bound(begin);
+  if (next != end_of_.begin() && std::prev(next)->second >= begin) --next;
+  // Each one that is met becomes part of the new one.
+  while (next != end_of_.end() && next->first <= end) {
+    fresh -= std::min(end, next->second) - std::max(begin, next->first);
+    whole.first = std::min(whole.first, next->first);
+    whole.second = std::max(whole.second, next->second);
+    next = end_of_.erase(next);
+  }
+  end_of_.insert(whole);
+  return static_cast<std::int64_t>(fresh);
+}
+
 std::vector<NamedFile> ExternalData::files() const {
   std::vector<NamedFile> result;
-  for (const auto& [components, file] : files_) result.push_back({joined(components), file});
+  for (const auto& [components, open] : files_) result.push_back({joined(components), open.file});
   return result;
 }
 
@@ -147,16 +167,19 @@ Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::
   auto known = files_.find(components);
   if (known == files_.end()) {
     PX_ASSIGN(auto file, open_inside(folder_, components));
-    known = files_.emplace(std::move(components), std::move(file)).first;
+    const auto owner = weights_outside(file);
+    known = files_.try_emplace(std::move(components), OpenFile{std::move(file), owner, {}}).first;
   }
-  const std::span<const std::byte> bytes = known->second->bytes();
+  OpenFile& open = known->second;
+  const std::span<const std::byte> bytes = open.file->bytes();
   const auto offset = static_cast<std::uint64_t>(location.offset.value_or(0));
   const auto count = static_cast<std::uint64_t>(size);
   if (offset > bytes.size() || count > bytes.size() - offset) {
     return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
                                      count, offset, bytes.size(), quote(*location.path)));
   }
-  return SharedBytes{bytes.subspan(offset, count), known->second};
+  budget_.allow_weights(open.named.add(offset, offset + count));
+  return SharedBytes{bytes.subspan(offset, count), open.owner};
 }
 
 }  // namespace parallax

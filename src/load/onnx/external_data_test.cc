@@ -37,12 +37,13 @@ class ExternalDataTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   fs::path root_, folder_;
+  LoadBudget budget_;
 };
 
 using Entries = std::vector<OnnxEntry>;
 
 TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
-  ExternalData data(folder_);
+  ExternalData data(folder_, budget_);
   const struct {
     Entries entries;
     std::int64_t size;
@@ -109,7 +110,7 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
       {{{"location", "*/_ORT_MEM_ADDR_/*"}, {"offset", "4096"}}, ErrorCode::kIo},
   };
   for (const auto& c : cases) {
-    ExternalData data(folder_);
+    ExternalData data(folder_, budget_);
     const auto read = data.read(c.entries, 4);
     const std::string name(c.entries.empty() ? "" : c.entries.front().value);
     ASSERT_FALSE(read) << name;
@@ -120,7 +121,7 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
 }
 
 TEST_F(ExternalDataTest, SaysThatAFileHasASecondName) {
-  ExternalData data(folder_);
+  ExternalData data(folder_, budget_);
   const auto read = data.read(Entries{{"location", "hard"}}, 4);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("'hard' has a second name"), std::string::npos)
@@ -128,22 +129,68 @@ TEST_F(ExternalDataTest, SaysThatAFileHasASecondName) {
 }
 
 TEST_F(ExternalDataTest, NeedsAFolder) {
-  ExternalData data({});
+  ExternalData data({}, budget_);
   const Entries entries = {{"location", "w.bin"}};
   const auto read = data.read(entries, 4);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::kUnsupported);
 }
 
+TEST_F(ExternalDataTest, CountsEachByteOnce) {
+  ExternalData data(folder_, budget_);
+  const struct {
+    const char *path, *offset;
+    std::int64_t size, allowed;
+  } cases[] = {{"w.bin", "2", 2, 2},      {"w.bin", "2", 2, 2},  {"w.bin", "6", 2, 4},
+               {"w.bin", "3", 0, 4},      {"w.bin", "3", 4, 6},  {"./w.bin", "1", 8, 8},
+               {"sub/w.bin", "1", 8, 16}, {"w.bin", "0", 12, 20}};
+  for (const auto& c : cases) {
+    ASSERT_TRUE(data.read(Entries{{"location", c.path}, {"offset", c.offset}}, c.size));
+    EXPECT_EQ(budget_.weight_bytes_left(), 4 * c.allowed) << c.path << c.offset;
+  }
+  EXPECT_FALSE(data.read(Entries{{"location", "w.bin"}, {"offset", "12"}}, 1));
+  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 20) << "what is refused counts nothing";
+}
+
+/// A tensor whose elements lie in w.bin.
+std::string outside(std::string_view name, const Ints& dims, std::string_view offset = "0") {
+  const auto entry = [](std::string_view key, std::string_view value) {
+    return message([&](protozero::pbf_writer& e) {
+      e.add_string(1, key.data(), key.size());
+      e.add_string(2, value.data(), value.size());
+    });
+  };
+  return tensor_head(name, kOnnxFloat, dims) + message([&](protozero::pbf_writer& w) {
+           w.add_message(13, entry("location", "w.bin"));
+           w.add_message(13, entry("offset", offset));
+           w.add_int32(14, 1);
+         });
+}
+
+TEST_F(ExternalDataTest, WeightsOfBodiesCountLikeThoseOfTheGraph) {
+  const auto branch = [](const std::string& offset) {
+    const std::string stored = tensor_attribute("value", outside("", {1}, offset));
+    return TestGraph{{node("Constant", {}, {"k"}, {stored}), node("Add", {"k", "w"}, {"t"})},
+                     {outside("w", {1})},
+                     {},
+                     {value_info("t")}}
+        .bytes();
+  };
+  const std::string bytes = model({{node("If", {"c"}, {"y"},
+                                         {graph_attribute("then_branch", branch("4")),
+                                          graph_attribute("else_branch", branch("8"))})},
+                                   {},
+                                   {value_info("c", kOnnxBool, {})},
+                                   {value_info("y")}});
+  const auto owner = std::make_shared<std::string>(bytes);
+  const auto graph =
+      load_onnx({std::as_bytes(std::span(*owner)), owner, folder_}, kMaxNesting, nullptr, &budget_);
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 12);
+}
+
 TEST_F(ExternalDataTest, ReachesInitializers) {
-  const std::string weights =
-      tensor_head("w", kOnnxFloat, {2}) + message([](protozero::pbf_writer& w) {
-        w.add_message(13, message([](protozero::pbf_writer& e) {
-                        e.add_string(1, "location");
-                        e.add_string(2, "w.bin");
-                      }));
-        w.add_int32(14, 1);
-      });
+  const std::string weights = outside("w", {2});
   const std::string bytes = model({{node("Add", {"x", "w"}, {"y"})},
                                    {weights},
                                    {value_info("x", kOnnxFloat, {Dim(2)})},

@@ -14,6 +14,7 @@
 #include "load/onnx/names.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
+#include "ops/infer.h"
 
 namespace parallax {
 namespace {
@@ -38,9 +39,10 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
   PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
-  ExternalData files(bytes.folder);
+  ExternalData files(bytes.folder, budget);
   budget.allow_file(std::ssize(bytes.bytes));
   PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes, files, budget));
+  settle(graph, budget);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();
   return graph;

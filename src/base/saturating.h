@@ -1,0 +1,18 @@
+// Sums and products of numbers that are not negative: the largest number instead of an overflow.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "base/checked.h"
+
+namespace parallax {
+
+inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
+  return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
+}
+inline std::int64_t saturating_mul(std::int64_t a, std::int64_t b) {
+  return checked_mul(a, b).value_or(std::numeric_limits<std::int64_t>::max());
+}
+
+}  // namespace parallax

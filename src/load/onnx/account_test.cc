@@ -1,0 +1,59 @@
+// What loading takes from its account, whatever the nodes are spread over.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "load/onnx/onnx_test_util.h"
+#include "ops/load_budget.h"
+
+namespace parallax {
+namespace {
+
+std::string branch(const std::string& op) {
+  return TestGraph{{node(op, {"x"}, {"t"})}, {}, {}, {value_info("t")}}.bytes();
+}
+
+/// `count` sizes that only running tells, and as many choices behind them or before each.
+std::string sizes_and_choices(int count, bool mixed) {
+  TestGraph graph;
+  Names choices;
+  for (int i = 0; i < count; ++i) {
+    const std::string n = std::to_string(i);
+    graph.nodes.push_back(node("NonZero", {"x"}, {"n" + n}));
+    (mixed ? graph.nodes : choices)
+        .push_back(node("If", {"c"}, {"y" + n},
+                        {graph_attribute("then_branch", branch("Relu")),
+                         graph_attribute("else_branch", branch("Exp"))}));
+    graph.outputs.push_back(value_info("n" + n));
+    graph.outputs.push_back(value_info("y" + n));
+  }
+  graph.nodes.insert(graph.nodes.end(), choices.begin(), choices.end());
+  graph.inputs = {value_info("x", kOnnxFloat, {Dim(4)}), value_info("c", kOnnxBool, {})};
+  return model(graph);
+}
+
+/// What loading takes of the work that inference has.
+std::int64_t work_of(int count, bool mixed) {
+  const auto owner = std::make_shared<std::string>(sizes_and_choices(count, mixed));
+  LoadBudget budget;
+  const auto graph =
+      load_onnx({std::as_bytes(std::span(*owner)), owner, {}}, kMaxNesting, nullptr, &budget);
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  LoadBudget fresh;
+  fresh.allow_file(std::ssize(*owner));
+  fresh.allow_nodes(std::int64_t{4} * count);  // a size, a choice and a node in each branch
+  return fresh.needed_work_left() - budget.needed_work_left();
+}
+
+TEST(LoadAccount, InferenceIsLinearInNodesAndChoices) {
+  for (const bool mixed : {false, true}) {
+    const std::int64_t once = work_of(100, mixed);
+    const std::int64_t twice = work_of(200, mixed);
+    EXPECT_GT(once, 0);
+    EXPECT_LT(twice, once * 21 / 10);
+  }
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,39 @@
+// Constants that passes make are paid for until nobody holds their bytes any more: whoever lets the
+// last copy go gives the bytes back to the account of the load, if that is still going on. One
+// thread loads a model; letting go afterwards is safe from any thread.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "ir/graph.h"
+#include "ops/load_budget.h"
+
+namespace parallax {
+
+/// Bytes to be paid, or to be given back: of the account, and of its part for copies of weights in
+/// other files.
+struct PaidBytes {
+  std::int64_t bytes = 0, weight_bytes = 0;
+};
+
+/// A constant counts this often: kernels may keep its bytes once more as they read them.
+constexpr std::int64_t kPaidPerByte = 2;
+
+/// An owner that marks what it holds as weights of a file besides the model's.
+std::shared_ptr<const void> weights_outside(std::shared_ptr<const void> owner);
+/// The bytes of `constant` where they are weights of another file or copies of such, else 0.
+std::int64_t weight_bytes(const Constant& constant);
+
+/// What the owner of `constant` gives back when it lets go: nothing where others hold the bytes
+/// too, or where nobody paid.
+PaidBytes paid_for(const Constant& constant);
+
+/// Whether `bytes` of constants, made of inputs with `weights` bytes of weights of other files, can
+/// be paid for once `back` was given back.
+bool can_pay(const LoadBudget& budget, std::int64_t bytes, std::int64_t weights = 0,
+             PaidBytes back = {});
+/// Pays for `constant`, as can_pay says. False, with nothing taken, where too little is left.
+bool pay(const std::shared_ptr<LoadBudget>& budget, Constant& constant, std::int64_t weights = 0);
+
+}  // namespace parallax

@@ -16,6 +16,7 @@ class Case:
     arguments: tuple = ()
     limits: tuple = ()  # more arguments, of the run alone
     setup: object = None  # called with the model's folder before
+    weights: int = 0  # bytes that loading may take besides, for weights in other files
 
 
 def scalar(name, value):

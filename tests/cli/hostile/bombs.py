@@ -1,6 +1,7 @@
 """Class 7: small files that ask for much memory or work, by one tensor or by what many nodes and bodies add up to."""
 import onnx_writer as w
 from hostile import graph, one, scalar
+from hostile.stored import external_tensor
 
 X = {"x": (w.FLOAT, [4])}
 CONDITION = {**X, "c": (w.BOOL, [])}
@@ -48,16 +49,32 @@ def tensors():
 
 def bodies():
     """What limits for one body or one node would let many add up to."""
-    def adds(tag, count):
+    def chain(tag, count):
         nodes, last = [], "x"
         for i in range(count):
             nodes += [filled(f"{tag}k{i}", value=float(i + 1)), w.node("Add", [last, f"{tag}k{i}"], [f"{tag}a{i}"])]
             last = f"{tag}a{i}"
-        return branch(nodes, last)
+        return nodes
+
+    def adds(tag, count, consts=()):
+        return branch(chain(tag, count), f"{tag}a{count - 1}", (), consts)
 
     for count, each in ((4, 60), (60, 4), (240, 1)):
         nodes = [choice(f"y{b}", adds(f"t{b}", each), adds(f"e{b}", each)) for b in range(count)]
         yield graph(f"{2 * count} branches of {each} constants of a MiB", nodes, {"x": (w.FLOAT, [MIB // 4]), "c": (w.BOOL, [])}, [w.ints("s", [MIB // 4])], [f"y{b}" for b in range(count)])
+
+    def sparse(folder):
+        with (folder / "w.bin").open("wb") as file:
+            file.truncate(2**40)
+
+    big = {"x": (w.FLOAT, [MIB // 4]), "c": (w.BOOL, [])}
+    for used in (1, 2**38):
+        weights = external_tensor([("location", "w.bin")], [used], name="w")
+        read = w.node("Shape", ["w"], ["n"])
+        inside = choice("z", adds("t", 400, [weights]), adds("e", 400, [weights]))
+        for name, nodes, consts in (("the graph", [*chain("k", 800), read, w.node("Relu", ["ka799"], ["z"])], [weights]), ("branches", [choice("z", adds("t", 400), adds("e", 400)), read], [weights]),
+                                    ("branches that have it", [inside], [])):
+            yield graph(f"800 constants in {name}, and {used} elements of a sparse file of a TiB", [*nodes, w.node("ReduceMax", ["z"], ["y"], keepdims=0)], big, [w.ints("s", [MIB // 4]), *consts], setup=sparse)
 
     def products(tag, count, size):
         nodes, last = [filled(f"{tag}m", value=1e-3)], f"{tag}m"
@@ -136,6 +153,8 @@ def many():
     count = 5000
     r = lambda i, o: w.node("Relu", [i], [o], o)  # noqa: E731
     yield graph("a chain", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in range(count)] + [r(f"v{count}", "y")])
+    yield graph("a chain of 40,000", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in range(40_000)] + [r("v40000", "y")])
+    yield graph("20,000 weights", [w.node("Add", [f"v{i}" if i else "x", f"k{i}"], [f"v{i + 1}"], f"n{i}") for i in range(20_000)] + [r("v20000", "y")], consts=[w.floats(f"k{i}", [3], [1.0, i, 2]) for i in range(20_000)])
     yield graph("branches", [r("x", f"v{i}") for i in range(count)] + [w.node("Concat", [f"v{i}" for i in range(count)], ["y"], axis=0)])
     yield graph("nodes that are the same", [w.node("Exp", ["x"], [f"v{i}"]) for i in range(count)] + [w.node("Concat", [f"v{i}" for i in range(count)], ["y"], axis=0)])
     yield graph("nodes in reverse", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in reversed(range(count))] + [r(f"v{count}", "y")])
@@ -155,6 +174,9 @@ def many():
                 {"x": (w.FLOAT, [4, 4, 16])}, outputs=[f"y{i}" for i in range(1500)])
     choices = [choice(f"y{i}", branch([r("x", "t")], "t"), branch([w.node("Exp", ["x"], ["e"])], "e")) for i in range(1500)]
     yield graph("choices", choices, CONDITION, outputs=[f"y{i}" for i in range(1500)])
+    hundred = {f"x{i}": (w.FLOAT, [4]) for i in range(100)}
+    choices = [choice(f"y{i}", branch([w.node("Max", list(hundred), ["t"])], "t"), branch([w.node("Exp", ["x"], ["e"])], "e")) for i in range(250)]
+    yield graph("choices of which one branch reads a hundred values", choices, {**CONDITION, **hundred}, outputs=[f"y{i}" for i in range(250)])
     known = [w.node("If", ["k"], [f"y{i}"], f"i{i}", then_branch=branch([r("x", "t")], "t"), else_branch=branch([w.node("Exp", ["x"], ["e"])], "e")) for i in range(1500)]
     yield graph("choices that are known", known, X, [w.tensor("k", w.BOOL, [], b"\1")], [f"y{i}" for i in range(1500)])
     nest = branch([r("x", "d")], "d")
@@ -167,5 +189,38 @@ def many():
                 {"x": (w.FLOAT, [2, 256])}, [w.tensor("k", w.FLOAT, [256, 256], bytes(4 * 256 * 256))])
 
 
+def weights():
+    """64 MiB in another file: its pages, the room for packing that loading gets ahead, and copies of it."""
+    def setup(folder):
+        (folder / "w.bin").write_bytes(b"\0\0\x80\x3f" * (16 * MIB))
+
+    stored = external_tensor([("location", "w.bin")], [4096, 4096], name="w")
+    product = w.node("MatMul", ["x", "m"], ["y"])
+    x = {"x": (w.FLOAT, [1, 4096])}
+    yield graph("64 MiB of weights", [w.node("Identity", ["w"], ["m"]), product], x, [stored], setup=setup, weights=128 * MIB)
+    yield graph("64 MiB of weights, turned", [w.node("Transpose", ["w"], ["m"]), product], x, [stored], setup=setup, weights=128 * MIB)
+    chain = [w.node("Div", ["w", "s"], ["a"]), w.node("Mul", ["a", "s"], ["b"]), w.node("Transpose", ["b"], ["m"]), product]
+    yield graph("64 MiB of weights, normalised and turned", chain, x, [stored, w.floats("s", [4096, 1], [2.0] * 4096)], setup=setup, weights=192 * MIB)
+    branches = [branch([w.node("Transpose", ["w"], [f"{tag}m"]), w.node("MatMul", ["x", f"{tag}m"], [tag])], tag, consts=[stored]) for tag in ("t", "e")]
+    yield graph("64 MiB of weights in branches", [choice("y", *branches)], {**x, "c": (w.BOOL, [])}, setup=setup, weights=256 * MIB)
+
+
+def broke():
+    """What crashed, gave wrong results or took much memory before; what comes out is tested elsewhere."""
+    r = lambda i, o: w.node("Relu", [i], [o], o)  # noqa: E731
+    two = {"x": (w.FLOAT, [6]), "s": (w.INT64, [2])}
+    yield graph("a shape that only running tells", [r("x", "a"), w.node("Reshape", ["a", "s"], ["y"])], two)
+    yield graph("such a shape behind Split", [w.node("Split", ["x"], ["a", "b"]), w.node("Reshape", ["b", "s"], ["y"])], two)
+    meet = {"a": (w.FLOAT, ["n", 4]), "b": (w.FLOAT, ["m", 4])}
+    yield graph("two free dimensions that meet", [w.node("Add", ["a", "b"], ["c"]), w.node("Shape", ["c"], ["y"])], meet, out=w.INT64, arguments=("--dim", "n=1", "--dim", "m=3"))
+    loop_inputs = [w.value("i", w.INT64, []), w.value("go", w.BOOL, []), w.value("v", w.FLOAT, ["t", 4])]
+    body = w.graph([w.node("Identity", ["go"], ["on"]), w.node("Concat", ["v", "z"], ["u"], axis=0)], loop_inputs, [w.value("on", w.BOOL, []), w.value("u", w.FLOAT, ["t", 4])])
+    grows = w.node("Loop", ["m", "", "z"], ["y"], body=body)
+    yield graph("a loop that grows its state", [grows], {"z": (w.FLOAT, [1, 4])}, [scalar("m", 400)])
+    yield graph("a loop beside an index that is wrong", [grows, w.node("Gather", ["x", "k"], ["g"])], {"z": (w.FLOAT, [1, 4]), "x": (w.FLOAT, [4]), "k": (w.INT64, [2])}, [scalar("m", 400)], ["y", "g"])
+    yield graph("Relu of NaN", [w.node("Conv", ["x", "k"], ["c"]), r("c", "y")], {"x": (w.FLOAT, [1, 3, 8, 8])}, [w.floats("k", [8, 3, 3, 3], [float("nan")] * 216)], run=True)
+    yield graph("a product of matrices", [w.node("MatMul", ["a", "b"], ["y"])], {"a": (w.FLOAT, [32, 32]), "b": (w.FLOAT, [32, 32])}, run=True)
+
+
 def cases():
-    return {"7": [*tensors(), *bodies(), *expressions(), *many()]}
+    return {"7": [*tensors(), *bodies(), *expressions(), *many(), *weights(), *broke()]}

@@ -85,6 +85,22 @@ def nested(depth, op):
     return graph(f"{op} {depth} deep", [w.node(op, ["c"] if op == "If" else ["", "c", "x"], ["y"], **inside)], CONDITION)
 
 
+def bottomless(depth):
+    """If inside If, as bytes that are written once from the outside in: `depth` levels take time linear in their number."""
+    leaf = simple("n", op="Exp")
+    around, inside = [], len(leaf)
+    for _ in range(depth):
+        then = w.blob(1, "then_branch") + w.varint(6 << 3 | 2) + w.varint(inside), w.number(20, 5)
+        length = sum(map(len, then)) + inside
+        node = w.blob(1, "c") + w.blob(2, "n") + w.blob(4, "If") + w.blob(5, w.attribute("else_branch", leaf)) + w.varint(5 << 3 | 2) + w.varint(length)
+        length += len(node)
+        begin, end = w.varint(1 << 3 | 2) + w.varint(length) + node + then[0], then[1] + w.blob(12, w.value("n", *X["x"]))
+        inside += len(begin) + len(end)
+        around.append((begin, end))
+    body_ = b"".join(begin for begin, _ in reversed(around)) + leaf + b"".join(end for _, end in around)
+    return Case(f"If {depth} deep", w.number(1, 8) + w.blob(7, body_ + b"".join(w.blob(11, w.value(n, *t)) for n, t in CONDITION.items())) + w.blob(8, w.blob(1, "") + w.number(2, 17)))
+
+
 def endless():
     same = [w.node("Identity", ["go"], ["on"]), w.node("Relu", ["a"], ["b"])]
     quick = ("--max-loop-trips", "1000")
@@ -107,6 +123,7 @@ def endless():
     for depth in (1, 15, 16, 17, 64, 65, 300, 3000):
         yield nested(depth, "If")
         yield nested(depth, "Loop")
+    yield bottomless(100_000)
     outputs = body([w.node("Identity", ["go"], ["on"])], [("on", (w.BOOL, [])), ("x", X["x"])], [("i", (w.INT64, [])), ("go", (w.BOOL, []))])
     for trips in (3, 2**40, 2**62):
         yield graph(f"Loop output of {trips} slices", [w.node("Loop", ["m", ""], ["y"], body=outputs)], consts=[scalar("m", trips)], run=trips == 3)

@@ -1,4 +1,4 @@
-"""Class 8: sizes that differ from what is stored. Class 10: external data that leaves the folder. Class 11: bombs for the parser. Class 13: strings."""
+"""Class 8: sizes that differ from what is stored. Class 9: sparse tensors and quantisation. Class 10: external data that leaves the folder. Class 11: bombs for the parser. Class 13: strings."""
 import os
 import struct
 
@@ -39,6 +39,68 @@ def stored():
         yield graph(f"a tensor of type {kind}", ADD, consts=[w.tensor("k", kind, [1], bytes(16))], out=w.FLOAT)
 
 
+def sparse(values, indices, dims):
+    """A SparseTensorProto."""
+    return w.blob(1, values) + w.blob(2, indices) + b"".join(w.number(3, d) for d in dims)
+
+
+def metadata():
+    def with_more(name, more, nodes=ADD, consts=()):
+        return Case(name, w.number(1, 8) + w.blob(7, w.graph(nodes, *INFO, consts) + more) + w.blob(8, w.blob(1, "") + w.number(2, 17)))
+
+    def floats(count):
+        return w.floats("k", [count], [1.0] * count)
+
+    tensors = {
+        "right": sparse(floats(2), w.ints("i", [0, 3]), [4]),
+        "of no elements": sparse(floats(0), w.ints("i", []), [4]),
+        "index beyond the end": sparse(floats(1), w.ints("i", [4]), [4]),
+        "index 2^62": sparse(floats(1), w.ints("i", [2**62]), [4]),
+        "index -1": sparse(floats(1), w.ints("i", [-1]), [4]),
+        "indices not in order": sparse(floats(2), w.ints("i", [3, 0]), [4]),
+        "one index twice": sparse(floats(2), w.ints("i", [1, 1]), [4]),
+        "more indices than values": sparse(floats(1), w.ints("i", [0, 1, 2]), [4]),
+        "indices of two columns": sparse(floats(1), w.tensor("i", w.INT64, [1, 2], bytes(16)), [2, 2]),
+        "indices of three columns for a matrix": sparse(floats(1), w.tensor("i", w.INT64, [1, 3], bytes(24)), [2, 2]),
+        "indices that are floats": sparse(floats(1), w.floats("i", [1], [0.0]), [4]),
+        "dense size 2^40": sparse(floats(1), w.ints("i", [0]), [2**40]),
+        "dense size that overflows": sparse(floats(1), w.ints("i", [0]), [2**33, 2**33]),
+        "dense size -1": sparse(floats(1), w.ints("i", [0]), [-1]),
+        "without indices": w.blob(1, floats(1)) + w.number(3, 4),
+        "without anything": b"",
+        "torn": sparse(floats(2), w.ints("i", [0, 3]), [4])[:-9],
+        "values in another folder": sparse(external_tensor([("location", "../out/secret")], [1]), w.ints("i", [0]), [4]),
+        "indices in another folder": sparse(floats(1), external_tensor([("location", "/etc/passwd")], [1], w.INT64, "i"), [4]),
+    }
+    for name, tensor in tensors.items():
+        yield with_more(f"sparse initializer, {name}", w.blob(15, tensor))
+        value = w.blob(1, "sparse_value") + w.blob(22, tensor) + w.number(20, 11)
+        yield graph(f"sparse constant, {name}", [w.node("Constant", [], ["y"]) + w.blob(5, value)])
+    yield with_more("100,000 sparse initializers", w.blob(15, tensors["right"]) * 100_000)
+    listed = w.blob(1, "sparse_values") + w.blob(23, tensors["right"]) * 1000 + w.number(20, 12)
+    yield graph("a list of sparse tensors", [w.node("Relu", ["x"], ["y"]) + w.blob(5, listed)])
+
+    entry = w.blob(2, w.blob(1, "SCALE_TENSOR") + w.blob(2, "k"))
+    for name, note in {"right": w.blob(1, "x") + entry, "of nothing": w.blob(1, "nowhere") + w.blob(2, w.blob(1, "SCALE_TENSOR") + w.blob(2, "nothing")), "empty": b"", "of a name with zeros": w.blob(1, "a\0b"),
+                       "of 10,000 entries": w.blob(1, "x") + entry * 10_000, "torn": w.varint(1 << 3 | 2) + w.varint(100)}.items():
+        yield with_more(f"a note on quantisation, {name}", w.blob(14, note), consts=[floats(2)])
+    yield with_more("100,000 notes on quantisation", w.blob(14, w.blob(1, "x") + entry) * 100_000, consts=[floats(2)])
+
+    for scale in (0.0, -1.0, float("nan"), float("inf"), 1e-45):
+        consts = [w.floats("s", [], [scale]), w.tensor("z", w.UINT8, [], b"\0")]
+        yield graph(f"QuantizeLinear by {scale}", [w.node("QuantizeLinear", ["x", "s", "z"], ["y"])], consts=consts, out=w.UINT8)
+        yield graph(f"DequantizeLinear by {scale}", [w.node("DequantizeLinear", ["x", "s", "z"], ["y"])], {"x": (w.UINT8, [2, 3])}, consts)
+    three = w.floats("s", [3], [1.0] * 3)
+    for name, zero in {"of another type": w.tensor("z", w.INT32, [3], bytes(12)), "of another count": w.tensor("z", w.UINT8, [2], bytes(2)), "that is a float": w.floats("z", [3], [0.5] * 3)}.items():
+        yield graph(f"DequantizeLinear with a zero point {name}", [w.node("DequantizeLinear", ["x", "s", "z"], ["y"], axis=1)], {"x": (w.UINT8, [2, 3])}, [three, zero])
+    for axis in (-3, 2, 2**62, -2**63):
+        yield graph(f"QuantizeLinear along {axis}", [w.node("QuantizeLinear", ["x", "s"], ["y"], axis=axis)], consts=[three], out=w.UINT8)
+    for block in (-1, 2, 2**62):
+        yield graph(f"DequantizeLinear in blocks of {block}", [w.node("DequantizeLinear", ["x", "s"], ["y"], axis=1, block_size=block)], {"x": (w.UINT8, [2, 3])}, [three], opset=21)
+    for op, inputs in {"DynamicQuantizeLinear": 1, "MatMulInteger": 2, "ConvInteger": 2, "QLinearMatMul": 8, "QLinearConv": 8}.items():
+        yield one(op, op, {n: (w.FLOAT if op[0] == "D" else w.UINT8, [2, 2]) for n in "abcdefgh"[:inputs]})
+
+
 def external_tensor(entries, dims=(4,), dtype=w.FLOAT, name="k"):
     return (b"".join(w.number(1, d) for d in dims) + w.number(2, dtype) + w.blob(8, name)
             + b"".join(w.blob(13, w.blob(1, k) + w.blob(2, v)) for k, v in entries) + w.number(14, 1))
@@ -76,7 +138,10 @@ def external():
     yield case("2^40 elements", [("location", "w.bin")], dims=[2**40])
     yield case("elements that overflow", [("location", "w.bin")], dims=[2**33, 2**33])
     yield case("not 10,000 bytes", [("location", "w.bin")], dims=[10_000])
-    yield graph("one file 20,000 times", [w.node("Identity", ["k0"], ["y"])], consts=[external_tensor([("location", "w.bin")], name=f"k{i}") for i in range(20_000)], setup=setup)
+    for count in (20_000, 100_000):
+        yield graph(f"one file {count:,} times", [w.node("Identity", ["k0"], ["y"])], consts=[external_tensor([("location", "w.bin")], name=f"k{i}") for i in range(count)], setup=setup)
+        places = [external_tensor([("location", "w.bin"), ("offset", str(2 * i))], [1], w.UINT8, f"k{i}") for i in range(count)]
+        yield graph(f"{count:,} places of one file", [w.node("Identity", ["k0"], ["y"])], consts=places, out=w.UINT8, setup=lambda folder: (folder / "w.bin").write_bytes(bytes(200_000)))
     yield graph("in a Constant", [w.node("Constant", [], ["y"], value=w.Tensor(external_tensor([("location", "../out/secret")])))], setup=setup)
 
 
@@ -132,4 +197,4 @@ def strings():
 
 
 def cases():
-    return {"8": list(stored()), "10": list(external()), "11": list(parser()), "13": list(strings())}
+    return {"8": list(stored()), "9": list(metadata()), "10": list(external()), "11": list(parser()), "13": list(strings())}

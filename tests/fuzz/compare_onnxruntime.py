@@ -102,8 +102,9 @@ def compare_apart(folder):
     """The same in a process of its own: ONNX Runtime crashes on some models."""
     child = os.fork()
     if child == 0:
-        signal.alarm(SECONDS)
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, resource.getrlimit(resource.RLIMIT_AS)[1]))
+        signal.alarm(10 * SECONDS)  # it may have been suspended meanwhile
+        for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MOST_BYTES)):
+            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
         try:
             status = 1 if compare(folder) else 0
         except BaseException as error:  # nothing may end the child as its parent would
@@ -111,7 +112,7 @@ def compare_apart(folder):
             status = 2
         os._exit(status)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if status == -signal.SIGALRM:
+    if status in (-signal.SIGALRM, -signal.SIGXCPU):
         print(f"finding {folder.name} the comparison takes more than {SECONDS} s", flush=True)
     elif status < 0:
         print(f"end {folder.name} ONNX Runtime ends with {signal.Signals(-status).name}", flush=True)

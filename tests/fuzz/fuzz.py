@@ -110,8 +110,10 @@ class Fuzzer:
         """Lines as they come; None, and no more, after too long a silence."""
         text = ""
         while True:
-            ready, _, _ = select.select([process.stdout], [], [], SILENCE)
-            if not ready:
+            # In two parts: one may have been spent with this program suspended. Who is suspended does not hang.
+            if not any(select.select([process.stdout], [], [], SILENCE / 2)[0] for _ in range(2)):
+                if pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt":
+                    continue
                 yield None
                 return
             data = os.read(process.stdout.fileno(), 1 << 16).decode(errors="replace")

@@ -8,7 +8,9 @@ namespace parallax {
 namespace {
 
 template <class T>
-concept HasDType = requires { kDTypeOf<T>; };
+concept HasDType = requires {
+  kDTypeOf<T>;
+};
 
 TEST(DTypeOf, GivesEachElementType) {
   EXPECT_EQ(kDTypeOf<float>, DType::kF32);

@@ -104,7 +104,8 @@ TEST(InferTest, WorkIsBounded) {
   const Status status = infer_graph(*graph, budget);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
-  EXPECT_EQ(status.error().message, "Relu: loading the model takes too much work (inputs: float32 2)");
+  EXPECT_EQ(status.error().message,
+            "Relu: loading the model takes too much work (inputs: float32 2)");
 }
 
 /// Runs infer_runtime on node 0 of `text` for inputs of these dims, with bytes of i64 values.

@@ -238,8 +238,17 @@ class Compiler {
       return !id.valid() || (dims(id) && dims(id) == like_->dims[id] &&
                              graph_.values[compiled_->root[id]].kind != ValueKind::kSymbolic);
     };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (op_def(node.op).decides_shape(i) && !has_fixed_elements(node.inputs[i])) return false;
     return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
            std::all_of(node.outputs.begin(), node.outputs.end(), same);
+  }
+
+  /// Whether all that is known of the elements, which check_shapes() reads, holds in each binding.
+  bool has_fixed_elements(ValueId id) const {
+    if (!id.valid() || !graph_.values[id].content) return true;
+    return std::ranges::all_of(*graph_.values[id].content,
+                               [](const Expr& element) { return element.constant().has_value(); });
   }
 
   Status copy_node(NodeId id) {

@@ -56,6 +56,34 @@ std::shared_ptr<GraphForms> images() {
 
 Binding binding_of(std::int64_t n) { return {{n}}; }
 
+TEST(PlanCache, ChecksAShapeAgainWhereItsElementsDependOnTheBinding) {
+  // All dims are the same for every n, the pads are not: 40 rows are cut off 16 for n = 3.
+  const auto context = forms_of(R"(
+    symbols n
+    input x f32 [0, 16]
+    input b f32 [n]
+    const zero i64 [1] = [0]
+    const one i64 [1] = [1]
+    const twenty i64 [1] = [20]
+    size = Shape(b)
+    less = Sub(one, size)
+    before = Mul(less, twenty)
+    more = Sub(size, one)
+    after = Mul(more, twenty)
+    pads = Concat(zero, before, zero, after) {axis = 0}
+    y = Pad(x, pads) @the_pad
+    output y)");
+  for (const bool other_first : {false, true}) {
+    PlanCache cache(context, {});
+    if (other_first) {
+      EXPECT_TRUE(cache.get(binding_of(1), {}));
+    }
+    const auto program = cache.get(binding_of(3), {});
+    ASSERT_FALSE(program) << other_first;
+    EXPECT_EQ(program.error().node, "the_pad");
+  }
+}
+
 TEST(PlanCache, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
   const auto context = small_graph(4);
   PlanCache probe(context, {.threads = 2});

@@ -195,6 +195,15 @@ void WeightCache::report_problem(const std::string& problem) {
   add_problem(problem);
 }
 
+void WeightCache::close(const std::string& problem) {
+  const MutexLock lock(mutex_);
+  closed_ = true;
+  unsaved_snapshot_.reset();
+  unsaved_.clear();
+  unsaved_bytes_ = 0;
+  add_problem(problem);
+}
+
 /// The first one is why the others are: a file that cannot be read is made anew, say.
 void WeightCache::add_problem(const std::string& problem) {
   report_.problem += (report_.problem.empty() ? "" : "; ") + problem;
@@ -250,7 +259,7 @@ std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std:
                                              std::int64_t bytes) {
   const MutexLock lock(mutex_);
   // Without blocks there is no need to know a key, which would take reading the model.
-  const auto place = blocks_.empty() ? std::nullopt : place_of(source);
+  const auto place = closed_ || blocks_.empty() ? std::nullopt : place_of(source);
   const auto found = place ? blocks_.find(key_of(*place, layout)) : blocks_.end();
   if (found == blocks_.end() || std::ssize(found->second.bytes) != bytes) {
     ++report_.misses;
@@ -268,7 +277,7 @@ bool WeightCache::in_large_pages() const {
 
 void WeightCache::keep(const std::byte* source, const std::string& layout, SharedBytes packed) {
   const MutexLock lock(mutex_);
-  auto place = place_of(source);
+  auto place = closed_ ? std::nullopt : place_of(source);
   if (!place) return;
   const std::int64_t bytes = std::ssize(packed.bytes);
   unsaved_.push_back({*place, layout, std::move(packed)});

@@ -55,6 +55,8 @@ class WeightCache {
   void keep_snapshot(const std::string& name, Snapshot snapshot);
   /// Adds a problem with a snapshot to the report.
   void report_problem(const std::string& problem);
+  /// From now on finds, keeps and writes nothing. `problem` goes into the report.
+  void close(const std::string& problem);
 
   /// The packing `layout` of the weights at `source`, `bytes` long; nothing if the file does not
   /// have it.
@@ -127,6 +129,7 @@ class WeightCache {
   std::vector<Packed> unsaved_ PX_GUARDED_BY(mutex_);
   std::int64_t unsaved_bytes_ PX_GUARDED_BY(mutex_) = 0, saved_bytes_ PX_GUARDED_BY(mutex_) = 0;
   bool in_large_pages_ PX_GUARDED_BY(mutex_) = false;
+  bool closed_ PX_GUARDED_BY(mutex_) = false;
   CacheReport report_ PX_GUARDED_BY(mutex_);
 };
 

@@ -161,6 +161,21 @@ TEST_F(WeightCacheTest, AChangedSnapshotIsToldThoughTheFileSeemsUntouched) {
   }
 }
 
+TEST_F(WeightCacheTest, AClosedOneNeitherReadsNorWrites) {
+  load({"a"});
+  const auto written = fs::last_write_time(cache_file());
+  const auto file = *MappedFile::open(model_);
+  WeightCache cache({folder_ / "cache", model_, "A", "1"}, file);
+  cache.keep_snapshot("other", {});
+  cache.close("too large");
+  EXPECT_FALSE(cache.find(file->bytes().data() + 10, "a", 3));
+  cache.keep(file->bytes().data() + 10, std::string(1000, 'b'), {file->bytes().first(900), file});
+  cache.save();
+  EXPECT_EQ(cache.report().problem, "too large");
+  EXPECT_EQ(cache.report().written_bytes, 0);
+  EXPECT_EQ(fs::last_write_time(cache_file()), written);
+}
+
 TEST(Snapshot, RecordsAreReadAsTheyWereWritten) {
   const SnapshotRecord record = {
       {{"a/b", {1, 2}}, {"", {3, 4}}}, {{{5, 6}, 7}, {{8, 9}, 1U << 20}}, as_bytes("graph")};

@@ -43,6 +43,7 @@ class LoadBudget {
   /// More for weights in other files, of which passes may make copies. For the work, all of them
   /// count at most as much as the largest model's file.
   void allow_weights(std::int64_t bytes) {
+    weights_ = saturating_add(weights_, bytes);
     weight_bytes_ = saturating_add(weight_bytes_, saturating_mul(4, bytes));
     const std::int64_t more = std::min(bytes, kMostWeights - worked_weights_);
     worked_weights_ += more;
@@ -83,6 +84,8 @@ class LoadBudget {
     elements_ = elements;
   }
 
+  /// Bytes of weights in other files.
+  std::int64_t weights() const { return weights_; }
   std::int64_t bytes_left() const { return bytes_ - taken_ - elements_ - beyond_kept(); }
   std::int64_t weight_bytes_left() const { return weight_bytes_ - weight_bytes_taken_; }
   std::int64_t needed_bytes_left() const {
@@ -102,7 +105,7 @@ class LoadBudget {
     work_ = saturating_add(work_, saturating_mul(kWorkPerByte, bytes));
   }
   static bool take(std::int64_t count, std::int64_t left, std::int64_t& taken) {
-    if (count > left) return false;
+    if (count > 0 && count > left) return false;  // what is left may be below 0: settle_types
     taken += count;
     return true;
   }
@@ -117,7 +120,8 @@ class LoadBudget {
   std::int64_t bytes_ = kBytes, weight_bytes_ = 0;  ///< in all
   std::int64_t taken_ = 0, weight_bytes_taken_ = 0, elements_ = 0, nodes_ = 0, shapes_ = 0;
   std::int64_t work_ = kWork, kept_work_ = kKeptWork;  ///< left
-  std::int64_t worked_weights_ = 0;                    ///< bytes of weights that count for the work
+  std::int64_t weights_ = 0;
+  std::int64_t worked_weights_ = 0;  ///< bytes of weights that count for the work
   bool left_out_ = false;
 };
 

@@ -54,6 +54,15 @@ TEST(LoadBudget, KnowsWhetherElementsWereLeftOut) {
   EXPECT_EQ(budget.needed_bytes_left(), kBytes - 100 + kKept - 7);
 }
 
+TEST(LoadBudget, NothingCanBeTakenOfLessThanNothing) {
+  LoadBudget budget;
+  budget.settle_types(2 * kBytes, 2 * kBytes);
+  EXPECT_LT(budget.bytes_left(), 0);
+  EXPECT_TRUE(budget.take_bytes(0) && budget.take_elements(0) && budget.need_shape(0));
+  EXPECT_FALSE(budget.left_out());
+  EXPECT_FALSE(budget.take_bytes(1));
+}
+
 TEST(LoadBudget, InferenceHasWorkOfItsOwn) {
   LoadBudget budget;
   EXPECT_TRUE(budget.take_work(LoadBudget::kWork));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/saturating.h"
 #include "base/status.h"
 #include "ir/snapshot.h"
 #include "kernels/packing_version.h"
@@ -124,6 +125,14 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
       WeightCache::Options{folder, path, packing_machine(),
                            fmt::format("{} {}", packing_version(), graph_version())},
       file);
+}
+
+bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights) {
+  constexpr std::int64_t kMost = std::int64_t{16} << 30, kSlack = std::int64_t{64} << 20;
+  std::int64_t bytes = 0;
+  for (const NamedFile& file : external)
+    bytes = saturating_add(bytes, std::ssize(file.file->bytes()));
+  return bytes <= kMost && bytes - kSlack <= saturating_mul(2, weights);
 }
 
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,

@@ -26,6 +26,11 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
                                         const std::filesystem::path& path,
                                         const std::shared_ptr<const MappedFile>& file);
 
+/// Whether a cache may hash the files beside a model, all of them whole: they are at most 16 GiB,
+/// and 64 MiB larger than twice the `weights` bytes that the model names. A sparse file of a few
+/// bytes on the disk takes hours otherwise.
+bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights);
+
 /// What a load of `file`, in `folder`, with these options would give, from the snapshot in `cache`.
 /// The graph is verified and inferred like that of any file. Its constants lie in the mapped files
 /// of the model or of the cache. Nothing if there is no snapshot, or if it is damaged; the latter

@@ -298,6 +298,22 @@ TEST_F(SnapshotTest, ATornFileIsIgnored) {
   }
 }
 
+/// A file beside the model that takes no place on the disk, and is not read whole.
+TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
+  const auto beside = [&](std::int64_t bytes) {
+    const fs::path path = folder_ / "weights.bin";
+    write(path, "");
+    fs::resize_file(path, static_cast<std::uintmax_t>(bytes));
+    return std::vector<NamedFile>{{"weights.bin", *MappedFile::open(path)}};
+  };
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20, kGiB = std::int64_t{1} << 30;
+  EXPECT_TRUE(may_hash({}, 0));
+  EXPECT_TRUE(may_hash(beside(64 * kMiB), 0));
+  EXPECT_FALSE(may_hash(beside(64 * kMiB + 1), 0));
+  EXPECT_TRUE(may_hash(beside(16 * kGiB), 8 * kGiB));
+  EXPECT_FALSE(may_hash(beside(16 * kGiB + 1), 16 * kGiB));
+}
+
 /// A file whose checksums are right can hold any bytes. What is read of them is refused, or a graph
 /// like any other: it may compute something else, but within its memory.
 TEST_F(SnapshotTest, ChangedBytesAreHarmless) {

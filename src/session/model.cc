@@ -123,6 +123,10 @@ class Loader {
     times_.passes = watch_.lap();
     // What was left out for want of bytes would be there when the graph is read again.
     if (cache == nullptr || context.budget->left_out()) return loaded;
+    if (!may_hash(external, context.budget->weights())) {
+      cache->close("files beside the model are too large to hash");
+      return loaded;
+    }
     keep_snapshot(*cache, loaded, file_, external, options_);
     times_.map += watch_.lap();
     return loaded;

@@ -103,9 +103,10 @@ def compare_apart(folder):
     child = os.fork()
     if child == 0:
         signal.alarm(10 * SECONDS)  # it may have been suspended meanwhile
-        for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MOST_BYTES)):
-            resource.setrlimit(limit, (most, resource.getrlimit(limit)[1]))
         try:
+            for limit, most in ((resource.RLIMIT_CPU, SECONDS), (resource.RLIMIT_AS, MOST_BYTES)):
+                hard = resource.getrlimit(limit)[1]
+                resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
             status = 1 if compare(folder) else 0
         except BaseException as error:  # nothing may end the child as its parent would
             print(f"finding {folder.name} the comparison fails: {type(error).__name__}: {error}".replace("\n", " "), flush=True)

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+
+#include "kernels/reference/resize_source.h"
 
 namespace parallax::fuzz {
 namespace {
@@ -43,12 +46,62 @@ bool leaves_range(std::span<const Constant* const> inputs, DType dtype) {
 
 /// Paddings that ONNX Runtime sees differently, and images that are smaller than the window, where
 /// it rounds a negative quotient up.
-bool is_open_window(const CaseNode& node, const Constant& output) {
+bool is_open_window(const CaseNode& node, std::span<const Constant* const> inputs,
+                    const Constant& output) {
+  const auto strides = node.attributes.get_ints("strides");
+  const auto dilations = node.attributes.get_ints("dilations");
+  auto window = node.attributes.get_ints("kernel_shape");
+  if (window.empty()) window.assign(inputs[1]->dims.begin() + 2, inputs[1]->dims.end());
+  const auto more_than_1 = [](std::int64_t n) { return n > 1; };
+  bool crops = std::ranges::any_of(dilations, more_than_1);
+  for (std::size_t i = 0; i < strides.size(); ++i) crops = crops || strides[i] > window[i];
   const bool same = node.attributes.get_string("auto_pad", "NOTSET").starts_with("SAME");
-  const bool spread =
-      node.attributes.find("dilations") != nullptr || node.attributes.find("strides") != nullptr;
-  return spread && (same || std::ranges::find(output.dims.begin() + 2, output.dims.end(), 0) !=
-                                output.dims.end());
+  const bool empty =
+      std::ranges::find(output.dims.begin() + 2, output.dims.end(), 0) != output.dims.end();
+  return (same && crops) || (empty && std::ranges::any_of(strides, more_than_1));
+}
+
+/// Whether the quotient of the sizes, rounded before it is used as ONNX Runtime does, moves a
+/// position of nearest mode to another element. half_pixel_symmetric rounds more than once.
+bool takes_other_element(const ResizeShape& shape) {
+  for (int axis = 0; axis < shape.in.rank(); ++axis) {
+    const auto above = static_cast<float>(shape.out[axis]);
+    const auto below = static_cast<float>(shape.in[axis]);
+    if (below == 0) continue;
+    const float scale = above / below;
+    const bool more = shape.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
+    for (const float rounded :
+         {scale, more ? scale * 1.000001F : scale, more ? scale * 0.999999F : scale})
+      for (std::int64_t i = 0; i < shape.out[axis]; ++i)
+        if (resize_source(shape, axis, i, {above, below}).low !=
+            resize_source(shape, axis, i, {rounded, 1}).low)
+          return true;
+  }
+  return false;
+}
+
+bool is_open_resize(const CaseNode& node, std::span<const Constant* const> inputs,
+                    const Constant& output) {
+  const ResizeShape shape = resize_shape(node.attributes, inputs[0]->dims, output.dims);
+  const bool by_scales = inputs.size() > 2 && inputs[2] != nullptr && !inputs[2]->bytes.empty();
+  if (by_scales) return shape.in == shape.out || (shape.linear && output.dtype != DType::kF32);
+  return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape);
+}
+
+/// Whether an integer is the least or the largest of its type.
+bool has_extreme(const Constant& output) {
+  const auto any = [&]<class T>(T) {
+    for (std::size_t i = 0; i < output.bytes.size(); i += sizeof(T)) {
+      T element{};
+      std::memcpy(&element, output.bytes.data() + i, sizeof(T));
+      if (element == std::numeric_limits<T>::min() || element == std::numeric_limits<T>::max())
+        return true;
+    }
+    return false;
+  };
+  if (output.dtype == DType::kI32) return any(std::int32_t{});
+  if (output.dtype == DType::kI64) return any(std::int64_t{});
+  return false;
 }
 
 }  // namespace
@@ -69,9 +122,9 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return has_empty(inputs.first(1)) || has_nan(inputs);
     case OpKind::kConv:
     case OpKind::kAveragePool:
-      return has_wild(inputs) || is_open_window(node, outputs[0]);
+      return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
     case OpKind::kMaxPool:
-      return has_nan(inputs) || is_open_window(node, outputs[0]);
+      return has_nan(inputs) || is_open_window(node, inputs, outputs[0]);
     case OpKind::kClip:
     case OpKind::kMax:
     case OpKind::kMin:
@@ -82,8 +135,9 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kCast:
       return leaves_range(inputs, outputs[0].dtype);
     case OpKind::kResize:
-      return has_wild(inputs.first(1)) || inputs[0]->dims == outputs[0].dims ||
-             outputs[0].dtype != DType::kF32;
+      return has_wild(inputs.first(1)) || is_open_resize(node, inputs, outputs[0]);
+    case OpKind::kPow:
+      return has_extreme(outputs[0]);
     default:
       return false;
   }

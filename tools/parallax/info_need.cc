@@ -56,7 +56,7 @@ Result<std::optional<Need>> need_of(const Options& options, const Model& model) 
     need.chosen.push_back(dim.name);
     need.dims.push_back(std::move(dim));
   }
-  auto session = Session::create(model, {.threads = 1});
+  auto session = Session::create(model);
   if (!session) return tl::unexpected(session.error());
   auto plan = session->plan(need.dims);
   if (!plan) return tl::unexpected(plan.error());

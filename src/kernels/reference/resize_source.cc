@@ -83,10 +83,13 @@ ResizeScale resize_scale(const ResizeShape& shape, int axis, const std::byte* sc
 }
 
 ResizeShape resize_shape(const KernelRequest& request) {
-  const Attributes& attributes = request.node.attributes;
+  return resize_shape(request.node.attributes, request.inputs[0].dims, request.outputs[0].dims);
+}
+
+ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dims& out) {
   ResizeShape shape;
-  shape.in = request.inputs[0].dims;
-  shape.out = request.outputs[0].dims;
+  shape.in = in;
+  shape.out = out;
   shape.strides = row_major_strides(shape.in);
   shape.linear = attributes.get_string("mode", "nearest") == "linear";
   shape.coordinates =

@@ -50,6 +50,7 @@ struct ResizeShape {
 };
 
 ResizeShape resize_shape(const KernelRequest& request);
+ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dims& out);
 
 /// Whether input 2 (scales) rules; otherwise the sizes do.
 bool resized_by_scales(const KernelRequest& request);

@@ -41,6 +41,14 @@ bool cancels(OpKind op) {
   return kCancels.contains(op);
 }
 
+/// Whether it adds up many terms, so that its kernels may leave another rest of 0.
+bool sums(OpKind op) {
+  static const std::set<OpKind> kSums = {OpKind::kMatMul,     OpKind::kGemm,
+                                         OpKind::kConv,       OpKind::kReduceSum,
+                                         OpKind::kReduceMean, OpKind::kAveragePool};
+  return kSums.contains(op);
+}
+
 float largest_magnitude(const Constant& tensor) {
   float largest = 0;
   for (std::size_t i = 0; tensor.dtype == DType::kF32 && i < tensor.bytes.size();
@@ -66,7 +74,11 @@ Constant disturbed(const Constant& tensor, const Noise& noise, float largest) {
     if (noise.by_place) place += std::uint64_t{1} << 32U;
     const std::uint64_t bits = std::bit_cast<std::uint32_t>(element);
     const double way = Random((noise.seed * 0x100000001B3U) ^ (place | bits)).unit() * 2 - 1;
-    element = static_cast<float>(element * (1 + noise.size * way));
+    if (!noise.lifts) {
+      element = static_cast<float>(element * (1 + noise.size * way));
+    } else if (std::abs(element) < noise.size * largest) {
+      element = static_cast<float>(noise.size * largest * way);
+    }
   }
   return make_constant(DType::kF32, tensor.dims, std::as_bytes(std::span(elements)));
 }
@@ -285,7 +297,7 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
   PX_ASSIGN(auto outputs, evaluate_node(graph, id));
   if (noise.open != nullptr && is_open(node, given, outputs))
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
-  if (is_exact(node.op)) return outputs;
+  if (is_exact(node.op) || (noise.lifts && !sums(node.op))) return outputs;
   float largest = 0;
   for (const Constant* input : given)
     if (input != nullptr && cancels(node.op))
@@ -300,7 +312,7 @@ Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const 
   Scope scope(around);
   for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    scope.set(graph.inputs[i].name, around == nullptr
+    scope.set(graph.inputs[i].name, around == nullptr && !noise.lifts
                                         ? disturbed(inputs[i], noise, largest_magnitude(inputs[i]))
                                         : inputs[i]);
   }

@@ -39,6 +39,9 @@ struct Noise {
   /// Instead, elements below `size` of the largest magnitude, of what they are sums of too, become
   /// 0: what is left of larger ones may be rounded away.
   bool flushes = false;
+  /// Instead, such elements of sums become others below that: terms that cancel leave a rest which
+  /// depends on their order.
+  bool lifts = false;
   /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
   std::map<std::string, OpKind, std::less<>>* open = nullptr;
 };

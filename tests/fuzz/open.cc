@@ -132,6 +132,10 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kRelu:
     case OpKind::kTopK:
       return has_nan(inputs);
+    case OpKind::kScatterND: {
+      const std::string reduction = node.attributes.get_string("reduction", "none");
+      return (reduction == "max" || reduction == "min") && has_nan(inputs);
+    }
     case OpKind::kCast:
       return leaves_range(inputs, outputs[0].dtype);
     case OpKind::kResize:

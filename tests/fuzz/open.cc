@@ -124,7 +124,7 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kAveragePool:
       return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
     case OpKind::kMaxPool:
-      return has_nan(inputs) || is_open_window(node, inputs, outputs[0]);
+      return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
     case OpKind::kClip:
     case OpKind::kMax:
     case OpKind::kMin:

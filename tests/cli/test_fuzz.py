@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from conftest import BUILD, ROOT, SANITIZED, needs_onnxruntime
 
-CASES = 12 if SANITIZED else 40
+CASES = 40
 SEEDS = ("--seed", "1", "--count", CASES)
 
 

@@ -62,7 +62,10 @@ def locked(tmp_path):
 
 
 def may_run_as_nobody():
-    return os.access(BUILD / "parallax", os.X_OK) and os.geteuid() == 0 and start(["--version"], stdout=subprocess.PIPE, user=65534, group=65534).returncode == 0
+    try:
+        return os.geteuid() == 0 and start(["--version"], stdout=subprocess.PIPE, user=65534, group=65534, extra_groups=[]).returncode == 0
+    except PermissionError:  # a clone below /root
+        return False
 
 
 @pytest.mark.skipif(not may_run_as_nobody(), reason="needs root, and a build that others may run")

@@ -88,20 +88,36 @@ bool is_open_resize(const CaseNode& node, std::span<const Constant* const> input
   return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape);
 }
 
-/// Whether an integer is the least or the largest of its type.
-bool has_extreme(const Constant& output) {
-  const auto any = [&]<class T>(T) {
-    for (std::size_t i = 0; i < output.bytes.size(); i += sizeof(T)) {
+/// Calls visit(element) for each element of a type that powers are computed in.
+template <class Visit>
+void for_each_number(const Constant& tensor, Visit visit) {
+  const auto all = [&]<class T>(T) {
+    for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(T)) {
       T element{};
-      std::memcpy(&element, output.bytes.data() + i, sizeof(T));
-      if (element == std::numeric_limits<T>::min() || element == std::numeric_limits<T>::max())
-        return true;
+      std::memcpy(&element, tensor.bytes.data() + i, sizeof(T));
+      visit(element);
     }
-    return false;
   };
-  if (output.dtype == DType::kI32) return any(std::int32_t{});
-  if (output.dtype == DType::kI64) return any(std::int64_t{});
-  return false;
+  if (tensor.dtype == DType::kF32) all(float{});
+  if (tensor.dtype == DType::kI32) all(std::int32_t{});
+  if (tensor.dtype == DType::kI64) all(std::int64_t{});
+}
+
+/// Whether a power of integers is the least or the largest number of its type, or one of these bases
+/// to one of these exponents is no integer that the type and a double hold: ONNX Runtime computes
+/// in double.
+bool is_open_power(std::span<const Constant* const> inputs, const Constant& output) {
+  if (output.dtype == DType::kF32) return false;
+  double base = 0, exponent = 0;
+  for_each_number(*inputs[0], [&](auto x) { base = std::max(base, std::abs(double(x))); });
+  for_each_number(*inputs[1], [&](auto x) { exponent = std::max(exponent, double(x)); });
+  const double held = output.dtype == DType::kI32 ? std::exp2(31) : std::exp2(53);
+  bool open = !(std::pow(base, exponent) < held);
+  for_each_number(output, [&](auto x) {
+    using Limits = std::numeric_limits<decltype(x)>;
+    open = open || x == Limits::min() || x == Limits::max();
+  });
+  return open;
 }
 
 }  // namespace
@@ -141,7 +157,7 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kResize:
       return has_wild(inputs.first(1)) || is_open_resize(node, inputs, outputs[0]);
     case OpKind::kPow:
-      return has_extreme(outputs[0]);
+      return is_open_power(inputs, outputs[0]);
     default:
       return false;
   }

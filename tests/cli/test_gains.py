@@ -1,6 +1,10 @@
 """parallax-gains: a model with one thing after the other that makes it fast."""
 import json
+import os
+import subprocess
 
+import onnx_writer as w
+import pytest
 from conftest import BUILD, DIGITS, run
 
 
@@ -17,3 +21,29 @@ def test_errors_are_one_line():
     for arguments in ([DIGITS], [DIGITS, "--dim", "batch"], ["nowhere.onnx"]):
         done = run(BUILD / "parallax-gains", *arguments)
         assert done.returncode == 1 and done.stdout == "" and done.stderr.startswith("parallax-gains: ") and done.stderr.count("\n") == 1
+
+
+def test_a_model_with_two_free_dimensions(tmp_path):
+    model = tmp_path / "m.onnx"
+    model.write_bytes(w.model([w.node("Relu", ["x"], ["y"])], [w.value("x", w.FLOAT, ["n", "m"])], [w.value("y", w.FLOAT, ["n", "m"])]))
+    done = run(BUILD / "parallax-gains", model, "--dim", "n=2", "--dim", "m=3", "--seconds", 0)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("arguments", [[], [DIGITS, "--dim"], [DIGITS, "--threads", "0"], [DIGITS, "--nothing"], [DIGITS, DIGITS]])
+def test_wrong_usage(arguments):
+    done = run(BUILD / "parallax-gains", *arguments)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.startswith("parallax-gains: ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [["--help"], [DIGITS, "--dim", "batch=1", "--seconds", "0"]])
+def test_standard_output_that_cannot_be_written(arguments):
+    command = [str(a) for a in [BUILD / "parallax-gains", *arguments]]
+    with open("/dev/full", "w") as full:
+        on_full_disk = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    read, write = os.pipe()
+    os.close(read)
+    to_closed_pipe = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    for done in (on_full_disk, to_closed_pipe):
+        assert done.returncode == 1 and done.stderr.startswith("parallax-gains: ") and done.stderr.count("\n") == 1

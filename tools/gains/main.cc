@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "files.h"
 #include "parallax/session.h"
 
 namespace parallax {
@@ -176,25 +179,47 @@ Status print_steps(const Options& options) {
     rows.push_back(row->json);
   }
   fmt::print("{}\n", rows.dump());
-  return {};
+  return cli::finish_standard_output();
+}
+
+int fail(int status, const std::string& message) {
+  fmt::print(stderr, "parallax-gains: {}\n", message);
+  return status;
 }
 
 int run(int argc, char** argv) {
   CLI::App app("Times a model with more and more of what makes it fast.", "parallax-gains");
   Options options;
   app.add_option("model", options.model, "The .onnx file")->required();
-  app.add_option("--dim", options.dims, "Value of a free dimension, as SYMBOL=N")->expected(1);
+  app.add_option("--dim", options.dims, "Value of a free dimension, as SYMBOL=N")
+      ->allow_extra_args(false);
   app.add_option("--threads", options.threads, "Of the steps that have several (2)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seconds", options.seconds, "About how long a step is timed (2)");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return fail(2, error.what());
+    std::ostringstream text;  // --help
+    app.exit(error, text, text);
+    fmt::print("{}", text.str());
+    const Status printed = cli::finish_standard_output();
+    return printed ? 0 : fail(1, printed.error().to_string());
+  }
   const Status status = print_steps(options);
-  if (status) return 0;
-  fmt::print(stderr, "parallax-gains: {}\n", status.error().to_string());
-  return 1;
+  return status ? 0 : fail(1, status.error().to_string());
 }
 
 }  // namespace
 }  // namespace parallax
 
-int main(int argc, char** argv) { return parallax::run(argc, argv); }
+int main(int argc, char** argv) {
+  // A closed pipe, and a file beyond the limit for files, are errors of writing to it.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return parallax::run(argc, argv);
+  } catch (const std::exception& error) {  // standard output that took only a part, say
+    return parallax::fail(1, error.what());
+  }
+}

@@ -103,9 +103,9 @@ void for_each_number(const Constant& tensor, Visit visit) {
   if (tensor.dtype == DType::kI64) all(std::int64_t{});
 }
 
-/// Whether a power of integers is the least or the largest number of its type, or one of these bases
-/// to one of these exponents is no integer that the type and a double hold: ONNX Runtime computes
-/// in double.
+/// Whether a power of integers is the least or the largest number of its type, or one of these
+/// bases to one of these exponents is no integer that the type and a double hold: ONNX Runtime
+/// computes in double.
 bool is_open_power(std::span<const Constant* const> inputs, const Constant& output) {
   if (output.dtype == DType::kF32) return false;
   double base = 0, exponent = 0;

@@ -7,14 +7,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "files.h"
-#include "one_command.h"
 #include "parallax/session.h"
 
 namespace parallax {
@@ -182,6 +182,11 @@ Status print_steps(const Options& options) {
   return cli::finish_standard_output();
 }
 
+int fail(int status, const std::string& message) {
+  fmt::print(stderr, "parallax-gains: {}\n", message);
+  return status;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Times a model with more and more of what makes it fast.", "parallax-gains");
   Options options;
@@ -191,14 +196,30 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads, "Of the steps that have several (2)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seconds", options.seconds, "About how long a step is timed (2)");
-  return cli::run_one_command(app, argc, argv, [&]() -> std::optional<std::string> {
-    const Status status = print_steps(options);
-    if (status) return std::nullopt;
-    return status.error().to_string();
-  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return fail(2, error.what());
+    std::ostringstream text;  // --help
+    app.exit(error, text, text);
+    fmt::print("{}", text.str());
+    const Status printed = cli::finish_standard_output();
+    return printed ? 0 : fail(1, printed.error().to_string());
+  }
+  const Status status = print_steps(options);
+  return status ? 0 : fail(1, status.error().to_string());
 }
 
 }  // namespace
 }  // namespace parallax
 
-int main(int argc, char** argv) { return parallax::run(argc, argv); }
+int main(int argc, char** argv) {
+  // A closed pipe, and a file beyond the limit for files, are errors of writing to it.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return parallax::run(argc, argv);
+  } catch (const std::exception& error) {  // standard output that took only a part, say
+    return parallax::fail(1, error.what());
+  }
+}

@@ -5,15 +5,15 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <limits>
-#include <optional>
+#include <sstream>
 #include <string>
 
 #include "base/status.h"
 #include "csv.h"
 #include "files.h"
-#include "one_command.h"
 
 namespace parallax {
 namespace {
@@ -54,6 +54,11 @@ Status pack_file(const Options& options) {
   return cli::finish_standard_output();
 }
 
+int fail(int status, const std::string& message) {
+  fmt::print(stderr, "parallax-pack: {}\n", message);
+  return status;
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Finds offsets for buffers of known lifetimes, so that they fit into little memory.",
                "parallax-pack");
@@ -64,16 +69,33 @@ int run(int argc, char** argv) {
                  "stop improving after so many milliseconds; the default is 9000, a plan gets 50")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}));
   app.add_flag("--offsets", options.offsets, "print the offset of each buffer, one a line");
-  return cli::run_one_command(app, argc, argv, [&]() -> std::optional<std::string> {
-    const Status done = pack_file(options);
-    if (done) return std::nullopt;
-    // What no file could be read or written for names it already.
-    const bool named = done.error().code == ErrorCode::kIo;
-    return (named ? "" : options.file + ": ") + done.error().to_string();
-  });
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) return fail(2, error.what());
+    std::ostringstream text;  // --help
+    app.exit(error, text, text);
+    fmt::print("{}", text.str());
+    const Status printed = cli::finish_standard_output();
+    return printed ? 0 : fail(1, printed.error().to_string());
+  }
+  const Status done = pack_file(options);
+  if (done) return 0;
+  // What no file could be read or written for names it already.
+  const bool named = done.error().code == ErrorCode::kIo;
+  return fail(1, (named ? "" : options.file + ": ") + done.error().to_string());
 }
 
 }  // namespace
 }  // namespace parallax
 
-int main(int argc, char** argv) { return parallax::run(argc, argv); }
+int main(int argc, char** argv) {
+  // A closed pipe, and a file beyond the limit for files, are errors of writing to it.
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  (void)std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return parallax::run(argc, argv);
+  } catch (const std::exception& error) {  // standard output that took only a part, say
+    return parallax::fail(1, error.what());
+  }
+}

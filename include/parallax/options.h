@@ -115,8 +115,12 @@ struct LoadOptions {
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
+  /// Pre-faults memory for packed weights while the model is loaded, so that the first run need not.
+  /// A program that plans and never runs needs none of it.
+  bool prefault = true;
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
-  /// maps them: one file per model, written with the first plan. A user who can write there can
+  /// maps them: one file per model, written by the first run, or by Session::plan() without the
+  /// packed weights. A user who can write there can
   /// change what models compute. Files there may be removed or replaced at any time. While a model
   /// from one lives, it must not be truncated or written to: the system would end the process
   /// (SIGBUS). Parallax only replaces files. Empty: no cache. A cache that cannot be used is no

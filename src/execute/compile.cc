@@ -63,14 +63,13 @@ class Compiler {
       : compiled_(std::make_shared<Compiled>()),
         graph_(context->graph),
         context_(*context),
-        like_(like),
-        packed_(context->packed, packing_) {
+        like_(like) {
     compiled_->context = std::move(context);
     compiled_->binding = binding;
     compiled_->kernels = kernels;
   }
 
-  Result<std::shared_ptr<const Compiled>> run(Refinement refinement, const ParallelFor& parallel) {
+  Result<std::shared_ptr<const Compiled>> run(Refinement refinement) {
     PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
     // A body may get tensors whose sizes only running tells.
     for (const ValueId id : graph_.inputs) compiled_->has_run_time_nodes |= !compiled_->dims[id];
@@ -78,8 +77,6 @@ class Compiler {
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
     for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
-    context_.packed.end_prefault();
-    PX_RETURN_IF_ERROR(packing_.run(parallel));
     find_outputs();
     find_readers();
     find_groups(refinement);
@@ -199,8 +196,7 @@ class Compiler {
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
     if (compiled.role == NodeRole::kDelegated) return {};
-    packing_.next_group();
-    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs, packed_));
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
     return count_scratch(node, *compiled.code.kernel);
   }
 
@@ -424,17 +420,14 @@ class Compiler {
   GraphContext& context_;
   const Compiled* const like_;
   std::vector<ValueId> roots_;  ///< of for_each_read
-  PackingQueue packing_;
-  PackedWeights packed_;
 };
 
 }  // namespace
 
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
-                                                Refinement refinement, const ParallelFor& parallel,
-                                                const Compiled* like) {
-  return Compiler(std::move(context), binding, kernels, like).run(refinement, parallel);
+                                                Refinement refinement, const Compiled* like) {
+  return Compiler(std::move(context), binding, kernels, like).run(refinement);
 }
 
 }  // namespace parallax

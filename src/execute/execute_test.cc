@@ -1,4 +1,5 @@
 #include "execute/execute.h"
+#include "execute/bind.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -33,6 +34,7 @@ Result<std::shared_ptr<const Program>> program_of(const std::shared_ptr<GraphCon
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
   PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
+  PX_RETURN_IF_ERROR(bind(*compiled));
   return lay_out(std::move(compiled), {settings.parallel, settings.threads, settings.budget});
 }
 

@@ -1,6 +1,5 @@
 #include <utility>
 
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "execute/program.h"
 
@@ -21,11 +20,10 @@ const Constant* constant_of(const Compiled& compiled, ValueId id) {
   return constant ? &*constant : nullptr;
 }
 
-/// Fetches the fixed inputs as the kernel wants to read them, and gives back the mapped pages of
-/// those that it does not read any more. They are read from the file again should somebody else
-/// want them.
+/// Fetches the fixed inputs as the kernel wants to read them. The mapped pages of those that it does
+/// not read once packed are released then; another reader gets them from the file again.
 Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
-                   PackedWeights& packed, NodeKernel& code) {
+                   PackingList& packings, NodeKernel& code) {
   code.fixed.resize(inputs.size());
   code.reads.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -41,7 +39,7 @@ Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const T
     }
     if (constant != nullptr && code.fixed[i] != inputs[i].data &&
         constant->bytes.size() >= kReleasedBytes)
-      packed.after_packing([bytes = std::span(constant->bytes)] { release_pages(bytes); });
+      packings.release_after(constant->bytes);
   }
   return {};
 }
@@ -49,8 +47,7 @@ Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const T
 }  // namespace
 
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
-                                    std::span<const Dims> inputs, std::span<const Dims> outputs,
-                                    PackedWeights& packed) {
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs) {
   const Node& node = compiled.graph().nodes[id];
   std::vector<TensorDesc> input_descs;
   std::vector<TensorDesc> output_descs;
@@ -58,6 +55,8 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
     input_descs.push_back(describe(compiled, node.inputs[i], inputs[i]));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     output_descs.push_back(describe(compiled, node.outputs[i], outputs[i]));
+  PackingList packings;
+  PackedWeights packed(compiled.context->packed, packings);
   PX_ASSIGN(MadeKernel made,
             make_inferred_kernel({node, input_descs, output_descs, packed, compiled.kernels.bf16},
                                  compiled.kernels.reference_only));
@@ -65,7 +64,8 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
   code.kernel = std::move(made.kernel);
   code.library = made.library;
   code.tiles = code.kernel->tiles();
-  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, packed, code));
+  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, packings, code));
+  if (!packings.empty()) code.packings = std::make_shared<const PackingList>(std::move(packings));
   return code;
 }
 

@@ -8,6 +8,7 @@
 // kernels for nodes whose shapes only running can tell.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -91,6 +92,7 @@ struct NodeKernel {
   std::vector<const std::byte*> fixed;
   /// Per input: false if the kernel is given a null pointer (left out, not read, no elements).
   std::vector<bool> reads;
+  std::shared_ptr<const PackingList> packings;  ///< null: none
 };
 
 struct Program;
@@ -180,26 +182,25 @@ struct Compiled {
   std::vector<ValueId> buffer_value;
   IdVector<BranchId, double> work;  ///< predicted seconds
   std::vector<LayerGroups> groups;
-  std::int64_t scratch_bytes = 0;  ///< of one thread, rounded to kAlignment
+  std::int64_t scratch_bytes = 0;           ///< of one thread, rounded to kAlignment
+  mutable std::atomic<bool> bound = false;  ///< every packing is there
   mutable RunTimeKernels run_time_kernels;
 
   const Graph& graph() const { return context->graph; }
 };
 
-/// Dimensions, kernels and lifetimes for `binding`; `parallel` packs weights. `like`, of the same
-/// context and kernels, provides what `binding` does not change. Errors: kUnboundSymbol,
+/// Dimensions, kernels and lifetimes for `binding`. Packs no weights: bind() does, before the first
+/// run. `like`, of the same context and kernels, provides what `binding` does not change. Errors: kUnboundSymbol,
 /// kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,
-                                                const ParallelFor& parallel = serial_for,
                                                 const Compiled* like = nullptr);
 
-/// A kernel for `node` under concrete dims that inference accepts. Constants are laid out as the
-/// kernel reads them and packed through `packed` (that of the context, at once or in a queue).
+/// A kernel for `node` under concrete dims that inference accepts. It can run once its packings are
+/// there: bind().
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
-                                    std::span<const Dims> inputs, std::span<const Dims> outputs,
-                                    PackedWeights& packed);
+                                    std::span<const Dims> inputs, std::span<const Dims> outputs);
 
 struct Program {
   std::shared_ptr<const Compiled> compiled;

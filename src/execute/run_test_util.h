@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "execute/bind.h"
 #include "execute/execute.h"
 #include "execute/execute_test_util.h"
 
@@ -48,6 +49,7 @@ inline Result<std::shared_ptr<const Program>> program_of(
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
   PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
+  PX_RETURN_IF_ERROR(bind(*compiled));
   return lay_out(std::move(compiled), {settings.threads > 1, settings.threads, settings.budget});
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "execute/bind.h"
 #include "execute/body_runner.h"
 #include "execute/run.h"
 #include "ops/infer.h"
@@ -63,9 +64,9 @@ Result<std::shared_ptr<const NodeKernel>> Run::kernel_for(
     key.second.push_back(outputs[i].value_or(Dims{}));
   if (auto kernel = compiled_.run_time_kernels.find(key)) return kernel;
   const std::span<const Dims> dims = key.second;
-  PX_ASSIGN(NodeKernel kernel,
-            make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
-                             dims.subspan(node.inputs.size()), compiled_.context->packed));
+  PX_ASSIGN(NodeKernel kernel, make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
+                                                dims.subspan(node.inputs.size())));
+  PX_RETURN_IF_ERROR(bind(kernel, compiled_.context->packed));
   return compiled_.run_time_kernels.insert(std::move(key), std::move(kernel));
 }
 

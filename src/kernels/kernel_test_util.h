@@ -199,10 +199,11 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
 
   // Packed late, as models are: nothing that packing reads may be gone by then.
   PackedWeights blocks;
-  PackingQueue queue;
-  PackedWeights packed(blocks, queue);
+  PackingList packings;
+  PackedWeights packed(blocks, packings);
   PX_ASSIGN(const std::unique_ptr<Kernel> kernel, make({node, inputs, outputs, packed}));
-  PX_RETURN_IF_ERROR(queue.run(serial_for));
+  PX_RETURN_IF_ERROR(blocks.allocate(packings));
+  PX_RETURN_IF_ERROR(blocks.fill(packings));
   if (kernel == nullptr) {
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kUnsupported, node.name, "the node is not taken"});

@@ -41,6 +41,12 @@ AlignedBytes AlignedBytes::shared(SharedBytes bytes) {
   return result;
 }
 
+AlignedBytes AlignedBytes::sized(std::int64_t bytes) {
+  AlignedBytes result;
+  result.size_ = bytes;
+  return result;
+}
+
 Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   if (bytes < 0 || !rounded) return tl::unexpected(out_of_memory(bytes));
@@ -65,35 +71,21 @@ void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& bod
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }
 
-void PackingQueue::add(std::function<void()> task) {
-  if (groups_.empty()) next_group();
-  groups_.back().push_back(std::move(task));
-}
+/// One packing. Its size and `layout` are fixed, its memory and content come later.
+struct PackedBlock {
+  PackedBlock(AlignedBytes memory, bool is_filled, SharedBytes content = {})
+      : size(memory.size()),
+        bytes(std::move(memory)),
+        copy_of(std::move(content)),
+        filled(is_filled) {}
 
-Status PackingQueue::run(const ParallelFor& parallel) {
-  std::erase_if(groups_, [](const auto& group) { return group.empty(); });
-  Mutex mutex;
-  Status status;
-  parallel(static_cast<std::int64_t>(groups_.size()), [&](std::int64_t i) {
-    try {
-      for (const auto& task : groups_[static_cast<std::size_t>(i)]) task();
-    } catch (...) {
-      Error error = caught(Stage::kCompile);
-      const MutexLock lock(mutex);
-      if (status) status = tl::unexpected(std::move(error));
-    }
-  });
-  groups_.clear();
-  return status;
-}
-
-struct PackedWeights::Block {
-  Block(AlignedBytes memory, bool is_filled, SharedBytes source = {})
-      : bytes(std::move(memory)), copy_of(std::move(source)), filled(is_filled) {}
-
-  AlignedBytes bytes;
-  Mutex filling;  // not once_flag: fill may throw, which leaves that one locked under TSan
+  const std::int64_t size;
+  AlignedBytes bytes;  ///< changes under `filling`; read by kernels after it was filled
+  Mutex filling;       // not once_flag: fill may throw, which leaves that one locked under TSan
+  const std::byte* source = nullptr;
+  std::string layout;
   SharedBytes copy_of PX_GUARDED_BY(filling);  ///< what to fill it with, if anything
+  std::function<void(std::byte*)> make PX_GUARDED_BY(filling);
   bool filled PX_GUARDED_BY(filling);
 };
 
@@ -101,65 +93,94 @@ struct PackedWeights::Blocks {
   std::shared_ptr<WeightCache> cache;
   WeightMemory memory;
   Mutex mutex;
-  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<Block>> by_key
+  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<PackedBlock>> by_key
       PX_GUARDED_BY(mutex);
 };
 
 PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
-PackedWeights::PackedWeights(const PackedWeights& blocks, PackingQueue& queue)
-    : blocks_(blocks.blocks_), queue_(&queue) {}
+PackedWeights::PackedWeights(const PackedWeights& blocks, PackingList& list)
+    : blocks_(blocks.blocks_), list_(&list) {}
 PackedWeights::~PackedWeights() = default;
 
 void PackedWeights::use(std::shared_ptr<WeightCache> cache) { blocks_->cache = std::move(cache); }
 WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
 
-Result<std::shared_ptr<PackedWeights::Block>> PackedWeights::make_block(const std::byte* source,
-                                                                        const std::string& layout,
-                                                                        std::int64_t bytes) {
+std::shared_ptr<PackedBlock> PackedWeights::make_block(const std::byte* source,
+                                                       const std::string& layout,
+                                                       std::int64_t bytes) {
   auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
   if (cached && (bytes < kLargePage || cache()->in_large_pages()))
-    return std::make_shared<Block>(AlignedBytes::shared(*std::move(cached)), true);
-  PX_ASSIGN(AlignedBytes memory, blocks_->memory.allocate(bytes));
-  return std::make_shared<Block>(std::move(memory), false,
-                                 std::move(cached).value_or(SharedBytes{}));
+    return std::make_shared<PackedBlock>(AlignedBytes::shared(*std::move(cached)), true);
+  auto block = std::make_shared<PackedBlock>(AlignedBytes::sized(bytes), false,
+                                             std::move(cached).value_or(SharedBytes{}));
+  block->source = source;
+  block->layout = layout;
+  return block;
 }
 
 Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
     const std::byte* source, const std::string& layout, std::int64_t bytes,
     std::function<void(std::byte*)> fill) {
-  std::shared_ptr<Block> block;
+  std::shared_ptr<PackedBlock> block;
   {
     const MutexLock lock(blocks_->mutex);
     auto& found = blocks_->by_key[{source, layout}];
-    if (found == nullptr) {
-      PX_ASSIGN(found, make_block(source, layout, bytes));
-    }
+    if (found == nullptr) found = make_block(source, layout, bytes);
     block = found;
   }
-  // Whoever asks for a block sees that it is filled: by this thread, or by waiting for the one that
-  // is filling it.
-  after_packing([block, blocks = blocks_, source, layout, fill = std::move(fill)] {
+  {
     const MutexLock lock(block->filling);
-    if (block->filled) return;
-    blocks->memory.touch(block->bytes);
-    const auto cached = std::exchange(block->copy_of, {});
-    if (cached.bytes.empty()) {
-      fill(block->bytes.data());
-      const auto size = static_cast<std::size_t>(block->bytes.size());
-      if (blocks->cache != nullptr)
-        blocks->cache->keep(source, layout, {{block->bytes.data(), size}, block});
-    } else {
-      std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
-      release_pages(cached.bytes);
-    }
-    block->filled = true;
-  });
+    if (!block->filled) block->make = std::move(fill);
+  }
+  if (list_ != nullptr) {
+    list_->blocks_.push_back(block);
+  } else {
+    PX_RETURN_IF_ERROR(give_memory(*block));
+    this->fill(block);
+  }
   return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
 }
 
-void PackedWeights::after_packing(std::function<void()> task) {
-  if (queue_ == nullptr) return task();
-  queue_->add(std::move(task));
+Status PackedWeights::give_memory(PackedBlock& block) {
+  const MutexLock lock(block.filling);
+  if (block.bytes.data() != nullptr) return {};
+  PX_ASSIGN(block.bytes, blocks_->memory.allocate(block.size));
+  return {};
+}
+
+/// Whoever asks for a block sees it filled: by this thread, or after a wait for the one that fills
+/// it.
+void PackedWeights::fill(const std::shared_ptr<PackedBlock>& block) {
+  const MutexLock lock(block->filling);
+  if (block->filled) return;
+  blocks_->memory.touch(block->bytes);
+  const auto cached = std::exchange(block->copy_of, {});
+  if (cached.bytes.empty()) {
+    block->make(block->bytes.data());
+    const auto size = static_cast<std::size_t>(block->size);
+    if (cache() != nullptr)
+      cache()->keep(block->source, block->layout, {{block->bytes.data(), size}, block});
+  } else {
+    std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
+    release_pages(cached.bytes);
+  }
+  block->make = nullptr;
+  block->filled = true;
+}
+
+Status PackedWeights::allocate(const PackingList& list) {
+  for (const auto& block : list.blocks_) PX_RETURN_IF_ERROR(give_memory(*block));
+  return {};
+}
+
+Status PackedWeights::fill(const PackingList& list) {
+  try {
+    for (const auto& block : list.blocks_) fill(block);
+    for (const auto& bytes : list.unread_) release_pages(bytes);
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kCompile));
+  }
+  return {};
 }
 
 void PackedWeights::prefault(std::int64_t bytes) {
@@ -180,8 +201,7 @@ void PackedWeights::promote_pages(std::chrono::nanoseconds limit) {
 std::int64_t PackedWeights::total_bytes() const {
   const MutexLock lock(blocks_->mutex);
   std::int64_t total = 0;
-  for (const auto& [key, block] : blocks_->by_key)
-    if (block != nullptr) total += block->bytes.size();
+  for (const auto& [key, block] : blocks_->by_key) total += block->size;
   return total;
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 
 namespace parallax {
 
+struct PackedBlock;
 struct SharedBytes;
 class WeightCache;
 
@@ -23,6 +25,8 @@ class AlignedBytes {
   /// Errors: kOutOfMemory.
   static Result<AlignedBytes> allocate(std::int64_t bytes);
   static AlignedBytes shared(SharedBytes bytes);
+  /// A size without memory: data() is null.
+  static AlignedBytes sized(std::int64_t bytes);
   std::byte* data() const { return memory_.get(); }
   std::int64_t size() const { return size_; }
 
@@ -42,28 +46,28 @@ using ParallelFor =
 /// One after the other on the calling thread.
 void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
-/// Packing that is put off until a whole model's worth can be done by all threads at once. Used by
-/// one thread, but for what run() starts.
-class PackingQueue {
+/// The packings that one kernel needs and that its maker has put off. Immutable once the kernel is
+/// made; its blocks are filled by PackedWeights.
+class PackingList {
  public:
-  /// What is added from here on is done in order, by one thread: the packings of one node, then
-  /// giving back what they read.
-  void next_group() { groups_.emplace_back(); }
-  void add(std::function<void()> task);
-  /// Does everything and empties the queue. Errors: the first of a task's exceptions, kOutOfMemory
-  /// or kInternal.
-  Status run(const ParallelFor& parallel);
+  bool empty() const { return blocks_.empty() && unread_.empty(); }
+  /// The pages of mapped `bytes` are released when everything is packed: the kernel does not read
+  /// them.
+  void release_after(std::span<const std::byte> bytes) { unread_.push_back(bytes); }
 
  private:
-  std::vector<std::vector<std::function<void()>>> groups_;
+  friend class PackedWeights;
+  std::vector<std::shared_ptr<PackedBlock>> blocks_;
+  std::vector<std::span<const std::byte>> unread_;
 };
 
 /// Thread-safe. One per Model.
 class PackedWeights {
  public:
   PackedWeights();
-  /// The same blocks; packing goes to `queue`: blocks hold nothing before it has run.
-  PackedWeights(const PackedWeights& blocks, PackingQueue& queue);
+  /// The same blocks, but get() packs nothing: a block has its size and no memory before
+  /// allocate(list), no content before fill(list). `list` is used by one thread.
+  PackedWeights(const PackedWeights& blocks, PackingList& list);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
   ~PackedWeights();
@@ -79,8 +83,13 @@ class PackedWeights {
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
                                                   std::function<void(std::byte*)> fill);
-  /// Does `task` now, or after what was queued before it.
-  void after_packing(std::function<void()> task);
+  /// Gives memory to the blocks of `list` that have none, in the order of get(). Errors:
+  /// kOutOfMemory.
+  Status allocate(const PackingList& list);
+  /// Fills the blocks of `list` that nobody has filled, all of which have memory, then releases the
+  /// pages that they were made of. Errors: what a `fill` throws, as kOutOfMemory or kInternal; the
+  /// next call tries again.
+  Status fill(const PackingList& list);
   /// Gets memory for about so many bytes of blocks until it has it, memory is short or packing ends
   /// it; for another thread, while the one that is going to ask for blocks does not do so yet.
   void prefault(std::int64_t bytes);
@@ -90,16 +99,17 @@ class PackedWeights {
   /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
   /// were any (WeightMemory).
   void promote_pages(std::chrono::nanoseconds limit);
-  /// Bytes of all packings held.
+  /// Bytes of all packings that kernels need, filled or not.
   std::int64_t total_bytes() const;
 
  private:
-  struct Block;
   struct Blocks;
-  Result<std::shared_ptr<Block>> make_block(const std::byte* source, const std::string& layout,
-                                            std::int64_t bytes);
+  std::shared_ptr<PackedBlock> make_block(const std::byte* source, const std::string& layout,
+                                          std::int64_t bytes);
+  Status give_memory(PackedBlock& block);
+  void fill(const std::shared_ptr<PackedBlock>& block);
   std::shared_ptr<Blocks> blocks_;
-  PackingQueue* queue_ = nullptr;
+  PackingList* list_ = nullptr;
 };
 
 }  // namespace parallax

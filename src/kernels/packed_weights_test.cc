@@ -47,10 +47,9 @@ TEST(PackedWeights, PacksOncePerSourceAndLayout) {
   EXPECT_EQ(packed.total_bytes(), 300);
 }
 
-TEST(PackedWeights, AQueuePacksLaterAndInOrder) {
+TEST(PackedWeights, AListPacksLaterAndInOrder) {
   PackedWeights packed;
-  PackingQueue queue;
-  PackedWeights deferred(packed, queue);
+  PackingList first, second;
   const std::byte source[2] = {};
   std::string order;
   const auto fill = [&](char name) {
@@ -59,19 +58,23 @@ TEST(PackedWeights, AQueuePacksLaterAndInOrder) {
       order += name;
     };
   };
-  const auto a = deferred.get(source, "a", 10, fill('a'));
-  deferred.after_packing([&] { order += '.'; });
-  queue.next_group();
-  const auto again = deferred.get(source, "a", 10, fill('x'));
-  const auto b = deferred.get(source, "b", 10, fill('b'));
-  EXPECT_EQ(order, "");
-  EXPECT_TRUE(queue.run(serial_for));
-  EXPECT_EQ(order, "a.b");
+  const auto a = PackedWeights(packed, first).get(source, "a", 10, fill('a'));
+  PackedWeights later(packed, second);
+  const auto again = later.get(source, "a", 10, fill('A'));
+  const auto b = later.get(source, "b", 10, fill('b'));
   EXPECT_EQ(a->get(), again->get());
+  EXPECT_EQ((*b)->size(), 10);
+  EXPECT_EQ((*b)->data(), nullptr) << "no memory before allocate()";
+  EXPECT_EQ(packed.total_bytes(), 20);
+  ASSERT_TRUE(packed.allocate(second));
+  EXPECT_EQ(order, "");
+  ASSERT_TRUE(packed.fill(second));
+  EXPECT_EQ(order, "Ab");
   EXPECT_EQ(*(*b)->data(), std::byte{'b'});
+  ASSERT_TRUE(packed.allocate(first));
+  ASSERT_TRUE(packed.fill(first));
   EXPECT_EQ(packed.get(source, "a", 10, fill('y'))->get(), a->get());
-  EXPECT_TRUE(queue.run(serial_for)) << "nothing is left";
-  EXPECT_EQ(order, "a.b");
+  EXPECT_EQ(order, "Ab") << "each block is filled once";
 }
 
 TEST(PackedWeights, ABlockThatCouldNotBeFilledIsFilledByTheNext) {
@@ -79,10 +82,11 @@ TEST(PackedWeights, ABlockThatCouldNotBeFilledIsFilledByTheNext) {
   const std::byte source{};
   const auto broken = [](std::byte*) { throw std::runtime_error("no"); };
   EXPECT_THROW((void)packed.get(&source, "a", 8, broken), std::runtime_error);
-  PackingQueue queue;
-  PackedWeights deferred(packed, queue);
+  PackingList list;
+  PackedWeights deferred(packed, list);
   ASSERT_TRUE(deferred.get(&source, "a", 8, broken));
-  const Status status = queue.run(serial_for);
+  ASSERT_TRUE(packed.allocate(list));
+  const Status status = packed.fill(list);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "no");
   const auto block = packed.get(&source, "a", 8, [](std::byte* to) { std::memset(to, 7, 8); });

@@ -115,7 +115,7 @@ class Loader {
     if (!graph) return tl::unexpected(naming(path_, std::move(graph).error()));
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
-    prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
+    if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
     PX_RETURN_IF_ERROR(run_passes(loaded.graph, context, options_.disabled_passes));
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.

@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "cache/weight_cache.h"
+#include "execute/bind.h"
 #include "execute/footprint.h"
 
 namespace parallax {
@@ -25,30 +26,33 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   if (item.compiled != nullptr) return {};
-  double pack = 0;
-  const ParallelFor timed = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-    Stopwatch watch;
-    parallel_(count, body);
-    pack += watch.lap();
-  };
   auto context = forms_->of(binding, options_.kernels);
   const auto like = pattern(context.get());
   PX_ASSIGN(item.compiled,
-            compile(std::move(context), binding, options_.kernels, options_.refinement, timed,
+            compile(std::move(context), binding, options_.kernels, options_.refinement,
                     like == nullptr ? nullptr : like->compiled.get()));
   item.changed = true;
   item.may_change = item.compiled->has_run_time_nodes;
-  Stopwatch watch;
-  if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
-  pack += watch.lap();
-  const MutexLock lock(mutex_);
-  times_.pack += pack;
   return {};
+}
+
+Status PlanCache::bind(const Program& program) {
+  if (program.compiled->bound) return {};
+  Stopwatch watch;
+  const Status status = parallax::bind(*program.compiled, parallel_);
+  save();
+  const MutexLock lock(mutex_);
+  times_.pack += watch.lap();
+  return status;
+}
+
+void PlanCache::save() {
+  if (WeightCache* const cache = forms_->plain()->packed.cache()) cache->save();
 }
 
 PlanTimes PlanCache::times() const {
   const MutexLock lock(mutex_);
-  return {times_.plan - times_.pack, times_.pack};
+  return times_;
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) {

@@ -33,7 +33,7 @@ class PlanCache {
     Refinement refinement = Refinement::kTime;
     std::int64_t bytes = kPlanCacheBytes;
   };
-  /// `parallel` packs weights.
+  /// bind() packs weights by `parallel`.
   PlanCache(std::shared_ptr<GraphForms> forms, const Options& options,
             ParallelFor parallel = serial_for)
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
@@ -50,6 +50,11 @@ class PlanCache {
   static constexpr int kFirstPause = 16, kLongestPause = 1024;
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding,
                                                 const Deadline& deadline = {});
+
+  /// Packs what the program's kernels read, before it runs. Errors: as parallax::bind().
+  Status bind(const Program& program);
+  /// Writes what the model's cache, if any, does not have yet.
+  void save();
 
   /// Bytes of all bindings but the latest, which is in use or will be next.
   std::int64_t spare_bytes() const;

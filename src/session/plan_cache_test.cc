@@ -249,6 +249,28 @@ double allocated() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
+TEST(PlanCache, PacksNothingBeforeBind) {
+  const auto forms = forms_of(R"(
+    symbols n
+    input x f32 [n, 64]
+    const w f32 [64, 64] = fill 1
+    y = MatMul(x, w)
+    output y)");
+  PlanCache cache(forms, {});
+  const auto program = cache.get(binding_of(40), {}, true);
+  ASSERT_TRUE(program) << program.error().to_string();
+  EXPECT_FALSE((*program)->compiled->bound);
+  EXPECT_EQ(cache.times().pack, 0);
+  EXPECT_GE(forms->plain()->packed.total_bytes(), 64 * 64 * 4) << "known before";
+  // Another binding takes kernels of the first, whose weights are not packed either.
+  const auto like = cache.get(binding_of(41), {});
+  ASSERT_TRUE(like);
+  ASSERT_TRUE(cache.bind(**like));
+  EXPECT_TRUE((*like)->compiled->bound);
+  EXPECT_FALSE((*program)->compiled->bound);
+  EXPECT_GT(cache.times().pack, 0);
+}
+
 TEST(Footprint, IsWhatTheAllocatorGives) {
   if (!kAllocatorTells) GTEST_SKIP() << "a sanitizer's allocator does not tell";
   for (const auto& [what, forms] : {std::pair("10 chains", small_graph(10)),

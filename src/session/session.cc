@@ -377,6 +377,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
     const Refinement refinement = impl_->options.refinement;
     if (options.profile.empty()) {
       PX_ASSIGN(const auto program, impl_->plans.get(binding, budget, true));
+      impl_->plans.save();
       return within(report_of(*program, refinement));
     }
     PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));

@@ -34,6 +34,13 @@ def test_weights_load_where_their_bytes_fit(model, limit):
 
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer needs the address space for itself")
+@pytest.mark.parametrize("command", [["plan"], ["info"], ["simulate", "--profile", "pixel6"]])
+def test_a_plan_needs_no_room_for_packed_weights(model, command):
+    done = run(BUILD / "parallax", *command, model, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (250 * MIB, 250 * MIB)))
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs the address space for itself")
 def test_weights_that_do_not_fit_are_an_error(model):
     done = run(BUILD / "parallax", "run", model, "--threads", 2, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (250 * MIB, 250 * MIB)))
     assert done.returncode == 1 and "cannot allocate" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -24,7 +24,9 @@ struct Info {
 
 Info look_at(const Options& options, FileReport file) {
   Info info{std::move(file), std::nullopt, std::nullopt, std::nullopt, {}};
-  auto model = Model::load(options.model, options.load);
+  LoadOptions load = options.load;
+  load.prefault = false;
+  auto model = Model::load(options.model, load);
   if (!model) {
     info.problem = model.error();
     return info;

@@ -157,8 +157,10 @@ MemoryBudget parse_budget(const std::string& text) {
                       static_cast<std::int64_t>(number * found->second)};
 }
 
-Result<Opened> open_model(const Options& options) {
-  auto model = Model::load(options.model, options.load);
+Result<Opened> open_model(const Options& options, bool runs) {
+  LoadOptions load = options.load;
+  load.prefault = runs;
+  auto model = Model::load(options.model, load);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());

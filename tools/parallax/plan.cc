@@ -232,7 +232,7 @@ Status check_full_delegation(const PlanReport& plan) {
 Status plan_command(const Options& options) {
   PlanOptions wanted = options.plan;
   if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
-  auto opened = open_model(options);
+  auto opened = open_model(options, false);
   if (!opened) return tl::unexpected(opened.error());
   const CacheWarning warning(opened->model);
   auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);

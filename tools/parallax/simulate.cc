@@ -92,7 +92,7 @@ Status simulate_command(const Options& options) {
         fmt::format("--threads {}: '{}' has {} cores", own.session.threads, device, *cores));
   }
   if (own.session.threads == 0) own.session.threads = *cores;
-  auto opened = open_model(own);
+  auto opened = open_model(own, false);
   if (!opened) return tl::unexpected(opened.error());
   const CacheWarning warning(opened->model);
   auto prediction = opened->session.predict(dims_of_run(opened->values, 0), device, wanted);

@@ -154,7 +154,7 @@ class ConvolutionKernel final : public Kernel {
  public:
   ConvolutionKernel(const ConvolutionShape& shape, UnaryFunction activation, std::int64_t rows,
                     std::vector<TileCode> codes, std::vector<std::size_t> code_of_row_tile,
-                    std::optional<DnnlPacked> bias)
+                    DnnlPacked bias)
       : shape_(shape),
         activation_(activation),
         rows_(rows),
@@ -188,7 +188,7 @@ class ConvolutionKernel final : public Kernel {
     const auto convolve = [&](const void* from, void* to, std::byte* scratchpad) -> Status {
       PX_RETURN_IF_ERROR(dnnl_execute(
           *code.convolution,
-          {from, &code.weights.memory, bias_ ? &bias_->memory : nullptr, to, scratchpad}));
+          {from, code.weights->data(), bias_ ? bias_->data() : nullptr, to, scratchpad}));
       if (activation_ == UnaryFunction::kNone) return {};
       auto* const results = static_cast<float*>(to);
       apply_unary(activation_, results, results, code.convolution->dst.get_size() / sizeof(float));
@@ -226,7 +226,7 @@ class ConvolutionKernel final : public Kernel {
   std::int64_t rows_;
   std::vector<TileCode> codes_;
   std::vector<std::size_t> code_of_row_tile_;
-  std::optional<DnnlPacked> bias_;
+  const DnnlPacked bias_;  ///< null where the node has none
   std::int64_t scratch_ = 0;
 };
 
@@ -256,7 +256,7 @@ Result<std::unique_ptr<Kernel>> make_convolution(const KernelRequest& request) {
                                       compiler.weights_as_given(), code.convolution->weights));
     codes.push_back(std::move(code));
   }
-  std::optional<DnnlPacked> bias;
+  DnnlPacked bias;
   if (has_bias) {
     const memory::desc desc = codes.front().convolution->bias;
     PX_ASSIGN(bias, dnnl_pack(request.packed, whole(request.inputs[2]), desc, desc));

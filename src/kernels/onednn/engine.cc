@@ -127,14 +127,11 @@ Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
     dnnl::reorder(aligned, target).execute(thread_stream(), aligned, target);
   };
   try {
-    DnnlPacked operand;
     const auto bytes = static_cast<std::int64_t>(to.get_size());
     const std::string layout =
         fmt::format("{} from {} x {} of {},{}", dnnl_layout_key(to), source.rows, source.row_bytes,
                     source.stride, dnnl_layout_key(from));
-    PX_ASSIGN(operand.bytes, packed.get(source.data, layout, bytes, fill));
-    operand.memory = memory(to, dnnl_engine(), operand.bytes->data());
-    return operand;
+    return packed.get(source.data, layout, bytes, fill);
   } catch (const dnnl::error& error) {
     return tl::unexpected(internal_error(error.what()));
   } catch (const std::bad_alloc&) {
@@ -150,17 +147,19 @@ Status dnnl_execute(const DnnlPrimitive& primitive, const DnnlOperands& operands
     };
     const memory src = bind(primitive.src, operands.src);
     const memory dst = bind(primitive.dst, operands.dst);
+    const memory weights = bind(primitive.weights, operands.weights);
+    const memory bias = operands.bias == nullptr ? memory() : bind(primitive.bias, operands.bias);
     const memory scratchpad = bind(primitive.scratchpad, operands.scratchpad);
     std::array<dnnl_exec_arg_t, 5> args;
     int count = 0;
-    const auto add = [&](int arg, const memory* operand) {
-      if (operand != nullptr) args[static_cast<std::size_t>(count++)] = {arg, operand->get()};
+    const auto add = [&](int arg, const memory& operand) {
+      args[static_cast<std::size_t>(count++)] = {arg, operand.get()};
     };
-    add(DNNL_ARG_SRC, &src);
-    add(DNNL_ARG_WEIGHTS, operands.weights);
-    add(DNNL_ARG_BIAS, operands.bias);
-    add(DNNL_ARG_DST, &dst);
-    add(DNNL_ARG_SCRATCHPAD, &scratchpad);
+    add(DNNL_ARG_SRC, src);
+    add(DNNL_ARG_WEIGHTS, weights);
+    if (operands.bias != nullptr) add(DNNL_ARG_BIAS, bias);
+    add(DNNL_ARG_DST, dst);
+    add(DNNL_ARG_SCRATCHPAD, scratchpad);
     const dnnl_status_t status = dnnl_primitive_execute(primitive.primitive.get(),
                                                         thread_stream().get(), count, args.data());
     if (status == dnnl_out_of_memory) return tl::unexpected(out_of_memory());

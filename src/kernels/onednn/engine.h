@@ -48,11 +48,8 @@ std::shared_ptr<const DnnlPrimitive> dnnl_primitive_for(const std::string& key,
 /// Everything the bytes of a tensor with this descriptor depend on, as text.
 std::string dnnl_layout_key(const dnnl::memory::desc& desc);
 
-/// A constant operand in the layout that a primitive wants. Holds the bytes.
-struct DnnlPacked {
-  std::shared_ptr<const AlignedBytes> bytes;
-  dnnl::memory memory;
-};
+/// A constant operand in the layout that a primitive wants: its DnnlPrimitive has the descriptor.
+using DnnlPacked = std::shared_ptr<const AlignedBytes>;
 /// Bytes of a constant, unaligned: `rows` runs of `row_bytes`, `stride` bytes apart.
 struct DnnlSource {
   const std::byte* data = nullptr;
@@ -65,11 +62,11 @@ struct DnnlSource {
 Result<DnnlPacked> dnnl_pack(PackedWeights& packed, const DnnlSource& source,
                              const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 
-/// What a primitive reads and writes in one execution; weights and bias may be null.
+/// What a primitive reads and writes in one execution; the bias may be null.
 struct DnnlOperands {
   const void* src = nullptr;
-  const dnnl::memory* weights = nullptr;
-  const dnnl::memory* bias = nullptr;
+  const void* weights = nullptr;
+  const void* bias = nullptr;
   void* dst = nullptr;
   std::byte* scratchpad = nullptr;  ///< primitive.scratchpad bytes, 64-byte aligned
 };

@@ -9,7 +9,7 @@
 // Copies of weights in other files have a part of their own, which nothing but copies of them
 // takes: such a file may be sparse, so that it names terabytes for nothing.
 //
-// Whoever lets something go gives its bytes back: set_type and settle (infer.h) for shapes and
+// What is released gives its bytes back: set_type and settle (infer.h) for shapes and
 // elements, the last owner for a constant (payment.h).
 // Not thread-safe: one thread loads a model.
 #pragma once
@@ -43,11 +43,9 @@ class LoadBudget {
   /// More for weights in other files, of which passes may make copies. For the work, all of them
   /// count at most as much as the largest model's file.
   void allow_weights(std::int64_t bytes) {
+    const std::int64_t before = std::min(weights_, kMostWeights);
     weights_ = saturating_add(weights_, bytes);
-    weight_bytes_ = saturating_add(weight_bytes_, saturating_mul(4, bytes));
-    const std::int64_t more = std::min(bytes, kMostWeights - worked_weights_);
-    worked_weights_ += more;
-    allow_work(more);
+    allow_work(std::min(weights_, kMostWeights) - before);
   }
   /// More for so many nodes: most passes infer each of them once more.
   void allow_nodes(std::int64_t count) {
@@ -87,7 +85,9 @@ class LoadBudget {
   /// Bytes of weights in other files.
   std::int64_t weights() const { return weights_; }
   std::int64_t bytes_left() const { return bytes_ - taken_ - elements_ - beyond_kept(); }
-  std::int64_t weight_bytes_left() const { return weight_bytes_ - weight_bytes_taken_; }
+  std::int64_t weight_bytes_left() const {
+    return saturating_mul(4, weights_) - weight_bytes_taken_;
+  }
   std::int64_t needed_bytes_left() const {
     return saturating_add(bytes_left(), kKeptBytes - (needed() - beyond_kept()));
   }
@@ -117,11 +117,9 @@ class LoadBudget {
   std::int64_t needed() const { return nodes_ + shapes_; }
   std::int64_t beyond_kept() const { return std::max<std::int64_t>(needed() - kKeptBytes, 0); }
 
-  std::int64_t bytes_ = kBytes, weight_bytes_ = 0;  ///< in all
+  std::int64_t bytes_ = kBytes, weights_ = 0;  ///< in all
   std::int64_t taken_ = 0, weight_bytes_taken_ = 0, elements_ = 0, nodes_ = 0, shapes_ = 0;
   std::int64_t work_ = kWork, kept_work_ = kKeptWork;  ///< left
-  std::int64_t weights_ = 0;
-  std::int64_t worked_weights_ = 0;  ///< bytes of weights that count for the work
   bool left_out_ = false;
 };
 

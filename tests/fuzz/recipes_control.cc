@@ -59,6 +59,18 @@ BodyInput body_scalar(Generator& g, DType dtype, T value, const char* hint) {
           std::vector<std::optional<Constant>>(g.runs(), std::optional(constant))};
 }
 
+/// Adds up to two carried values to a loop, and returns their names in the body.
+std::vector<std::string> add_states(Generator& g, CaseNode& node, std::vector<BodyInput>& inputs) {
+  std::vector<std::string> carried;
+  const std::int64_t states = g.random().between(0, 2);
+  for (std::int64_t i = 0; i < states; ++i) {
+    node.inputs.push_back(g.numbers(0, 3));
+    inputs.push_back(body_input(g, node.inputs.back(), "s"));
+    carried.push_back(inputs.back().first.name);
+  }
+  return carried;
+}
+
 /// What the body gives back for a carried value: of its type and rank, mostly of its shape.
 std::string carried_output(Generator& g, const std::string& carried, bool may_grow) {
   Random& random = g.random();
@@ -149,13 +161,7 @@ bool propose_loop(Generator& g, OpKind op) {
   std::vector<BodyInput> inputs = {body_scalar(g, DType::kI64, std::int64_t{0}, "i"),
                                    body_scalar(g, DType::kBool, true, "go")};
   const std::string trip = inputs[0].first.name, go = inputs[1].first.name;
-  std::vector<std::string> carried;
-  const std::int64_t states = random.between(0, 2);
-  for (std::int64_t i = 0; i < states; ++i) {
-    node.inputs.push_back(g.numbers(0, 3));
-    inputs.push_back(body_input(g, node.inputs.back(), "s"));
-    carried.push_back(inputs.back().first.name);
-  }
+  const std::vector<std::string> carried = add_states(g, node, inputs);
   g.begin_body(inputs);
   g.grow(1 + body_nodes(g));
   const std::int64_t last = random.between(0, 4);
@@ -233,13 +239,7 @@ bool propose_scan(Generator& g, OpKind op) {
   Random& random = g.random();
   CaseNode node{op, {}, {}, {}, {}};
   std::vector<BodyInput> inputs;
-  std::vector<std::string> carried;
-  const std::int64_t states = random.between(0, 2);
-  for (std::int64_t i = 0; i < states; ++i) {
-    node.inputs.push_back(g.numbers(0, 3));
-    inputs.push_back(body_input(g, node.inputs.back(), "s"));
-    carried.push_back(inputs.back().first.name);
-  }
+  const std::vector<std::string> carried = add_states(g, node, inputs);
   if (!add_scan_inputs(g, node, inputs)) return false;
   g.begin_body(inputs);
   g.grow(1 + body_nodes(g));

@@ -1,6 +1,6 @@
 # px_folder(NAME [DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources below src/NAME, and
-# a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc. Sources are globbed: a
-# new file needs no edit here.
+# a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is an underscore
+# in theirs. Sources are globbed: a new file needs no edit here.
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
@@ -34,9 +34,10 @@ function(px_fuzzers library)
   endforeach()
 endfunction()
 
-function(px_folder name)
+function(px_folder folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
-  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${name}/*.cc)
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${folder}/*.cc)
+  string(REPLACE / _ name ${folder})
   if(NOT all)
     return()
   endif()
@@ -58,6 +59,7 @@ function(px_folder name)
   target_compile_options(px_${name} PRIVATE -ffp-contract=off)
   target_link_libraries(px_${name} PUBLIC tl::expected Threads::Threads fmt::fmt ${ARG_LIBRARIES})
   foreach(dep IN LISTS ARG_DEPENDS)
+    string(REPLACE / _ dep ${dep})
     if(TARGET px_${dep})
       target_link_libraries(px_${name} PUBLIC px_${dep})
     endif()
@@ -70,7 +72,7 @@ function(px_folder name)
     target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.
     target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR=".")
-    gtest_discover_tests(px_${name}_test TEST_PREFIX ${name}/ DISCOVERY_MODE PRE_TEST
+    gtest_discover_tests(px_${name}_test TEST_PREFIX ${folder}/ DISCOVERY_MODE PRE_TEST
       WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   if(PARALLAX_BUILD_FUZZERS)

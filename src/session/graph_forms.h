@@ -1,5 +1,5 @@
 // The forms in which a model's graph runs: as the passes left it, and with factored cross attention
-// (passes/factor_attention.h) for bindings where that is less work. A binding always runs in the
+// (lower/cpu/factor_attention.h) for bindings where that is less work. A binding always runs in the
 // same form, so that its outputs have the same bits in every session. Internal to session/.
 //
 // Thread-safe. One per model.
@@ -10,7 +10,7 @@
 
 #include "base/mutex.h"
 #include "execute/program.h"
-#include "passes/factor_attention.h"
+#include "lower/cpu/factor_attention.h"
 
 namespace parallax {
 

@@ -16,9 +16,9 @@
 #include "ir/snapshot.h"
 #include "ir/text.h"
 #include "load/onnx/onnx_test_util.h"
+#include "lower/cpu/lower.h"
 #include "ops/infer.h"
 #include "parallax/session.h"
-#include "passes/pass.h"
 #include "session/model_impl.h"
 #include "session/zoo_test_util.h"
 
@@ -359,7 +359,7 @@ TEST_P(SnapshotZoo, SurvivesItsSnapshot) {
   const auto file = *MappedFile::open(path);
   auto graph = load_onnx({file->bytes(), file, path.parent_path()});
   ASSERT_TRUE(graph) << graph.error().to_string();
-  ASSERT_TRUE(run_passes(*graph, {evaluate_node}, {}));
+  ASSERT_TRUE(run_passes(all_passes(), *graph, {evaluate_node}));
   const GraphSnapshot snapshot = snapshot_of(*graph);
   std::size_t next = 0;
   auto again = graph_of(snapshot.bytes, [&](std::int64_t) -> std::optional<SharedBytes> {

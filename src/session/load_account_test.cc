@@ -7,9 +7,9 @@
 
 #include "execute/evaluate.h"
 #include "load/onnx/onnx_test_util.h"
+#include "lower/cpu/lower.h"
 #include "ops/infer.h"
 #include "ops/payment.h"
-#include "passes/pass.h"
 
 namespace parallax {
 namespace {
@@ -64,7 +64,7 @@ class LoadAccount : public testing::Test {
 TEST_F(LoadAccount, AddsUpAfterThePasses) {
   EXPECT_GT(elements(), 0);
   EXPECT_EQ(budget_.bytes_left(), limit_ - elements());
-  ASSERT_TRUE(run_passes(graph_, context_, {}));
+  ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
   for (const Node& node : graph_.nodes)
     EXPECT_TRUE(node.op != OpKind::kCast && node.op != OpKind::kDiv) << node.name;
   EXPECT_GE(constants(), 2 * 2 * 64 * 64 * 4) << "both weights are constants of floats";
@@ -75,7 +75,7 @@ TEST_F(LoadAccount, AddsUpAfterThePasses) {
 }
 
 TEST_F(LoadAccount, InferenceTakesNoMoreTheSecondTime) {
-  ASSERT_TRUE(run_passes(graph_, context_, {}));
+  ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
   const std::int64_t left = budget_.bytes_left(), needed = budget_.needed_bytes_left();
   EXPECT_LT(needed, left + LoadBudget::kKeptBytes) << "shapes of unknown sizes take some";
   for (int i = 0; i < 5; ++i) {

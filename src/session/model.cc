@@ -12,7 +12,7 @@
 #include "cache/weight_cache.h"
 #include "execute/evaluate.h"
 #include "load/onnx/onnx.h"
-#include "passes/pass.h"
+#include "lower/cpu/lower.h"
 #include "session/graph_snapshot.h"
 #include "session/model_impl.h"
 
@@ -70,7 +70,8 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
 
 Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
   const int file_nodes = static_cast<int>(graph.nodes.size());
-  PX_RETURN_IF_ERROR(run_passes(graph, {evaluate_node}, options.disabled_passes));
+  PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
+  PX_RETURN_IF_ERROR(run_passes(all_passes(), graph, {evaluate_node}, options.disabled_passes));
   return Model(finish({std::move(graph), file_nodes}, nullptr));
 }
 
@@ -117,7 +118,7 @@ class Loader {
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
     if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
-    PX_RETURN_IF_ERROR(run_passes(loaded.graph, context, options_.disabled_passes));
+    PX_RETURN_IF_ERROR(run_passes(all_passes(), loaded.graph, context, options_.disabled_passes));
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
     release_pages(file_->bytes());
     times_.passes = watch_.lap();
@@ -154,6 +155,7 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
                                   {},
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
+    PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
     PX_ASSIGN(auto impl, Loader(path, options).run());
     return Model(std::move(impl));
   } catch (...) {

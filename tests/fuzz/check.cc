@@ -8,8 +8,8 @@
 #include <functional>
 #include <thread>
 
+#include "lower/cpu/lower.h"
 #include "parallax/session.h"
-#include "passes/pass.h"
 #include "plant.h"
 #include "random.h"
 #include "ways.h"

@@ -1,0 +1,158 @@
+// Transposes around FusedAttention, and numbers that Q or K is multiplied by before them, become
+// its attributes: the kernel walks its operands by strides.
+//
+//     Transpose(FusedAttention(Transpose(Reshape(Mul(q, number))), Transpose(k), Transpose(v)))
+//
+// is FusedAttention(Reshape(q), k, v) with another scale and permutations.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lower/cpu/lower.h"
+#include "lower/patterns/fuse_util.h"
+#include "ops/attention.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+using Perm = std::vector<std::int64_t>;
+
+/// The permutation of a Transpose, stated or not.
+Perm perm_of(const Graph& graph, const Node& transpose) {
+  const auto rank = static_cast<std::int64_t>(graph.values[transpose.inputs[0]].shape.size());
+  Perm perm = transpose.attributes.get_ints("perm");
+  if (perm.empty())
+    for (std::int64_t axis = rank; axis-- > 0;) perm.push_back(axis);
+  return perm;
+}
+
+/// Transposing by `first` and then by `second`; an empty permutation is none.
+Perm composed(const Perm& first, const Perm& second) {
+  if (second.empty()) return first;
+  Perm perm;
+  for (const std::int64_t axis : second) perm.push_back(first[static_cast<std::size_t>(axis)]);
+  return perm;
+}
+
+/// True where the innermost stored axis stays the innermost, or for K, of which kernels can also
+/// read columns, becomes the last but one.
+bool keeps_rows(const Perm& perm, bool columns_too) {
+  const auto last = static_cast<std::int64_t>(perm.size()) - 1;
+  if (last < 1) return false;
+  return perm.back() == last || (columns_too && perm[perm.size() - 2] == last);
+}
+
+class Absorber {
+ public:
+  explicit Absorber(Graph& graph) : graph_(graph), readers_(graph) {}
+
+  /// Transposes before the attention.
+  int absorb_operands(NodeId id) {
+    int changes = 0;
+    for (std::size_t i = 0; i < kAttentionPerms.size(); ++i) {
+      // The number first: it may stand between two transposes.
+      if (i < 2 && absorb_factor(graph_.nodes[id], i)) ++changes;
+      if (absorb_operand(graph_.nodes[id], i)) ++changes;
+    }
+    return changes;
+  }
+
+  /// A Transpose behind an attention becomes the attention.
+  bool absorb_result(NodeId id) {
+    const Node& transpose = graph_.nodes[id];
+    const Node* attention = inner_node(transpose.inputs[0], OpKind::kFusedAttention);
+    if (attention == nullptr || attention->attributes.find(kAttentionOutputPerm) != nullptr)
+      return false;
+    const Perm perm = perm_of(graph_, transpose);
+    if (!keeps_rows(perm, false)) return false;
+    Attributes attributes = attention->attributes;
+    attributes.set(std::string(kAttentionOutputPerm), perm);
+    rewrite_node(graph_, id, OpKind::kFusedAttention, attention->inputs, std::move(attributes));
+    return true;
+  }
+
+ private:
+  /// The node behind `value` if nothing else reads it: only then does absorbing save it.
+  const Node* inner_node(ValueId value, OpKind kind) const {
+    return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
+  }
+
+  bool absorb_operand(Node& attention, std::size_t i) {
+    const std::string name(kAttentionPerms[i]);
+    Perm perm = attention.attributes.get_ints(name);
+    ValueId operand = attention.inputs[i];
+    std::optional<std::pair<ValueId, Perm>> best;
+    while (const Node* transpose = inner_node(operand, OpKind::kTranspose)) {
+      perm = composed(perm_of(graph_, *transpose), perm);
+      operand = transpose->inputs[0];
+      if (keeps_rows(perm, i == 1)) best = {operand, perm};
+    }
+    if (!best) return false;
+    attention.inputs[i] = best->first;
+    attention.attributes.set(name, best->second);
+    return true;
+  }
+
+  /// A number that all of Q or K is multiplied by; nodes between only move elements.
+  bool absorb_factor(Node& attention, std::size_t i) {
+    // Another operand that is the same value would lose the factor too.
+    if (std::ranges::count(attention.inputs, attention.inputs[i]) != 1) return false;
+    ValueId* reads = &attention.inputs[i];
+    while (true) {
+      const ValueId value = *reads;
+      if (!readers_.single(value)) return false;
+      if (const auto product = factor_of(value)) {
+        const float scale = attention.attributes.get_float("scale", 1.0F);
+        attention.attributes.set("scale", scale * product->second);
+        *reads = product->first;
+        return true;
+      }
+      Node* mover = moving_node(value);
+      if (mover == nullptr) return false;
+      reads = &mover->inputs[0];
+    }
+  }
+
+  /// The x and the number of x * number of the same shape.
+  std::optional<std::pair<ValueId, float>> factor_of(ValueId value) const {
+    const Node* product = produced_by(graph_, value, OpKind::kMul);
+    if (product == nullptr) return std::nullopt;
+    for (const std::size_t side : {0U, 1U}) {
+      const ValueId x = product->inputs[side];
+      const auto number = scalar_constant(graph_, product->inputs[1 - side]);
+      if (number && graph_.values[x].shape == graph_.values[value].shape)
+        return std::pair(x, *number);
+    }
+    return std::nullopt;
+  }
+
+  /// The Reshape or Transpose that computes `value`.
+  Node* moving_node(ValueId value) {
+    for (const OpKind kind : {OpKind::kReshape, OpKind::kTranspose}) {
+      if (produced_by(graph_, value, kind) != nullptr)
+        return &graph_.nodes[graph_.values[value].producer];
+    }
+    return nullptr;
+  }
+
+  Graph& graph_;
+  Readers readers_;
+};
+
+}  // namespace
+
+Result<int> absorb_transposes(Graph& graph, const PassContext&) {
+  Absorber absorber(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    if (graph.nodes[id].op == OpKind::kFusedAttention) changes += absorber.absorb_operands(id);
+    if (graph.nodes[id].op == OpKind::kTranspose && absorber.absorb_result(id)) ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

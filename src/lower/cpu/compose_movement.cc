@@ -1,0 +1,450 @@
+// Chains of operators that only move elements become one pass over memory: what several Slices,
+// Concats, Splits and Transposes (and Reshapes between them) make of one value is a Gather of runs
+// of it, by indices that are computed here. Rolling an image and cutting it into windows, or
+// merging patches, are such chains.
+//
+//     pattern  a value that at least two copying nodes make of one other value
+//     guard    known shapes; runs of kFewestBytes or more stay whole; not one run alone, which is a
+//              view where it lies
+//     rewrite  Reshape(Gather(Reshape(source, [rows, run]), indices), shape)
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lower/cpu/lower.h"
+#include "lower/patterns/fuse_util.h"
+#include "ops/op.h"
+#include "ops/payment.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+/// Shorter runs cost more to look up than to copy twice.
+constexpr std::int64_t kFewestBytes = 64;
+/// Of a table of indices, so that it stays in the cache and loading stays quick.
+constexpr std::int64_t kMostRows = 1 << 16;
+constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
+
+using Ints = std::vector<std::int64_t>;
+
+/// One node as a movement: element i of axis d of output is element start[d] + i * step[d] of axis
+/// axes[d] of input `part`, whose elements begin at `offset` of the output's `joined` axis.
+struct Movement {
+  Ints axes, start, step;
+  int joined = -1;    ///< Concat: the axis
+  bool view = false;  ///< the same elements in the same order
+};
+
+/// How a value is made of another one by movements alone.
+struct Origin {
+  ValueId source;
+  std::int64_t run = 0;  ///< elements that stay together at least
+  int copies = 0;        ///< nodes that copy, at least
+};
+
+std::optional<Ints> known_dims(const Shape& shape) {
+  Ints dims;
+  std::int64_t elements = 1;
+  for (const Expr& dim : shape) {
+    const auto number = dim.constant();
+    if (!number || *number <= 0 || *number > kMostElements / elements) return std::nullopt;
+    elements *= *number;
+    dims.push_back(*number);
+  }
+  return dims;
+}
+
+std::int64_t product(const Ints& dims, std::size_t begin = 0) {
+  std::int64_t result = 1;
+  for (std::size_t d = begin; d < dims.size(); ++d) result *= dims[d];
+  return result;
+}
+
+/// `dims` in units of `run` elements: the last axes become 1, one perhaps shorter, by `factors`.
+/// REQUIRES: run divides as origins have it. False where it does not.
+bool to_units(Ints& dims, std::int64_t run, Ints& factors) {
+  factors.assign(dims.size(), 1);
+  for (std::size_t d = dims.size(); d-- > 0 && run > 1;) {
+    const std::int64_t factor = std::gcd(run, dims[d]);
+    if (factor != run && factor != dims[d]) return false;
+    dims[d] /= factor;
+    factors[d] = factor;
+    run /= factor;
+  }
+  return run == 1;
+}
+
+class Composer {
+ public:
+  Composer(Graph& graph, const std::shared_ptr<LoadBudget>& budget)
+      : graph_(graph), names_(graph), origins_(graph.values.size()), budget_(budget) {
+    for (const NodeId id : graph.nodes.ids()) {
+      const Node& node = graph.nodes[id];
+      for (std::size_t o = 0; o < node.outputs.size(); ++o) {
+        if (node.outputs[o].valid()) origins_[node.outputs[o]] = origin_of(node, o);
+      }
+    }
+    find_wanted();
+  }
+
+  int run() {
+    IdVector<NodeId, std::vector<Node>> composed(graph_.nodes.size());
+    int changes = 0;
+    for (const NodeId id : graph_.nodes.ids())
+      if (compose(graph_.nodes[id], composed[id])) ++changes;
+    if (changes == 0) return 0;
+    IdVector<NodeId, Node> nodes;
+    for (const NodeId id : graph_.nodes.ids()) {
+      if (composed[id].empty()) nodes.push_back(std::move(graph_.nodes[id]));
+      for (Node& node : composed[id]) nodes.push_back(std::move(node));
+    }
+    graph_.nodes = std::move(nodes);
+    return changes;
+  }
+
+ private:
+  std::optional<Ints> dims_of(ValueId value) const {
+    return known_dims(graph_.values[value].shape);
+  }
+
+  std::optional<Ints> constant_ints(const Node& node, std::size_t i) const {
+    if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
+    const auto& constant = graph_.values[node.inputs[i]].constant;
+    return constant ? integers(*constant, Dims::kMaxRank) : std::nullopt;
+  }
+
+  /// Values that something reads which is no part of a longer movement.
+  void find_wanted() {
+    wanted_ = IdVector<ValueId, bool>(graph_.values.size(), false);
+    for (const ValueId output : graph_.outputs) wanted_[output] = true;
+    for (const Node& node : graph_.nodes) {
+      const bool moves = !node.outputs.empty() && node.outputs[0].valid() &&
+                         origins_[node.outputs[0]].source.valid();
+      for (const ValueId input : node.inputs) {
+        if (input.valid() && !moves) wanted_[input] = true;
+      }
+    }
+  }
+
+  Origin origin_or_self(ValueId value) const {
+    if (origins_[value].source.valid()) return origins_[value];
+    const auto dims = dims_of(value);
+    return {value, dims ? product(*dims) : 0, 0};
+  }
+
+  /// Invalid source: not made by movements alone, or by ones too fine.
+  Origin origin_of(const Node& node, std::size_t output) const {
+    const auto movement = movement_of(node, output);
+    const auto dims = dims_of(node.outputs[output]);
+    if (!movement || !dims) return {};
+    const std::size_t parts = movement->joined >= 0 ? node.inputs.size() : 1;
+    Origin origin;
+    for (std::size_t part = 0; part < parts; ++part) {
+      const auto from = dims_of(node.inputs[part]);
+      if (!from || graph_.values[node.inputs[part]].constant) return {};
+      const Origin own = origin_or_self(node.inputs[part]);
+      if (part > 0 && own.source != origin.source) return {};
+      origin.source = own.source;
+      origin.copies = std::min(origin.copies + own.copies, 2);
+      origin.run = std::gcd(origin.run, std::gcd(own.run, run_of(*movement, *from, *dims)));
+    }
+    // As a number only whether there are two matters.
+    origin.copies = std::min(origin.copies + (movement->view ? 0 : 1), 2);
+    const auto bytes = static_cast<std::int64_t>(size_of(graph_.values[origin.source].dtype));
+    return origin.run * bytes < kFewestBytes ? Origin{} : origin;
+  }
+
+  /// Elements that one movement leaves together, beginning at multiples of them on both sides.
+  static std::int64_t run_of(const Movement& m, const Ints& from, const Ints& to) {
+    if (m.view) return product(from);
+    std::int64_t inner = 1;
+    for (std::size_t d = to.size(); d-- > 0;) {
+      const bool whole = m.axes[d] == static_cast<std::int64_t>(d) && m.start[d] == 0 &&
+                         m.step[d] == 1 && from[d] == to[d];
+      if (whole) {
+        inner *= to[d];
+        continue;
+      }
+      if (m.axes[d] != static_cast<std::int64_t>(d) || m.step[d] != 1) return inner;
+      return inner * std::gcd(m.start[d], std::gcd(from[d], to[d]));
+    }
+    return inner;
+  }
+
+  std::optional<Movement> movement_of(const Node& node, std::size_t output) const {
+    if (node.inputs.empty() || !node.inputs[0].valid()) return std::nullopt;
+    const std::size_t rank = graph_.values[node.inputs[0]].shape.size();
+    Movement m;
+    m.axes.resize(rank);
+    std::iota(m.axes.begin(), m.axes.end(), 0);
+    m.start.assign(rank, 0);
+    m.step.assign(rank, 1);
+    switch (node.op) {
+      case OpKind::kReshape:
+      case OpKind::kFlatten:
+      case OpKind::kSqueeze:
+      case OpKind::kUnsqueeze:
+        m.view = true;
+        return m;
+      case OpKind::kTranspose: {
+        const Ints perm = node.attributes.get_ints("perm");
+        if (perm.size() == rank) {
+          m.axes = perm;
+        } else {
+          std::reverse(m.axes.begin(), m.axes.end());
+        }
+        return m;
+      }
+      case OpKind::kSlice:
+        return slice(node, std::move(m));
+      case OpKind::kSplit:
+        return split(node, output, std::move(m));
+      case OpKind::kConcat: {
+        const auto axis =
+            normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(rank));
+        const bool present = std::all_of(node.inputs.begin(), node.inputs.end(),
+                                         [](ValueId input) { return input.valid(); });
+        if (!axis || !present) return std::nullopt;
+        m.joined = *axis;
+        return m;
+      }
+      default:
+        return std::nullopt;
+    }
+  }
+
+  std::optional<Movement> slice(const Node& node, Movement m) const {
+    const auto starts = constant_ints(node, 1), axes = constant_ints(node, 3);
+    const auto steps = constant_ints(node, 4);
+    const auto from = dims_of(node.inputs[0]), to = dims_of(node.outputs[0]);
+    const bool has_axes = node.inputs.size() > 3 && node.inputs[3].valid();
+    const bool has_steps = node.inputs.size() > 4 && node.inputs[4].valid();
+    if (!starts || has_axes != axes.has_value() || has_steps != steps.has_value() || !from || !to)
+      return std::nullopt;
+    for (std::size_t i = 0; i < starts->size(); ++i) {
+      if ((axes && i >= axes->size()) || (steps && i >= steps->size())) return std::nullopt;
+      const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i),
+                                       static_cast<int>(from->size()));
+      if (!axis) return std::nullopt;
+      const auto d = static_cast<std::size_t>(*axis);
+      const std::int64_t size = (*from)[d], step = steps ? (*steps)[i] : 1;
+      if (step < 1 || step > size) return std::nullopt;
+      std::int64_t start = (*starts)[i];
+      if (start < 0) start = std::max<std::int64_t>(start + size, 0);
+      if (start >= size || start + ((*to)[d] - 1) * step >= size) return std::nullopt;
+      m.start[d] = start;
+      m.step[d] = step;
+    }
+    return m;
+  }
+
+  std::optional<Movement> split(const Node& node, std::size_t output, Movement m) const {
+    const auto axis =
+        normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(m.axes.size()));
+    if (!axis) return std::nullopt;
+    const auto d = static_cast<std::size_t>(*axis);
+    for (std::size_t o = 0; o < output; ++o) {
+      const auto dims = node.outputs[o].valid() ? dims_of(node.outputs[o]) : std::nullopt;
+      if (!dims) return std::nullopt;
+      m.start[d] += (*dims)[d];
+    }
+    return m;
+  }
+
+  using Table = std::vector<std::int32_t>;
+
+  /// Which unit of the source each unit of `value` is; nothing where units do not fit.
+  std::optional<Table> table_of(ValueId value, const Origin& origin) {
+    std::unordered_map<std::int32_t, Table> tables;
+    std::vector<ValueId> order = movements_before(value, origin.source);
+    Table identity(static_cast<std::size_t>(product(*dims_of(origin.source)) / origin.run));
+    std::iota(identity.begin(), identity.end(), 0);
+    tables[origin.source.value] = std::move(identity);
+    for (const ValueId id : order) {
+      const std::int64_t units = product(*dims_of(id)) / origin.run;
+      const std::int64_t work = LoadBudget::kWorkPerNode + units * LoadBudget::kWorkPerProduct;
+      if (units > kMostRows || !budget_->take_work(work)) return std::nullopt;
+      const Node& node = graph_.nodes[graph_.values[id].producer];
+      const auto output = static_cast<std::size_t>(
+          std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin());
+      const auto movement = movement_of(node, output);
+      auto table = moved(node, id, *movement, origin.run, tables);
+      if (!table) return std::nullopt;
+      tables[id.value] = *std::move(table);
+    }
+    return std::move(tables[value.value]);
+  }
+
+  /// The values between source and `value`, each after those that it is made of.
+  std::vector<ValueId> movements_before(ValueId value, ValueId source) const {
+    std::vector<ValueId> order, open = {value};
+    std::unordered_map<std::int32_t, bool> seen = {{source.value, true}};
+    while (!open.empty()) {
+      const ValueId id = open.back();
+      open.pop_back();
+      if (!seen.emplace(id.value, true).second) continue;
+      order.push_back(id);
+      const Node& node = graph_.nodes[graph_.values[id].producer];
+      const std::size_t parts = node.op == OpKind::kConcat ? node.inputs.size() : 1;
+      for (std::size_t part = 0; part < parts; ++part) open.push_back(node.inputs[part]);
+    }
+    std::sort(order.begin(), order.end(), [this](ValueId a, ValueId b) {
+      return graph_.values[a].producer.value < graph_.values[b].producer.value;
+    });
+    return order;
+  }
+
+  std::optional<Table> moved(const Node& node, ValueId result, const Movement& m, std::int64_t run,
+                             const std::unordered_map<std::int32_t, Table>& tables) const {
+    if (m.view) return tables.at(node.inputs[0].value);
+    Ints to = *dims_of(result), to_factors;
+    if (!to_units(to, run, to_factors)) return std::nullopt;
+    Table table(static_cast<std::size_t>(product(to)));
+    std::int64_t joined = 0;
+    const std::size_t parts = m.joined >= 0 ? node.inputs.size() : 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+      Ints from = *dims_of(node.inputs[part]), factors;
+      if (!to_units(from, run, factors)) return std::nullopt;
+      Ints size = to, start = m.start;
+      if (m.joined >= 0)
+        size[static_cast<std::size_t>(m.joined)] = from[static_cast<std::size_t>(m.joined)];
+      for (std::size_t d = 0; d < start.size(); ++d) {
+        if (start[d] % factors[d] != 0 || (factors[d] > 1 && m.step[d] != 1)) return std::nullopt;
+        start[d] /= factors[d];
+      }
+      copy(tables.at(node.inputs[part].value), from, m, start, size, to, joined, table);
+      if (m.joined >= 0) joined += from[static_cast<std::size_t>(m.joined)];
+    }
+    return table;
+  }
+
+  /// Fills the box `size` of the result, which begins at `joined` along the joined axis.
+  static void copy(const Table& x, const Ints& from, const Movement& m, const Ints& start,
+                   const Ints& size, const Ints& to, std::int64_t joined, Table& y) {
+    const std::size_t rank = to.size();
+    Ints from_strides(rank, 1), strides(rank), to_strides(rank, 1);
+    for (std::size_t d = rank; d-- > 1;) {
+      from_strides[d - 1] = from_strides[d] * from[d];
+      to_strides[d - 1] = to_strides[d] * to[d];
+    }
+    std::int64_t at = 0, base = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      const auto axis = static_cast<std::size_t>(m.axes[d]);
+      strides[d] = from_strides[axis] * m.step[d];
+      base += start[d] * from_strides[axis];
+    }
+    if (m.joined >= 0) at = joined * to_strides[static_cast<std::size_t>(m.joined)];
+    Ints index(rank, 0);
+    for (std::int64_t left = product(size); left > 0; --left) {
+      y[static_cast<std::size_t>(at)] = x[static_cast<std::size_t>(base)];
+      for (std::size_t d = rank; d-- > 0;) {
+        at += to_strides[d];
+        base += strides[d];
+        if (++index[d] < size[d]) break;
+        at -= size[d] * to_strides[d];
+        base -= size[d] * strides[d];
+        index[d] = 0;
+      }
+    }
+  }
+
+  /// Units that stay together everywhere, beginning at multiples of them on both sides.
+  static std::int64_t common_run(const Table& table, std::int64_t source_units) {
+    std::int64_t run = std::gcd(static_cast<std::int64_t>(table.size()), source_units);
+    for (std::size_t i = 0; i < table.size() && run > 1; ++i) {
+      if (i > 0 && table[i] == table[i - 1] + 1) continue;
+      run = std::gcd(run, std::gcd(static_cast<std::int64_t>(i), std::int64_t{table[i]}));
+    }
+    return run;
+  }
+
+  static bool is_one_run(const Table& table) {
+    for (std::size_t i = 1; i < table.size(); ++i) {
+      if (table[i] != table[i - 1] + 1) return false;
+    }
+    return true;
+  }
+
+  ValueId result(ValueId like, const char* suffix, Shape shape) {
+    Value value;
+    value.name = names_.make(graph_.values[like].name + suffix);
+    value.dtype = graph_.values[like].dtype;
+    value.shape = std::move(shape);
+    return graph_.values.push_back(std::move(value));
+  }
+
+  void append(std::vector<Node>& nodes, OpKind op, std::vector<ValueId> inputs, ValueId output,
+              std::string name) {
+    Node node;
+    node.op = op;
+    node.name = std::move(name);
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    nodes.push_back(std::move(node));
+  }
+
+  ValueId shape_constant(ValueId value, const Ints& dims) {
+    return add_constant(graph_, names_, graph_.values[value].name + "/shape", make_i64(dims));
+  }
+
+  /// Appends the Gather that takes the place of `node`. False where it stays.
+  bool compose(const Node& node, std::vector<Node>& nodes) {
+    const ValueId value = node.outputs.size() == 1 ? node.outputs[0] : ValueId{};
+    if (!value.valid() || graph_.values[value].content) return false;
+    const Origin origin = origins_[value];
+    if (!origin.source.valid() || origin.copies < 2 || !wanted_[value]) return false;
+    const Ints dims = *dims_of(value);
+    const std::int64_t source_units = product(*dims_of(origin.source)) / origin.run;
+    if (std::max(product(dims) / origin.run, source_units) > kMostRows) return false;
+    const auto table = table_of(value, origin);
+    if (!table) return false;
+    const bool same = is_one_run(*table);
+    if (same && std::int64_t{source_units} != static_cast<std::int64_t>(table->size()))
+      return false;
+    if (same) {
+      append(nodes, OpKind::kReshape, {origin.source, shape_constant(value, dims)}, value,
+             node.name);
+      return true;
+    }
+    const std::int64_t merged = common_run(*table, source_units), run = origin.run * merged;
+    const auto rows_left = std::ssize(*table) / merged;
+    if (!can_pay(*budget_, rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
+      return false;
+    Ints indices;
+    for (std::size_t i = 0; i < table->size(); i += static_cast<std::size_t>(merged))
+      indices.push_back((*table)[i] / merged);
+    const auto count = static_cast<std::int64_t>(indices.size());
+    Constant which = make_i64(indices);
+    if (!pay(budget_, which)) return false;
+    const ValueId rows = result(value, "/runs", {source_units / merged, run});
+    append(nodes, OpKind::kReshape,
+           {origin.source, shape_constant(value, {source_units / merged, run})}, rows,
+           names_.make(node.name + "/runs"));
+    const ValueId moved = result(value, "/moved", {count, run});
+    const ValueId table_id =
+        add_constant(graph_, names_, graph_.values[value].name + "/indices", std::move(which));
+    append(nodes, OpKind::kGather, {rows, table_id}, moved, names_.make(node.name + "/moved"));
+    append(nodes, OpKind::kReshape, {moved, shape_constant(value, dims)}, value, node.name);
+    return true;
+  }
+
+  Graph& graph_;
+  UniqueNames names_;
+  IdVector<ValueId, Origin> origins_;
+  IdVector<ValueId, bool> wanted_;
+  const std::shared_ptr<LoadBudget>& budget_;
+};
+
+}  // namespace
+
+Result<int> compose_movement(Graph& graph, const PassContext& context) {
+  const int changes = Composer(graph, context.budget).run();
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

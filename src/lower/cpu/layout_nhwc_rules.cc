@@ -1,0 +1,252 @@
+#include "lower/cpu/layout_nhwc_rules.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+enum class Rule {
+  kNone,
+  kWindow,       ///< attribute `layout`; input 0 is the image
+  kElementwise,  ///< every input is an image or a constant
+  kAxis,         ///< attribute `axis`; input 0 is the image
+  kConcat,       ///< attribute `axis`; every input is an image
+  kAxesInput,    ///< a constant input lists axes; input 0 is the image
+  kPad,          ///< a constant input has two numbers per axis; input 0 is the image
+};
+
+Rule rule_of(OpKind op) {
+  switch (op) {
+    case OpKind::kConv:
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:
+    case OpKind::kGlobalAveragePool:
+    case OpKind::kResize:
+      return Rule::kWindow;
+    case OpKind::kSoftmax:
+    case OpKind::kSplit:
+      return Rule::kAxis;
+    case OpKind::kConcat:
+      return Rule::kConcat;
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceL2:
+    case OpKind::kSlice:
+      return Rule::kAxesInput;
+    case OpKind::kPad:
+      return Rule::kPad;
+    default:
+      return op_def(op).elementwise ? Rule::kElementwise : Rule::kNone;
+  }
+}
+
+/// Lists of axes are no longer.
+constexpr std::int64_t kMostRank = 4;
+
+std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
+
+std::int64_t default_axis(OpKind op) { return op == OpKind::kSoftmax ? -1 : 0; }
+
+/// The NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
+std::int64_t moved_axis(std::int64_t axis, std::size_t rank) {
+  if (axis < 0) axis += static_cast<std::int64_t>(rank);
+  const Permutation axes = to_nhwc(rank);
+  return std::find(axes.begin(), axes.end(), axis) - axes.begin();
+}
+
+bool is_image(const Graph& graph, ValueId id, std::size_t rank) {
+  const Value& value = graph.values[id];
+  return value.shape.size() == rank && !value.content && value.kind != ValueKind::kSymbolic;
+}
+
+bool is_constant(const Graph& graph, ValueId id) {
+  return graph.values[id].kind == ValueKind::kConstant;
+}
+
+bool has_one_element(const Graph& graph, ValueId id) {
+  const auto& constant = graph.values[id].constant;
+  return constant && constant->dims.elements() == 1;
+}
+
+bool is_low_rank_constant(const Graph& graph, ValueId id, std::size_t rank) {
+  return is_constant(graph, id) && graph.values[id].shape.size() <= rank;
+}
+
+bool elementwise_fits(const Graph& graph, const Node& node, std::size_t rank) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
+    return !id.valid() || is_image(graph, id, rank) || is_low_rank_constant(graph, id, rank);
+  });
+}
+
+bool concat_fits(const Graph& graph, const Node& node, std::size_t rank) {
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId id) { return id.valid() && is_image(graph, id, rank); });
+}
+
+/// The axes in a constant input, each in [-rank, rank).
+std::optional<std::vector<std::int64_t>> listed_axes(const Graph& graph, const Node& node) {
+  const std::size_t i = axes_input(node.op);
+  if (node.inputs.size() <= i || !node.inputs[i].valid()) return std::nullopt;
+  const auto& constant = graph.values[node.inputs[i]].constant;
+  auto axes = constant ? integers(*constant, kMostRank) : std::nullopt;
+  if (!axes || axes->empty()) return std::nullopt;
+  return axes;
+}
+
+bool axes_fit(const Graph& graph, const Node& node, std::size_t rank) {
+  const auto axes = listed_axes(graph, node);
+  if (!axes) return false;
+  if (node.op == OpKind::kSlice || node.attributes.get_int("keepdims", 1) != 0) return true;
+  // Without the reduced axes the layouts agree only where height and width go together.
+  const auto spatial = static_cast<std::int64_t>(rank) - 2;
+  return static_cast<std::int64_t>(axes->size()) == spatial &&
+         std::all_of(axes->begin(), axes->end(), [&](std::int64_t axis) {
+           const std::int64_t moved = moved_axis(axis, rank);
+           return moved >= 1 && moved <= spatial;
+         });
+}
+
+/// The numbers before all axes, then those after, of a Pad that names no axes.
+std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const Node& node,
+                                                     std::size_t rank) {
+  if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;
+  const auto& constant = graph.values[node.inputs[1]].constant;
+  auto pads = constant ? integers(*constant, 2 * kMostRank) : std::nullopt;
+  if (!pads || pads->size() != 2 * rank) return std::nullopt;
+  return pads;
+}
+
+bool window_fits(const Graph& graph, const Node& node) {
+  if (node.attributes.get_string("layout", "NCHW") != "NCHW") return false;
+  if (graph.values[node.inputs[0]].dtype != DType::kF32) return false;
+  // Only constant weights are packed ahead.
+  return node.op != OpKind::kConv || is_constant(graph, node.inputs[1]);
+}
+
+}  // namespace
+
+Permutation to_nhwc(std::size_t rank) {
+  Permutation axes = {0};
+  for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+  axes.push_back(1);
+  return axes;
+}
+
+Permutation to_nchw(std::size_t rank) {
+  Permutation axes = {0, static_cast<std::int64_t>(rank) - 1};
+  for (std::size_t axis = 1; axis + 1 < rank; ++axis)
+    axes.push_back(static_cast<std::int64_t>(axis));
+  return axes;
+}
+
+std::size_t image_rank(const Graph& graph, const Node& node) {
+  std::size_t rank = 0;
+  const std::size_t count = rule_of(node.op) == Rule::kElementwise ? node.inputs.size() : 1;
+  for (std::size_t i = 0; i < count; ++i)
+    if (node.inputs[i].valid()) rank = std::max(rank, graph.values[node.inputs[i]].shape.size());
+  return rank;
+}
+
+bool can_be_nhwc(const Graph& graph, const Node& node) {
+  const Rule rule = rule_of(node.op);
+  if (rule == Rule::kNone || node.inputs.empty() || !node.inputs[0].valid()) return false;
+  const std::size_t rank = image_rank(graph, node);
+  if (!is_image_rank(rank)) return false;
+  if (rule != Rule::kElementwise && !is_image(graph, node.inputs[0], rank)) return false;
+  if (node.op == OpKind::kMaxPool && node.outputs.size() > 1 && node.outputs[1].valid()) {
+    return false;  // its indices count in NCHW
+  }
+  const bool reduces = rule == Rule::kAxesInput && node.op != OpKind::kSlice;
+  for (const ValueId output : node.outputs) {
+    if (output.valid() && !reduces && !is_image(graph, output, rank)) return false;
+  }
+  switch (rule) {
+    case Rule::kWindow:
+      return window_fits(graph, node);
+    case Rule::kElementwise:
+      return elementwise_fits(graph, node, rank);
+    case Rule::kConcat:
+      return concat_fits(graph, node, rank);
+    case Rule::kAxesInput:
+      return axes_fit(graph, node, rank);
+    case Rule::kPad:
+      return listed_pads(graph, node, rank).has_value();
+    default:
+      return true;
+  }
+}
+
+bool is_image_input(const Graph& graph, const Node& node, std::size_t i) {
+  if (!node.inputs[i].valid()) return false;
+  switch (rule_of(node.op)) {
+    case Rule::kElementwise:
+      return !has_one_element(graph, node.inputs[i]);
+    case Rule::kConcat:
+      return true;
+    default:
+      return i == 0;
+  }
+}
+
+void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t rank) {
+  switch (rule_of(node.op)) {
+    case Rule::kWindow:
+      node.attributes.set("layout", std::string("NHWC"));
+      return;
+    case Rule::kAxis:
+    case Rule::kConcat:
+      node.attributes.set("axis",
+                          moved_axis(node.attributes.get_int("axis", default_axis(node.op)), rank));
+      return;
+    case Rule::kAxesInput: {
+      std::vector<std::int64_t> axes = *listed_axes(graph, node);
+      for (std::int64_t& axis : axes) axis = moved_axis(axis, rank);
+      node.inputs[axes_input(node.op)] =
+          add_constant(graph, names, node.name + "/nhwc_axes", make_i64(axes));
+      return;
+    }
+    case Rule::kPad: {
+      const std::vector<std::int64_t> pads = *listed_pads(graph, node, rank);
+      std::vector<std::int64_t> moved;
+      for (const std::size_t end : {std::size_t{0}, rank}) {
+        for (const std::int64_t axis : to_nhwc(rank))
+          moved.push_back(pads[end + static_cast<std::size_t>(axis)]);
+      }
+      node.inputs[1] = add_constant(graph, names, node.name + "/nhwc_pads", make_i64(moved));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+Constant to_nhwc(const Constant& constant, std::size_t rank) {
+  std::vector<std::int64_t> from(rank - static_cast<std::size_t>(constant.dims.rank()), 1);
+  from.insert(from.end(), constant.dims.begin(), constant.dims.end());
+  Dims to;
+  std::int64_t plane = 1;
+  for (const std::int64_t axis : to_nhwc(rank)) to.push_back(from[static_cast<std::size_t>(axis)]);
+  for (std::size_t axis = 2; axis < rank; ++axis) plane *= from[axis];
+  const auto element = static_cast<std::size_t>(size_of(constant.dtype));
+  const std::int64_t channels = from[1];
+  std::vector<std::byte> bytes(constant.bytes.size());
+  for (std::int64_t n = 0; n < from[0]; ++n) {
+    for (std::int64_t c = 0; c < channels; ++c) {
+      for (std::int64_t hw = 0; hw < plane; ++hw) {
+        const auto source = static_cast<std::size_t>((n * channels + c) * plane + hw) * element;
+        const auto target = static_cast<std::size_t>((n * plane + hw) * channels + c) * element;
+        std::memcpy(bytes.data() + target, constant.bytes.data() + source, element);
+      }
+    }
+  }
+  return make_constant(constant.dtype, to, bytes);
+}
+
+}  // namespace parallax

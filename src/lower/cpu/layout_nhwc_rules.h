@@ -1,0 +1,33 @@
+// What each operator needs in order to compute on NHWC images instead of NCHW ones. Images of rank
+// 3 (1-D convolutions of sound, say) are meant as well: NCW and NWC. Pure functions over one node,
+// besides constants that they append.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+
+namespace parallax {
+
+using Permutation = std::vector<std::int64_t>;
+inline bool is_image_rank(std::size_t rank) { return rank == 3 || rank == 4; }
+/// Axis i of an NHWC image is axis to_nhwc(rank)[i] of the NCHW one, and back.
+Permutation to_nhwc(std::size_t rank);
+Permutation to_nchw(std::size_t rank);
+
+/// True where the node computes on NCHW images, all of one rank, and could do so on NHWC ones.
+bool can_be_nhwc(const Graph& graph, const Node& node);
+/// The rank of the images that such a node computes on.
+std::size_t image_rank(const Graph& graph, const Node& node);
+/// True where input i of such a node is an image, which changes layout with the node. Other inputs
+/// (weights, axes, single numbers) stay as they are.
+bool is_image_input(const Graph& graph, const Node& node, std::size_t i);
+/// Rewrites attributes, and inputs that are lists of axes, of a node that can_be_nhwc.
+void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t rank);
+
+/// `constant` with leading ones up to `rank`, transposed from NCHW to NHWC.
+Constant to_nhwc(const Constant& constant, std::size_t rank);
+
+}  // namespace parallax

@@ -1,0 +1,20 @@
+// The canonical graph becomes the one that this CPU runs: patterns, then what suits its kernels
+// alone. lower.cc says in which order the passes run.
+#pragma once
+
+#include "simplify/pass.h"
+
+namespace parallax {
+
+// The CPU's own: each is a Pass::run, and its source says what it does.
+Result<int> absorb_transposes(Graph& graph, const PassContext& context);
+Result<int> layout_nhwc(Graph& graph, const PassContext& context);
+Result<int> compose_movement(Graph& graph, const PassContext& context);
+
+/// The patterns that the CPU takes and its own passes, in the order in which they run; the comment
+/// beside each row says why there.
+std::span<const Pass> lowering_passes();
+/// simplify_passes(), then lowering_passes().
+std::span<const Pass> all_passes();
+
+}  // namespace parallax

@@ -1,0 +1,130 @@
+// Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, becomes FusedAttention: its
+// kernel keeps the scores in cache, and no tensor of queries x keys is written.
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "ops/op.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+struct AttentionMatch {
+  ValueId q, k, mask;
+  float scale = 1;
+};
+
+class AttentionMatcher {
+ public:
+  AttentionMatcher(const Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
+
+  std::optional<AttentionMatch> match(const Node& last) const {
+    if (!is_plain_product(last)) return std::nullopt;
+    const Node* softmax = inner_node(last.inputs[0], OpKind::kSoftmax);
+    if (softmax == nullptr) return std::nullopt;
+    const int rank = static_cast<int>(shape_of(last.inputs[0]).size());
+    if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1) {
+      return std::nullopt;
+    }
+    AttentionMatch found;
+    ValueId scores = take_mask(softmax->inputs[0], found);
+    scores = take_scale(scores, found);
+    const Node* product = inner_node(scores, OpKind::kMatMul);
+    if (product == nullptr || !is_plain_product(*product)) return std::nullopt;
+    found.q = product->inputs[0];
+    found.k = product->inputs[1];
+    return found;
+  }
+
+ private:
+  const Shape& shape_of(ValueId value) const { return graph_.values[value].shape; }
+
+  /// The node behind `value` if nothing else reads it: only then does fusing save it.
+  const Node* inner_node(ValueId value, OpKind kind) const {
+    return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
+  }
+
+  /// True for a product of f32 matrices with nothing applied to it.
+  bool is_plain_product(const Node& node) const {
+    if (node.op != OpKind::kMatMul || node.inputs.size() != 2) return false;
+    if (!node.attributes.get_string("activation", "").empty()) return false;
+    for (const ValueId input : node.inputs) {
+      if (graph_.values[input].dtype != DType::kF32 || shape_of(input).size() < 2) return false;
+    }
+    return true;
+  }
+
+  /// The scores that a mask is added to, with the mask in `found`; `value` where there is none.
+  ValueId take_mask(ValueId value, AttentionMatch& found) const {
+    const Node* add = inner_node(value, OpKind::kAdd);
+    if (add == nullptr) return value;
+    for (const std::size_t side : {0U, 1U}) {
+      const ValueId scores = add->inputs[side], mask = add->inputs[1 - side];
+      if (shape_of(scores) != shape_of(value) || !is_mask(shape_of(mask), shape_of(scores))) {
+        continue;
+      }
+      AttentionMatch inner;
+      if (inner_node(take_scale(scores, inner), OpKind::kMatMul) == nullptr) continue;
+      found.mask = mask;
+      return scores;
+    }
+    return value;
+  }
+
+  /// True where each query has a number for each key, and no axis of the scores is known to be
+  /// larger only when sizes are bound.
+  static bool is_mask(const Shape& mask, const Shape& scores) {
+    if (mask.empty() || mask.size() > scores.size() || mask.back() != scores.back()) return false;
+    for (std::size_t back = 2; back <= mask.size(); ++back) {
+      const Expr& dim = mask[mask.size() - back];
+      if (dim != Expr(1) && dim != scores[scores.size() - back]) return false;
+    }
+    return true;
+  }
+
+  /// The scores that are multiplied or divided by one constant, which goes into `found`.
+  ValueId take_scale(ValueId value, AttentionMatch& found) const {
+    for (const OpKind kind : {OpKind::kMul, OpKind::kDiv}) {
+      const Node* node = inner_node(value, kind);
+      if (node == nullptr) continue;
+      for (const std::size_t side : {0U, 1U}) {
+        if (kind == OpKind::kDiv && side == 1) continue;
+        const auto number = scalar_constant(graph_, node->inputs[1 - side]);
+        // Constants with many dimensions of one must not have raised the rank.
+        if (!number || shape_of(node->inputs[side]) != shape_of(value)) continue;
+        if (kind == OpKind::kDiv && *number == 0.0F) continue;
+        found.scale = kind == OpKind::kMul ? *number : 1.0F / *number;
+        return node->inputs[side];
+      }
+    }
+    return value;
+  }
+
+  const Graph& graph_;
+  const Readers& readers_;
+};
+
+}  // namespace
+
+Result<int> fuse_attention(Graph& graph, const PassContext&) {
+  const Readers readers(graph);
+  const AttentionMatcher matcher(graph, readers);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto found = matcher.match(graph.nodes[id]);
+    if (!found) continue;
+    std::vector<ValueId> inputs = {found->q, found->k, graph.nodes[id].inputs[1]};
+    if (found->mask.valid()) inputs.push_back(found->mask);
+    Attributes attributes;
+    if (found->scale != 1.0F) attributes.set("scale", found->scale);
+    rewrite_node(graph, id, OpKind::kFusedAttention, std::move(inputs), std::move(attributes));
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

@@ -1,0 +1,156 @@
+// Constant arithmetic per channel after a convolution moves into its weights and bias:
+// BatchNormalization, and the Add of a bias to a convolution that has none.
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "ops/payment.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+/// y = scale * x + shift for each channel.
+struct ChannelAffine {
+  std::vector<double> scale, shift;
+};
+
+bool all_finite(const std::vector<double>& numbers) {
+  for (const double number : numbers) {
+    if (!std::isfinite(static_cast<float>(number))) return false;
+  }
+  return true;
+}
+
+/// The four statistics of a BatchNormalization over `channels`, where all are constants.
+std::optional<ChannelAffine> batch_normalization(const Graph& graph, const Node& node,
+                                                 std::size_t channels) {
+  if (node.attributes.get_int("training_mode", 0) != 0) return std::nullopt;
+  std::vector<std::vector<float>> statistics;
+  for (std::size_t i = 1; i < 5; ++i) {
+    const Constant* constant = float_constant(graph, node.inputs[i]);
+    if (constant == nullptr) return std::nullopt;
+    statistics.push_back(floats(*constant));
+    if (statistics.back().size() != channels) return std::nullopt;
+  }
+  const double epsilon = static_cast<double>(node.attributes.get_float("epsilon", 1e-5F));
+  ChannelAffine affine;
+  for (std::size_t c = 0; c < channels; ++c) {
+    const double variance = static_cast<double>(statistics[3][c]) + epsilon;
+    affine.scale.push_back(static_cast<double>(statistics[0][c]) / std::sqrt(variance));
+    affine.shift.push_back(static_cast<double>(statistics[1][c]) -
+                           static_cast<double>(statistics[2][c]) * affine.scale.back());
+  }
+  return affine;
+}
+
+/// The Add of a constant that differs by channel alone: [C, 1, 1] or [1, C, 1, 1].
+std::optional<ChannelAffine> channel_bias(const Constant& bias, std::size_t channels, int rank) {
+  const int axis = bias.dims.rank() - rank + 1;
+  if (axis < 0 || bias.dims.rank() > rank) return std::nullopt;
+  if (bias.dims[axis] != static_cast<std::int64_t>(channels)) return std::nullopt;
+  if (bias.dims.elements() != static_cast<std::int64_t>(channels)) return std::nullopt;
+  ChannelAffine affine{std::vector<double>(channels, 1.0), {}};
+  for (const float number : floats(bias)) affine.shift.push_back(static_cast<double>(number));
+  return affine;
+}
+
+struct Match {
+  const Node* convolution = nullptr;
+  ChannelAffine affine;
+};
+
+/// The convolution that alone feeds input `side` of `node`, with constant weights and bias.
+const Node* convolution_before(const Graph& graph, const Readers& readers, const Node& node,
+                               std::size_t side) {
+  const Node* convolution = produced_by(graph, node.inputs[side], OpKind::kConv);
+  if (convolution == nullptr || !readers.single(node.inputs[side])) return nullptr;
+  if (!convolution->attributes.get_string("activation", "").empty()) return nullptr;
+  if (convolution->attributes.get_string("layout", "NCHW") != "NCHW") return nullptr;
+  if (float_constant(graph, convolution->inputs[1]) == nullptr) return nullptr;
+  const bool biased = convolution->inputs.size() > 2 && convolution->inputs[2].valid();
+  if (biased && float_constant(graph, convolution->inputs[2]) == nullptr) return nullptr;
+  return convolution;
+}
+
+std::optional<Match> match(const Graph& graph, const Readers& readers, const Node& node) {
+  const bool add = node.op == OpKind::kAdd;
+  if (!add && node.op != OpKind::kBatchNormalization) return std::nullopt;
+  for (std::size_t side = 0; side < (add ? 2U : 1U); ++side) {
+    const Node* convolution = convolution_before(graph, readers, node, side);
+    if (convolution == nullptr) continue;
+    const auto channels =
+        static_cast<std::size_t>(float_constant(graph, convolution->inputs[1])->dims[0]);
+    if (channels == 0) continue;
+    std::optional<ChannelAffine> affine;
+    if (!add) {
+      affine = batch_normalization(graph, node, channels);
+    } else if (const Constant* bias = float_constant(graph, node.inputs[1 - side])) {
+      affine = channel_bias(*bias, channels,
+                            static_cast<int>(graph.values[node.inputs[side]].shape.size()));
+    }
+    if (affine && all_finite(affine->scale) && all_finite(affine->shift)) {
+      return Match{convolution, *std::move(affine)};
+    }
+  }
+  return std::nullopt;
+}
+
+/// False where the budget does not cover the copies: convolutions may share their weights, of which
+/// each gets one.
+bool fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found,
+          const PassContext& context) {
+  const Node convolution = *found.convolution;
+  const Constant& weights = *float_constant(graph, convolution.inputs[1]);
+  const std::size_t channels = found.affine.scale.size();
+  const bool scales = graph.nodes[last].op == OpKind::kBatchNormalization;
+  if (scales && !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights)))
+    return false;
+  std::vector<float> bias(channels, 0.0F);
+  if (convolution.inputs.size() > 2 && convolution.inputs[2].valid()) {
+    bias = floats(*float_constant(graph, convolution.inputs[2]));
+  }
+  for (std::size_t c = 0; c < channels; ++c) {
+    bias[c] = static_cast<float>(static_cast<double>(bias[c]) * found.affine.scale[c] +
+                                 found.affine.shift[c]);
+  }
+  Constant shift = make_f32(Dims{static_cast<std::int64_t>(channels)}, bias);
+  if (!pay(context.budget, shift)) return false;
+  ValueId scaled = convolution.inputs[1];
+  if (scales) {
+    std::vector<float> elements = floats(weights);
+    const std::size_t filter = elements.size() / channels;
+    for (std::size_t i = 0; i < elements.size(); ++i) {
+      elements[i] =
+          static_cast<float>(static_cast<double>(elements[i]) * found.affine.scale[i / filter]);
+    }
+    Constant copy = make_f32(weights.dims, elements);
+    if (!pay(context.budget, copy, weight_bytes(weights))) return false;
+    scaled = add_constant(graph, names, convolution.name + "/weights", std::move(copy));
+  }
+  const ValueId shifted = add_constant(graph, names, convolution.name + "/bias", std::move(shift));
+  rewrite_node(graph, last, OpKind::kConv, {convolution.inputs[0], scaled, shifted},
+               convolution.attributes);
+  return true;
+}
+
+}  // namespace
+
+Result<int> fuse_conv_bn(Graph& graph, const PassContext& context) {
+  const Readers readers(graph);
+  std::optional<UniqueNames> names;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto found = match(graph, readers, graph.nodes[id]);
+    if (!found) continue;
+    if (!names) names.emplace(graph);
+    if (fold(graph, *names, id, *found, context)) ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

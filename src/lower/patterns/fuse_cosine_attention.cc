@@ -1,0 +1,282 @@
+// The attention of windows that Swin v2 has becomes CosineAttention:
+//
+//     q, k, v = Transpose(Q, K, V) {perm = [0, 2, 1, 3]}
+//     unit(x) = x / Expand(Clip(ReduceL2(x, -1), epsilon))       Expand may be missing
+//     scores  = MatMul(unit(q), Transpose(unit(k))) * scale      one number per head
+//     scores  = scores + bias                                    [1, heads, queries, keys], or none
+//     scores  = Reshape(Reshape(scores) + mask)                  [1, masks, 1, queries, keys], or
+//                                                                none, or several times
+//     y       = Transpose(MatMul(Softmax(scores), v)) {perm = [0, 2, 1, 3]}
+//
+// Scale, bias and mask must be constants. The transposes are gone: the kernel reads and writes
+// heads where they lie side by side.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "ops/op.h"
+#include "ops/payment.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+const std::vector<std::int64_t> kSwapHeads = {0, 2, 1, 3}, kSwapLast = {0, 1, 3, 2};
+
+struct CosineMatch {
+  ValueId q, k, v, scale, bias;
+  std::vector<ValueId> masks;  ///< to be added up
+  float epsilon = 0;
+};
+
+class CosineMatcher {
+ public:
+  CosineMatcher(const Graph& graph, const Readers& readers, const LoadBudget& budget)
+      : graph_(graph), readers_(readers), budget_(budget) {}
+
+  std::optional<CosineMatch> match(const Node& last) const {
+    if (!is_transpose(last, kSwapHeads)) return std::nullopt;
+    const Node* product = inner_node(last.inputs[0], OpKind::kMatMul);
+    if (product == nullptr || !is_plain(*product)) return std::nullopt;
+    const Node* softmax = inner_node(product->inputs[0], OpKind::kSoftmax);
+    CosineMatch found;
+    found.v = before_transpose(product->inputs[1], kSwapHeads);
+    if (softmax == nullptr || !found.v.valid()) return std::nullopt;
+    const auto axis = softmax->attributes.get_int("axis", -1);
+    if (shape_of(softmax->inputs[0]).size() != 4 || (axis != -1 && axis != 3)) return std::nullopt;
+    ValueId scores = take_masks(softmax->inputs[0], found);
+    scores = take_bias(scores, found);
+    scores = take_scale(scores, found);
+    if (!scores.valid() || !take_cosines(scores, found) || !fits(found)) return std::nullopt;
+    return found;
+  }
+
+ private:
+  const Shape& shape_of(ValueId value) const { return graph_.values[value].shape; }
+
+  /// The node behind `value` if nothing else reads it: only then does fusing save it.
+  const Node* inner_node(ValueId value, OpKind kind) const {
+    return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
+  }
+
+  static bool is_transpose(const Node& node, const std::vector<std::int64_t>& perm) {
+    return node.op == OpKind::kTranspose && node.attributes.get_ints("perm") == perm;
+  }
+
+  static bool is_plain(const Node& product) {
+    return product.inputs.size() == 2 && product.attributes.get_string("activation", "").empty();
+  }
+
+  /// What the transpose behind `value`, which others may read too, transposes.
+  ValueId before_transpose(ValueId value, const std::vector<std::int64_t>& perm) const {
+    const Node* node = produced_by(graph_, value, OpKind::kTranspose);
+    return node != nullptr && is_transpose(*node, perm) ? node->inputs[0] : ValueId{};
+  }
+
+  /// The two operands of an Add, the constant one second.
+  struct Sum {
+    ValueId value, constant;
+  };
+  std::optional<Sum> constant_sum(ValueId value, OpKind kind) const {
+    const Node* node = inner_node(value, kind);
+    if (node == nullptr) return std::nullopt;
+    for (const std::size_t side : {0U, 1U}) {
+      const Sum sum{node->inputs[side], node->inputs[1 - side]};
+      if (float_constant(graph_, sum.constant) != nullptr && shape_of(sum.value) == shape_of(value))
+        return sum;
+    }
+    return std::nullopt;
+  }
+
+  /// The scores before masks of windows, which stand between two reshapes, were added.
+  ValueId take_masks(ValueId value, CosineMatch& found) const {
+    const Node* back = inner_node(value, OpKind::kReshape);
+    if (back == nullptr) return value;
+    ValueId windows = back->inputs[0];
+    const Shape& shape = shape_of(windows);
+    if (shape.size() != 5 || !is_split(shape, shape_of(value))) return value;
+    std::vector<ValueId> masks;
+    while (const auto sum = constant_sum(windows, OpKind::kAdd)) {
+      const Shape& mask = shape_of(sum->constant);
+      const Shape wanted = {1, shape[1], 1, shape[3], shape[4]};
+      if (mask != wanted) return value;
+      masks.push_back(sum->constant);
+      windows = sum->value;
+    }
+    const Node* split = inner_node(windows, OpKind::kReshape);
+    if (masks.empty() || split == nullptr || shape_of(split->inputs[0]) != shape_of(value))
+      return value;
+    if (!may_sum(masks)) return value;
+    found.masks = std::move(masks);
+    return split->inputs[0];
+  }
+
+  /// The sum of several is a constant of its own.
+  bool may_sum(const std::vector<ValueId>& masks) const {
+    const auto bytes = std::ssize(graph_.values[masks[0]].constant->bytes);
+    return masks.size() == 1 || can_pay(budget_, bytes);
+  }
+
+  /// True where [b, n, h, s, t] are the windows of [b * n, h, s, t].
+  static bool is_split(const Shape& split, const Shape& whole) {
+    return whole.size() == 4 && split[1].constant() && split[0] * split[1] == whole[0] &&
+           std::equal(split.begin() + 2, split.end(), whole.begin() + 1);
+  }
+
+  ValueId take_bias(ValueId value, CosineMatch& found) const {
+    const auto sum = constant_sum(value, OpKind::kAdd);
+    if (!sum) return value;
+    const Shape& shape = shape_of(value);
+    const Shape& bias = shape_of(sum->constant);
+    const bool leading = bias.size() == 4 && bias[0] == Expr(1);
+    if ((!leading && bias.size() != 3) ||
+        !std::equal(shape.begin() + 1, shape.end(), bias.begin() + (leading ? 1 : 0)))
+      return value;
+    found.bias = sum->constant;
+    return sum->value;
+  }
+
+  /// The products that are multiplied by one constant per head.
+  ValueId take_scale(ValueId value, CosineMatch& found) const {
+    const auto sum = constant_sum(value, OpKind::kMul);
+    if (!sum) return {};
+    const Shape& scale = shape_of(sum->constant);
+    const bool leading = scale.size() == 4 && scale[0] == Expr(1);
+    if (!leading && scale.size() != 3) return {};
+    const std::size_t head = leading ? 1 : 0;
+    if (scale[head] != shape_of(value)[1] || scale[head + 1] != Expr(1) ||
+        scale[head + 2] != Expr(1))
+      return {};
+    found.scale = sum->constant;
+    return sum->value;
+  }
+
+  bool take_cosines(ValueId scores, CosineMatch& found) const {
+    const Node* product = inner_node(scores, OpKind::kMatMul);
+    if (product == nullptr || !is_plain(*product)) return false;
+    const Node* flipped = inner_node(product->inputs[1], OpKind::kTranspose);
+    if (flipped == nullptr || !is_transpose(*flipped, kSwapLast)) return false;
+    const auto q = unit_vectors(product->inputs[0]), k = unit_vectors(flipped->inputs[0]);
+    if (!q || !k || q->epsilon != k->epsilon) return false;
+    found.q = before_transpose(q->x, kSwapHeads);
+    found.k = before_transpose(k->x, kSwapHeads);
+    found.epsilon = q->epsilon;
+    return found.q.valid() && found.k.valid();
+  }
+
+  struct Unit {
+    ValueId x;
+    float epsilon = 0;
+  };
+  /// The x of x / max(|x|, epsilon).
+  std::optional<Unit> unit_vectors(ValueId value) const {
+    const Node* div = inner_node(value, OpKind::kDiv);
+    if (div == nullptr || shape_of(div->inputs[0]) != shape_of(value)) return std::nullopt;
+    Unit unit{div->inputs[0], 0};
+    ValueId length = div->inputs[1];
+    if (const Node* expand = inner_node(length, OpKind::kExpand)) length = expand->inputs[0];
+    if (const Node* clip = inner_node(length, OpKind::kClip)) {
+      const auto low =
+          clip->inputs.size() > 1 ? scalar_constant(graph_, clip->inputs[1]) : std::nullopt;
+      const bool high = clip->inputs.size() > 2 && clip->inputs[2].valid();
+      if (!low || high || !(*low >= 0)) return std::nullopt;
+      unit.epsilon = *low;
+      length = clip->inputs[0];
+    }
+    const Node* norm = inner_node(length, OpKind::kReduceL2);
+    if (norm == nullptr || norm->inputs[0] != unit.x || !is_last_axis(*norm)) return std::nullopt;
+    return unit;
+  }
+
+  /// True where the reduction is along the last of four axes and keeps it.
+  bool is_last_axis(const Node& node) const {
+    if (node.attributes.get_int("keepdims", 1) != 1 || node.inputs.size() < 2 ||
+        !node.inputs[1].valid())
+      return false;
+    const auto& axes = graph_.values[node.inputs[1]].constant;
+    const auto known = axes ? integers(*axes, 1) : std::nullopt;
+    return known && known->size() == 1 && (known->front() == -1 || known->front() == 3);
+  }
+
+  /// True where the operands are what the operator takes.
+  bool fits(const CosineMatch& found) const {
+    const Shape& q = shape_of(found.q);
+    const Shape& k = shape_of(found.k);
+    const Shape& v = shape_of(found.v);
+    for (const ValueId value : {found.q, found.k, found.v}) {
+      if (graph_.values[value].dtype != DType::kF32 || shape_of(value).size() != 4) return false;
+    }
+    return k[0] == q[0] && k[2] == q[2] && k[3] == q[3] && v[0] == q[0] && v[1] == k[1] &&
+           v[2] == q[2];
+  }
+
+  const Graph& graph_;
+  const Readers& readers_;
+  const LoadBudget& budget_;
+};
+
+/// The same elements under other dimensions.
+ValueId reshaped(Graph& graph, UniqueNames& names, ValueId value, const Dims& dims) {
+  Constant constant = *graph.values[value].constant;
+  constant.dims = dims;
+  return add_constant(graph, names, graph.values[value].name + "/heads", std::move(constant));
+}
+
+ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId>& masks,
+                     const std::shared_ptr<LoadBudget>& budget) {
+  const Constant& first = *graph.values[masks[0]].constant;
+  const Dims dims = {first.dims[1], first.dims[3], first.dims[4]};
+  if (masks.size() == 1) return reshaped(graph, names, masks[0], dims);
+  std::vector<float> sum = floats(first);
+  for (std::size_t m = 1; m < masks.size(); ++m) {
+    const std::byte* more = graph.values[masks[m]].constant->bytes.data();
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      float element = 0;
+      std::memcpy(&element, more + i * sizeof element, sizeof element);
+      sum[i] += element;
+    }
+  }
+  Constant constant = make_f32(dims, sum);
+  pay(budget, constant);  // the match has asked
+  return add_constant(graph, names, graph.values[masks[0]].name + "/sum", std::move(constant));
+}
+
+}  // namespace
+
+Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
+  const Readers readers(graph);
+  const CosineMatcher matcher(graph, readers, *context.budget);
+  std::optional<UniqueNames> names;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto found = matcher.match(graph.nodes[id]);
+    if (!found) continue;
+    if (!names) names.emplace(graph);
+    const Constant& scale = *graph.values[found->scale].constant;
+    std::vector<ValueId> inputs = {found->q, found->k, found->v};
+    inputs.push_back(reshaped(graph, *names, found->scale, Dims{scale.dims.elements()}));
+    if (found->bias.valid()) {
+      const Dims& dims = graph.values[found->bias].constant->dims;
+      const int rank = dims.rank();
+      inputs.push_back(reshaped(graph, *names, found->bias,
+                                Dims{dims[rank - 3], dims[rank - 2], dims[rank - 1]}));
+    }
+    if (!found->masks.empty()) {
+      inputs.resize(5);
+      inputs.push_back(summed_masks(graph, *names, found->masks, context.budget));
+    }
+    Attributes attributes;
+    attributes.set("epsilon", found->epsilon);
+    rewrite_node(graph, id, OpKind::kCosineAttention, std::move(inputs), std::move(attributes));
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

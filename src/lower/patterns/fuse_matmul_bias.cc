@@ -1,0 +1,66 @@
+// MatMul(x, W) + b with constant W and a constant b of one element per column becomes MatMul's
+// third input.
+#include <optional>
+#include <utility>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+struct BiasMatch {
+  const Node* product = nullptr;
+  ValueId bias;
+};
+
+/// True where `bias` has the elements of a vector of `columns`, whatever leading ones its shape
+/// has.
+bool is_row(const Constant& bias, std::int64_t columns) {
+  const int rank = bias.dims.rank();
+  return rank > 0 && bias.dims[rank - 1] == columns && bias.dims.elements() == columns;
+}
+
+std::optional<BiasMatch> match(const Graph& graph, const Readers& readers, const Node& add) {
+  if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
+  for (const std::size_t side : {0U, 1U}) {
+    const Node* product = produced_by(graph, add.inputs[side], OpKind::kMatMul);
+    const Constant* bias = float_constant(graph, add.inputs[1 - side]);
+    if (product == nullptr || bias == nullptr || !readers.single(add.inputs[side])) continue;
+    const Constant* weights = float_constant(graph, product->inputs[1]);
+    if (weights == nullptr || weights->dims.rank() != 2 || product->inputs.size() > 2) continue;
+    if (!product->attributes.get_string("activation", "").empty()) continue;
+    if (!is_row(*bias, weights->dims[1])) continue;
+    // Leading ones of the bias must not have raised the rank of the sum.
+    if (graph.values[add.outputs[0]].shape != graph.values[add.inputs[side]].shape) continue;
+    return BiasMatch{product, add.inputs[1 - side]};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
+  const Readers readers(graph);
+  std::optional<UniqueNames> names;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto found = match(graph, readers, graph.nodes[id]);
+    if (!found) continue;
+    ValueId bias = found->bias;
+    if (graph.values[bias].shape.size() != 1) {
+      Constant row = *graph.values[bias].constant;
+      row.dims = Dims{row.dims.elements()};
+      if (!names) names.emplace(graph);
+      bias = add_constant(graph, *names, graph.values[bias].name + "/row", std::move(row));
+    }
+    rewrite_node(graph, id, OpKind::kMatMul,
+                 {found->product->inputs[0], found->product->inputs[1], bias}, {});
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

@@ -1,0 +1,65 @@
+// x + LayerNormalization(y), where blocks end with their normalisation, becomes one node: the sum
+// is taken while the row is at hand.
+//
+//     pattern  Add of a LayerNormalization's result and any value, in either order
+//     guard    nothing else reads the result, nothing the statistics; both operands have its shape
+//     rewrite  LayerNormalization(y, scale, bias, x)
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::size_t kResidual = 3;
+
+struct ResidualMatch {
+  const Node* norm = nullptr;
+  ValueId residual;
+};
+
+std::optional<ResidualMatch> match(const Graph& graph, const Readers& readers, const Node& add) {
+  if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
+  const Shape& shape = graph.values[add.outputs[0]].shape;
+  for (const std::size_t side : {1U, 0U}) {
+    const ValueId normal = add.inputs[side], residual = add.inputs[1 - side];
+    const Node* norm = produced_by(graph, normal, OpKind::kLayerNormalization);
+    if (norm == nullptr || !readers.single(normal) || residual == normal ||
+        norm->inputs.size() > kResidual)
+      continue;
+    bool statistics = false;
+    for (std::size_t o = 1; o < norm->outputs.size(); ++o) {
+      statistics = statistics || norm->outputs[o].valid();
+    }
+    if (statistics || graph.values[normal].shape != shape ||
+        graph.values[residual].shape != shape || graph.values[normal].dtype != DType::kF32)
+      continue;
+    return ResidualMatch{norm, residual};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<int> fuse_norm_residual(Graph& graph, const PassContext&) {
+  const Readers readers(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto found = match(graph, readers, graph.nodes[id]);
+    if (!found) continue;
+    std::vector<ValueId> inputs = found->norm->inputs;
+    inputs.resize(kResidual);
+    inputs.push_back(found->residual);
+    rewrite_node(graph, id, OpKind::kLayerNormalization, std::move(inputs),
+                 found->norm->attributes);
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

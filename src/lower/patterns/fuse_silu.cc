@@ -1,0 +1,61 @@
+// x * Sigmoid(x) becomes Silu(x), x * Sigmoid(1.702 x) ("quick Gelu") the same with that factor.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "ops/activation.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+/// Whether `value` is kQuickGeluAlpha * x, in either order, and nothing else reads it.
+bool is_scaled(const Graph& graph, const Readers& readers, ValueId value, ValueId x) {
+  const Node* scaled = produced_by(graph, value, OpKind::kMul);
+  if (scaled == nullptr || !readers.single(value)) return false;
+  for (const std::size_t side : {0U, 1U}) {
+    const auto factor = scalar_constant(graph, scaled->inputs[side]);
+    if (scaled->inputs[1 - side] == x && factor && std::abs(*factor - kQuickGeluAlpha) < 1e-6F)
+      return true;
+  }
+  return false;
+}
+
+/// x and alpha of x * Sigmoid(alpha * x), in either order.
+struct Silu {
+  ValueId x;
+  float alpha = 1;
+};
+std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const Node& node) {
+  if (node.op != OpKind::kMul) return std::nullopt;
+  for (const std::size_t side : {0U, 1U}) {
+    const ValueId x = node.inputs[1 - side];
+    const Node* sigmoid = produced_by(graph, node.inputs[side], OpKind::kSigmoid);
+    if (sigmoid == nullptr || !readers.single(node.inputs[side])) continue;
+    if (sigmoid->inputs[0] == x) return Silu{x};
+    if (is_scaled(graph, readers, sigmoid->inputs[0], x)) return Silu{x, kQuickGeluAlpha};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<int> fuse_silu(Graph& graph, const PassContext&) {
+  const Readers readers(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const auto silu = silu_of(graph, readers, graph.nodes[id]);
+    if (!silu) continue;
+    Attributes attributes;
+    if (silu->alpha != 1) attributes.set("alpha", silu->alpha);
+    rewrite_node(graph, id, OpKind::kSilu, {silu->x}, std::move(attributes));
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

@@ -1,0 +1,85 @@
+#include "lower/patterns/fuse_util.h"
+
+#include <cstring>
+#include <utility>
+
+namespace parallax {
+Readers::Readers(const Graph& graph)
+    : readers_(consumers(graph)), is_output_(graph.values.size(), false) {
+  for (const ValueId output : graph.outputs) is_output_[output] = true;
+}
+
+bool Readers::single(ValueId value) const {
+  return readers_.contains(value) && readers_[value].size() == 1 && !is_output_[value];
+}
+
+const Node* produced_by(const Graph& graph, ValueId value, OpKind kind) {
+  if (!value.valid()) return nullptr;
+  const NodeId producer = graph.values[value].producer;
+  if (graph.values[value].kind != ValueKind::kResult || !producer.valid()) return nullptr;
+  const Node& node = graph.nodes[producer];
+  return node.op == kind && node.outputs[0] == value ? &node : nullptr;
+}
+
+const Constant* float_constant(const Graph& graph, ValueId value) {
+  if (!value.valid()) return nullptr;
+  const auto& constant = graph.values[value].constant;
+  return constant && constant->dtype == DType::kF32 ? &*constant : nullptr;
+}
+
+std::optional<float> scalar_constant(const Graph& graph, ValueId value) {
+  const Constant* constant = float_constant(graph, value);
+  if (constant == nullptr || constant->bytes.size() != sizeof(float)) return std::nullopt;
+  float number = 0;
+  std::memcpy(&number, constant->bytes.data(), sizeof(float));
+  return number;
+}
+
+std::vector<float> floats(const Constant& constant) {
+  std::vector<float> elements(constant.bytes.size() / sizeof(float));
+  if (!elements.empty()) {
+    std::memcpy(elements.data(), constant.bytes.data(), elements.size() * sizeof(float));
+  }
+  return elements;
+}
+
+Constant make_f32(const Dims& dims, const std::vector<float>& elements) {
+  return make_constant(DType::kF32, dims, std::as_bytes(std::span(elements)));
+}
+
+UniqueNames::UniqueNames(const Graph& graph) {
+  taken_.reserve(graph.values.size() + graph.nodes.size());
+  for (const Value& value : graph.values) taken_.insert(value.name);
+  for (const Node& node : graph.nodes) taken_.insert(node.name);
+}
+
+std::string UniqueNames::make(std::string_view wanted) {
+  std::string name(wanted);
+  if (taken_.insert(name).second) return name;
+  // Where the last search for a name from this one ended: very many may be wanted.
+  int& number = numbers_.try_emplace(std::string(wanted), 2).first->second;
+  do {
+    name = std::string(wanted) + "_" + std::to_string(number++);
+  } while (!taken_.insert(name).second);
+  return name;
+}
+
+ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant) {
+  Value value;
+  value.name = names.make(name);
+  value.kind = ValueKind::kConstant;
+  value.dtype = constant.dtype;
+  for (const std::int64_t dim : constant.dims) value.shape.emplace_back(dim);
+  value.constant = std::move(constant);
+  return graph.values.push_back(std::move(value));
+}
+
+void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
+                  Attributes attributes) {
+  Node& node = graph.nodes[last];
+  node.op = op;
+  node.inputs = std::move(inputs);
+  node.attributes = std::move(attributes);
+}
+
+}  // namespace parallax

@@ -1,0 +1,20 @@
+// The patterns: nodes that together are one operator, which some target has. One declaration each;
+// its source says what it matches, what keeps it from doing so and what it makes. Which of them
+// run, and when, is the target's to say. Every function is a Pass::run.
+#pragma once
+
+#include "simplify/pass.h"
+
+namespace parallax {
+
+Result<int> fuse_conv_bn(Graph& graph, const PassContext& context);
+Result<int> fuse_silu(Graph& graph, const PassContext& context);
+Result<int> fuse_gelu(Graph& graph, const PassContext& context);
+Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context);
+Result<int> fuse_activation(Graph& graph, const PassContext& context);
+Result<int> fuse_pad(Graph& graph, const PassContext& context);
+Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
+Result<int> fuse_attention(Graph& graph, const PassContext& context);
+Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
+
+}  // namespace parallax

@@ -1,9 +1,0 @@
-// Removes nodes whose results reach no output of the graph, and values that nobody mentions.
-#include "passes/passes.h"
-#include "passes/rewrite.h"
-
-namespace parallax {
-
-Result<int> dead_code(Graph& graph, const PassContext&) { return erase_unused(graph); }
-
-}  // namespace parallax

@@ -1,0 +1,142 @@
+// Nodes that do the same with the same inputs are computed once, and equal small constants are kept
+// once (so that nodes that were given copies of a shape turn out the same).
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+
+#include "base/status.h"
+#include "ops/infer.h"
+#include "simplify/rewrite.h"
+#include "simplify/simplify.h"
+
+namespace parallax {
+namespace {
+
+/// Constants of more bytes are equal only where they are the same bytes in memory, as are those
+/// beyond what the budget has left: constants may overlap in a small file.
+constexpr std::size_t kMaxCompared = 4096;
+
+/// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
+/// that different parts never give the same bytes.
+class Key {
+ public:
+  explicit Key(LoadBudget& budget) : budget_(budget) {}
+  template <class T>
+  void number(T x) {
+    bytes_.append(reinterpret_cast<const char*>(&x), sizeof x);
+  }
+  void text(std::string_view x) {
+    number(x.size());
+    bytes_.append(x);
+  }
+  void constant(const Constant& x) {
+    number(x.dtype);
+    number(x.dims.rank());
+    for (const std::int64_t dim : x.dims) number(dim);
+    if (x.bytes.size() > kMaxCompared || !budget_.take_bytes(std::ssize(x.bytes))) {
+      number(x.bytes.data());
+    } else {
+      bytes_.append(reinterpret_cast<const char*>(x.bytes.data()), x.bytes.size());
+    }
+  }
+  template <class T>
+  void list(const std::vector<T>& x) {
+    number(x.size());
+    for (const T& item : x) number(item);
+  }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  LoadBudget& budget_;
+  std::string bytes_;
+};
+
+struct AddAttribute {
+  Key& key;
+  void operator()(std::int64_t x) const { key.number(x); }
+  void operator()(float x) const { key.number(x); }
+  void operator()(const std::string& x) const { key.text(x); }
+  void operator()(const Constant& x) const { key.constant(x); }
+  template <class T>
+  void operator()(const std::vector<T>& x) const {
+    key.list(x);
+  }
+};
+
+std::string key_of(const Node& node, LoadBudget& budget) {
+  Key key(budget);
+  key.number(node.op);
+  key.number(node.inputs.size());
+  for (const ValueId id : node.inputs) key.number(id.value);
+  key.number(node.outputs.size());
+  for (const ValueId id : node.outputs) key.number(id.valid());
+  for (const auto& [name, value] : node.attributes) {
+    key.text(name);
+    key.number(value.index());
+    std::visit(AddAttribute{key}, value);
+  }
+  return key.take();
+}
+
+/// The key of a constant or symbolic value; nothing for others.
+std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
+  Key key(budget);
+  key.number(value.kind);
+  if (value.kind == ValueKind::kConstant) {
+    key.constant(*value.constant);
+    return key.take();
+  }
+  if (value.kind != ValueKind::kSymbolic) return std::nullopt;
+  key.number(value.dtype);
+  for (const Expr& dim : value.shape) key.text(dim.to_string({}));
+  key.number(value.content->size());
+  for (const Expr& e : *value.content) key.text(e.to_string({}));
+  return key.take();
+}
+
+/// How many took the place of others.
+int merge_values(const Graph& graph, Replacements& replacements, LoadBudget& budget) {
+  std::unordered_map<std::string, ValueId> first;
+  int merged = 0;
+  for (const ValueId id : graph.values.ids()) {
+    auto key = key_of(graph.values[id], budget);
+    if (!key) continue;
+    const auto [known, added] = first.emplace(std::move(*key), id);
+    if (!added && replacements.replace(id, known->second)) ++merged;
+  }
+  return merged;
+}
+
+/// Lets the outputs of `kept` take the place of those of `node`. False where none may.
+bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept) {
+  bool any = false;
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    if (!node.outputs[i].valid()) continue;
+    any = replacements.replace(node.outputs[i], kept.outputs[i]) || any;
+  }
+  return any;
+}
+
+}  // namespace
+
+Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
+  Replacements replacements(graph);
+  LoadBudget keys = *context.budget;  // they are gone afterwards
+  const int merged = merge_values(graph, replacements, keys);
+  std::unordered_map<std::string, NodeId> first;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    Node& node = graph.nodes[id];
+    replacements.apply(node);
+    if (!node.bodies.empty()) continue;  // comparing bodies has never paid
+    const auto [known, added] = first.emplace(key_of(node, keys), id);
+    if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
+  }
+  replacements.finish();
+  // Of two symbols for the same data-dependent size one is left.
+  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  return changes + merged;
+}
+
+}  // namespace parallax

@@ -1,0 +1,228 @@
+// Computes nodes whose inputs are all constants, once and for all. Three limits keep a small file
+// from asking for much memory or time: on the bytes of one result, and, over the whole model, on
+// the bytes of all and on the work. What goes beyond stays in the graph and is computed at each
+// run.
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/checked.h"
+#include "base/saturating.h"
+#include "base/status.h"
+#include "ops/infer.h"
+#include "ops/op.h"
+#include "ops/payment.h"
+#include "simplify/rewrite.h"
+#include "simplify/simplify.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it is made from
+constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
+constexpr std::int64_t kMaxGrowth = 4;
+constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results that only running can size
+
+std::optional<Dims> dims_of(const Value& value) {
+  Dims dims;
+  for (const Expr& dim : value.shape) {
+    if (!dim.constant()) return std::nullopt;
+    dims.push_back(*dim.constant());
+  }
+  return dims;
+}
+
+/// Multiply-adds and the like of the reference kernel.
+std::int64_t products(const Node& node, std::span<const Dims> inputs,
+                      std::span<const Dims> outputs) {
+  const auto macs = op_def(node.op).macs;
+  std::int64_t count = macs == nullptr ? 0 : macs(node, inputs, outputs);
+  // At worst every box is compared with every other.
+  if (node.op == OpKind::kNonMaxSuppression) count = saturating_mul(count, inputs[0][1]);
+  for (const Dims& dims : outputs) {
+    const auto elements = dims.rank() == 0 ? 1 : dims.checked_elements();
+    count = saturating_add(count, elements.value_or(std::numeric_limits<std::int64_t>::max()));
+  }
+  return saturating_mul(count, LoadBudget::kWorkPerProduct);
+}
+
+/// Operators that touch only the part of their input that they copy.
+bool reads_part(OpKind op) {
+  return op == OpKind::kGather || op == OpKind::kGatherND || op == OpKind::kSlice ||
+         op == OpKind::kShape;
+}
+
+class Folder {
+ public:
+  Folder(Graph& graph, const PassContext& context)
+      : graph_(graph),
+        evaluate_(context.evaluate),
+        budget_(context.budget),
+        reads_left_(graph.values.size(), 0) {
+    count_reads();
+  }
+
+  int run() {
+    int changes = 0;
+    for (const NodeId id : graph_.nodes.ids()) {
+      if (fold_view(id)) {
+        release_inputs(graph_.nodes[id]);
+      } else if (!compute(id)) {
+        continue;
+      }
+      ++changes;
+    }
+    return changes;
+  }
+
+ private:
+  /// An output of the graph counts as read once more.
+  void count_reads() {
+    for (const ValueId id : graph_.outputs) ++reads_left_[id];
+    for (const Node& node : graph_.nodes) {
+      for (const ValueId id : node.inputs)
+        if (id.valid()) ++reads_left_[id];
+    }
+  }
+
+  /// Lets go of the bytes that only folded nodes read, so that the next results take their memory:
+  /// it is in the caches, and no page of it has to come from the system.
+  void release_inputs(const Node& folded) {
+    for (const ValueId id : folded.inputs) {
+      if (id.valid() && --reads_left_[id] == 0) graph_.values[id].constant.reset();
+    }
+  }
+
+  /// A Reshape of a constant is the same bytes under other dimensions: weights stay in their file.
+  bool fold_view(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    if (op_def(node.op).aliasing != Aliasing::kView || node.outputs.size() != 1) return false;
+    if (node.inputs.empty() || !node.inputs[0].valid() || !node.outputs[0].valid()) return false;
+    const ValueId output = node.outputs[0];
+    const auto dims = dims_of(graph_.values[output]);
+    const auto& input = graph_.values[node.inputs[0]].constant;
+    if (!input || !dims || dims->checked_elements() != input->dims.checked_elements()) return false;
+    if (graph_.values[output].dtype != input->dtype) return false;
+    Constant view = *input;
+    view.dims = *dims;
+    make_constant_value(graph_, output, std::move(view));
+    return true;
+  }
+
+  /// What a node makes its results of.
+  struct Source {
+    std::int64_t bytes = 0, weights = 0;  ///< of the inputs, and those of other files among them
+    PaidBytes back;                       ///< by inputs that nothing reads afterwards
+  };
+  Source source_of(const Node& node) const {
+    Source source;
+    std::map<ValueId, std::int32_t> reads;
+    for (const ValueId id : node.inputs) {
+      if (!id.valid()) continue;
+      const Constant& constant = *graph_.values[id].constant;
+      source.bytes += std::ssize(constant.bytes);
+      source.weights += weight_bytes(constant);
+      if (++reads[id] != reads_left_[id]) continue;
+      const PaidBytes paid = paid_for(constant);
+      source.back.bytes += paid.bytes;
+      source.back.weight_bytes += paid.weight_bytes;
+    }
+    return source;
+  }
+
+  bool affordable(std::int64_t bytes, const Source& source) const {
+    return can_pay(*budget_, bytes, source.weights, source.back);
+  }
+
+  bool all_constant(const Node& node) const {
+    return node.bodies.empty() && std::ranges::all_of(node.inputs, [this](ValueId id) {
+             return !id.valid() || graph_.values[id].constant;
+           });
+  }
+
+  /// What computing the node costs, whose inputs are constants; nothing where a limit forbids it.
+  std::optional<std::int64_t> work_of(const Node& node, const Source& source) const {
+    std::vector<Dims> inputs, outputs;
+    for (const ValueId id : node.inputs)
+      inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
+    std::int64_t work = source.bytes, result = 0;
+    // Unaligned bytes are copied whole before a kernel reads a part.
+    if (reads_part(node.op) && is_aligned(node.inputs[0])) work = 0;
+    bool any_output = false;
+    for (const ValueId id : node.outputs) {
+      const auto dims = id.valid() ? dims_of(graph_.values[id]) : Dims{};
+      outputs.push_back(dims.value_or(Dims{}));
+      if (!id.valid()) continue;
+      any_output = true;
+      const auto bytes = result_bytes(graph_.values[id], dims, source.bytes);
+      if (!bytes) return std::nullopt;
+      result = saturating_add(result, *bytes);
+    }
+    if (!any_output || !affordable(result, source)) return std::nullopt;
+    work = saturating_add(work, result);
+    return saturating_add(work, products(node, inputs, outputs));
+  }
+
+  bool is_aligned(ValueId constant) const {
+    const std::byte* const data = graph_.values[constant].constant->bytes.data();
+    return reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0;
+  }
+
+  /// The bytes of one result, nothing where they are too many. Results whose size only running
+  /// tells grow by rank x 8 bytes at most, so small inputs are harmless.
+  std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
+                                           std::int64_t input_bytes) const {
+    if (!dims) return input_bytes <= kUnsizedInput ? std::optional(kSmallResult) : std::nullopt;
+    const auto elements = dims->checked_elements();
+    const auto bytes = elements ? checked_mul(*elements, size_of(value.dtype)) : std::nullopt;
+    if (!bytes) return std::nullopt;
+    const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
+    if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;
+    return bytes;
+  }
+
+  bool compute(NodeId id) {
+    if (!all_constant(graph_.nodes[id])) return false;
+    const Source source = source_of(graph_.nodes[id]);
+    const auto work = work_of(graph_.nodes[id], source);
+    if (!work || !budget_->take_work(*work)) return false;  // spent whether or not it succeeds
+    const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
+    auto results = evaluate_(graph_, id);
+    if (!results || results->size() < outputs.size()) return false;
+    std::int64_t bytes = 0;
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      if (outputs[i].valid()) bytes += std::ssize((*results)[i].bytes);
+    if (!affordable(bytes, source)) return false;
+    release_inputs(graph_.nodes[id]);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].valid()) continue;
+      pay(budget_, (*results)[i], source.weights);
+      make_constant_value(graph_, outputs[i], std::move((*results)[i]));
+    }
+    return true;
+  }
+
+  Graph& graph_;
+  const Evaluate& evaluate_;
+  const std::shared_ptr<LoadBudget>& budget_;
+  IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
+};
+
+}  // namespace
+
+Result<int> fold_constants(Graph& graph, const PassContext& context) {
+  if (!context.evaluate) return 0;
+  const int changes = Folder(graph, context).run();
+  if (changes == 0) return 0;
+  erase_unused(graph);
+  PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  return changes;
+}
+
+}  // namespace parallax

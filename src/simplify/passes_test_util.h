@@ -1,0 +1,49 @@
+// For tests of passes: graphs from text, and what a pass leaves of them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "simplify/pass.h"
+
+namespace parallax {
+
+/// An empty graph, and a failure, where `text` is none.
+inline Graph graph_of(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph) << graph.error().to_string() << text;
+  if (!graph) return {};
+  const Status status = infer_graph(*graph);
+  EXPECT_TRUE(status) << status.error().to_string() << text;
+  return *std::move(graph);
+}
+
+/// Expects that `pass` makes of `text` a valid graph that `summary` calls `after` and whose outputs
+/// keep their shapes.
+inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
+                           std::string (*summary)(const Graph&), const std::string& after) {
+  auto graph = parse_graph(text);
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  ASSERT_TRUE(infer_graph(*graph));
+  const std::string before = print(*graph);
+  std::vector<Shape> shapes;
+  for (const ValueId output : graph->outputs) shapes.push_back(graph->values[output].shape);
+  const Result<int> changes = pass(*graph, {});
+  ASSERT_TRUE(changes) << changes.error().to_string();
+  EXPECT_EQ(summary(*graph), after);
+  EXPECT_TRUE(*changes > 0 || print(*graph) == before) << print(*graph);
+  const Status valid = verify(*graph, Stage::kPasses);
+  EXPECT_TRUE(valid) << valid.error().to_string();
+  const Status inferred = infer_graph(*graph);
+  EXPECT_TRUE(inferred) << inferred.error().to_string();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    EXPECT_EQ(graph->values[graph->outputs[i]].shape, shapes[i]);
+  }
+}
+
+}  // namespace parallax

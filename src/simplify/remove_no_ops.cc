@@ -1,0 +1,102 @@
+// Drops nodes whose result is their first input, element for element, whatever sizes are bound.
+#include <algorithm>
+
+#include "simplify/rewrite.h"
+#include "simplify/simplify.h"
+
+namespace parallax {
+namespace {
+
+/// The elements of a small integer input as expressions; nothing where they are not known.
+std::optional<std::vector<Expr>> elements(const Graph& graph, const Node& node, std::size_t i) {
+  if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
+  const Value& value = graph.values[node.inputs[i]];
+  if (value.content) return value.content;
+  if (!value.constant) return std::nullopt;
+  const auto numbers = integers(*value.constant, kMaxContent);
+  if (!numbers) return std::nullopt;
+  return std::vector<Expr>(numbers->begin(), numbers->end());
+}
+
+bool has(const Node& node, std::size_t i) {
+  return i < node.inputs.size() && node.inputs[i].valid();
+}
+
+/// Whether input i is there and all its elements are known to be `number`.
+bool all_are(const Graph& graph, const Node& node, std::size_t i, std::int64_t number) {
+  const auto known = elements(graph, node, i);
+  return known && std::ranges::all_of(*known, [&](const Expr& e) { return e == Expr(number); });
+}
+
+/// Inference takes dimensions that it cannot compare for equal; here they must be known to be.
+bool expands_nothing(const Graph& graph, const Node& node) {
+  const auto target = elements(graph, node, 1);
+  const Shape& shape = graph.values[node.inputs[0]].shape;
+  if (!target || target->size() > shape.size()) return false;
+  const std::size_t skipped = shape.size() - target->size();
+  for (std::size_t i = 0; i < target->size(); ++i) {
+    if ((*target)[i] != Expr(1) && (*target)[i] != shape[skipped + i]) return false;
+  }
+  return true;
+}
+
+bool is_identity(const std::vector<std::int64_t>& perm) {
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    if (perm[i] != static_cast<std::int64_t>(i)) return false;
+  }
+  return !perm.empty();
+}
+
+/// For a node whose first input and first output agree in dtype and shape.
+bool keeps_elements(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case OpKind::kIdentity:
+    case OpKind::kCast:
+    case OpKind::kReshape:
+    case OpKind::kFlatten:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze:
+      return true;
+    case OpKind::kConcat:
+      return node.inputs.size() == 1;
+    case OpKind::kExpand:
+      return expands_nothing(graph, node);
+    case OpKind::kTranspose:
+      return graph.values[node.inputs[0]].shape.size() < 2 ||
+             is_identity(node.attributes.get_ints("perm"));
+    case OpKind::kSlice:
+      // A step of -1 would keep the shape too.
+      return !has(node, 4) || all_are(graph, node, 4, 1);
+    case OpKind::kPad:
+      return all_are(graph, node, 1, 0);
+    case OpKind::kTile:
+      return all_are(graph, node, 1, 1);
+    default:
+      return false;
+  }
+}
+
+bool does_nothing(const Graph& graph, const Node& node) {
+  if (node.inputs.empty() || !has(node, 0) || node.outputs.size() != 1) return false;
+  if (!node.outputs[0].valid()) return false;
+  const Value& input = graph.values[node.inputs[0]];
+  const Value& output = graph.values[node.outputs[0]];
+  return input.dtype == output.dtype && input.shape == output.shape && keeps_elements(graph, node);
+}
+
+}  // namespace
+
+Result<int> remove_no_ops(Graph& graph, const PassContext&) {
+  Replacements replacements(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    Node& node = graph.nodes[id];
+    replacements.apply(node);
+    if (!does_nothing(graph, node)) continue;
+    if (replacements.replace(node.outputs[0], node.inputs[0])) ++changes;
+  }
+  if (changes > 0) replacements.finish();
+  return changes;
+}
+
+}  // namespace parallax

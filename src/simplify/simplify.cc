@@ -1,0 +1,28 @@
+#include "simplify/simplify.h"
+
+namespace parallax {
+namespace {
+
+constexpr Pass kPasses[] = {
+    // First, and cheap: what nobody reads should cost no other pass time.
+    {"dead_code", dead_code},
+    // Before folding: shape arithmetic vanishes without being computed, and constant shapes become
+    // inputs that fold_constants can fold with.
+    {"fold_shapes", fold_shapes},
+    // Before what looks for constants: patterns, and the passes below.
+    {"fold_constants", fold_constants},
+    // After folding, which is what shows that a condition is constant; before what follows, so that
+    // it sees the branch in its place.
+    {"inline_if", inline_if},
+    // After folding, which is what shows that a Slice or Reshape does nothing.
+    {"remove_no_ops", remove_no_ops},
+    // After the above, which leave nodes equal that were not; before fusing, which needs sole
+    // readers.
+    {"common_subexpressions", common_subexpressions},
+};
+
+}  // namespace
+
+std::span<const Pass> simplify_passes() { return kPasses; }
+
+}  // namespace parallax

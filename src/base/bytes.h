@@ -30,9 +30,11 @@ class ByteWriter {
     static_assert(std::is_trivially_copyable_v<T>);
     append(std::as_bytes(std::span(&x, 1)));
   }
-  void text(std::string_view x) {
+  void text(std::string_view x) { block(std::as_bytes(std::span(x.data(), x.size()))); }
+  /// Bytes, after how many they are.
+  void block(std::span<const std::byte> x) {
     number(x.size());
-    append(std::as_bytes(std::span(x.data(), x.size())));
+    append(x);
   }
   void append(std::span<const std::byte> x) { bytes_.insert(bytes_.end(), x.begin(), x.end()); }
 
@@ -94,8 +96,9 @@ class ByteReader {
     if (const auto part = take(sizeof(T)); !part.empty()) std::memcpy(&x, part.data(), sizeof(T));
     return x;
   }
+  std::span<const std::byte> block() { return take(count()); }
   std::string_view text() {
-    const auto part = take(count());
+    const auto part = block();
     return {reinterpret_cast<const char*>(part.data()), part.size()};
   }
 

@@ -1,15 +1,58 @@
 #include "session/graph_forms.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "base/status.h"
+
 namespace parallax {
+namespace {
 
-GraphForms::GraphForms(Graph graph, std::shared_ptr<GraphContext::Weights> weights)
-    : plain_(std::make_shared<GraphContext>(std::move(graph), Delegation{}, std::move(weights))),
-      cross_attention_(find_cross_attention(plain_->graph)) {}
+/// Whether a run that was bound to `lowered` has all that `canonical` needs: the latter may come from
+/// a cache, which nobody believes.
+bool serves(const Graph& lowered, const Graph& canonical) {
+  const auto same = [&](const std::vector<ValueId>& a, const std::vector<ValueId>& b, bool shapes) {
+    return std::ranges::equal(a, b, [&](ValueId x, ValueId y) {
+      const Value &one = lowered.values[x], &other = canonical.values[y];
+      return one.dtype == other.dtype && (!shapes || one.shape == other.shape);
+    });
+  };
+  if (canonical.symbols.size() > lowered.symbols.size()) return false;
+  for (const SymbolId id : canonical.symbols.ids()) {
+    const Symbol &one = lowered.symbols[id], &other = canonical.symbols[id];
+    if (one.name != other.name || one.kind != other.kind) return false;
+  }
+  return same(lowered.inputs, canonical.inputs, true) &&
+         same(lowered.outputs, canonical.outputs, false);
+}
 
-std::shared_ptr<GraphContext> GraphForms::of(const Binding& binding, KernelChoice kernels) {
-  if (kernels.reference_only || !factoring_pays(cross_attention_, binding)) return plain_;
+}  // namespace
+
+GraphForms::GraphForms(Graph lowered, std::optional<KeptGraph> canonical,
+                       std::shared_ptr<GraphContext::Weights> weights)
+    : plain_(std::make_shared<GraphContext>(std::move(lowered), Delegation{}, std::move(weights))),
+      cross_attention_(find_cross_attention(plain_->graph)),
+      kept_(std::move(canonical)) {}
+
+Result<std::shared_ptr<GraphContext>> GraphForms::canonical() {
+  if (!kept_) return plain_;
+  const MutexLock lock(mutex_);
+  if (canonical_ == nullptr) {
+    PX_ASSIGN(Graph graph, restore(*kept_));
+    if (!serves(plain_->graph, graph)) {
+      return tl::unexpected(Error{Stage::kSession,
+                                  ErrorCode::kInvalidInput,
+                                  {},
+                                  "the canonical graph in the cache is that of another model"});
+    }
+    canonical_ = std::make_shared<GraphContext>(std::move(graph), Delegation{}, plain_->weights);
+  }
+  return canonical_;
+}
+
+Result<std::shared_ptr<GraphContext>> GraphForms::of(const Binding& binding, KernelChoice kernels) {
+  if (kernels.reference_only) return canonical();
+  if (!factoring_pays(cross_attention_, binding)) return plain_;
   const MutexLock lock(mutex_);
   if (factored_ == nullptr) {
     auto graph = factor_attention(plain_->graph, cross_attention_);

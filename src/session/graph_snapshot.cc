@@ -12,16 +12,15 @@
 #include "base/bytes.h"
 #include "base/saturating.h"
 #include "base/status.h"
-#include "ir/snapshot.h"
 #include "kernels/packing_version.h"
 #include "load/onnx/external_data.h"
-#include "ops/infer.h"
 #include "session/graph_version.h"
 
 namespace parallax {
 namespace {
 
-// A snapshot's bytes: how many nodes the file has, where each constant lies, the graph. A constant
+// A snapshot's bytes: how many nodes the file has, how many graphs follow (one where the lowered
+// graph is the canonical one), and of each the place of every constant and its bytes. A constant
 // lies in a holder, from some byte on. Holders are the model's file, those beside it and then the
 // constants that lie in none.
 
@@ -43,7 +42,7 @@ class Holders {
   struct Place {
     std::uint64_t holder = 0, offset = 0;
   };
-  Place of(const Constant& constant) {
+  Place of(const SharedBytes& constant) {
     if (constant.bytes.empty()) return {};
     const auto mapped = mapped_place(constant.bytes.data());
     const auto file = mapped ? files_.find(mapped->file.data()) : files_.end();
@@ -52,7 +51,7 @@ class Holders {
         known_.try_emplace(std::pair(constant.bytes.data(), constant.bytes.size()), next_);
     if (fresh) {
       ++next_;
-      computed.push_back({constant.bytes, constant.owner});
+      computed.push_back(constant);
     }
     return {known->second, 0};
   }
@@ -73,47 +72,50 @@ std::vector<SharedBytes> holders_of(const Snapshot& snapshot,
   return holders;
 }
 
-/// The bytes of each constant, in the order of the graph, whose sizes tell how many.
-class ConstantReader {
- public:
-  ConstantReader(ByteReader& in, std::vector<SharedBytes> holders) : holders_(std::move(holders)) {
-    const std::size_t count = in.count(2);
-    for (std::size_t i = 0; i < count && in.ok(); ++i) {
-      const auto holder = static_cast<std::size_t>(in.below(holders_.size()));
-      places_.emplace_back(holder, in.number());
-    }
+void write(const KeptGraph& graph, Holders& holders, ByteWriter& out) {
+  out.number(graph.constants.size());
+  for (const SharedBytes& constant : graph.constants) {
+    const auto [holder, offset] = holders.of(constant);
+    out.number(holder);
+    out.number(offset);
+    out.number(constant.bytes.size());
   }
+  out.block(graph.snapshot.bytes);
+}
 
-  std::optional<SharedBytes> next(std::int64_t bytes) {
-    if (next_ == places_.size()) return std::nullopt;
-    const auto [holder, offset] = places_[next_++];
-    const SharedBytes& from = holders_[holder];
-    const auto size = static_cast<std::size_t>(bytes);
-    if (offset > from.bytes.size() || size > from.bytes.size() - offset) return std::nullopt;
-    return SharedBytes{from.bytes.subspan(static_cast<std::size_t>(offset), size), from.owner};
+/// What is damaged has no bytes, or fails `in`.
+KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
+                     const Snapshot& snapshot, std::int64_t file_bytes) {
+  KeptGraph graph{{}, {}, file_bytes};
+  const std::size_t count = in.count(3);
+  for (std::size_t i = 0; i < count && in.ok(); ++i) {
+    const SharedBytes& from = holders[static_cast<std::size_t>(in.below(holders.size()))];
+    const auto offset = in.below(from.bytes.size() + 1);
+    const auto size = in.below(from.bytes.size() - offset + 1);
+    graph.constants.push_back(
+        {from.bytes.subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size)),
+         from.owner});
   }
+  graph.snapshot = {in.block(), snapshot.bytes.owner};
+  return graph;
+}
 
- private:
-  std::vector<SharedBytes> holders_;
-  std::vector<std::pair<std::size_t, std::uint64_t>> places_;
-  std::size_t next_ = 0;
-};
-
-/// Nobody believes a cache's file: what inference makes of the graph must be the graph.
+/// Nobody believes a cache's file: what inference makes of a graph must be the graph.
 Result<LoadedGraph> read_snapshot(const Snapshot& snapshot,
                                   const std::shared_ptr<const MappedFile>& file) {
+  constexpr std::uint64_t kMostGraphs = 2;
   ByteReader in(snapshot.bytes.bytes);
-  const auto file_nodes = in.below(std::numeric_limits<std::int32_t>::max());
-  ConstantReader constants(in, holders_of(snapshot, file));
-  const std::span<const std::byte> bytes = in.rest();
-  PX_ASSIGN(Graph graph, graph_of(bytes, [&](std::int64_t n) { return constants.next(n); }));
-  PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
-  PX_RETURN_IF_ERROR(infer_graph(graph, std::ssize(file->bytes())));
-  if (!std::ranges::equal(snapshot_of(graph).bytes, bytes)) {
-    return tl::unexpected(
-        Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "inference gives other shapes"});
-  }
-  return LoadedGraph{std::move(graph), static_cast<int>(file_nodes)};
+  LoadedGraph loaded;
+  loaded.file_nodes = static_cast<int>(in.below(std::numeric_limits<std::int32_t>::max()));
+  const auto graphs = in.below(kMostGraphs + 1);
+  const std::vector<SharedBytes> holders = holders_of(snapshot, file);
+  const std::int64_t file_bytes = std::ssize(file->bytes());
+  const KeptGraph lowered = read_graph(in, holders, snapshot, file_bytes);
+  if (graphs == kMostGraphs) loaded.canonical = read_graph(in, holders, snapshot, file_bytes);
+  if (!in.ok())
+    return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "it is cut short"});
+  PX_ASSIGN(loaded.graph, restore(lowered));
+  return loaded;
 }
 
 }  // namespace
@@ -151,17 +153,12 @@ std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
 void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded,
                    const std::shared_ptr<const MappedFile>& file,
                    const std::vector<NamedFile>& external, const LoadOptions& options) {
-  const GraphSnapshot graph = snapshot_of(loaded.graph);
   Holders holders(*file, external);
   ByteWriter out;
   out.number(static_cast<std::uint64_t>(loaded.file_nodes));
-  out.number(graph.constants.size());
-  for (const Constant* constant : graph.constants) {
-    const auto [holder, offset] = holders.of(*constant);
-    out.number(holder);
-    out.number(offset);
-  }
-  out.append(graph.bytes);
+  out.number(loaded.canonical ? 2 : 1);
+  write(keep(loaded.graph), holders, out);
+  if (loaded.canonical) write(*loaded.canonical, holders, out);
   const auto bytes = std::make_shared<const std::vector<std::byte>>(out.take());
   cache.keep_snapshot(options_name(options),
                       {{*bytes, bytes}, external, std::move(holders.computed)});

@@ -1,5 +1,5 @@
-// Snapshots of the graph behind the passes: the next load of a model starts from the snapshot in
-// its cache instead of the file's nodes. Internal to session/.
+// Snapshots of a loaded model's graphs: the next load starts from those in its cache instead of the
+// file's nodes. Internal to session/.
 #pragma once
 
 #include <filesystem>
@@ -12,13 +12,16 @@
 #include "cache/weight_cache.h"
 #include "ir/graph.h"
 #include "parallax/options.h"
+#include "session/kept_graph.h"
 
 namespace parallax {
 
 /// What a load makes of a file.
 struct LoadedGraph {
-  Graph graph;  ///< after the passes
+  Graph graph;  ///< lowered: what runs
   int file_nodes = 0;
+  /// What the lowering passes were given; nothing where they changed nothing.
+  std::optional<KeptGraph> canonical = {};
 };
 
 /// The cache of the model at `path`, under the version of this build.
@@ -32,8 +35,8 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder,
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights);
 
 /// What a load of `file`, in `folder`, with these options would give, from the snapshot in `cache`.
-/// The graph is verified and inferred like that of any file. Its constants lie in the mapped files
-/// of the model or of the cache. Nothing if there is no snapshot, or if it is damaged; the latter
+/// The graph is verified and inferred like that of any file; the canonical one is too, once it is
+/// restored. Their constants lie in the mapped files of the model or of the cache. Nothing if there is no snapshot, or if it is damaged; the latter
 /// goes into the cache's report.
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
                                                const std::filesystem::path& folder,

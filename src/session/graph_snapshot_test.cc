@@ -21,6 +21,7 @@
 #include "parallax/session.h"
 #include "session/model_impl.h"
 #include "session/zoo_test_util.h"
+#include "simplify/simplify.h"
 
 namespace parallax {
 namespace {
@@ -93,7 +94,14 @@ class SnapshotTest : public FolderTest {
   /// Whether the graph came from the cache: no pass ran.
   static bool from_snapshot(const Model& model) { return model.load_times().passes == 0; }
 
-  /// All that a user can see, and the graph.
+  static std::string describe(const Graph& graph) {
+    const GraphSnapshot snapshot = snapshot_of(graph);
+    std::string text = print(graph);
+    for (const Constant* constant : snapshot.constants) text += text_of(constant->bytes);
+    return text + text_of(snapshot.bytes);
+  }
+
+  /// All that a user can see, and the graphs.
   static std::string describe(const Model& model) {
     std::string text = fmt::format("{} {}\n", model.file_nodes(), model.nodes());
     for (const std::string& symbol : model.symbols()) text += symbol + " ";
@@ -104,15 +112,14 @@ class SnapshotTest : public FolderTest {
           text += fmt::format(" {} {}", dim.value, dim.symbol);
       }
     }
-    text += "\n" + print(model.impl().graph());
-    for (const Constant* constant : snapshot_of(model.impl().graph()).constants)
-      text += text_of(constant->bytes);
-    return text + text_of(snapshot_of(model.impl().graph()).bytes);
+    const auto canonical = model.impl().forms->canonical();
+    if (!canonical) return canonical.error().to_string();
+    return text + "\n" + describe(model.impl().graph()) + describe((*canonical)->graph);
   }
 
   /// The outputs of one run, or the error. What was packed goes to the cache.
-  static std::string run(const Model& model) {
-    auto session = Session::create(model, {.threads = 1});
+  static std::string run(const Model& model, Kernels kernels = Kernels::kBest) {
+    auto session = Session::create(model, {.threads = 1, .kernels = kernels});
     if (!session) return session.error().to_string();
     std::vector<Tensor> tensors;
     std::vector<NamedInput> inputs;
@@ -162,6 +169,7 @@ TEST_F(SnapshotTest, IsThatOfAPlainLoad) {
     EXPECT_EQ(from_snapshot(*model), i > 0);
     EXPECT_EQ(describe(*model), expected);
     EXPECT_EQ(run(*model), outputs);
+    EXPECT_EQ(run(*model, Kernels::kReference), run(*plain, Kernels::kReference));
     EXPECT_EQ(model->cache().misses > 0, i == 0);
     EXPECT_EQ(model->cache().problem, "");
   }
@@ -342,10 +350,12 @@ TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
     const auto model = load(with_cache());
     RC_ASSERT(model.has_value());
     RC_CLASSIFY(from_snapshot(*model));
-    if (from_snapshot(*model))
+    if (from_snapshot(*model)) {
       run(*model);
-    else
+      run(*model, Kernels::kReference);
+    } else {
       RC_ASSERT(describe(*model) == expected);
+    }
   };
   EXPECT_TRUE(rc::check(check));
 }
@@ -353,24 +363,31 @@ TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
 class SnapshotZoo : public testing::TestWithParam<const char*> {};
 
 /// What the cache rests on: inference makes of the graph behind the passes what it is.
-TEST_P(SnapshotZoo, SurvivesItsSnapshot) {
-  const fs::path path = unpacked(GetParam());
-  if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";
-  const auto file = *MappedFile::open(path);
-  auto graph = load_onnx({file->bytes(), file, path.parent_path()});
-  ASSERT_TRUE(graph) << graph.error().to_string();
-  ASSERT_TRUE(run_passes(all_passes(), *graph, {evaluate_node}));
-  const GraphSnapshot snapshot = snapshot_of(*graph);
+void expect_survival(const Graph& graph) {
+  const GraphSnapshot snapshot = snapshot_of(graph);
   std::size_t next = 0;
   auto again = graph_of(snapshot.bytes, [&](std::int64_t) -> std::optional<SharedBytes> {
     const Constant& constant = *snapshot.constants[next++];
     return SharedBytes{constant.bytes, constant.owner};
   });
   ASSERT_TRUE(again) << again.error().to_string();
-  EXPECT_EQ(print(*again), print(*graph));
+  EXPECT_EQ(print(*again), print(graph));
   ASSERT_TRUE(verify(*again, Stage::kLoad));
   ASSERT_TRUE(infer_graph(*again));
   EXPECT_EQ(snapshot_of(*again).bytes, snapshot.bytes);
+}
+
+TEST_P(SnapshotZoo, BothGraphsSurviveTheirSnapshots) {
+  const fs::path path = unpacked(GetParam());
+  if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";
+  const auto file = *MappedFile::open(path);
+  auto graph = load_onnx({file->bytes(), file, path.parent_path()});
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  const PassContext context{evaluate_node};
+  for (const auto passes : {simplify_passes(), lowering_passes()}) {
+    ASSERT_TRUE(run_passes(passes, *graph, context));
+    expect_survival(*graph);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SnapshotZoo, testing::ValuesIn(kZoo),

@@ -15,6 +15,7 @@
 #include "lower/cpu/lower.h"
 #include "session/graph_snapshot.h"
 #include "session/model_impl.h"
+#include "simplify/simplify.h"
 
 namespace parallax {
 namespace {
@@ -59,7 +60,8 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
     if (!torn_by_fork()) delete old;
   });
   impl->file_nodes = loaded.file_nodes;
-  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(weights));
+  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(loaded.canonical),
+                                             std::move(weights));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
@@ -68,11 +70,26 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
   return impl;
 }
 
+namespace {
+
+Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
+                      std::span<const std::string> disabled) {
+  PX_RETURN_IF_ERROR(run_passes(simplify_passes(), loaded.graph, context, disabled));
+  loaded.canonical = keep(loaded.graph);
+  PX_ASSIGN(const auto lowering, run_passes(lowering_passes(), loaded.graph, context, disabled));
+  if (std::ranges::all_of(lowering, [](const PassReport& pass) { return pass.changes == 0; }))
+    loaded.canonical.reset();
+  return {};
+}
+
+}  // namespace
+
 Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
   const int file_nodes = static_cast<int>(graph.nodes.size());
   PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
-  PX_RETURN_IF_ERROR(run_passes(all_passes(), graph, {evaluate_node}, options.disabled_passes));
-  return Model(finish({std::move(graph), file_nodes}, nullptr));
+  LoadedGraph loaded{std::move(graph), file_nodes};
+  PX_RETURN_IF_ERROR(run_all_passes(loaded, {evaluate_node}, options.disabled_passes));
+  return Model(finish(std::move(loaded), nullptr));
 }
 
 namespace {
@@ -118,7 +135,7 @@ class Loader {
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
     if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
-    PX_RETURN_IF_ERROR(run_passes(all_passes(), loaded.graph, context, options_.disabled_passes));
+    PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
     release_pages(file_->bytes());
     times_.passes = watch_.lap();

@@ -26,7 +26,7 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   if (item.compiled != nullptr) return {};
-  auto context = forms_->of(binding, options_.kernels);
+  PX_ASSIGN(auto context, forms_->of(binding, options_.kernels));
   const auto like = pattern(context.get());
   PX_ASSIGN(item.compiled,
             compile(std::move(context), binding, options_.kernels, options_.refinement,

@@ -9,6 +9,7 @@
 #include <random>
 
 #include "parallax/session.h"
+#include "session/numbers_test_util.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
@@ -36,36 +37,10 @@ Model loaded(const std::string& text, bool passes) {
   return *std::move(model);
 }
 
-/// Numbers in [-1, 1], and `special` at one place or everywhere.
 Tensor input_of(const TensorInfo& info, std::optional<float> special, bool everywhere) {
   Dims dims;
   for (const Dimension& dim : info.shape) dims.push_back(dim.value);
-  Tensor tensor = *Tensor::allocate(DType::kF32, dims);
-  const auto n = static_cast<std::size_t>(dims.elements());
-  const std::span<float> elements(tensor.mutable_view().as<float>(), n);
-  std::minstd_rand random(7);
-  for (float& x : elements) x = static_cast<float>(random() % 2001) / 1000 - 1;
-  if (special && everywhere) std::ranges::fill(elements, *special);
-  if (special && n > 0) elements[n / 2] = *special;
-  return tensor;
-}
-
-/// What is wrong with `got`; empty where nothing is. `exact`: f32, so that all must agree.
-std::string problem(const Tensor& got, const Tensor& oracle, bool spreads, bool exact) {
-  if (!(got.dims() == oracle.dims())) return "another shape";
-  float scale = 1e-6F;
-  const float *a = got.view().as<float>(), *b = oracle.view().as<float>();
-  const std::int64_t n = oracle.dims().elements();
-  for (std::int64_t i = 0; i < n; ++i)
-    if (std::isfinite(b[i])) scale = std::max(scale, std::abs(b[i]));
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool same = std::isnan(b[i])   ? std::isnan(a[i])
-                      : std::isinf(b[i]) ? a[i] == b[i]
-                                         : std::abs(a[i] - b[i]) <= 1e-3F * scale;
-    const bool excused = std::isnan(b[i]) ? false : !exact || (spreads && std::isnan(a[i]));
-    if (!same && !excused) return fmt::format("element {} is {}, not {}", i, a[i], b[i]);
-  }
-  return {};
+  return numbers(dims, special, everywhere);
 }
 
 struct Way {
@@ -76,7 +51,7 @@ struct Way {
 
 std::vector<Way> ways() {
   std::vector<Way> all = {
-      {"fused, reference", true, {.threads = 1, .kernels = Kernels::kReference}},
+      {"canonical, reference", true, {.threads = 1, .kernels = Kernels::kReference}},
       {"alone", false, {.threads = 1}},
       {"fused", true, {.threads = 2}}};
   if (Session::supports(Precision::kBf16))

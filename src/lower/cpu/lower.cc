@@ -2,7 +2,9 @@
 
 #include <vector>
 
+#include "lower/cpu/layout_nhwc_rules.h"
 #include "lower/patterns/patterns.h"
+#include "ops/matmul.h"
 #include "simplify/simplify.h"
 
 namespace parallax {
@@ -36,12 +38,55 @@ constexpr Pass kPasses[] = {
 
 std::span<const Pass> lowering_passes() { return kPasses; }
 
+namespace {
+
+/// MatMul whose right operand is transposed on the way.
+void decompose_matmul_perm(Parts& parts) {
+  std::vector<ValueId> inputs = parts.node().inputs;
+  Attributes attributes = parts.node().attributes;
+  inputs[1] = parts.transposed(inputs[1], attributes.get_ints(kMatMulPerm));
+  attributes.erase(kMatMulPerm);
+  parts.result(OpKind::kMatMul, std::move(inputs), std::move(attributes));
+}
+
+/// An operator of images, on images of layout NHWC.
+void decompose_layout(Parts& parts) {
+  const std::size_t rank = parts.shape(0).size();
+  std::vector<ValueId> inputs = parts.node().inputs;
+  Attributes attributes = parts.node().attributes;
+  attributes.erase("layout");
+  inputs[0] = parts.transposed(inputs[0], to_nchw(rank));
+  const ValueId image = parts.op(parts.node().op, std::move(inputs), std::move(attributes));
+  Attributes back;
+  back.set("perm", to_nhwc(rank));
+  parts.result(OpKind::kTranspose, {image}, std::move(back));
+}
+
+constexpr Decomposition kOwn[] = {
+    {"MatMul of transposed",
+     [](const Node& node) { return node.attributes.find(kMatMulPerm) != nullptr; },
+     decompose_matmul_perm},
+    {"layout",
+     [](const Node& node) { return node.attributes.get_string("layout", "NCHW") == "NHWC"; },
+     decompose_layout},
+};
+
+template <class T>
+std::vector<T> joined(std::span<const T> first, std::span<const T> second) {
+  std::vector<T> all(first.begin(), first.end());
+  all.insert(all.end(), second.begin(), second.end());
+  return all;
+}
+
+}  // namespace
+
+std::span<const Decomposition> cpu_decompositions() {
+  static const auto forms = joined(pattern_decompositions(), std::span<const Decomposition>(kOwn));
+  return forms;
+}
+
 std::span<const Pass> all_passes() {
-  static const std::vector<Pass> passes = [] {
-    std::vector<Pass> all(simplify_passes().begin(), simplify_passes().end());
-    all.insert(all.end(), std::begin(kPasses), std::end(kPasses));
-    return all;
-  }();
+  static const auto passes = joined(simplify_passes(), lowering_passes());
   return passes;
 }
 

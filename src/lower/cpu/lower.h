@@ -2,6 +2,7 @@
 // alone. lower.cc says in which order the passes run.
 #pragma once
 
+#include "lower/patterns/decompose.h"
 #include "simplify/pass.h"
 
 namespace parallax {
@@ -14,6 +15,8 @@ Result<int> compose_movement(Graph& graph, const PassContext& context);
 /// The patterns that the CPU takes and its own passes, in the order in which they run; the comment
 /// beside each row says why there.
 std::span<const Pass> lowering_passes();
+/// What lowered nodes mean: pattern_decompositions(), and of what the CPU's own passes make.
+std::span<const Decomposition> cpu_decompositions();
 /// simplify_passes(), then lowering_passes().
 std::span<const Pass> all_passes();
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
@@ -57,6 +58,17 @@ Result<int> fuse_activation(Graph& graph, const PassContext&) {
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+void decompose_activation(Parts& parts) {
+  Attributes attributes = parts.node().attributes;
+  const std::string name = attributes.get_string("activation", "");
+  attributes.erase("activation");
+  const ValueId product = parts.op(parts.node().op, parts.node().inputs, std::move(attributes));
+  Attributes of_function;
+  if (name == "QuickGelu") of_function.set("alpha", kQuickGeluAlpha);
+  const auto function = op_from_string(name == "QuickGelu" ? "Silu" : name);
+  parts.result(function.value_or(OpKind::kIdentity), {product}, std::move(of_function));
 }
 
 }  // namespace parallax

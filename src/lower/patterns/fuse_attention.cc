@@ -4,8 +4,10 @@
 #include <utility>
 #include <vector>
 
+#include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/attention.h"
 #include "ops/op.h"
 #include "simplify/rewrite.h"
 
@@ -125,6 +127,24 @@ Result<int> fuse_attention(Graph& graph, const PassContext&) {
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+void decompose_attention(Parts& parts) {
+  const Attributes& attributes = parts.node().attributes;
+  const auto operand = [&](std::size_t i) {
+    auto perm = attributes.get_ints(kAttentionPerms[i]);
+    return perm.empty() ? parts.input(i) : parts.transposed(parts.input(i), std::move(perm));
+  };
+  ValueId scores = parts.op(OpKind::kMatMul, {operand(0), operand(1)});
+  const float scale = attributes.get_float("scale", 1.0F);
+  if (scale != 1.0F) scores = parts.op(OpKind::kMul, {scores, parts.number(scale)});
+  if (parts.has(3)) scores = parts.op(OpKind::kAdd, {scores, parts.input(3)});
+  const std::vector<ValueId> product = {parts.op(OpKind::kSoftmax, {scores}), operand(2)};
+  const auto perm = attributes.get_ints(kAttentionOutputPerm);
+  if (perm.empty()) return parts.result(OpKind::kMatMul, product);
+  Attributes turned;
+  turned.set("perm", perm);
+  parts.result(OpKind::kTranspose, {parts.op(OpKind::kMatMul, product)}, std::move(turned));
 }
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #include <optional>
 #include <utility>
 
+#include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "simplify/rewrite.h"
@@ -61,6 +62,12 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+void decompose_matmul_bias(Parts& parts) {
+  const ValueId product =
+      parts.op(OpKind::kMatMul, {parts.input(0), parts.input(1)}, parts.node().attributes);
+  parts.result(OpKind::kAdd, {product, parts.input(2)});
 }
 
 }  // namespace parallax

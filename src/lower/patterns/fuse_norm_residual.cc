@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "simplify/rewrite.h"
@@ -60,6 +61,14 @@ Result<int> fuse_norm_residual(Graph& graph, const PassContext&) {
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+void decompose_norm_residual(Parts& parts) {
+  std::vector<ValueId> inputs(parts.node().inputs.begin(), parts.node().inputs.begin() + kResidual);
+  while (!inputs.back().valid()) inputs.pop_back();
+  const ValueId norm =
+      parts.op(OpKind::kLayerNormalization, std::move(inputs), parts.node().attributes);
+  parts.result(OpKind::kAdd, {parts.input(kResidual), norm});
 }
 
 }  // namespace parallax

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
@@ -56,6 +57,13 @@ Result<int> fuse_silu(Graph& graph, const PassContext&) {
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+void decompose_silu(Parts& parts) {
+  const float alpha = parts.node().attributes.get_float("alpha", 1.0F);
+  const ValueId x = parts.input(0);
+  const ValueId scaled = alpha == 1 ? x : parts.op(OpKind::kMul, {x, parts.number(alpha)});
+  parts.result(OpKind::kMul, {x, parts.op(OpKind::kSigmoid, {scaled})});
 }
 
 }  // namespace parallax

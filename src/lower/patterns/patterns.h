@@ -17,4 +17,13 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
 
+// What the operators that they make mean (decompose.h).
+class Parts;
+void decompose_silu(Parts& parts);
+void decompose_matmul_bias(Parts& parts);
+void decompose_activation(Parts& parts);
+void decompose_cosine_attention(Parts& parts);
+void decompose_attention(Parts& parts);
+void decompose_norm_residual(Parts& parts);
+
 }  // namespace parallax

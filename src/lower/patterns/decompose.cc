@@ -1,0 +1,105 @@
+#include "lower/patterns/decompose.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/status.h"
+#include "lower/patterns/patterns.h"
+#include "ops/infer.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+bool has_activation(const Node& node) {
+  return !node.attributes.get_string("activation", "").empty();
+}
+
+bool has_input(const Node& node, std::size_t i) {
+  return i < node.inputs.size() && node.inputs[i].valid();
+}
+
+/// The outermost first: an activation is applied behind a bias.
+constexpr Decomposition kPatterns[] = {
+    {"activation", has_activation, decompose_activation},
+    {"MatMul bias",
+     [](const Node& node) { return node.op == OpKind::kMatMul && has_input(node, 2); },
+     decompose_matmul_bias},
+    {"Silu", [](const Node& node) { return node.op == OpKind::kSilu; }, decompose_silu},
+    {"FusedAttention", [](const Node& node) { return node.op == OpKind::kFusedAttention; },
+     decompose_attention},
+    {"CosineAttention", [](const Node& node) { return node.op == OpKind::kCosineAttention; },
+     decompose_cosine_attention},
+    {"LayerNormalization residual",
+     [](const Node& node) { return node.op == OpKind::kLayerNormalization && has_input(node, 3); },
+     decompose_norm_residual},
+};
+
+/// Replaces each node that one of `forms` applies to once.
+int decompose_once(Graph& graph, std::span<const Decomposition> forms, UniqueNames& names) {
+  IdVector<NodeId, Node> nodes;
+  int changes = 0;
+  for (Node& node : graph.nodes) {
+    const auto form =
+        std::ranges::find_if(forms, [&](const Decomposition& one) { return one.applies(node); });
+    if (form == forms.end()) {
+      nodes.push_back(std::move(node));
+      continue;
+    }
+    ++changes;
+    Parts parts(graph, names, std::move(node));
+    form->write(parts);
+    for (Node& part : parts.take()) nodes.push_back(std::move(part));
+  }
+  graph.nodes = std::move(nodes);
+  return changes;
+}
+
+}  // namespace
+
+ValueId Parts::op(OpKind kind, std::vector<ValueId> inputs, Attributes attributes) {
+  Value value;
+  value.name = names_.make(node_.name + "/" + std::string(to_string(kind)));
+  const std::string name = value.name;
+  const ValueId output = graph_.values.push_back(std::move(value));
+  nodes_.push_back({name, kind, std::move(attributes), std::move(inputs), {output}});
+  return output;
+}
+
+void Parts::result(OpKind kind, std::vector<ValueId> inputs, Attributes attributes) {
+  nodes_.push_back({node_.name, kind, std::move(attributes), std::move(inputs), node_.outputs});
+}
+
+ValueId Parts::number(float x) {
+  return add_constant(graph_, names_, node_.name + "/number", make_f32({}, {x}));
+}
+
+ValueId Parts::ints(const std::vector<std::int64_t>& elements) {
+  return add_constant(graph_, names_, node_.name + "/ints", make_i64(elements));
+}
+
+ValueId Parts::transposed(ValueId value, std::vector<std::int64_t> perm) {
+  Attributes attributes;
+  attributes.set("perm", std::move(perm));
+  return op(OpKind::kTranspose, {value}, std::move(attributes));
+}
+
+std::span<const Decomposition> pattern_decompositions() { return kPatterns; }
+
+Result<int> decompose(Graph& graph, std::span<const Decomposition> forms) {
+  std::optional<UniqueNames> names;
+  int changes = 0;
+  while (std::ranges::any_of(graph.nodes, [&](const Node& node) {
+    return std::ranges::any_of(forms, [&](const Decomposition& one) { return one.applies(node); });
+  })) {
+    if (!names) names.emplace(graph);
+    changes += decompose_once(graph, forms, *names);
+    erase_unused(graph);
+    PX_RETURN_IF_ERROR(infer_graph(graph));
+  }
+  return changes;
+}
+
+}  // namespace parallax

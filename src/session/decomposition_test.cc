@@ -1,0 +1,310 @@
+// Every fused operator against its decomposition, on random shapes, attributes and numbers: on the
+// reference kernels and on the best ones.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+
+#include "ir/builder.h"
+#include "ir/text.h"
+#include "lower/cpu/lower.h"
+#include "ops/attention.h"
+#include "ops/infer.h"
+#include "ops/matmul.h"
+#include "parallax/session.h"
+#include "session/model_impl.h"
+#include "session/numbers_test_util.h"
+
+namespace parallax {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// Makes a graph of one fused node.
+class Maker {
+ public:
+  explicit Maker(unsigned seed) : random_(seed) {}
+
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(random_() % static_cast<unsigned>(n));
+  }
+  bool chance(int percent) { return below(100) < percent; }
+  /// One dimension in twenty has no elements.
+  std::int64_t dim(std::int64_t most = 7) { return chance(5) ? 0 : 1 + below(most); }
+  Ints dims(std::size_t rank) {
+    Ints result;
+    for (std::size_t i = 0; i < rank; ++i) result.push_back(dim(4));
+    return result;
+  }
+  /// `dims`, some of them 1, some of the first left out.
+  Ints broadcast(Ints dims) {
+    for (std::int64_t& dim : dims)
+      if (chance(30)) dim = 1;
+    const auto left_out = below(std::ssize(dims) + 1);
+    dims.erase(dims.begin(), dims.begin() + left_out);
+    return dims;
+  }
+  template <class T>
+  T one_of(std::initializer_list<T> list) {
+    return *(list.begin() + below(std::ssize(list)));
+  }
+
+  ValueId input(const Ints& dims) {
+    return builder_.input(fmt::format("x{}", graph.inputs.size()), DType::kF32,
+                          Shape(dims.begin(), dims.end()));
+  }
+  /// An input or, as weights are, a constant.
+  ValueId weights(const Ints& dims) {
+    if (chance(50)) return input(dims);
+    std::vector<float> elements(static_cast<std::size_t>(Dims(dims).elements()));
+    for (float& x : elements) x = static_cast<float>(below(2001)) / 1000 - 1;
+    return builder_.constant(
+        fmt::format("w{}", graph.values.size()),
+        make_constant(DType::kF32, Dims(dims), std::as_bytes(std::span(elements))));
+  }
+  /// An input that the node sees as `dims` through the permutation in `attribute`, which it has in
+  /// `often` of a hundred cases.
+  ValueId permuted(const Ints& dims, std::string_view attribute, int often,
+                   bool weights_too = false) {
+    Ints perm(dims.size()), from(dims.size());
+    for (std::size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<std::int64_t>(i);
+    if (chance(often)) {
+      std::ranges::shuffle(perm, random_);
+      attributes.set(std::string(attribute), perm);
+    }
+    for (std::size_t i = 0; i < perm.size(); ++i) from[static_cast<std::size_t>(perm[i])] = dims[i];
+    return weights_too ? weights(from) : input(from);
+  }
+  void node(OpKind op, std::vector<ValueId> inputs) {
+    builder_.output(builder_.op(op, std::move(inputs), attributes));
+  }
+
+  Graph graph;
+  Attributes attributes;
+
+ private:
+  std::minstd_rand random_;
+  GraphBuilder builder_{graph};
+};
+
+void make_product(Maker& m) {
+  const std::int64_t k = m.dim(40), n = m.dim(40);
+  const auto product = m.one_of({OpKind::kConv, OpKind::kMatMul, OpKind::kGemm});
+  if (product == OpKind::kConv) {
+    const std::int64_t group = m.one_of<std::int64_t>({1, 1, 2}), channels = 1 + m.below(20);
+    const std::int64_t size = m.one_of<std::int64_t>({1, 3, 5});
+    m.attributes.set("group", group);
+    m.attributes.set("pads", Ints(4, size / 2));
+    return m.node(product, {m.input({m.dim(2), channels * group, 4 + m.dim(9), 4 + m.dim(9)}),
+                            m.weights({group * (1 + m.below(16)), channels, size, size})});
+  }
+  m.node(product, {m.input({m.dim(40), k}), m.weights({k, n})});
+}
+
+void make_activation(Maker& m) {
+  m.attributes.set("activation",
+                   std::string(m.one_of({"Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "QuickGelu"})));
+  make_product(m);
+}
+
+void make_silu(Maker& m) {
+  if (m.chance(60)) m.attributes.set("alpha", m.one_of({0.5F, 1.702F, -2.0F}));
+  m.node(OpKind::kSilu, {m.input(m.dims(static_cast<std::size_t>(m.below(5))))});
+}
+
+/// Dimensions of the operands of a product over `batch`.
+struct Product {
+  Ints a, b;
+};
+Product product_of(Maker& m, const Ints& batch, std::int64_t rows, std::int64_t depth,
+                   std::int64_t columns) {
+  Product product{m.broadcast(batch), m.broadcast(batch)};
+  product.a.insert(product.a.end(), {rows, depth});
+  product.b.insert(product.b.end(), {depth, columns});
+  return product;
+}
+
+void make_matmul_bias(Maker& m) {
+  const std::int64_t n = m.dim(40);
+  const Product dims =
+      product_of(m, m.dims(static_cast<std::size_t>(m.below(3))), m.dim(40), m.dim(40), n);
+  const ValueId a = m.input(dims.a), b = m.weights(dims.b);
+  m.node(OpKind::kMatMul, {a, b, m.weights({n})});
+}
+
+void make_matmul_perm(Maker& m) {
+  const Product dims =
+      product_of(m, m.dims(static_cast<std::size_t>(m.below(3))), m.dim(40), m.dim(40), m.dim(40));
+  const ValueId a = m.input(dims.a);
+  m.node(OpKind::kMatMul, {a, m.permuted(dims.b, kMatMulPerm, 100, true)});
+}
+
+void make_attention(Maker& m) {
+  const Ints batch = m.dims(static_cast<std::size_t>(m.below(3)));
+  const std::int64_t queries = m.dim(40), keys = m.dim(40);
+  const Product scores = product_of(m, batch, queries, m.dim(40), keys);
+  const Product result = product_of(m, batch, queries, keys, m.dim(40));
+  if (m.chance(50)) m.attributes.set("scale", 0.25F);
+  std::vector<ValueId> inputs = {m.permuted(scores.a, kAttentionPerms[0], 50),
+                                 m.permuted(scores.b, kAttentionPerms[1], 50),
+                                 m.permuted(result.b, kAttentionPerms[2], 50)};
+  if (m.chance(50)) {
+    Ints mask = scores.a.size() > scores.b.size() ? scores.a : scores.b;
+    mask.end()[-2] = queries;
+    mask.back() = keys;
+    inputs.push_back(m.input(m.broadcast(mask)));
+  }
+  const std::size_t rank = std::max({scores.a.size(), scores.b.size(), result.b.size()});
+  if (m.chance(50)) {
+    Ints perm(rank);
+    for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>((i + 1) % rank);
+    m.attributes.set(std::string(kAttentionOutputPerm), perm);
+  }
+  m.node(OpKind::kFusedAttention, std::move(inputs));
+}
+
+void make_cosine_attention(Maker& m) {
+  const std::int64_t masks = 1 + m.below(3), batch = masks * m.dim(3);
+  const std::int64_t queries = m.dim(9), keys = m.dim(9), heads = m.dim(4), depth = 1 + m.below(9);
+  if (m.chance(70)) m.attributes.set("epsilon", m.one_of({0.5F, 1e-6F}));
+  std::vector<ValueId> inputs = {m.input({batch, queries, heads, depth}),
+                                 m.input({batch, keys, heads, depth}),
+                                 m.input({batch, keys, heads, m.dim(9)}), m.weights({heads})};
+  inputs.push_back(m.chance(50) ? m.weights({heads, queries, keys}) : ValueId{});
+  if (m.chance(50)) inputs.push_back(m.weights({masks, queries, keys}));
+  while (!inputs.back().valid()) inputs.pop_back();
+  m.node(OpKind::kCosineAttention, std::move(inputs));
+}
+
+void make_norm_residual(Maker& m) {
+  const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
+  const std::int64_t axis = m.below(std::ssize(dims));
+  if (m.chance(70)) m.attributes.set("axis", axis - (m.chance(50) ? std::ssize(dims) : 0));
+  const Ints affine(dims.end() - 1, dims.end());
+  const ValueId x = m.input(dims), scale = m.weights(affine);
+  m.node(OpKind::kLayerNormalization,
+         {x, scale, m.chance(50) ? m.weights(affine) : ValueId{}, m.input(dims)});
+}
+
+void make_layout(Maker& m) {
+  m.attributes.set("layout", std::string("NHWC"));
+  const std::size_t axes = static_cast<std::size_t>(1 + m.below(2));
+  const std::int64_t channels = 1 + m.below(20), size = m.one_of<std::int64_t>({1, 3});
+  Ints dims = {m.dim(2)};
+  for (std::size_t i = 0; i < axes; ++i) dims.push_back(4 + m.dim(9));
+  dims.push_back(channels);
+  const ValueId x = m.input(dims);
+  const auto op =
+      m.one_of({OpKind::kConv, OpKind::kMaxPool, OpKind::kAveragePool, OpKind::kGlobalAveragePool});
+  if (op == OpKind::kGlobalAveragePool) return m.node(op, {x});
+  m.attributes.set("pads", Ints(2 * axes, size / 2));
+  if (m.chance(50)) m.attributes.set("strides", Ints(axes, 2));
+  if (op != OpKind::kConv) {
+    m.attributes.set("kernel_shape", Ints(axes, size));
+    return m.node(op, {x});
+  }
+  Ints filters = {1 + m.below(20), channels};
+  filters.insert(filters.end(), axes, size);
+  m.node(op, {x, m.weights(filters)});
+}
+
+const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
+    {"activation", make_activation},
+    {"MatMul bias", make_matmul_bias},
+    {"Silu", make_silu},
+    {"FusedAttention", make_attention},
+    {"CosineAttention", make_cosine_attention},
+    {"LayerNormalization residual", make_norm_residual},
+    {"MatMul of transposed", make_matmul_perm},
+    {"layout", make_layout},
+};
+
+/// The outputs of one run of the graph as it is.
+Result<std::vector<Tensor>> run(const Graph& graph, Kernels kernels,
+                                const std::vector<Tensor>& tensors) {
+  LoadOptions options;
+  options.disabled_passes = Model::passes();
+  auto model = Model::Impl::make(graph, options);
+  if (!model) return tl::unexpected(model.error());
+  auto session = Session::create(*model, {.threads = 1, .kernels = kernels});
+  if (!session) return tl::unexpected(session.error());
+  std::vector<NamedInput> inputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    inputs.push_back({model->inputs()[i].name, tensors[i].view()});
+  return session->run(inputs);
+}
+
+class DecompositionTest : public testing::TestWithParam<Decomposition> {};
+
+/// `special` in one of the inputs, at one place or everywhere.
+std::vector<Tensor> inputs_of(const Graph& graph, std::optional<float> special, unsigned seed) {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
+    Dims dims;
+    for (const Expr& dim : graph.values[graph.inputs[i]].shape) dims.push_back(*dim.constant());
+    const bool here = seed % graph.inputs.size() == i;
+    tensors.push_back(numbers(dims, here ? special : std::nullopt, seed % 3 == 0,
+                              seed + static_cast<unsigned>(i)));
+  }
+  return tensors;
+}
+
+TEST_P(DecompositionTest, GivesWhatTheFusedOperatorGives) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const Decomposition& form = GetParam();
+  ASSERT_TRUE(kMakers.contains(form.name)) << "a new form needs a row in kMakers";
+  int made = 0;
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    Maker maker(seed);
+    kMakers.at(form.name)(maker);
+    const Graph fused = maker.graph;
+    Graph graph = fused;
+    if (!infer_graph(graph)) continue;  // without elements in the wrong place
+    ++made;
+    Graph parts = graph;
+    ASSERT_TRUE(form.applies(parts.nodes[NodeId{0}])) << print(graph);
+    const auto changes = decompose(parts, cpu_decompositions());
+    ASSERT_TRUE(changes) << changes.error().to_string() << "\n" << print(graph);
+    ASSERT_GE(*changes, 1);
+    for (const Node& node : parts.nodes) {
+      const Status of_models = check_node(node, true);
+      ASSERT_TRUE(of_models) << of_models.error().to_string() << "\n" << print(parts);
+    }
+    const bool spreads = graph.nodes[NodeId{0}].op == OpKind::kConv;
+    for (const auto special : {std::optional<float>{}, std::optional(-0.0F),
+                               std::optional(std::numeric_limits<float>::quiet_NaN()),
+                               std::optional(kInfinity), std::optional(-kInfinity)}) {
+      const auto inputs = inputs_of(graph, special, seed);
+      const auto wanted = run(parts, Kernels::kReference, inputs);
+      ASSERT_TRUE(wanted) << wanted.error().to_string() << "\n" << print(parts);
+      for (const Kernels kernels : {Kernels::kReference, Kernels::kBest}) {
+        const auto got = run(graph, kernels, inputs);
+        ASSERT_TRUE(got) << got.error().to_string() << "\n" << print(graph);
+        ASSERT_EQ(got->size(), wanted->size());
+        for (std::size_t i = 0; i < got->size(); ++i)
+          EXPECT_EQ(problem((*got)[i], (*wanted)[i], spreads && kernels == Kernels::kBest, true),
+                    "")
+              << "seed " << seed << ", " << special.value_or(1) << ", kernels "
+              << static_cast<int>(kernels) << "\n"
+              << print(graph) << print(parts);
+      }
+    }
+  }
+  EXPECT_GE(made, 100);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, DecompositionTest,
+                         testing::ValuesIn(cpu_decompositions().begin(),
+                                           cpu_decompositions().end()),
+                         [](const auto& form) {
+                           std::string name(form.param.name);
+                           std::ranges::replace(name, ' ', '_');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace parallax

@@ -32,6 +32,16 @@ struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };
 
+/// The contents of a model file, in the caller's memory.
+struct ModelBytes {
+  std::span<const std::byte> bytes;  ///< at any address
+  /// Keeps the bytes alive. A model holds it for as long as it, a copy of it or a session of it
+  /// lives. Null: the caller keeps them for that long.
+  std::shared_ptr<const void> owner = nullptr;
+  /// Where files with external weights lie. Empty: a model that has such files is refused.
+  std::filesystem::path folder = {};
+};
+
 /// Immutable and cheap to copy (copies share contents); thread-safe. A child of fork() may use it
 /// where it may use a Session.
 class Model {
@@ -40,6 +50,10 @@ class Model {
   /// its files may be removed or replaced, but not written to: if one is truncated, the system
   /// ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
+  /// Loads an ONNX model from memory, which must stay as it is while the model lives. Weights stay
+  /// there. Errors: kInvalidModel, kUnsupported (also for external weights without a folder), kIo,
+  /// and kInvalidInput for bytes without memory.
+  static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   /// Names of all passes, for LoadOptions::disabled_passes, in the order in which they run.
   static std::vector<std::string> passes();
 

@@ -19,6 +19,9 @@ namespace {
 /// 1 / this much of a file must be new before it is written again.
 constexpr std::int64_t kWorthwhile = 8;
 
+/// The inode of what is no file, or may have changed since.
+constexpr std::uint64_t kNoFile = 0;
+
 /// Whether a write now could leave the same times as the latest one did. Linux counts in ticks of
 /// at most 10 ms, some file systems in up to two seconds.
 bool is_fresh(const FileIdentity& identity) {
@@ -34,20 +37,17 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// MODEL-1f2e3d4c5b6a7988-AVX3.cache. The hash is that of the whole path.
-std::filesystem::path file_name(const WeightCache::Options& options) {
+/// The same for all names of a file.
+std::string one_name(const std::filesystem::path& path) {
   std::error_code code;
-  std::filesystem::path path = std::filesystem::weakly_canonical(options.model, code);
-  if (code) path = options.model;
-  const std::string stem = options.model.stem().string().substr(0, 64);
-  return options.folder /
-         fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(path.string())), options.machine);
+  const std::filesystem::path whole = std::filesystem::weakly_canonical(path, code);
+  return (code ? path : whole).string();
 }
 
-std::filesystem::path folder_of(const std::filesystem::path& model) {
+std::filesystem::path whole_path(const std::filesystem::path& path) {
   std::error_code code;
-  const std::filesystem::path path = std::filesystem::absolute(model, code);
-  return (code ? model : path).parent_path();
+  std::filesystem::path whole = std::filesystem::absolute(path, code);
+  return code ? path : whole;
 }
 
 std::vector<std::pair<std::string, FileIdentity>> identities(const std::vector<NamedFile>& files) {
@@ -78,14 +78,39 @@ Hash128 constant_key(Hash128 content) {
 
 }  // namespace
 
-WeightCache::WeightCache(Options options, std::shared_ptr<const MappedFile> main)
+WeightCache::WeightCache(Options options, ModelSource main)
     : options_(std::move(options)),
-      path_(file_name(options_)),
       main_(std::move(main)),
-      folder_(folder_of(options_.model)) {
+      folder_(whole_path(main_.model.folder)) {
+  path_ = options_.folder / file_name();
   report_.file = path_.string();
   open();
 }
+
+/// MODEL-1f2e3d4c5b6a7988-AVX3.cache. The hash is that of the whole path. A model in memory has no
+/// path: its contents stand for it, with the folder whose weights it takes.
+std::filesystem::path WeightCache::file_name() {
+  std::string stem = "memory", name;
+  if (main_.file) {
+    stem = main_.file->path.stem().string().substr(0, 64);
+    name = one_name(main_.file->path);
+  } else {
+    const Hash128 content = content_of_main();
+    name = fmt::format("{:016x}{:016x} {}", content.high, content.low,
+                       main_.model.folder.empty() ? "" : one_name(main_.model.folder));
+  }
+  return fmt::format("{}-{:016x}-{}.cache", stem, hash64(bytes_of(name)), options_.machine);
+}
+
+/// Memory has no identity but its size.
+FileIdentity WeightCache::main_identity() const {
+  if (main_.file) return main_.file->identity;
+  FileIdentity memory;
+  memory.size = std::ssize(main_.model.bytes);
+  return memory;
+}
+
+Hash128 WeightCache::content_of_main() { return content_of(main_identity(), main_.model.bytes); }
 
 void WeightCache::open() {
   std::error_code code;
@@ -110,9 +135,10 @@ void WeightCache::open() {
 }
 
 bool WeightCache::is_of_this_model(const BlockFile& file) {
-  if (file.sources.empty() || file.sources[0].identity.size != main_->identity().size) return false;
+  if (file.sources.empty() || file.sources[0].identity.size != std::ssize(main_.model.bytes))
+    return false;
   known_ = file.sources;
-  if (content_of(main_->identity(), main_->bytes()) == file.sources[0].content) return true;
+  if (content_of_main() == file.sources[0].content) return true;
   known_.clear();
   return false;
 }
@@ -122,7 +148,7 @@ Hash128 WeightCache::content_of(const FileIdentity& identity, std::span<const st
   for (const Source& source : sources_)
     if (source.file.identity == identity) return source.file.content;
   for (const SourceFile& source : known_) {
-    if (source.identity != identity) continue;
+    if (source.identity != identity || identity.inode == kNoFile) continue;
     sources_.push_back({source, false});
     return source.content;
   }
@@ -214,7 +240,7 @@ bool WeightCache::files_are_unchanged() const {
     const auto now = MappedFile::open(folder_ / name);
     return now && (*now)->identity() == identity;
   };
-  return same(options_.model.filename(), main_->identity()) &&
+  return (!main_.file || same(main_.file->path.filename(), main_.file->identity)) &&
          std::ranges::all_of(files_, [&](const auto& f) { return same(f.first, f.second); });
 }
 
@@ -243,6 +269,11 @@ std::optional<WeightCache::Place> WeightCache::place_of(const std::byte* source)
     const std::span<const std::byte> holder = std::prev(after)->bytes;
     const std::int64_t offset = source - holder.data();
     if (offset < std::ssize(holder)) return Place{std::nullopt, holder, offset};
+  }
+  const std::span<const std::byte> main = main_.model.bytes;
+  if (!std::less<>{}(source, main.data()) && std::less<>{}(source, main.data() + main.size())) {
+    const std::int64_t offset = source - main.data();
+    return Place{MappedPlace{main_identity(), main, offset}, {}, offset};
   }
   if (const auto place = mapped_place(source)) return Place{place, {}, place->offset};
   return std::nullopt;
@@ -286,17 +317,17 @@ void WeightCache::keep(const std::byte* source, const std::string& layout, Share
 
 /// All that the next file holds.
 BlockFile WeightCache::contents() {
-  content_of(main_->identity(), main_->bytes());
+  content_of_main();
   if (unsaved_snapshot_) add_snapshot();
   for (Packed& packed : unsaved_)
     blocks_.insert_or_assign(key_of(packed.place, packed.layout), std::move(packed.bytes));
   unsaved_.clear();
   BlockFile result{options_.version, {}, {}};
   for (const Source& source : sources_) {
-    const bool main = source.file.identity == main_->identity();
+    const bool main = source.file.identity == main_identity();
     const auto at =
         result.sources.insert(main ? result.sources.begin() : result.sources.end(), source.file);
-    if (source.fresh) at->identity.inode = 0;  // no file's: its contents must be looked at again
+    if (source.fresh) at->identity.inode = kNoFile;  // its contents must be looked at again
   }
   for (const auto& [key, packed] : blocks_) result.blocks.push_back({key, packed.bytes});
   return result;

@@ -5,7 +5,7 @@
 // their place in it (or, for computed weights, their own contents) and the layout. All blocks of a
 // file are from one model and one `version`; a file of another is replaced. Hashing a model takes
 // 25 ms for 265 MB and is done once; later the file's identity stands for the hash, unless the file
-// was written to a moment before.
+// was written to a moment before. A model in memory is hashed at each load.
 //
 // The key of a snapshot is a name that states the options of the load. A snapshot is valid while
 // the model's files have the contents that it was made from. After one of them has changed nothing
@@ -29,6 +29,7 @@
 #include "base/mutex.h"
 #include "cache/block_file.h"
 #include "cache/hash.h"
+#include "cache/model_source.h"
 #include "cache/snapshot.h"
 #include "parallax/report.h"
 
@@ -38,12 +39,11 @@ class WeightCache {
  public:
   struct Options {
     std::filesystem::path folder;
-    std::filesystem::path model;  ///< its name is part of the cache file's name; others lie beside
-    std::string machine;          ///< the instruction set: a part of the name too
-    std::string version;          ///< of the code that makes snapshots and packs
+    std::string machine;  ///< the instruction set: a part of the cache file's name
+    std::string version;  ///< of the code that makes snapshots and packs
   };
-  /// Opens the cache of the model whose main file is `main`, or begins an empty one.
-  WeightCache(Options options, std::shared_ptr<const MappedFile> main);
+  /// Opens the cache of the model that `main` holds, or begins an empty one.
+  WeightCache(Options options, ModelSource main);
 
   /// Opens a file of a snapshot, by its name.
   using OpenFile = std::function<Result<std::shared_ptr<const MappedFile>>(const std::string&)>;
@@ -96,6 +96,9 @@ class WeightCache {
   /// By address and length.
   using ComputedHashes = std::map<std::pair<const std::byte*, std::size_t>, Hash128>;
 
+  std::filesystem::path file_name() PX_REQUIRES(mutex_);
+  FileIdentity main_identity() const;
+  Hash128 content_of_main() PX_REQUIRES(mutex_);
   std::optional<Place> place_of(const std::byte* source) const PX_REQUIRES(mutex_);
   Hash128 key_of(const Place& place, const std::string& layout) PX_REQUIRES(mutex_);
   Hash128 content_of(const FileIdentity& identity, std::span<const std::byte> file)
@@ -111,9 +114,9 @@ class WeightCache {
   void write() PX_REQUIRES(mutex_);
 
   const Options options_;
-  const std::filesystem::path path_;
-  const std::shared_ptr<const MappedFile> main_;
-  const std::filesystem::path folder_;  ///< of the model, as an absolute path
+  const ModelSource main_;
+  const std::filesystem::path folder_;  ///< of files beside the model, as an absolute path
+  std::filesystem::path path_;          ///< set once
 
   mutable Mutex mutex_;
   std::vector<std::pair<std::string, FileIdentity>> files_ PX_GUARDED_BY(mutex_);  // beside main_

@@ -20,6 +20,10 @@ class WeightCacheTest : public FolderTest {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
 
+  ModelSource source(const std::shared_ptr<const MappedFile>& file) const {
+    return {{file->bytes(), file, folder_}, ModelSource::File{model_, file->identity()}};
+  }
+
   /// A process that loads the model and wants `layouts` of the weights at byte 10 of it.
   struct Outcome {
     CacheReport report;
@@ -30,7 +34,7 @@ class WeightCacheTest : public FolderTest {
                const std::string& machine = "A") const {
     const auto file = MappedFile::open(model_);
     EXPECT_TRUE(file);
-    WeightCache cache({folder_ / "cache", model_, machine, version}, *file);
+    WeightCache cache({folder_ / "cache", machine, version}, source(*file));
     Outcome outcome;
     const auto open = [&](const std::string& name) -> Result<std::shared_ptr<const MappedFile>> {
       return MappedFile::open(folder_ / name);
@@ -165,7 +169,7 @@ TEST_F(WeightCacheTest, AClosedOneNeitherReadsNorWrites) {
   load({"a"});
   const auto written = fs::last_write_time(cache_file());
   const auto file = *MappedFile::open(model_);
-  WeightCache cache({folder_ / "cache", model_, "A", "1"}, file);
+  WeightCache cache({folder_ / "cache", "A", "1"}, source(file));
   cache.keep_snapshot("other", {});
   cache.close("too large");
   EXPECT_FALSE(cache.find(file->bytes().data() + 10, "a", 3));

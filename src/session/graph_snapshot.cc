@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -21,8 +22,8 @@ namespace {
 
 // A snapshot's bytes: how many nodes the file has, how many graphs follow (one where the lowered
 // graph is the canonical one), and of each the place of every constant and its bytes. A constant
-// lies in a holder, from some byte on. Holders are the model's file, those beside it and then the
-// constants that lie in none.
+// lies in a holder, from some byte on. Holders are the model's bytes, the files beside it and then
+// the constants that lie in none of them.
 
 /// What decides the graph besides the model and the code.
 std::string options_name(const LoadOptions& options) {
@@ -34,8 +35,8 @@ std::string options_name(const LoadOptions& options) {
 /// Where constants lie, by address.
 class Holders {
  public:
-  Holders(const MappedFile& file, const std::vector<NamedFile>& external) {
-    files_.emplace(file.bytes().data(), next_++);
+  Holders(std::span<const std::byte> model, const std::vector<NamedFile>& external)
+      : model_(model) {
     for (const NamedFile& one : external) files_.emplace(one.file->bytes().data(), next_++);
   }
 
@@ -44,7 +45,10 @@ class Holders {
   };
   Place of(const SharedBytes& constant) {
     if (constant.bytes.empty()) return {};
-    const auto mapped = mapped_place(constant.bytes.data());
+    const std::byte* const begin = constant.bytes.data();
+    if (!std::less<>{}(begin, model_.data()) && std::less<>{}(begin, model_.data() + model_.size()))
+      return {0, static_cast<std::uint64_t>(begin - model_.data())};
+    const auto mapped = mapped_place(begin);
     const auto file = mapped ? files_.find(mapped->file.data()) : files_.end();
     if (file != files_.end()) return {file->second, static_cast<std::uint64_t>(mapped->offset)};
     const auto [known, fresh] =
@@ -59,14 +63,14 @@ class Holders {
   std::vector<SharedBytes> computed;  ///< those in no file
 
  private:
+  const std::span<const std::byte> model_;
   std::map<const std::byte*, std::uint64_t> files_;
   std::map<std::pair<const std::byte*, std::size_t>, std::uint64_t> known_;
-  std::uint64_t next_ = 0;
+  std::uint64_t next_ = 1;
 };
 
-std::vector<SharedBytes> holders_of(const Snapshot& snapshot,
-                                    const std::shared_ptr<const MappedFile>& file) {
-  std::vector<SharedBytes> holders = {{file->bytes(), file}};
+std::vector<SharedBytes> holders_of(const Snapshot& snapshot, const ModelBytes& model) {
+  std::vector<SharedBytes> holders = {{model.bytes, model.owner}};
   for (const NamedFile& one : snapshot.files) holders.push_back({one.file->bytes(), one.file});
   holders.insert(holders.end(), snapshot.constants.begin(), snapshot.constants.end());
   return holders;
@@ -101,15 +105,14 @@ KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
 }
 
 /// Nobody believes a cache's file: what inference makes of a graph must be the graph.
-Result<LoadedGraph> read_snapshot(const Snapshot& snapshot,
-                                  const std::shared_ptr<const MappedFile>& file) {
+Result<LoadedGraph> read_snapshot(const Snapshot& snapshot, const ModelBytes& model) {
   constexpr std::uint64_t kMostGraphs = 2;
   ByteReader in(snapshot.bytes.bytes);
   LoadedGraph loaded;
   loaded.file_nodes = static_cast<int>(in.below(std::numeric_limits<std::int32_t>::max()));
   const auto graphs = in.below(kMostGraphs + 1);
-  const std::vector<SharedBytes> holders = holders_of(snapshot, file);
-  const std::int64_t file_bytes = std::ssize(file->bytes());
+  const std::vector<SharedBytes> holders = holders_of(snapshot, model);
+  const std::int64_t file_bytes = std::ssize(model.bytes);
   const KeptGraph lowered = read_graph(in, holders, snapshot, file_bytes);
   if (graphs == kMostGraphs) loaded.canonical = read_graph(in, holders, snapshot, file_bytes);
   if (!in.ok())
@@ -120,13 +123,11 @@ Result<LoadedGraph> read_snapshot(const Snapshot& snapshot,
 
 }  // namespace
 
-std::shared_ptr<WeightCache> open_cache(const std::string& folder,
-                                        const std::filesystem::path& path,
-                                        const std::shared_ptr<const MappedFile>& file) {
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source) {
   return std::make_shared<WeightCache>(
-      WeightCache::Options{folder, path, packing_machine(),
+      WeightCache::Options{folder, packing_machine(),
                            fmt::format("{} {}", packing_version(), graph_version())},
-      file);
+      source);
 }
 
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights) {
@@ -137,23 +138,20 @@ bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights) {
   return bytes <= kMost && bytes - kSlack <= saturating_mul(2, weights);
 }
 
-std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
-                                               const std::filesystem::path& folder,
-                                               const std::shared_ptr<const MappedFile>& file,
+std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
                                                const LoadOptions& options) {
-  const auto snapshot = cache.snapshot(
-      options_name(options), [&](const std::string& name) { return open_external(folder, name); });
+  const auto open = [&](const std::string& name) { return open_external(model.folder, name); };
+  const auto snapshot = cache.snapshot(options_name(options), open);
   if (!snapshot) return std::nullopt;
-  auto loaded = read_snapshot(*snapshot, file);
+  auto loaded = read_snapshot(*snapshot, model);
   if (loaded) return *std::move(loaded);
   cache.report_problem("the graph in the cache cannot be used: " + loaded.error().to_string());
   return std::nullopt;
 }
 
-void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded,
-                   const std::shared_ptr<const MappedFile>& file,
+void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelBytes& model,
                    const std::vector<NamedFile>& external, const LoadOptions& options) {
-  Holders holders(*file, external);
+  Holders holders(model.bytes, external);
   ByteWriter out;
   out.number(static_cast<std::uint64_t>(loaded.file_nodes));
   out.number(loaded.canonical ? 2 : 1);

@@ -2,7 +2,6 @@
 // file's nodes. Internal to session/.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,28 +23,24 @@ struct LoadedGraph {
   std::optional<KeptGraph> canonical = {};
 };
 
-/// The cache of the model at `path`, under the version of this build.
-std::shared_ptr<WeightCache> open_cache(const std::string& folder,
-                                        const std::filesystem::path& path,
-                                        const std::shared_ptr<const MappedFile>& file);
+/// The cache of a model, under the version of this build.
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source);
 
 /// Whether a cache may hash the files beside a model, all of them whole: they are at most 16 GiB,
 /// and 64 MiB larger than twice the `weights` bytes that the model names. A sparse file of a few
 /// bytes on the disk takes hours otherwise.
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights);
 
-/// What a load of `file`, in `folder`, with these options would give, from the snapshot in `cache`.
-/// The graph is verified and inferred like that of any file; the canonical one is too, once it is
-/// restored. Their constants lie in the mapped files of the model or of the cache. Nothing if there is no snapshot, or if it is damaged; the latter
+/// What a load of `model` with these options would give, from the snapshot in `cache`. The graph is
+/// verified and inferred like that of any file; the canonical one is too, once it is restored. Their
+/// constants lie in the bytes of the model, or in mapped files beside it or of the cache. Nothing if
+/// there is no snapshot, or if it is damaged; the latter
 /// goes into the cache's report.
-std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache,
-                                               const std::filesystem::path& folder,
-                                               const std::shared_ptr<const MappedFile>& file,
+std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
                                                const LoadOptions& options);
 
-/// Gives the cache a snapshot of `loaded`, which was made of `file` and the files beside it.
-void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded,
-                   const std::shared_ptr<const MappedFile>& file,
+/// Gives the cache a snapshot of `loaded`, which was made of `model` and the files beside it.
+void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelBytes& model,
                    const std::vector<NamedFile>& external, const LoadOptions& options);
 
 }  // namespace parallax

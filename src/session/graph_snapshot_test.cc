@@ -335,7 +335,9 @@ TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
   const auto check = [&] {
     write(file, whole);
     {
-      const auto cache = open_cache(with_cache().cache, model_, mapped);
+      const auto cache = open_cache(
+          with_cache().cache,
+          {{mapped->bytes(), mapped, folder_}, ModelSource::File{model_, mapped->identity()}});
       auto snapshot = cache->snapshot(name, open);
       RC_ASSERT(snapshot.has_value());
       std::string bytes = text_of(snapshot->bytes.bytes);

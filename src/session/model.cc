@@ -1,6 +1,7 @@
 #include "parallax/model.h"
 
 #include <algorithm>
+#include <functional>
 #include <new>
 #include <utility>
 
@@ -94,21 +95,37 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
 
 namespace {
 
-/// Loads one file.
+Result<ModelSource> open_model(const std::filesystem::path& path) {
+  PX_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  return ModelSource{{file->bytes(), file, folder}, ModelSource::File{path, file->identity()}};
+}
+
+/// Loads one model.
 class Loader {
  public:
-  Loader(const std::filesystem::path& path, const LoadOptions& options)
-      : path_(path),
-        folder_(path.has_parent_path() ? path.parent_path() : "."),
-        options_(options) {}
+  explicit Loader(const LoadOptions& options) : options_(options) {}
 
-  Result<std::shared_ptr<Model::Impl>> run() {
-    PX_ASSIGN(file_, MappedFile::open(path_));
+  Result<std::shared_ptr<Model::Impl>> run(const std::filesystem::path& path) {
+    PX_ASSIGN(source_, open_model(path));
+    return load();
+  }
+  Result<std::shared_ptr<Model::Impl>> run(ModelBytes model) {
+    if (model.bytes.data() == nullptr && !model.bytes.empty()) {
+      return tl::unexpected(
+          Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "a model without memory"});
+    }
+    source_.model = std::move(model);
+    return load();
+  }
+
+ private:
+  Result<std::shared_ptr<Model::Impl>> load() {
     std::shared_ptr<WeightCache> cache;
-    if (!options_.cache.empty()) cache = open_cache(options_.cache, path_, file_);
+    if (!options_.cache.empty()) cache = open_cache(options_.cache, source_);
     times_.map = watch_.lap();
     auto loaded =
-        cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, folder_, file_, options_);
+        cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, source_.model, options_);
     times_.parse = watch_.lap();
     const bool from_snapshot = loaded.has_value();
     if (!from_snapshot) {
@@ -123,21 +140,21 @@ class Loader {
     return impl;
   }
 
- private:
   /// Parses the file and runs the passes.
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     const PassContext context{evaluate_node};
-    Result<Graph> graph = load_onnx({file_->bytes(), file_, folder_}, options_.max_nesting,
-                                    &external, context.budget.get());
-    if (!graph) return tl::unexpected(naming(path_, std::move(graph).error()));
+    Result<Graph> graph =
+        load_onnx(source_.model, options_.max_nesting, &external, context.budget.get());
+    if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
+    if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
     if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
     // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
-    release_pages(file_->bytes());
+    release_pages(source_.model.bytes);
     times_.passes = watch_.lap();
     // What was left out for want of bytes would be there when the graph is read again.
     if (cache == nullptr || context.budget->left_out()) return loaded;
@@ -145,24 +162,22 @@ class Loader {
       cache->close("files beside the model are too large to hash");
       return loaded;
     }
-    keep_snapshot(*cache, loaded, file_, external, options_);
+    keep_snapshot(*cache, loaded, source_.model, external, options_);
     times_.map += watch_.lap();
     return loaded;
   }
 
-  const std::filesystem::path& path_;
-  const std::filesystem::path folder_;
   const LoadOptions& options_;
-  std::shared_ptr<const MappedFile> file_;
+  ModelSource source_;
   const std::shared_ptr<GraphContext::Weights> weights_ = std::make_shared<GraphContext::Weights>();
   std::unique_ptr<WeightPrefault> prefault_;
   Stopwatch watch_;
   LoadTimes times_;
 };
 
-}  // namespace
-
-Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+/// A call of the user's that loads from `source`, a path or bytes.
+template <class Source>
+Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions& options) {
   const Call call;
   try {
     PX_RETURN_IF_ERROR(check_not_torn());
@@ -173,11 +188,22 @@ Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& 
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
     PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
-    PX_ASSIGN(auto impl, Loader(path, options).run());
-    return Model(std::move(impl));
+    return Loader(options).run(std::move(source));
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }
+}
+
+}  // namespace
+
+Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
+  PX_ASSIGN(auto impl, load_from(std::cref(path), options));
+  return Model(std::move(impl));
+}
+
+Result<Model> Model::load(ModelBytes model, const LoadOptions& options) {
+  PX_ASSIGN(auto impl, load_from(std::move(model), options));
+  return Model(std::move(impl));
 }
 
 std::vector<std::string> Model::passes() {

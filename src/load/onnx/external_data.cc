@@ -159,7 +159,7 @@ std::vector<NamedFile> ExternalData::files() const {
 Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
   PX_ASSIGN(const Location location, parse_location(entries));
   PX_ASSIGN(auto components, split_path(*location.path));
-  if (folder_.empty()) return unsupported("external data needs a model that comes from a file");
+  if (folder_.empty()) return unsupported("external data, and no folder is given for it");
   if (location.length && *location.length != size) {
     return invalid_model(
         fmt::format("needs {} bytes but its external data has {}", size, *location.length));

@@ -2,8 +2,6 @@
 // offset, index, name and path is checked, nothing is copied that need not be, nothing is printed.
 #pragma once
 
-#include <filesystem>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -11,16 +9,9 @@
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
 #include "ops/load_budget.h"
+#include "parallax/model.h"
 
 namespace parallax {
-
-/// Bytes of a model that stay where they are for as long as `owner` lives.
-struct ModelBytes {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-  /// Where external data may lie; empty: external data is refused.
-  std::filesystem::path folder;
-};
 
 /// The outermost message of a file, which has a graph. Errors: kInvalidModel for what is no ONNX
 /// model or larger than 2 GiB.

@@ -15,8 +15,9 @@
 
 namespace parallax {
 
-/// An input by name. The view's memory must live until run() returns and is never written. Aligned
-/// to its element size.
+/// An input by name. The view's memory must live until run() returns and is never written. A run
+/// reads it in place, wherever it lies, aligned to its element size. A strided tensor is the
+/// caller's to copy: memory of other than the dense size is refused.
 struct NamedInput {
   std::string_view name;
   TensorView tensor;

@@ -354,11 +354,13 @@ Status Session::run_into(std::span<const NamedInput> inputs,
       const auto bytes = static_cast<std::uint64_t>(dims.elements() * size_of(dtype));
       if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
         return view.bytes.data();
-      return refuse(ErrorCode::kInvalidInput,
-                    fmt::format("output '{}' is {} {}, the memory given is {} {} ({} bytes)",
-                                graph.values[graph.outputs[static_cast<std::size_t>(output)]].name,
-                                to_string(dtype), dims.to_string(), to_string(view.dtype),
-                                view.dims.to_string(), view.bytes.size()));
+      return refuse(
+          ErrorCode::kInvalidInput,
+          fmt::format(
+              "output '{}' is {} {}, the memory given is {} {} in {} bytes, dense it has {}",
+              graph.values[graph.outputs[static_cast<std::size_t>(output)]].name, to_string(dtype),
+              dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
+              bytes));
     };
     return impl_->run(inputs, place, trace);
   });

@@ -77,8 +77,8 @@ inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
-  /// Threads used inside run(), the caller's included; 0: the CPUs this process may use (affinity
-  /// and cgroup quota).
+  /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of them.
+  /// A session that is given no runtime and wants more than the shared one has gets its own.
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;

@@ -1,4 +1,4 @@
-// Runs a model: plans per binding of the dynamic dimensions, an arena, a pool of workers.
+// Runs a model: plans per binding of the dynamic dimensions, an arena, the threads of a runtime.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "parallax/model.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
+#include "parallax/runtime.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
@@ -27,7 +28,7 @@ struct NamedInput {
 /// own.
 ///
 /// A child of fork() may use and destroy the models and sessions of its parent, as servers do that
-/// load before they fork. Both share pages until one of them writes, and a session starts threads
+/// load before they fork. Both share pages until one of them writes, and a runtime starts threads
 /// of its own at the child's first run. If another thread of the parent was in a call of Parallax
 /// during the fork, its locks stay held in the child: there every call fails with kUnsupported, and
 /// destructors do nothing.
@@ -36,6 +37,9 @@ class Session {
   /// Errors: kInvalidInput for options that make no sense, kUnsupported for a precision that this
   /// CPU does not have.
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
+  /// The same on the threads, and with the account, of that runtime instead of Runtime::shared().
+  static Result<Session> create(const Model& model, const SessionOptions& options,
+                                const Runtime& runtime);
   /// Whether this CPU computes in that precision.
   static bool supports(Precision precision);
   /// The widest instruction set that kernels take on this CPU: "AVX-512-BF16", "AVX-512", "AVX2",

@@ -279,10 +279,11 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
   PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
-  Run run(program, lease, options, kept_buffers(lease), static_cast<std::size_t>(pool.threads()));
+  Run run(program, lease, options, kept_buffers(lease), static_cast<std::size_t>(program.threads));
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
-    WorkerPool::Stay stay(pool);
+    WorkerPool::Stay stay(pool, program.threads, options.deadline);
+    if (!stay.entered()) return tl::unexpected(time_is_over());
     PX_RETURN_IF_ERROR(run.run_branches(stay.participant()));
   }
   PX_RETURN_IF_ERROR(run.finish());

@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-/// User threads whose runs can be helped at once; further ones run alone.
-constexpr std::size_t kCallers = 8;
+/// Runs that go on at once, at least; more where a pool has more threads.
+constexpr int kPlaces = 8;
 /// How long a thread looks for the next node before it parks: during a run, where the next node
 /// that has tiles is seldom further away, and after one, because the next run may follow at once.
 /// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of whoever wakes
@@ -63,16 +63,18 @@ class Idle {
 struct WorkerPool::Slot {
   alignas(64) std::atomic<SharedWork*> work{nullptr};
   std::atomic<const void*> team{nullptr};
+  std::atomic<WorkerRow> row{};                     // of the team
   std::atomic<std::int64_t> all{0};                 // indices offered
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
   std::atomic<bool> owner_parks{false};
   std::atomic<bool> owner_waits{false};  // among parked_, for `users`
 
-  void open(std::int64_t count, const void* whose, SharedWork& what) {
+  void open(std::int64_t count, const void* whose, WorkerRow helpers, SharedWork& what) {
     all.store(count, std::memory_order_relaxed);
     range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
     team.store(whose, std::memory_order_relaxed);
+    row.store(helpers, std::memory_order_relaxed);
     work.store(&what);
   }
 
@@ -102,6 +104,12 @@ struct WorkerPool::Slot {
     return first(left) < end(left) && work.load() != nullptr;
   }
 
+  /// Whether a worker may help, or, where it works for `whose`, that is who offers this work.
+  bool takes(int worker, const void* whose) const {
+    return whose == nullptr ? row.load(std::memory_order_relaxed).has(worker)
+                            : whose == team.load(std::memory_order_relaxed);
+  }
+
   /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
   /// back: over the nodes of a branch each thread mostly works where it worked before, which is
   /// what its cache holds. tile() then lets helpers go upwards too, as kernels prefetch.
@@ -122,24 +130,31 @@ struct WorkerPool::Slot {
   }
 };
 
-WorkerPool::WorkerPool(int threads, int cpus)
-    : slots_(2 * kCallers + static_cast<std::size_t>(threads > 1 ? threads - 1 : 0)),
-      branch_slots_(kCallers),
-      workers_(std::make_unique<std::vector<std::thread>>()),
-      process_(process_number()),
-      wanted_threads_(std::max(threads, 1)),
+WorkerPool::WorkerPool(int threads, int cpus, int at_first)
+    : process_(process_number()),
+      most_(std::max(threads, 1)),
       cpus_(cpus),
-      caller_taken_(kCallers) {
+      places_(static_cast<std::size_t>(std::max(kPlaces, most_)), most_ - 1),
+      slots_(2 * places_.count() + static_cast<std::size_t>(most_ - 1)),
+      workers_(std::make_unique<std::vector<std::thread>>()) {
   parked_.reserve(slots_.size());
   // From the first thread on nothing may throw.
-  workers_->reserve(slots_.size() - 2 * kCallers);
-  for (int i = 1; i < threads; ++i) {
+  workers_->reserve(static_cast<std::size_t>(most_ - 1));
+  start(at_first);
+}
+
+int WorkerPool::start(int threads) {
+  const int wanted = std::clamp(threads, 1, most_);
+  const MutexLock lock(start_mutex_);
+  for (int i = started_ + 1; i < wanted; ++i) {
     try {
       workers_->emplace_back([this, i] { work(i); });
     } catch (const std::exception&) {  // no thread, or no memory for one
       break;                           // fewer workers do the same work
     }
+    started_.store(i);
   }
+  return std::min(wanted, started_ + 1);
 }
 
 WorkerPool::~WorkerPool() {
@@ -156,15 +171,18 @@ WorkerPool::~WorkerPool() {
 void WorkerPool::work(int index) {
   Participant self;
   self.pool_ = this;
-  self.index_ = index;
-  self.tile_slot_ = 2 * kCallers + static_cast<std::size_t>(index - 1);
-  const bool may_spin = wanted_threads_ <= cpus_;
-  const auto nothing_to_do = [this] { return !has_work(nullptr) && !stop_.load(); };
+  self.worker_ = index;
+  self.tile_slot_ = 2 * places_.count() + static_cast<std::size_t>(index - 1);
+  const auto may_spin = [this] { return threads() <= cpus_ && !crowded(asleep_.load()); };
+  // This thread counts as asleep then.
+  const auto nothing_to_do = [&] {
+    return !stop_.load() && (crowded(asleep_.load() - 1) || !has_work(self, nullptr));
+  };
   for (Idle idle; !stop_.load(std::memory_order_relaxed);) {
-    if (help(self, nullptr)) {
+    if (!crowded(asleep_.load()) && help(self, nullptr)) {
       idle.reset();
-    } else if (!may_spin || !idle.spin(runs_.load(std::memory_order_relaxed) == 0 ? kSpinAfterRun
-                                                                                  : kSpinInRun)) {
+    } else if (!may_spin() || !idle.spin(runs_.load(std::memory_order_relaxed) == 0 ? kSpinAfterRun
+                                                                                    : kSpinInRun)) {
       park_while(self, nothing_to_do);
       idle.reset();
     }
@@ -173,29 +191,37 @@ void WorkerPool::work(int index) {
 
 /// The first slot from `slot` on that a caller of now, or a worker, may have.
 std::size_t WorkerPool::used(std::size_t slot) const {
-  const std::size_t callers = callers_.load();
-  if (slot >= 2 * kCallers || slot % kCallers < callers) return slot;
-  slot = (slot / kCallers + 1) * kCallers;
-  return callers > 0 ? slot : 2 * kCallers;
+  const std::size_t callers = places_.end(), places = places_.count();
+  const std::size_t first = slot < places ? 0 : places;
+  if (slot >= 2 * places || slot - first < callers) return slot;
+  return callers > 0 ? first + places : 2 * places;
+}
+
+/// No thread has a slot from this one on.
+std::size_t WorkerPool::end() const {
+  return 2 * places_.count() + static_cast<std::size_t>(started_.load(std::memory_order_relaxed));
+}
+
+/// Whether callers and workers, of which `asleep` do not compute, are more than the pool is for.
+bool WorkerPool::crowded(int asleep) const {
+  return runs_.load(std::memory_order_relaxed) + started_.load(std::memory_order_relaxed) - asleep >
+         most_;
 }
 
 /// Whether there is something that help() would do.
-bool WorkerPool::has_work(const void* team) const {
-  for (std::size_t i = used(team == nullptr ? 0 : branch_slots_); i < slots_.size();
-       i = used(i + 1))
-    if (slots_[i].has_work() &&
-        (team == nullptr || team == slots_[i].team.load(std::memory_order_relaxed)))
-      return true;
+bool WorkerPool::has_work(const Participant& self, const void* team) const {
+  for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
+    if (slots_[i].has_work() && slots_[i].takes(self.worker_, team)) return true;
   return false;
 }
 
-/// Does something for anybody, or for `team` only; false where there was nothing. A thread that
-/// waits for its own run must not take a branch: it would come back late.
+/// Does something for any run that this worker may help, or for `team` only; false where there was
+/// nothing. A thread that waits for its own run must not take a branch: it would come back late.
 bool WorkerPool::help(Participant& self, const void* team) {
   bool helped = false;
-  for (std::size_t i = used(team == nullptr ? 0 : branch_slots_); i < slots_.size();
-       i = used(i + 1))
-    if (slots_[i].has_work()) helped |= help_in(i, self, team);
+  for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
+    if (slots_[i].has_work() && slots_[i].takes(self.worker_, team))
+      helped |= help_in(i, self, team);
   return helped;
 }
 
@@ -204,17 +230,18 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   slot.users.fetch_add(1);
   bool helped = false;
   SharedWork* const work = slot.work.load();
-  const void* const owner = slot.team.load(std::memory_order_relaxed);
-  if (work != nullptr && (team == nullptr || team == owner)) {
-    const void* const outer = std::exchange(self.team_, owner);
+  if (work != nullptr && slot.takes(self.worker_, team)) {
+    const void* const outer = std::exchange(self.team_, slot.team.load(std::memory_order_relaxed));
+    if (team == nullptr) self.row_ = slot.row.load(std::memory_order_relaxed);
     Slot* const outer_growing = self.growing_;
-    if (index < branch_slots_) self.growing_ = &slot;
-    // One tile at a time where somebody waits for a whole step, all that is left otherwise.
-    const bool branches = index < branch_slots_;  // the heaviest come first
+    const bool branches = index < places_.count();  // the heaviest come first
+    if (branches) self.growing_ = &slot;
+    // One tile at a time where somebody waits for a whole step, all that is left otherwise, unless a
+    // caller needs the core. Branches that become ready may have nobody else to run them.
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
       work->run(branches ? i : slot.tile(i), self);
       helped = true;
-      if (team != nullptr) break;
+      if (team != nullptr || (!branches && crowded(asleep_.load()))) break;
     }
     self.growing_ = outer_growing;
     self.team_ = outer;
@@ -223,16 +250,25 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   return helped;
 }
 
-/// Wakes up to `wanted` threads for work that was offered just now. Threads announce themselves in
-/// asleep_ before they look a last time, and work is offered before this looks for sleepers: one of
-/// the two sees the other.
-void WorkerPool::wake(std::int64_t wanted) {
+/// Wakes up to `wanted` threads for work that `self` offered just now. Threads announce themselves
+/// in asleep_ before they look a last time, and work is offered before this looks for sleepers: one
+/// of the two sees the other.
+void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
   if (asleep_.load() == 0) return;
   const MutexLock lock(park_mutex_);
   // All threads but those asleep are thought to be busy, each on a CPU of its own.
   const auto asleep = static_cast<std::int64_t>(parked_.size());
-  const std::int64_t idle_cpus = cpus_ - std::max<std::int64_t>(wanted_threads_ - asleep, 0);
-  for (auto left = std::min({wanted, asleep, idle_cpus}); left > 0; --left) wake_last();
+  const std::int64_t busy = runs_.load() + started_.load() - asleep;
+  std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
+  // The last to park first: their caches are warmest.
+  for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
+    const Participant& sleeper = *parked_[i - 1];
+    const bool helps =
+        sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
+    if (!helps) continue;
+    wake_one(i - 1);
+    --left;
+  }
 }
 
 /// The same once the work that sleepers missed has come to what waking them costs.
@@ -241,18 +277,17 @@ void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double na
   self.missed_ns_ += nanoseconds;
   if (self.missed_ns_ < kWakeNs) return;
   self.missed_ns_ = 0;
-  wake(wanted);
+  wake(self, wanted);
 }
 
 void WorkerPool::wake_all() {
   const MutexLock lock(park_mutex_);
-  while (!parked_.empty()) wake_last();
+  while (!parked_.empty()) wake_one(parked_.size() - 1);
 }
 
-/// The last to park, whose caches are warmest.
-void WorkerPool::wake_last() {
-  Participant& sleeper = *parked_.back();
-  parked_.pop_back();
+void WorkerPool::wake_one(std::size_t parked) {
+  Participant& sleeper = *parked_[parked];
+  parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
   asleep_.store(static_cast<int>(parked_.size()));
   sleeper.parked_.store(0);
   sleeper.parked_.notify_one();
@@ -277,18 +312,20 @@ void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
 void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds) {
   const std::size_t index = level == WorkLevel::kBranches ? branch_slot_ : tile_slot_;
   if (count <= 1 || count > kMaxShared || nanoseconds < kKeptNs || index == kNoSlot ||
-      pool_->workers_->empty()) {
+      row_.width <= 1) {
     for (std::int64_t i = 0; i < count; ++i) work.run(i, *this);
     return;
   }
   WorkerPool::Slot& slot = pool_->slots_[index];
-  slot.open(count, team_, work);
+  slot.open(count, team_, row_, work);
   pool_->wake_if_worth(*this, count - 1, nanoseconds);
   const bool tiles = level == WorkLevel::kTiles;
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(tiles ? slot.tile(i) : i, *this);
   if (level == WorkLevel::kBranches) {
     // Tiles of the branches that others run still.
-    const auto nothing_to_do = [&] { return slot.users.load() != 0 && !pool_->has_work(team_); };
+    const auto nothing_to_do = [&] {
+      return slot.users.load() != 0 && !pool_->has_work(*this, team_);
+    };
     for (Idle idle; slot.users.load() != 0;) {
       if (pool_->help(*this, team_)) {
         idle.reset();
@@ -307,10 +344,10 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
   WorkerPool::Slot alone;  // where nobody can help
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
-  slot.open(ready, team_, work);
+  slot.open(ready, team_, row_, work);
   if (ready > 1) pool_->wake_if_worth(*this, ready - 1, nanoseconds);
   const auto nothing_to_do = [&] {
-    return !work.finished() && !slot.has_work() && !pool_->has_work(team_);
+    return !work.finished() && !slot.has_work() && !pool_->has_work(*this, team_);
   };
   for (Idle idle; !work.finished();) {
     if (const std::int64_t i = slot.take(true); i >= 0) {
@@ -338,37 +375,37 @@ void Participant::grow(std::int64_t count, double nanoseconds) {
   pool_->wake_if_worth(*this, count, nanoseconds);
 }
 
-WorkerPool::Stay::Stay(WorkerPool& pool) : pool_(pool) {
-  participant_.pool_ = &pool;
-  participant_.team_ = this;
-  if (pool.workers_->empty()) return;
-  {
-    const MutexLock lock(pool.caller_mutex_);
-    for (std::size_t i = 0; i < kCallers; ++i) {
-      if (pool.caller_taken_[i]) continue;
-      pool.caller_taken_[i] = true;
-      participant_.branch_slot_ = i;
-      participant_.tile_slot_ = kCallers + i;
-      pool.count_callers();
-      break;
-    }
+WorkerPool::Stay::Stay(WorkerPool& pool, int width, const Deadline& deadline) : pool_(pool) {
+  const int threads = std::min(width, pool.threads());
+  if (threads > 1) {
+    place_ = pool.places_.wait_for(threads, pool.threads() - 1, deadline);
+    if (place_.index == RunPlaces::kNone) return;
   }
-  pool.runs_.fetch_add(1);
+  enter();
+}
+
+WorkerPool::Stay::Stay(WorkerPool& pool, int width) : pool_(pool) {
+  const int threads = std::min(width, pool.threads());
+  if (threads > 1) place_ = pool.places_.take_free(threads, pool.threads() - 1);
+  enter();
+}
+
+void WorkerPool::Stay::enter() {
+  entered_ = true;
+  participant_.pool_ = &pool_;
+  participant_.team_ = this;
+  if (place_.index != RunPlaces::kNone) {
+    participant_.branch_slot_ = place_.index;
+    participant_.tile_slot_ = pool_.places_.count() + place_.index;
+    participant_.row_ = place_.row;
+  }
+  pool_.runs_.fetch_add(1);
 }
 
 WorkerPool::Stay::~Stay() {
-  if (pool_.workers_->empty()) return;
+  if (!entered_) return;
   pool_.runs_.fetch_sub(1);
-  if (participant_.branch_slot_ == Participant::kNoSlot) return;
-  const MutexLock lock(pool_.caller_mutex_);
-  pool_.caller_taken_[participant_.branch_slot_] = false;
-  pool_.count_callers();
-}
-
-void WorkerPool::count_callers() {
-  std::size_t count = kCallers;
-  while (count > 0 && !caller_taken_[count - 1]) --count;
-  callers_.store(count);
+  if (place_.index != RunPlaces::kNone) pool_.places_.leave(place_);
 }
 
 }  // namespace parallax

@@ -1,21 +1,25 @@
-// The threads of a session. Work is cut into independent indices (the tiles of a node, the branches
-// of a step). An idle thread takes the next index. The thread that offers work can always finish it
-// alone, so nothing waits for a worker to be free.
+// The threads of a runtime, which its sessions share. Work is cut into independent indices (the
+// tiles of a node, the branches of a step). An idle thread takes the next index. The thread that
+// offers work can always finish it alone, so nothing waits for a worker to be free.
 //
 // Workers use no core while no run is in progress. During a run, and for a moment after it, a
 // thread without work first spins for a few microseconds, because the next node is usually no
 // further away, then yields its core, then parks. With more threads than CPUs it parks at once, and
-// no more threads are woken than there are CPUs. The thread that offers work predicts its time:
-// work shorter than a hand-over is not offered, and sleepers are woken once the work that they
-// missed would have paid for waking them.
+// no more threads are woken than there are CPUs. A worker also steps back while callers and workers
+// are more threads than the pool was made for, once it has done the tile that it holds.
 //
-// Thread-safety: several threads may have a Stay at once and share the workers. A child that was
-// forked has none of the workers: there a pool can only be destroyed.
+// The thread that offers work predicts its time: work shorter than a hand-over is not offered, and
+// sleepers are woken once the work that they missed would have paid for waking them.
+//
+// Thread-safety: several threads may have a Stay at once and share the workers; those that find no
+// place wait for one in the order in which they came. A child that was forked has none of the
+// workers: there a pool can only be destroyed.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -23,6 +27,7 @@
 #include "base/cpu.h"
 #include "base/fork.h"
 #include "base/mutex.h"
+#include "execute/run_places.h"
 
 namespace parallax {
 
@@ -51,21 +56,28 @@ inline constexpr double kLong = 1e18;
 
 class WorkerPool {
  public:
-  /// `threads` counts the caller: threads - 1 workers are started, fewer where the system refuses
-  /// more. `cpus`: those that the process may use.
-  explicit WorkerPool(int threads, int cpus = usable_cpus());
+  static constexpr int kAll = std::numeric_limits<int>::max();
+  /// `threads` counts a caller: there are never more than threads - 1 workers. `cpus`: those that
+  /// the process may use. `at_first`: as start() takes them.
+  explicit WorkerPool(int threads, int cpus = usable_cpus(), int at_first = kAll);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Threads that work in a run, the caller's included.
-  int threads() const { return static_cast<int>(workers_->size()) + 1; }
+  /// Starts workers until a run can have `threads`, as far as the pool may have them and the system
+  /// gives them. Returns how many threads such a run has, its caller included.
+  int start(int threads);
+  /// Threads that a run may have now, the caller's included, and the most that it ever may.
+  int threads() const { return started_.load(std::memory_order_relaxed) + 1; }
+  int most_threads() const { return most_; }
   /// Whether its workers exist in this process, which a fork may have made.
   bool has_workers() const { return process_ == process_number(); }
   /// For tests: threads that wait without using a core.
   int asleep() const { return asleep_.load(); }
+  /// For tests: runs that wait for a place.
+  std::size_t waiting() const { return places_.waiting(); }
 
-  /// Makes the calling thread a participant for one run; leaves when destroyed.
+  /// Makes the calling thread a participant of one run; leaves when destroyed.
   class Stay;
 
  private:
@@ -74,40 +86,41 @@ class WorkerPool {
 
   void work(int index);
   std::size_t used(std::size_t slot) const;
-  void count_callers() PX_REQUIRES(caller_mutex_);
-  bool has_work(const void* team) const;
+  std::size_t end() const;
+  bool crowded(int asleep) const;
+  bool has_work(const Participant& self, const void* team) const;
   bool help(Participant& self, const void* team);
   bool help_in(std::size_t slot, Participant& self, const void* team);
-  void wake(std::int64_t wanted);
+  void wake(const Participant& self, std::int64_t wanted);
   void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
-  void wake_last() PX_REQUIRES(park_mutex_);
+  void wake_one(std::size_t parked) PX_REQUIRES(park_mutex_);
   template <class Condition>
   void park_while(Participant& self, Condition nothing_to_do);
 
-  // The first slots hold branches, one per caller, the next ones tiles of callers, the rest tiles
-  // of workers.
-  std::vector<Slot> slots_;
-  std::size_t branch_slots_ = 0;
-  std::atomic<std::size_t> callers_{0};  // no caller has a slot from this one on
-  std::unique_ptr<std::vector<std::thread>> workers_;
   const std::uint64_t process_;
-  const int wanted_threads_;
+  const int most_;
   const int cpus_;
-  std::atomic<int> asleep_{0};  // as many as parked_
+  RunPlaces places_;
+  // The first slots hold branches, one per place, the next ones tiles of callers, the rest tiles of
+  // workers.
+  std::vector<Slot> slots_;
+  Mutex start_mutex_;
+  std::unique_ptr<std::vector<std::thread>> workers_ PX_GUARDED_BY(start_mutex_);
+  std::atomic<int> started_{0};  // workers
+  std::atomic<int> asleep_{0};   // as many as parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
   Mutex park_mutex_;
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);
-  Mutex caller_mutex_;
-  std::vector<bool> caller_taken_ PX_GUARDED_BY(caller_mutex_);
 };
 
 /// A thread while it takes part in runs. Used by that thread only.
 class Participant {
  public:
-  /// 0 for a caller, 1 to threads() - 1 for workers: no two threads of one run share it.
-  int index() const { return index_; }
+  /// 0 for the caller, less than the width of the run for its workers: no two threads of one run
+  /// share it.
+  int index() const { return row_.seat(worker_); }
 
   /// Runs all indices of `work` in [0, count) on this thread and on idle ones; returns when all are
   /// done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: predicted
@@ -127,7 +140,8 @@ class Participant {
 
   WorkerPool* pool_ = nullptr;
   const void* team_ = nullptr;  // the run this thread works for at the moment
-  int index_ = 0;
+  WorkerRow row_;               // of that run
+  int worker_ = 0;              // its number; 0: a caller
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
   double missed_ns_ = 0;                 // work offered since sleepers were last woken
@@ -137,14 +151,24 @@ class Participant {
 
 class WorkerPool::Stay {
  public:
-  explicit Stay(WorkerPool& pool);
+  /// For a run of at most `width` threads. If the pool has workers for it and no place for another
+  /// run, it waits for one until `deadline`; see entered().
+  Stay(WorkerPool& pool, int width, const Deadline& deadline);
+  /// The same for work that does not wait: without a place it gets no help.
+  Stay(WorkerPool& pool, int width);
   ~Stay();
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
   Participant& participant() { return participant_; }
+  /// False where the deadline came first: nothing may run.
+  bool entered() const { return entered_; }
 
  private:
+  void enter();
+
   WorkerPool& pool_;
+  RunPlaces::Place place_;
+  bool entered_ = false;
   Participant participant_;
 };
 

@@ -35,8 +35,9 @@ class MemoryAccount {
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
 };
 
-/// The account of a session with this budget: the one that it names; else, under kAuto, the one
-/// that all such sessions of the process share; else a new one.
-std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget);
+/// The account of a session with this budget: the one that it names, else `common`; without both,
+/// under kAuto the one that all such sessions of the process share, else a new one.
+std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget,
+                                           const std::shared_ptr<MemoryAccount>& common);
 
 }  // namespace parallax

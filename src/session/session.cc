@@ -11,7 +11,6 @@
 
 #include "base/byte_text.h"
 #include "base/caught.h"
-#include "base/cpu.h"
 #include "base/fork.h"
 #include "base/memory_probe.h"
 #include "base/status.h"
@@ -29,13 +28,11 @@
 #include "session/plan_report.h"
 #include "session/predict.h"
 #include "session/run_admission.h"
-#include "session/workers.h"
+#include "session/runtime_impl.h"
 
 namespace parallax {
 namespace {
 
-/// More threads than any machine has cores are a mistake.
-constexpr int kMaxThreads = 1024;
 /// A time limit of years is a mistake too.
 constexpr double kMaxSeconds = 1e8;
 
@@ -93,13 +90,14 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
 }  // namespace
 
 struct Session::Impl {
-  Impl(const Model& model_in, const SessionOptions& options_in, int threads)
+  Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in)
       : model(model_in),
         options(options_in),
-        account(account_for(options.budget)),
+        runtime(runtime_in.impl()),
+        width(runtime->workers.start(options.threads > 0 ? options.threads : kMaxThreads)),
+        account(account_for(options.budget, runtime->options.account)),
         binder(model.impl().graph()),
-        workers(threads),
-        plans(model.impl().forms, cache_options(options, workers.threads()), workers.all()) {
+        plans(model.impl().forms, cache_options(options, width), runtime->workers.on(width)) {
     account->add(plans);
   }
   ~Impl() { account->remove(plans); }
@@ -125,7 +123,7 @@ struct Session::Impl {
 
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const {
-    const PlanCache::Options plain = cache_options(options, workers.threads());
+    const PlanCache::Options plain = cache_options(options, width);
     return plan_for_delegate(graph(), binding, wanted,
                              {plain.kernels,
                               plain.refinement,
@@ -207,7 +205,7 @@ struct Session::Impl {
           run.lease, [&] { return less(budget(), run.kept_by_plans); }, run.budget.at_once);
       run_options.watch = &*watch;
     }
-    return execute(*run.program, bound.bytes, request.place, workers.pool(), run.lease,
+    return execute(*run.program, bound.bytes, request.place, runtime->workers.pool(), run.lease,
                    run_options);
   }
 
@@ -216,13 +214,14 @@ struct Session::Impl {
   static constexpr std::chrono::milliseconds kPromotion{100};
   const Model model;
   const SessionOptions options;
+  const std::shared_ptr<Runtime::Impl> runtime;
+  const int width;  ///< threads of a run, its caller's included
   /// As last read for a run; outputs are checked against it without another reading.
   mutable std::atomic<std::int64_t> latest_limit{
       options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
   mutable MemoryProbe probe;
   const std::shared_ptr<MemoryAccount> account;
   const InputBinder binder;
-  Workers workers;
   PlanCache plans;
   RunAdmission admission{plans, *account, [this] { return budget(); }};
   std::atomic<bool> has_run = false;
@@ -297,6 +296,15 @@ Status check_options(const PlanOptions& options) {
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
   return without_exceptions([&]() -> Result<Session> {
     PX_RETURN_IF_ERROR(check_options(options));
+    PX_ASSIGN(const Runtime runtime, runtime_for(options));
+    return create(model, options, runtime);
+  });
+}
+
+Result<Session> Session::create(const Model& model, const SessionOptions& options,
+                                const Runtime& runtime) {
+  return without_exceptions([&]() -> Result<Session> {
+    PX_RETURN_IF_ERROR(check_options(options));
     if (options.precision == Precision::kBf16 && options.kernels == Kernels::kReference)
       return refuse(ErrorCode::kInvalidInput, "the reference kernels compute in f32 only");
     if (!supports(options.precision)) {
@@ -304,8 +312,7 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
                     fmt::format("bf16 needs {}, which this CPU does not have; f32 runs everywhere",
                                 kBf16InstructionSet));
     }
-    const int threads = options.threads > 0 ? options.threads : usable_cpus();
-    return Session(std::make_unique<Impl>(model, options, threads));
+    return Session(std::make_unique<Impl>(model, options, runtime));
   });
 }
 
@@ -424,7 +431,7 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
   });
 }
 
-int Session::threads() const { return impl_->workers.threads(); }
+int Session::threads() const { return impl_->width; }
 std::int64_t Session::peak_arena_bytes() const {
   return unless_torn([&] { return impl_->account->memory.peak_bytes(); });
 }

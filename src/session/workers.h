@@ -1,4 +1,4 @@
-// The threads of a session, in its own process or in a child of that. Internal to session/.
+// The threads of a runtime, in its own process or in a child of that. Internal to session/.
 #pragma once
 
 #include <atomic>
@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 
+#include "base/cpu.h"
 #include "base/mutex.h"
 #include "execute/worker_pool.h"
 #include "kernels/packed_weights.h"
@@ -16,18 +17,22 @@ namespace parallax {
 /// needs them. Thread-safe.
 class Workers {
  public:
-  explicit Workers(int threads) : pool_(&pools_.emplace_back(threads)) {}
+  /// The most threads of a run, its caller's included. None is started yet.
+  explicit Workers(int threads)
+      : cpus_(usable_cpus()), pool_(&pools_.emplace_back(threads, cpus_, 1)) {}
 
   WorkerPool& pool() {
     WorkerPool* const pool = pool_.load();
     return pool->has_workers() ? *pool : own_pool();
   }
-  int threads() const { return pool_.load()->threads(); }
+  int most_threads() const { return pool_.load()->most_threads(); }
+  /// As WorkerPool::start().
+  int start(int threads) { return pool().start(threads); }
 
-  /// Runs a body on all threads. This object must outlive the result.
-  ParallelFor all() {
-    return [this](std::int64_t count, const std::function<void(std::int64_t)>& body) {
-      WorkerPool::Stay stay(pool());
+  /// Runs a body on at most `width` threads. This object must outlive the result.
+  ParallelFor on(int width) {
+    return [this, width](std::int64_t count, const std::function<void(std::int64_t)>& body) {
+      WorkerPool::Stay stay(pool(), width);
       EachIndex work(body);
       stay.participant().share(WorkLevel::kTiles, count, work);
     };
@@ -47,10 +52,12 @@ class Workers {
   WorkerPool& own_pool() {
     const MutexLock lock(mutex_);
     WorkerPool* pool = pool_.load();
-    if (!pool->has_workers()) pool_ = pool = &pools_.emplace_back(pool->threads());
+    if (!pool->has_workers())
+      pool_ = pool = &pools_.emplace_back(pool->most_threads(), cpus_, pool->threads());
     return *pool;
   }
 
+  const int cpus_;
   Mutex mutex_;
   // All but the last are another process's.
   std::list<WorkerPool> pools_ PX_GUARDED_BY(mutex_);

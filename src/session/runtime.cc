@@ -1,0 +1,72 @@
+#include "parallax/runtime.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/caught.h"
+#include "base/cpu.h"
+#include "base/fork.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "session/runtime_impl.h"
+
+namespace parallax {
+namespace {
+
+std::shared_ptr<Runtime::Impl> make(const RuntimeOptions& options) {
+  const int threads = options.threads > 0 ? options.threads : usable_cpus();
+  return {new Runtime::Impl(options, threads), [](const Runtime::Impl* old) {
+            const Call call;
+            // Its locks may be held for ever.
+            if (!torn_by_fork()) delete old;
+          }};
+}
+
+std::shared_ptr<Runtime::Impl> shared_impl() {
+  static Mutex mutex;
+  static std::weak_ptr<Runtime::Impl> shared PX_GUARDED_BY(mutex);
+  const MutexLock lock(mutex);
+  std::shared_ptr<Runtime::Impl> impl = shared.lock();
+  if (impl == nullptr) shared = impl = make({});
+  return impl;
+}
+
+}  // namespace
+
+Result<Runtime> Runtime::create(const RuntimeOptions& options) {
+  const Call call;
+  try {
+    PX_RETURN_IF_ERROR(check_not_torn());
+    if (options.threads < 0 || options.threads > kMaxThreads) {
+      return tl::unexpected(Error{
+          Stage::kSession,
+          ErrorCode::kInvalidInput,
+          {},
+          fmt::format("threads must be 0 (all CPUs) to {}, not {}", kMaxThreads, options.threads)});
+    }
+    return Runtime(make(options));
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kSession));
+  }
+}
+
+Result<Runtime> Runtime::shared() {
+  const Call call;
+  try {
+    PX_RETURN_IF_ERROR(check_not_torn());
+    return Runtime(shared_impl());
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kSession));
+  }
+}
+
+int Runtime::threads() const { return impl_->workers.most_threads(); }
+
+Result<Runtime> runtime_for(const SessionOptions& options) {
+  PX_ASSIGN(Runtime shared, Runtime::shared());
+  if (options.threads <= shared.threads()) return shared;
+  return Runtime::create({.threads = options.threads});
+}
+
+}  // namespace parallax

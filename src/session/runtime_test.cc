@@ -1,0 +1,180 @@
+#include "parallax/runtime.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "base/cpu.h"
+#include "parallax/session.h"
+#include "session/memory_account.h"
+#include "session/runtime_impl.h"
+#include "session/session_test_util.h"
+
+namespace parallax {
+namespace {
+
+/// Two branches, nodes with several tiles.
+constexpr std::string_view kText = R"(
+    symbols n
+    input x f32 [n, 64]
+    s = Relu(x)
+    a1 = Exp(s)
+    a2 = Neg(a1)
+    b1 = Tanh(s)
+    b2 = Abs(b1)
+    y = Add(a2, b2)
+    output y)";
+
+/// Threads of this process. Some that have ended may still be among them.
+std::ptrdiff_t threads_now() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+/// Threads of the pool, a caller included.
+int started(const Runtime& runtime) { return runtime.impl()->workers.pool().threads(); }
+
+struct Input {
+  explicit Input(std::int64_t rows) : x(*Tensor::allocate(DType::kF32, {rows, 64})) {
+    for (std::int64_t i = 0; i < rows * 64; ++i)
+      x.mutable_view().as<float>()[i] = static_cast<float>(i % 17) - 8;
+  }
+  std::vector<std::byte> run(Session& session) const {
+    const NamedInput input{"x", x.view()};
+    const auto outputs = session.run({&input, 1});
+    if (!outputs) return {};
+    const auto bytes = outputs->front().view().bytes;
+    return {bytes.begin(), bytes.end()};
+  }
+  Tensor x;
+};
+
+TEST(Runtime, SessionsShareOnePool) {
+  const Model model = model_of(kText);
+  const Input input(500);
+  const std::ptrdiff_t before = threads_now();
+  const Runtime runtime = *Runtime::create({.threads = 4});
+  EXPECT_EQ(started(runtime), 1) << "no session needs a thread yet";
+  std::vector<Session> sessions;
+  sessions.push_back(*Session::create(model, {.threads = 2}, runtime));
+  EXPECT_EQ(started(runtime), 2);
+  for (const int threads : {4, 4, 1, 0, 100})
+    sessions.push_back(*Session::create(model, {.threads = threads}, runtime));
+  EXPECT_EQ(started(runtime), 4);
+  const int expected[] = {2, 4, 4, 1, 4, 4};
+  const auto bits = input.run(sessions[3]);
+  ASSERT_FALSE(bits.empty());
+  for (std::size_t i = 0; i < sessions.size(); ++i) {
+    EXPECT_EQ(sessions[i].threads(), expected[i]);
+    EXPECT_EQ(input.run(sessions[i]), bits);
+  }
+  EXPECT_EQ(started(runtime), 4);
+  EXPECT_LE(threads_now(), before + 3);
+}
+
+TEST(Runtime, SessionsThatAreGivenNoneShareThatOfTheProcess) {
+  const Model model = model_of(kText);
+  const std::ptrdiff_t before = threads_now();
+  const int cpus = usable_cpus();
+  {
+    const Session a = *Session::create(model), b = *Session::create(model);
+    const Session c = *Session::create(model, {}, *Runtime::shared());
+    EXPECT_EQ(a.threads(), cpus);
+    EXPECT_EQ(started(*Runtime::shared()), cpus);
+    EXPECT_LE(threads_now(), before + cpus - 1);
+    const Session more = *Session::create(model, {.threads = cpus + 2});
+    EXPECT_EQ(more.threads(), cpus + 2) << "it has threads of its own";
+    EXPECT_EQ(started(*Runtime::shared()), cpus);
+  }
+  EXPECT_EQ(started(*Runtime::shared()), 1) << "nobody held the one before any more";
+  EXPECT_EQ(Runtime::shared()->threads(), cpus);
+}
+
+TEST(Runtime, LivesAsLongAsASession) {
+  const Model model = model_of(kText);
+  std::optional<Session> session;
+  {
+    const Runtime runtime = *Runtime::create({.threads = 3});
+    session.emplace(*Session::create(model, {}, runtime));
+  }
+  EXPECT_EQ(session->threads(), 3);
+  EXPECT_FALSE(Input(50).run(*session).empty());
+}
+
+TEST(Runtime, RefusesThreadsThatMakeNoSense) {
+  for (const int threads : {-1, 2000}) {
+    const auto runtime = Runtime::create({.threads = threads});
+    ASSERT_FALSE(runtime);
+    EXPECT_EQ(runtime.error().code, ErrorCode::kInvalidInput);
+  }
+}
+
+TEST(Runtime, ServesMoreCallersThanItHasPlaces) {
+  const Model model = model_of(kText);
+  const Runtime runtime = *Runtime::create({.threads = 3});
+  std::vector<Session> sessions;
+  for (const int threads : {3, 2})
+    sessions.push_back(*Session::create(model, {.threads = threads}, runtime));
+  const Input input(300);
+  const auto bits = input.run(sessions[0]);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (std::size_t caller = 0; caller < 20; ++caller) {
+    callers.emplace_back([&, caller] {
+      for (int i = 0; i < 10; ++i)
+        if (input.run(sessions[caller % 2]) != bits) ++wrong;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Runtime, ItsAccountIsThatOfSessionsWithoutOne) {
+  const Model model = model_of(kText);
+  RuntimeOptions options{.threads = 1};
+  options.account = *make_memory_account();
+  const Runtime runtime = *Runtime::create(options);
+  const MemoryBudget own{MemoryBudget::Kind::kNone, 0, *make_memory_account()};
+  const std::pair<SessionOptions, bool> rows[] = {
+      {{}, true},
+      {{.budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 30}}, true},
+      {{.budget = own}, false}};
+  for (const auto& [session_options, shares] : rows) {
+    const std::int64_t before = options.account->memory.peak_bytes();
+    Session session = *Session::create(model, session_options, runtime);
+    // More than any run before.
+    ASSERT_FALSE(Input(100 + before / 64).run(session).empty());
+    EXPECT_EQ(options.account->memory.peak_bytes() > before, shares);
+  }
+}
+
+/// The thread sanitizer lets no child of a process with threads start threads.
+#ifndef __SANITIZE_THREAD__
+TEST(Runtime, AChildHasOnePoolToo) {
+  const Model model = model_of(kText);
+  const Runtime runtime = *Runtime::create({.threads = 3});
+  Session a = *Session::create(model, {}, runtime), b = *Session::create(model, {}, runtime);
+  const Input input(300);
+  const auto bits = input.run(a);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(120);
+    if (input.run(a) != bits || input.run(b) != bits) ::_exit(1);
+    if (threads_now() != 3) ::_exit(2);
+    const auto c = Session::create(model, {.threads = 2}, runtime);
+    ::_exit(c && c->threads() == 2 && threads_now() == 3 ? 0 : 3);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+#endif
+
+}  // namespace
+}  // namespace parallax

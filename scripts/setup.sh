@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of a set that are missing: setup.sh [run|test|develop], develop when left out. packages.txt says
+# Installs the Debian packages of a set that are missing: setup.sh [run|test|develop|aarch64], develop when left out. packages.txt says
 # what is in a set. Asks for nothing; does nothing when all are there; where it may not install, one line says what is missing.
 set -euo pipefail
 list=$(cd "$(dirname "$0")" && pwd)/packages.txt
@@ -7,7 +7,8 @@ case ${1:-develop} in
   run) sets=" run " ;;
   test) sets=" run test " ;;
   develop) sets=" run test develop " ;;
-  *) echo "setup: no set '$1'; there are run, test and develop" >&2; exit 2 ;;
+  aarch64) sets=" run test aarch64 " ;;
+  *) echo "setup: no set '$1'; there are run, test, develop and aarch64" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null; then
@@ -17,7 +18,8 @@ fi
 missing=()
 while read -r package set _; do
   [[ -z $package || $package == \#* ]] && continue
-  [[ $set =~ ^(run|test|develop)$ ]] || { echo "setup: $package belongs to no set in $list" >&2; exit 2; }
+  set=${set%+arm64}
+  [[ $set =~ ^(run|test|develop|aarch64)$ ]] || { echo "setup: $package belongs to no set in $list" >&2; exit 2; }
   [[ $sets == *" $set "* ]] || continue
   status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
   [[ $status == "install ok installed" ]] || missing+=("$package")

@@ -46,7 +46,7 @@ def newcomer(tmp_path):
         stubs.mkdir()
         (repository / "scripts").mkdir(parents=True)
         shutil.copy(ROOT / "scripts" / "newcomer.sh", repository / "scripts")
-        for name, text in {"README.md": readme, "Makefile": MAKEFILE, ".gitignore": "build/\n", "scripts/packages.txt": "fmt run # r\ngtest test # t\ntidy develop # d\n"}.items():
+        for name, text in {"README.md": readme, "Makefile": MAKEFILE, ".gitignore": "build/\n", "scripts/packages.txt": "# what for\nfmt run+arm64 # r\ngtest test+arm64 # t\ntidy develop # d\ncross aarch64 # a\n"}.items():
             (repository / name).write_text(text)
         for name, body in (programs or {}).items():
             (stubs / name).write_text(f"#!{shutil.which('bash')}\n{body}\n")
@@ -99,7 +99,7 @@ def test_what_it_fails_for(newcomer, readme, demo, wrong):
     assert done.returncode != 0 and wrong in done.stderr and "all of README" not in done.stdout
 
 
-@pytest.mark.parametrize("package, wrong", [("fmt", False), ("gtest", True), ("tidy", True), ("unknown", False)])
+@pytest.mark.parametrize("package, wrong", [("fmt", False), ("gtest", True), ("tidy", True), ("cross", True), ("unknown", False)])
 def test_the_demo_may_install_packages_of_its_own_only(newcomer, package, wrong):
     done = newcomer("--here", demo=f"echo {package} > $STATE", programs={"apt-mark": 'echo git\n[ ! -e "$STATE" ] || cat "$STATE"'})
     assert (done.returncode != 0) == wrong, done.stderr

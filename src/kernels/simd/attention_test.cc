@@ -114,6 +114,19 @@ TEST(SimdAttention, WhatIsNoNumberStaysInItsRow) {
   }
 }
 
+TEST(SimdAttention, AKeyThatIsNoNumberReachesEveryRow) {
+  for (const std::int64_t queries : {5, 40}) {
+    KernelRun run = attention({{queries, 8}, {8, 200}, {200, 4}}, 0.5F);
+    put_keys_in_rows(run);
+    auto k = test_values<float>(*run.inputs[1]);
+    k[70 * 8 + 2] = std::numeric_limits<float>::quiet_NaN();
+    run.inputs[1] = test_tensor<float>({200, 8}, k);
+    const auto result = run_kernel(run, KernelLibrary::kSimd);
+    ASSERT_TRUE(result.has_value()) << result.error().to_string();
+    for (const float y : test_values<float>(result->at(0))) EXPECT_TRUE(std::isnan(y)) << queries;
+  }
+}
+
 KernelRun transposed_attention(std::int64_t queries, std::int64_t keys, const Ints& v_perm) {
   KernelRun run = attention({{2, queries, 3, 20}, {2, keys, 3, 20}, {2, keys, 3, 7}}, 0.3F);
   run.attributes.set("q_perm", Ints{0, 2, 1, 3});

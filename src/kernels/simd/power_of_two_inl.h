@@ -13,6 +13,16 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The greater one; NaN where x is NaN. x86's instruction gives its second operand then, others the
+/// number.
+HWY_INLINE FloatVec at_least(FloatVec lowest, FloatVec x) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
+  return hn::Max(lowest, x);
+#else
+  return hn::IfThenElse(hn::Lt(x, lowest), lowest, x);
+#endif
+}
+
 /// 2^(factor * x) for factor * x <= 0: what is below 2^-126 comes out as less still or as 0, which
 /// no sum of weights notices. Relative error 2e-7. NaN stays. Products keep two of a Zen 4's four
 /// units busy, hence additions wherever they do: without a factor two multiplications become some.
@@ -36,7 +46,7 @@ struct PowerOfTwo {
   HWY_INLINE FloatVec operator()(FloatVec x) const {
     const FloatTag d;
     const hn::RebindToSigned<FloatTag> di;
-    x = hn::Max(lowest, x);  // the second where it is no number
+    x = at_least(lowest, x);
     // Adding 1.5 * 2^19 rounds to a 16th: four bits choose the root, those above are the exponent.
     const auto magic = hn::Set(d, 786432.0F);
     const auto shifted = kFactor ? hn::MulAdd(x, factor, magic) : hn::Add(x, magic);
@@ -61,7 +71,7 @@ struct PowerOfTwo {
   HWY_INLINE FloatVec operator()(FloatVec x) const {
     const FloatTag d;
     const hn::RebindToSigned<FloatTag> di;
-    x = hn::Max(lowest, x);  // the second where it is no number
+    x = at_least(lowest, x);
     // Adding 1.5 * 2^23 rounds to an integer; with the 127 the low bits are the biased exponent.
     const auto magic = hn::Set(d, 12582912.0F + 127.0F);
     const auto shifted = kFactor ? hn::MulAdd(x, factor, magic) : hn::Add(x, magic);

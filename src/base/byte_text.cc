@@ -1,6 +1,6 @@
 #include "base/byte_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "parallax/report.h"
 

@@ -1,6 +1,6 @@
 #include "cache/weight_cache.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

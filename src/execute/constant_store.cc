@@ -1,6 +1,6 @@
 #include "execute/constant_store.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <string>

@@ -1,6 +1,6 @@
 #include "execute/evaluate.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstring>
 #include <memory>

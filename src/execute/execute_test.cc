@@ -1,7 +1,7 @@
 #include "execute/execute.h"
 #include "execute/bind.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

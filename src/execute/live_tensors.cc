@@ -1,6 +1,6 @@
 #include "execute/live_tensors.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <iterator>

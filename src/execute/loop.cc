@@ -1,6 +1,6 @@
 // Loop and Scan: trips of a body, values carried from one to the next, slices of inputs and
 // outputs.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // For tests of runs that end early: a program whose branches fail, loop and scan side by side.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 #include <string_view>

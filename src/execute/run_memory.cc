@@ -1,6 +1,6 @@
 #include "execute/run_memory.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -1,5 +1,5 @@
 // Nodes whose shapes depend on values: inferred, compiled and given memory when they are reached.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>

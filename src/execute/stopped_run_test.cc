@@ -1,6 +1,6 @@
 // Runs that end early: an error, a limit or a budget in one branch while others are inside If, Loop
 // and Scan. What was stopped is never taken for done.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include "kernels/packing_version.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <hwy/targets.h>
 
 #include "kernels/packing_stamp.h"

@@ -2,7 +2,7 @@
 // may be transposed on the way.
 #include "ops/attention.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

@@ -1,6 +1,6 @@
 #include "ops/control_flow.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <memory>

@@ -1,5 +1,5 @@
 // Convolution in one, two, three or more spatial dimensions.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/window.h"
 

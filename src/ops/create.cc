@@ -1,5 +1,5 @@
 // Tensors made of shapes and numbers: Shape, Size, ConstantOfShape, Range.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // Operators whose results have sizes that only their kernels can tell: NonZero and
 // NonMaxSuppression.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

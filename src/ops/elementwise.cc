@@ -1,5 +1,5 @@
 // Functions of one element: one input, one output, same shape.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

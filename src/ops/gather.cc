@@ -1,5 +1,5 @@
 // Gather, GatherND and ScatterND: elements chosen by an index tensor.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

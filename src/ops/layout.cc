@@ -1,5 +1,5 @@
 // Operators that arrange elements anew: Transpose, Concat, Expand, Tile, Pad.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

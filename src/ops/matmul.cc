@@ -1,5 +1,5 @@
 // MatMul and Gemm.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 #include "ops/matmul.h"

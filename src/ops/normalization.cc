@@ -1,5 +1,5 @@
 // Softmax, LayerNormalization and BatchNormalization.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

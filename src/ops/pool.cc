@@ -1,5 +1,5 @@
 // MaxPool, AveragePool and GlobalAveragePool.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

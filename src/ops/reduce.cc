@@ -1,5 +1,5 @@
 // Reductions over axes: ReduceSum and its kin, ArgMax, TopK.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

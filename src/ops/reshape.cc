@@ -1,6 +1,6 @@
 // Operators that keep the bytes and change the shape: Reshape, Squeeze, Unsqueeze, Flatten,
 // Identity. Content passes through as it is.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "ops/common.h"
 

@@ -1,6 +1,6 @@
 // Resize, nearest and linear. Scales, sizes and axes name the axes of layout NCHW also where the
 // images are NHWC.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstring>

@@ -1,5 +1,5 @@
 // Slice and Split: parts of a tensor along axes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

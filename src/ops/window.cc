@@ -1,6 +1,6 @@
 #include "ops/window.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 

@@ -1,6 +1,6 @@
 #include "partition/profile_toml.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <safe_toml.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "partition/support.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "schedule/plan.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>

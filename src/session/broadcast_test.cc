@@ -1,6 +1,6 @@
 // Free dimensions that meet in operators that broadcast: what a whole model gives for every
 // combination of small sizes, against broadcasting written out plainly.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

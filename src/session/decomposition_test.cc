@@ -1,6 +1,6 @@
 // Every fused operator against its decomposition, on random shapes, attributes and numbers: on the
 // reference kernels and on the best ones.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

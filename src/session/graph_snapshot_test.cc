@@ -2,7 +2,7 @@
 // gives, and what is not the model's graph is not used.
 #include "session/graph_snapshot.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

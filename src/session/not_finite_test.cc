@@ -1,6 +1,6 @@
 // NaN, infinities and -0 through every operator that computes with floats, alone and fused: the
 // oracle is the graph as it was loaded on reference kernels.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // For tests of what special numbers become: tensors with them, and whether two agree.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

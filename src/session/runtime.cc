@@ -1,6 +1,6 @@
 #include "parallax/runtime.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 

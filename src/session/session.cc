@@ -1,6 +1,6 @@
 #include "parallax/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <atomic>

@@ -1,5 +1,5 @@
 // An If whose condition is known becomes the branch that it takes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <string>

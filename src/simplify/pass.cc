@@ -1,6 +1,6 @@
 #include "simplify/pass.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

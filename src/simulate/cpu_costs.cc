@@ -1,6 +1,6 @@
 #include "simulate/cpu_costs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // `parallax bench`: latency, throughput, memory, CPU time; per node with --ops.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <fstream>

@@ -1,6 +1,6 @@
 // `parallax calibrate`: times the nodes of a model on one core of this machine and writes them as a
 // profile that `parallax simulate` reads. Called with one model after the other it collects.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <safe_toml.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // The commands and their options: docs/cli.md.
 #include "commands.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "image_decoder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sys/mman.h>

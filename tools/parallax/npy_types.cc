@@ -1,6 +1,6 @@
 #include "npy_types.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // `parallax plan`: layers, branches and bytes, without running.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <map>
 #include <utility>

@@ -1,5 +1,5 @@
 // `parallax simulate`: how long a plan would take on the cores of a profile, without running.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // `parallax verify`: every executor, several thread counts and budgets, against the oracle.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

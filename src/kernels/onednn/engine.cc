@@ -1,6 +1,6 @@
 #include "kernels/onednn/engine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <cstring>

@@ -1,7 +1,7 @@
 // Conv with any number of spatial axes, groups, dilations and both layouts. A unit of work is one
 // row of one filter's output, along the last spatial axis: it is summed in scratch over channels
 // and taps in a fixed order.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"

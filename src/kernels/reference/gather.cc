@@ -1,6 +1,6 @@
 // Gather, GatherND, ScatterND: elements picked by index tensors. Negative indices count from the
 // end.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 

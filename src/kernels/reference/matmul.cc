@@ -1,6 +1,6 @@
 // MatMul and Gemm. Each output element sums its products in ascending order of the inner index,
 // whatever the path: plain and transposed second operands give the same bits.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/permuted.h"
 #include "kernels/reference/activation.h"

@@ -1,6 +1,6 @@
 // ReduceSum, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in double precision, in
 // row-major order.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"

@@ -1,6 +1,6 @@
 // Resize, nearest and linear, over any axes. Where a result's element comes from is computed once
 // per axis and tile, and looked up.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/resize_source.h"

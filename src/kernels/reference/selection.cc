@@ -1,5 +1,5 @@
 // NonZero and NonMaxSuppression: their results have sizes that only their values tell.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "kernels/reference/common.h"
 

@@ -3,7 +3,7 @@
 // the products of f32, see matmul_constant.cc.
 #include "kernels/simd/bf16_matmul.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "kernels/simd/bf16_matrix.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <utility>
 #include <vector>

@@ -1,6 +1,6 @@
 #include "kernels/simd/column_convolution.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

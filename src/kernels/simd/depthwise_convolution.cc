@@ -1,6 +1,6 @@
 #include "kernels/simd/depthwise_convolution.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
 // MatMul of two f32 tensors that are both computed while running (attention: Q K^T, scores V), or
 // whose constant right operand has batches of its own and may be transposed. A unit of work is a
 // block of rows of one batch; a tile is a run of units.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>

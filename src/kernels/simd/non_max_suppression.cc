@@ -1,6 +1,6 @@
 // NonMaxSuppression: each candidate is tested against all boxes kept before it, a vector of them at
 // a time.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

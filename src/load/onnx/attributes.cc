@@ -1,6 +1,6 @@
 #include "load/onnx/attributes.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <span>
 

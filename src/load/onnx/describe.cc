@@ -1,6 +1,6 @@
 #include "load/onnx/describe.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

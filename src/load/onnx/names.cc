@@ -1,6 +1,6 @@
 #include "load/onnx/names.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>

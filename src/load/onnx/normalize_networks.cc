@@ -1,5 +1,5 @@
 // Pooling, normalisation, Dropout, Softmax and Cast.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

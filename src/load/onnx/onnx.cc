@@ -1,6 +1,6 @@
 #include "load/onnx/onnx.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstdint>
 #include <limits>

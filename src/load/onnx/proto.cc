@@ -1,6 +1,6 @@
 #include "load/onnx/proto.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/status.h"
 #include "load/onnx/names.h"

@@ -1,6 +1,6 @@
 #include "load/onnx/tensor.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <array>
 #include <bit>

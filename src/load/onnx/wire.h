@@ -3,7 +3,7 @@
 // leaves the functions that use it. Included by proto.cc only.
 #pragma once
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>

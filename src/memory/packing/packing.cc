@@ -1,6 +1,6 @@
 #include "memory/packing/packing.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <map>

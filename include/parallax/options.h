@@ -77,8 +77,8 @@ inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
-  /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of them.
-  /// A session that is given no runtime and wants more than the shared one has gets its own.
+  /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of
+  /// them. A session that is given no runtime and wants more than the shared one has gets its own.
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
@@ -115,8 +115,8 @@ struct LoadOptions {
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
-  /// Pre-faults memory for packed weights while the model is loaded, so that the first run need not.
-  /// A program that plans and never runs needs none of it.
+  /// Pre-faults memory for packed weights while the model is loaded, so that the first run need
+  /// not. A program that plans and never runs needs none of it.
   bool prefault = true;
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
   /// maps them: one file per model, written by the first run, or by Session::plan() without the

@@ -102,9 +102,8 @@ struct BodyReport {
 struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;
-  std::int64_t scratch_bytes = 0;  ///< of all threads together
-  std::int64_t packed_weight_bytes =
-      0;  ///< of the model's plans so far; runs pack them, plans do not
+  std::int64_t scratch_bytes = 0;            ///< of all threads together
+  std::int64_t packed_weight_bytes = 0;      ///< of all plans so far; runs pack them, plans do not
   std::vector<BranchReport> branch_reports;  ///< in order of layers
   std::vector<BodyReport> body_reports;      ///< in order of nodes, outer ones first
   std::vector<int> steps_per_layer;

@@ -16,11 +16,11 @@ struct RuntimeOptions {
   std::shared_ptr<MemoryAccount> account = nullptr;
 };
 
-/// Threads start as sessions need them, never more than threads() - 1, and use no core while nothing
-/// runs. Of runs at once each has workers of its own as far as they go; while callers and workers are
-/// more than threads(), workers step back. At most eight runs go on at once, or threads() if that is
-/// more; further ones wait in the order in which they came, up to the time limit of their session.
-/// Runs of one thread need nothing of this and do not wait.
+/// Threads start as sessions need them, never more than threads() - 1, and use no core while
+/// nothing runs. Of runs at once each has workers of its own as far as they go; while callers and
+/// workers are more than threads(), workers step back. At most eight runs go on at once, or
+/// threads() if that is more; further ones wait in the order in which they came, up to the time
+/// limit of their session. Runs of one thread need nothing of this and do not wait.
 ///
 /// Cheap to copy (copies share all of it); thread-safe. It lives as long as a copy or a session of
 /// it does. A child of fork() may use it where it may use a Session.

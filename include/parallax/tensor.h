@@ -64,7 +64,8 @@ class Dims {
 };
 
 /// Read-only view of a dense row-major tensor: `bytes.size()` == elements x size_of(dtype), strided
-/// ones are copied first. `bytes.data()` is aligned to size_of(dtype). The memory outlives the view.
+/// ones are copied first. `bytes.data()` is aligned to size_of(dtype). The memory outlives the
+/// view.
 struct TensorView {
   DType dtype = DType::kF32;
   Dims dims;

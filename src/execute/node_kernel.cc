@@ -20,8 +20,8 @@ const Constant* constant_of(const Compiled& compiled, ValueId id) {
   return constant ? &*constant : nullptr;
 }
 
-/// Fetches the fixed inputs as the kernel wants to read them. The mapped pages of those that it does
-/// not read once packed are released then; another reader gets them from the file again.
+/// Fetches the fixed inputs as the kernel wants to read them. The mapped pages of those that it
+/// does not read once packed are released then; another reader gets them from the file again.
 Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
                    PackingList& packings, NodeKernel& code) {
   code.fixed.resize(inputs.size());

@@ -190,8 +190,8 @@ struct Compiled {
 };
 
 /// Dimensions, kernels and lifetimes for `binding`. Packs no weights: bind() does, before the first
-/// run. `like`, of the same context and kernels, provides what `binding` does not change. Errors: kUnboundSymbol,
-/// kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
+/// run. `like`, of the same context and kernels, provides what `binding` does not change. Errors:
+/// kUnboundSymbol, kInvalidInput (sizes that contradict each other), kUnsupported, kOutOfMemory.
 Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
                                                 const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,

@@ -28,8 +28,8 @@ struct Windows {
 Result<Windows> read_windows(const InferContext& context, std::size_t axes);
 /// Number of window positions along spatial axis `axis` of size `dim`. With `ceil_mode` a partial
 /// last window counts where it starts inside the image or its leading padding. None fits where the
-/// image lacks no more than a stride (two with `ceil_mode`), as the standard's formula has it; beyond
-/// that it is an error.
+/// image lacks no more than a stride (two with `ceil_mode`), as the standard's formula has it;
+/// beyond that it is an error.
 Result<Expr> window_count(const InferContext& context, const Windows& windows, std::size_t axis,
                           const Expr& dim, std::int64_t kernel, bool ceil_mode);
 /// (kernel - 1) * dilation + 1; an error where that is absurd.

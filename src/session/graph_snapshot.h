@@ -32,9 +32,9 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSo
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights);
 
 /// What a load of `model` with these options would give, from the snapshot in `cache`. The graph is
-/// verified and inferred like that of any file; the canonical one is too, once it is restored. Their
-/// constants lie in the bytes of the model, or in mapped files beside it or of the cache. Nothing if
-/// there is no snapshot, or if it is damaged; the latter
+/// verified and inferred like that of any file; the canonical one is too, once it is restored.
+/// Their constants lie in the bytes of the model, or in mapped files beside it or of the cache.
+/// Nothing if there is no snapshot, or if it is damaged; the latter
 /// goes into the cache's report.
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
                                                const LoadOptions& options);

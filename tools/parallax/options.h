@@ -101,8 +101,8 @@ struct Opened {
   Session session;
   SymbolValues values;  ///< one of each symbol
 };
-/// `runs`: the command runs the model, so loading pre-faults memory for its packed weights. Errors: of
-/// the model and the session. Throws UsageError.
+/// `runs`: the command runs the model, so loading pre-faults memory for its packed weights. Errors:
+/// of the model and the session. Throws UsageError.
 Result<Opened> open_model(const Options& options, bool runs = true);
 
 Status run_command(const Options& options);

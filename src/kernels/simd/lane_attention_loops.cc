@@ -27,7 +27,8 @@ template <std::size_t R, std::size_t V>
 struct Sums {
   FloatVec at[R][V];
 
-  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into it.
+  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into
+  // it.
   HWY_INLINE Sums() {}
   HWY_INLINE void clear() {
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {

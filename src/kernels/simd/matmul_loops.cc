@@ -60,7 +60,8 @@ struct Sums {
   hn::Vec<FloatTag> full[R][V];  // the last of a row is not used
   hn::Vec<L> last[R];
 
-  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into it.
+  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into
+  // it.
   HWY_INLINE Sums() {}
 
   static HWY_INLINE std::size_t end() { return kFull * hn::Lanes(FloatTag()); }

@@ -87,8 +87,8 @@ struct SessionOptions {
   /// A run whose Loop and Scan nodes make more trips stops with kLimitExceeded.
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   /// A run that takes longer, planning and waiting included, stops with kLimitExceeded: between two
-  /// nodes, while it waits for memory or for the plan that another thread makes, or after planning,
-  /// whose plan the next run finds. 0: no limit.
+  /// nodes, while it waits for memory or for what another thread plans or packs, or after planning
+  /// and packing, which the next run finds done. 0: no limit.
   double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
 };

@@ -36,8 +36,10 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   return {};
 }
 
-Status PlanCache::bind(const Program& program) {
+Status PlanCache::bind(const Program& program, const Deadline& deadline) {
   if (program.compiled->bound) return {};
+  if (!lock(packing_, deadline)) return tl::unexpected(time_is_over());
+  const MutexLock locked(packing_, std::adopt_lock);
   Stopwatch watch;
   const Status status = parallax::bind(*program.compiled, parallel_);
   save();
@@ -112,9 +114,9 @@ void PlanCache::count_run(Entry& item) {
   }
 }
 
-bool PlanCache::lock(Entry& item, const Deadline& deadline) {
-  if (deadline) return item.mutex.try_lock_until(*deadline);
-  item.mutex.lock();
+bool PlanCache::lock(TimedMutex& mutex, const Deadline& deadline) {
+  if (deadline) return mutex.try_lock_until(*deadline);
+  mutex.lock();
   return true;
 }
 
@@ -122,7 +124,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget, bool explain,
                                                       const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  if (!lock(*item, deadline)) return tl::unexpected(time_is_over());
+  if (!lock(item->mutex, deadline)) return tl::unexpected(time_is_over());
   const MutexLock locked(item->mutex, std::adopt_lock);
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
@@ -135,7 +137,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
 Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
                                                          const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  if (!lock(*item, deadline)) return tl::unexpected(time_is_over());
+  if (!lock(item->mutex, deadline)) return tl::unexpected(time_is_over());
   const MutexLock locked(item->mutex, std::adopt_lock);
   auto program = least(binding, *item);
   if (item->only_least == 0) {  // of runs at once the first decides

@@ -51,8 +51,9 @@ class PlanCache {
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding,
                                                 const Deadline& deadline = {});
 
-  /// Packs what the program's kernels read, before it runs. Errors: as parallax::bind().
-  Status bind(const Program& program);
+  /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
+  /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.
+  Status bind(const Program& program, const Deadline& deadline = {});
   /// Writes what the model's cache, if any, does not have yet.
   void save();
 
@@ -88,8 +89,8 @@ class PlanCache {
   using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
-  static bool lock(Entry& item, const Deadline& deadline)
-      PX_THREAD_ATTRIBUTE(try_acquire_capability(true, item.mutex));
+  static bool lock(TimedMutex& mutex, const Deadline& deadline)
+      PX_THREAD_ATTRIBUTE(try_acquire_capability(true, mutex));
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget, bool explain)
       PX_REQUIRES(item.mutex);
@@ -106,6 +107,7 @@ class PlanCache {
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
+  TimedMutex packing_;  // one packs, on all threads; others wait, as they need the same weights
   mutable Mutex mutex_;
   Entries entries_ PX_GUARDED_BY(mutex_);
   std::int64_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // of all entries

@@ -18,7 +18,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
   RunBudget now = read_();
   while (true) {
     PX_ASSIGN(auto program, plans_.get(binding, now, false, deadline));
-    PX_RETURN_IF_ERROR(plans_.bind(*program));
+    PX_RETURN_IF_ERROR(plans_.bind(*program, deadline));
     PX_RETURN_IF_ERROR(check_time(deadline));
     const std::int64_t bytes = program->bytes;
     auto admitted = wait(std::move(program), now, deadline);
@@ -31,7 +31,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
 Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const Deadline& deadline,
                                                 const Program& before, std::int64_t kept_before) {
   PX_ASSIGN(auto program, plans_.shrink(binding, deadline));
-  PX_RETURN_IF_ERROR(plans_.bind(*program));
+  PX_RETURN_IF_ERROR(plans_.bind(*program, deadline));
   PX_RETURN_IF_ERROR(check_time(deadline));
   if (program->bytes >= before.bytes && kept_before == 0)
     return tl::unexpected(Error{Stage::kSession, ErrorCode::kBudgetExceeded, {}, "no more room"});

@@ -29,19 +29,18 @@ testing::AssertionResult is_late(const Result<T>& result) {
   return is_late(result ? Status() : tl::unexpected(result.error()));
 }
 
-TEST(TimeLimit, AWaitForAnotherThreadThatPlansTheSameEndsWithTheTime) {
+TEST(TimeLimit, AWaitForAnotherThreadThatPacksEndsWithTheTime) {
   const Model model = model_of(R"(
     symbols n
     input x f32 [n, 64]
     const w f32 [64, 64] = fill 1
     y = MatMul(x, w)
     output y)");
-  // Planning stands still where it packs weights.
-  std::promise<void> planning, go_on;
+  std::promise<void> packing, go_on;
   std::once_flag first;
   const ParallelFor pack = [&](std::int64_t count, const std::function<void(std::int64_t)>& body) {
     std::call_once(first, [&] {
-      planning.set_value();
+      packing.set_value();
       go_on.get_future().wait();
     });
     serial_for(count, body);
@@ -51,7 +50,7 @@ TEST(TimeLimit, AWaitForAnotherThreadThatPlansTheSameEndsWithTheTime) {
   RunAdmission admission(plans, *account, [] { return RunBudget{}; });
   const Binding binding{{5}};
   std::thread other([&] { EXPECT_TRUE(admission.admit(binding, {})); });
-  planning.get_future().wait();
+  packing.get_future().wait();
   for (const milliseconds time : {milliseconds(-1), milliseconds(0), milliseconds(20)}) {
     EXPECT_TRUE(is_late(admission.admit(binding, steady_clock::now() + time)));
     EXPECT_TRUE(

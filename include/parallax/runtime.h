@@ -28,8 +28,8 @@ class Runtime {
  public:
   /// Errors: kInvalidInput for threads that make no sense, kOutOfMemory.
   static Result<Runtime> create(const RuntimeOptions& options = {});
-  /// The one of sessions that are given none. It is made when it is first asked for, and again
-  /// after nobody held it any more. Errors: kOutOfMemory.
+  /// The runtime of sessions that are given none. It is made when it is first asked for, and anew
+  /// once no copy and no session held it any more. Errors: kOutOfMemory.
   static Result<Runtime> shared();
 
   /// Threads that a run may have, its caller's included.

@@ -30,7 +30,7 @@ Bytes available_memory(const fs::path& root) {
   return kib ? checked_mul(*kib, 1024) : std::nullopt;
 }
 
-/// limit - used, where pages of files that nobody used lately are not counted as used.
+/// limit - used, where pages of files that were not read lately do not count as used.
 Bytes headroom(const Cgroup& group) {
   const bool first = group.version == 1;
   const Bytes limit = first ? read_integer(group.folder / "memory.limit_in_bytes")

@@ -139,7 +139,7 @@ Result<bool> replace_file(const std::filesystem::path& path,
     (void)::unlink(beside.c_str());
     return cannot_write(path, failure);
   }
-  // Processes map it: whoever means to write into it, not to replace it, is told.
+  // Processes map it: a program that writes into it instead of replacing it gets an error.
   (void)::fchmod(file.get(), 0400);
   flush_folder(path.parent_path());
   return true;

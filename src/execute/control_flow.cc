@@ -217,7 +217,7 @@ void Run::add_body_trace(const Run& inner, NodeId id) {
   }
 }
 
-/// Makes bytes of the node's arena the value of an output whose dims nobody knew.
+/// Makes bytes of the node's arena the value of an output whose dims were not known before the run.
 Status Run::adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* bytes) {
   PX_RETURN_IF_ERROR(bind_symbols(id, dims));
   if (compiled_.dims[id]) {

@@ -51,7 +51,7 @@ class LoopRunner : public BodyRunner {
     std::byte* written = nullptr;  ///< by this trip
     Dims written_dims;
     std::byte* owned = nullptr;  ///< `bytes`, where they are a block
-    bool gone = false;           ///< nobody reads `bytes` any more
+    bool gone = false;           ///< `bytes` are read no more
     bool kept = false;           ///< the body gives back what it gets
     bool planned = false;        ///< into the buffers, which may be null where it has no bytes
   };
@@ -63,7 +63,7 @@ class LoopRunner : public BodyRunner {
   };
   struct ScanOutput {
     bool started = false;
-    bool read = true;  ///< false: nobody wants it, each slice overwrites the last
+    bool read = true;  ///< false: it is not used, each slice overwrites the last
     Dims slice_dims;
     DType dtype = DType::kF32;
     ScanAxis axis;
@@ -253,7 +253,7 @@ Result<std::byte*> LoopRunner::place(std::size_t output, DType dtype, const Dims
 Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, const Dims& dims) {
   carried.written_dims = dims;
   if (carried.kept) {
-    // Nobody writes: the copy of a tensor onto itself is left out.
+    // Nothing writes here: the copy of a tensor onto itself is left out.
     carried.written = const_cast<std::byte*>(carried.bytes);
   } else if (carried.planned) {
     if (!(dims == carried.dims)) {

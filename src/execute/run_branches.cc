@@ -21,10 +21,10 @@ class StepBranches final : public SharedWork {
   const std::vector<BranchId>& branches_;
 };
 
-/// All branches, by what each waits for. An index is a ticket: it entitles whoever takes it to the
+/// All branches, by what each waits for. An index is a ticket: the thread that takes it runs the
 /// first of the ready branches, of which there are always at least as many as tickets. While memory
-/// allows no branch beside another, ready branches get no ticket and whoever ends a branch beside
-/// others gives up his; the last one goes on alone.
+/// allows no branch beside another, ready branches get no ticket, and a thread that ends a branch
+/// beside others gives up its ticket; the last thread goes on alone.
 class ReadyBranches final : public GrowingWork {
  public:
   /// Of `buffers` it uses what counts branches.

@@ -109,7 +109,7 @@ TEST(RunMemory, NobodyOvertakesARunThatWaits) {
   EXPECT_LE(memory.peak_bytes(), 1000);
 }
 
-/// Returns once so many runs wait.
+/// Returns once `runs` runs wait.
 void until_waiting(const RunMemory& memory, std::size_t runs) {
   while (memory.waiting() != runs) std::this_thread::yield();
 }
@@ -125,7 +125,7 @@ TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, ErrorCode::kLimitExceeded);
     EXPECT_EQ(memory.waiting(), 0U);
-    // Whoever came after it goes on.
+    // The run that came after it goes on.
     last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
     until_waiting(memory, 1);
     EXPECT_FALSE(memory.acquire({600, 1000, false, soon}));

@@ -168,7 +168,7 @@ void Run::release(ValueId root) {
   if (readers_[static_cast<std::size_t>(root.value)].fetch_sub(1) == 1) give_back(root);
 }
 
-/// Nobody reads `root` any more: its bytes go back to whom they came from.
+/// `root` is read no more: its bytes go back to where they came from.
 void Run::give_back(ValueId root) {
   if (graph().values[root].kind == ValueKind::kInput) {
     host_->let_go(static_cast<std::size_t>(program_.storage[root].position));

@@ -12,11 +12,11 @@ namespace {
 constexpr int kPlaces = 8;
 /// How long a thread looks for the next node before it parks: during a run, where the next node
 /// that has tiles is seldom further away, and after one, because the next run may follow at once.
-/// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of whoever wakes
-/// it, and it comes 40 microseconds later.
+/// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of the thread that
+/// wakes it, and it runs 40 microseconds later.
 constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
 /// The first of it without the system's help; then the thread offers its core to others each time
-/// it looks, because whoever has the next node may need it: other processes count too.
+/// it looks, because the thread with the next node may need it, or another process.
 constexpr int kPausesBeforeYield = 200;
 /// Work that is done before another thread could have begun: its owner keeps it.
 constexpr double kKeptNs = 1'000;
@@ -237,7 +237,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
     const bool branches = index < places_.count();  // the heaviest come first
     if (branches) self.growing_ = &slot;
     // One tile at a time where somebody waits for a whole step, all that is left otherwise, unless
-    // a caller needs the core. Branches that become ready may have nobody else to run them.
+    // a caller needs the core. Branches that become ready may have no other thread.
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
       work->run(branches ? i : slot.tile(i), self);
       helped = true;
@@ -303,7 +303,7 @@ void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
     asleep_.store(static_cast<int>(parked_.size()));
   }
   if (nothing_to_do()) self.parked_.wait(1);
-  // Whoever wakes this thread holds the lock while he touches it.
+  // The thread that wakes this one holds the lock while it touches it.
   const MutexLock lock(park_mutex_);
   std::erase(parked_, &self);
   asleep_.store(static_cast<int>(parked_.size()));
@@ -341,7 +341,7 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, d
 }
 
 void Participant::share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds) {
-  WorkerPool::Slot alone;  // where nobody can help
+  WorkerPool::Slot alone;  // where no other thread can help
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
   slot.open(ready, team_, row_, work);

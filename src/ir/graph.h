@@ -46,7 +46,7 @@ std::optional<OpKind> op_from_string(std::string_view name);
 
 /// Bytes known at load. They may lie anywhere in a mapped file, so `bytes.data()` has NO alignment:
 /// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == elements x
-/// size_of(dtype), checked by whoever makes one.
+/// size_of(dtype), checked by the code that makes one.
 struct Constant {
   DType dtype = DType::kF32;
   Dims dims;
@@ -115,7 +115,7 @@ struct Node {
   OpKind op = OpKind::kIdentity;
   Attributes attributes;
   std::vector<ValueId> inputs;   ///< invalid id = optional input left out
-  std::vector<ValueId> outputs;  ///< invalid id = output that nobody asked for
+  std::vector<ValueId> outputs;  ///< invalid id = output left out
   /// If: then, else. Loop and Scan: the body. Shared by copies of the graph, replaced as a whole.
   std::vector<std::shared_ptr<const Graph>> bodies = {};
   std::size_t captures = 0;  ///< the last inputs that are captures

@@ -148,7 +148,7 @@ Status PackedWeights::give_memory(PackedBlock& block) {
   return {};
 }
 
-/// Whoever asks for a block sees it filled: by this thread, or after a wait for the one that fills
+/// Returns when the block is filled: by this thread, or after a wait for the thread that is filling
 /// it.
 void PackedWeights::fill(const std::shared_ptr<PackedBlock>& block) {
   const MutexLock lock(block->filling);

@@ -86,15 +86,15 @@ class PackedWeights {
   /// Gives memory to the blocks of `list` that have none, in the order of get(). Errors:
   /// kOutOfMemory.
   Status allocate(const PackingList& list);
-  /// Fills the blocks of `list` that nobody has filled, all of which have memory, then releases the
+  /// Fills the blocks of `list` that are not filled, all of which have memory, then releases the
   /// pages that they were made of. Errors: what a `fill` throws, as kOutOfMemory or kInternal; the
   /// next call tries again.
   Status fill(const PackingList& list);
-  /// Gets memory for about so many bytes of blocks until it has it, memory is short or packing ends
-  /// it; for another thread, while the one that is going to ask for blocks does not do so yet.
+  /// Gets memory for about `bytes` bytes of blocks; stops early where memory is short or packing
+  /// ends it. For another thread, while the one that will ask for blocks does not do so yet.
   void prefault(std::int64_t bytes);
-  /// All blocks have been asked for (of a model with bodies, those of its first body): what got
-  /// memory in vain gives it back.
+  /// All blocks have been asked for (of a model with bodies, those of its first body): memory that
+  /// no block took is given back.
   void end_prefault();
   /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
   /// were any (WeightMemory).

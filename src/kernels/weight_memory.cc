@@ -179,7 +179,7 @@ std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byt
   return found == chunks_.end() ? nullptr : *found;
 }
 
-/// Returns when the page is there, whoever gets it.
+/// Returns when the page is there, by this thread or another.
 void WeightMemory::touch_page(Chunk& chunk, std::size_t page, bool full) {
   using State = Chunk::State;
   std::atomic<State>& state = chunk.pages[page];
@@ -191,7 +191,7 @@ void WeightMemory::touch_page(Chunk& chunk, std::size_t page, bool full) {
     const bool large = full && !chunk.small;
     if (full) {
       first_touch(chunk.at(page), large ? &watch_ : nullptr);
-    } else {  // what nobody may ever use the rest of takes no more memory than it needs
+    } else {  // its rest may never be used: small pages take no more than is needed
       want_small({chunk.at(page), static_cast<std::size_t>(kLargePage)});
     }
     state = large ? State::kLarge : State::kSmall;

@@ -23,11 +23,11 @@ class WeightMemory {
   WeightMemory(const WeightMemory&) = delete;
   WeightMemory& operator=(const WeightMemory&) = delete;
 
-  /// Gets pages ahead for about so many bytes that will be allocated; returns when they are there,
-  /// or before where end_prefault() has been called. Asks every now and then whether there is room
+  /// Gets pages ahead for about `bytes` bytes that will be allocated; returns when they are there,
+  /// or earlier where end_prefault() has been called. Asks every now and then whether there is room
   /// for what is left; gives back what it has where there is none.
   void prefault(std::int64_t bytes, const std::function<bool(std::int64_t left)>& has_room);
-  /// What was to be allocated is: what got pages in vain goes back. Waits for a page at most.
+  /// All has been allocated: pages that no block took go back. Waits for one page at most.
   void end_prefault();
   /// Zeros; may outlive this. Errors: kOutOfMemory.
   Result<AlignedBytes> allocate(std::int64_t bytes);

@@ -1,6 +1,6 @@
 // The paper's arenas, replayed at planning time: where its bump pointers and free lists would put
 // every buffer. All arenas grow in one address range, so that a block handed over merges with its
-// neighbours whoever had them before.
+// neighbours, whichever arena had them before.
 #include <algorithm>
 
 #include "memory/free_list.h"

@@ -36,7 +36,7 @@ inline Waits waits_of_steps(const Steps& steps, std::size_t branches) {
   return waits;
 }
 
-/// Up to three buffers per node of up to 12 cache lines, some empty, some read by nobody, some of
+/// Up to three buffers per node of up to 12 cache lines, some empty, some never read, some of
 /// the size of one that their node reads and may overwrite.
 inline MemoryProblem random_problem(const Dag& dag, const BranchGraph& branches,
                                     RandomDag& random) {
@@ -111,7 +111,7 @@ class HappensBefore {
   bool may_live_at_once(std::size_t a, std::size_t b) const {
     return !done_before(a, b) && !done_before(b, a);
   }
-  /// The node that makes `b` overwrites `a`, which nobody else reads then or later.
+  /// The node that makes `b` overwrites `a`, which no other node reads then or later.
   bool may_overwrite(std::size_t a, std::size_t b) const {
     const auto& over = problem_.buffers[b].over;
     return std::find(over.begin(), over.end(), static_cast<std::int32_t>(a)) != over.end() &&

@@ -35,7 +35,7 @@ class LoadBudget {
   static constexpr std::int64_t kWorkPerNode = 512;
   static constexpr std::int64_t kWorkPerInput = 64;
 
-  /// More for a model whose file has so many bytes.
+  /// More for a model whose file has `bytes` bytes.
   void allow_file(std::int64_t bytes) {
     bytes_ = saturating_add(bytes_, saturating_mul(6, bytes));
     allow_work(bytes);
@@ -47,7 +47,7 @@ class LoadBudget {
     weights_ = saturating_add(weights_, bytes);
     allow_work(std::min(weights_, kMostWeights) - before);
   }
-  /// More for so many nodes: most passes infer each of them once more.
+  /// More for `count` nodes: most passes infer each of them once more.
   void allow_nodes(std::int64_t count) {
     kept_work_ = saturating_add(kept_work_, saturating_mul(kInferences * kWorkPerNode, count));
   }

@@ -5,7 +5,7 @@
 namespace parallax {
 namespace {
 
-/// Copies of weights may be so many times as large.
+/// The most by which copies of weights may be larger than the weights.
 constexpr std::int64_t kMostGrowth = 4;
 
 /// As the deleter of an owner it marks the bytes.

@@ -1,6 +1,6 @@
-// Constants that passes make are paid for until nobody holds their bytes any more: whoever lets the
-// last copy go gives the bytes back to the account of the load, if that is still going on. One
-// thread loads a model; letting go afterwards is safe from any thread.
+// Constants that passes make are paid for while any copy of them lives: the destructor of the last
+// copy gives the bytes back to the account of the load, if that is still going on. One thread loads
+// a model; copies may be destroyed afterwards by any thread.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ std::shared_ptr<const void> weights_outside(std::shared_ptr<const void> owner);
 /// The bytes of `constant` where they are weights of another file or copies of such, else 0.
 std::int64_t weight_bytes(const Constant& constant);
 
-/// What the owner of `constant` gives back when it lets go: nothing where others hold the bytes
-/// too, or where nobody paid.
+/// What the owner of `constant` gives back when it is destroyed: nothing where others hold the
+/// bytes too, or where they were not paid for.
 PaidBytes paid_for(const Constant& constant);
 
 /// Whether `bytes` of constants, made of inputs with `weights` bytes of weights of other files, can

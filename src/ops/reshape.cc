@@ -81,8 +81,8 @@ Result<std::vector<std::int64_t>> known_axes(const InferContext& context) {
   return fail(context, "the axes must be known", ErrorCode::kUnsupported);
 }
 
-/// A rank is fixed when a model is loaded. That ONNX Runtime runs such a model leads nobody who
-/// reads the error to the node, so it says where to change what.
+/// A rank is fixed when a model is loaded. ONNX Runtime runs such a model, so its user does not
+/// suspect the node: the error says what to change and where.
 InferResult unknown_rank(const InferContext& context, std::size_t axis) {
   return fail(context,
               fmt::format("without axes the rank of the result depends on dimension {} of the "

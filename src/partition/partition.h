@@ -51,7 +51,7 @@ struct Partition {
 struct PartitionOptions {
   CostModel model = CostModel::kExact;
   Calibration calibration = {};  ///< for CostModel::kMeasured
-  /// Offload at most so many regions, those that save the most predicted time; nothing: no limit.
+  /// Most regions to offload, those that save the most predicted time; nothing: no limit.
   std::optional<int> max_regions = {};
 };
 

@@ -43,7 +43,7 @@ struct Range {
 };
 constexpr Range kRate{1e-30, kMaxRate};
 
-/// Reads the keys of one table; whoever is done calls finish(), which refuses keys nobody asked
+/// Reads the keys of one table; call finish() at the end: it refuses keys that were not asked
 /// for.
 class TableReader {
  public:

@@ -17,14 +17,14 @@ using ConcreteShapes = IdVector<ValueId, std::optional<Dims>>;
 enum class CpuReason : std::uint8_t {
   kNone,          ///< it does not
   kOperator,      ///< the delegate does not have the operator
-  kDynamicShape,  ///< a size depends on values: nobody can compile or price it before the run
+  kDynamicShape,  ///< a size depends on values: it cannot be compiled or priced before the run
   kDType,
   kRank,
   kAttribute,
   kBridge,  ///< the delegate can run it, but it joins no two regions
   kMemory,  ///< its region does not fit the delegate's memory
   kLoses,   ///< its region is no faster on the delegate
-  kLimit,   ///< other regions save more, and only so many are allowed
+  kLimit,   ///< other regions save more, and their number is limited
 };
 /// "operator", "dynamic-shape", ...
 std::string_view to_string(CpuReason reason);

@@ -9,7 +9,7 @@ namespace parallax {
 namespace {
 
 /// Whether a run that was bound to `lowered` has all that `canonical` needs: the latter may come
-/// from a cache, which nobody believes.
+/// from a cache, which is not trusted.
 bool serves(const Graph& lowered, const Graph& canonical) {
   const auto same = [&](const std::vector<ValueId>& a, const std::vector<ValueId>& b, bool shapes) {
     return std::ranges::equal(a, b, [&](ValueId x, ValueId y) {

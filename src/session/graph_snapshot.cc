@@ -104,7 +104,7 @@ KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
   return graph;
 }
 
-/// Nobody believes a cache's file: what inference makes of a graph must be the graph.
+/// A cache's file is not trusted: what inference makes of a graph must be the graph.
 Result<LoadedGraph> read_snapshot(const Snapshot& snapshot, const ModelBytes& model) {
   constexpr std::uint64_t kMostGraphs = 2;
   ByteReader in(snapshot.bytes.bytes);

@@ -14,14 +14,14 @@ namespace parallax {
 struct KeptGraph {
   SharedBytes snapshot;
   std::vector<SharedBytes> constants;  ///< in the order in which graph_of() asks for them
-  /// Bytes of the model's file where the snapshot comes from a cache, which nobody believes.
+  /// Bytes of the model's file where the snapshot comes from a cache, which is not trusted.
   std::optional<std::int64_t> file_bytes;
 };
 /// Keeps the constants of `graph` alive.
 KeptGraph keep(const Graph& graph);
 
-/// The graph, which is verified, and must be what inference makes of it, where nobody believes the
-/// snapshot. Errors: kInvalidInput, of such a one.
+/// The graph. From a cache it is verified, and must be what inference makes of it. Errors:
+/// kInvalidInput, of a snapshot from a cache.
 Result<Graph> restore(const KeptGraph& kept);
 
 }  // namespace parallax

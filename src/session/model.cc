@@ -153,7 +153,7 @@ class Loader {
     if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
-    // What parsing touched lies beside weights that nobody reads yet: 20 MB on CLIP.
+    // What parsing touched lies beside weights that are not read yet: 20 MB on CLIP.
     release_pages(source_.model.bytes);
     times_.passes = watch_.lap();
     // What was left out for want of bytes would be there when the graph is read again.

@@ -34,8 +34,9 @@ class RunAdmission {
 
   /// Plans `binding`, or finds its plan, packs its weights and waits for memory. After the wait it
   /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts the wait
-  /// for a thread that plans the same binding or packs weights, but not planning or packing, because
-  /// the next run needs both too. Errors: as compile() and lay_out(), kOutOfMemory, kLimitExceeded.
+  /// for a thread that plans the same binding or packs weights, but not planning or packing,
+  /// because the next run needs both too. Errors: as compile() and lay_out(), kOutOfMemory,
+  /// kLimitExceeded.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
   /// The same for a run that found no room for what it allocates while running: takes the smallest
   /// plan and forgets other plans. Errors: kBudgetExceeded also if that leaves no more room than

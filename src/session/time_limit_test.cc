@@ -60,7 +60,7 @@ TEST(TimeLimit, AWaitForAnotherThreadThatPacksEndsWithTheTime) {
   go_on.set_value();
   other.join();
   EXPECT_TRUE(admission.admit(binding, {}));
-  EXPECT_TRUE(plans.get(binding, {}, false, steady_clock::now()));  // nobody to wait for
+  EXPECT_TRUE(plans.get(binding, {}, false, steady_clock::now()));  // no run to wait for
 }
 
 class TimeLimitOfSession : public testing::Test {
@@ -87,7 +87,7 @@ TEST_F(TimeLimitOfSession, IsOverBeforeAnyMemoryIsTaken) {
   ASSERT_TRUE(session);
   EXPECT_TRUE(is_late(session->run({&input_, 1})));
   EXPECT_EQ(session->peak_arena_bytes(), 0);
-  EXPECT_GT(session->plan_times().plan, 0);  // not in vain
+  EXPECT_GT(session->plan_times().plan, 0);  // planning came before
 }
 
 TEST_F(TimeLimitOfSession, EndsARunBetweenNodes) {

@@ -12,7 +12,7 @@ struct Running {
   BranchId branch;
   std::size_t core = 0;
   std::size_t node = 0;
-  std::int64_t left = 0;  ///< tiles nobody took yet
+  std::int64_t left = 0;  ///< tiles not taken yet
   double end = 0;         ///< of the last tile that was taken
 };
 

@@ -29,7 +29,7 @@ constexpr std::int64_t kFewestQueries = 13;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 19, kMostDepth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
-/// Keys by columns are transposed so many at a time.
+/// Keys by columns are transposed in groups of this size.
 constexpr std::int64_t kTurnedKeys = 64;
 
 std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return tile_count(n, to) * to; }

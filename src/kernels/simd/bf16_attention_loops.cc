@@ -17,7 +17,7 @@ namespace parallax {
 namespace {
 
 constexpr std::size_t kLanes = kBf16Vector;
-/// Vectors of queries in registers, and rows with so many: 24 sums.
+/// Vectors of queries in registers, and rows for a number of vectors: 24 sums at most.
 constexpr std::size_t kVectors = 4;
 constexpr std::size_t rows_for(std::size_t vectors) {
   return vectors == 4 ? 6 : vectors == 3 ? 8 : 12;

@@ -41,7 +41,7 @@ struct Bf16Rows {
   float* c = nullptr;           ///< [rows, columns]
   const float* bias = nullptr;  ///< [columns], or null
   UnaryFunction activation = UnaryFunction::kNone;
-  std::int64_t depth_blocks = 1;  ///< the depth is cut into so many
+  std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
 };
 /// The columns of `panel`: activation(A B + bias). `more`: the panel after it is next.
 void multiply(const Bf16Rows& rows, const Bf16Matrix& b, std::int64_t panel, bool more);

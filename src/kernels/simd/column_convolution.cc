@@ -22,13 +22,13 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 /// Elements of the matrix that is multiplied at once (144 KiB), and its rows.
 constexpr std::int64_t kBlockElements = 36864, kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
-/// Weights of so many elements stay in the second-level cache: a small node's tiles may then have
-/// few rows.
+/// Weights of at most kCachedElements stay in the second-level cache: a small node's tiles may then
+/// have few rows.
 constexpr std::int64_t kCachedElements = 65536, kFewestCachedRows = 36;
 /// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
 constexpr std::int64_t kDepth = 768;
-/// Multiply-accumulates of a tile. At most so many where copying would be done for each group of
-/// panels, about 200 microseconds of an AVX-512 core; at least so many, about 50.
+/// Multiply-accumulates of a tile. At most kMostMacs where copying would be done for each group of
+/// panels, about 200 microseconds of an AVX-512 core; at least kFewestMacs, about 50.
 constexpr std::int64_t kMostMacs = 12000000, kFewestMacs = 2000000;
 /// Products of bf16 do twice as many in that time.
 constexpr std::int64_t kBf16Speed = 2;

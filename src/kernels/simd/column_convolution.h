@@ -10,8 +10,8 @@
 
 namespace parallax {
 
-/// NHWC with one group; a null pointer for others, unknown activations, and filters of so many taps
-/// that a tile would not fit a cache. Errors: kOutOfMemory.
+/// NHWC with one group; a null pointer for others, unknown activations, and filters with too many
+/// taps for a tile to fit a cache. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& request,
                                                         const ConvolutionShape& shape);
 

@@ -23,7 +23,7 @@ namespace {
 /// Queries of a unit at most, and keys of a block. Whisper's heads, 1500 x 1500 x 64, in ms on one
 /// Zen 4 core: 34.1 with 96 keys, 34.4 with 64, 34.3 with 144; 34.3 to 35.3 with 32 or 128 queries.
 constexpr std::int64_t kUnitQueries = 64, kBlockKeys = 96;
-/// Units that take longer than 0.3 ms are made smaller until there are so many for threads to
+/// Units that take longer than 0.3 ms are made smaller until threads have kFewestUnits of them to
 /// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
 /// in a unit, 110 with 32 or 48, 112 with 64; of 1280, the widest: 81, 89, 97 and 106.
 constexpr std::int64_t kFewestUnits = 8, kLongUnit = std::int64_t{16} << 20;

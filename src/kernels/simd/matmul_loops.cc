@@ -28,7 +28,7 @@ constexpr bool kHalves = false;
 #endif
 using HalfTag = hn::CappedTag<float, 8>;
 
-/// What of the next panel a group of rows prefetches: so many cache lines every kUnroll steps in
+/// What of the next panel a group of rows prefetches: `lines` cache lines every kUnroll steps in
 /// depth. Spread out evenly, since more misses in flight than the core can track would stall it.
 struct Prefetch {
   const float* at = nullptr;

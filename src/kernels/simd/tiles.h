@@ -18,7 +18,7 @@ inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
 /// Tiles begin at multiples of this many elements where they can, so that no cache line is shared.
 inline constexpr std::int64_t kTileGranule = 64;
 
-/// Most tiles of a node that has too little work for so many of the usual size.
+/// Most tiles of a node that has too little work for this number of tiles of the usual size.
 inline constexpr std::int64_t kSmallNodeTiles = 8;
 
 /// Tiles of `units` that cost `work` each, of which `most` make a tile of the usual size. A node of

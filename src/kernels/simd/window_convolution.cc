@@ -17,9 +17,9 @@ constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
 /// Elements of what a tile reads (192 KiB), unless fewer than kFewestColumns outputs read more.
 constexpr std::int64_t kWindowElements = 49152, kMostWindowElements = 4 * kWindowElements;
-/// Multiply-accumulates of a tile: at least so many if its window is not too large, about 50
+/// Multiply-accumulates of a tile: at least kFewestMacs if its window is not too large, about 50
 /// microseconds of an AVX-512 core; with more, panels are cut into groups. Weights are read from
-/// the second-level cache or beyond for each tile, hence so many pixels.
+/// the second-level cache or beyond for each tile, hence kFewestPixels.
 constexpr std::int64_t kFewestMacs = 2000000, kMostMacs = 4000000, kFewestPixels = 48;
 /// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
 constexpr std::int64_t kDepth = 768;

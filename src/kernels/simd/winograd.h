@@ -18,8 +18,8 @@ namespace parallax {
 std::optional<WinogradForm> winograd_form(const ConvolutionShape& shape);
 
 /// The kernel of that form, or a null pointer where the form cannot compute the convolution: wrong
-/// filter, strides, dilations or groups, NCHW, an activation not known, or so many channels that a
-/// tile would not fit a cache. Errors: kOutOfMemory.
+/// filter, strides, dilations or groups, NCHW, an unknown activation, or too many channels for a
+/// tile to fit a cache. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
                                               const ConvolutionShape& shape, WinogradForm form);
 

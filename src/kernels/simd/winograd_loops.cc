@@ -176,7 +176,7 @@ HWY_NOINLINE void transform_output(const float* HWY_RESTRICT from, std::size_t s
   }
 }
 
-/// So many filters at once, in plain loops that the compiler makes vectors of.
+/// Filters at once, in plain loops that the compiler makes vectors of.
 constexpr std::size_t kFilters = 16;
 
 /// One axis: y[i] = sum of weights[i][t] x[t], where x[t] and y[i] are kFilters numbers each, given

@@ -57,7 +57,7 @@ class GraphWriter {
 };
 
 /// A node on its way from the file into the graph. `node` has the file's attributes and resolved
-/// inputs and outputs (outputs after the first that nobody reads are invalid); a rule turns it into
+/// inputs and outputs (outputs after the first that are not read are invalid); a rule turns it into
 /// the newest form and may write nodes before it.
 struct FileNode {
   std::int64_t opset;

@@ -252,7 +252,7 @@ TEST(LoadOnnx, IgnoresWhatRunningDoesNotNeed) {
     w.add_string(6, "a comment");
     w.add_message(14, std::string("\x0a\x01k\x12\x01v"));
     w.add_bytes(20, "", 0);  // training
-    w.add_bytes(25, "", 0);  // a function that nobody calls
+    w.add_bytes(25, "", 0);  // a function that is not called
     w.add_uint32(1000, 5);   // a field of the future
   });
   EXPECT_TRUE(load(model(sample_graph()) + extra));

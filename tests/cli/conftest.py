@@ -30,7 +30,7 @@ needs_onnxruntime = pytest.mark.skipif(bool(MISSING), reason="ONNX Runtime is no
 
 
 def run(*command, **keywords):
-    return subprocess.run([str(c) for c in command], capture_output=True, text=True, **keywords)
+    return subprocess.run([str(c) for c in command], text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
 
 
 @pytest.fixture
@@ -58,6 +58,19 @@ def refused(parallax):
         return lines[0]
 
     return call
+
+
+@pytest.fixture(params=["full disk", "closed pipe"])
+def broken_output(request):
+    """(a file for standard output that takes nothing, the system's reason)"""
+    if request.param == "full disk":
+        with open("/dev/full", "w") as full:
+            yield full, "No space left"
+    else:
+        read, write = os.pipe()
+        os.close(read)
+        yield write, "Broken pipe"
+        os.close(write)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 import random
 import re
 import resource
-import subprocess
 
 import pytest
 
@@ -106,18 +105,18 @@ def test_refuses_files_that_cannot_be_read(tmp_path):
         assert done.returncode == 1 and re.fullmatch(rf"parallax-pack: cannot read {path}: {reason}\n", done.stderr)
 
 
-def test_standard_output_that_takes_nothing(table):
+def test_standard_output_that_takes_nothing(table, broken_output):
+    output, reason = broken_output
     path = table(csv(ROWS))
     for options in ([path], [path, "--offsets"], ["--help"]):
-        with open("/dev/full", "w") as full:
-            done = subprocess.run([str(a) for a in [BUILD / "parallax-pack", *options]], stdout=full, stderr=subprocess.PIPE, text=True)
-        assert done.returncode == 1 and "No space left" in done.stderr, done.stderr
+        done = run(BUILD / "parallax-pack", *options, stdout=output)
+        assert done.returncode == 1 and reason in done.stderr, done.stderr
 
 
 def test_standard_output_beyond_the_limit_for_files(table, tmp_path):
     path = table(csv(ROWS))
     with open(tmp_path / "out", "w") as out:
-        done = subprocess.run([BUILD / "parallax-pack", path], stdout=out, stderr=subprocess.PIPE, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4)))
+        done = run(BUILD / "parallax-pack", path, stdout=out, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4, 4)))
     assert done.returncode == 1 and "File too large" in done.stderr, done.stderr
 
 

@@ -1,9 +1,12 @@
 #include "kernels/packing_version.h"
 
 #include <fmt/core.h>
-#include <hwy/targets.h>
 
 #include "kernels/packing_stamp.h"
+#include "kernels/simd/targets.h"
+
+// Highway after the choice of targets.
+#include <hwy/targets.h>
 
 #ifdef PARALLAX_WITH_ONEDNN
 #include <dnnl.hpp>
@@ -25,8 +28,10 @@ std::string onednn_version() {
 }  // namespace
 
 std::string packing_machine() {
-  // The least bit is the best target.
-  const auto targets = hwy::SupportedTargets();
+  // The least bit is the best target. A CPU may have a better one than kernels are compiled for.
+  // Where they are compiled for one alone, as on Arm, that is taken, whatever Highway says.
+  auto targets = hwy::SupportedTargets() & HWY_TARGETS;
+  if (targets == 0) targets = HWY_STATIC_TARGET;
   return hwy::TargetName(targets & ~(targets - 1));
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "kernels/packing_version.h"
 #include "kernels/simd/convolution_test_util.h"
 #include "kernels/simd/targets.h"
 
@@ -88,6 +89,15 @@ class OnlyTargets {
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
   }
 };
+
+TEST(SimdTargets, TheOneThatIsNamedIsOneThatKernelsHave) {
+  std::vector<std::string> names;
+  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1)
+    if ((hwy::SupportedTargets() & HWY_TARGETS & target) != 0)
+      names.emplace_back(hwy::TargetName(target));
+  ASSERT_FALSE(names.empty());
+  EXPECT_EQ(packing_machine(), names.front()) << "the best comes first";
+}
 
 TEST(SimdTargets, EveryInstructionSetOfThisMachineAgreesWithReference) {
   const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;

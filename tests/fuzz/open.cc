@@ -4,23 +4,38 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "kernels/reference/resize_source.h"
 
 namespace parallax::fuzz {
 namespace {
 
+/// Calls visit(element) for each element of f32, i32 and i64 tensors.
+template <class Visit>
+void for_each_number(const Constant& tensor, Visit visit) {
+  const auto all = [&]<class T>(T) {
+    for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(T)) {
+      T element{};
+      std::memcpy(&element, tensor.bytes.data() + i, sizeof(T));
+      visit(element);
+    }
+  };
+  if (tensor.dtype == DType::kF32) all(float{});
+  if (tensor.dtype == DType::kI32) all(std::int32_t{});
+  if (tensor.dtype == DType::kI64) all(std::int64_t{});
+}
+
 template <class Test>
 bool any_float(std::span<const Constant* const> inputs, Test test) {
+  bool found = false;
   for (const Constant* input : inputs) {
-    if (input == nullptr || input->dtype != DType::kF32) continue;
-    for (std::size_t i = 0; i < input->bytes.size(); i += sizeof(float)) {
-      float element = 0;
-      std::memcpy(&element, input->bytes.data() + i, sizeof(float));
-      if (test(element)) return true;
-    }
+    if (input == nullptr) continue;
+    for_each_number(*input, [&](auto x) {
+      if constexpr (std::is_same_v<decltype(x), float>) found = found || test(x);
+    });
   }
-  return false;
+  return found;
 }
 
 bool has_nan(std::span<const Constant* const> inputs) {
@@ -86,21 +101,6 @@ bool is_open_resize(const CaseNode& node, std::span<const Constant* const> input
   const bool by_scales = inputs.size() > 2 && inputs[2] != nullptr && !inputs[2]->bytes.empty();
   if (by_scales) return shape.in == shape.out || (shape.linear && output.dtype != DType::kF32);
   return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape);
-}
-
-/// Calls visit(element) for each element of a type that powers are computed in.
-template <class Visit>
-void for_each_number(const Constant& tensor, Visit visit) {
-  const auto all = [&]<class T>(T) {
-    for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(T)) {
-      T element{};
-      std::memcpy(&element, tensor.bytes.data() + i, sizeof(T));
-      visit(element);
-    }
-  };
-  if (tensor.dtype == DType::kF32) all(float{});
-  if (tensor.dtype == DType::kI32) all(std::int32_t{});
-  if (tensor.dtype == DType::kI64) all(std::int64_t{});
 }
 
 /// Whether a power of integers is the least or the largest number of its type, or one of these

@@ -1,6 +1,8 @@
-// Drops nodes whose result is their first input, element for element, whatever sizes are bound.
+// Drops nodes whose result is their first input, element for element, whatever sizes are bound, and
+// repetitions of elements for operators that broadcast anyway.
 #include <algorithm>
 
+#include "ops/op.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -84,6 +86,37 @@ bool does_nothing(const Graph& graph, const Node& node) {
   return input.dtype == output.dtype && input.shape == output.shape && keeps_elements(graph, node);
 }
 
+/// True where repeating makes nothing of the shape that another operand does not: `expanded` has the
+/// dimensions of `other` or 1. Inference takes dimensions that it cannot compare for equal, so those
+/// of the result say too little.
+bool broadcasts_to(const Shape& expanded, const Shape& other) {
+  if (expanded.size() > other.size()) return false;
+  const std::size_t skipped = other.size() - expanded.size();
+  for (std::size_t i = 0; i < expanded.size(); ++i)
+    if (expanded[i] != Expr(1) && expanded[i] != other[skipped + i]) return false;
+  return true;
+}
+
+/// Lets an operator that broadcasts read what an Expand repeats. How many inputs changed.
+int skip_expands(const Graph& graph, Node& node) {
+  const OpDef& def = op_def(node.op);
+  if (!def.elementwise || node.inputs.size() < 2) return 0;
+  int changes = 0;
+  for (ValueId& input : node.inputs) {
+    if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;
+    const Node& expand = graph.nodes[graph.values[input].producer];
+    if (expand.op != OpKind::kExpand) continue;
+    const bool served = std::ranges::any_of(node.inputs, [&](ValueId other) {
+      return other.valid() && other != input &&
+             broadcasts_to(graph.values[input].shape, graph.values[other].shape);
+    });
+    if (!served) continue;
+    input = expand.inputs[0];
+    ++changes;
+  }
+  return changes;
+}
+
 }  // namespace
 
 Result<int> remove_no_ops(Graph& graph, const PassContext&) {
@@ -92,6 +125,7 @@ Result<int> remove_no_ops(Graph& graph, const PassContext&) {
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
+    changes += skip_expands(graph, node);
     if (!does_nothing(graph, node)) continue;
     if (replacements.replace(node.outputs[0], node.inputs[0])) ++changes;
   }

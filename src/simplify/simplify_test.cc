@@ -106,6 +106,42 @@ TEST(RemoveNoOps, Refuses) {
           "Expand Relu -> y"}});
 }
 
+TEST(RemoveNoOps, BroadcastingNeedsNoExpand) {
+  const std::string fixed =
+      "input x f32 [2, 3]\ninput c f32 [2, 1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\n";
+  const std::string free =
+      "symbols n\ninput x f32 [4, n, 3]\ninput c f32 [3]\nsymbolic s i64 [2] = [n, 3]\n"
+      "e = Expand(c, s)\n";
+  check(remove_no_ops,
+        {{(fixed + "y = Div(x, e)\noutput y").c_str(), "Div -> y"},
+         {(fixed + "y = Div(e, x)\nz = Add(e, x)\noutput y, z").c_str(), "Div Add -> y z"},
+         {(free + "y = Mul(x, e)\noutput y").c_str(), "Mul -> y"},
+         {(fixed + "g = Expand(c, s)\ny = Add(e, g)\noutput y").c_str(), "Expand Add -> y"}});
+}
+
+TEST(RemoveNoOps, AnExpandThatGivesTheShapeStays) {
+  check(remove_no_ops,
+        {{"input x f32 [1, 3]\ninput c f32 [2, 1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\n"
+          "y = Div(x, e)\noutput y",
+          "Expand Div -> y"},
+         {"input c f32 [2, 1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\ny = Div(e, e)\n"
+          "output y",
+          "Expand Div -> y"},
+         {"input x f32 [3]\ninput c f32 [1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\n"
+          "y = Div(x, e)\noutput y",
+          "Expand Div -> y"},
+         // Nobody knows that n is 2 before it is bound, and n = 1 gives another shape.
+         {"symbols n\ninput x f32 [n, 3]\ninput c f32 [2, 1]\nconst s i64 [2] = [2, 3]\n"
+          "e = Expand(c, s)\ny = Mul(x, e)\noutput y",
+          "Expand Mul -> y"},
+         {"symbols n m\ninput x f32 [n]\ninput c f32 [1]\nsymbolic s i64 [1] = [m]\n"
+          "e = Expand(c, s)\ny = Mul(x, e)\noutput y",
+          "Expand Mul -> y"},
+         {"input x f32 [2, 3]\ninput c f32 [2, 1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\n"
+          "y = Concat(x, e) {axis = 0}\noutput y",
+          "Expand Concat -> y"}});
+}
+
 TEST(FoldShapes, ShapeArithmeticVanishes) {
   Graph graph = graph_of(R"(symbols batch seq
 input x f32 [batch, seq, 12]

@@ -109,7 +109,9 @@ struct PlanReport {
   std::vector<int> steps_per_layer;
   std::vector<LayerReport> layer_reports;
   std::vector<StructureReport> structure;  ///< before, partitioned, refined
-  /// With a delegate: its name, the regions considered for it, the nodes that it does not run.
+  /// With a delegate: its name, the regions considered for it, the nodes that it does not run. They
+  /// are of the canonical graph, as structure[0] and [1]; the plan is of what the CPU fused of its
+  /// part.
   std::string delegate;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;

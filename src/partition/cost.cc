@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -85,12 +86,13 @@ std::optional<CostModel> cost_model_from_string(std::string_view name) {
 }
 
 Pricer::Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
-               CostModel model, const Calibration& calibration)
+               CostModel model, const Calibration& calibration, NodeSeconds known)
     : graph_(graph),
       shapes_(shapes),
       delegate_(delegate),
       model_(model),
       calibration_(calibration),
+      known_(std::move(known)),
       consumers_(consumers(graph)),
       is_output_(graph.values.size(), false),
       costs_(graph.nodes.size()),
@@ -113,19 +115,27 @@ NodeCost Pricer::node_cost(NodeId id) const {
       if (value.valid()) add(cost.moved_bytes, bytes_of(graph_, shapes_, value));
     }
   }
+  price(node, cost);
+  if (known_.cpu.contains(id)) cost.cpu_seconds = known_.cpu[id];
+  if (known_.delegate.contains(id) && known_.delegate[id])
+    cost.delegate_seconds = *known_.delegate[id];
+  return cost;
+}
+
+/// The seconds of the operator, as the rates say.
+void Pricer::price(const Node& node, NodeCost& cost) const {
   const auto rate = calibration_.rates.find(node.op);
   if (model_ == CostModel::kMeasured && rate != calibration_.rates.end()) {
     const auto work = static_cast<double>(cost.macs > 0 ? cost.macs : cost.moved_bytes);
     cost.cpu_seconds = work / rate->second.cpu;
     cost.delegate_seconds = work / rate->second.delegate;
-    return cost;
+    return;
   }
   const auto limits = delegate_.operators.find(node.op);
   const double slowdown = limits == delegate_.operators.end() ? 1 : limits->second.slowdown;
   const auto macs = static_cast<double>(cost.macs);
   cost.cpu_seconds = macs / delegate_.cpu_macs_per_second;
   cost.delegate_seconds = macs * slowdown / delegate_.macs_per_second;
-  return cost;
 }
 
 bool Pricer::leaves(ValueId value) const {
@@ -144,15 +154,43 @@ void Pricer::add_boundary(NodeId id, RegionCost& cost) {
     if (value.kind == ValueKind::kResult && in_region_[value.producer] == stamp_) continue;
     if (std::exchange(counted_[input], stamp_) == stamp_) continue;
     const std::int64_t bytes = bytes_of(graph_, shapes_, input);
-    add(cost.memory_bytes, bytes);
+    add(cost.entering_bytes, bytes);
     if (value.kind != ValueKind::kConstant) add(cost.boundary_bytes, bytes);
   }
   for (const ValueId output : node.outputs) {
     if (!output.valid()) continue;
-    const std::int64_t bytes = bytes_of(graph_, shapes_, output);
-    add(cost.memory_bytes, bytes);
-    if (leaves(output)) add(cost.boundary_bytes, bytes);
+    if (leaves(output)) add(cost.boundary_bytes, bytes_of(graph_, shapes_, output));
   }
+}
+
+/// True where `node` is the last one to read `value`, which the region makes and keeps inside.
+bool Pricer::ends_at(ValueId value, NodeId node) const {
+  if (!value.valid() || graph_.values[value].kind != ValueKind::kResult) return false;
+  if (in_region_[graph_.values[value].producer] != stamp_ || leaves(value)) return false;
+  return consumers_[value].empty() || consumers_[value].back() == node;
+}
+
+/// The most bytes of results alive at once, when nodes run in order.
+std::int64_t Pricer::peak(std::span<const NodeId> nodes) const {
+  std::vector<NodeId> order(nodes.begin(), nodes.end());
+  std::ranges::sort(order);
+  std::int64_t alive = 0, most = 0;
+  for (const NodeId id : order) {
+    const Node& node = graph_.nodes[id];
+    for (const ValueId output : node.outputs)
+      if (output.valid()) add(alive, bytes_of(graph_, shapes_, output));
+    most = std::max(most, alive);
+    std::vector<ValueId> ending = node.inputs;
+    for (const ValueId output : node.outputs)
+      if (output.valid() && consumers_[output].empty()) ending.push_back(output);
+    std::ranges::sort(ending);
+    const auto twice = std::ranges::unique(ending);
+    ending.erase(twice.begin(), twice.end());
+    for (const ValueId value : ending)
+      if (ends_at(value, id))
+        alive = std::max<std::int64_t>(alive - bytes_of(graph_, shapes_, value), 0);
+  }
+  return most;
 }
 
 RegionCost Pricer::region_cost(std::span<const NodeId> nodes) {
@@ -168,6 +206,8 @@ RegionCost Pricer::region_cost(std::span<const NodeId> nodes) {
     cost.delegate_seconds += part.delegate_seconds;
     add_boundary(node, cost);
   }
+  cost.memory_bytes = cost.entering_bytes;
+  add(cost.memory_bytes, peak(nodes));
   const bool measured = model_ == CostModel::kMeasured;
   const double bandwidth = measured && calibration_.bytes_per_second
                                ? *calibration_.bytes_per_second

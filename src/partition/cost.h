@@ -45,13 +45,20 @@ struct NodeCost {
   double cpu_seconds = 0, delegate_seconds = 0;
 };
 
+/// Seconds of nodes that their operators alone do not tell.
+struct NodeSeconds {
+  IdVector<NodeId, double> cpu;                      ///< empty: of no node
+  IdVector<NodeId, std::optional<double>> delegate;  ///< the same
+};
+
 /// N, F and B of a region, and more.
 struct RegionCost {
   int nodes = 0;                    ///< N
   std::int64_t macs = 0;            ///< F, exact
   std::int64_t paper_flops = 0;     ///< F as the paper estimates it
   std::int64_t boundary_bytes = 0;  ///< B: tensors that enter or leave, each once; no constants
-  std::int64_t memory_bytes = 0;    ///< constants and all tensors, each once: what it takes at most
+  std::int64_t entering_bytes = 0;  ///< constants, and tensors that enter
+  std::int64_t memory_bytes = 0;    ///< those, and the most results alive at once, run in order
   double cpu_seconds = 0;
   double delegate_seconds = 0;  ///< L and B/BW included
   double saved_seconds() const { return cpu_seconds - delegate_seconds; }
@@ -67,7 +74,7 @@ struct Verdict {
 class Pricer {
  public:
   Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
-         CostModel model, const Calibration& calibration);
+         CostModel model, const Calibration& calibration, NodeSeconds known = {});
 
   /// Of a node whose sizes are all known; zeros for others.
   NodeCost node_cost(NodeId node) const;
@@ -76,14 +83,18 @@ class Pricer {
   Verdict judge(const RegionCost& cost) const;
 
  private:
+  void price(const Node& node, NodeCost& cost) const;
   bool leaves(ValueId value) const;
   void add_boundary(NodeId node, RegionCost& cost);
+  bool ends_at(ValueId value, NodeId node) const;
+  std::int64_t peak(std::span<const NodeId> nodes) const;
 
   const Graph& graph_;
   const ConcreteShapes& shapes_;
   const Delegate& delegate_;
   CostModel model_;
   const Calibration& calibration_;
+  const NodeSeconds known_;
   IdVector<ValueId, std::vector<NodeId>> consumers_;
   IdVector<ValueId, bool> is_output_;
   IdVector<NodeId, NodeCost> costs_;

@@ -4,16 +4,38 @@
 #include <utility>
 
 #include "partition/join_bridges.h"
+#include "partition/parts.h"
 #include "partition/regions.h"
 
 namespace parallax {
 namespace {
 
-/// Fills placement with what each node is able to do; `bridge` marks those that only join.
-void place_by_support(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
-                      Partition& result, NodeKinds& kinds) {
+/// What the delegate takes for the parts of a node that it lacks; nothing where it cannot run them.
+std::optional<double> seconds_in_parts(const Graph& graph, const ConcreteShapes& shapes, NodeId id,
+                                       const Delegate& delegate, const PartitionOptions& options) {
+  const auto parts = supported_parts(graph, shapes, id, delegate);
+  if (!parts) return std::nullopt;
+  const Pricer pricer(parts->graph, parts->shapes, delegate, options.model, options.calibration);
+  double seconds = 0;
+  for (const NodeId part : parts->graph.nodes.ids())
+    seconds += pricer.node_cost(part).delegate_seconds;
+  return seconds;
+}
+
+/// Fills placement with what each node is able to do; `bridge` marks those that only join. What the
+/// delegate takes for those that it runs in parts.
+IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
+                                                         const ConcreteShapes& shapes,
+                                                         const Delegate& delegate,
+                                                         const PartitionOptions& options,
+                                                         Partition& result, NodeKinds& kinds) {
+  IdVector<NodeId, std::optional<double>> seconds(graph.nodes.size());
   for (const NodeId node : graph.nodes.ids()) {
     Support support = check_support(graph, shapes, node, delegate);
+    if (support.reason != CpuReason::kNone) {
+      seconds[node] = seconds_in_parts(graph, shapes, node, delegate, options);
+      if (seconds[node]) support = {};
+    }
     kinds.can_run[node] = support.reason == CpuReason::kNone && !support.bridge;
     kinds.bridge[node] = support.bridge;
     if (support.bridge) {
@@ -22,6 +44,7 @@ void place_by_support(const Graph& graph, const ConcreteShapes& shapes, const De
     result.placement[node].reason = support.reason;
     result.placement[node].detail = std::move(support.detail);
   }
+  return seconds;
 }
 
 /// Every group that is a candidate, judged; ordered by first node.
@@ -84,11 +107,12 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   result.placement.resize(graph.nodes.size());
   NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
                   IdVector<NodeId, bool>(graph.nodes.size(), false)};
-  place_by_support(graph, shapes, delegate, result, kinds);
+  auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
 
   const Dag edges = dag_of(graph);
   Quotient quotient = find_candidates(edges, kinds.can_run);
-  Pricer pricer(graph, shapes, delegate, options.model, options.calibration);
+  Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
+                {options.cpu_seconds, std::move(in_parts)});
   join_bridges(kinds, pricer, quotient);
   result.maximal = !quotient.exhausted();
 

@@ -1,7 +1,8 @@
 // Which parts of a graph a delegate should run: regions, and for every other node why it stays on
 // the CPU. Takes a graph whose shapes were inferred, and the sizes of one binding; asks no device.
 //
-//   1. Candidates: maximal connected convex sets of nodes that the delegate can run (regions.h).
+//   1. Candidates: maximal connected convex sets of nodes that the delegate can run (regions.h),
+//      whole or in parts (parts.h).
 //   2. Nodes that it can only run as a bridge join the candidates around them where that saves
 //      time.
 //   3. A candidate that loses under the cost model is given back to the CPU, and so is one that
@@ -51,6 +52,8 @@ struct Partition {
 struct PartitionOptions {
   CostModel model = CostModel::kExact;
   Calibration calibration = {};  ///< for CostModel::kMeasured
+  /// What the CPU makes of each node (cpu_share.h); empty: what its operator takes alone.
+  IdVector<NodeId, double> cpu_seconds = {};
   /// Most regions to offload, those that save the most predicted time; nothing: no limit.
   std::optional<int> max_regions = {};
 };

@@ -1,4 +1,4 @@
-// Every fused operator against its decomposition, on random shapes, attributes and numbers: on the
+// Every operator that has a decomposition, against that, on random shapes, attributes and numbers: on the
 // reference kernels and on the best ones.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -65,6 +65,9 @@ class Maker {
     return builder_.constant(
         fmt::format("w{}", graph.values.size()),
         make_constant(DType::kF32, Dims(dims), std::as_bytes(std::span(elements))));
+  }
+  ValueId ints(const Ints& elements) {
+    return builder_.constant(fmt::format("i{}", graph.values.size()), make_i64(elements));
   }
   /// An input that the node sees as `dims` through the permutation in `attribute`, which it has in
   /// `often` of a hundred cases.
@@ -212,7 +215,40 @@ void make_layout(Maker& m) {
   m.node(op, {x, m.weights(filters)});
 }
 
+void make_gelu(Maker& m) {
+  if (m.chance(50)) m.attributes.set("approximate", std::string("tanh"));
+  m.node(OpKind::kGelu, {m.input(m.dims(static_cast<std::size_t>(m.below(5))))});
+}
+
+void make_hard_swish(Maker& m) {
+  m.node(OpKind::kHardSwish, {m.input(m.dims(static_cast<std::size_t>(m.below(5))))});
+}
+
+void make_layer_normalization(Maker& m) {
+  const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
+  const std::int64_t axis = m.below(std::ssize(dims));
+  if (m.chance(70)) m.attributes.set("axis", axis - (m.chance(50) ? std::ssize(dims) : 0));
+  if (m.chance(50)) m.attributes.set("epsilon", 0.1F);
+  const Ints affine(dims.end() - 1, dims.end());
+  std::vector<ValueId> inputs = {m.input(dims), m.weights(affine)};
+  if (m.chance(50)) inputs.push_back(m.weights(affine));
+  m.node(OpKind::kLayerNormalization, std::move(inputs));
+}
+
+void make_reduce_l2(Maker& m) {
+  const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
+  if (m.chance(50)) m.attributes.set("keepdims", m.below(2));
+  if (m.chance(20)) m.attributes.set("noop_with_empty_axes", std::int64_t{1});
+  std::vector<ValueId> inputs = {m.input(dims)};
+  if (m.chance(70)) inputs.push_back(m.ints({m.below(std::ssize(dims))}));
+  m.node(OpKind::kReduceL2, std::move(inputs));
+}
+
 const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
+    {"Gelu", make_gelu},
+    {"HardSwish", make_hard_swish},
+    {"LayerNormalization", make_layer_normalization},
+    {"ReduceL2", make_reduce_l2},
     {"activation", make_activation},
     {"MatMul bias", make_matmul_bias},
     {"Silu", make_silu},
@@ -267,9 +303,11 @@ TEST_P(DecompositionTest, GivesWhatTheFusedOperatorGives) {
     ++made;
     Graph parts = graph;
     ASSERT_TRUE(form.applies(parts.nodes[NodeId{0}])) << print(graph);
-    const auto changes = decompose(parts, cpu_decompositions());
-    ASSERT_TRUE(changes) << changes.error().to_string() << "\n" << print(graph);
-    ASSERT_GE(*changes, 1);
+    for (const auto forms : {cpu_decompositions(), std::span(&form, 1)}) {
+      const auto changes = decompose(parts, forms);
+      ASSERT_TRUE(changes) << changes.error().to_string() << "\n" << print(graph);
+    }
+    ASSERT_FALSE(form.applies(parts.nodes[NodeId{0}])) << print(parts);
     for (const Node& node : parts.nodes) {
       const Status of_models = check_node(node, true);
       ASSERT_TRUE(of_models) << of_models.error().to_string() << "\n" << print(parts);
@@ -297,14 +335,20 @@ TEST_P(DecompositionTest, GivesWhatTheFusedOperatorGives) {
   EXPECT_GE(made, 100);
 }
 
+std::string name_of(const testing::TestParamInfo<Decomposition>& form) {
+  std::string name(form.param.name);
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, DecompositionTest,
                          testing::ValuesIn(cpu_decompositions().begin(),
                                            cpu_decompositions().end()),
-                         [](const auto& form) {
-                           std::string name(form.param.name);
-                           std::ranges::replace(name, ' ', '_');
-                           return name;
-                         });
+                         name_of);
+INSTANTIATE_TEST_SUITE_P(OfModels, DecompositionTest,
+                         testing::ValuesIn(model_decompositions().begin(),
+                                           model_decompositions().end()),
+                         name_of);
 
 }  // namespace
 }  // namespace parallax

@@ -5,7 +5,12 @@
 #include <utility>
 
 #include "base/status.h"
+#include "execute/evaluate.h"
+#include "lower/cpu/lower.h"
+#include "lower/patterns/patterns.h"
+#include "partition/cpu_share.h"
 #include "partition/profile_toml.h"
+#include "partition/rest.h"
 
 namespace parallax {
 namespace {
@@ -31,31 +36,57 @@ Result<PartitionOptions> partition_options(const PlanOptions& plan) {
   return options;
 }
 
-Delegation delegation_of(const Partition& partition) {
-  Delegation delegation;
-  for (const Placement& placement : partition.placement)
-    delegation.region_of.push_back(placement.region);
-  for (const Region& region : partition.regions)
+/// What the CPU takes for each node of `graph`, where it would run `lowered` in its place.
+Result<IdVector<NodeId, double>> seconds_on_cpu(const Graph& graph, const ConcreteShapes& shapes,
+                                                const Graph& lowered, const Binding& binding,
+                                                const Delegate& delegate,
+                                                const PartitionOptions& options) {
+  PX_ASSIGN(const ConcreteShapes lowered_shapes, concrete_shapes(lowered, binding));
+  const Pricer alone(graph, shapes, delegate, options.model, options.calibration);
+  const Pricer together(lowered, lowered_shapes, delegate, options.model, options.calibration);
+  return cpu_seconds(alone, together, computed_by(graph, lowered));
+}
+
+/// The regions, and what the passes of the CPU make of the rest.
+Result<std::shared_ptr<GraphContext>> placed(const DelegatedPlan& plan,
+                                             const DelegatedOptions& options) {
+  Graph rest = cpu_rest(plan.graph, plan.partition);
+  if (!options.kernels.reference_only) {
+    PX_RETURN_IF_ERROR(
+        run_passes(lowering_passes(), rest, {evaluate_node}, options.disabled_passes));
+  }
+  Placed all = put_together(plan.graph, plan.partition, std::move(rest));
+  PX_RETURN_IF_ERROR(verify(all.graph, Stage::kPartition));
+  Delegation delegation{std::move(all.region_of), {}};
+  for (const Region& region : plan.partition.regions)
     delegation.seconds.push_back(region.cost.delegate_seconds);
-  return delegation;
+  // Constants are shared, not copied.
+  return std::make_shared<GraphContext>(std::move(all.graph), std::move(delegation));
 }
 
 }  // namespace
 
-Result<DelegatedPlan> plan_for_delegate(const Graph& graph, const Binding& binding,
-                                        const PlanOptions& plan, const DelegatedOptions& options) {
+Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const PlanOptions& plan,
+                                        const DelegatedOptions& options) {
   PX_ASSIGN(const DeviceProfile device, load_profile(plan.profile));
   if (!device.delegate) {
     return refuse(fmt::format("'{}' describes a device without a delegate", plan.profile));
   }
-  PX_ASSIGN(const PartitionOptions partitioning, partition_options(plan));
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(graph, binding));
+  PX_ASSIGN(PartitionOptions partitioning, partition_options(plan));
   DelegatedPlan result;
   result.delegate = device.delegate->name;
-  result.partition = partition(graph, shapes, *device.delegate, partitioning);
-  // Constants are shared, not copied.
-  const auto context = std::make_shared<GraphContext>(graph, delegation_of(result.partition));
-  PX_ASSIGN(auto compiled, compile(context, binding, options.kernels, options.refinement));
+  result.graph = canonical;
+  const auto& has = device.delegate->operators;
+  PX_RETURN_IF_ERROR(
+      fuse_for([&](OpKind op) { return has.contains(op); }, result.graph, {evaluate_node}));
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(result.graph, binding));
+  PX_ASSIGN(partitioning.cpu_seconds,
+            seconds_on_cpu(result.graph, shapes, lowered, binding, *device.delegate, partitioning));
+  result.partition = partition(result.graph, shapes, *device.delegate, partitioning);
+  PX_ASSIGN(auto context, placed(result, options));
+  PX_ASSIGN(auto compiled,
+            compile(std::move(context), binding, options.kernels, options.refinement));
   PX_ASSIGN(result.program, lay_out(std::move(compiled), options.layout));
   return result;
 }

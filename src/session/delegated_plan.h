@@ -1,9 +1,11 @@
-// A plan for a device that need not be there: the delegate of its profile runs the regions that it
-// runs faster. Pure but for reading files. Internal to session/.
+// A plan for a device that need not be there: the delegate of its profile runs regions of the
+// canonical graph that it runs faster, the CPU what it makes of the rest. Pure but for reading
+// files. Internal to session/.
 #pragma once
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "execute/program.h"
 #include "parallax/options.h"
@@ -13,7 +15,8 @@ namespace parallax {
 
 struct DelegatedPlan {
   std::shared_ptr<const Program> program;  ///< for reports; no executor runs regions
-  Partition partition;
+  Graph graph;                             ///< canonical, with the patterns that the delegate takes
+  Partition partition;                     ///< of `graph`
   std::string delegate;
 };
 
@@ -21,11 +24,14 @@ struct DelegatedOptions {
   KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
   LayoutOptions layout;
+  std::vector<std::string> disabled_passes = {};
 };
 
-/// Errors: as compile() and lay_out(); kIo and kInvalidInput of the profile and the calibration;
+/// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:
+/// as compile(), lay_out() and passes; kIo and kInvalidInput of the profile and the calibration;
 /// kInvalidInput if the profile has no delegate, or a calibration is missing or unused.
-Result<DelegatedPlan> plan_for_delegate(const Graph& graph, const Binding& binding,
-                                        const PlanOptions& plan, const DelegatedOptions& options);
+Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const PlanOptions& plan,
+                                        const DelegatedOptions& options);
 
 }  // namespace parallax

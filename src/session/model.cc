@@ -90,7 +90,9 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
   PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
   LoadedGraph loaded{std::move(graph), file_nodes};
   PX_RETURN_IF_ERROR(run_all_passes(loaded, {evaluate_node}, options.disabled_passes));
-  return Model(finish(std::move(loaded), nullptr));
+  auto impl = finish(std::move(loaded), nullptr);
+  impl->disabled_passes = options.disabled_passes;
+  return Model(std::move(impl));
 }
 
 namespace {
@@ -136,6 +138,7 @@ class Loader {
     impl->weights().constants.use(cache);
     (from_snapshot ? times_.parse : times_.passes) += watch_.lap();
     impl->prefault = std::move(prefault_);
+    impl->disabled_passes = options_.disabled_passes;
     impl->load_times = times_;
     return impl;
   }

@@ -121,7 +121,7 @@ PlanReport report_of(const Program& program, Refinement refinement) {
     }
   }
   report.layer_reports = layer_reports(branches, report);
-  report.structure = structure_of(compiled, nullptr);
+  report.structure = structure_of(compiled);
   report.thread_bytes = thread_bytes(program);
   report.body_reports = body_reports(compiled);
   report.kernel_reports = kernel_reports(compiled);
@@ -130,7 +130,7 @@ PlanReport report_of(const Program& program, Refinement refinement) {
 
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   PlanReport report = report_of(*plan.program, refinement);
-  const Graph& graph = plan.program->compiled->graph();
+  const Graph& graph = plan.graph;
   report.delegate = plan.delegate;
   report.regions = static_cast<int>(plan.partition.regions.size());
   for (const RegionId id : plan.partition.regions.ids())
@@ -143,7 +143,7 @@ PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
                                 std::string(to_string(graph.nodes[node].op)),
                                 cpu_reason(plan.partition, node)});
   }
-  report.structure = structure_of(*plan.program->compiled, &plan.partition);
+  report.structure = structure_of(graph, plan.partition, *plan.program->compiled);
   return report;
 }
 

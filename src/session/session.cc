@@ -124,13 +124,16 @@ struct Session::Impl {
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const {
     const PlanCache::Options plain = cache_options(options, width);
-    return plan_for_delegate(graph(), binding, wanted,
+    PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
+    PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, plain.kernels));
+    return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted,
                              {plain.kernels,
                               plain.refinement,
                               {.parallel = plain.parallel && limit.at_once,
                                .threads = plain.threads,
                                .budget = limit.bytes,
-                               .admission = options.admission}});
+                               .admission = options.admission},
+                              model.impl().disabled_passes});
   }
 
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no

@@ -55,17 +55,17 @@ IdVector<NodeId, RegionId> all_candidates(const Partition& partition) {
 
 }  // namespace
 
-std::vector<StructureReport> structure_of(const Compiled& compiled, const Partition* partition) {
-  const Dag dag = dag_of(compiled.graph());
-  std::vector<StructureReport> stages = {unrefined("before", find_branches(coarsen(dag)))};
-  stages.push_back(stages.front());
-  stages.back().stage = "partitioned";
-  if (partition != nullptr) {
-    stages.back() =
-        unrefined("partitioned", find_branches(coarsen(dag, all_candidates(*partition))));
-  }
-  stages.push_back(refined(compiled));
-  return stages;
+std::vector<StructureReport> structure_of(const Compiled& compiled) {
+  const BranchGraph whole = find_branches(coarsen(dag_of(compiled.graph())));
+  return {unrefined("before", whole), unrefined("partitioned", whole), refined(compiled)};
+}
+
+std::vector<StructureReport> structure_of(const Graph& graph, const Partition& partition,
+                                          const Compiled& compiled) {
+  const Dag dag = dag_of(graph);
+  return {unrefined("before", find_branches(coarsen(dag))),
+          unrefined("partitioned", find_branches(coarsen(dag, all_candidates(partition)))),
+          refined(compiled)};
 }
 
 }  // namespace parallax

@@ -10,7 +10,10 @@
 
 namespace parallax {
 
-/// `partition`: null if the CPU runs everything; partitioning then changes nothing.
-std::vector<StructureReport> structure_of(const Compiled& compiled, const Partition* partition);
+/// Where the CPU runs everything: partitioning changes nothing.
+std::vector<StructureReport> structure_of(const Compiled& compiled);
+/// `partition`: of `graph`, the canonical one; `compiled`: of what was made of both.
+std::vector<StructureReport> structure_of(const Graph& graph, const Partition& partition,
+                                          const Compiled& compiled);
 
 }  // namespace parallax

@@ -224,7 +224,7 @@ Status check_full_delegation(const PlanReport& plan) {
       ErrorCode::kUnsupported,
       {},
       fmt::format("{} of {} nodes stay on the CPU instead of {}; the list is on standard output",
-                  plan.cpu_nodes.size(), plan.nodes, plan.delegate)});
+                  plan.cpu_nodes.size(), plan.structure.front().nodes, plan.delegate)});
 }
 
 }  // namespace

@@ -17,6 +17,11 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
 
+/// Makes the operators that `has` names of the nodes that together are one: for a device that has
+/// them. The number of changes. Bodies stay as they are.
+Result<int> fuse_for(const std::function<bool(OpKind)>& has, Graph& graph,
+                     const PassContext& context);
+
 // What the operators that they make mean (decompose.h).
 class Parts;
 void decompose_silu(Parts& parts);

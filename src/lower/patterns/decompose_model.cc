@@ -1,0 +1,92 @@
+// Operators of models that have simpler parts: a device may have these and not the operator.
+#include <numbers>
+#include <string>
+#include <utility>
+
+#include "lower/patterns/decompose.h"
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+/// x / 2 (1 + erf(x / sqrt(2))), or with a tanh in its place.
+void decompose_gelu(Parts& parts) {
+  const ValueId x = parts.input(0);
+  const bool tanh = parts.node().attributes.get_string("approximate", "none") == "tanh";
+  ValueId inner;
+  if (tanh) {
+    const ValueId square = parts.op(OpKind::kMul, {x, x});
+    const ValueId cubic = parts.op(OpKind::kMul, {square, x});
+    const ValueId sum =
+        parts.op(OpKind::kAdd, {x, parts.op(OpKind::kMul, {cubic, parts.number(0.044715F)})});
+    constexpr float kFactor = std::numbers::sqrt2_v<float> * std::numbers::inv_sqrtpi_v<float>;
+    inner = parts.op(OpKind::kTanh, {parts.op(OpKind::kMul, {sum, parts.number(kFactor)})});
+  } else {
+    constexpr float kFactor = std::numbers::sqrt2_v<float> / 2;
+    inner = parts.op(OpKind::kErf, {parts.op(OpKind::kMul, {x, parts.number(kFactor)})});
+  }
+  const ValueId half = parts.op(OpKind::kMul, {x, parts.number(0.5F)});
+  parts.result(OpKind::kMul, {half, parts.op(OpKind::kAdd, {inner, parts.number(1)})});
+}
+
+/// x max(0, min(1, x / 6 + 1 / 2)).
+void decompose_hard_swish(Parts& parts) {
+  const ValueId x = parts.input(0);
+  const ValueId part = parts.op(OpKind::kMul, {x, parts.number(1.0F / 6)});
+  const ValueId line = parts.op(OpKind::kAdd, {part, parts.number(0.5F)});
+  const ValueId gate = parts.op(OpKind::kClip, {line, parts.number(0), parts.number(1)});
+  parts.result(OpKind::kMul, {x, gate});
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias.
+void decompose_layer_normalization(Parts& parts) {
+  const ValueId x = parts.input(0);
+  const auto rank = static_cast<std::int64_t>(parts.shape(0).size());
+  std::int64_t axis = parts.node().attributes.get_int("axis", -1);
+  if (axis < 0) axis += rank;
+  std::vector<std::int64_t> reduced;
+  for (; axis < rank; ++axis) reduced.push_back(axis);
+  const ValueId axes = parts.ints(reduced);
+  const ValueId off = parts.op(OpKind::kSub, {x, parts.op(OpKind::kReduceMean, {x, axes})});
+  const ValueId squares = parts.op(OpKind::kMul, {off, off});
+  const ValueId variance = parts.op(OpKind::kReduceMean, {squares, axes});
+  const ValueId epsilon = parts.number(parts.node().attributes.get_float("epsilon", 1e-5F));
+  const ValueId deviation = parts.op(OpKind::kSqrt, {parts.op(OpKind::kAdd, {variance, epsilon})});
+  const ValueId normal = parts.op(OpKind::kDiv, {off, deviation});
+  if (!parts.has(2)) return parts.result(OpKind::kMul, {normal, parts.input(1)});
+  parts.result(OpKind::kAdd, {parts.op(OpKind::kMul, {normal, parts.input(1)}), parts.input(2)});
+}
+
+void decompose_reduce_l2(Parts& parts) {
+  std::vector<ValueId> inputs = parts.node().inputs;
+  inputs[0] = parts.op(OpKind::kMul, {inputs[0], inputs[0]});
+  parts.result(OpKind::kSqrt,
+               {parts.op(OpKind::kReduceSum, std::move(inputs), parts.node().attributes)});
+}
+
+/// The statistics, where asked for, are results of their own.
+bool gives_statistics(const Node& node) {
+  for (std::size_t i = 1; i < node.outputs.size(); ++i)
+    if (node.outputs[i].valid()) return true;
+  return false;
+}
+
+constexpr Decomposition kModels[] = {
+    {"Gelu", [](const Node& node) { return node.op == OpKind::kGelu; }, decompose_gelu},
+    {"HardSwish", [](const Node& node) { return node.op == OpKind::kHardSwish; },
+     decompose_hard_swish},
+    {"LayerNormalization",
+     [](const Node& node) {
+       const bool plain = node.inputs.size() <= 3 && !gives_statistics(node);
+       return node.op == OpKind::kLayerNormalization && plain;
+     },
+     decompose_layer_normalization},
+    {"ReduceL2", [](const Node& node) { return node.op == OpKind::kReduceL2; },
+     decompose_reduce_l2},
+};
+
+}  // namespace
+
+std::span<const Decomposition> model_decompositions() { return kModels; }
+
+}  // namespace parallax

@@ -1,0 +1,53 @@
+#include "partition/cpu_share.h"
+
+#include <string_view>
+#include <unordered_map>
+
+namespace parallax {
+
+IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowered) {
+  std::unordered_map<std::string_view, NodeId> by_name;
+  for (const NodeId id : lowered.nodes.ids()) by_name.emplace(lowered.nodes[id].name, id);
+  const auto readers = consumers(canonical);
+  IdVector<NodeId, NodeId> result(canonical.nodes.size());
+  for (auto i = static_cast<std::int32_t>(canonical.nodes.size()) - 1; i >= 0; --i) {
+    const NodeId id{i};
+    const Node& node = canonical.nodes[id];
+    const auto same = by_name.find(node.name);
+    if (same != by_name.end()) {
+      result[id] = same->second;
+      continue;
+    }
+    for (const ValueId output : node.outputs) {
+      if (output.valid() && !readers[output].empty() && !result[id].valid())
+        result[id] = result[readers[output].front()];
+    }
+  }
+  return result;
+}
+
+IdVector<NodeId, double> cpu_seconds(const Pricer& canonical, const Pricer& lowered,
+                                     const IdVector<NodeId, NodeId>& computed_by) {
+  struct Whole {
+    double seconds = 0;  ///< of all parts, each alone
+    int parts = 0;
+  };
+  std::unordered_map<std::int32_t, Whole> wholes;
+  for (const NodeId id : computed_by.ids()) {
+    if (!computed_by[id].valid()) continue;
+    Whole& whole = wholes[computed_by[id].value];
+    whole.seconds += canonical.node_cost(id).cpu_seconds;
+    ++whole.parts;
+  }
+  IdVector<NodeId, double> result(computed_by.size(), 0.0);
+  for (const NodeId id : computed_by.ids()) {
+    if (!computed_by[id].valid()) continue;
+    const Whole& whole = wholes[computed_by[id].value];
+    const double share =
+        whole.seconds > 0 ? canonical.node_cost(id).cpu_seconds / whole.seconds : 1.0 / whole.parts;
+    result[id] = share * lowered.node_cost(computed_by[id]).cpu_seconds;
+  }
+  return result;
+}
+
+}  // namespace parallax

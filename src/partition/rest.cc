@@ -1,0 +1,188 @@
+#include "partition/rest.h"
+
+#include <queue>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+/// Values that pass between regions and the rest, each once.
+struct Boundary {
+  std::vector<ValueId> given;  ///< results of regions that the rest reads or the graph gives
+  std::vector<ValueId> taken;  ///< results of the rest that regions read
+};
+
+Boundary boundary_of(const Graph& graph, const Partition& partition) {
+  const auto in_region = [&](NodeId node) { return partition.placement[node].region.valid(); };
+  const auto is_result = [&](ValueId id) {
+    return id.valid() && graph.values[id].kind == ValueKind::kResult;
+  };
+  Boundary boundary;
+  IdVector<ValueId, bool> seen(graph.values.size(), false);
+  const auto add = [&](std::vector<ValueId>& list, ValueId id) {
+    if (seen[id]) return;
+    seen[id] = true;
+    list.push_back(id);
+  };
+  for (const NodeId node : graph.nodes.ids()) {
+    for (const ValueId input : graph.nodes[node].inputs) {
+      if (!is_result(input)) continue;
+      const bool from = in_region(graph.values[input].producer);
+      if (from != in_region(node)) add(from ? boundary.given : boundary.taken, input);
+    }
+  }
+  for (const ValueId output : graph.outputs)
+    if (is_result(output) && in_region(graph.values[output].producer)) add(boundary.given, output);
+  return boundary;
+}
+
+/// Where each node of `rest` stands in `graph`. A node that passes made
+/// keeps the name of the last one in it, or stands where the one before it does.
+IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
+  std::unordered_map<std::string_view, NodeId> by_name;
+  for (const NodeId id : graph.nodes.ids()) by_name.emplace(graph.nodes[id].name, id);
+  IdVector<NodeId, NodeId> result;
+  NodeId before{0};
+  for (const Node& node : rest.nodes) {
+    const auto same = by_name.find(node.name);
+    if (same != by_name.end()) before = same->second;
+    result.push_back(before);
+  }
+  return result;
+}
+
+/// Puts the nodes into an order in which each comes after those that it reads, by their places where
+/// that leaves a choice.
+void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
+  Graph& graph = placed.graph;
+  IdVector<NodeId, int> waits(graph.nodes.size(), 0);
+  const auto readers = consumers(graph);
+  for (const Node& node : graph.nodes)
+    for (const ValueId output : node.outputs)
+      if (output.valid())
+        for (const NodeId reader : readers[output]) ++waits[reader];
+  const auto later = [&](NodeId a, NodeId b) {
+    return std::pair(places[a], a) > std::pair(places[b], b);
+  };
+  std::priority_queue<NodeId, std::vector<NodeId>, decltype(later)> ready(later);
+  for (const NodeId id : graph.nodes.ids())
+    if (waits[id] == 0) ready.push(id);
+  IdVector<NodeId, Node> nodes;
+  IdVector<NodeId, RegionId> region_of;
+  while (!ready.empty()) {
+    const NodeId from = ready.top();
+    ready.pop();
+    const NodeId id = nodes.push_back(std::move(graph.nodes[from]));
+    region_of.push_back(placed.region_of[from]);
+    for (const ValueId output : nodes[id].outputs) {
+      if (!output.valid()) continue;
+      graph.values[output].producer = id;
+      for (const NodeId reader : readers[output])
+        if (--waits[reader] == 0) ready.push(reader);
+    }
+  }
+  graph.nodes = std::move(nodes);
+  placed.region_of = std::move(region_of);
+}
+
+/// Adds nodes of regions to a rest.
+class Joiner {
+ public:
+  Joiner(const Graph& graph, Placed& placed)
+      : graph_(graph), placed_(placed), to_(graph.values.size()) {
+    for (const Value& value : placed.graph.values) value_names_.insert(value.name);
+    for (const Node& node : placed.graph.nodes) node_names_.insert(node.name);
+  }
+
+  /// From here on `there`, of the rest, stands for `here`.
+  void same(ValueId here, ValueId there) { to_[here] = there; }
+
+  void add(NodeId id, RegionId region) {
+    Node node = graph_.nodes[id];
+    node.name = unique(node_names_, node.name);
+    for (ValueId& input : node.inputs)
+      if (input.valid()) input = copied(input);
+    for (ValueId& output : node.outputs) {
+      if (!output.valid()) continue;
+      output = copied(output);
+      Value& value = placed_.graph.values[output];
+      value.kind = ValueKind::kResult;
+      value.producer = NodeId{static_cast<std::int32_t>(placed_.graph.nodes.size())};
+    }
+    placed_.graph.nodes.push_back(std::move(node));
+    placed_.region_of.push_back(region);
+  }
+
+ private:
+  static std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
+    std::string name = wanted;
+    for (int i = 2; !taken.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
+    return name;
+  }
+
+  ValueId copied(ValueId id) {
+    if (to_[id].valid()) return to_[id];
+    Value value = graph_.values[id];
+    value.name = unique(value_names_, value.name);
+    return to_[id] = placed_.graph.values.push_back(std::move(value));
+  }
+
+  const Graph& graph_;
+  Placed& placed_;
+  IdVector<ValueId, ValueId> to_;
+  std::unordered_set<std::string> value_names_, node_names_;
+};
+
+}  // namespace
+
+Graph cpu_rest(const Graph& graph, const Partition& partition) {
+  const Boundary boundary = boundary_of(graph, partition);
+  Graph rest = graph;
+  rest.nodes = {};
+  for (const ValueId id : boundary.given) {
+    Value& value = rest.values[id];
+    value.kind = ValueKind::kInput;
+    value.producer = {};
+    value.content.reset();
+    rest.inputs.push_back(id);
+  }
+  rest.outputs.insert(rest.outputs.end(), boundary.taken.begin(), boundary.taken.end());
+  for (const NodeId id : graph.nodes.ids()) {
+    if (partition.placement[id].region.valid()) continue;
+    const NodeId here = rest.nodes.push_back(graph.nodes[id]);
+    for (const ValueId output : graph.nodes[id].outputs)
+      if (output.valid()) rest.values[output].producer = here;
+  }
+  erase_unused(rest);
+  return rest;
+}
+
+Placed put_together(const Graph& graph, const Partition& partition, Graph rest) {
+  const Boundary boundary = boundary_of(graph, partition);
+  IdVector<NodeId, NodeId> from = places(graph, rest);
+  Placed placed{std::move(rest), {}};
+  placed.region_of.resize(placed.graph.nodes.size());
+  Joiner joiner(graph, placed);
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    joiner.same(graph.inputs[i], placed.graph.inputs[i]);
+  for (std::size_t i = 0; i < boundary.given.size(); ++i)
+    joiner.same(boundary.given[i], placed.graph.inputs[graph.inputs.size() + i]);
+  for (std::size_t i = 0; i < boundary.taken.size(); ++i)
+    joiner.same(boundary.taken[i], placed.graph.outputs[graph.outputs.size() + i]);
+  placed.graph.inputs.resize(graph.inputs.size());
+  placed.graph.outputs.resize(graph.outputs.size());
+  for (const NodeId id : graph.nodes.ids())
+    if (const RegionId region = partition.placement[id].region; region.valid()) {
+      joiner.add(id, region);
+      from.push_back(id);
+    }
+  sort_nodes(from, placed);
+  return placed;
+}
+
+}  // namespace parallax

@@ -146,7 +146,7 @@ struct NodeEvent {
   int branch = 0, worker = 0, tiles = 0;
 };
 
-/// Filled by Session::run when asked for; costs a few per cent.
+/// Filled by Session::run when asked for (RunOptions::trace); costs a few per cent.
 struct RunTrace {
   std::vector<NodeEvent> nodes;
 };

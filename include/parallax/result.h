@@ -22,6 +22,7 @@ enum class ErrorCode : std::uint8_t {
                     ///< missing
   kOutOfMemory,     ///< the system refused memory
   kLimitExceeded,   ///< a limit of the options on loop trips or on time
+  kCancelled,       ///< the caller asked for the end of a run
   kIo,              ///< a file cannot be read or written
   kInternal,        ///< a bug of Parallax: please report
 };

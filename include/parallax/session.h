@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,15 @@ namespace parallax {
 struct NamedInput {
   std::string_view name;
   TensorView tensor;
+};
+
+struct RunOptions {
+  /// Gets what each node did. Null: nothing is recorded.
+  RunTrace* trace = nullptr;
+  /// Whoever asks the std::stop_source behind it to stop cancels the run, which ends with
+  /// kCancelled: between two tiles, while it waits for its turn or for memory, or after planning,
+  /// whose plan the next run finds. Its outputs hold anything then.
+  std::stop_token stop = {};
 };
 
 /// Thread-safe: run() may be called from several threads at once; each call has an arena of its
@@ -51,13 +61,15 @@ class Session {
 
   /// Runs once; outputs in the model's order, in memory of their own. A new combination of input
   /// shapes is planned first and kept. Errors: kInvalidInput (unknown, missing or repeated input,
-  /// wrong dtype or shape), kUnboundSymbol, kBudgetExceeded, kOutOfRange, kOutOfMemory.
-  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace = nullptr);
+  /// wrong dtype or shape), kUnboundSymbol, kBudgetExceeded, kOutOfRange, kOutOfMemory,
+  /// kLimitExceeded, kCancelled.
+  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs,
+                                  const RunOptions& options = {});
   /// The same, writing into the caller's memory, in place: one view per model output, aligned to
   /// its element size. Errors: as run(), and kInvalidInput where a view has no memory, or a dtype
   /// or dims that are not the output's.
   Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
-                  RunTrace* trace = nullptr);
+                  const RunOptions& options = {});
 
   /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
   /// kUnboundSymbol, kInvalidInput, kBudgetExceeded; with a profile also kIo and kInvalidInput of

@@ -69,34 +69,4 @@ class Condition {
   std::condition_variable condition_;
 };
 
-/// A mutex that a thread may wait for until some time. Condition does not take it. It is no
-/// std::timed_mutex, because GCC 12's ThreadSanitizer does not see how that one is locked.
-class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
- public:
-  void lock() PX_ACQUIRE() {
-    const MutexLock lock(mutex_);
-    while (held_) free_.wait(mutex_);
-    held_ = true;
-  }
-  void unlock() PX_RELEASE() {
-    const MutexLock lock(mutex_);
-    held_ = false;
-    free_.notify_all();
-  }
-  /// False where `time` has come first. A free mutex is taken however late it is.
-  bool try_lock_until(std::chrono::steady_clock::time_point time)
-      PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
-    const MutexLock lock(mutex_);
-    while (held_)
-      if (!free_.wait_until(mutex_, time) && held_) return false;
-    held_ = true;
-    return true;
-  }
-
- private:
-  Mutex mutex_;
-  Condition free_;
-  bool held_ PX_GUARDED_BY(mutex_) = false;
-};
-
 }  // namespace parallax

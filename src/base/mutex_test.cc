@@ -55,19 +55,5 @@ TEST(Condition, SaysThatTheTimeHasCome) {
   EXPECT_TRUE(is_free(mutex));
 }
 
-TEST(TimedMutex, IsWaitedForUntilTheTimeHasCome) {
-  constexpr std::chrono::steady_clock::time_point kPast{};
-  TimedMutex mutex;
-  ASSERT_TRUE(mutex.try_lock_until(kPast));
-  std::thread([&] { EXPECT_FALSE(mutex.try_lock_until(kPast)); }).join();
-  std::thread other([&] {
-    const MutexLock lock(mutex);  // there once it is released below
-  });
-  mutex.unlock();
-  other.join();
-  ASSERT_TRUE(mutex.try_lock_until(kPast));
-  mutex.unlock();
-}
-
 }  // namespace
 }  // namespace parallax

@@ -20,6 +20,8 @@ std::string_view to_string(ErrorCode code) {
       return "out of memory";
     case ErrorCode::kLimitExceeded:
       return "limit exceeded";
+    case ErrorCode::kCancelled:
+      return "cancelled";
     case ErrorCode::kIo:
       return "input/output";
     case ErrorCode::kInternal:

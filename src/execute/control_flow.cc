@@ -68,7 +68,7 @@ Status RunLimits::status() const {
 Status RunLimits::take_trips(std::int64_t count) {
   if (trips_left.fetch_sub(count, std::memory_order_relaxed) < count)
     return tl::unexpected(too_many_trips({}, max_trips));
-  return check_time(deadline);
+  return check_deadline(deadline);
 }
 
 Status check_known_trips(const Compiled& compiled, std::int64_t max_trips) {

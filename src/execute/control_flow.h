@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/deadline.h"
 #include "base/mutex.h"
-#include "execute/deadline.h"
 #include "execute/program.h"
 
 namespace parallax {

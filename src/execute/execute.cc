@@ -195,8 +195,8 @@ void Run::run_branch(BranchId branch, Participant& self) {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
       if (failed()) break;
       at = node;
-      if (limits_->deadline) {
-        if (Status status = check_time(limits_->deadline); !status) {
+      if (limits_->deadline.time) {
+        if (Status status = check_deadline(limits_->deadline); !status) {
           fail(node, std::move(status).error());
           break;
         }
@@ -283,7 +283,9 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool, program.threads, options.deadline);
-    if (!stay.entered()) return tl::unexpected(time_is_over());
+    if (!stay.entered()) return tl::unexpected(ended(options.deadline));
+    const std::stop_callback cancel(options.deadline.stop,
+                                    [&run]() noexcept { run.fail(NodeId{}, cancelled()); });
     PX_RETURN_IF_ERROR(run.run_branches(stay.participant()));
   }
   PX_RETURN_IF_ERROR(run.finish());

@@ -17,8 +17,8 @@
 #include <optional>
 #include <span>
 
+#include "base/deadline.h"
 #include "execute/budget_watch.h"
-#include "execute/deadline.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"

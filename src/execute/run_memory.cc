@@ -102,11 +102,7 @@ Status RunMemory::wait_for_turn(Request& request) {
   const Leaving leaving{*this, request};
   Status status;
   while (status && (waiting_.front() != &request || !admissible(request))) {
-    if (!request.deadline) {
-      changed_.wait(mutex_);
-    } else if (!changed_.wait_until(mutex_, *request.deadline)) {
-      status = check_time(request.deadline);
-    }
+    if (!wait_within(request.deadline, mutex_, changed_)) status = check_deadline(request.deadline);
     if (request.read_limit == nullptr || waiting_.front() != &request || !status) continue;
     mutex_.unlock();
     const auto limit = (*request.read_limit)();
@@ -166,6 +162,7 @@ Result<RunMemory::Lease> RunMemory::acquire(Request request) {
   const bool exclusive = request.grows && request.limit.has_value();
   Block block;
   bool fresh = false;
+  const WakeOnStop wake(request.deadline, mutex_, changed_);
   {
     const MutexLock lock(mutex_);
     PX_RETURN_IF_ERROR(wait_for_turn(request));

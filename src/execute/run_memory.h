@@ -19,9 +19,9 @@
 #include <optional>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/large_pages.h"
 #include "base/mutex.h"
-#include "execute/deadline.h"
 #include "parallax/result.h"
 
 namespace parallax {

@@ -135,6 +135,30 @@ TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
   EXPECT_EQ(memory.busy_bytes(), 0);
 }
 
+TEST(RunMemory, AWaitEndsWhenItsCallerAsks) {
+  RunMemory memory;
+  std::stop_source caller;
+  std::thread waits, last;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    waits = std::thread([&] {
+      const Deadline asked(std::nullopt, caller.get_token());
+      const auto lease = memory.acquire({600, 1000, false, asked});
+      ASSERT_FALSE(lease);
+      EXPECT_EQ(lease.error().code, ErrorCode::kCancelled);
+    });
+    until_waiting(memory, 1);
+    last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
+    until_waiting(memory, 2);
+    caller.request_stop();
+    until_waiting(memory, 1);
+  }
+  waits.join();
+  last.join();
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
 TEST(RunMemory, TheLimitIsReadAgainAfterAWait) {
   for (const std::int64_t later : {700, 500}) {
     RunMemory memory;

@@ -18,17 +18,14 @@ RunPlaces::Place RunPlaces::take_free(int width, int workers) {
 }
 
 RunPlaces::Place RunPlaces::wait_for(int width, int workers, const Deadline& deadline) {
+  const WakeOnStop wake(deadline, mutex_, changed_);
   const MutexLock lock(mutex_);
   if (!waiting_.empty() || !is_free()) {
     const bool me = true;
     waiting_.push_back(&me);
     bool in_time = true;
     while (in_time && (waiting_.front() != &me || !is_free())) {
-      if (!deadline) {
-        changed_.wait(mutex_);
-      } else {
-        in_time = changed_.wait_until(mutex_, *deadline);
-      }
+      in_time = wait_within(deadline, mutex_, changed_);
     }
     const bool served = waiting_.front() == &me && is_free();
     std::erase(waiting_, &me);

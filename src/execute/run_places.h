@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/mutex.h"
-#include "execute/deadline.h"
 
 namespace parallax {
 

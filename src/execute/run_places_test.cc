@@ -51,6 +51,21 @@ TEST(RunPlaces, AWaitEndsInTime) {
   EXPECT_EQ(places.wait_for(1, 0, past).index, 0U) << "a free place is taken however late it is";
 }
 
+TEST(RunPlaces, AWaitEndsWhenItsCallerAsks) {
+  RunPlaces places(1, 0);
+  const auto place = places.take_free(1, 0);
+  std::stop_source caller;
+  std::thread waits([&] {
+    EXPECT_EQ(places.wait_for(1, 0, Deadline(std::nullopt, caller.get_token())).index,
+              RunPlaces::kNone);
+  });
+  while (places.waiting() == 0) std::this_thread::yield();
+  caller.request_stop();
+  waits.join();
+  EXPECT_EQ(places.waiting(), 0U);
+  places.leave(place);
+}
+
 TEST(RunPlaces, WorkersThatFewestRunsHave) {
   RunPlaces places(8, 5);
   const auto all = places.take_free(9, 5);

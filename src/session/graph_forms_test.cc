@@ -177,7 +177,7 @@ TEST(GraphForms, TheReferenceKernelsRunTheCanonicalGraph) {
     auto session = Session::create(model, {.threads = 1, .kernels = kernels});
     ASSERT_TRUE(session);
     RunTrace trace;
-    auto outputs = session->run(inputs, &trace);
+    auto outputs = session->run(inputs, {.trace = &trace});
     ASSERT_TRUE(outputs) << outputs.error().to_string();
     EXPECT_EQ(operators(trace.nodes), ran);
     results.push_back(*std::move(outputs));

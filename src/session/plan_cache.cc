@@ -38,7 +38,7 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
 
 Status PlanCache::bind(const Program& program, const Deadline& deadline) {
   if (program.compiled->bound) return {};
-  if (!lock(packing_, deadline)) return tl::unexpected(time_is_over());
+  if (!packing_.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(packing_, std::adopt_lock);
   Stopwatch watch;
   const Status status = parallax::bind(*program.compiled, parallel_);
@@ -114,17 +114,11 @@ void PlanCache::count_run(Entry& item) {
   }
 }
 
-bool PlanCache::lock(TimedMutex& mutex, const Deadline& deadline) {
-  if (deadline) return mutex.try_lock_until(*deadline);
-  mutex.lock();
-  return true;
-}
-
 Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget, bool explain,
                                                       const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  if (!lock(item->mutex, deadline)) return tl::unexpected(time_is_over());
+  if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   const bool made = item->compiled == nullptr;
   Stopwatch watch;
@@ -137,7 +131,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
 Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
                                                          const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
-  if (!lock(item->mutex, deadline)) return tl::unexpected(time_is_over());
+  if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   auto program = least(binding, *item);
   if (item->only_least == 0) {  // of runs at once the first decides

@@ -10,9 +10,9 @@
 #include <memory>
 #include <optional>
 
+#include "base/deadline.h"
 #include "base/mutex.h"
 #include "base/recently_used.h"
-#include "execute/deadline.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
 #include "session/graph_forms.h"
@@ -89,8 +89,6 @@ class PlanCache {
   using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
-  static bool lock(TimedMutex& mutex, const Deadline& deadline)
-      PX_THREAD_ATTRIBUTE(try_acquire_capability(true, mutex));
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget, bool explain)
       PX_REQUIRES(item.mutex);

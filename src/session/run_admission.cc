@@ -19,7 +19,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
   while (true) {
     PX_ASSIGN(auto program, plans_.get(binding, now, false, deadline));
     PX_RETURN_IF_ERROR(plans_.bind(*program, deadline));
-    PX_RETURN_IF_ERROR(check_time(deadline));
+    PX_RETURN_IF_ERROR(check_deadline(deadline));
     const std::int64_t bytes = program->bytes;
     auto admitted = wait(std::move(program), now, deadline);
     const bool has_shrunk = now.bytes && bytes > *now.bytes;
@@ -32,7 +32,7 @@ Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const De
                                                 const Program& before, std::int64_t kept_before) {
   PX_ASSIGN(auto program, plans_.shrink(binding, deadline));
   PX_RETURN_IF_ERROR(plans_.bind(*program, deadline));
-  PX_RETURN_IF_ERROR(check_time(deadline));
+  PX_RETURN_IF_ERROR(check_deadline(deadline));
   if (program->bytes >= before.bytes && kept_before == 0)
     return tl::unexpected(Error{Stage::kSession, ErrorCode::kBudgetExceeded, {}, "no more room"});
   RunBudget now = read_();

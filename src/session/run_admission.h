@@ -8,7 +8,7 @@
 #include <functional>
 #include <memory>
 
-#include "execute/deadline.h"
+#include "base/deadline.h"
 #include "execute/run_memory.h"
 #include "schedule/budget.h"
 #include "session/memory_account.h"

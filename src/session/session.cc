@@ -154,12 +154,14 @@ struct Session::Impl {
     Deadline deadline;
   };
 
-  Status run(std::span<const NamedInput> inputs, const PlaceOutput& place, RunTrace* trace) {
-    Request request{place, trace, {}};
+  Status run(std::span<const NamedInput> inputs, const PlaceOutput& place,
+             const RunOptions& run_options) {
+    if (run_options.stop.stop_requested()) return tl::unexpected(cancelled());
+    Request request{place, run_options.trace, {{}, run_options.stop}};
     if (options.time_limit_seconds > 0) {
-      request.deadline = std::chrono::steady_clock::now() +
-                         std::chrono::duration_cast<std::chrono::nanoseconds>(
-                             std::chrono::duration<double>(options.time_limit_seconds));
+      request.deadline.time = std::chrono::steady_clock::now() +
+                              std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                  std::chrono::duration<double>(options.time_limit_seconds));
     }
     // Kept from run to run, so that a run allocates nothing for it.
     thread_local BoundInputs bound;
@@ -319,7 +321,8 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
   });
 }
 
-Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs, RunTrace* trace) {
+Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs,
+                                         const RunOptions& options) {
   return without_exceptions([&]() -> Result<std::vector<Tensor>> {
     std::vector<Tensor> outputs(impl_->graph().outputs.size());
     const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
@@ -329,13 +332,13 @@ Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs, Run
       PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
       return tensor.mutable_view().bytes.data();
     };
-    PX_RETURN_IF_ERROR(impl_->run(inputs, place, trace));
+    PX_RETURN_IF_ERROR(impl_->run(inputs, place, options));
     return outputs;
   });
 }
 
 Status Session::run_into(std::span<const NamedInput> inputs,
-                         std::span<const MutableTensorView> outputs, RunTrace* trace) {
+                         std::span<const MutableTensorView> outputs, const RunOptions& options) {
   return without_exceptions([&]() -> Status {
     const Graph& graph = impl_->graph();
     if (outputs.size() != graph.outputs.size()) {
@@ -372,7 +375,7 @@ Status Session::run_into(std::span<const NamedInput> inputs,
               dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
               bytes));
     };
-    return impl_->run(inputs, place, trace);
+    return impl_->run(inputs, place, options);
   });
 }
 

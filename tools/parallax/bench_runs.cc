@@ -71,7 +71,7 @@ class Runner {
   Result<double> run(std::size_t i, RunTrace* trace = nullptr) const {
     const auto& views = views_[i % views_.size()];
     const std::int64_t start = now_ns();
-    auto outputs = session_.run(views, trace);
+    auto outputs = session_.run(views, {.trace = trace});
     const std::int64_t end = now_ns();
     if (!outputs) return tl::unexpected(outputs.error());
     return static_cast<double>(end - start) * 1e-6;

@@ -66,7 +66,8 @@ Result<Measured> measure(const Options& options) {
     std::int64_t start = now_ns();
     if (auto outputs = session.run(views); !outputs) return tl::unexpected(outputs.error());
     const auto whole = static_cast<double>(now_ns() - start) * 1e-9;
-    if (auto outputs = session.run(views, &trace); !outputs) return tl::unexpected(outputs.error());
+    if (auto outputs = session.run(views, {.trace = &trace}); !outputs)
+      return tl::unexpected(outputs.error());
     if (run < kWarmup) continue;
     double sum = 0;
     for (NodeEvent& node : trace.nodes) {

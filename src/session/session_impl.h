@@ -1,0 +1,67 @@
+// What a Session holds. Internal to session/.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/deadline.h"
+#include "base/memory_probe.h"
+#include "execute/execute.h"
+#include "parallax/session.h"
+#include "session/binding.h"
+#include "session/delegated_plan.h"
+#include "session/memory_account.h"
+#include "session/model_impl.h"
+#include "session/plan_cache.h"
+#include "session/run_admission.h"
+#include "session/runtime_impl.h"
+
+namespace parallax {
+
+/// Thread-safe.
+struct Session::Impl {
+  Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in);
+  ~Impl();
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  const Graph& graph() const { return model.impl().graph(); }
+  /// What a run that starts now may take.
+  RunBudget budget() const;
+  Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
+                                  const RunBudget& limit) const;
+
+  // session_run.cc
+  struct Request {
+    const PlaceOutput& place;
+    RunTrace* trace;
+    Deadline deadline;
+  };
+  Status run(std::span<const NamedInput> inputs, const PlaceOutput& place,
+             const RunOptions& run_options);
+  Status run_bound(const BoundInputs& bound, const Request& request);
+  Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request);
+  /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
+  /// tensor to make.
+  Status check_output(std::size_t output, DType dtype, const Dims& dims) const;
+
+  static constexpr std::int64_t kNoLimit = -1;
+  const Model model;
+  const SessionOptions options;
+  const std::shared_ptr<Runtime::Impl> runtime;
+  const int width;  ///< threads of a run, its caller's included
+  /// As last read for a run; outputs are checked against it without another reading.
+  mutable std::atomic<std::int64_t> latest_limit{
+      options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
+  mutable MemoryProbe probe;
+  const std::shared_ptr<MemoryAccount> account;
+  const InputBinder binder;
+  PlanCache plans;
+  RunAdmission admission{plans, *account, [this] { return budget(); }};
+  std::atomic<bool> has_run = false;
+};
+
+}  // namespace parallax

@@ -1,0 +1,174 @@
+// How a session runs: from inputs by name to outputs in place.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include "base/byte_text.h"
+#include "base/status.h"
+#include "execute/budget_watch.h"
+#include "session/session_impl.h"
+#include "session/user_call.h"
+
+namespace parallax {
+namespace {
+
+/// How much longer a run may take because of what the first one left for later.
+constexpr std::chrono::milliseconds kPromotion{100};
+
+bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
+         std::less<>{}(b.data(), a.data() + a.size());
+}
+
+/// Refuses memory for an output that no kernel could write.
+Status check_memory(std::string_view name, const MutableTensorView& view) {
+  if (!view.bytes.empty() && view.bytes.data() == nullptr) {
+    return refuse(
+        ErrorCode::kInvalidInput,
+        fmt::format("output '{}' is given {} bytes without memory", name, view.bytes.size()));
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(view.bytes.data());
+  if (address % static_cast<std::uintptr_t>(size_of(view.dtype)) == 0) return {};
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("the memory for output '{}' is not aligned to its element size", name));
+}
+
+/// Refuses memory for outputs that a run could not write, or not without writing elsewhere too.
+Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
+                     std::span<const MutableTensorView> outputs) {
+  if (outputs.size() != graph.outputs.size()) {
+    return refuse(ErrorCode::kInvalidInput, fmt::format("the model has {} outputs, {} are given",
+                                                        graph.outputs.size(), outputs.size()));
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string& name = graph.values[graph.outputs[i]].name;
+    PX_RETURN_IF_ERROR(check_memory(name, outputs[i]));
+    const bool shared = std::ranges::any_of(inputs,
+                                            [&](const NamedInput& input) {
+                                              return overlap(outputs[i].bytes, input.tensor.bytes);
+                                            }) ||
+                        std::ranges::any_of(outputs.first(i), [&](const MutableTensorView& other) {
+                          return overlap(outputs[i].bytes, other.bytes);
+                        });
+    if (shared) {
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("output '{}' lies where an input or another output lies", name));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& dims) const {
+  const std::int64_t bytes = latest_limit;
+  const std::int64_t wanted = dims.elements() * size_of(dtype);
+  if (bytes == kNoLimit || wanted <= bytes) return {};
+  return refuse(ErrorCode::kBudgetExceeded,
+                fmt::format("output '{}' takes {}, budget {}: {} missing",
+                            graph().values[graph().outputs[output]].name, byte_text(wanted),
+                            byte_text(bytes), byte_text(wanted - bytes)));
+}
+
+Status Session::Impl::run(std::span<const NamedInput> inputs, const PlaceOutput& place,
+                          const RunOptions& run_options) {
+  if (run_options.stop.stop_requested()) return tl::unexpected(cancelled());
+  Request request{place, run_options.trace, {{}, run_options.stop}};
+  if (options.time_limit_seconds > 0) {
+    request.deadline.time = std::chrono::steady_clock::now() +
+                            std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                std::chrono::duration<double>(options.time_limit_seconds));
+  }
+  // Kept from run to run, so that a run allocates nothing for it.
+  thread_local BoundInputs bound;
+  PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
+  // The first outputs do not wait for this.
+  if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
+  Status status = run_bound(bound, request);
+  has_run = true;
+  return status;
+}
+
+Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request) {
+  std::shared_ptr<const Program> program;
+  std::int64_t kept = 0;
+  Status status;
+  {
+    PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+    program = run.program;
+    kept = run.kept_by_plans;
+    status = run_program(run, bound, request);
+  }
+  // Only running tells the bytes of data-dependent tensors: where they found no room beside the
+  // planned ones and other plans, a smaller plan alone may leave enough.
+  if (status || status.error().code != ErrorCode::kBudgetExceeded ||
+      !program->compiled->has_run_time_nodes)
+    return status;
+  auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
+  if (smaller) return run_program(*smaller, bound, request);
+  const bool none = smaller.error().code == ErrorCode::kBudgetExceeded;
+  return none ? status : tl::unexpected(std::move(smaller).error());
+}
+
+Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
+                                  const Request& request) {
+  // A plan for one branch after the other is kept to where what runs beside it may need its bytes.
+  const bool in_order = run.program->compiled->has_run_time_nodes && run.budget.bytes.has_value() &&
+                        run.program->plan.max_branches == 1;
+  ExecuteOptions execute_options;
+  execute_options.trace = request.trace;
+  execute_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;
+  execute_options.max_loop_trips = options.max_loop_trips;
+  execute_options.deadline = request.deadline;
+  std::optional<BudgetWatch> watch;
+  if (options.budget.kind == MemoryBudget::Kind::kAuto) {
+    watch.emplace(
+        run.lease, [&] { return less(budget(), run.kept_by_plans); }, run.budget.at_once);
+    execute_options.watch = &*watch;
+  }
+  return execute(*run.program, bound.bytes, request.place, runtime->workers.pool(), run.lease,
+                 execute_options);
+}
+
+Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs,
+                                         const RunOptions& options) {
+  return without_exceptions([&]() -> Result<std::vector<Tensor>> {
+    std::vector<Tensor> outputs(impl_->graph().outputs.size());
+    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      const auto index = static_cast<std::size_t>(output);
+      PX_RETURN_IF_ERROR(impl_->check_output(index, dtype, dims));
+      Tensor& tensor = outputs[index];
+      PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
+      return tensor.mutable_view().bytes.data();
+    };
+    PX_RETURN_IF_ERROR(impl_->run(inputs, place, options));
+    return outputs;
+  });
+}
+
+Status Session::run_into(std::span<const NamedInput> inputs,
+                         std::span<const MutableTensorView> outputs, const RunOptions& options) {
+  return without_exceptions([&]() -> Status {
+    const Graph& graph = impl_->graph();
+    PX_RETURN_IF_ERROR(check_outputs(graph, inputs, outputs));
+    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
+      const auto bytes = static_cast<std::uint64_t>(dims.elements() * size_of(dtype));
+      if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
+        return view.bytes.data();
+      return refuse(
+          ErrorCode::kInvalidInput,
+          fmt::format(
+              "output '{}' is {} {}, the memory given is {} {} in {} bytes, dense it has {}",
+              graph.values[graph.outputs[static_cast<std::size_t>(output)]].name, to_string(dtype),
+              dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
+              bytes));
+    };
+    return impl_->run(inputs, place, options);
+  });
+}
+
+}  // namespace parallax

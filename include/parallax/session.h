@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -70,6 +72,18 @@ class Session {
   /// or dims that are not the output's.
   Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
                   const RunOptions& options = {});
+  /// Gets the outputs of a run, or why there are none. Called once, on a thread of the runtime: it
+  /// must neither throw, nor fork, nor wait for other runs, nor destroy the session.
+  using Done = std::function<void(Result<std::vector<Tensor>>)>;
+  /// Starts a run and returns. Runs begin in the order of these calls, over all sessions of the
+  /// runtime, as threads come free; the time limit counts from the call. A run that is cancelled
+  /// before it begins ends when its turn comes. Inputs with their names, and what `options` points
+  /// to, must live until `done` is called. The session's destructor waits for that. Errors, where
+  /// `done` is not called: kOutOfMemory, and kInvalidInput for no `done`; others go to it.
+  Status run_async(std::vector<NamedInput> inputs, Done done, const RunOptions& options = {});
+  /// The same, for whoever waits on a future.
+  Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
+                                                             const RunOptions& options = {});
 
   /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
   /// kUnboundSymbol, kInvalidInput, kBudgetExceeded; with a profile also kIo and kInvalidInput of
@@ -101,6 +115,7 @@ class Session {
   struct Impl;
 
  private:
+  struct AsyncRun;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -30,7 +30,7 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
     : model(model_in),
       options(options_in),
       runtime(runtime_in.impl()),
-      width(runtime->workers.start(options.threads > 0 ? options.threads : kMaxThreads)),
+      width(runtime->start(options.threads > 0 ? options.threads : kMaxThreads)),
       account(account_for(options.budget, runtime->options.account)),
       binder(model.impl().graph()),
       plans(model.impl().forms, plan_options(options, width), runtime->workers.on(width)) {
@@ -78,7 +78,11 @@ Session& Session::operator=(Session&& other) noexcept {
 Session::~Session() {
   const Call call;
   // What it shares with other sessions may be locked for ever.
-  if (torn_by_fork()) (void)impl_.release();
+  if (torn_by_fork()) {
+    (void)impl_.release();
+  } else if (impl_ != nullptr) {
+    impl_->async.wait();
+  }
   impl_.reset();  // within the call
 }
 

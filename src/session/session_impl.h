@@ -40,8 +40,12 @@ struct Session::Impl {
     RunTrace* trace;
     Deadline deadline;
   };
-  Status run(std::span<const NamedInput> inputs, const PlaceOutput& place,
-             const RunOptions& run_options);
+  /// What ends a run that is asked for now.
+  Deadline deadline(const RunOptions& run_options) const;
+  Status run(std::span<const NamedInput> inputs, const Request& request);
+  /// Runs into memory of its own.
+  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace,
+                                  const Deadline& deadline);
   Status run_bound(const BoundInputs& bound, const Request& request);
   Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request);
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
@@ -52,6 +56,7 @@ struct Session::Impl {
   const Model model;
   const SessionOptions options;
   const std::shared_ptr<Runtime::Impl> runtime;
+  PendingRuns async;
   const int width;  ///< threads of a run, its caller's included
   /// As last read for a run; outputs are checked against it without another reading.
   mutable std::atomic<std::int64_t> latest_limit{

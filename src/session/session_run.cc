@@ -73,15 +73,18 @@ Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& 
                             byte_text(bytes), byte_text(wanted - bytes)));
 }
 
-Status Session::Impl::run(std::span<const NamedInput> inputs, const PlaceOutput& place,
-                          const RunOptions& run_options) {
-  if (run_options.stop.stop_requested()) return tl::unexpected(cancelled());
-  Request request{place, run_options.trace, {{}, run_options.stop}};
+Deadline Session::Impl::deadline(const RunOptions& run_options) const {
+  Deadline deadline({}, run_options.stop);
   if (options.time_limit_seconds > 0) {
-    request.deadline.time = std::chrono::steady_clock::now() +
-                            std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                std::chrono::duration<double>(options.time_limit_seconds));
+    deadline.time = std::chrono::steady_clock::now() +
+                    std::chrono::duration_cast<std::chrono::nanoseconds>(
+                        std::chrono::duration<double>(options.time_limit_seconds));
   }
+  return deadline;
+}
+
+Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& request) {
+  if (request.deadline.stop.stop_requested()) return tl::unexpected(cancelled());
   // Kept from run to run, so that a run allocates nothing for it.
   thread_local BoundInputs bound;
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
@@ -90,6 +93,20 @@ Status Session::Impl::run(std::span<const NamedInput> inputs, const PlaceOutput&
   Status status = run_bound(bound, request);
   has_run = true;
   return status;
+}
+
+Result<std::vector<Tensor>> Session::Impl::run(std::span<const NamedInput> inputs, RunTrace* trace,
+                                               const Deadline& deadline) {
+  std::vector<Tensor> outputs(graph().outputs.size());
+  const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+    const auto index = static_cast<std::size_t>(output);
+    PX_RETURN_IF_ERROR(check_output(index, dtype, dims));
+    Tensor& tensor = outputs[index];
+    PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
+    return tensor.mutable_view().bytes.data();
+  };
+  PX_RETURN_IF_ERROR(run(inputs, Request{place, trace, deadline}));
+  return outputs;
 }
 
 Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request) {
@@ -135,18 +152,8 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
 
 Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs,
                                          const RunOptions& options) {
-  return without_exceptions([&]() -> Result<std::vector<Tensor>> {
-    std::vector<Tensor> outputs(impl_->graph().outputs.size());
-    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
-      const auto index = static_cast<std::size_t>(output);
-      PX_RETURN_IF_ERROR(impl_->check_output(index, dtype, dims));
-      Tensor& tensor = outputs[index];
-      PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
-      return tensor.mutable_view().bytes.data();
-    };
-    PX_RETURN_IF_ERROR(impl_->run(inputs, place, options));
-    return outputs;
-  });
+  return without_exceptions(
+      [&] { return impl_->run(inputs, options.trace, impl_->deadline(options)); });
 }
 
 Status Session::run_into(std::span<const NamedInput> inputs,
@@ -167,7 +174,52 @@ Status Session::run_into(std::span<const NamedInput> inputs,
               dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
               bytes));
     };
-    return impl_->run(inputs, place, options);
+    return impl_->run(inputs, {place, options.trace, impl_->deadline(options)});
+  });
+}
+
+/// A run that nobody waits for. It counts as a call until it is over.
+struct Session::AsyncRun {
+  AsyncRun(Impl& impl_in, std::vector<NamedInput> inputs_in, Done done_in,
+           const RunOptions& options)
+      : pending(impl_in.async.begin()),
+        impl(impl_in),
+        inputs(std::move(inputs_in)),
+        done(std::move(done_in)),
+        trace(options.trace),
+        deadline(impl.deadline(options)) {}
+
+  void run() {
+    done(without_exceptions([&] { return impl.run(inputs, trace, deadline); }));
+  }
+
+  const Call call;
+  const std::shared_ptr<void> pending;
+  Impl& impl;
+  const std::vector<NamedInput> inputs;
+  const Done done;
+  RunTrace* const trace;
+  const Deadline deadline;
+};
+
+Status Session::run_async(std::vector<NamedInput> inputs, Done done, const RunOptions& options) {
+  return without_exceptions([&]() -> Status {
+    if (done == nullptr) return refuse(ErrorCode::kInvalidInput, "a run without a callback");
+    const auto run =
+        std::make_shared<AsyncRun>(*impl_, std::move(inputs), std::move(done), options);
+    Runtime::Impl& runtime = *impl_->runtime;
+    return runtime.async.add([run] { run->run(); }, runtime.async_threads());
+  });
+}
+
+Result<std::future<Result<std::vector<Tensor>>>> Session::run_async(std::vector<NamedInput> inputs,
+                                                                    const RunOptions& options) {
+  return without_exceptions([&]() -> Result<std::future<Result<std::vector<Tensor>>>> {
+    const auto promise = std::make_shared<std::promise<Result<std::vector<Tensor>>>>();
+    auto future = promise->get_future();
+    const Done done = [promise](auto outputs) { promise->set_value(std::move(outputs)); };
+    PX_RETURN_IF_ERROR(run_async(std::move(inputs), done, options));
+    return future;
   });
 }
 

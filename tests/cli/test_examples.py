@@ -28,3 +28,21 @@ def test_run_under_budget():
     assert "logits 16x10" in done.stdout and "branches" in done.stdout
     too_small = run(BUILD / "examples" / "run_under_budget", DIGITS, 0, "batch=16")
     assert too_small.returncode == 1 and "missing" in too_small.stderr
+
+
+def serve(*arguments):
+    return run(BUILD / "examples" / "serve_models", *arguments)
+
+
+def test_serve_models():
+    done = serve(2, 1000, DIGITS, DIGITS, DIGITS)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [f"{DIGITS} 1x10"] * 3
+
+
+def test_serve_models_that_cannot_be_served():
+    done = serve(1, 1000, "nowhere.onnx", DIGITS)
+    assert done.returncode == 1 and "nowhere.onnx" in done.stderr
+    assert done.stdout.split() == [str(DIGITS), "1x10"]
+    assert serve(-1, 1000, DIGITS).returncode == 2
+    assert serve(2000, 1000, DIGITS).returncode == 1

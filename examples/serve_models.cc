@@ -1,5 +1,5 @@
-// Serves several models on one runtime: starts a run of each, on inputs of zeros, without waiting for
-// it, and prints the outputs' shapes as they come. Cancels what is not done after a number of
+// Serves several models on one runtime: starts a run of each, on inputs of zeros, without waiting
+// for it, and prints the outputs' shapes as they come. Cancels what is not done after a number of
 // seconds.
 //
 //     serve_models THREADS SECONDS MODEL...

@@ -74,7 +74,7 @@ inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condi
 }
 
 /// A mutex that a thread may wait for until a deadline. Condition does not take it. It is no
-/// std::timed_mutex, because GCC 12's ThreadSanitizer does not see how that one is locked.
+/// timed_mutex of the standard, because the ThreadSanitizer of GCC 12 misses how that is locked.
 class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
  public:
   void unlock() PX_RELEASE() {

@@ -56,8 +56,8 @@ IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
   return result;
 }
 
-/// Puts the nodes into an order in which each comes after those that it reads, by their places where
-/// that leaves a choice.
+/// Puts the nodes into an order in which each comes after those that it reads, by their places
+/// where that leaves a choice.
 void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
   Graph& graph = placed.graph;
   IdVector<NodeId, int> waits(graph.nodes.size(), 0);

@@ -1,5 +1,5 @@
-// Every operator that has a decomposition, against that, on random shapes, attributes and numbers: on the
-// reference kernels and on the best ones.
+// Every operator that has a decomposition, against that, on random shapes, attributes and numbers:
+// on the reference kernels and on the best ones.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -28,8 +28,8 @@ struct Runtime::Impl {
     async.keep_within(async_threads());
     return started;
   }
-  /// Threads that may run for callers who do not wait: with the workers no more than the runtime may
-  /// have, and one at least.
+  /// Threads that may run for callers who do not wait: with the workers no more than the runtime
+  /// may have, and one at least.
   std::size_t async_threads() {
     return static_cast<std::size_t>(
         std::max(1, workers.most_threads() - workers.pool().threads() + 1));

@@ -86,9 +86,9 @@ bool does_nothing(const Graph& graph, const Node& node) {
   return input.dtype == output.dtype && input.shape == output.shape && keeps_elements(graph, node);
 }
 
-/// True where repeating makes nothing of the shape that another operand does not: `expanded` has the
-/// dimensions of `other` or 1. Inference takes dimensions that it cannot compare for equal, so those
-/// of the result say too little.
+/// True where repeating makes nothing of the shape that another operand does not: `expanded` has
+/// the dimensions of `other` or 1. Inference takes dimensions that it cannot compare for equal, so
+/// those of the result say too little.
 bool broadcasts_to(const Shape& expanded, const Shape& other) {
   if (expanded.size() > other.size()) return false;
   const std::size_t skipped = other.size() - expanded.size();

@@ -111,7 +111,7 @@ struct PlanOptions {
 };
 
 struct LoadOptions {
-  /// Passes to leave out, by name (Model::passes()). The tool has no option for it.
+  /// Passes to leave out, by name (Model::passes()); `--disable-pass` of the tool.
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;

@@ -26,6 +26,23 @@ struct StructureReport {
   int max_branches = 0;     ///< of a layer (refined: at once)
 };
 
+/// Nodes that a pass would have changed but for one condition.
+struct NearMiss {
+  std::string reason;  ///< what stood in the way
+  std::string node;    ///< the first of them
+  int count = 0;
+};
+
+/// What a pass over the graph did. Of passes that run twice, as those of the CPU with a delegate, the
+/// last time counts.
+struct PassReport {
+  std::string name;
+  bool disabled = false;  ///< LoadOptions::disabled_passes has it
+  int changes = 0;        ///< nodes, or inputs of nodes
+  double ms = 0;
+  std::vector<NearMiss> near_misses;
+};
+
 /// A set of nodes that was considered for a delegate.
 struct RegionReport {
   int id = -1;                         ///< number among the offloaded ones; -1: the CPU runs it
@@ -108,6 +125,8 @@ struct PlanReport {
   std::vector<BodyReport> body_reports;      ///< in order of nodes, outer ones first
   std::vector<int> steps_per_layer;
   std::vector<LayerReport> layer_reports;
+  /// In the order in which they run; empty where the graph came from a cache.
+  std::vector<PassReport> passes;
   std::vector<StructureReport> structure;  ///< before, partitioned, refined
   /// With a delegate: its name, the regions considered for it, the nodes that it does not run. They
   /// are of the canonical graph, as structure[0] and [1]; the plan is of what the CPU fused of its

@@ -48,12 +48,11 @@ Result<IdVector<NodeId, double>> seconds_on_cpu(const Graph& graph, const Concre
 }
 
 /// The regions, and what the passes of the CPU make of the rest.
-Result<std::shared_ptr<GraphContext>> placed(const DelegatedPlan& plan,
-                                             const DelegatedOptions& options) {
+Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const DelegatedOptions& options) {
   Graph rest = cpu_rest(plan.graph, plan.partition);
   if (!options.kernels.reference_only) {
-    PX_RETURN_IF_ERROR(
-        run_passes(lowering_passes(), rest, {evaluate_node}, options.disabled_passes));
+    PX_ASSIGN(plan.lowering,
+              run_passes(lowering_passes(), rest, {evaluate_node}, options.disabled_passes));
   }
   Placed all = put_together(plan.graph, plan.partition, std::move(rest));
   PX_RETURN_IF_ERROR(verify(all.graph, Stage::kPartition));

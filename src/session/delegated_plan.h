@@ -9,6 +9,7 @@
 
 #include "execute/program.h"
 #include "parallax/options.h"
+#include "parallax/report.h"
 #include "partition/partition.h"
 
 namespace parallax {
@@ -18,6 +19,7 @@ struct DelegatedPlan {
   Graph graph;                             ///< canonical, with the patterns that the delegate takes
   Partition partition;                     ///< of `graph`
   std::string delegate;
+  std::vector<PassReport> lowering;  ///< of the rest
 };
 
 struct DelegatedOptions {

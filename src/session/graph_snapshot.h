@@ -11,6 +11,7 @@
 #include "cache/weight_cache.h"
 #include "ir/graph.h"
 #include "parallax/options.h"
+#include "parallax/report.h"
 #include "session/kept_graph.h"
 
 namespace parallax {
@@ -21,6 +22,7 @@ struct LoadedGraph {
   int file_nodes = 0;
   /// What the lowering passes were given; nothing where they changed nothing.
   std::optional<KeptGraph> canonical = {};
+  std::vector<PassReport> passes = {};  ///< none where the graph is from a snapshot
 };
 
 /// The cache of a model, under the version of this build.

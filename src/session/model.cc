@@ -61,6 +61,7 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
     if (!torn_by_fork()) delete old;
   });
   impl->file_nodes = loaded.file_nodes;
+  impl->passes = std::move(loaded.passes);
   impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(loaded.canonical),
                                              std::move(weights));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
@@ -75,11 +76,12 @@ namespace {
 
 Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
                       std::span<const std::string> disabled) {
-  PX_RETURN_IF_ERROR(run_passes(simplify_passes(), loaded.graph, context, disabled));
+  PX_ASSIGN(loaded.passes, run_passes(simplify_passes(), loaded.graph, context, disabled));
   loaded.canonical = keep(loaded.graph);
-  PX_ASSIGN(const auto lowering, run_passes(lowering_passes(), loaded.graph, context, disabled));
+  PX_ASSIGN(auto lowering, run_passes(lowering_passes(), loaded.graph, context, disabled));
   if (std::ranges::all_of(lowering, [](const PassReport& pass) { return pass.changes == 0; }))
     loaded.canonical.reset();
+  std::ranges::move(lowering, std::back_inserter(loaded.passes));
   return {};
 }
 

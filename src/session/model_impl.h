@@ -29,6 +29,7 @@ struct Model::Impl {
   std::vector<TensorInfo> inputs, outputs;
   std::vector<std::string> symbols;  ///< free dimensions by name
   int file_nodes = 0;
+  std::vector<PassReport> passes;  ///< as LoadedGraph has them
   std::vector<std::string> disabled_passes;
   LoadTimes load_times;
 

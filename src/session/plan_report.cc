@@ -132,6 +132,7 @@ PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   PlanReport report = report_of(*plan.program, refinement);
   const Graph& graph = plan.graph;
   report.delegate = plan.delegate;
+  report.passes = plan.lowering;
   report.regions = static_cast<int>(plan.partition.regions.size());
   for (const RegionId id : plan.partition.regions.ids())
     report.region_reports.push_back(report_of(graph, plan.partition.regions[id], id.value));

@@ -1,6 +1,9 @@
 #include "parallax/session.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include "kernels/bf16.h"
 #include "kernels/packing_version.h"
@@ -112,12 +115,26 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
   });
 }
 
+namespace {
+
+/// The passes that made a model, the last of which made a plan's part of it by themselves where
+/// `lowering` is not empty.
+std::vector<PassReport> passes_of(const Model::Impl& model, std::vector<PassReport> lowering) {
+  std::vector<PassReport> passes = model.passes;
+  passes.resize(passes.size() - std::min(passes.size(), lowering.size()));
+  std::ranges::move(lowering, std::back_inserter(passes));
+  return passes;
+}
+
+}  // namespace
+
 Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
   return without_exceptions([&]() -> Result<PlanReport> {
     PX_RETURN_IF_ERROR(check_options(options));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
-    const auto within = [&budget](PlanReport report) {
+    const auto within = [&](PlanReport report) {
+      report.passes = passes_of(impl_->model.impl(), std::move(report.passes));
       report.budget_bytes = budget.bytes;
       report.memory_stalled = !budget.at_once;
       return report;

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "base/status.h"
 #include "ops/infer.h"
@@ -20,6 +22,17 @@ Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int&
 
 }  // namespace
 
+void NearMisses::add(std::string_view reason, const Node& node) {
+  const auto same = std::ranges::find(list_, reason, &NearMiss::reason);
+  if (same != list_.end()) {
+    ++same->count;
+  } else {
+    list_.push_back({std::string(reason), node.name, 1});
+  }
+}
+
+std::vector<NearMiss> NearMisses::take() { return std::exchange(list_, {}); }
+
 Status check_pass_names(std::span<const Pass> passes, std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (std::ranges::find(passes, name, &Pass::name) != passes.end()) continue;
@@ -35,17 +48,20 @@ Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& 
                                            std::span<const std::string> disabled) {
   std::vector<PassReport> reports;
   for (const Pass& pass : passes) {
-    if (std::ranges::find(disabled, pass.name) != disabled.end()) continue;
+    PassReport& report = reports.emplace_back();
+    report.name = pass.name;
+    report.disabled = std::ranges::find(disabled, pass.name) != disabled.end();
+    if (report.disabled) continue;
     const auto start = std::chrono::steady_clock::now();
-    PassReport report{pass.name, 0, {}};
     if (auto status = run_pass(pass, graph, context, report.changes); !status) {
       Error error = std::move(status).error();
       error.stage = Stage::kPasses;
       error.message = fmt::format("pass {}: {}", pass.name, error.message);
       return tl::unexpected(std::move(error));
     }
-    report.time = std::chrono::steady_clock::now() - start;
-    reports.push_back(report);
+    const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+    report.ms = time.count();
+    report.near_misses = context.near_misses->take();
   }
   return reports;
 }

@@ -1,8 +1,7 @@
-// Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, and the
-// verifier runs after it unless it changed nothing.
+// Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, says what kept
+// it from firing, and the verifier runs after it unless it changed nothing.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,6 +11,7 @@
 
 #include "ir/graph.h"
 #include "ops/load_budget.h"
+#include "parallax/report.h"
 
 namespace parallax {
 
@@ -19,10 +19,26 @@ namespace parallax {
 /// kernels). An error leaves the node in the graph.
 using Evaluate = std::function<Result<std::vector<Constant>>(const Graph&, NodeId)>;
 
+/// What kept passes from changing nodes that they were made for. Not thread-safe.
+class NearMisses {
+ public:
+  void add(std::string_view reason, const Node& node);
+  /// All since the last call: one for each reason.
+  std::vector<NearMiss> take();
+
+ private:
+  std::vector<NearMiss> list_;
+};
+
 struct PassContext {
   Evaluate evaluate;
   /// What all passes, over the graph and its bodies, take copies of constants and work from.
   std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
+  std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
+
+  /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands in
+  /// the way. `node`: the last of the pattern, as a rewrite would keep it.
+  void missed(std::string_view reason, const Node& node) const { near_misses->add(reason, node); }
 };
 
 struct Pass {
@@ -33,12 +49,8 @@ struct Pass {
   Result<int> (*run)(Graph& graph, const PassContext& context);
 };
 
-struct PassReport {
-  std::string_view name;
-  int changes = 0;
-  std::chrono::nanoseconds time{};
-};
-/// Runs `passes` in order, but for the `disabled` ones. Errors: of passes, stage kPasses.
+/// Runs `passes` in order, but for the `disabled` ones; a report of each. Errors: of passes, stage
+/// kPasses.
 Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& graph,
                                            const PassContext& context,
                                            std::span<const std::string> disabled = {});

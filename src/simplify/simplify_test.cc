@@ -434,7 +434,12 @@ TEST(RunPasses, ReportsEachAndRefusesUnknownNames) {
   const std::vector<std::string> disabled = {"remove_no_ops"};
   const auto fewer = run_passes(simplify_passes(), graph, {}, disabled);
   ASSERT_TRUE(fewer);
-  EXPECT_EQ(fewer->size(), simplify_passes().size() - 1);
+  ASSERT_EQ(fewer->size(), simplify_passes().size());
+  for (std::size_t i = 0; i < fewer->size(); ++i) {
+    EXPECT_EQ((*fewer)[i].disabled, (*fewer)[i].name == "remove_no_ops");
+    EXPECT_EQ((*reports)[i].changes, (*fewer)[i].disabled ? 1 : 0) << (*fewer)[i].name;
+    EXPECT_FALSE((*reports)[i].disabled);
+  }
   EXPECT_EQ(summary(graph), "Identity Relu -> y");
 
   const std::vector<std::string> unknown = {"remove_noops"};
@@ -442,6 +447,25 @@ TEST(RunPasses, ReportsEachAndRefusesUnknownNames) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kInvalidInput);
   EXPECT_NE(refused.error().message.find("remove_no_ops"), std::string::npos);
+}
+
+TEST(RunPasses, ReportsNearMissesOfEachReasonOnce) {
+  Graph graph = graph_of("input x f32 [2]\na = Relu(x) @a\nb = Neg(a) @b\noutput b");
+  const auto visit = [](Graph& seen, const PassContext& context) -> Result<int> {
+    for (const Node& node : seen.nodes) context.missed("it is no fish", node);
+    context.missed("it is green", seen.nodes[NodeId{1}]);
+    return 0;
+  };
+  const Pass passes[] = {{"fish", visit}, {"nothing", dead_code}};
+  const auto reports = run_passes(passes, graph, {});
+  ASSERT_TRUE(reports) << reports.error().to_string();
+  const auto& missed = reports->front().near_misses;
+  ASSERT_EQ(missed.size(), 2U);
+  EXPECT_EQ(missed[0].reason, "it is no fish");
+  EXPECT_EQ(missed[0].node, "a");
+  EXPECT_EQ(missed[0].count, 2);
+  EXPECT_EQ(missed[1].count, 1);
+  EXPECT_TRUE(reports->back().near_misses.empty());
 }
 
 }  // namespace

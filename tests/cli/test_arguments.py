@@ -1,4 +1,6 @@
 """Options that mean nothing, or contradict each other, the model or the command, end with 2 before anything runs."""
+import json
+
 import numpy as np
 import onnx_writer as w
 import pytest
@@ -143,3 +145,11 @@ def test_ranges_say_what_they_may_be(refused, values):
 
 def test_an_input_that_is_too_large_to_make_up_is_named(refused):
     assert refused(1, "run", DIGITS, "--dim", f"batch={2**50}").endswith("(input 'image')")
+
+
+def test_passes_are_left_out_by_name(parallax, refused):
+    nodes = [json.loads(parallax("plan", DIGITS, *BATCH, "--json", "-", *(f for name in names for f in ("--disable-pass", name))).stdout)["nodes"]
+             for names in ([], ["fuse_activation"], ["fuse_activation", "fuse_conv_bn"])]
+    assert nodes[0] < nodes[1] <= nodes[2]
+    line = refused(2, "run", DIGITS, *BATCH, "--disable-pass", "fuse_nothing")
+    assert "fuse_nothing" in line and "fuse_attention" in line

@@ -44,6 +44,11 @@ def reads_graph(figures):
     return figures["load_split_ms"]["passes"] == 0
 
 
+def without_passes(plan):
+    """A plan without the list of passes, which says what this load did and how long it took."""
+    return {name: value for name, value in json.loads(plan).items() if name != "pass_list"}
+
+
 def test_the_second_load_runs_no_pass(parallax, bench, tmp_path):
     def plan(*extra):
         done = parallax("plan", DIGITS, "--dim", "batch=3", "--json", "-", *extra)
@@ -51,7 +56,7 @@ def test_the_second_load_runs_no_pass(parallax, bench, tmp_path):
         return done.stdout
 
     assert not reads_graph(bench()) and reads_graph(bench())
-    assert plan("--cache", tmp_path / "cache") == plan()
+    assert without_passes(plan("--cache", tmp_path / "cache")) == without_passes(plan())
 
 
 def test_a_graph_with_known_elements_left_out_is_read_anew(parallax, tmp_path):
@@ -67,9 +72,9 @@ def test_a_graph_with_known_elements_left_out_is_read_anew(parallax, tmp_path):
         assert done.returncode == 0 and done.stderr == "", done.stderr
         return done.stdout
 
-    plain = call("plan", "--json", "-")
+    plain = without_passes(call("plan", "--json", "-"))
     for _ in range(2):
-        assert call("plan", "--json", "-", "--cache", tmp_path / "cache") == plain
+        assert without_passes(call("plan", "--json", "-", "--cache", tmp_path / "cache")) == plain
         call("bench", "--runs", 1, "--cache", tmp_path / "cache")
 
 

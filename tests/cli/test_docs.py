@@ -62,12 +62,6 @@ def test_headers_name_only_options_that_there_are(tool_options):
         assert options_of(header.read_text()) <= set().union(*tool_options.values()), header.name
 
 
-def test_passes_are_left_out_by_the_library_alone_as_its_header_says(tool_options):
-    header = (ROOT / "include" / "parallax" / "options.h").read_text()
-    assert re.search(r"Passes to leave out, by name \(Model::passes\(\)\)\. The tool has no option for it\.\n  std::vector<std::string> disabled_passes;", header, re.S)
-    assert not [option for options in tool_options.values() for option in options if "pass" in option]
-
-
 def test_security_names_a_way_to_report():
     assert "*Report a vulnerability*" in (ROOT / "SECURITY.md").read_text()
 

@@ -2,6 +2,7 @@
 import json
 import re
 
+import onnx_writer as w
 import pytest
 from conftest import DIGITS, ROOT
 
@@ -126,3 +127,29 @@ def test_a_budget_gives_reasons_in_bytes(parallax, wide):
                 assert float(said[1]) + float(said[2]) == pytest.approx(whole / 1024, rel=0.01)
                 assert float(said[2]) == pytest.approx(budget / 1024, rel=0.01)
     assert over, "no budget made a branch wait"
+
+
+def test_passes_say_what_they_changed_and_what_they_left(parallax, tmp_path):
+    nodes = [w.node("Sigmoid", ["x"], ["s"]), w.node("Mul", ["x", "s"], ["y"], name="gate"), w.node("Neg", ["s"], ["z"])]
+    path = tmp_path / "m.onnx"
+    path.write_bytes(w.model(nodes, [w.value("x", w.FLOAT, [2, 4])], [w.value(n, w.FLOAT, [2, 4]) for n in "yz"]))
+    passes = {p["name"]: p for p in plan_of(parallax, path)["pass_list"]}
+    assert list(passes)[0] == "dead_code" and passes["fold_shapes"]["ms"] >= 0
+    assert passes["fuse_silu"]["changes"] == 0
+    assert passes["fuse_silu"]["near_misses"] == [{"reason": "something else reads the Sigmoid", "node": "gate", "count": 1}]
+    done = parallax("plan", path, "--explain", "--disable-pass", "fuse_gelu")
+    assert "  not gate: something else reads the Sigmoid\n" in done.stdout and "pass fuse_gelu: left out\n" in done.stdout
+    assert re.search(r"^pass dead_code: 0 changes, \d+\.\d+ ms$", done.stdout, re.M)
+
+
+def test_a_graph_from_a_cache_had_its_passes_before(parallax, tmp_path):
+    for expected in (True, False):
+        assert bool(plan_of(parallax, DIGITS, "--dim", "batch=1", "--cache", tmp_path)["pass_list"]) == expected
+    done = parallax("plan", DIGITS, "--dim", "batch=1", "--cache", tmp_path, "--explain")
+    assert "no pass ran: the graph came from the cache" in done.stdout
+
+
+def test_passes_of_a_delegate_are_those_of_the_rest(parallax, wide, small):
+    alone, beside = (plan_of(parallax, wide, "--dim", "n=64", *extra)["pass_list"] for extra in ([], ["--delegate", small]))
+    assert [p["name"] for p in alone] == [p["name"] for p in beside]
+    assert sum(p["changes"] for p in beside) <= sum(p["changes"] for p in alone)

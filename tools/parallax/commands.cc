@@ -115,6 +115,12 @@ void add_common(CLI::App& command, Options& options, std::size_t values) {
           "--cache", options.load.cache,
           "A folder that keeps what loading made for the next time; no others may write there")
       ->type_name("DIR");
+  add_repeated(
+      command, "--disable-pass",
+      [&options](const std::string& name) { options.load.disabled_passes.push_back(name); },
+      "A pass over the graph to leave out; may be given several times")
+      ->check(CLI::IsMember(Model::passes()))
+      ->type_name("NAME");
 }
 
 // What verify goes through by itself.

@@ -73,8 +73,27 @@ void print_cpu_nodes(const PlanReport& plan) {
     fmt::print("{} ({}) stays on the CPU: {}\n", node.node, node.op, node.reason);
 }
 
+void print_passes(const PlanReport& plan) {
+  if (plan.passes.empty()) fmt::print("no pass ran: the graph came from the cache\n");
+  for (const PassReport& pass : plan.passes) {
+    if (pass.disabled) {
+      fmt::print("pass {}: left out\n", pass.name);
+      continue;
+    }
+    fmt::print("pass {}: {} {}, {:.3f} ms\n", pass.name, pass.changes,
+               pass.changes == 1 ? "change" : "changes", pass.ms);
+    for (const NearMiss& miss : pass.near_misses) {
+      fmt::print(
+          "  not {}: {}\n",
+          miss.count == 1 ? miss.node : fmt::format("{} and {} more", miss.node, miss.count - 1),
+          miss.reason);
+    }
+  }
+}
+
 void print_reasons(const PlanReport& plan) {
   fmt::print("\n");
+  print_passes(plan);
   print_regions(plan);
   print_cpu_nodes(plan);
   std::map<int, const BranchReport*> by_id;
@@ -130,6 +149,21 @@ nlohmann::json layers_json(const PlanReport& plan) {
                     {"branches", layer.branches},
                     {"parallel", layer.parallel},
                     {"reason", layer.reason}});
+  }
+  return list;
+}
+
+nlohmann::json passes_json(const PlanReport& plan) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const PassReport& pass : plan.passes) {
+    nlohmann::json misses = nlohmann::json::array();
+    for (const NearMiss& miss : pass.near_misses)
+      misses.push_back({{"reason", miss.reason}, {"node", miss.node}, {"count", miss.count}});
+    list.push_back({{"name", pass.name},
+                    {"disabled", pass.disabled},
+                    {"changes", pass.changes},
+                    {"ms", pass.ms},
+                    {"near_misses", std::move(misses)}});
   }
   return list;
 }
@@ -210,6 +244,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                          {"thread_bytes", threads_json(plan)},
                          {"kernel_list", kernels_json(plan)},
                          {"body_list", bodies_json(plan)},
+                         {"pass_list", passes_json(plan)},
                          {"structure", structure_json(plan)},
                          {"layer_list", layers_json(plan)},
                          {"branch_list", branches_json(plan)}};

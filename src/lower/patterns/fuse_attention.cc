@@ -1,6 +1,7 @@
 // Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, becomes FusedAttention: its
 // kernel keeps the scores in cache, and no tensor of queries x keys is written.
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,21 +22,28 @@ struct AttentionMatch {
 
 class AttentionMatcher {
  public:
-  AttentionMatcher(const Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
+  AttentionMatcher(const Graph& graph, const Readers& readers, const PassContext& context)
+      : graph_(graph), readers_(readers), context_(context) {}
 
   std::optional<AttentionMatch> match(const Node& last) const {
     if (!is_plain_product(last)) return std::nullopt;
-    const Node* softmax = inner_node(last.inputs[0], OpKind::kSoftmax);
+    const Node* softmax = produced_by(graph_, last.inputs[0], OpKind::kSoftmax);
     if (softmax == nullptr) return std::nullopt;
-    const int rank = static_cast<int>(shape_of(last.inputs[0]).size());
-    if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1) {
+    const auto missed = [&](std::string_view why) {
+      context_.missed(why, last);
       return std::nullopt;
-    }
+    };
+    if (!readers_.single(last.inputs[0])) return missed("something else reads the weights");
+    const int rank = static_cast<int>(shape_of(last.inputs[0]).size());
+    if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1)
+      return missed("Softmax is not along the keys");
     AttentionMatch found;
     ValueId scores = take_mask(softmax->inputs[0], found);
     scores = take_scale(scores, found);
-    const Node* product = inner_node(scores, OpKind::kMatMul);
-    if (product == nullptr || !is_plain_product(*product)) return std::nullopt;
+    const Node* product = produced_by(graph_, scores, OpKind::kMatMul);
+    if (product == nullptr) return missed("the scores are no product, scaled and masked");
+    if (!readers_.single(scores)) return missed("something else reads the scores");
+    if (!is_plain_product(*product)) return missed("the product of the scores has a bias");
     found.q = product->inputs[0];
     found.k = product->inputs[1];
     return found;
@@ -107,13 +115,14 @@ class AttentionMatcher {
 
   const Graph& graph_;
   const Readers& readers_;
+  const PassContext& context_;
 };
 
 }  // namespace
 
-Result<int> fuse_attention(Graph& graph, const PassContext&) {
+Result<int> fuse_attention(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
-  const AttentionMatcher matcher(graph, readers);
+  const AttentionMatcher matcher(graph, readers, context);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = matcher.match(graph.nodes[id]);

@@ -64,10 +64,15 @@ struct Match {
 };
 
 /// The convolution that alone feeds input `side` of `node`, with constant weights and bias.
-const Node* convolution_before(const Graph& graph, const Readers& readers, const Node& node,
-                               std::size_t side) {
+const Node* convolution_before(const Graph& graph, const Readers& readers,
+                               const PassContext& context, const Node& node, std::size_t side) {
   const Node* convolution = produced_by(graph, node.inputs[side], OpKind::kConv);
-  if (convolution == nullptr || !readers.single(node.inputs[side])) return nullptr;
+  if (convolution == nullptr) return nullptr;
+  if (!readers.single(node.inputs[side])) {
+    if (node.op == OpKind::kBatchNormalization)
+      context.missed("something else reads the convolution", node);
+    return nullptr;
+  }
   if (!convolution->attributes.get_string("activation", "").empty()) return nullptr;
   if (convolution->attributes.get_string("layout", "NCHW") != "NCHW") return nullptr;
   if (float_constant(graph, convolution->inputs[1]) == nullptr) return nullptr;
@@ -76,11 +81,12 @@ const Node* convolution_before(const Graph& graph, const Readers& readers, const
   return convolution;
 }
 
-std::optional<Match> match(const Graph& graph, const Readers& readers, const Node& node) {
+std::optional<Match> match(const Graph& graph, const Readers& readers, const PassContext& context,
+                           const Node& node) {
   const bool add = node.op == OpKind::kAdd;
   if (!add && node.op != OpKind::kBatchNormalization) return std::nullopt;
   for (std::size_t side = 0; side < (add ? 2U : 1U); ++side) {
-    const Node* convolution = convolution_before(graph, readers, node, side);
+    const Node* convolution = convolution_before(graph, readers, context, node, side);
     if (convolution == nullptr) continue;
     const auto channels =
         static_cast<std::size_t>(float_constant(graph, convolution->inputs[1])->dims[0]);
@@ -95,6 +101,7 @@ std::optional<Match> match(const Graph& graph, const Readers& readers, const Nod
     if (affine && all_finite(affine->scale) && all_finite(affine->shift)) {
       return Match{convolution, *std::move(affine)};
     }
+    if (!add) context.missed("its statistics are no finite constants", node);
   }
   return std::nullopt;
 }
@@ -144,10 +151,14 @@ Result<int> fuse_conv_bn(Graph& graph, const PassContext& context) {
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, graph.nodes[id]);
+    const auto found = match(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     if (!names) names.emplace(graph);
-    if (fold(graph, *names, id, *found, context)) ++changes;
+    if (fold(graph, *names, id, *found, context)) {
+      ++changes;
+    } else {
+      context.missed("loading may not copy more weights", graph.nodes[id]);
+    }
   }
   if (changes > 0) erase_unused(graph);
   return changes;

@@ -37,8 +37,8 @@ struct CosineMatch {
 
 class CosineMatcher {
  public:
-  CosineMatcher(const Graph& graph, const Readers& readers, const LoadBudget& budget)
-      : graph_(graph), readers_(readers), budget_(budget) {}
+  CosineMatcher(const Graph& graph, const Readers& readers, const PassContext& context)
+      : graph_(graph), readers_(readers), context_(context), budget_(*context.budget) {}
 
   std::optional<CosineMatch> match(const Node& last) const {
     if (!is_transpose(last, kSwapHeads)) return std::nullopt;
@@ -53,8 +53,10 @@ class CosineMatcher {
     ValueId scores = take_masks(softmax->inputs[0], found);
     scores = take_bias(scores, found);
     scores = take_scale(scores, found);
-    if (!scores.valid() || !take_cosines(scores, found) || !fits(found)) return std::nullopt;
-    return found;
+    if (!scores.valid() || !take_cosines(scores, found)) return std::nullopt;
+    if (fits(found)) return found;
+    context_.missed("queries, keys and values do not fit each other", last);
+    return std::nullopt;
   }
 
  private:
@@ -221,6 +223,7 @@ class CosineMatcher {
 
   const Graph& graph_;
   const Readers& readers_;
+  const PassContext& context_;
   const LoadBudget& budget_;
 };
 
@@ -254,7 +257,7 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
 
 Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
-  const CosineMatcher matcher(graph, readers, *context.budget);
+  const CosineMatcher matcher(graph, readers, context);
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {

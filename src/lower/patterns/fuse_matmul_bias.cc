@@ -1,6 +1,7 @@
 // MatMul(x, W) + b with constant W and a constant b of one element per column becomes MatMul's
 // third input.
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "lower/patterns/decompose.h"
@@ -23,31 +24,44 @@ bool is_row(const Constant& bias, std::int64_t columns) {
   return rank > 0 && bias.dims[rank - 1] == columns && bias.dims.elements() == columns;
 }
 
-std::optional<BiasMatch> match(const Graph& graph, const Readers& readers, const Node& add) {
+/// What keeps a constant from being the bias of the product of input `side`; empty: nothing.
+std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& add,
+                          std::size_t side, const Node& product, const Constant& bias) {
+  const Constant* weights = float_constant(graph, product.inputs[1]);
+  if (weights == nullptr || weights->dims.rank() != 2) return "the weights are no constant matrix";
+  if (product.inputs.size() > 2) return "the product has a bias";
+  if (!product.attributes.get_string("activation", "").empty())
+    return "the product has an activation";
+  if (!readers.single(add.inputs[side])) return "something else reads the product";
+  if (!is_row(bias, weights->dims[1])) return "what is added is no number per column";
+  // Leading ones of the bias must not have raised the rank of the sum.
+  if (graph.values[add.outputs[0]].shape != graph.values[add.inputs[side]].shape)
+    return "the sum has more dimensions than the product";
+  return {};
+}
+
+std::optional<BiasMatch> match(const Graph& graph, const Readers& readers,
+                               const PassContext& context, const Node& add) {
   if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
   for (const std::size_t side : {0U, 1U}) {
     const Node* product = produced_by(graph, add.inputs[side], OpKind::kMatMul);
     const Constant* bias = float_constant(graph, add.inputs[1 - side]);
-    if (product == nullptr || bias == nullptr || !readers.single(add.inputs[side])) continue;
-    const Constant* weights = float_constant(graph, product->inputs[1]);
-    if (weights == nullptr || weights->dims.rank() != 2 || product->inputs.size() > 2) continue;
-    if (!product->attributes.get_string("activation", "").empty()) continue;
-    if (!is_row(*bias, weights->dims[1])) continue;
-    // Leading ones of the bias must not have raised the rank of the sum.
-    if (graph.values[add.outputs[0]].shape != graph.values[add.inputs[side]].shape) continue;
-    return BiasMatch{product, add.inputs[1 - side]};
+    if (product == nullptr || bias == nullptr) continue;
+    const std::string_view why = obstacle(graph, readers, add, side, *product, *bias);
+    if (why.empty()) return BiasMatch{product, add.inputs[1 - side]};
+    context.missed(why, add);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<int> fuse_matmul_bias(Graph& graph, const PassContext&) {
+Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, graph.nodes[id]);
+    const auto found = match(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     ValueId bias = found->bias;
     if (graph.values[bias].shape.size() != 1) {

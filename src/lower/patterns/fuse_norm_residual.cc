@@ -5,6 +5,7 @@
 //     guard    nothing else reads the result, nothing the statistics; both operands have its shape
 //     rewrite  LayerNormalization(y, scale, bias, x)
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,34 +24,40 @@ struct ResidualMatch {
   ValueId residual;
 };
 
-std::optional<ResidualMatch> match(const Graph& graph, const Readers& readers, const Node& add) {
+/// What keeps `residual` from being added where `norm` gives `normal`; empty: nothing.
+std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& norm,
+                          ValueId normal, ValueId residual) {
+  const Shape& shape = graph.values[normal].shape;
+  if (norm.inputs.size() > kResidual || residual == normal) return "it adds something already";
+  if (!readers.single(normal)) return "something else reads the normalized values";
+  for (std::size_t o = 1; o < norm.outputs.size(); ++o)
+    if (norm.outputs[o].valid()) return "something reads the statistics";
+  if (graph.values[residual].shape != shape) return "what is added has another shape";
+  if (graph.values[normal].dtype != DType::kF32) return "the values are not f32";
+  return {};
+}
+
+std::optional<ResidualMatch> match(const Graph& graph, const Readers& readers,
+                                   const PassContext& context, const Node& add) {
   if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
-  const Shape& shape = graph.values[add.outputs[0]].shape;
   for (const std::size_t side : {1U, 0U}) {
     const ValueId normal = add.inputs[side], residual = add.inputs[1 - side];
     const Node* norm = produced_by(graph, normal, OpKind::kLayerNormalization);
-    if (norm == nullptr || !readers.single(normal) || residual == normal ||
-        norm->inputs.size() > kResidual)
-      continue;
-    bool statistics = false;
-    for (std::size_t o = 1; o < norm->outputs.size(); ++o) {
-      statistics = statistics || norm->outputs[o].valid();
-    }
-    if (statistics || graph.values[normal].shape != shape ||
-        graph.values[residual].shape != shape || graph.values[normal].dtype != DType::kF32)
-      continue;
-    return ResidualMatch{norm, residual};
+    if (norm == nullptr) continue;
+    const std::string_view why = obstacle(graph, readers, *norm, normal, residual);
+    if (why.empty()) return ResidualMatch{norm, residual};
+    context.missed(why, add);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<int> fuse_norm_residual(Graph& graph, const PassContext&) {
+Result<int> fuse_norm_residual(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, graph.nodes[id]);
+    const auto found = match(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     std::vector<ValueId> inputs = found->norm->inputs;
     inputs.resize(kResidual);

@@ -11,6 +11,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -164,13 +165,19 @@ struct Reader {
 };
 
 /// All readers of `pad`, a node; none where one of them needs what it makes.
-std::vector<Reader> readers_that_pad(const Graph& graph, const Readers& readers, const Node& pad) {
+std::vector<Reader> readers_that_pad(const Graph& graph, const Readers& readers,
+                                     const PassContext& context, const Node& pad) {
   const auto found = constant_pad(graph, pad);
-  if (!found || readers.is_output(pad.outputs[0])) return {};
+  if (!found) return {};
+  const auto missed = [&](std::string_view why) -> std::vector<Reader> {
+    context.missed(why, pad);
+    return {};
+  };
+  if (readers.is_output(pad.outputs[0])) return missed("it is an output");
   std::vector<Reader> result;
   for (const NodeId id : readers.of(pad.outputs[0])) {
     auto pads = joint_pads(graph, graph.nodes[id], pad.outputs[0], *found);
-    if (!pads) return {};
+    if (!pads) return missed("something reads it that cannot pad by itself");
     result.push_back({id, *std::move(pads)});
   }
   return result;
@@ -178,11 +185,11 @@ std::vector<Reader> readers_that_pad(const Graph& graph, const Readers& readers,
 
 }  // namespace
 
-Result<int> fuse_pad(Graph& graph, const PassContext&) {
+Result<int> fuse_pad(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    for (Reader& reader : readers_that_pad(graph, readers, graph.nodes[id])) {
+    for (Reader& reader : readers_that_pad(graph, readers, context, graph.nodes[id])) {
       Node& window = graph.nodes[reader.node];
       window.inputs[0] = graph.nodes[id].inputs[0];
       window.attributes.set("auto_pad", std::string("NOTSET"));

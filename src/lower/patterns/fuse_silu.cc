@@ -30,25 +30,28 @@ struct Silu {
   ValueId x;
   float alpha = 1;
 };
-std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const Node& node) {
+std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const PassContext& context,
+                            const Node& node) {
   if (node.op != OpKind::kMul) return std::nullopt;
   for (const std::size_t side : {0U, 1U}) {
     const ValueId x = node.inputs[1 - side];
     const Node* sigmoid = produced_by(graph, node.inputs[side], OpKind::kSigmoid);
-    if (sigmoid == nullptr || !readers.single(node.inputs[side])) continue;
-    if (sigmoid->inputs[0] == x) return Silu{x};
-    if (is_scaled(graph, readers, sigmoid->inputs[0], x)) return Silu{x, kQuickGeluAlpha};
+    if (sigmoid == nullptr) continue;
+    const bool plain = sigmoid->inputs[0] == x;
+    if (!plain && !is_scaled(graph, readers, sigmoid->inputs[0], x)) continue;
+    if (readers.single(node.inputs[side])) return Silu{x, plain ? 1 : kQuickGeluAlpha};
+    context.missed("something else reads the Sigmoid", node);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Result<int> fuse_silu(Graph& graph, const PassContext&) {
+Result<int> fuse_silu(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto silu = silu_of(graph, readers, graph.nodes[id]);
+    const auto silu = silu_of(graph, readers, context, graph.nodes[id]);
     if (!silu) continue;
     Attributes attributes;
     if (silu->alpha != 1) attributes.set("alpha", silu->alpha);

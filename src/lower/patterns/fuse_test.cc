@@ -188,6 +188,59 @@ TEST_P(Fuse, FiresExactlyWhereItMay) {
 INSTANTIATE_TEST_SUITE_P(Table, Fuse, testing::ValuesIn(kCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
+TEST(NearMisses, NameTheGuardThatRefused) {
+  const std::string attention =
+      "input q f32 [2, 8, 4]\ninput k f32 [2, 4, 8]\ninput v f32 [2, 8, 4]\ns = MatMul(q, k)\n";
+  const struct {
+    PassFunction pass;
+    std::string text;
+    const char* reason;
+  } rows[] = {
+      {fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s) @last\noutput y, s",
+       "something else reads the Sigmoid"},
+      {fuse_matmul_bias, kMatMul + "const b f32 [3] = fill 1\nz = Add(y, b) @last\noutput z, y",
+       "something else reads the product"},
+      {fuse_matmul_bias,
+       kMatMul + "const b f32 [1, 1, 1, 3] = fill 1\nz = Add(y, b) @last\noutput z",
+       "the sum has more dimensions than the product"},
+      {fuse_matmul_bias,
+       "input x f32 [3, 4]\ninput w f32 [4, 3]\nconst b f32 [3] = fill 1\ny = MatMul(x, w)\n"
+       "z = Add(y, b) @last\noutput z",
+       "the weights are no constant matrix"},
+      {fuse_conv_bn,
+       kConv + "const s f32 [2] = [2, 3]\nz = BatchNormalization(y, s, s, s, s) @last\noutput z, y",
+       "something else reads the convolution"},
+      {fuse_conv_bn,
+       kConv + "const s f32 [2] = [2, 3]\nconst v f32 [2] = [-4, 1]\n"
+               "z = BatchNormalization(y, s, s, s, v) @last\noutput z",
+       "its statistics are no finite constants"},
+      {fuse_pad,
+       "input x f32 [1, 1, 4, 4]\nconst p i64 [8] = [0, 0, 1, 1, 0, 0, 1, 1]\n"
+       "y = Pad(x, p) @last\nz = Relu(y)\noutput z",
+       "something reads it that cannot pad by itself"},
+      {fuse_attention, attention + "p = Softmax(s)\ny = MatMul(p, v) @last\noutput y, s",
+       "something else reads the scores"},
+      {fuse_attention, attention + "p = Softmax(s) {axis = 1}\ny = MatMul(p, v) @last\noutput y",
+       "Softmax is not along the keys"},
+      {fuse_attention, attention + "e = Exp(s)\np = Softmax(e)\ny = MatMul(p, v) @last\noutput y",
+       "the scores are no product, scaled and masked"},
+      {fuse_norm_residual,
+       "input x f32 [4, 8]\ninput r f32 [8]\nconst g f32 [8] = fill 1\n"
+       "n = LayerNormalization(x, g)\ny = Add(r, n) @last\noutput y",
+       "what is added has another shape"},
+  };
+  for (const auto& row : rows) {
+    Graph graph = graph_of(row.text);
+    const PassContext context;
+    EXPECT_EQ(row.pass(graph, context).value_or(-1), 0) << row.text;
+    const auto missed = context.near_misses->take();
+    ASSERT_EQ(missed.size(), 1U) << row.text;
+    EXPECT_EQ(missed[0].reason, row.reason);
+    EXPECT_EQ(missed[0].node, "last") << row.text;
+    EXPECT_EQ(missed[0].count, 1);
+  }
+}
+
 TEST(FuseConvBn, ScalesWeightsAndBias) {
   Graph graph = graph_of(kConv +
                          "const s f32 [2] = [2, 3]\nconst b f32 [2] = [10, 20]\n"

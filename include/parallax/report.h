@@ -33,8 +33,8 @@ struct NearMiss {
   int count = 0;
 };
 
-/// What a pass over the graph did. Of passes that run twice, as those of the CPU with a delegate, the
-/// last time counts.
+/// What a pass over the graph did. Of passes that run twice, as those of the CPU with a delegate,
+/// the last time counts.
 struct PassReport {
   std::string name;
   bool disabled = false;  ///< LoadOptions::disabled_passes has it

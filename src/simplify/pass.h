@@ -36,8 +36,8 @@ struct PassContext {
   std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
 
-  /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands in
-  /// the way. `node`: the last of the pattern, as a rewrite would keep it.
+  /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands
+  /// in the way. `node`: the last of the pattern, as a rewrite would keep it.
   void missed(std::string_view reason, const Node& node) const { near_misses->add(reason, node); }
 };
 

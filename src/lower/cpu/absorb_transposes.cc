@@ -1,10 +1,11 @@
-// Transposes around FusedAttention, and numbers that Q or K is multiplied by before them, become
-// its attributes: the kernel walks its operands by strides.
+// Transposes around FusedAttention, and numbers that Q or K is multiplied by, or divided by, before
+// them, become its attributes: the kernel walks its operands by strides.
 //
 //     Transpose(FusedAttention(Transpose(Reshape(Mul(q, number))), Transpose(k), Transpose(v)))
 //
 // is FusedAttention(Reshape(q), k, v) with another scale and permutations.
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <utility>
@@ -116,15 +117,18 @@ class Absorber {
     }
   }
 
-  /// The x and the number of x * number of the same shape.
+  /// The x and the number of x * number, or of x / (1 / number), of the same shape.
   std::optional<std::pair<ValueId, float>> factor_of(ValueId value) const {
-    const Node* product = produced_by(graph_, value, OpKind::kMul);
-    if (product == nullptr) return std::nullopt;
-    for (const std::size_t side : {0U, 1U}) {
-      const ValueId x = product->inputs[side];
-      const auto number = scalar_constant(graph_, product->inputs[1 - side]);
-      if (number && graph_.values[x].shape == graph_.values[value].shape)
-        return std::pair(x, *number);
+    for (const OpKind kind : {OpKind::kMul, OpKind::kDiv}) {
+      const Node* product = produced_by(graph_, value, kind);
+      if (product == nullptr) continue;
+      for (const std::size_t side : {0U, 1U}) {
+        const ValueId x = product->inputs[side];
+        const auto number = scalar_constant(graph_, product->inputs[1 - side]);
+        if (!number || graph_.values[x].shape != graph_.values[value].shape) continue;
+        if (kind == OpKind::kMul) return std::pair(x, *number);
+        if (side == 0 && std::isfinite(1.0F / *number)) return std::pair(x, 1.0F / *number);
+      }
     }
     return std::nullopt;
   }

@@ -13,6 +13,8 @@ namespace {
 constexpr Pass kPasses[] = {
     // Before fuse_activation: a normalisation stands between convolution and activation.
     {"fuse_conv_bn", fuse_conv_bn},
+    // First of what begins with an Add or a Mul by a constant: these are parts of it.
+    {"fuse_layer_normalization", fuse_layer_normalization},
     // Before fuse_activation, which takes Silu and Gelu along.
     {"fuse_silu", fuse_silu},
     {"fuse_gelu", fuse_gelu},

@@ -1,5 +1,6 @@
 // Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, becomes FusedAttention: its
 // kernel keeps the scores in cache, and no tensor of queries x keys is written.
+#include <cmath>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -105,7 +106,7 @@ class AttentionMatcher {
         const auto number = scalar_constant(graph_, node->inputs[1 - side]);
         // Constants with many dimensions of one must not have raised the rank.
         if (!number || shape_of(node->inputs[side]) != shape_of(value)) continue;
-        if (kind == OpKind::kDiv && *number == 0.0F) continue;
+        if (kind == OpKind::kDiv && !std::isfinite(1.0F / *number)) continue;
         found.scale = kind == OpKind::kMul ? *number : 1.0F / *number;
         return node->inputs[side];
       }

@@ -1,12 +1,14 @@
-// MatMul(x, W) + b with constant W and a constant b of one element per column becomes MatMul's
-// third input.
+// MatMul(x, W) + b with constant W and a constant b of one element per column, or of one for all,
+// becomes MatMul's third input.
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -18,8 +20,9 @@ struct BiasMatch {
 };
 
 /// True where `bias` has the elements of a vector of `columns`, whatever leading ones its shape
-/// has.
+/// has, or one for all.
 bool is_row(const Constant& bias, std::int64_t columns) {
+  if (bias.dims.elements() == 1) return true;
   const int rank = bias.dims.rank();
   return rank > 0 && bias.dims[rank - 1] == columns && bias.dims.elements() == columns;
 }
@@ -64,9 +67,20 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context) {
     const auto found = match(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     ValueId bias = found->bias;
-    if (graph.values[bias].shape.size() != 1) {
-      Constant row = *graph.values[bias].constant;
-      row.dims = Dims{row.dims.elements()};
+    const Constant& given = *graph.values[bias].constant;
+    const std::int64_t columns = float_constant(graph, found->product->inputs[1])->dims[1];
+    if (given.dims.rank() != 1 || given.dims[0] != columns) {
+      Constant row = given;
+      row.dims = Dims{given.dims.elements()};
+      if (row.dims[0] != columns) {
+        if (!can_pay(*context.budget, columns * std::int64_t{sizeof(float)})) {
+          context.missed("loading may not copy more weights", graph.nodes[id]);
+          continue;
+        }
+        row = make_f32({columns}, std::vector<float>(static_cast<std::size_t>(columns),
+                                                     *scalar_constant(graph, bias)));
+        pay(context.budget, row);
+      }
       if (!names) names.emplace(graph);
       bias = add_constant(graph, *names, graph.values[bias].name + "/row", std::move(row));
     }

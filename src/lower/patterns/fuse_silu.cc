@@ -1,4 +1,5 @@
-// x * Sigmoid(x) becomes Silu(x), x * Sigmoid(1.702 x) ("quick Gelu") the same with that factor.
+// x * Sigmoid(x) becomes Silu(x), x * Sigmoid(a x) the same with that factor: 1.702 is "quick
+// Gelu".
 #include <cmath>
 #include <optional>
 #include <string>
@@ -13,19 +14,28 @@
 namespace parallax {
 namespace {
 
-/// Whether `value` is kQuickGeluAlpha * x, in either order, and nothing else reads it.
-bool is_scaled(const Graph& graph, const Readers& readers, ValueId value, ValueId x) {
-  const Node* scaled = produced_by(graph, value, OpKind::kMul);
-  if (scaled == nullptr || !readers.single(value)) return false;
-  for (const std::size_t side : {0U, 1U}) {
-    const auto factor = scalar_constant(graph, scaled->inputs[side]);
-    if (scaled->inputs[1 - side] == x && factor && std::abs(*factor - kQuickGeluAlpha) < 1e-6F)
-      return true;
+/// The a of a * x, in either order, or of x / (1 / a), where `value` is that.
+std::optional<float> factor_of(const Graph& graph, ValueId value, ValueId x) {
+  const Shape& shape = graph.values[x].shape;
+  // A constant with many dimensions of one must not have raised the rank.
+  if (graph.values[value].shape != shape) return std::nullopt;
+  for (const OpKind kind : {OpKind::kMul, OpKind::kDiv}) {
+    const Node* scaled = produced_by(graph, value, kind);
+    if (scaled == nullptr) continue;
+    for (const std::size_t side : {1U, 0U}) {
+      if (scaled->inputs[1 - side] != x || (kind == OpKind::kDiv && side == 0)) continue;
+      const auto number = scalar_constant(graph, scaled->inputs[side]);
+      if (!number) continue;
+      const float factor = kind == OpKind::kMul ? *number : 1 / *number;
+      if (!std::isfinite(factor) || factor == 0) continue;
+      // Exporters round it in several ways; what it is fused into knows one.
+      return std::abs(factor - kQuickGeluAlpha) < 1e-6F ? kQuickGeluAlpha : factor;
+    }
   }
-  return false;
+  return std::nullopt;
 }
 
-/// x and alpha of x * Sigmoid(alpha * x), in either order.
+/// x and a of x * Sigmoid(a * x), in either order.
 struct Silu {
   ValueId x;
   float alpha = 1;
@@ -37,10 +47,16 @@ std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const Pa
     const ValueId x = node.inputs[1 - side];
     const Node* sigmoid = produced_by(graph, node.inputs[side], OpKind::kSigmoid);
     if (sigmoid == nullptr) continue;
-    const bool plain = sigmoid->inputs[0] == x;
-    if (!plain && !is_scaled(graph, readers, sigmoid->inputs[0], x)) continue;
-    if (readers.single(node.inputs[side])) return Silu{x, plain ? 1 : kQuickGeluAlpha};
-    context.missed("something else reads the Sigmoid", node);
+    const ValueId scaled = sigmoid->inputs[0];
+    const auto factor = scaled == x ? 1.0F : factor_of(graph, scaled, x);
+    if (!factor) continue;
+    if (!readers.single(node.inputs[side])) {
+      context.missed("something else reads the Sigmoid", node);
+    } else if (scaled != x && !readers.single(scaled)) {
+      context.missed("something else reads what Sigmoid does", node);
+    } else {
+      return Silu{x, *factor};
+    }
   }
   return std::nullopt;
 }

@@ -59,10 +59,26 @@ const std::vector<Case> kCases = {
      "input x f32 [4]\nconst a f32 [] = [1.702]\nt = Mul(x, a)\ns = Sigmoid(t)\ny = Mul(x, s)\n"
      "output y",
      1, "Silu"},
-    {"QuickGeluOfOtherFactor", fuse_silu,
-     "input x f32 [4]\nconst a f32 [] = [1.71]\nt = Mul(a, x)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+    {"SiluOfAnyFactor", fuse_silu,
+     "input x f32 [4]\nconst a f32 [] = [-0.3]\nt = Mul(a, x)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+     "output y",
+     1, "Silu"},
+    {"SiluOfQuotient", fuse_silu,
+     "input x f32 [4]\nconst a f32 [1] = [4]\nt = Div(x, a)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+     "output y",
+     1, "Silu"},
+    {"SiluOfFactors", fuse_silu,
+     "input x f32 [2]\nconst a f32 [2] = [1, 2]\nt = Mul(x, a)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
      "output y",
      0, "Mul Sigmoid Mul"},
+    {"SiluOfFactorThatWidens", fuse_silu,
+     "input x f32 [2]\nconst a f32 [1, 1] = [3]\nt = Mul(x, a)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+     "output y",
+     0, "Mul Sigmoid Mul"},
+    {"SiluOfInfiniteFactor", fuse_silu,
+     "input x f32 [2]\nconst a f32 [] = [0]\nt = Div(x, a)\ns = Sigmoid(t)\ny = Mul(s, x)\n"
+     "output y",
+     0, "Div Sigmoid Mul"},
     {"QuickGeluIsAnActivation", fuse_activation,
      "input x f32 [2, 3]\nconst w f32 [3, 4] = fill 0.5\na = MatMul(x, w)\n"
      "y = Silu(a) {alpha = 1.702}\noutput y",
@@ -119,7 +135,9 @@ const std::vector<Case> kCases = {
     {"BiasRaisesRank", fuse_matmul_bias,
      kMatMul + "const b f32 [1, 1, 1, 3] = [1, 2, 3]\nz = Add(y, b)\noutput z", 0, "MatMul Add"},
     {"BiasOfOneNumber", fuse_matmul_bias,
-     kMatMul + "const b f32 [1] = [1]\nz = Add(y, b)\noutput z", 0, "MatMul Add"},
+     kMatMul + "const b f32 [1] = [1]\nz = Add(y, b)\noutput z", 1, "MatMul[+b]"},
+    {"BiasWithoutDimensions", fuse_matmul_bias,
+     kMatMul + "const b f32 [] = [1]\nz = Add(b, y)\noutput z", 1, "MatMul[+b]"},
     {"BiasPerRow", fuse_matmul_bias,
      "input x f32 [3, 4]\nconst w f32 [4, 3] = fill 0.5\nconst b f32 [3, 1] = [1, 2, 3]\n"
      "y = MatMul(x, w)\nz = Add(y, b)\noutput z",

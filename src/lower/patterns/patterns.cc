@@ -10,6 +10,7 @@ constexpr struct {
   OpKind made;
   decltype(Pass::run) run;
 } kOperators[] = {
+    {OpKind::kLayerNormalization, fuse_layer_normalization},
     {OpKind::kSilu, fuse_silu},
     {OpKind::kGelu, fuse_gelu},
     {OpKind::kCosineAttention, fuse_cosine_attention},

@@ -8,6 +8,7 @@
 namespace parallax {
 
 Result<int> fuse_conv_bn(Graph& graph, const PassContext& context);
+Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context);
 Result<int> fuse_silu(Graph& graph, const PassContext& context);
 Result<int> fuse_gelu(Graph& graph, const PassContext& context);
 Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context);

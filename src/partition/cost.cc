@@ -184,8 +184,7 @@ std::int64_t Pricer::peak(std::span<const NodeId> nodes) const {
     for (const ValueId output : node.outputs)
       if (output.valid() && consumers_[output].empty()) ending.push_back(output);
     std::ranges::sort(ending);
-    const auto twice = std::ranges::unique(ending);
-    ending.erase(twice.begin(), twice.end());
+    ending.erase(std::unique(ending.begin(), ending.end()), ending.end());
     for (const ValueId value : ending)
       if (ends_at(value, id))
         alive = std::max<std::int64_t>(alive - bytes_of(graph_, shapes_, value), 0);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "parallax/session.h"
+#include "session/branches_test_util.h"
 #include "session/memory_account.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -154,16 +155,7 @@ TEST_P(Cancel, AWaitForItsTurn) {
 INSTANTIATE_TEST_SUITE_P(Schedulers, Cancel,
                          testing::Values(Scheduler::kSequential, Scheduler::kLayers,
                                          Scheduler::kDataflow),
-                         [](const auto& row) {
-                           switch (row.param) {
-                             case Scheduler::kSequential:
-                               return "Sequential";
-                             case Scheduler::kLayers:
-                               return "Layers";
-                             default:
-                               return "Dataflow";
-                           }
-                         });
+                         scheduler_name);
 
 }  // namespace
 }  // namespace parallax

@@ -14,6 +14,7 @@
 #include "base/large_pages.h"
 #include "parallax/inspect.h"
 #include "parallax/session.h"
+#include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 #include "session/weight_prefault.h"
 
@@ -42,17 +43,6 @@ int in_child(const std::function<int()>& check) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-constexpr std::string_view kText = R"(
-    symbols n
-    input x f32 [n, 64]
-    s = Relu(x)
-    a1 = Exp(s)
-    a2 = Neg(a1)
-    b1 = Tanh(s)
-    b2 = Abs(b1)
-    y = Add(a2, b2)
-    output y)";
-
 struct Input {
   explicit Input(std::int64_t rows) : x(*Tensor::allocate(DType::kF32, {rows, 64})) {
     for (std::int64_t i = 0; i < rows * 64; ++i)
@@ -71,7 +61,7 @@ bool same_bits(const Result<std::vector<Tensor>>& a, const Result<std::vector<Te
 }
 
 TEST(Fork, AChildDestroysWhatItsParentMade) {
-  auto model = std::make_unique<Model>(model_of(kText));
+  auto model = std::make_unique<Model>(model_of(kTwoBranches));
   for (const int threads : {1, 2, 4}) {
     std::optional<Session> session = *Session::create(*model, {.threads = threads});
     for (const bool used : {false, true}) {
@@ -91,7 +81,7 @@ TEST(Fork, AChildDestroysWhatItsParentMade) {
 
 TEST(Fork, AChildRunsWhatItsParentMade) {
   if (!kChildHasThreads) GTEST_SKIP() << "no threads in children";
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   for (const Scheduler scheduler :
        {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
     auto session = Session::create(model, {.scheduler = scheduler, .threads = 3});
@@ -119,7 +109,7 @@ TEST(Fork, AChildRunsWhatItsParentMade) {
 }
 
 TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
-  auto model = std::make_unique<Model>(model_of(kText));
+  auto model = std::make_unique<Model>(model_of(kTwoBranches));
   auto session = std::make_unique<Session>(*Session::create(*model, {.threads = 2}));
   const Call call;
   EXPECT_EQ(in_child([&] {

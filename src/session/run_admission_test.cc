@@ -7,23 +7,13 @@
 #include <optional>
 #include <thread>
 
+#include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::string_view kBranches = R"(
-    symbols n
-    input x f32 [n, 64]
-    s = Relu(x)
-    a1 = Exp(s)
-    a2 = Neg(a1)
-    b1 = Tanh(s)
-    b2 = Abs(b1)
-    y = Add(a2, b2)
-    output y)";
-
-/// Plans for kBranches under a budget that the test sets.
+/// Plans for kTwoBranches under a budget that the test sets.
 class RunAdmissionTest : public testing::Test {
  protected:
   RunAdmissionTest() { account_->add(plans_); }
@@ -51,7 +41,7 @@ class RunAdmissionTest : public testing::Test {
     return *std::move(result);
   }
 
-  const Model model_ = model_of(kBranches);
+  const Model model_ = model_of(kTwoBranches);
   const Binding binding_{{1000}};
   std::atomic<std::int64_t> budget_{0};
   const std::shared_ptr<MemoryAccount> account_ = *make_memory_account();

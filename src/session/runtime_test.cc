@@ -12,24 +12,13 @@
 
 #include "base/cpu.h"
 #include "parallax/session.h"
+#include "session/branches_test_util.h"
 #include "session/memory_account.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
 namespace {
-
-/// Two branches, nodes with several tiles.
-constexpr std::string_view kText = R"(
-    symbols n
-    input x f32 [n, 64]
-    s = Relu(x)
-    a1 = Exp(s)
-    a2 = Neg(a1)
-    b1 = Tanh(s)
-    b2 = Abs(b1)
-    y = Add(a2, b2)
-    output y)";
 
 /// Threads of this process. Some that have ended may still be among them.
 std::ptrdiff_t threads_now() {
@@ -55,7 +44,7 @@ struct Input {
 };
 
 TEST(Runtime, SessionsShareOnePool) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   const Input input(500);
   const std::ptrdiff_t before = threads_now();
   const Runtime runtime = *Runtime::create({.threads = 4});
@@ -78,7 +67,7 @@ TEST(Runtime, SessionsShareOnePool) {
 }
 
 TEST(Runtime, SessionsThatAreGivenNoneShareThatOfTheProcess) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   const std::ptrdiff_t before = threads_now();
   const int cpus = usable_cpus();
   {
@@ -96,7 +85,7 @@ TEST(Runtime, SessionsThatAreGivenNoneShareThatOfTheProcess) {
 }
 
 TEST(Runtime, LivesAsLongAsASession) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   std::optional<Session> session;
   {
     const Runtime runtime = *Runtime::create({.threads = 3});
@@ -115,7 +104,7 @@ TEST(Runtime, RefusesThreadsThatMakeNoSense) {
 }
 
 TEST(Runtime, ServesMoreCallersThanItHasPlaces) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   const Runtime runtime = *Runtime::create({.threads = 3});
   std::vector<Session> sessions;
   for (const int threads : {3, 2})
@@ -135,7 +124,7 @@ TEST(Runtime, ServesMoreCallersThanItHasPlaces) {
 }
 
 TEST(Runtime, ItsAccountIsThatOfSessionsWithoutOne) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   RuntimeOptions options{.threads = 1};
   options.account = *make_memory_account();
   const Runtime runtime = *Runtime::create(options);
@@ -156,7 +145,7 @@ TEST(Runtime, ItsAccountIsThatOfSessionsWithoutOne) {
 /// The thread sanitizer lets no child of a process with threads start threads.
 #ifndef __SANITIZE_THREAD__
 TEST(Runtime, AChildHasOnePoolToo) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kTwoBranches);
   const Runtime runtime = *Runtime::create({.threads = 3});
   Session a = *Session::create(model, {}, runtime), b = *Session::create(model, {}, runtime);
   const Input input(300);

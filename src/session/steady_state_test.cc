@@ -6,6 +6,7 @@
 
 #include "parallax/session.h"
 #include "session/allocations_test_util.h"
+#include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 
 // Without NDEBUG, so under the sanitizers too, what watches the arena allocates.
@@ -63,16 +64,7 @@ TEST_P(SteadyState, RunsAllocateNothing) {
 INSTANTIATE_TEST_SUITE_P(Schedulers, SteadyState,
                          testing::Values(Scheduler::kSequential, Scheduler::kLayers,
                                          Scheduler::kDataflow),
-                         [](const auto& row) {
-                           switch (row.param) {
-                             case Scheduler::kSequential:
-                               return "Sequential";
-                             case Scheduler::kLayers:
-                               return "Layers";
-                             default:
-                               return "Dataflow";
-                           }
-                         });
+                         scheduler_name);
 
 }  // namespace
 }  // namespace parallax

@@ -56,7 +56,7 @@ IdVector<NodeId, RegionId> all_candidates(const Partition& partition) {
 }  // namespace
 
 std::vector<StructureReport> structure_of(const Compiled& compiled) {
-  const BranchGraph whole = find_branches(coarsen(dag_of(compiled.graph())));
+  const BranchGraph& whole = compiled.context->branches;
   return {unrefined("before", whole), unrefined("partitioned", whole), refined(compiled)};
 }
 

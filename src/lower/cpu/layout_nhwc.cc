@@ -134,6 +134,7 @@ class Rewriter {
   int run() {
     const IdVector<NodeId, Node> old = std::move(graph_.nodes);
     graph_.nodes = {};
+    graph_.nodes.reserve(old.size());
     int changes = 0;
     for (const NodeId id : old.ids()) {
       if (islands_.contains(id)) {

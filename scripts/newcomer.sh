@@ -61,7 +61,10 @@ skip() {
 }
 
 leave() {
-  ! mountpoint -q "$root/proc" || umount "$root/proc" || return
+  local folder
+  for folder in "$root/proc" "$root/dev/pts"; do
+    ! mountpoint -q "$folder" || umount "$folder" || return
+  done
   rm -rf --one-file-system "$root"
 }
 
@@ -77,6 +80,8 @@ bare() {
   debootstrap --variant=minbase --include=git,make "$RELEASE" "$root" > "$root.log" || { tail "$root.log" >&2; exit 1; }
   rm "$root.log"
   mount -t proc proc "$root/proc" 2>/dev/null || skip "this root may not mount /proc"
+  mkdir -p "$root/dev/pts"
+  mount -t devpts devpts "$root/dev/pts" -o ptmxmode=0666 2>/dev/null || skip "this root may not mount /dev/pts"  # tests open terminals
   cp /etc/resolv.conf "$root/etc/resolv.conf"
   git clone -q . "$root/root/parallax"
   chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} bash -c 'cd /root/parallax && scripts/newcomer.sh --type'

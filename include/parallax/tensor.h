@@ -13,20 +13,10 @@
 #include <string>
 #include <string_view>
 
+#include "parallax/dtype.h"
 #include "parallax/result.h"
 
 namespace parallax {
-
-enum class DType : std::uint8_t {
-#define PX_DTYPE(name, type, numpy, onnx) name,
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-};
-
-/// Bytes of one element.
-std::int64_t size_of(DType dtype);
-/// NumPy's name of the type: "float32", "bool", ...
-std::string_view to_string(DType dtype);
 
 /// The concrete dimensions of a tensor, at most kMaxRank of them, held inline. Each is >= 0.
 class Dims {
@@ -63,8 +53,11 @@ class Dims {
   int rank_ = 0;
 };
 
-/// Read-only view of a dense row-major tensor: `bytes.size()` == elements x size_of(dtype), strided
-/// ones are copied first. `bytes.data()` is aligned to size_of(dtype). The memory outlives the
+/// bytes_of() for the elements of a tensor of these dimensions.
+std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims);
+
+/// Read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), strided ones
+/// are copied first. `bytes.data()` is aligned to alignment_of(dtype). The memory outlives the
 /// view.
 struct TensorView {
   DType dtype = DType::kF32;
@@ -95,7 +88,7 @@ struct MutableTensorView {
 class Tensor {
  public:
   Tensor() = default;
-  /// Errors: kOutOfMemory, also where the size does not fit 63 bits.
+  /// Errors: kOutOfMemory, also where the size does not fit 63 bits or the type has none.
   static Result<Tensor> allocate(DType dtype, const Dims& dims);
 
   DType dtype() const { return dtype_; }

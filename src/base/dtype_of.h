@@ -1,24 +1,25 @@
 // The DType of a C++ element type, as a constant.
 #pragma once
 
-#include "parallax/tensor.h"
+#include <optional>
+#include <type_traits>
+
+#include "parallax/dtype.h"
 
 namespace parallax {
 
-/// Defined for element types only.
 template <class T>
-struct DTypeOf;
-#define PX_DTYPE(name, type, numpy, onnx)       \
-  template <>                                   \
-  struct DTypeOf<type> {                        \
-    static constexpr DType value = DType::name; \
-  };
+consteval std::optional<DType> find_dtype() {
+  std::optional<DType> found;
+#define PX_DTYPE(name, text, bits, kind, cpp, ...) \
+  if (std::is_same_v<T, cpp> && !std::is_void_v<T>) found = DType::name;
 #include "parallax/dtypes.def"
 #undef PX_DTYPE
+  return found;
+}
 
-/// Any other type does not compile.
+/// Does not compile for types that no element has.
 template <class T>
-requires requires { DTypeOf<T>::value; }
-inline constexpr DType kDTypeOf = DTypeOf<T>::value;
+requires(find_dtype<T>().has_value()) inline constexpr DType kDTypeOf = *find_dtype<T>();
 
 }  // namespace parallax

@@ -9,28 +9,6 @@
 
 namespace parallax {
 
-std::int64_t size_of(DType dtype) {
-  switch (dtype) {
-#define PX_DTYPE(name, type, numpy, onnx) \
-  case DType::name:                       \
-    return sizeof(type);
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-  }
-  return 1;
-}
-
-std::string_view to_string(DType dtype) {
-  switch (dtype) {
-#define PX_DTYPE(name, type, numpy, onnx) \
-  case DType::name:                       \
-    return numpy;
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-  }
-  return "unknown";
-}
-
 Dims::Dims(std::initializer_list<std::int64_t> dims)
     : Dims(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
 
@@ -65,6 +43,11 @@ std::string Dims::to_string() const {
     text += std::to_string(dim);
   }
   return text;
+}
+
+std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims) {
+  const auto elements = dims.checked_elements();
+  return elements ? bytes_of(dtype, *elements) : std::nullopt;
 }
 
 bool operator==(const Dims& a, const Dims& b) { return std::ranges::equal(a.span(), b.span()); }
@@ -114,8 +97,7 @@ Result<Tensor> Tensor::allocate(DType dtype, const Dims& dims) {
     }
     return tl::unexpected(std::move(error));
   };
-  const auto elements = dims.checked_elements();
-  const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
+  const auto bytes = bytes_of(dtype, dims);
   if (!bytes || *bytes > kMaxTensorBytes) return failure();
   const auto size = static_cast<std::size_t>(*bytes);
   const auto rounded = static_cast<std::size_t>(

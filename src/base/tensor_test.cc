@@ -8,14 +8,6 @@
 namespace parallax {
 namespace {
 
-TEST(DType, Table) {
-  EXPECT_EQ(size_of(DType::kF32), 4);
-  EXPECT_EQ(size_of(DType::kI64), 8);
-  EXPECT_EQ(size_of(DType::kBool), 1);
-  EXPECT_EQ(to_string(DType::kF32), "float32");
-  EXPECT_EQ(to_string(DType::kBool), "bool");
-}
-
 TEST(Dims, Elements) {
   constexpr std::int64_t kBig = std::int64_t{1} << 40;
   EXPECT_EQ(Dims{}.checked_elements(), 1);
@@ -42,6 +34,13 @@ TEST(Tensor, IsAlignedAndZero) {
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor->view().bytes.data()) % 64, 0U);
   for (int i = 0; i < 15; ++i) EXPECT_EQ(tensor->view().as<float>()[i], 0.0F);
   EXPECT_TRUE(Tensor::allocate(DType::kF32, {0, 5}));
+}
+
+TEST(Tensor, HasTypesBelowAByteButNoTexts) {
+  const auto nibbles = Tensor::allocate(DType::kI4, {3, 3});
+  ASSERT_TRUE(nibbles);
+  EXPECT_EQ(nibbles->view().bytes.size(), 5U);
+  EXPECT_FALSE(Tensor::allocate(DType::kString, {3}));
 }
 
 TEST(Tensor, RefusesWhatNoMachineHas) {

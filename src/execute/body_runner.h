@@ -13,9 +13,6 @@ namespace parallax {
 
 Error body_error(ErrorCode code, const Node& node, std::string message);
 
-/// Bytes of a tensor; nothing if they do not fit 63 bits.
-std::optional<std::int64_t> bytes_of_tensor(DType dtype, const Dims& dims);
-
 /// A node with bodies, and what it uses of the run that it is part of.
 class BodyRunner {
  public:

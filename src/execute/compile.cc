@@ -1,13 +1,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "execute/control_flow.h"
 #include "execute/program.h"
+#include "ir/elements.h"
 #include "ops/infer.h"
 
 namespace parallax {
@@ -18,30 +18,10 @@ bool is_view(const Node& node) {
          node.inputs[0].valid();
 }
 
-/// Element `value` of a symbolic value, as `dtype`.
-void store_element(DType dtype, std::int64_t value, std::byte* at) {
-  const auto put = [at](auto typed) { std::memcpy(at, &typed, sizeof typed); };
-  switch (dtype) {
-    case DType::kI64:
-      return put(value);
-    case DType::kI32:
-      return put(static_cast<std::int32_t>(value));
-    case DType::kBool:
-      return put(static_cast<std::uint8_t>(value != 0));
-    case DType::kU8:
-      return put(static_cast<std::uint8_t>(value));
-    case DType::kI8:
-      return put(static_cast<std::int8_t>(value));
-    case DType::kF32:
-      return put(static_cast<float>(value));
-  }
-}
-
 Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const Binding& binding) {
   const std::vector<Expr>& content = *value.content;
-  const std::int64_t size = size_of(value.dtype);
   PX_ASSIGN(AlignedBytes bytes,
-            AlignedBytes::allocate(static_cast<std::int64_t>(content.size()) * size));
+            AlignedBytes::allocate(bytes_of(value.dtype, std::ssize(content)).value_or(0)));
   for (std::size_t i = 0; i < content.size(); ++i) {
     const auto element = content[i].evaluate(binding.symbols);
     if (!element) {
@@ -50,7 +30,7 @@ Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const B
                 fmt::format("element {} of '{}' cannot be computed: {}", i, value.name,
                             content[i].to_string(graph.symbol_names()))});
     }
-    store_element(value.dtype, *element, bytes.data() + static_cast<std::int64_t>(i) * size);
+    store_integer(value.dtype, *element, bytes.data(), i);
   }
   return bytes;
 }
@@ -151,9 +131,24 @@ class Compiler {
     return dynamic;
   }
 
+  /// Kernels, views and slices step from one element to the next by whole bytes.
+  Status check_types(const Node& node) const {
+    const auto check = [&](ValueId id) -> Status {
+      if (!id.valid() || contains(kComputedTypes, graph_.values[id].dtype)) return {};
+      return tl::unexpected(
+          Error{Stage::kCompile, ErrorCode::kUnsupported, node.name,
+                fmt::format("{}: '{}' is {}, which no kernel takes", to_string(node.op),
+                            graph_.values[id].name, to_string(graph_.values[id].dtype))});
+    };
+    for (const ValueId id : node.inputs) PX_RETURN_IF_ERROR(check(id));
+    for (const ValueId id : node.outputs) PX_RETURN_IF_ERROR(check(id));
+    return {};
+  }
+
   Status compile_node(NodeId id) {
     const Node& node = graph_.nodes[id];
     CompiledNode& compiled = compiled_->nodes[id];
+    PX_RETURN_IF_ERROR(check_types(node));
     if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
     if (like_ != nullptr && unchanged(node)) return copy_node(id);
     bool run_time = !all_known(node);
@@ -262,7 +257,7 @@ class Compiler {
   void count_bytes(const Node& node, CompiledNode& compiled) const {
     const auto add = [&](ValueId id) {
       if (!id.valid()) return;
-      const std::int64_t bytes = dims(id)->elements() * size_of(graph_.values[id].dtype);
+      const std::int64_t bytes = bytes_of(graph_.values[id].dtype, *dims(id)).value_or(0);
       compiled.bytes = checked_add(compiled.bytes, bytes).value_or(compiled.bytes);
     };
     for (const ValueId id : node.inputs) add(id);
@@ -332,7 +327,7 @@ class Compiler {
     const auto safe = [&](std::size_t i) {
       const ValueId input = node.inputs[i];
       return dims(input) == dims(output) &&
-             size_of(graph_.values[input].dtype) == size_of(graph_.values[output].dtype);
+             info_of(graph_.values[input].dtype).bits == info_of(graph_.values[output].dtype).bits;
     };
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid() || !safe(i)) continue;
@@ -381,7 +376,7 @@ class Compiler {
       }
       for (const ValueId output : node.outputs) {
         if (!output.valid() || c.root[output] != output || !planned(output)) continue;
-        const std::int64_t bytes = dims(output)->elements() * size_of(graph_.values[output].dtype);
+        const std::int64_t bytes = bytes_of(graph_.values[output].dtype, *dims(output)).value_or(0);
         if (c.output_of[output] >= 0 || bytes == 0 || internal[output]) continue;
         buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
         c.problem.buffers.push_back({bytes, context_.position[id], {}, {}});

@@ -36,8 +36,8 @@ class Workspace {
     const auto& dims = body.dims[id];
     if (!dims) return -1;
     const std::int64_t offset = bytes_;
-    const auto aligned =
-        checked_align(dims->elements() * size_of(body.graph().values[id].dtype), kAlignment);
+    const auto bytes = bytes_of(body.graph().values[id].dtype, *dims);
+    const auto aligned = bytes ? checked_align(*bytes, kAlignment) : std::nullopt;
     const auto end = aligned ? checked_add(bytes_, *aligned) : std::nullopt;
     if (!end) overflow_ = true;
     bytes_ = end.value_or(bytes_);
@@ -54,7 +54,7 @@ class Workspace {
 /// Whether slices of this value can be written straight into the tensor that they make up.
 bool is_direct(const Compiled& body, ValueId id) {
   const auto& dims = body.dims[id];
-  return dims && dims->elements() * size_of(body.graph().values[id].dtype) % kAlignment == 0;
+  return dims && bytes_of(body.graph().values[id].dtype, *dims).value_or(1) % kAlignment == 0;
 }
 
 Status add_loop_buffers(const Compiled& compiled, const Node& node, CompiledNode& code,

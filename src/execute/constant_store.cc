@@ -12,7 +12,7 @@ namespace parallax {
 
 Result<const std::byte*> ConstantStore::aligned(const Constant& constant) {
   const std::byte* const source = constant.bytes.data();
-  const auto alignment = static_cast<std::uintptr_t>(size_of(constant.dtype));
+  const auto alignment = static_cast<std::uintptr_t>(alignment_of(constant.dtype));
   if (constant.bytes.empty() || reinterpret_cast<std::uintptr_t>(source) % alignment == 0)
     return source;
   const MutexLock lock(mutex_);

@@ -83,12 +83,6 @@ Error body_error(ErrorCode code, const Node& node, std::string message) {
           fmt::format("{}: {}", to_string(node.op), std::move(message))};
 }
 
-/// Bytes of a tensor; nothing where 63 bits do not suffice.
-std::optional<std::int64_t> bytes_of_tensor(DType dtype, const Dims& dims) {
-  const auto elements = dims.checked_elements();
-  return elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
-}
-
 BodyRunner::BodyRunner(Run& run, NodeId id, Participant& self)
     : run_(run),
       id_(id),
@@ -131,7 +125,7 @@ void BodyRunner::let_go_inputs() {
 }
 
 Result<std::byte*> BodyRunner::allocate(DynamicArena& arena, DType dtype, const Dims& dims) {
-  const auto bytes = bytes_of_tensor(dtype, dims);
+  const auto bytes = bytes_of(dtype, dims);
   if (bytes) return arena.allocate(*bytes);
   return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_,
                                    "a tensor of shape " + dims.to_string() + " is too large"));
@@ -224,7 +218,7 @@ Status Run::adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* b
     if (!(*compiled_.dims[id] == dims))
       return tl::unexpected(body_error(ErrorCode::kInvalidInput, graph().nodes[node],
                                        "another length than the model's dimensions say"));
-    const std::int64_t size = dims.elements() * size_of(graph().values[id].dtype);
+    const std::int64_t size = parallax::bytes_of(graph().values[id].dtype, dims).value_or(0);
     if (size > 0) std::memcpy(bytes_of(id), bytes, static_cast<std::size_t>(size));
     arena_of(node).free(bytes);
     return {};

@@ -25,8 +25,7 @@ class Results final : public DynamicOutputs {
     if (i >= node_.outputs.size() || !node_.outputs[i].valid())
       return tl::unexpected(error(ErrorCode::kInternal, "sized an output it lacks"));
     const DType dtype = graph_.values[node_.outputs[i]].dtype;
-    const auto elements = dims.checked_elements();
-    const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
+    const auto bytes = bytes_of(dtype, dims);
     if (!bytes || *bytes > kMaxFoldedBytes - total_) {
       return tl::unexpected(error(ErrorCode::kUnsupported,
                                   "a result of shape " + dims.to_string() + " is not folded"));

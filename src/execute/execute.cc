@@ -163,7 +163,8 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       bytes_[id] = block_ + storage.position;
       break;
     case StorageKind::kOutput: {
-      const std::int64_t size = compiled_.dims[id]->elements() * size_of(graph().values[id].dtype);
+      const std::int64_t size =
+          parallax::bytes_of(graph().values[id].dtype, *compiled_.dims[id]).value_or(0);
       RunBuffers::Output& output = outputs_[position];
       if (size == 0) {
         bytes_[id] = empty_tensor;
@@ -268,7 +269,8 @@ Status Run::finish() {
     const ValueId id = graph().outputs[i];
     const Dims& dims = dims_of(id);
     if (!outputs_[i].placed) PX_RETURN_IF_ERROR(place_output(i, dims));
-    const auto size = static_cast<std::size_t>(dims.elements() * size_of(graph().values[id].dtype));
+    const auto size =
+        static_cast<std::size_t>(parallax::bytes_of(graph().values[id].dtype, dims).value_or(0));
     std::byte* const to = outputs_[i].bytes;
     if (size > 0 && to != bytes_of(id)) std::memcpy(to, bytes_of(id), size);
   }

@@ -285,7 +285,7 @@ Result<std::byte*> LoopRunner::place_slice(std::size_t i, DType dtype, const Dim
 /// The first slice tells the size of all.
 Status LoopRunner::start_scan_output(std::size_t i, DType dtype, const Dims& dims) {
   ScanOutput& output = scan_outputs_[i];
-  const auto bytes = bytes_of_tensor(dtype, dims);
+  const auto bytes = bytes_of(dtype, dims);
   const auto whole = exact_ && bytes ? checked_mul(*bytes, *limit_) : bytes;
   if (!whole || dims.rank() == Dims::kMaxRank)
     return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_, "a scan output is too large"));
@@ -371,7 +371,8 @@ Status LoopRunner::end(std::int64_t trips) {
     }
     if (!wanted) continue;
     PX_ASSIGN(std::byte* const output, make_output(i, carried.dims));
-    const auto bytes = static_cast<std::size_t>(carried.dims.elements() * size_of(output_dtype(i)));
+    const auto bytes =
+        static_cast<std::size_t>(bytes_of(output_dtype(i), carried.dims).value_or(0));
     if (bytes > 0 && output != carried.bytes) std::memcpy(output, carried.bytes, bytes);
   }
   for (std::size_t i = 0; i < scan_outputs_.size(); ++i) {

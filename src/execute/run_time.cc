@@ -112,9 +112,7 @@ Dims Run::known_dims(ValueId id) {
 Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
   PX_RETURN_IF_ERROR(bind_symbols(id, dims));
   if (compiled_.dims[id]) return bytes_of(id);
-  const auto elements = dims.checked_elements();
-  const auto bytes =
-      elements ? checked_mul(*elements, size_of(graph().values[id].dtype)) : std::nullopt;
+  const auto bytes = parallax::bytes_of(graph().values[id].dtype, dims);
   if (!bytes || *bytes < 0) {
     return tl::unexpected(error_of(ErrorCode::kOutOfMemory, graph().nodes[node],
                                    "a result of shape " + dims.to_string() + " is too large"));

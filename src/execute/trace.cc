@@ -9,7 +9,7 @@ namespace parallax {
 namespace {
 
 std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
-  return dims.elements() * size_of(graph.values[id].dtype);
+  return bytes_of(graph.values[id].dtype, dims).value_or(0);
 }
 
 }  // namespace

@@ -65,8 +65,7 @@ Result<IdVector<ValueId, std::optional<Dims>>> concrete_shapes(const Graph& grap
       }
     }
     if (!known) continue;
-    const auto elements = dims.checked_elements();
-    if (!elements || !checked_mul(*elements, size_of(value.dtype))) {
+    if (!bytes_of(value.dtype, dims)) {
       return tl::unexpected(
           shape_error(graph, value, ErrorCode::kInvalidInput, "too large: " + dims.to_string()));
     }

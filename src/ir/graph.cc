@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/checked.h"
+#include "ir/dtype_sets.h"
 
 namespace parallax {
 namespace {
@@ -60,23 +61,19 @@ Constant make_i64(std::span<const std::int64_t> elements) {
 }
 
 std::optional<std::vector<std::int64_t>> integers(const Constant& constant, std::size_t limit) {
-  if (constant.bytes.size() / static_cast<std::size_t>(size_of(constant.dtype)) > limit) {
-    return std::nullopt;
-  }
-  switch (constant.dtype) {
-    case DType::kI64:
-      return widen<std::int64_t>(constant);
-    case DType::kI32:
-      return widen<std::int32_t>(constant);
-    case DType::kBool: {
+  using Integers = std::optional<std::vector<std::int64_t>>;
+  return dispatch<kContentTypes>(constant.dtype, [&](auto type) -> Integers {
+    using T = typename decltype(type)::type;
+    if (constant.bytes.size() / sizeof(T) > limit) return std::nullopt;
+    if constexpr (!std::is_same_v<T, bool>) {
+      return widen<T>(constant);
+    } else {
       // Read as bytes: a file may hold any byte, a C++ bool may not.
       auto result = widen<std::uint8_t>(constant);
       for (std::int64_t& element : result) element = element != 0;
       return result;
     }
-    default:
-      return std::nullopt;
-  }
+  });
 }
 
 void Attributes::erase(std::string_view name) {

@@ -45,8 +45,8 @@ std::string_view to_string(OpKind kind);
 std::optional<OpKind> op_from_string(std::string_view name);
 
 /// Bytes known at load. They may lie anywhere in a mapped file, so `bytes.data()` has NO alignment:
-/// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == elements x
-/// size_of(dtype), checked by the code that makes one.
+/// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == bytes_of(dtype, dims),
+/// checked by the code that makes one.
 struct Constant {
   DType dtype = DType::kF32;
   Dims dims;

@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/builder.h"
-#include "ir/dtype_text.h"
 #include "ir/expr_broadcast.h"
 #include "ir/lexer.h"
 #include "ir/text.h"
@@ -37,20 +36,10 @@ bool append_as(std::string_view text, std::vector<std::byte>& bytes) {
 }
 
 bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& bytes) {
-  switch (dtype) {
-    case DType::kF32:
-      return append_as<float>(text, bytes);
-    case DType::kI64:
-      return append_as<std::int64_t>(text, bytes);
-    case DType::kI32:
-      return append_as<std::int32_t>(text, bytes);
-    case DType::kI8:
-      return append_as<std::int8_t>(text, bytes);
-    case DType::kU8:
-    case DType::kBool:
-      return append_as<std::uint8_t>(text, bytes);
-  }
-  return false;
+  return dispatch<kComputedTypes>(dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return append_as<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(text, bytes);
+  });
 }
 
 /// Parses statement after statement into one graph. Values are known by name.
@@ -164,9 +153,7 @@ class Parser {
 
   Result<DType> dtype() {
     PX_ASSIGN(const std::string text, name());
-    for (const auto& [type, type_text] : kDTypeText) {
-      if (text == type_text) return type;
-    }
+    if (const auto dtype = dtype_from_text(text)) return *dtype;
     return error("unknown dtype '" + text + "'");
   }
 
@@ -353,7 +340,9 @@ class Parser {
     }
     const auto count = dims.checked_elements();
     if (!count || *count > kMaxElements) return error("constant too large");
-    const auto size = static_cast<std::size_t>(*count * size_of(element_type));
+    if (!info_of(element_type).computed)
+      return error(fmt::format("elements of {} have no text", info_of(element_type).text));
+    const auto size = static_cast<std::size_t>(bytes_of(element_type, *count).value_or(0));
     std::vector<std::byte> bytes;
     if (accept_word("fill")) {
       PX_ASSIGN(const std::string text, number());

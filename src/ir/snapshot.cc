@@ -5,17 +5,11 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "base/checked.h"
 #include "ir/expr_bytes.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::uint64_t kDTypes = 0
-#define PX_DTYPE(name, type, numpy, onnx) +1
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-    ;
 /// Ids are written plus one: 0 is the invalid one.
 constexpr std::uint64_t kIds = std::numeric_limits<std::int32_t>::max();
 
@@ -154,7 +148,11 @@ class SnapshotReader {
     repeat([&] { list.push_back(exprs_.read()); });
     return list;
   }
-  DType dtype() { return static_cast<DType>(in_.below(kDTypes)); }
+  DType dtype() {
+    const auto dtype = static_cast<DType>(in_.below(kDTypes.size()));
+    if (!info_of(dtype).computed) in_.fail();
+    return dtype;
+  }
 
   Value value() {
     Value value;
@@ -178,8 +176,7 @@ class SnapshotReader {
   Constant constant(DType dtype, const Dims& dims) {
     bool good = in_.ok();
     for (const std::int64_t dim : dims) good = good && dim >= 0;
-    const auto elements = good ? dims.checked_elements() : std::nullopt;
-    const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
+    const auto bytes = good ? bytes_of(dtype, dims) : std::nullopt;
     const auto found = bytes ? next_(*bytes) : std::nullopt;
     if (!found || std::ssize(found->bytes) != *bytes) {
       in_.fail();

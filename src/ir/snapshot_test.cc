@@ -156,6 +156,15 @@ TEST(Snapshot, WithoutAConstantThereIsNoGraph) {
   EXPECT_FALSE(graph_of(snapshot_of(graph).bytes, [](std::int64_t) { return std::nullopt; }));
 }
 
+TEST(Snapshot, TypesThatNoKernelTakesAreRefused) {
+  for (const DTypeInfo& type : kDTypes) {
+    const Graph graph = parsed("input x " + std::string(type.text) + " [3]\n");
+    const GraphSnapshot snapshot = snapshot_of(graph);
+    EXPECT_EQ(graph_of(snapshot.bytes, constants_of(snapshot)).has_value(), type.computed)
+        << type.text;
+  }
+}
+
 TEST(Snapshot, EndlessNestingIsRefused) {
   Graph graph = parsed("input x f32 []\ny = If(x)\noutput y");
   for (int i = 0; i <= kMaxNesting; ++i) {

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstring>
 
-#include "ir/dtype_text.h"
-
 namespace parallax {
 namespace {
 
@@ -46,13 +44,6 @@ std::string name_text(std::string_view name) {
   return bare ? std::string(name) : quoted(name);
 }
 
-std::string_view dtype_text(DType dtype) {
-  for (const auto& [type, text] : kDTypeText) {
-    if (type == dtype) return text;
-  }
-  return "?";
-}
-
 std::string float_text(float x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
@@ -69,20 +60,16 @@ T element_at(const Constant& constant, std::size_t index) {
 }
 
 std::string element_text(const Constant& constant, std::size_t index) {
-  switch (constant.dtype) {
-    case DType::kF32:
-      return float_text(element_at<float>(constant, index));
-    case DType::kI64:
-      return std::to_string(element_at<std::int64_t>(constant, index));
-    case DType::kI32:
-      return std::to_string(element_at<std::int32_t>(constant, index));
-    case DType::kI8:
-      return std::to_string(element_at<std::int8_t>(constant, index));
-    case DType::kU8:
-    case DType::kBool:
+  return dispatch<kComputedTypes>(constant.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_floating_point_v<T>) {
+      return float_text(element_at<T>(constant, index));
+    } else if constexpr (std::is_same_v<T, bool>) {
       return std::to_string(element_at<std::uint8_t>(constant, index));
-  }
-  return "?";
+    } else {
+      return std::to_string(element_at<T>(constant, index));
+    }
+  });
 }
 
 bool all_equal(const Constant& constant, std::size_t count, std::size_t size) {
@@ -95,6 +82,7 @@ bool all_equal(const Constant& constant, std::size_t count, std::size_t size) {
 }
 
 std::string elements_text(const Constant& constant) {
+  if (!info_of(constant.dtype).computed) return "...";
   const auto size = static_cast<std::size_t>(size_of(constant.dtype));
   const std::size_t count = constant.bytes.size() / size;
   if (count > 1 && all_equal(constant, count, size)) return "fill " + element_text(constant, 0);
@@ -127,7 +115,7 @@ struct AttributeText {
     return "floats " + list(x, float_text);
   }
   std::string operator()(const Constant& x) const {
-    return fmt::format("tensor {} {} {}", dtype_text(x.dtype),
+    return fmt::format("tensor {} {} {}", info_of(x.dtype).text,
                        list(x.dims, [](std::int64_t i) { return std::to_string(i); }),
                        elements_text(x));
   }
@@ -190,7 +178,7 @@ class Printer {
 
   std::string typed(ValueId id, std::string_view separator) const {
     const Value& value = graph_.values[id];
-    return fmt::format("{}{}{} {}", name(id), separator, dtype_text(value.dtype),
+    return fmt::format("{}{}{} {}", name(id), separator, info_of(value.dtype).text,
                        exprs(value.shape));
   }
 

@@ -11,8 +11,8 @@
 //
 // One statement a line, `#` starts a comment. A printed graph abbreviates long constants as `...`.
 // Node outputs get dtype and shape from inference (ops/infer.h), or carry them:
-// `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtype names here are f32 i64 i32 u8 i8
-// bool.
+// `y: f32 [batch, 3] = Relu(a)`. Left-out inputs are `_`. Dtypes have their short names, those of
+// parallax/dtypes.def.
 //
 // Bodies follow their node; captures stand behind a semicolon. `outer_symbols` are those of the
 // graph around, `a = b` where the name differs:

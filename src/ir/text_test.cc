@@ -58,6 +58,19 @@ TEST(Text, LongConstantsAreAbbreviatedAndRefused) {
   EXPECT_FALSE(parse_graph(text));
 }
 
+TEST(Text, HasEveryElementType) {
+  for (const DTypeInfo& type : kDTypes) {
+    const std::string input = "input x " + std::string(type.text) + " [3]\n";
+    const auto graph = parse_graph(input);
+    ASSERT_TRUE(graph) << type.text;
+    EXPECT_EQ(print(*graph), input);
+    const auto constant = parse_graph("const c " + std::string(type.text) + " [2] = [1, 1]\n");
+    EXPECT_EQ(constant.has_value(), type.computed) << type.text;
+    if (constant) continue;
+    EXPECT_NE(constant.error().message.find("have no text"), std::string::npos) << type.text;
+  }
+}
+
 TEST(Text, ErrorsNameTheLine) {
   for (const std::string_view bad :
        {"y = Relu(x)", "input x f99 [1]", "input x f32 [n]", "input x f32 [1",

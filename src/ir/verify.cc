@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/name_map.h"
 #include "base/status.h"
+#include "ir/dtype_sets.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -137,7 +138,7 @@ class Verifier {
 
   Status check_content(const Value& value) const {
     if (!value.content) return {};
-    if (value.dtype == DType::kF32 || value.content->size() > kMaxContent) {
+    if (!contains(kContentTypes, value.dtype) || value.content->size() > kMaxContent) {
       return error("", "value '{}' of {} carries {} elements as expressions", value.name,
                    to_string(value.dtype), value.content->size());
     }
@@ -151,8 +152,7 @@ class Verifier {
 
   Status check_constant(const Value& value) const {
     const Constant& constant = *value.constant;
-    const auto count = constant.dims.checked_elements();
-    const auto bytes = count ? checked_mul(*count, size_of(constant.dtype)) : std::nullopt;
+    const auto bytes = bytes_of(constant.dtype, constant.dims);
     if (!bytes || static_cast<std::size_t>(*bytes) != constant.bytes.size()) {
       return error("", "constant '{}' of {} {} has {} bytes", value.name, to_string(constant.dtype),
                    constant.dims.to_string(), constant.bytes.size());

@@ -33,7 +33,7 @@ struct TensorDesc {
   const std::byte* data = nullptr;
 
   std::int64_t elements() const { return present ? dims.elements() : 0; }
-  std::int64_t bytes() const { return elements() * size_of(dtype); }
+  std::int64_t bytes() const { return bytes_of(dtype, elements()).value_or(0); }
 };
 
 struct KernelRequest {

@@ -13,7 +13,7 @@ tl::unexpected<Error> fail(const InferContext& context, std::string message, Err
 }
 
 Status expect_dtype(const InferContext& context, std::size_t i, DTypeSet types) {
-  if (!context.has(i) || (types & dtype_bit(context.inputs[i].dtype)) != 0) return {};
+  if (!context.has(i) || contains(types, context.inputs[i].dtype)) return {};
   return fail(context,
               fmt::format("input {} may not be {}", i, to_string(context.inputs[i].dtype)));
 }
@@ -136,10 +136,6 @@ std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content) {
   std::vector<InferOutput> outputs;
   outputs.push_back({dtype, std::move(shape), std::move(content)});
   return outputs;
-}
-
-bool has_content(DType dtype) {
-  return dtype == DType::kI64 || dtype == DType::kI32 || dtype == DType::kBool;
 }
 
 std::optional<std::size_t> content_size(const Shape& shape) {

@@ -14,24 +14,13 @@
 #include "base/checked.h"
 #include "base/saturating.h"
 #include "base/status.h"
+#include "ir/dtype_sets.h"
 #include "ops/defs.h"
 
 namespace parallax {
 
 /// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
 using Content = std::optional<std::vector<Expr>>;
-
-/// Sets of element types: bit i is the DType with that value.
-using DTypeSet = std::uint32_t;
-constexpr DTypeSet dtype_bit(DType dtype) { return 1U << static_cast<unsigned>(dtype); }
-inline constexpr DTypeSet kFloatTypes = dtype_bit(DType::kF32);
-inline constexpr DTypeSet kBoolTypes = dtype_bit(DType::kBool);
-inline constexpr DTypeSet kIndexTypes = dtype_bit(DType::kI32) | dtype_bit(DType::kI64);
-inline constexpr DTypeSet kI64Types = dtype_bit(DType::kI64);
-inline constexpr DTypeSet kWideTypes = kFloatTypes | kIndexTypes;
-inline constexpr DTypeSet kSignedTypes = kWideTypes | dtype_bit(DType::kI8);
-inline constexpr DTypeSet kNumericTypes = kSignedTypes | dtype_bit(DType::kU8);
-inline constexpr DTypeSet kAllTypes = kNumericTypes | kBoolTypes;
 
 /// An early return with an Error of the context.
 tl::unexpected<Error> fail(const InferContext& context, std::string message,
@@ -86,8 +75,8 @@ bool is_non_negative(const Expr& a);
 /// A result with one output.
 std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
 
-/// True for the element types that content covers: i64, i32, bool.
-bool has_content(DType dtype);
+/// True for the element types that content covers.
+inline bool has_content(DType dtype) { return contains(kContentTypes, dtype); }
 /// Number of elements of `shape` where it is known and at most kMaxContent.
 std::optional<std::size_t> content_size(const Shape& shape);
 

@@ -61,22 +61,10 @@ InferResult infer_clip(const InferContext& context) {
   return one_output(x.dtype, x.shape, elementwise_content(context, x.shape, clip));
 }
 
-std::optional<DType> dtype_of_onnx(std::int64_t code) {
-  switch (code) {
-#define PX_DTYPE(name, type, numpy, onnx) \
-  case onnx:                              \
-    return DType::name;
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-    default:
-      return std::nullopt;
-  }
-}
-
 InferResult infer_cast(const InferContext& context) {
   const std::int64_t to = context.node.attributes.get_int("to", 0);
-  const auto dtype = dtype_of_onnx(to);
-  if (!dtype) {
+  const auto dtype = dtype_from_onnx(to);
+  if (!dtype || !contains(kAllTypes, *dtype)) {
     return fail(context, fmt::format("cannot cast to ONNX element type {}", to),
                 ErrorCode::kUnsupported);
   }

@@ -24,17 +24,10 @@ bool fits(DType dtype, const Expr& element) {
   if (element.overflow()) return false;
   const auto value = element.constant();
   if (!value) return dtype != DType::kBool;
-  switch (dtype) {
-    case DType::kI64:
-      return true;
-    case DType::kI32:
-      return *value >= std::numeric_limits<std::int32_t>::min() &&
-             *value <= std::numeric_limits<std::int32_t>::max();
-    case DType::kBool:
-      return *value == 0 || *value == 1;
-    default:
-      return false;
-  }
+  return dispatch<kContentTypes>(dtype, [&](auto type) {
+    using Limits = std::numeric_limits<typename decltype(type)::type>;
+    return *value >= Limits::min() && *value <= Limits::max();
+  });
 }
 
 /// Drops content that cannot be the elements of `output`: too many, wrapped around, not 0 or 1.
@@ -52,8 +45,11 @@ Status check_output(const InferContext& context, const InferOutput& output) {
                 fmt::format("rank {} is more than {}", output.shape.size(), Dims::kMaxRank),
                 ErrorCode::kUnsupported);
   }
+  if (info_of(output.dtype).bits == 0) {
+    return fail(context, fmt::format("a result of {} has no size", to_string(output.dtype)),
+                ErrorCode::kUnsupported);
+  }
   bool all_known = true;
-  std::int64_t bytes = size_of(output.dtype);
   for (const Expr& dim : output.shape) {
     const auto n = dim.constant();
     if (dim.overflow())
@@ -65,8 +61,7 @@ Status check_output(const InferContext& context, const InferOutput& output) {
     if (*n < 0) return fail(context, fmt::format("a dimension of the result is negative: {}", *n));
   }
   if (!all_known) return {};
-  const auto elements = concrete(output.shape)->checked_elements();
-  if (!elements || !checked_mul(*elements, bytes)) {
+  if (!bytes_of(output.dtype, *concrete(output.shape))) {
     return fail(context, "the result is too large for any memory");
   }
   return {};
@@ -302,12 +297,12 @@ Result<std::vector<std::optional<Dims>>> infer_runtime(const Node& node,
     seen[i].dtype = inputs[i].dtype;
     seen[i].shape.assign(inputs[i].dims.begin(), inputs[i].dims.end());
     if (!def.decides_shape(i)) continue;
-    const auto elements = inputs[i].dims.checked_elements().value_or(0);
-    if (inputs[i].bytes == nullptr && elements > 0) {
+    const auto bytes =
+        static_cast<std::size_t>(bytes_of(inputs[i].dtype, inputs[i].dims).value_or(0));
+    if (inputs[i].bytes == nullptr && bytes > 0) {
       return at_run_time(context.error(fmt::format("the values of input {} are missing", i),
                                        ErrorCode::kInternal));
     }
-    const auto bytes = static_cast<std::size_t>(elements * size_of(inputs[i].dtype));
     constants[i] = {inputs[i].dtype, inputs[i].dims, {inputs[i].bytes, bytes}, nullptr};
     seen[i].constant = &constants[i];
   }

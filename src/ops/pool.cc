@@ -30,8 +30,7 @@ Result<Shape> pooled_shape(const InferContext& context) {
 }
 
 InferResult infer_max_pool(const InferContext& context) {
-  PX_RETURN_IF_ERROR(
-      expect_dtype(context, 0, kFloatTypes | dtype_bit(DType::kI8) | dtype_bit(DType::kU8)));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatOrByteTypes));
   PX_ASSIGN([[maybe_unused]] const bool order, flag_attribute(context, "storage_order", false));
   PX_ASSIGN(Shape shape, pooled_shape(context));
   std::vector<InferOutput> outputs = one_output(context.inputs[0].dtype, shape);

@@ -75,6 +75,7 @@ TEST(ReshapeTest, Refusals) {
       {"input x f32 [6]\ninput t i64 [s]\ny = Reshape(x, t)\noutput y", "rank of the result"},
       {"input x f32 [6]\nconst t i32 [1] = [6]\ny = Reshape(x, t)\noutput y", "may not be int32"},
       {"input x f32 [6]\nconst t i64 [] = [6]\ny = Reshape(x, t)\noutput y", "rank 1"},
+      {"input x string [2, 3]\ny = Flatten(x)\noutput y", "a result of string has no size"},
       {"input x f32 [2]\nconst t i64 [2] = [9223372036854775807, 3]\ny = Reshape(x, t)\noutput y",
        "Reshape"},
       {"input x f32 [2, 3]\nconst a i64 [1] = [0]\ny = Squeeze(x, a)\noutput y", "axis 0 is not 1"},

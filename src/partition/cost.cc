@@ -19,8 +19,7 @@ void add(std::int64_t& sum, std::int64_t x) { sum = checked_add(sum, x).value_or
 
 std::int64_t bytes_of(const Graph& graph, const ConcreteShapes& shapes, ValueId id) {
   if (!shapes[id]) return 0;
-  const auto elements = shapes[id]->checked_elements();
-  return checked_mul(elements.value_or(kMax), size_of(graph.values[id].dtype)).value_or(kMax);
+  return parallax::bytes_of(graph.values[id].dtype, *shapes[id]).value_or(kMax);
 }
 
 /// Dims of `ids`, rank 0 for those left out; nothing where one is not known.

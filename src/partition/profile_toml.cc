@@ -8,7 +8,6 @@
 
 #include "base/mapped_file.h"
 #include "base/status.h"
-#include "ir/dtype_text.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -160,13 +159,10 @@ class TableReader {
 std::vector<DType> read_dtypes(TableReader& reader, Report& report) {
   std::vector<DType> dtypes;
   for (const auto& [name, where] : reader.texts("dtypes")) {
-    const auto* row =
-        std::find_if(kDTypeText.begin(), kDTypeText.end(),
-                     [&, &wanted = name](const auto& r) { return r.second == wanted; });
-    if (row == kDTypeText.end()) {
-      report.add(where, fmt::format("'{}' is no element type", name));
+    if (const auto dtype = dtype_from_text(name)) {
+      dtypes.push_back(*dtype);
     } else {
-      dtypes.push_back(row->first);
+      report.add(where, fmt::format("'{}' is no element type", name));
     }
   }
   return dtypes;

@@ -124,7 +124,7 @@ TEST(Profile, ErrorsNameFileAndLine) {
       {changed("count = 2", "cuont = 2"), "p.toml:3: 'count' is missing"},
       {changed("max_rank = 4", "max_rank = 4\nmin_rank = 1"),
        "p.toml:17: key 'min_rank' is not known"},
-      {changed("\"i8\"", "\"f64\""), "p.toml:15: 'f64' is no element type"},
+      {changed("\"i8\"", "\"f99\""), "p.toml:15: 'f99' is no element type"},
       {changed("\"Relu\"", "\"Rleu\""), "p.toml:17: 'Rleu' is no operator"},
       {changed("\"Relu\"", "\"Conv\""), "p.toml:17: 'Conv' stands here twice"},
       {changed("\"Relu\"", "7"), "p.toml:17: 'operators' must be a list of texts"},

@@ -70,14 +70,13 @@ Status check_tensor(const Graph& graph, const Value& value, const TensorView& te
   if (static_cast<std::size_t>(tensor.dims.rank()) != value.shape.size()) return mismatch("");
   for (const std::int64_t dim : tensor.dims)
     if (dim < 0) return mismatch(": a negative dimension");
-  const auto elements = tensor.dims.checked_elements();
-  const auto bytes = elements ? checked_mul(*elements, size_of(tensor.dtype)) : std::nullopt;
+  const auto bytes = bytes_of(tensor.dtype, tensor.dims);
   if (!bytes) return mismatch(fmt::format(" in {} bytes", tensor.bytes.size()));
   if (static_cast<std::uint64_t>(*bytes) != tensor.bytes.size())
     return mismatch(fmt::format(" in {} bytes, dense it has {}", tensor.bytes.size(), *bytes));
   if (*bytes > 0 && tensor.bytes.data() == nullptr) return mismatch(" without memory");
   if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) %
-          static_cast<std::uintptr_t>(size_of(tensor.dtype)) !=
+          static_cast<std::uintptr_t>(alignment_of(tensor.dtype)) !=
       0)
     return mismatch(" at an address that is not aligned to its element size");
   return {};

@@ -25,7 +25,7 @@ Traffic traffic_of(const Compiled& compiled, const Node& node) {
   const auto add = [&](ValueId id) {
     if (!id.valid() || !compiled.dims[id]) return;
     const Value& value = compiled.graph().values[id];
-    const auto bytes = static_cast<double>(compiled.dims[id]->elements() * size_of(value.dtype));
+    const auto bytes = static_cast<double>(bytes_of(value.dtype, *compiled.dims[id]).value_or(0));
     (value.kind == ValueKind::kConstant ? traffic.constants : traffic.activations) += bytes;
   };
   for (const ValueId id : node.inputs) add(id);

@@ -31,7 +31,7 @@ Status check_memory(std::string_view name, const MutableTensorView& view) {
         fmt::format("output '{}' is given {} bytes without memory", name, view.bytes.size()));
   }
   const auto address = reinterpret_cast<std::uintptr_t>(view.bytes.data());
-  if (address % static_cast<std::uintptr_t>(size_of(view.dtype)) == 0) return {};
+  if (address % static_cast<std::uintptr_t>(alignment_of(view.dtype)) == 0) return {};
   return refuse(ErrorCode::kInvalidInput,
                 fmt::format("the memory for output '{}' is not aligned to its element size", name));
 }
@@ -65,7 +65,7 @@ Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
 
 Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& dims) const {
   const std::int64_t bytes = latest_limit;
-  const std::int64_t wanted = dims.elements() * size_of(dtype);
+  const std::int64_t wanted = bytes_of(dtype, dims).value_or(0);
   if (bytes == kNoLimit || wanted <= bytes) return {};
   return refuse(ErrorCode::kBudgetExceeded,
                 fmt::format("output '{}' takes {}, budget {}: {} missing",
@@ -163,7 +163,7 @@ Status Session::run_into(std::span<const NamedInput> inputs,
     PX_RETURN_IF_ERROR(check_outputs(graph, inputs, outputs));
     const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
       const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
-      const auto bytes = static_cast<std::uint64_t>(dims.elements() * size_of(dtype));
+      const auto bytes = static_cast<std::uint64_t>(bytes_of(dtype, dims).value_or(0));
       if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
         return view.bytes.data();
       return refuse(

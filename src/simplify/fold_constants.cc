@@ -179,8 +179,7 @@ class Folder {
   std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
     if (!dims) return input_bytes <= kUnsizedInput ? std::optional(kSmallResult) : std::nullopt;
-    const auto elements = dims->checked_elements();
-    const auto bytes = elements ? checked_mul(*elements, size_of(value.dtype)) : std::nullopt;
+    const auto bytes = bytes_of(value.dtype, *dims);
     if (!bytes) return std::nullopt;
     const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
     if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;

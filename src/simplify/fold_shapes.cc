@@ -3,27 +3,21 @@
 // Shape -> Gather -> Concat -> Reshape chains vanish.
 #include <algorithm>
 
+#include "ir/dtype_sets.h"
+#include "ir/elements.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
 namespace parallax {
 namespace {
 
-template <class T>
-Constant constant_of(const Dims& dims, const std::vector<Expr>& content) {
-  std::vector<T> elements;
-  for (const Expr& e : content) elements.push_back(static_cast<T>(*e.constant()));
-  DType dtype = sizeof(T) == 8 ? DType::kI64 : DType::kI32;
-  if (sizeof(T) == 1) dtype = DType::kBool;
-  return make_constant(dtype, dims, std::as_bytes(std::span(elements)));
-}
-
 Constant constant_of(const Value& value) {
   Dims dims;
   for (const Expr& dim : value.shape) dims.push_back(*dim.constant());
-  if (value.dtype == DType::kI64) return constant_of<std::int64_t>(dims, *value.content);
-  if (value.dtype == DType::kI32) return constant_of<std::int32_t>(dims, *value.content);
-  return constant_of<std::uint8_t>(dims, *value.content);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(value.dtype, dims).value_or(0)));
+  for (std::size_t i = 0; i < value.content->size(); ++i)
+    store_integer(value.dtype, *(*value.content)[i].constant(), bytes.data(), i);
+  return make_constant(value.dtype, dims, bytes);
 }
 
 bool all_constant(const std::vector<Expr>& content) {
@@ -35,9 +29,9 @@ bool all_constant(const std::vector<Expr>& content) {
 bool known_when_bound(const Graph& graph, const Value& value) {
   if (!value.content) return false;
   if (all_constant(*value.content)) {
-    return value.dtype == DType::kI64 || value.dtype == DType::kI32 || value.dtype == DType::kBool;
+    return contains(kContentTypes, value.dtype);
   }
-  if (value.dtype != DType::kI64 && value.dtype != DType::kI32) return false;
+  if (!contains(kIndexTypes, value.dtype)) return false;
   for (const Expr& e : *value.content) {
     if (e.overflow()) return false;
     for (const SymbolId symbol : e.symbols()) {

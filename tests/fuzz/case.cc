@@ -94,15 +94,8 @@ void add_all(const CaseGraph& graph, std::set<std::string, std::less<>>& names) 
 }  // namespace
 
 std::string to_string(const Constant& tensor) {
-  std::string elements;
-  switch (tensor.dtype) {
-#define PX_DTYPE(name, type, numpy, onnx) \
-  case DType::name:                       \
-    elements = elements_of<type>(tensor); \
-    break;
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-  }
+  const std::string elements = dispatch<kComputedTypes>(
+      tensor.dtype, [&](auto type) { return elements_of<typename decltype(type)::type>(tensor); });
   return fmt::format("{} {} {{{}}}", to_string(tensor.dtype), tensor.dims.to_string(), elements);
 }
 

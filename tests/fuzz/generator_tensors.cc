@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "generator.h"
+#include "ir/elements.h"
 #include "ops/op.h"
 
 namespace parallax::fuzz {
@@ -20,8 +21,11 @@ Constant tensor_of(DType dtype, const Dims& dims, const std::vector<T>& elements
 }
 
 Constant integer_tensor(DType dtype, const Dims& dims, const std::vector<std::int64_t>& elements) {
-  if (dtype == DType::kI64) return tensor_of(dtype, dims, elements);
-  return tensor_of(dtype, dims, std::vector<std::int32_t>(elements.begin(), elements.end()));
+  std::vector<std::byte> bytes(
+      static_cast<std::size_t>(bytes_of(dtype, std::ssize(elements)).value_or(0)));
+  for (std::size_t i = 0; i < elements.size(); ++i)
+    store_integer(dtype, elements[i], bytes.data(), i);
+  return make_constant(dtype, dims, bytes);
 }
 
 bool all_equal(const Lists& lists) {
@@ -113,20 +117,10 @@ Constant Generator::random_constant(DType dtype, const Dims& dims) {
     if (special && random_.chance(10)) floats[i] = random_.pick(kSpecial);
     numbers[i] = style == 0 ? random_.between(0, 3) : random_.between(-4, 9);
   }
-  switch (dtype) {
-    case DType::kF32:
-      return tensor_of(dtype, dims, floats);
-    case DType::kI64:
-    case DType::kI32:
-      return integer_tensor(dtype, dims, numbers);
-    case DType::kU8:
-    case DType::kI8:
-      return tensor_of(dtype, dims, std::vector<std::int8_t>(numbers.begin(), numbers.end()));
-    case DType::kBool:
-      for (std::int64_t& number : numbers) number = random_.chance(50) ? 1 : 0;
-      return tensor_of(dtype, dims, std::vector<std::int8_t>(numbers.begin(), numbers.end()));
-  }
-  return {};
+  if (dtype == DType::kF32) return tensor_of(dtype, dims, floats);
+  if (dtype == DType::kBool)
+    for (std::int64_t& number : numbers) number = random_.chance(50) ? 1 : 0;
+  return integer_tensor(dtype, dims, numbers);
 }
 
 std::string Generator::constant(Constant value) {

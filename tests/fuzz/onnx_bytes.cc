@@ -6,16 +6,7 @@
 namespace parallax::fuzz {
 namespace {
 
-int onnx_code(DType dtype) {
-  switch (dtype) {
-#define PX_DTYPE(name, type, numpy, onnx) \
-  case DType::name:                       \
-    return onnx;
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-  }
-  return 0;
-}
+int onnx_code(DType dtype) { return info_of(dtype).onnx; }
 
 std::string tensor_of(const std::string& name, const Constant& constant) {
   const Ints dims(constant.dims.begin(), constant.dims.end());

@@ -107,11 +107,12 @@ bool propose_generic(Generator& g, OpKind op) {
 }
 
 bool propose_cast(Generator& g, OpKind op) {
-  static constexpr std::array kCodes = {
-#define PX_DTYPE(name, type, numpy, onnx) onnx,
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-  };
+  static const std::vector<std::int64_t> kCodes = [] {
+    std::vector<std::int64_t> codes;
+    for (const DTypeInfo& type : kDTypes)
+      if (type.computed) codes.push_back(type.onnx);
+    return codes;
+  }();
   const std::string x = any_tensor(g);
   const std::int64_t code = g.random().pick(kCodes);
   // The standard leaves open what becomes of a float that the type does not hold.

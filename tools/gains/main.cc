@@ -63,14 +63,16 @@ Result<std::vector<Session::DimValue>> read_dims(const std::vector<std::string>&
 }
 
 void fill(MutableTensorView tensor) {
-  const std::int64_t n = tensor.dims.elements();
-  for (std::int64_t i = 0; i < n; ++i) {
-    if (tensor.dtype == DType::kF32) tensor.as<float>()[i] = static_cast<float>(i % 251) / 251;
-    if (tensor.dtype == DType::kI64) tensor.as<std::int64_t>()[i] = 1 + i % 9;
-    if (tensor.dtype == DType::kI32)
-      tensor.as<std::int32_t>()[i] = static_cast<std::int32_t>(1 + i % 9);
-    if (tensor.dtype == DType::kBool) tensor.as<bool>()[i] = true;
-  }
+  dispatch<kComputedTypes>(tensor.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (std::int64_t i = 0; i < tensor.dims.elements(); ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        tensor.as<T>()[i] = static_cast<T>(i % 251) / 251;
+      } else {
+        tensor.as<T>()[i] = static_cast<T>(1 + i % 9);
+      }
+    }
+  });
 }
 
 double milliseconds(std::chrono::steady_clock::duration time) {

@@ -79,23 +79,15 @@ Verdict compare(const TensorView& ours, const TensorView& expected, double toler
             fmt::format("is {} {}, expected is {} {}", to_string(ours.dtype), ours.dims.to_string(),
                         to_string(expected.dtype), expected.dims.to_string())};
   }
-  switch (ours.dtype) {
-    case DType::kF32: {
+  return dispatch<kComputedTypes>(ours.dtype, [&](auto type) -> Verdict {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_floating_point_v<T>) {
       const Difference by = difference(ours, expected);
       return {!by.apart && by.relative <= tolerance, to_string(by)};
+    } else {
+      return compare_integers<T>(ours, expected);
     }
-    case DType::kI64:
-      return compare_integers<std::int64_t>(ours, expected);
-    case DType::kI32:
-      return compare_integers<std::int32_t>(ours, expected);
-    case DType::kI8:
-      return compare_integers<std::int8_t>(ours, expected);
-    case DType::kU8:
-      return compare_integers<std::uint8_t>(ours, expected);
-    case DType::kBool:
-      return compare_integers<bool>(ours, expected);
-  }
-  return {};
+  });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <type_traits>
 
 #include "image_input.h"
 #include "npy.h"
@@ -16,26 +17,18 @@ namespace {
 void fill_random(MutableTensorView tensor, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const std::int64_t n = tensor.dims.elements();
-  const auto fill = [&]<class T>(T* out) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = static_cast<T>(1 + random() % 9);
-  };
-  switch (tensor.dtype) {
-    case DType::kF32:
-      for (std::int64_t i = 0; i < n; ++i)
-        tensor.as<float>()[i] = static_cast<float>(random() >> 40U) * 0x1p-24F;
-      return;
-    case DType::kI64:
-      return fill(tensor.as<std::int64_t>());
-    case DType::kI32:
-      return fill(tensor.as<std::int32_t>());
-    case DType::kI8:
-      return fill(tensor.as<std::int8_t>());
-    case DType::kU8:
-      return fill(tensor.as<std::uint8_t>());
-    case DType::kBool:
-      std::fill_n(tensor.as<bool>(), n, true);
-      return;
-  }
+  dispatch<kComputedTypes>(tensor.dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        tensor.as<T>()[i] = static_cast<T>(random() >> 40U) * static_cast<T>(0x1p-24);
+      } else if constexpr (std::is_same_v<T, bool>) {
+        tensor.as<T>()[i] = true;
+      } else {
+        tensor.as<T>()[i] = static_cast<T>(1 + random() % 9);
+      }
+    }
+  });
 }
 
 // "NAME=FILE" of an option, taken apart.

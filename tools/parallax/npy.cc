@@ -1,11 +1,10 @@
 #include "npy.h"
 
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -101,19 +100,16 @@ Result<Header> read_header(const File& file, const fs::path& path) {
 }
 
 // Refuses a file that holds other bytes than those of its shape: nothing is allocated before.
-Status check_size(const Header& header, std::int64_t element_bytes, const fs::path& path) {
-  const auto elements = header.dims.checked_elements();
-  if (elements && *elements <= std::numeric_limits<std::int64_t>::max() / 8 &&
-      static_cast<std::uintmax_t>(*elements * element_bytes) == header.data_bytes)
-    return {};
+Status check_size(const Header& header, DType dtype, const fs::path& path) {
+  const auto bytes = bytes_of(dtype, header.dims);
+  if (bytes && static_cast<std::uintmax_t>(*bytes) == header.data_bytes) return {};
   return tl::unexpected(invalid(path, fmt::format("holds {} bytes of data, not those of {}",
                                                   header.data_bytes, header.dims.to_string())));
 }
 
 Result<Tensor> read_data(const File& file, const fs::path& path, const Header& header,
                          DType dtype) {
-  if (auto status = check_size(header, size_of(dtype), path); !status)
-    return tl::unexpected(status.error());
+  if (auto status = check_size(header, dtype, path); !status) return tl::unexpected(status.error());
   auto tensor = Tensor::allocate(dtype, header.dims);
   if (!tensor) return tensor;
   const auto bytes = tensor->mutable_view().bytes;
@@ -127,18 +123,18 @@ Result<Tensor> read_data(const File& file, const fs::path& path, const Header& h
 
 Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& header,
                          DType wanted) {
-  const std::int64_t element_bytes = npy_element_bytes(header.type);
-  if (element_bytes == 0)
+  const auto given = npy_dtype(header.type);
+  if (!given)
     return tl::unexpected(invalid(
         path, fmt::format("holds {}, which are no numbers to convert", npy_name(header.type))));
-  if (auto status = check_size(header, element_bytes, path); !status)
+  if (auto status = check_size(header, *given, path); !status)
     return tl::unexpected(status.error());
   auto tensor = Tensor::allocate(wanted, header.dims);
   if (!tensor) return tensor;
   std::vector<std::byte> bytes(header.data_bytes);
   if (!read_bytes(file, bytes.data(), bytes.size()))
     return tl::unexpected(invalid(path, "cannot be read to its end"));
-  const auto wrong = npy_convert(header.type, bytes, tensor->mutable_view());
+  const auto wrong = npy_convert(*given, bytes, tensor->mutable_view());
   if (!wrong) return tensor;
   return tl::unexpected(invalid(path, fmt::format("element {} is {}, which is no {}", wrong->index,
                                                   wrong->value, to_string(wanted))));
@@ -151,10 +147,14 @@ Result<Tensor> read_npy(const fs::path& path) {
   if (!file) return tl::unexpected(file.error());
   auto header = read_header(*file, path);
   if (!header) return tl::unexpected(header.error());
-  if (const auto dtype = npy_dtype(header->type)) return read_data(*file, path, *header, *dtype);
-  return tl::unexpected(
-      invalid(path, fmt::format("holds {}; float32, int64, int32, int8, uint8 and bool can be read",
-                                npy_name(header->type))));
+  const auto dtype = npy_dtype(header->type);
+  if (dtype && info_of(*dtype).computed) return read_data(*file, path, *header, *dtype);
+  std::vector<std::string_view> readable;
+  for (const DTypeInfo& type : kDTypes)
+    if (type.computed) readable.push_back(type.numpy);
+  return tl::unexpected(invalid(
+      path,
+      fmt::format("holds {}; {} can be read", npy_name(header->type), fmt::join(readable, ", "))));
 }
 
 Result<Tensor> read_npy_as(const fs::path& path, DType wanted, bool cast) {
@@ -165,16 +165,20 @@ Result<Tensor> read_npy_as(const fs::path& path, DType wanted, bool cast) {
   if (npy_dtype(header->type) == wanted) return read_data(*file, path, *header, wanted);
   if (cast) return read_cast(*file, path, *header, wanted);
   return tl::unexpected(invalid(
-      path, fmt::format("holds {}, {} is wanted; {}", npy_name(header->type), to_string(wanted),
-                        npy_element_bytes(header->type) > 0 ? "--cast converts it"
-                                                            : "no option converts that")));
+      path,
+      fmt::format("holds {}, {} is wanted; {}", npy_name(header->type), to_string(wanted),
+                  npy_dtype(header->type) ? "--cast converts it" : "no option converts that")));
 }
 
 Status write_npy(const fs::path& path, const TensorView& tensor) {
+  const std::string type = npy_type(tensor.dtype);
+  if (type.empty())
+    return tl::unexpected(
+        invalid(path, fmt::format("NumPy has no type for {}", to_string(tensor.dtype))));
   std::string shape;
   for (std::int64_t d : tensor.dims) shape += fmt::format("{}, ", d);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-                                   npy_type(tensor.dtype), shape);
+  std::string header =
+      fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}", type, shape);
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64,
                 ' ');  // data begin at a multiple of 64
   header += '\n';

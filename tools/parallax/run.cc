@@ -29,21 +29,8 @@ std::string summary_of(const TensorView& tensor) {
 }
 
 std::string summary(const TensorView& tensor) {
-  switch (tensor.dtype) {
-    case DType::kF32:
-      return summary_of<float>(tensor);
-    case DType::kI64:
-      return summary_of<std::int64_t>(tensor);
-    case DType::kI32:
-      return summary_of<std::int32_t>(tensor);
-    case DType::kI8:
-      return summary_of<std::int8_t>(tensor);
-    case DType::kU8:
-      return summary_of<std::uint8_t>(tensor);
-    case DType::kBool:
-      return summary_of<bool>(tensor);
-  }
-  return {};
+  return dispatch<kComputedTypes>(
+      tensor.dtype, [&](auto type) { return summary_of<typename decltype(type)::type>(tensor); });
 }
 
 // The best classes of each output that has scores.

@@ -42,17 +42,17 @@ KernelResult map_pairs(const KernelRequest& request, F f) {
       });
 }
 
-template <class Set, class F>
-KernelResult map_types(Set types, const KernelRequest& request, F f) {
-  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+template <DTypeSet kSet, class F>
+KernelResult map_types(const KernelRequest& request, F f) {
+  return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_pairs<T, T, T>(request, f);
   });
 }
 
-template <class Set, class F>
-KernelResult compare_types(Set types, const KernelRequest& request, F f) {
-  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+template <DTypeSet kSet, class F>
+KernelResult compare_types(const KernelRequest& request, F f) {
+  return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_pairs<T, T, BoolByte>(request, [f](T a, T b) { return BoolByte(f(a, b)); });
   });
@@ -127,18 +127,18 @@ T smaller_of(T a, T b) {
 KernelResult reference_arithmetic(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kAdd:
-      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_add(a, b); });
+      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_add(a, b); });
     case OpKind::kSub:
-      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_sub(a, b); });
+      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_sub(a, b); });
     case OpKind::kMul:
-      return map_types(NumericTypes{}, request, [](auto a, auto b) { return wrap_mul(a, b); });
+      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_mul(a, b); });
     default:
       return nullptr;
   }
 }
 
 KernelResult reference_div(const KernelRequest& request) {
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (std::is_integral_v<T>) {
       return map_pairs<T, T, T, true>(request, [](T a, T b) { return quotient_of(a, b); });
@@ -150,7 +150,7 @@ KernelResult reference_div(const KernelRequest& request) {
 
 KernelResult reference_mod(const KernelRequest& request) {
   const bool fmod = request.node.attributes.get_int("fmod", 0) == 1;
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (std::is_integral_v<T>) {
       return map_pairs<T, T, T, true>(request,
@@ -162,9 +162,9 @@ KernelResult reference_mod(const KernelRequest& request) {
 }
 
 KernelResult reference_pow(const KernelRequest& request) {
-  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto base) {
+  return make_for<kWideTypes>(request.inputs[0].dtype, [&](auto base) {
     using T = typename decltype(base)::type;
-    return dispatch(NumericTypes{}, request.inputs[1].dtype, [&](auto exponent) {
+    return make_for<kNumericTypes>(request.inputs[1].dtype, [&](auto exponent) {
       using E = typename decltype(exponent)::type;
       return map_pairs<T, E, T>(request, [](T a, E b) { return power_of(a, b); });
     });
@@ -174,19 +174,19 @@ KernelResult reference_pow(const KernelRequest& request) {
 KernelResult reference_compare(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kEqual:
-      return compare_types(EveryType{}, request, [](auto a, auto b) { return a == b; });
+      return compare_types<kAllTypes>(request, [](auto a, auto b) { return a == b; });
     case OpKind::kLess:
-      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a < b; });
+      return compare_types<kNumericTypes>(request, [](auto a, auto b) { return a < b; });
     case OpKind::kLessOrEqual:
-      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a <= b; });
+      return compare_types<kNumericTypes>(request, [](auto a, auto b) { return a <= b; });
     case OpKind::kGreater:
-      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a > b; });
+      return compare_types<kNumericTypes>(request, [](auto a, auto b) { return a > b; });
     case OpKind::kGreaterOrEqual:
-      return compare_types(NumericTypes{}, request, [](auto a, auto b) { return a >= b; });
+      return compare_types<kNumericTypes>(request, [](auto a, auto b) { return a >= b; });
     case OpKind::kAnd:
-      return compare_types(Types<BoolByte>{}, request, [](bool a, bool b) { return a && b; });
+      return compare_types<kBoolTypes>(request, [](bool a, bool b) { return a && b; });
     case OpKind::kOr:
-      return compare_types(Types<BoolByte>{}, request, [](bool a, bool b) { return a || b; });
+      return compare_types<kBoolTypes>(request, [](bool a, bool b) { return a || b; });
     default:
       return nullptr;
   }
@@ -196,7 +196,7 @@ KernelResult reference_compare(const KernelRequest& request) {
 KernelResult reference_min_max(const KernelRequest& request) {
   PX_RETURN_IF_ERROR(require_all_inputs(request));
   const bool largest = request.node.op == OpKind::kMax;
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const Dims& dims = request.outputs[0].dims;
     std::vector<IndexSpace<2>> spaces;
@@ -227,7 +227,7 @@ KernelResult reference_min_max(const KernelRequest& request) {
 }
 
 KernelResult reference_where(const KernelRequest& request) {
-  return dispatch_size(RawTypes{}, request.outputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for_size(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const Dims& dims = request.outputs[0].dims;
     const IndexSpace<4> space(

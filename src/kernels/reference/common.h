@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/checked.h"
-#include "base/dtype_of.h"
 #include "base/status.h"
+#include "ir/dtype_sets.h"
 #include "kernels/kernel.h"
 
 namespace parallax {
@@ -31,48 +31,30 @@ struct BoolByte {
 };
 static_assert(sizeof(BoolByte) == 1);
 
-template <class T>
-struct Type {
-  using type = T;
-};
-template <>
-struct DTypeOf<BoolByte> : DTypeOf<bool> {};
-
-/// Sets of element types an operator is defined for.
-template <class... T>
-struct Types {};
-using WideTypes = Types<float, std::int64_t, std::int32_t>;
-using SignedTypes = Types<float, std::int64_t, std::int32_t, std::int8_t>;
-using NumericTypes = Types<float, std::int64_t, std::int32_t, std::int8_t, std::uint8_t>;
-using EveryType = Types<float, std::int64_t, std::int32_t, std::int8_t, std::uint8_t, BoolByte>;
-
-/// Calls make(Type<T>{}), which returns a KernelResult, for the T of the set that `dtype` is; a
-/// null kernel where it is none of them.
-template <class... T, class Make>
-KernelResult dispatch(Types<T...>, DType dtype, Make make) {
-  KernelResult result;
-  const auto try_one = [&](auto type) {
-    if (kDTypeOf<typename decltype(type)::type> != dtype) return false;
-    result = make(type);
-    return true;
-  };
-  (void)(try_one(Type<T>{}) || ...);
-  return result;
+/// Calls make(std::type_identity<T>{}), which returns a KernelResult, for the C++ type of `dtype`, a
+/// BoolByte for bool; a null kernel where it is none of the set.
+template <DTypeSet kSet, class Make>
+KernelResult make_for(DType dtype, Make make) {
+  return dispatch<kSet>(dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    return make(std::type_identity<std::conditional_t<std::is_same_v<T, bool>, BoolByte, T>>{});
+  });
 }
-/// Unsigned integers of the element's size, to move elements whatever they mean.
-using RawTypes = Types<std::uint8_t, std::uint32_t, std::uint64_t>;
-template <class... T, class Make>
-KernelResult dispatch_size(Types<T...>, DType dtype, Make make) {
-  KernelResult result;
-  const auto try_one = [&](auto type) {
-    if (static_cast<std::int64_t>(sizeof(typename decltype(type)::type)) != size_of(dtype)) {
-      return false;
-    }
-    result = make(type);
-    return true;
-  };
-  (void)(try_one(Type<T>{}) || ...);
-  return result;
+/// The same for the unsigned integer of the element's size, to move elements whatever they mean.
+template <class Make>
+KernelResult make_for_size(DType dtype, Make make) {
+  switch (size_of(dtype)) {
+    case 1:
+      return make(std::type_identity<std::uint8_t>{});
+    case 2:
+      return make(std::type_identity<std::uint16_t>{});
+    case 4:
+      return make(std::type_identity<std::uint32_t>{});
+    case 8:
+      return make(std::type_identity<std::uint64_t>{});
+    default:
+      return nullptr;
+  }
 }
 
 /// An early return with an error found while running, or while making a kernel.

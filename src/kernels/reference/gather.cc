@@ -115,7 +115,7 @@ KernelResult reference_gather_nd(const KernelRequest& request) {
 
 /// Updates are applied in their order: the last of several for one place wins.
 KernelResult reference_scatter_nd(const KernelRequest& request) {
-  return dispatch(EveryType{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const Dims data = request.inputs[0].dims;
     const Dims& indices = request.inputs[1].dims;

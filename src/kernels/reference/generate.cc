@@ -55,7 +55,7 @@ KernelResult reference_constant_of_shape(const KernelRequest& request) {
 
 /// start + i * delta; how many follows from the output's shape.
 KernelResult reference_range(const KernelRequest& request) {
-  return dispatch(WideTypes{}, request.outputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kWideTypes>(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const std::int64_t count = request.outputs[0].elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);

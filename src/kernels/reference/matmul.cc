@@ -180,7 +180,7 @@ KernelResult reference_matmul(const KernelRequest& request) {
   const bool has_bias = request.has(2);
   const Activation activation =
       activation_from(request.node.attributes.get_string("activation", ""));
-  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kWideTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(
         {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
@@ -225,7 +225,7 @@ KernelResult reference_gemm(const KernelRequest& request) {
   const Strides c = has_c ? broadcast_strides(request.inputs[2].dims, out) : Strides{};
   const std::int64_t units = out.elements() == 0 ? 0 : p.units();
   const std::int64_t tiles = tile_count(units, p.units_per_tile());
-  return dispatch(WideTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kWideTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(
         {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {

@@ -128,7 +128,7 @@ KernelResult reference_pad(const KernelRequest& request) {
   const LambdaKernelOptions options{.tiles = tiles,
                                     .scratch_bytes = count == 0 ? 0 : shape.table_size() * 8,
                                     .byte_inputs = 0b1111};
-  return dispatch_size(RawTypes{}, request.outputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for_size(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
       auto* table = reinterpret_cast<std::int64_t*>(args.scratch.data());

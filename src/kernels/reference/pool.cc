@@ -133,8 +133,9 @@ KernelResult make_max_pool(const KernelRequest& request) {
 }  // namespace
 
 KernelResult reference_max_pool(const KernelRequest& request) {
-  return dispatch(Types<float, std::int8_t, std::uint8_t>{}, request.inputs[0].dtype,
-                  [&](auto type) { return make_max_pool<typename decltype(type)::type>(request); });
+  return make_for<kFloatOrByteTypes>(request.inputs[0].dtype, [&](auto type) {
+    return make_max_pool<typename decltype(type)::type>(request);
+  });
 }
 
 KernelResult reference_average_pool(const KernelRequest& request) {

@@ -112,11 +112,11 @@ bool beats(T x, T best, bool last) {
 KernelResult reference_reduce(const KernelRequest& request) {
   const DType dtype = request.inputs[0].dtype;
   if (request.node.op == OpKind::kReduceMax) {
-    return dispatch(EveryType{}, dtype,
-                    [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
+    return make_for<kAllTypes>(
+        dtype, [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
   }
-  return dispatch(WideTypes{}, dtype,
-                  [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
+  return make_for<kWideTypes>(
+      dtype, [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
 }
 
 KernelResult reference_arg_max(const KernelRequest& request) {
@@ -129,7 +129,7 @@ KernelResult reference_arg_max(const KernelRequest& request) {
     return make_error(ErrorCode::kInvalidInput, "largest of no elements");
   const std::int64_t tiles = tile_count(
       outputs, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(dim, 1), 1));
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel({.tiles = tiles},
                               [=](std::int64_t tile, const KernelArgs& args) -> Status {

@@ -62,7 +62,7 @@ KernelResult reference_resize(const KernelRequest& request) {
           count == 0 ? 0 : shape.table_size() * static_cast<std::int64_t>(sizeof(ResizeSource)),
       .byte_inputs = 0b1100,
       .unused_inputs = 0b0010};
-  return dispatch(EveryType{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
       auto* table = reinterpret_cast<ResizeSource*>(args.scratch.data());

@@ -148,7 +148,7 @@ KernelResult reference_non_max_suppression(const KernelRequest& request) {
 
 /// Row i of the result holds the index along axis i of each element that is not zero.
 KernelResult reference_non_zero(const KernelRequest& request) {
-  return dispatch(EveryType{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const Dims dims = request.inputs[0].dims;
     const std::int64_t elements = dims.elements();

@@ -42,7 +42,7 @@ KernelResult reference_top_k(const KernelRequest& request) {
       lines, std::max<std::int64_t>(kElementsPerTile / 16 / std::max<std::int64_t>(dim, 1), 1));
   const LambdaKernelOptions options{
       .tiles = tiles, .scratch_bytes = *scratch, .unused_inputs = 0b10};
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
       auto* order = reinterpret_cast<std::int64_t*>(args.scratch.data());

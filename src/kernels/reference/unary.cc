@@ -21,9 +21,9 @@ KernelResult map_elements(const KernelRequest& request, F f) {
 }
 
 /// The same for each of the types of a set; f is generic.
-template <class Set, class F>
-KernelResult map_types(Set types, const KernelRequest& request, F f) {
-  return dispatch(types, request.inputs[0].dtype, [&](auto type) {
+template <DTypeSet kSet, class F>
+KernelResult map_types(const KernelRequest& request, F f) {
+  return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_elements<T, T>(request, f);
   });
@@ -48,7 +48,7 @@ T abs_of(T x) {
 }
 
 KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
-  return map_types(Types<float>{}, request, f);
+  return map_types<kFloatTypes>(request, f);
 }
 
 }  // namespace
@@ -56,15 +56,14 @@ KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
 KernelResult reference_unary(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kAbs:
-      return map_types(NumericTypes{}, request, [](auto x) { return abs_of(x); });
+      return map_types<kNumericTypes>(request, [](auto x) { return abs_of(x); });
     case OpKind::kNeg:
-      return map_types(SignedTypes{}, request, [](auto x) { return negate_of(x); });
+      return map_types<kSignedTypes>(request, [](auto x) { return negate_of(x); });
     case OpKind::kRelu:
-      return map_types(SignedTypes{}, request, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+      return map_types<kSignedTypes>(request, [](auto x) { return x < 0 ? decltype(x){0} : x; });
     case OpKind::kErf:
-      return map_types(NumericTypes{}, request, [](auto x) {
-        return convert<decltype(x)>(std::erf(static_cast<float>(x)));
-      });
+      return map_types<kNumericTypes>(
+          request, [](auto x) { return convert<decltype(x)>(std::erf(static_cast<float>(x))); });
     case OpKind::kNot:
       return map_elements<BoolByte, BoolByte>(request, [](BoolByte x) { return BoolByte(!x); });
     case OpKind::kExp:
@@ -78,13 +77,13 @@ KernelResult reference_unary(const KernelRequest& request) {
     case OpKind::kTanh:
       return float_function(request, [](float x) { return std::tanh(x); });
     case OpKind::kSigmoid:
-      return map_types(Types<float>{}, request, [](float x) { return sigmoid_of(x); });
+      return map_types<kFloatTypes>(request, [](float x) { return sigmoid_of(x); });
     case OpKind::kHardSwish:
       return float_function(
           request, [](float x) { return x * std::clamp(x * (1.0F / 6) + 0.5F, 0.0F, 1.0F); });
     case OpKind::kSilu: {
       const float alpha = request.node.attributes.get_float("alpha", 1.0F);
-      return map_types(Types<float>{}, request, [alpha](float x) { return silu_of(x, alpha); });
+      return map_types<kFloatTypes>(request, [alpha](float x) { return silu_of(x, alpha); });
     }
     case OpKind::kGelu: {
       const bool tanh = request.node.attributes.get_string("approximate", "none") == "tanh";
@@ -99,7 +98,7 @@ KernelResult reference_unary(const KernelRequest& request) {
 /// left out is the type's lowest or greatest number (Clip-13: "They default to
 /// numeric_limits::lowest() and numeric_limits::max()"), which infinities become.
 KernelResult reference_clip(const KernelRequest& request) {
-  return dispatch(NumericTypes{}, request.inputs[0].dtype, [&](auto type) -> KernelResult {
+  return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     const std::int64_t count = request.outputs[0].elements();
     const std::int64_t tiles = tile_count(count, kElementsPerTile);
@@ -123,9 +122,9 @@ KernelResult reference_clip(const KernelRequest& request) {
 }
 
 KernelResult reference_cast(const KernelRequest& request) {
-  return dispatch(EveryType{}, request.inputs[0].dtype, [&](auto from) {
+  return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto from) {
     using From = typename decltype(from)::type;
-    return dispatch(EveryType{}, request.outputs[0].dtype, [&](auto to) {
+    return make_for<kAllTypes>(request.outputs[0].dtype, [&](auto to) {
       using To = typename decltype(to)::type;
       return map_elements<From, To>(request, [](From x) { return convert<To>(x); });
     });

@@ -2,6 +2,7 @@
 // integer arithmetic, comparisons and Where through loops that compilers vectorise.
 #include <type_traits>
 
+#include "ir/dtype_sets.h"
 #include "kernels/simd/binary_loops.h"
 #include "kernels/simd/strided_loop.h"
 #include "kernels/simd/tiles.h"
@@ -154,37 +155,29 @@ Result<std::unique_ptr<Kernel>> where_kernel(const KernelRequest& request) {
   });
 }
 
+constexpr DTypeSet kBinaryTypes = dtype_bit(DType::kF32) | kIndexTypes;
+
 }  // namespace
 
 /// Add, Sub, Mul, Div, Min, Max of two f32; Add, Sub, Mul of two i32 or i64.
 Result<std::unique_ptr<Kernel>> simd_binary(const KernelRequest& request) {
   if (request.inputs.size() != 2) return not_covered();
-  switch (request.inputs[0].dtype) {
-    case DType::kF32: {
+  return dispatch<kBinaryTypes>(request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_same_v<T, float>) {
       const auto f = binary_function(request.node.op);
       return f ? float_kernel(request, *f) : not_covered();
+    } else {
+      return integer_kernel<T>(request);
     }
-    case DType::kI32:
-      return integer_kernel<std::int32_t>(request);
-    case DType::kI64:
-      return integer_kernel<std::int64_t>(request);
-    default:
-      return not_covered();
-  }
+  });
 }
 
 /// Equal, Less, LessOrEqual, Greater, GreaterOrEqual of two f32, i32 or i64.
 Result<std::unique_ptr<Kernel>> simd_comparison(const KernelRequest& request) {
-  switch (request.inputs[0].dtype) {
-    case DType::kF32:
-      return comparison_kernel<float>(request);
-    case DType::kI32:
-      return comparison_kernel<std::int32_t>(request);
-    case DType::kI64:
-      return comparison_kernel<std::int64_t>(request);
-    default:
-      return not_covered();
-  }
+  return dispatch<kBinaryTypes>(request.inputs[0].dtype, [&](auto type) {
+    return comparison_kernel<typename decltype(type)::type>(request);
+  });
 }
 
 /// Where of any dtype.

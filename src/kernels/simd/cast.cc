@@ -1,5 +1,6 @@
 // Cast between the integers and bool, and from them to f32, through loops that compilers vectorise.
 // From f32 the reference kernel casts: its rules for what does not fit are particular.
+#include "ir/dtype_sets.h"
 #include "kernels/simd/tiles.h"
 
 namespace parallax {
@@ -19,38 +20,19 @@ Result<std::unique_ptr<Kernel>> cast_kernel(std::int64_t n) {
       });
 }
 
-template <class From>
-Result<std::unique_ptr<Kernel>> cast_from(DType to, std::int64_t n) {
-  switch (to) {
-    case DType::kF32:
-      return cast_kernel<From, float>(n);
-    case DType::kI64:
-      return cast_kernel<From, std::int64_t>(n);
-    case DType::kI32:
-      return cast_kernel<From, std::int32_t>(n);
-    case DType::kBool:
-      return cast_kernel<From, bool>(n);
-    default:
-      return not_covered();
-  }
-}
+constexpr DTypeSet kFrom = kIndexTypes | dtype_bit(DType::kU8);
+constexpr DTypeSet kTo = dtype_bit(DType::kF32) | kIndexTypes | kBoolTypes;
 
 }  // namespace
 
 /// Cast from i64, i32 or u8 to f32, i64, i32 or bool.
 Result<std::unique_ptr<Kernel>> simd_cast(const KernelRequest& request) {
-  const DType to = request.outputs[0].dtype;
-  const std::int64_t n = request.outputs[0].elements();
-  switch (request.inputs[0].dtype) {
-    case DType::kI64:
-      return cast_from<std::int64_t>(to, n);
-    case DType::kI32:
-      return cast_from<std::int32_t>(to, n);
-    case DType::kU8:
-      return cast_from<std::uint8_t>(to, n);
-    default:
-      return not_covered();
-  }
+  return dispatch<kFrom>(request.inputs[0].dtype, [&](auto from) {
+    using From = typename decltype(from)::type;
+    return dispatch<kTo>(request.outputs[0].dtype, [&](auto to) {
+      return cast_kernel<From, typename decltype(to)::type>(request.outputs[0].elements());
+    });
+  });
 }
 
 }  // namespace parallax

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "ir/dtype_sets.h"
 #include "kernels/simd/copy_run.h"
 #include "kernels/simd/integers.h"
 #include "kernels/simd/strided_loop.h"
@@ -163,14 +164,9 @@ Result<std::unique_ptr<Kernel>> simd_gather(const KernelRequest& request) {
   shape.row_bytes = inner_bytes(data.dims, *axis + 1, data.dtype);
   shape.indices = request.inputs[1].elements();
   shape.rows = request.outputs[0].bytes() / shape.row_bytes;
-  switch (request.inputs[1].dtype) {
-    case DType::kI64:
-      return gather_kernel<std::int64_t>(shape);
-    case DType::kI32:
-      return gather_kernel<std::int32_t>(shape);
-    default:
-      return not_covered();
-  }
+  return dispatch<kIndexTypes>(request.inputs[1].dtype, [&](auto type) {
+    return gather_kernel<typename decltype(type)::type>(shape);
+  });
 }
 
 namespace {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/dtype_sets.h"
 #include "kernels/kernel.h"
 
 namespace parallax {
@@ -15,19 +16,17 @@ inline std::optional<std::vector<std::int64_t>> known_integers(const KernelReque
                                                                std::size_t i) {
   if (!request.has(i)) return std::nullopt;
   const TensorDesc& tensor = request.inputs[i];
-  if (tensor.dtype != DType::kI64 && tensor.dtype != DType::kI32) return std::nullopt;
+  if (!contains(kIndexTypes, tensor.dtype)) return std::nullopt;
   const auto count = static_cast<std::size_t>(tensor.elements());
   if (tensor.data == nullptr && count > 0) return std::nullopt;
   std::vector<std::int64_t> elements(count);
-  for (std::size_t k = 0; k < count; ++k) {
-    if (tensor.dtype == DType::kI64) {
-      std::memcpy(&elements[k], tensor.data + k * sizeof(std::int64_t), sizeof(std::int64_t));
-    } else {
-      std::int32_t element = 0;
-      std::memcpy(&element, tensor.data + k * sizeof(element), sizeof(element));
+  dispatch<kIndexTypes>(tensor.dtype, [&](auto type) {
+    typename decltype(type)::type element = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      std::memcpy(&element, tensor.data + k * sizeof element, sizeof element);
       elements[k] = element;
     }
-  }
+  });
   return elements;
 }
 

@@ -111,14 +111,12 @@ class Describer {
     ++weights.tensors;
     const bool negative = std::ranges::any_of(tensor.dims, [](std::int64_t d) { return d < 0; });
     const auto elements = negative ? std::nullopt : Dims(tensor.dims).checked_elements();
-    const auto bits =
-        elements ? checked_mul(*elements, onnx_type_bits(tensor.data_type)) : std::nullopt;
-    const auto sum = bits ? checked_add(weights.parameters, *elements) : std::nullopt;
-    const auto bytes =
-        sum ? checked_add(weights.bytes, *bits / 8 + (*bits % 8 != 0 ? 1 : 0)) : std::nullopt;
-    if (!bytes) return;
-    weights.parameters = *sum;
-    weights.bytes = *bytes;
+    const auto bytes = elements ? onnx_bytes(tensor.data_type, *elements) : std::nullopt;
+    const auto parameters = bytes ? checked_add(weights.parameters, *elements) : std::nullopt;
+    const auto total = parameters ? checked_add(weights.bytes, *bytes) : std::nullopt;
+    if (!total) return;
+    weights.parameters = *parameters;
+    weights.bytes = *total;
   }
 
   const Result<std::int64_t> opset_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 
-#include "base/checked.h"
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/tensor.h"
@@ -27,8 +26,7 @@ std::string label(const OnnxValueInfo& input) { return "input " + quote(input.na
 bool overflows(DType dtype, const Shape& shape) {
   Dims known;
   for (const Expr& dim : shape) known.push_back(dim.constant().value_or(1));
-  const auto elements = known.checked_elements();
-  return !elements || !checked_mul(*elements, size_of(dtype));
+  return !bytes_of(dtype, known);
 }
 
 }  // namespace

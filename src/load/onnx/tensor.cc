@@ -2,12 +2,15 @@
 
 #include <fmt/core.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <limits>
+#include <optional>
 #include <protozero/exception.hpp>
 #include <protozero/varint.hpp>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/checked.h"
@@ -20,25 +23,21 @@ namespace {
 // Constants point into the file, whose numbers are little-endian.
 static_assert(std::endian::native == std::endian::little);
 
-struct ElementType {
+struct OtherType {
+  std::int64_t onnx;
   std::string_view name;
   std::int64_t bits;
 };
-/// By TensorProto.DataType.
-constexpr std::array<ElementType, 29> kTypes = {
-    {{"undefined", 0},      {"float32", 32},     {"uint8", 8},          {"int8", 8},
-     {"uint16", 16},        {"int16", 16},       {"int32", 32},         {"int64", 64},
-     {"string", 0},         {"bool", 8},         {"float16", 16},       {"float64", 64},
-     {"uint32", 32},        {"uint64", 64},      {"complex64", 64},     {"complex128", 128},
-     {"bfloat16", 16},      {"float8e4m3fn", 8}, {"float8e4m3fnuz", 8}, {"float8e5m2", 8},
-     {"float8e5m2fnuz", 8}, {"uint4", 4},        {"int4", 4},           {"float4e2m1", 4},
-     {"float8e8m0", 8},     {"uint2", 2},        {"int2", 2},           {"float6e2m3", 6},
-     {"float6e3m2", 6}}};
+/// TensorProto.DataTypes that are no DType.
+constexpr OtherType kOtherTypes[] = {{0, "undefined", 0},
+                                     {14, "complex64", 64},
+                                     {15, "complex128", 128},
+                                     {27, "float6_e2m3fn", 6},
+                                     {28, "float6_e3m2fn", 6}};
 
-/// Null for a number that ONNX does not know.
-const ElementType* find_type(std::int64_t type) {
-  const bool known = type >= 0 && type < static_cast<std::int64_t>(kTypes.size());
-  return known ? &kTypes[static_cast<std::size_t>(type)] : nullptr;
+const OtherType* find_other(std::int64_t type) {
+  const auto* const found = std::ranges::find(kOtherTypes, type, &OtherType::onnx);
+  return found == std::end(kOtherTypes) ? nullptr : found;
 }
 
 std::string name_of(const OnnxTensor& tensor) {
@@ -55,8 +54,7 @@ Result<Dims> read_dims(const OnnxTensor& tensor) {
 }
 
 Result<std::int64_t> byte_size(const OnnxTensor& tensor, DType dtype, const Dims& dims) {
-  const auto elements = dims.checked_elements();
-  const auto bytes = elements ? checked_mul(*elements, size_of(dtype)) : std::nullopt;
+  const auto bytes = bytes_of(dtype, dims);
   if (!bytes) {
     return invalid_model(
         fmt::format("the size of {} {} overflows", name_of(tensor), dims.to_string()));
@@ -146,7 +144,7 @@ Result<Constant> decode_typed(const OnnxTensor& tensor, DType dtype, const Dims&
   const bool floats = !tensor.float_data.empty();
   const bool narrow = !tensor.int32_data.empty();
   const bool wide = !tensor.int64_data.empty();
-  const bool wants_floats = dtype == DType::kF32;
+  const bool wants_floats = info_of(dtype).kind == DTypeClass::kFloat;
   const bool wants_wide = dtype == DType::kI64;
   if ((floats && !wants_floats) || (wide && !wants_wide) ||
       (narrow && (wants_floats || wants_wide))) {
@@ -154,49 +152,45 @@ Result<Constant> decode_typed(const OnnxTensor& tensor, DType dtype, const Dims&
                                      name_of(tensor), to_string(dtype)));
   }
   try {
-    switch (dtype) {
-      case DType::kF32:
+    return dispatch<kComputedTypes>(dtype, [&](auto type) -> Result<Constant> {
+      using T = typename decltype(type)::type;
+      if constexpr (std::is_same_v<T, float>) {
         return decode_floats(tensor, dims, owner);
-      case DType::kI64:
-        return decode_varints<std::int64_t>(tensor, dtype, dims, tensor.int64_data);
-      case DType::kI32:
-        return decode_varints<std::int32_t>(tensor, dtype, dims, tensor.int32_data);
-      case DType::kI8:
-        return decode_varints<std::int8_t>(tensor, dtype, dims, tensor.int32_data);
-      case DType::kU8:
-      case DType::kBool:
+      } else if constexpr (std::is_same_v<T, std::int64_t>) {
+        return decode_varints<T>(tensor, dtype, dims, tensor.int64_data);
+      } else if constexpr (std::is_same_v<T, bool>) {
         return decode_varints<std::uint8_t>(tensor, dtype, dims, tensor.int32_data);
-    }
+      } else {
+        static_assert(std::is_integral_v<T> && sizeof(T) <= 4, "ONNX has int32_data for these");
+        return decode_varints<T>(tensor, dtype, dims, tensor.int32_data);
+      }
+    });
   } catch (const protozero::exception& e) {
     return invalid_model(
         fmt::format("{} is truncated or malformed ({})", name_of(tensor), e.what()));
   }
-  return invalid_model(name_of(tensor) + " has an unknown type");
 }
 
 }  // namespace
 
 std::string onnx_type_name(std::int64_t type) {
-  const ElementType* const known = find_type(type);
-  return known == nullptr ? fmt::format("type {}", type) : std::string(known->name);
+  if (const auto dtype = dtype_from_onnx(type)) return std::string(to_string(*dtype));
+  const OtherType* const other = find_other(type);
+  return other == nullptr ? fmt::format("type {}", type) : std::string(other->name);
 }
 
-std::int64_t onnx_type_bits(std::int64_t type) {
-  const ElementType* const known = find_type(type);
-  return known == nullptr ? 0 : known->bits;
+std::optional<std::int64_t> onnx_bytes(std::int64_t type, std::int64_t elements) {
+  const auto dtype = dtype_from_onnx(type);
+  if (dtype && info_of(*dtype).bits > 0) return bytes_of(*dtype, elements);
+  const OtherType* const other = find_other(type);
+  const auto bits = checked_mul(elements, other == nullptr ? 0 : other->bits);
+  return bits ? std::optional(*bits / 8 + (*bits % 8 == 0 ? 0 : 1)) : std::nullopt;
 }
 
 Result<DType> onnx_dtype(std::int64_t type, const std::string& what) {
-  switch (type) {
-#define PX_DTYPE(name, cpp, numpy, onnx) \
-  case onnx:                             \
-    return DType::name;
-#include "parallax/dtypes.def"
-#undef PX_DTYPE
-    default:
-      break;
-  }
-  if (type == 0 || find_type(type) == nullptr) {
+  const auto dtype = dtype_from_onnx(type);
+  if (dtype && info_of(*dtype).computed) return *dtype;
+  if (type == 0 || (!dtype && find_other(type) == nullptr)) {
     return invalid_model(fmt::format("{} has the unknown element type {}", what, type));
   }
   return unsupported(fmt::format("{} has the element type {}, which is not supported", what,

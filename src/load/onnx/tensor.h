@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "ir/graph.h"
@@ -13,10 +14,11 @@
 
 namespace parallax {
 
-/// ONNX's name of TensorProto.DataType `type`, "type 99" where it has none.
+/// NumPy's name of TensorProto.DataType `type`, "type 99" where ONNX does not know it.
 std::string onnx_type_name(std::int64_t type);
-/// Bits that an element of that type takes; 0 for texts and for types that ONNX does not know.
-std::int64_t onnx_type_bits(std::int64_t type);
+/// Bytes of so many elements of that type: 0 for texts and for types that ONNX does not know,
+/// nothing where 63 bits do not suffice.
+std::optional<std::int64_t> onnx_bytes(std::int64_t type, std::int64_t elements);
 /// Element type of `what` (e.g. "tensor 'w'"). Errors: kUnsupported with both names, kInvalidModel
 /// for a number that ONNX does not know.
 Result<DType> onnx_dtype(std::int64_t type, const std::string& what);

@@ -44,6 +44,23 @@ TEST(ReadTensor, PointsIntoTheFile) {
   }
 }
 
+TEST(ReadTensor, TakesTheTypesThatKernelsComputeAndNamesTheOthers) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i) {
+    const DTypeInfo& type = kDTypes[i];
+    const auto bytes = bytes_of(static_cast<DType>(i), 3).value_or(0);
+    const auto constant =
+        read(raw_tensor("t", type.onnx, {3}, std::string(static_cast<std::size_t>(bytes), '\1')));
+    ASSERT_EQ(constant.has_value(), type.computed) << type.text;
+    if (constant) {
+      EXPECT_EQ(constant->dtype, static_cast<DType>(i));
+      continue;
+    }
+    EXPECT_EQ(constant.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(constant.error().message, "tensor 't' has the element type " +
+                                            std::string(type.numpy) + ", which is not supported");
+  }
+}
+
 TEST(ReadTensor, DecodesTypedFields) {
   const Ints small = {-3, 0, 5};
   const auto packed32 = [&](pbf_writer& w) { w.add_packed_int32(5, small.begin(), small.end()); };

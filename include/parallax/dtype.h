@@ -1,0 +1,154 @@
+// Element types: parallax/dtypes.def is the one list, and everything that depends on the type of a
+// tensor's elements is derived from it, here or by dispatch(). Constants and pure functions.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <type_traits>
+
+namespace parallax {
+
+enum class DType : std::uint8_t {
+#define PX_DTYPE(name, ...) name,
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+};
+
+enum class DTypeClass : std::uint8_t { kFloat, kSigned, kUnsigned, kBool, kString };
+
+struct DTypeInfo {
+  std::string_view text;  ///< "f32"
+  int bits;               ///< of one element; 0 where it has no fixed size
+  DTypeClass kind;
+  std::string_view numpy;  ///< "float32"
+  int onnx;                ///< TensorProto.DataType
+  int tflite;              ///< TensorType; -1 where it has none
+  bool computed;           ///< kernels take tensors of it; loaders refuse the others
+};
+
+inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
+#define PX_DTYPE(name, text, bits, kind, type, numpy, onnx, tflite, computed) \
+  {text, bits, DTypeClass::kind, numpy, onnx, tflite, computed},
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+});
+
+/// What a number that is no DType stands for.
+inline constexpr DTypeInfo kNoDType = {"?", 0, DTypeClass::kString, "unknown", -1, -1, false};
+constexpr const DTypeInfo& info_of(DType dtype) {
+  const auto row = static_cast<std::size_t>(dtype);
+  return row < kDTypes.size() ? kDTypes[row] : kNoDType;
+}
+
+/// The type of that short name.
+constexpr std::optional<DType> dtype_from_text(std::string_view text) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i)
+    if (kDTypes[i].text == text) return static_cast<DType>(i);
+  return std::nullopt;
+}
+/// The type of that TensorProto.DataType.
+constexpr std::optional<DType> dtype_from_onnx(std::int64_t code) {
+  for (std::size_t i = 0; i < kDTypes.size(); ++i)
+    if (kDTypes[i].onnx == code) return static_cast<DType>(i);
+  return std::nullopt;
+}
+/// NumPy's name of the type: "float32", "bool", ...
+constexpr std::string_view to_string(DType dtype) { return info_of(dtype).numpy; }
+
+/// Bytes of a dense tensor with that many elements, those below a byte rounded up together. Nothing
+/// where 63 bits do not suffice, for a negative count, and for types without a fixed size.
+constexpr std::optional<std::int64_t> bytes_of(DType dtype, std::int64_t elements) {
+  const int bits = info_of(dtype).bits;
+  if (bits == 0 || elements < 0) return std::nullopt;
+  if (bits < 8) return elements / (8 / bits) + (elements % (8 / bits) == 0 ? 0 : 1);
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, std::int64_t{bits / 8}, &bytes)) return std::nullopt;
+  return bytes;
+}
+
+/// Bytes from one element to the next; 0 where elements have no bytes of their own.
+constexpr std::int64_t size_of(DType dtype) { return info_of(dtype).bits / 8; }
+/// What addresses of its tensors are multiples of.
+constexpr std::int64_t alignment_of(DType dtype) {
+  return size_of(dtype) == 0 ? 1 : size_of(dtype);
+}
+
+/// A set of element types: bit i is the DType with that value.
+using DTypeSet = std::uint32_t;
+static_assert(kDTypes.size() <= 32);
+constexpr DTypeSet dtype_bit(DType dtype) { return DTypeSet{1} << static_cast<unsigned>(dtype); }
+constexpr bool contains(DTypeSet set, DType dtype) {
+  return static_cast<std::size_t>(dtype) < kDTypes.size() && (set & dtype_bit(dtype)) != 0;
+}
+/// The types whose rows fulfil `condition`.
+template <class Condition>
+constexpr DTypeSet dtypes_where(Condition condition) {
+  DTypeSet set = 0;
+  for (std::size_t i = 0; i < kDTypes.size(); ++i)
+    if (condition(kDTypes[i])) set |= dtype_bit(static_cast<DType>(i));
+  return set;
+}
+inline constexpr DTypeSet kComputedTypes =
+    dtypes_where([](const DTypeInfo& type) { return type.computed; });
+
+// Elements of types that C++ lacks, as their bits.
+struct Float16 {
+  std::uint16_t bits = 0;
+};
+struct BFloat16 {
+  std::uint16_t bits = 0;
+};
+struct Float8E4M3FN {
+  std::uint8_t bits = 0;
+};
+struct Float8E4M3FNUZ {
+  std::uint8_t bits = 0;
+};
+struct Float8E5M2 {
+  std::uint8_t bits = 0;
+};
+struct Float8E5M2FNUZ {
+  std::uint8_t bits = 0;
+};
+struct Float8E8M0 {
+  std::uint8_t bits = 0;
+};
+
+/// The C++ type of an element of `kType`, as the member `type`.
+template <DType kType>
+struct ElementOf;
+#define PX_DTYPE(name, text, bits, kind, cpp, numpy, onnx, tflite, computed) \
+  template <>                                                                \
+  struct ElementOf<DType::name> : std::type_identity<cpp> {};
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+
+/// Types whose elements have bytes of their own and a C++ type.
+inline constexpr DTypeSet kByteTypes =
+    dtypes_where([](const DTypeInfo& type) { return type.bits >= 8; });
+
+/// `visit(std::type_identity<T>{})` for the C++ type of `dtype`, where that is one of `kSet`; a
+/// value of the result's type made without arguments otherwise.
+template <DTypeSet kSet, class Visit>
+constexpr auto dispatch(DType dtype, Visit visit) {
+  static_assert(kSet != 0 && (kSet & ~kByteTypes) == 0);
+  constexpr auto kFirst = static_cast<DType>(__builtin_ctz(kSet));
+  using First = std::type_identity<typename ElementOf<kFirst>::type>;
+  using Answer = std::invoke_result_t<Visit&, First>;
+  switch (dtype) {
+#define PX_DTYPE(name, ...)                                                      \
+  case DType::name:                                                              \
+    if constexpr (contains(kSet, DType::name))                                   \
+      return visit(std::type_identity<typename ElementOf<DType::name>::type>{}); \
+    else                                                                         \
+      break;
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+  }
+  return Answer();
+}
+
+}  // namespace parallax

@@ -6,17 +6,17 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "operators.md"
-LIBRARIES = ("reference", "simd", "onednn")
+LIBRARIES = ("simd", "onednn", "reference")  # in order of preference
 
 
 def table():
     rows = re.findall(r"^PX_OP\((\w+)\)(?:\s*// (.*))?", (ROOT / "src" / "ir" / "op_kinds.def").read_text(), re.M)
-    kernels = {library: set(re.findall(r"^PX_KERNEL\((\w+),", (ROOT / "src" / "kernels" / library / "kernels.def").read_text(), re.M)) for library in LIBRARIES}
+    kernels = [row for library in LIBRARIES for row in re.findall(r'^PX_KERNEL\((\w+), "(\w+)",', (ROOT / "src" / "kernels" / library / "kernels.def").read_text(), re.M)]
     types = re.findall(r'^PX_DTYPE\(.*"(\w+)", -?\d+, -?\d+, true\)', (ROOT / "include" / "parallax" / "dtypes.def").read_text(), re.M)
     lines = ["# Operators", "", "Made by `scripts/operators.py` from the lists that the build reads. ONNX operator sets 7 to 23; element types",
              f"{', '.join(types[:-1])} and {types[-1]}, as far as the standard allows them for the operator.", "", "| operator | kernels | |", "|---|---|---|"]
     for name, note in rows:
-        lines.append(f"| {name} | {', '.join(library for library in LIBRARIES if name in kernels[library])} | {note} |")
+        lines.append(f"| {name} | {', '.join(kernel for op, kernel in kernels if op == name)} | {note} |")
     lines += ["", "Constant and Dropout (inference) are gone after loading. Operators noted as fused are made by passes, never\nread from a file. Control flow has no kernels: the executor runs its bodies, in their sequence-free forms."]
     return "\n".join(lines) + "\n"
 

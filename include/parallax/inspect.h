@@ -28,8 +28,8 @@ struct FileOperator {
   int count = 0;
   /// The loader has a rule for it. It may still refuse a node, for an attribute or a type.
   bool supported = false;
-  /// Libraries that have kernels for it, the preferred one first; none for If, Loop, Scan and
-  /// Constant, which need none.
+  /// The kernels that it may get, the preferred one first; none for If, Loop, Scan and Constant,
+  /// which need none.
   std::vector<std::string> kernels;
 };
 

@@ -92,10 +92,10 @@ struct ThreadBytes {
   std::int64_t least_bytes = 0;
 };
 
-/// Nodes of one operator that get kernels of one library.
+/// Nodes of one operator that get the same kernel.
 struct KernelReport {
   std::string op;  ///< after the passes
-  /// A library; "none": needs none, as a view of its input or an If does; "run time": chosen when
+  /// Its name, "winograd_4x4"; "none": needs none, as a view of its input or an If does; "run time": chosen when
   /// its shapes are known; "delegate".
   std::string kernel;
   int nodes = 0;

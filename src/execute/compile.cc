@@ -323,7 +323,7 @@ class Compiler {
     std::vector<std::int32_t> over;
     const Node& node = graph_.nodes[id];
     const NodeKernel& code = compiled_->nodes[id].code;
-    if (code.kernel == nullptr || !may_overwrite(node.op, code.library)) return over;
+    if (code.kernel == nullptr || !code.row->in_place) return over;
     const auto safe = [&](std::size_t i) {
       const ValueId input = node.inputs[i];
       return dims(input) == dims(output) &&

@@ -261,7 +261,7 @@ void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicO
   NodeTiles tiles(*this, id, *code.kernel, {buffers.inputs, buffers.outputs, {}, dynamic}, scratch);
   self.share(WorkLevel::kTiles, code.tiles, tiles, predicted_ns(compiled_.nodes[id]));
   if (options_.trace == nullptr) return;
-  buffers.events.push_back({id, code.library, start, now(), self.index(), code.tiles});
+  buffers.events.push_back({id, code.row, start, now(), self.index(), code.tiles});
 }
 
 Status Run::finish() {

@@ -61,7 +61,7 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
 double predicted_ns(const CompiledNode& node) {
   constexpr double kMacsPerNs = 50, kBytesPerNs = 20;
   if (node.role == NodeRole::kView) return 0;
-  if (node.role != NodeRole::kPlanned || node.code.library == KernelLibrary::kReference)
+  if (node.role != NodeRole::kPlanned || library_of(*node.code.row) == KernelLibrary::kReference)
     return kLong;
   return static_cast<double>(node.macs) / kMacsPerNs +
          static_cast<double>(node.bytes) / kBytesPerNs;

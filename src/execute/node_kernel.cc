@@ -62,7 +62,7 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
                                  compiled.kernels.reference_only));
   NodeKernel code;
   code.kernel = std::move(made.kernel);
-  code.library = made.library;
+  code.row = made.row;
   code.tiles = code.kernel->tiles();
   PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, packings, code));
   if (!packings.empty()) code.packings = std::make_shared<const PackingList>(std::move(packings));

@@ -86,7 +86,7 @@ enum class NodeRole : std::uint8_t {
 /// A kernel and the constants that it reads.
 struct NodeKernel {
   std::shared_ptr<const Kernel> kernel;  ///< shared by nodes that need the same one
-  KernelLibrary library = KernelLibrary::kReference;
+  const KernelRow* row = nullptr;        ///< of the catalogue
   std::int64_t tiles = 0;
   /// Per input: its bytes if they are fixed and the kernel reads them; else null.
   std::vector<const std::byte*> fixed;

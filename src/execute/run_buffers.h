@@ -16,7 +16,7 @@ namespace parallax {
 /// What a run records for the trace; names are looked up afterwards.
 struct TraceEvent {
   NodeId node;
-  KernelLibrary library = KernelLibrary::kReference;
+  const KernelRow* kernel = nullptr;
   std::int64_t start_ns = 0, end_ns = 0;
   int worker = 0;
   std::int64_t tiles = 0;

@@ -26,7 +26,7 @@ void Run::write_trace(RunTrace& trace) const {
     NodeEvent out;
     out.node = node.name;
     out.op = to_string(node.op);
-    out.kernel = to_string(event.library);
+    out.kernel = event.kernel->name;
     out.shapes = shapes_text(node, [this](ValueId id) { return dims_of(id); });
     std::vector<Dims> inputs;
     std::vector<Dims> outputs;

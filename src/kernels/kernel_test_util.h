@@ -135,15 +135,20 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
   return graph;
 }
 
-inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
-                                               KernelLibrary library) {
+inline Result<MadeKernel> made_of(const KernelRequest& request, KernelLibrary library) {
   for (const KernelRow& row : kernel_rows()) {
-    if (row.op != request.node.op || row.library != library) continue;
+    if (row.op != request.node.op || library_of(row) != library) continue;
+    if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
     PX_ASSIGN(std::unique_ptr<Kernel> kernel, row.make(request));
-    if (kernel != nullptr) return kernel;
+    if (kernel != nullptr) return MadeKernel{std::move(kernel), &row};
   }
   return tl::unexpected(Error{Stage::kCompile, ErrorCode::kUnsupported, request.node.name,
-                              std::string(to_string(library)) + " does not take the node"});
+                              "no kernel of the library takes the node"});
+}
+inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
+                                               KernelLibrary library) {
+  PX_ASSIGN(MadeKernel made, made_of(request, library));
+  return std::move(made.kernel);
 }
 
 }  // namespace test_detail
@@ -152,11 +157,11 @@ inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
 using KernelMaker = std::function<Result<std::unique_ptr<Kernel>>(const KernelRequest&)>;
 
 /// Infers the output shapes, makes the kernel and runs all its tiles, last one first, over outputs
-/// and scratch filled with garbage; then, where kernels of `library` may_overwrite, over each input
-/// that they may. Errors: kInternal where that gives other bits; of inference or the kernel;
+/// and scratch filled with garbage; then, where `in_place` is true by then, over each input that it
+/// may be. Errors: kInternal where that gives other bits; of inference or the kernel;
 /// kUnsupported where `make` does not take the node.
 inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const KernelMaker& make,
-                                              std::optional<KernelLibrary> library = {}) {
+                                              const bool& in_place = false) {
   PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
   const Node& node = graph.nodes[NodeId{0}];
   std::vector<RuntimeInput> runtime;
@@ -236,7 +241,7 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     const auto bytes = outcome.outputs[i].mutable_view().bytes;
     if (dims[i] && !bytes.empty()) std::memcpy(bytes.data(), output_bytes[i], bytes.size());
   }
-  if (!library || !may_overwrite(run.op, *library)) return outcome;
+  if (!in_place) return outcome;
 
   // Where output 0 may have the bytes of an input, it must be the same there.
   const auto expected = outcome.outputs[0].view().bytes;
@@ -261,10 +266,13 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
 
 /// The same with the first kernel of `library` that takes the node.
 inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, KernelLibrary library) {
-  return run_kernel_tiles(
-      run,
-      [library](const KernelRequest& request) { return test_detail::make_of(request, library); },
-      library);
+  bool in_place = false;
+  const auto make = [&](const KernelRequest& request) -> Result<std::unique_ptr<Kernel>> {
+    PX_ASSIGN(MadeKernel made, test_detail::made_of(request, library));
+    in_place = made.row->in_place;
+    return std::move(made.kernel);
+  };
+  return run_kernel_tiles(run, make, in_place);
 }
 
 /// The outputs of run_kernel_tiles.

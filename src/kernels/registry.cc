@@ -2,23 +2,25 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <iterator>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
+#include "ir/dtype_sets.h"
 #include "ops/infer.h"
 
 namespace parallax {
 
-#define PX_KERNEL(op, library, factory) \
+#define PX_KERNEL(op, name, factory, types, in_place) \
   Result<std::unique_ptr<Kernel>> factory(const KernelRequest& request);
 #include "kernels/kernels.def"
 #undef PX_KERNEL
 
 namespace {
+
+constexpr DTypeSet kF32Types = dtype_bit(DType::kF32);
 
 std::string describe(std::span<const TensorDesc> tensors) {
   std::string text;
@@ -54,38 +56,18 @@ Status check_shapes(const KernelRequest& request) {
 
 }  // namespace
 
-bool may_overwrite(OpKind op, KernelLibrary library) {
-  struct Row {
-    OpKind op;
-    KernelLibrary library;
-  };
-  static constexpr Row kRows[] = {
-#define PX_IN_PLACE(op, library) {OpKind::k##op, KernelLibrary::library},
-#include "kernels/in_place.def"
-#undef PX_IN_PLACE
-  };
-  return std::any_of(std::begin(kRows), std::end(kRows),
-                     [&](const Row& row) { return row.op == op && row.library == library; });
-}
-
-std::string_view to_string(KernelLibrary library) {
-  switch (library) {
-    case KernelLibrary::kOneDnn:
-      return "onednn";
-    case KernelLibrary::kSimd:
-      return "simd";
-    case KernelLibrary::kReference:
-      return "reference";
-  }
-  return "";
+KernelLibrary library_of(const KernelRow& row) {
+  if (row.name == "reference") return KernelLibrary::kReference;
+  return row.name == "onednn" ? KernelLibrary::kOneDnn : KernelLibrary::kSimd;
 }
 
 std::span<const KernelRow> kernel_rows() {
-  static const std::vector<KernelRow> rows = {
-#define PX_KERNEL(op, library, factory) {OpKind::k##op, KernelLibrary::library, factory},
+  static constexpr auto rows = std::to_array<KernelRow>({
+#define PX_KERNEL(op, name, factory, types, in_place) \
+  {OpKind::k##op, name, factory, types, in_place},
 #include "kernels/kernels.def"
 #undef PX_KERNEL
-  };
+  });
   return rows;
 }
 
@@ -97,14 +79,15 @@ Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only
 Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only) {
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op) continue;
-    if (reference_only && row.library != KernelLibrary::kReference) continue;
+    if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
+    if (reference_only && library_of(row) != KernelLibrary::kReference) continue;
     Result<std::unique_ptr<Kernel>> kernel = row.make(request);
     if (!kernel) {
       Error error = std::move(kernel).error();
       if (error.node.empty()) error.node = request.node.name;
       return tl::unexpected(std::move(error));
     }
-    if (*kernel != nullptr) return MadeKernel{*std::move(kernel), row.library};
+    if (*kernel != nullptr) return MadeKernel{*std::move(kernel), &row};
   }
   return tl::unexpected(
       Error{Stage::kCompile, ErrorCode::kUnsupported, request.node.name,

@@ -1,4 +1,4 @@
-// Which library computes which operator: kernels/kernels.def is the one list.
+// Which kernels compute which operator: kernels/kernels.def is the one list.
 #pragma once
 
 #include <memory>
@@ -6,24 +6,24 @@
 #include <string_view>
 
 #include "kernels/kernel.h"
+#include "parallax/dtype.h"
 
 namespace parallax {
 
-/// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
-enum class KernelLibrary : std::uint8_t { kSimd, kOneDnn, kReference };
-std::string_view to_string(KernelLibrary library);
-
+/// A row of kernels.def, which says what its columns mean.
 struct KernelRow {
   OpKind op;
-  KernelLibrary library;
+  std::string_view name;
   KernelFactory make;
+  DTypeSet types;  ///< that input 0 may have
+  bool in_place;
 };
-/// All rows of kernels.def, libraries that this build leaves out excepted.
+/// All rows, libraries that this build leaves out excepted; they live as long as the process.
 std::span<const KernelRow> kernel_rows();
 
-/// True where kernels of `op` in `library` may write output 0 over any input that has its shape and
-/// element size: kernels/in_place.def is the list.
-bool may_overwrite(OpKind op, KernelLibrary library);
+/// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
+enum class KernelLibrary : std::uint8_t { kSimd, kOneDnn, kReference };
+KernelLibrary library_of(const KernelRow& row);
 
 /// What kernels of a whole model are chosen by.
 struct KernelChoice {
@@ -33,7 +33,7 @@ struct KernelChoice {
 
 struct MadeKernel {
   std::unique_ptr<Kernel> kernel;
-  KernelLibrary library;
+  const KernelRow* row = nullptr;
 };
 /// The first kernel that takes the request: of any library in order of preference, or of the
 /// reference library only. Errors: kUnsupported where none takes it (dtypes and shapes in the

@@ -21,7 +21,7 @@ Node node_of(OpKind op) {
 TEST(Registry, ReferenceCoversEveryOperatorOnce) {
   std::multiset<OpKind> covered;
   for (const KernelRow& row : kernel_rows()) {
-    if (row.library == KernelLibrary::kReference) covered.insert(row.op);
+    if (library_of(row) == KernelLibrary::kReference) covered.insert(row.op);
   }
   for (std::size_t i = 0; i < kOpCount; ++i) {
     const std::size_t kernels = op_def(static_cast<OpKind>(i)).control_flow ? 0 : 1;
@@ -32,9 +32,31 @@ TEST(Registry, ReferenceCoversEveryOperatorOnce) {
 TEST(Registry, AsksLibrariesInOrderOfPreference) {
   KernelLibrary last = KernelLibrary::kSimd;
   for (const KernelRow& row : kernel_rows()) {
-    EXPECT_GE(row.library, last);
-    last = row.library;
+    EXPECT_GE(library_of(row), last);
+    last = library_of(row);
   }
+}
+
+TEST(Registry, KernelsOfAnOperatorHaveNamesOfTheirOwn) {
+  std::set<std::pair<OpKind, std::string_view>> names;
+  for (const KernelRow& row : kernel_rows())
+    EXPECT_TRUE(names.emplace(row.op, row.name).second) << to_string(row.op) << " " << row.name;
+}
+
+TEST(Registry, AsksKernelsThatTakeTheElementType) {
+  const Node node = node_of(OpKind::kAbs);
+  PackedWeights packed;
+  for (const auto& [dtype, name] : {std::pair{DType::kF32, "vector"}, {DType::kI8, "reference"}}) {
+    const TensorDesc tensor{true, dtype, {4}, nullptr};
+    const auto made = make_kernel({node, {&tensor, 1}, {&tensor, 1}, packed}, false);
+    ASSERT_TRUE(made.has_value());
+    EXPECT_EQ(made->row->name, name);
+  }
+  const TensorDesc tensor{true, DType::kF16, {4}, nullptr};
+  const auto made = make_inferred_kernel({node, {&tensor, 1}, {&tensor, 1}, packed}, false);
+  ASSERT_FALSE(made.has_value());
+  EXPECT_EQ(made.error().code, ErrorCode::kUnsupported);
+  EXPECT_NE(made.error().message.find("float16"), std::string::npos) << made.error().message;
 }
 
 TEST(Registry, ReferenceOnlyMeansReference) {
@@ -43,7 +65,7 @@ TEST(Registry, ReferenceOnlyMeansReference) {
   PackedWeights packed;
   const auto made = make_kernel({node, {&tensor, 1}, {&tensor, 1}, packed}, true);
   ASSERT_TRUE(made.has_value());
-  EXPECT_EQ(made->library, KernelLibrary::kReference);
+  EXPECT_EQ(made->row->name, "reference");
 }
 
 TEST(Registry, RefusesSizesThatDoNotGoTogether) {

@@ -57,7 +57,8 @@ TEST(TableBytes, CountWhatAKernelHolds) {
                                many_inputs(OpKind::kMin), many_outputs(), stretched()}) {
     for (const KernelLibrary library : {KernelLibrary::kReference, KernelLibrary::kSimd}) {
       const std::string name =
-          std::string(to_string(run.op)) + " of " + std::string(to_string(library));
+          std::string(to_string(run.op)) +
+          (library == KernelLibrary::kReference ? " of reference" : " of simd");
       bool taken = false;
       const auto measured = [&](const KernelRequest& request) {
         const std::int64_t before = allocated();

@@ -1,6 +1,5 @@
 #include "parallax/inspect.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "base/caught.h"
@@ -17,12 +16,8 @@ namespace {
 
 std::vector<std::string> kernels_of(OpKind op) {
   std::vector<std::string> names;
-  for (const KernelRow& row : kernel_rows()) {
-    if (row.op != op) continue;
-    std::string name(to_string(row.library));
-    if (std::find(names.begin(), names.end(), name) == names.end())
-      names.push_back(std::move(name));
-  }
+  for (const KernelRow& row : kernel_rows())
+    if (row.op == op) names.emplace_back(row.name);
   return names;
 }
 

@@ -17,7 +17,7 @@ using Counts = std::map<std::pair<std::string, std::string>, int>;
 std::string kernel_of(const CompiledNode& node) {
   switch (node.role) {
     case NodeRole::kPlanned:
-      return std::string(to_string(node.code.library));
+      return std::string(node.code.row->name);
     case NodeRole::kDelegated:
       return "delegate";
     case NodeRole::kRunTime:

@@ -8,7 +8,9 @@
 
 #include "base/status.h"
 #include "execute/node_text.h"
+#include "kernels/registry.h"
 #include "ops/op.h"
+#include "partition/profile_toml.h"
 #include "simulate/cpu_costs.h"
 #include "simulate/simulate.h"
 
@@ -91,8 +93,8 @@ class WorkloadMaker {
     SimulatedNode result;
     result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
     const std::string shapes = shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; });
-    const NodeCost cost =
-        costs_.cost({to_string(node.op), to_string(compiled.code.library), shapes,
+    const CpuCost cost =
+        costs_.cost({to_string(node.op), compiled.code.row->name, shapes,
                      static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
     result.seconds = cost.seconds;
     ++nodes_[static_cast<std::size_t>(cost.basis)];
@@ -140,6 +142,22 @@ tl::unexpected<Error> refuse(std::string message) {
 }
 
 }  // namespace
+
+Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path) {
+  PX_ASSIGN(DeviceProfile device, load_profile(path));
+  for (const NodeSample& sample : device.cpu.samples) {
+    const bool known = std::ranges::any_of(kernel_rows(), [&](const KernelRow& row) {
+      return to_string(row.op) == sample.op && row.name == sample.kernel;
+    });
+    if (!known) {
+      return refuse(
+          fmt::format("{}: times kernel '{}' of {}, which this build does not have; "
+                      "remove the file and calibrate again",
+                      path.string(), sample.kernel, sample.op));
+    }
+  }
+  return device;
+}
 
 std::vector<double> core_speeds(const DeviceProfile& device) {
   std::vector<double> speeds;

@@ -1,6 +1,7 @@
 // Replays one run of a program on a device profile. Pure functions. Internal to session/.
 #pragma once
 
+#include <filesystem>
 #include <vector>
 
 #include "execute/program.h"
@@ -9,6 +10,10 @@
 #include "partition/profile.h"
 
 namespace parallax {
+
+/// load_profile(); kInvalidInput too where the profile has times of a kernel that this build does
+/// not have: they say nothing of another kernel of the operator.
+Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path);
 
 /// Relative speed of every core of a device, fastest first.
 std::vector<double> core_speeds(const DeviceProfile& device);

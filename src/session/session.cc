@@ -7,7 +7,6 @@
 
 #include "kernels/bf16.h"
 #include "kernels/packing_version.h"
-#include "partition/profile_toml.h"
 #include "schedule/budget.h"
 #include "session/plan_report.h"
 #include "session/predict.h"
@@ -154,7 +153,7 @@ Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::s
                                     const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
     PX_RETURN_IF_ERROR(check_options(options));
-    PX_ASSIGN(const DeviceProfile device, load_profile(profile));
+    PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
     std::shared_ptr<const Program> program;
@@ -170,7 +169,7 @@ Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::s
 
 Result<int> Session::profile_cores(const std::string& profile) {
   return without_exceptions([&]() -> Result<int> {
-    PX_ASSIGN(const DeviceProfile device, load_profile(profile));
+    PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
     return static_cast<int>(core_speeds(device).size());
   });
 }

@@ -68,7 +68,7 @@ double CpuCosts::from_neighbours(const std::vector<const NodeSample*>& samples,
   return weights > 0 ? sum / weights * work(node.macs, node.bytes) : -1;
 }
 
-NodeCost CpuCosts::cost(const NodeWork& node) const {
+CpuCost CpuCosts::cost(const NodeWork& node) const {
   const auto exact = exact_.find(key_of(node.op, node.kernel, node.shapes));
   if (exact != exact_.end()) return {exact->second, CostBasis::kTimed};
   const auto kind = by_kind_.find(kind_of(node.op, node.kernel));

@@ -26,7 +26,7 @@ enum class CostBasis : std::uint8_t {
   kSimilar,  ///< others of its kind were
   kRates,    ///< the machine's plain rates
 };
-struct NodeCost {
+struct CpuCost {
   /// Of all tiles of the node one after the other on a core of relative speed 1.
   double seconds = 0;
   CostBasis basis = CostBasis::kRates;
@@ -37,7 +37,7 @@ class CpuCosts {
   /// `rates` must outlive the costs.
   explicit CpuCosts(const CpuRates& rates);
 
-  NodeCost cost(const NodeWork& node) const;
+  CpuCost cost(const NodeWork& node) const;
 
  private:
   double from_neighbours(const std::vector<const NodeSample*>& samples, const NodeWork& node) const;

@@ -45,7 +45,7 @@ def test_json_of_a_model_that_runs(info):
     assert digits["free_dimensions"] == ["batch"] and digits["problem"] == "" and digits["bodies"] == []
     assert digits["opsets"] == {"ai.onnx": 17} and digits["nodes"] == sum(op["nodes"] for op in digits["operators"]) > digits["nodes_after_passes"] > 0
     conv = next(op for op in digits["operators"] if op["operator"] == "Conv")
-    assert conv["supported"] and conv["nodes"] == 21 and "simd" in conv["kernels"] and conv["kernels"][-1] == "reference"
+    assert conv["supported"] and conv["nodes"] == 21 and "winograd_4x4" in conv["kernels"] and conv["kernels"][-1] == "reference"
     assert digits["parameter_bytes"] == 4 * digits["parameters"] == sum(each["bytes"] for each in digits["weights"])
 
 
@@ -66,7 +66,7 @@ def test_the_command_for_the_zoo_can_be_planned(parallax, info, zoo, name):
 def test_text(parallax):
     done = parallax("info", DIGITS)
     assert done.returncode == 0 and done.stderr == ""
-    for words in ("operator sets ai.onnx 17", "image  float32 [batch, 1, 8, 8]", "Conv", "simd, ", "parameters in", "--dim batch=1", "kernels that it gets", "with batch=1 (--dim gives other values):", "weights packed for kernels", "the least budget"):
+    for words in ("operator sets ai.onnx 17", "image  float32 [batch, 1, 8, 8]", "Conv", "winograd_4x4, ", "parameters in", "--dim batch=1", "kernels that it gets", "with batch=1 (--dim gives other values):", "weights packed for kernels", "the least budget"):
         assert words in done.stdout, words
 
 
@@ -124,7 +124,7 @@ def test_kernels_are_those_that_the_nodes_get(parallax, info, write):
     model = write([choice, w.node("Reshape", ["a", "shape"], ["f"]), w.node("NonZero", ["f"], ["i"]), w.node("Cast", ["i"], ["y"], to=w.FLOAT)],
                   X + [w.value("c", w.BOOL, [])], [w.value("y", w.FLOAT, [1, "found"])], [w.ints("shape", [-1])])
     kernels = {(row["operator"], row["kernel"]): row["nodes"] for row in info(model)["need"]["kernel_list"]}
-    assert kernels[("If", "none")] == 1 and kernels[("Reshape", "none")] == 1 and kernels[("Exp", "simd")] == 2 and kernels[("Cast", "run time")] == 1
+    assert kernels[("If", "none")] == 1 and kernels[("Reshape", "none")] == 1 and kernels[("Exp", "vector")] == 2 and kernels[("Cast", "run time")] == 1
     assert "of which only running tells the size" in parallax("info", model).stdout
 
 

@@ -1,5 +1,6 @@
 """`parallax calibrate` and `parallax simulate`: a prediction of this machine and of phones that are not here."""
 import json
+import re
 
 import pytest
 from conftest import DIGITS, ROOT, SANITIZED
@@ -48,6 +49,13 @@ def test_more_models_are_added_and_the_same_one_is_replaced(parallax, calibrated
     assert calibrated.read_text().count("op =") == once
     assert parallax("calibrate", DIGITS, "--dim", "batch=2", "--profile", calibrated).returncode == 0
     assert calibrated.read_text().count("op =") > once
+
+
+def test_times_of_kernels_that_are_not_here_are_refused(refused, calibrated):
+    calibrated.write_text(re.sub(r"kernel = (['\"])\w+", r"kernel = \1simd", calibrated.read_text(), count=1))
+    for command in ("simulate", "calibrate"):
+        said = refused(1, command, DIGITS, *BATCH, "--profile", calibrated)
+        assert "times kernel 'simd' of" in said and "calibrate again" in said
 
 
 def test_a_phone_with_more_cores_is_no_slower(parallax):

@@ -22,7 +22,8 @@ std::string dims_text(const std::vector<Session::DimValue>& dims) {
 struct OperatorKernels {
   std::string op;
   int nodes = 0;
-  std::vector<std::string> kernels;  ///< "simd", or "simd 17", "onednn 4" where there are several
+  std::vector<std::string>
+      kernels;  ///< "window", or "window 17", "winograd_4x4 4" where there are several
 };
 
 std::vector<OperatorKernels> by_operator(const std::vector<KernelReport>& reports) {

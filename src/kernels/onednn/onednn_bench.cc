@@ -52,7 +52,7 @@ void run_node(benchmark::State& state, const BenchNode& bench) {
       if (!kernel.run_tile(tile, args)) return state.SkipWithError("tile failed");
     }
   }
-  state.SetLabel(std::string(to_string(made->library)));
+  state.SetLabel(std::string(made->row->name));
   state.counters["tiles"] = static_cast<double>(kernel.tiles());
   state.counters["GFLOP/s"] =
       benchmark::Counter(bench.flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);

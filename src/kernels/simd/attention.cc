@@ -167,20 +167,45 @@ AttentionShape attention_shape(const KernelRequest& request) {
   return shape;
 }
 
-/// FusedAttention with at least one key, whose mask has a number for each key.
-Result<std::unique_ptr<Kernel>> simd_attention(const KernelRequest& request) {
+namespace {
+
+/// FusedAttention of f32 with at least one key, whose mask has a number for each key.
+std::optional<AttentionShape> taken_shape(const KernelRequest& request) {
   for (const TensorDesc& input : request.inputs)
-    if (input.present && input.dtype != DType::kF32) return not_covered();
-  if (request.outputs[0].elements() == 0) return empty_kernel();
+    if (input.present && input.dtype != DType::kF32) return std::nullopt;
   const AttentionShape shape = attention_shape(request);
-  if (shape.keys == 0 || shape.depth == 0 || !has_rows(shape)) return not_covered();
+  if (shape.keys == 0 || shape.depth == 0 || !has_rows(shape)) return std::nullopt;
   if (shape.masked) {
     const Dims& mask = request.inputs[3].dims;
-    if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return not_covered();
+    if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return std::nullopt;
   }
-  if (auto kernel = request.bf16 ? make_bf16_attention(shape) : make_lane_attention(shape))
-    return kernel;
-  return std::make_unique<Attention>(shape, request.bf16);
+  return shape;
+}
+
+Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
+  if (request.outputs[0].elements() == 0) return empty_kernel();
+  const auto shape = taken_shape(request);
+  if (!shape) return not_covered();
+  return std::make_unique<Attention>(*shape, request.bf16);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> packed_bf16_attention(const KernelRequest& request) {
+  if (!request.bf16 || request.outputs[0].elements() == 0) return not_covered();
+  const auto shape = taken_shape(request);
+  return shape ? make_bf16_attention(*shape) : nullptr;
+}
+Result<std::unique_ptr<Kernel>> lanes_f32_attention(const KernelRequest& request) {
+  if (request.bf16 || request.outputs[0].elements() == 0) return not_covered();
+  const auto shape = taken_shape(request);
+  return shape ? make_lane_attention(*shape) : nullptr;
+}
+Result<std::unique_ptr<Kernel>> blocks_bf16_attention(const KernelRequest& request) {
+  return request.bf16 ? blocks(request) : not_covered();
+}
+Result<std::unique_ptr<Kernel>> blocks_f32_attention(const KernelRequest& request) {
+  return request.bf16 ? not_covered() : blocks(request);
 }
 
 }  // namespace parallax

@@ -234,49 +234,81 @@ void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::
           std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
 }
 
-}  // namespace
+/// The weights of a convolution as they will be packed.
+struct ColumnWeights {
+  PackedMatrix matrix;  ///< without bytes
+  std::int64_t bytes = 0;
+  std::string layout;
+  FillPanel fill;
+  UnaryFunction activation;
+};
 
-Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& request,
-                                                        const ConvolutionShape& shape) {
+std::optional<ColumnWeights> column_weights(const KernelRequest& request,
+                                            const ConvolutionShape& shape) {
   const auto activation = fused_activation(request.node);
-  if (!activation || !shape.nhwc || shape.groups != 1 ||
-      shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows))
-    return not_covered();
+  if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows))
+    return std::nullopt;
   const TensorDesc& w = request.inputs[1];
   PackedMatrix matrix;
   matrix.depth = w.elements() / shape.out_channels;
   matrix.columns = shape.out_channels;
   matrix.widths = matmul_widths();
-  if (matrix.depth > kBlockElements / kFewestRows) return not_covered();
+  if (matrix.depth > kBlockElements / kFewestRows) return std::nullopt;
   const std::int64_t last = matrix.panels() - 1;
   const auto bytes =
       checked_mul(matrix.depth * (matrix.column(last) + matrix.stride(last)), kFloat);
-  if (!bytes) return not_covered();
-  const std::string layout =
+  if (!bytes) return std::nullopt;
+  std::string layout =
       fmt::format("columns {}x{}x{}x{} {} panel {} vector {}", shape.out_channels,
                   shape.in_channels, shape.kernel[0], shape.kernel[1], shape.dilation[1] == 1,
                   matrix.widths.panel, matrix.widths.vector);
   // By value: packing may wait until all kernels of a model are made.
-  const FillPanel fill = [shape, source = w.data](const PackedMatrix& panels, std::int64_t p,
-                                                  float* to) {
+  FillPanel fill = [shape, source = w.data](const PackedMatrix& panels, std::int64_t p, float* to) {
     pack_panel(shape, panels, p, source, to);
   };
-  std::optional<Bf16Matrix> bf16;
-  if (request.bf16) {
-    PX_ASSIGN(bf16, pack_bf16(w.data, layout, matrix.depth, matrix.columns, fill, request.packed));
-    matrix = bf16->panels;
-  } else {
-    const auto pack = [matrix, fill](std::byte* to) {
-      for (std::int64_t p = 0; p < matrix.panels(); ++p)
-        fill(matrix, p, reinterpret_cast<float*>(to) + matrix.column(p) * matrix.depth);
-    };
-    PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
-  }
-  if (!bf16 && !pixels_are_rows(shape)) {
-    if (auto windows = make_window_convolution(shape, matrix, *activation)) return windows;
-  }
-  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), std::move(bf16),
-                                             *activation);
+  return ColumnWeights{std::move(matrix), *bytes, std::move(layout), std::move(fill), *activation};
+}
+
+Result<PackedMatrix> pack_columns(const KernelRequest& request, ColumnWeights weights) {
+  PackedMatrix matrix = std::move(weights.matrix);
+  const auto pack = [matrix, fill = std::move(weights.fill)](std::byte* to) {
+    for (std::int64_t p = 0; p < matrix.panels(); ++p)
+      fill(matrix, p, reinterpret_cast<float*>(to) + matrix.column(p) * matrix.depth);
+  };
+  PX_ASSIGN(matrix.bytes,
+            request.packed.get(request.inputs[1].data, weights.layout, weights.bytes, pack));
+  return matrix;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> make_bf16_columns(const KernelRequest& request,
+                                                  const ConvolutionShape& shape) {
+  const auto weights = column_weights(request, shape);
+  if (!weights) return not_covered();
+  PX_ASSIGN(Bf16Matrix bf16,
+            pack_bf16(request.inputs[1].data, weights->layout, weights->matrix.depth,
+                      weights->matrix.columns, weights->fill, request.packed));
+  PackedMatrix panels = bf16.panels;
+  return std::make_unique<ColumnConvolution>(shape, std::move(panels), std::move(bf16),
+                                             weights->activation);
+}
+
+Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
+                                             const ConvolutionShape& shape) {
+  const auto weights = column_weights(request, shape);
+  if (!weights || pixels_are_rows(shape)) return not_covered();
+  PX_ASSIGN(const PackedMatrix matrix, pack_columns(request, *weights));
+  return make_window_convolution(shape, matrix, weights->activation);
+}
+
+Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
+                                             const ConvolutionShape& shape) {
+  const auto weights = column_weights(request, shape);
+  if (!weights) return not_covered();
+  PX_ASSIGN(PackedMatrix matrix, pack_columns(request, *weights));
+  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), std::nullopt,
+                                             weights->activation);
 }
 
 }  // namespace parallax

@@ -10,10 +10,17 @@
 
 namespace parallax {
 
-/// NHWC with one group; a null pointer for others, unknown activations, and filters with too many
-/// taps for a tile to fit a cache. Errors: kOutOfMemory.
-Result<std::unique_ptr<Kernel>> make_column_convolution(const KernelRequest& request,
-                                                        const ConvolutionShape& shape);
+/// A null pointer for unknown activations, and filters with too many taps for a tile to fit a
+/// cache. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
+Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
+                                             const ConvolutionShape& shape);
+/// With both operands rounded to bf16.
+Result<std::unique_ptr<Kernel>> make_bf16_columns(const KernelRequest& request,
+                                                  const ConvolutionShape& shape);
+/// The same product from windows of the image that are not copied (window_convolution.h); a null
+/// pointer also where it would not pay.
+Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
+                                             const ConvolutionShape& shape);
 
 /// NCHW with filters of one tap, one group and no bias: filters times planes. Else a null pointer.
 Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& request,

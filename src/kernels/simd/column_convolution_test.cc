@@ -12,7 +12,9 @@ namespace {
 Result<std::unique_ptr<Kernel>> columns(const KernelRequest& request) {
   const auto shape = convolution_shape(request);
   if (!shape) return std::unique_ptr<Kernel>();
-  return make_column_convolution(request, *shape);
+  if (request.bf16) return make_bf16_columns(request, *shape);
+  auto windows = make_windows(request, *shape);
+  return windows && *windows == nullptr ? make_columns(request, *shape) : std::move(windows);
 }
 
 Result<std::unique_ptr<Kernel>> planes(const KernelRequest& request) {

@@ -1,4 +1,5 @@
-// Conv of f32 with constant weights: which of the ways of this folder computes it.
+// Conv of f32 with constant weights: which convolutions each way of this folder takes. A row of the
+// catalogue for each, asked in its order.
 #include "base/status.h"
 #include "kernels/convolution_shape.h"
 #include "kernels/simd/column_convolution.h"
@@ -7,22 +8,70 @@
 #include "kernels/simd/winograd.h"
 
 namespace parallax {
+namespace {
 
-Result<std::unique_ptr<Kernel>> simd_convolution(const KernelRequest& request) {
+std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
   const auto shape = convolution_shape(request);
-  if (!shape) return not_covered();
+  if (!shape) return std::nullopt;
   const Dims& w = request.inputs[1].dims;
   if (w[0] != shape->out_channels || w[1] * shape->groups != shape->in_channels)
-    return not_covered();
-  if (!shape->nhwc) return make_plane_convolution(request, *shape);
-  if (shape->groups != 1) return make_depthwise_convolution(request, *shape);
+    return std::nullopt;
+  return shape;
+}
+
+/// The shape of a convolution in NHWC with one group.
+std::optional<ConvolutionShape> dense_shape(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc && shape->groups == 1 ? shape : std::nullopt;
+}
+
+Result<std::unique_ptr<Kernel>> winograd(const KernelRequest& request, WinogradForm form) {
+  const auto shape = dense_shape(request);
+  if (!shape || winograd_form(*shape) != form) return not_covered();
   // Along one axis at most half of the multiplications are saved, as bf16 does.
-  const auto form = winograd_form(*shape);
-  if (form && !(request.bf16 && shape->kernel[0] == 1)) {
-    PX_ASSIGN(auto kernel, make_winograd(request, *shape, *form));
-    if (kernel != nullptr) return kernel;
-  }
-  return make_column_convolution(request, *shape);
+  if (request.bf16 && shape->kernel[0] == 1) return not_covered();
+  return make_winograd(request, *shape, form);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && !shape->nhwc ? make_plane_convolution(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> depthwise_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  if (!shape || !shape->nhwc || shape->groups == 1) return not_covered();
+  return make_depthwise_convolution(request, *shape);
+}
+
+Result<std::unique_ptr<Kernel>> winograd_2x2_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k2x2);
+}
+Result<std::unique_ptr<Kernel>> winograd_4x4_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k4x4);
+}
+Result<std::unique_ptr<Kernel>> winograd_1x4_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k1x4);
+}
+Result<std::unique_ptr<Kernel>> winograd_1x4_stride2_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k1x4Stride2);
+}
+
+Result<std::unique_ptr<Kernel>> columns_bf16_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && request.bf16 ? make_bf16_columns(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> window_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && !request.bf16 ? make_windows(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> columns_f32_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && !request.bf16 ? make_columns(request, *shape) : not_covered();
 }
 
 }  // namespace parallax

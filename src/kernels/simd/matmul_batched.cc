@@ -139,15 +139,12 @@ class BatchedMatMul final : public Kernel {
   std::int64_t row_blocks_ = 0, units_ = 0, tiles_ = 0;
 };
 
-}  // namespace
-
 /// MatMul of two f32 of any shapes, with bias [N] and activation where passes put them.
-Result<std::unique_ptr<Kernel>> simd_matmul_batched(const KernelRequest& request) {
+Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[0];
   const TensorDesc& b = request.inputs[1];
   const auto activation = fused_activation(request.node);
-  if (a.dtype != DType::kF32 || b.dtype != DType::kF32 || !activation || a.dims.rank() < 1 ||
-      b.dims.rank() < 1)
+  if (b.dtype != DType::kF32 || !activation || a.dims.rank() < 1 || b.dims.rank() < 1)
     return not_covered();
   const auto perm = request.node.attributes.get_ints(kMatMulPerm);
   BatchedShape shape = batched_shape(a.dims, b.dims, perm, request.outputs[0].dims);
@@ -161,6 +158,15 @@ Result<std::unique_ptr<Kernel>> simd_matmul_batched(const KernelRequest& request
     shape.b = right_operand(operand.dims, {}, shape.batch_rank);
   }
   return std::make_unique<BatchedMatMul>(shape, *activation, request.bf16);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> blocks_f32_matmul(const KernelRequest& request) {
+  return request.bf16 ? not_covered() : blocks(request);
+}
+Result<std::unique_ptr<Kernel>> blocks_bf16_matmul(const KernelRequest& request) {
+  return request.bf16 ? blocks(request) : not_covered();
 }
 
 }  // namespace parallax

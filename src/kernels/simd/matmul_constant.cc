@@ -2,6 +2,7 @@
 // are used, bias and activation fused. Small products are bound by reading the weights, hence tiles
 // over panels; large ones are cut by rows too, so that the rows of a tile stay in the cache.
 #include <algorithm>
+#include <optional>
 
 #include "base/status.h"
 #include "kernels/simd/activation.h"
@@ -102,49 +103,77 @@ bool is_bias(const TensorDesc& bias, std::int64_t columns) {
          bias.dims[bias.dims.rank() - 1] == columns;
 }
 
-Result<std::unique_ptr<Kernel>> constant_matmul(const KernelRequest& request,
-                                                const PackSource& source, std::int64_t rows) {
-  const auto activation = fused_activation(request.node);
-  if (!activation || source.depth == 0) return not_covered();
-  if (request.has(2) && !is_bias(request.inputs[2], source.columns)) return not_covered();
-  if (request.bf16) return make_bf16_matmul(source, rows, *activation, request.packed);
-  PX_ASSIGN(PackedMatrix b, pack_matrix(source, request.packed));
-  return std::make_unique<ConstantMatMul>(rows, std::move(b), *activation);
+/// A product with a constant right operand.
+struct ConstantProduct {
+  PackSource source;
+  std::int64_t rows = 0;
+};
+
+/// MatMul of f32 [.., M, K] with a constant [K, N], and bias [N] and activation where passes put
+/// them.
+std::optional<ConstantProduct> matmul_product(const KernelRequest& request) {
+  const TensorDesc& a = request.inputs[0];
+  const TensorDesc& b = request.inputs[1];
+  const int rank = b.dims.rank();
+  if (b.dtype != DType::kF32 || b.data == nullptr || rank < 2 || a.dims.rank() < 1 ||
+      request.node.attributes.find(kMatMulPerm) != nullptr)
+    return std::nullopt;
+  const std::int64_t depth = b.dims[rank - 2], columns = b.dims[rank - 1];
+  if (b.elements() != depth * columns || a.dims[a.dims.rank() - 1] != depth || columns == 0 ||
+      depth == 0)
+    return std::nullopt;
+  return ConstantProduct{{b.data, depth, columns, false, 1.0F}, a.elements() / depth};
+}
+
+/// Gemm of f32 with constant B, transA = 0, and C, where it is given, [N] with beta = 1.
+std::optional<ConstantProduct> gemm_product(const KernelRequest& request) {
+  const TensorDesc& a = request.inputs[0];
+  const TensorDesc& b = request.inputs[1];
+  const Attributes& attributes = request.node.attributes;
+  if (b.dtype != DType::kF32 || b.data == nullptr || b.dims.rank() != 2 || a.dims.rank() != 2 ||
+      attributes.get_int("transA", 0) != 0 ||
+      (request.has(2) && attributes.get_float("beta", 1.0F) != 1.0F))
+    return std::nullopt;
+  const bool transposed = attributes.get_int("transB", 0) != 0;
+  const std::int64_t depth = b.dims[transposed ? 1 : 0], columns = b.dims[transposed ? 0 : 1];
+  if (a.dims[1] != depth || columns == 0) return std::nullopt;
+  return ConstantProduct{{b.data, depth, columns, transposed, attributes.get_float("alpha", 1.0F)},
+                         a.dims[0]};
+}
+
+bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& product) {
+  return product && product->source.depth > 0 && fused_activation(request.node) &&
+         (!request.has(2) || is_bias(request.inputs[2], product->source.columns));
+}
+
+Result<std::unique_ptr<Kernel>> panels_f32(const KernelRequest& request,
+                                           const std::optional<ConstantProduct>& product) {
+  if (request.bf16 || !takes(request, product)) return not_covered();
+  PX_ASSIGN(PackedMatrix b, pack_matrix(product->source, request.packed));
+  return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
+                                          *fused_activation(request.node));
+}
+
+Result<std::unique_ptr<Kernel>> panels_bf16(const KernelRequest& request,
+                                            const std::optional<ConstantProduct>& product) {
+  if (!request.bf16 || !takes(request, product)) return not_covered();
+  return make_bf16_matmul(product->source, product->rows, *fused_activation(request.node),
+                          request.packed);
 }
 
 }  // namespace
 
-/// MatMul of f32 [.., M, K] with a constant [K, N], and bias [N] and activation where passes put
-/// them.
-Result<std::unique_ptr<Kernel>> simd_matmul_constant(const KernelRequest& request) {
-  const TensorDesc& a = request.inputs[0];
-  const TensorDesc& b = request.inputs[1];
-  const int rank = b.dims.rank();
-  if (a.dtype != DType::kF32 || b.dtype != DType::kF32 || b.data == nullptr || rank < 2 ||
-      a.dims.rank() < 1 || request.node.attributes.find(kMatMulPerm) != nullptr)
-    return not_covered();
-  const std::int64_t depth = b.dims[rank - 2], columns = b.dims[rank - 1];
-  if (b.elements() != depth * columns || a.dims[a.dims.rank() - 1] != depth || columns == 0 ||
-      depth == 0)
-    return not_covered();
-  return constant_matmul(request, {b.data, depth, columns, false, 1.0F}, a.elements() / depth);
+Result<std::unique_ptr<Kernel>> panels_f32_matmul(const KernelRequest& request) {
+  return panels_f32(request, matmul_product(request));
 }
-
-/// Gemm of f32 with constant B, transA = 0, and C, where it is given, [N] with beta = 1.
-Result<std::unique_ptr<Kernel>> simd_gemm_constant(const KernelRequest& request) {
-  const TensorDesc& a = request.inputs[0];
-  const TensorDesc& b = request.inputs[1];
-  const Attributes& attributes = request.node.attributes;
-  if (a.dtype != DType::kF32 || b.dtype != DType::kF32 || b.data == nullptr || b.dims.rank() != 2 ||
-      a.dims.rank() != 2 || attributes.get_int("transA", 0) != 0 ||
-      (request.has(2) && attributes.get_float("beta", 1.0F) != 1.0F))
-    return not_covered();
-  const bool transposed = attributes.get_int("transB", 0) != 0;
-  const std::int64_t depth = b.dims[transposed ? 1 : 0], columns = b.dims[transposed ? 0 : 1];
-  if (a.dims[1] != depth || columns == 0) return not_covered();
-  return constant_matmul(request,
-                         {b.data, depth, columns, transposed, attributes.get_float("alpha", 1.0F)},
-                         a.dims[0]);
+Result<std::unique_ptr<Kernel>> panels_bf16_matmul(const KernelRequest& request) {
+  return panels_bf16(request, matmul_product(request));
+}
+Result<std::unique_ptr<Kernel>> panels_f32_gemm(const KernelRequest& request) {
+  return panels_f32(request, gemm_product(request));
+}
+Result<std::unique_ptr<Kernel>> panels_bf16_gemm(const KernelRequest& request) {
+  return panels_bf16(request, gemm_product(request));
 }
 
 }  // namespace parallax

@@ -95,8 +95,8 @@ struct ThreadBytes {
 /// Nodes of one operator that get the same kernel.
 struct KernelReport {
   std::string op;  ///< after the passes
-  /// Its name, "winograd_4x4"; "none": needs none, as a view of its input or an If does; "run time": chosen when
-  /// its shapes are known; "delegate".
+  /// Its name, "winograd_4x4"; "none": needs none, as a view of its input or an If does; "run
+  /// time": chosen when its shapes are known; "delegate".
   std::string kernel;
   int nodes = 0;
 };

@@ -56,8 +56,8 @@ class Dims {
 /// bytes_of() for the elements of a tensor of these dimensions.
 std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims);
 
-/// Read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), strided ones
-/// are copied first. `bytes.data()` is aligned to alignment_of(dtype). The memory outlives the
+/// Read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), strided
+/// ones are copied first. `bytes.data()` is aligned to alignment_of(dtype). The memory outlives the
 /// view.
 struct TensorView {
   DType dtype = DType::kF32;

@@ -61,7 +61,8 @@ bool same_values(const Graph& graph, const std::vector<ValueId>& a, const std::v
 bool alike(const Graph& graph, const Node& a, const Node& b) {
   return a.inputs.size() == b.inputs.size() && a.outputs.size() == b.outputs.size() &&
          same_values(graph, a.outputs, b.outputs, nullptr) &&
-         same_values(graph, a.inputs, b.inputs, &op_def(a.op)) && same(a.attributes, b.attributes);
+         same_values(graph, a.inputs, b.inputs, &op_def(a.op)) &&
+         same(a.attributes, b.attributes) && a.epilogue == b.epilogue;
 }
 
 }  // namespace

@@ -25,24 +25,12 @@
 #include <vector>
 
 #include "base/id.h"
+#include "ir/epilogue.h"
 #include "ir/expr.h"
+#include "ir/op_kind.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
-
-enum class OpKind : std::uint16_t {
-#define PX_OP(name) k##name,
-#include "ir/op_kinds.def"
-#undef PX_OP
-};
-/// Number of rows of op_kinds.def.
-inline constexpr std::size_t kOpCount = 0
-#define PX_OP(name) +1
-#include "ir/op_kinds.def"
-#undef PX_OP
-    ;
-std::string_view to_string(OpKind kind);
-std::optional<OpKind> op_from_string(std::string_view name);
 
 /// Bytes known at load. They may lie anywhere in a mapped file, so `bytes.data()` has NO alignment:
 /// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == bytes_of(dtype, dims),
@@ -119,6 +107,7 @@ struct Node {
   /// If: then, else. Loop and Scan: the body. Shared by copies of the graph, replaced as a whole.
   std::vector<std::shared_ptr<const Graph>> bodies = {};
   std::size_t captures = 0;  ///< the last inputs that are captures
+  Epilogue epilogue = {};    ///< set by passes only
 };
 
 enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };

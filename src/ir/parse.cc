@@ -242,7 +242,7 @@ class Parser {
     return {};
   }
 
-  /// MatMul(x, w) {axis = 1}
+  /// MatMul(x, w) {axis = 1} then Relu
   Status call(Node& node) {
     PX_ASSIGN(const std::string op, name());
     const auto kind = op_from_string(op);
@@ -260,6 +260,11 @@ class Parser {
       node.inputs.push_back(value);
       if (captures) ++node.captures;
     }
+    PX_RETURN_IF_ERROR(attributes(node));
+    return accept_word("then") ? activation(node.epilogue.activation) : Status();
+  }
+
+  Status attributes(Node& node) {
     if (!accept("{")) return {};
     while (!accept("}")) {
       if (!node.attributes.empty()) PX_RETURN_IF_ERROR(expect(","));
@@ -267,6 +272,29 @@ class Parser {
       PX_RETURN_IF_ERROR(expect("="));
       PX_ASSIGN(AttributeValue value, attribute());
       node.attributes.set(std::move(key), std::move(value));
+    }
+    return {};
+  }
+
+  /// Clip {low = 0.0, high = 6.0}
+  Status activation(Activation& activation) {
+    PX_ASSIGN(const std::string op, name());
+    const auto kind = op_from_string(op);
+    if (!kind || !is_activation(*kind)) return error("unknown activation '" + op + "'");
+    activation.op = *kind;
+    if (!accept("{")) return {};
+    for (bool first = true; !accept("}"); first = false) {
+      if (!first) PX_RETURN_IF_ERROR(expect(","));
+      PX_ASSIGN(const std::string key, name());
+      PX_RETURN_IF_ERROR(expect("="));
+      PX_ASSIGN(const std::string text, number());
+      bool known = false;
+      for_each_parameter(activation, [&](std::string_view parameter, float& value) {
+        if (parameter != key) return;
+        const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+        known = code == std::errc{} && end == text.data() + text.size();
+      });
+      if (!known) return error("no parameter '" + key + " = " + text + "'");
     }
     return {};
   }

@@ -68,6 +68,9 @@ class SnapshotWriter {
       out_.number(value.index());
       std::visit([this](const auto& x) { attribute(x); }, value);
     }
+    out_.number(static_cast<std::uint64_t>(node.epilogue.activation.op));
+    for_each_parameter(node.epilogue.activation,
+                       [&](std::string_view, float value) { out_.raw(value); });
     ids(node.inputs);
     ids(node.outputs);
     out_.number(node.captures);
@@ -193,6 +196,11 @@ class SnapshotReader {
       std::string key(in_.text());
       node.attributes.set(std::move(key), attribute());
     });
+    Activation& activation = node.epilogue.activation;
+    activation.op = static_cast<OpKind>(in_.below(kOpCount));
+    if (activation && !is_activation(activation.op)) in_.fail();
+    for_each_parameter(activation,
+                       [&](std::string_view, float& value) { value = in_.raw<float>(); });
     node.inputs = ids();
     node.outputs = ids();
     node.captures = in_.number();

@@ -52,7 +52,7 @@ const flags bool [2] = [0, 1]
 const scalar f32 [] = [1e-05]
 const none f32 [0, 4] = []
 symbolic shape i64 [3] = [batch, -batch*seq + 3, max(1, floor_div(seq, 2))]
-h: f32 [batch, seq, 3] = MatMul(x, w) @MatMul_0
+h: f32 [batch, seq, 3] = MatMul(x, w) then Clip {low = -0.0, high = 6.0} @MatMul_0
 a: f32 [overflow], _, b: f32 [] = Split(h) {axis = 1, fill = tensor u8 [2, 2] [1, 2, 3, 4], mode = "x y", num = -2.0, sizes = [1, -2], weights = floats [1.0, inf]} @"my split"
 y: f32 [] = Clip(a, _, scalar) @Clip_2
 output y, b, w

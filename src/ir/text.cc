@@ -104,6 +104,21 @@ std::string list(const Items& items, Text text_of) {
   return text + "]";
 }
 
+/// Silu {alpha = 1.702}: parameters that are not at their defaults.
+std::string activation_text(const Activation& activation) {
+  const Activation plain;
+  std::vector<float> defaults;
+  for_each_parameter(plain, [&](std::string_view, float value) { defaults.push_back(value); });
+  std::string parameters;
+  std::size_t next = 0;
+  for_each_parameter(activation, [&](std::string_view name, float value) {
+    if (value == defaults[next++]) return;
+    parameters += fmt::format("{}{} = {}", parameters.empty() ? "" : ", ", name, float_text(value));
+  });
+  const std::string op(to_string(activation.op));
+  return parameters.empty() ? op : op + " {" + parameters + "}";
+}
+
 struct AttributeText {
   std::string operator()(std::int64_t x) const { return std::to_string(x); }
   std::string operator()(float x) const { return float_text(x); }
@@ -203,6 +218,7 @@ class Printer {
       }
       text_ += " {" + attributes + "}";
     }
+    if (!node.epilogue.empty()) text_ += " then " + activation_text(node.epilogue.activation);
     text_ += " @" + name_text(node.name) + "\n";
     if (depth_ >= kMaxNesting) return;
     for (const auto& body : node.bodies) {

@@ -4,7 +4,7 @@
 //     symbols batch seq
 //     input x f32 [batch, seq, 768]
 //     const w f32 [768, 3] = fill 0.5          # or: = [1, 2, 3]
-//     h = MatMul(x, w)
+//     h = MatMul(x, w) then Relu               # its epilogue
 //     a, b = Split(h) {axis = 1, num_outputs = 2}
 //     y = Relu(a)
 //     output y, b

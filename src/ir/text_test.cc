@@ -19,7 +19,7 @@ const flags bool [2] = [0, 1]
 const scalar f32 [] = [1e-05]
 const none f32 [0, 4] = []
 symbolic shape i64 [3] = [batch, -batch*seq + 3, max(1, floor_div(seq, 2))]
-h: f32 [batch, seq, 3] = MatMul(x, w) @MatMul_0
+h: f32 [batch, seq, 3] = MatMul(x, w) then Silu {alpha = 1.702} @MatMul_0
 a: f32 [], _, b: f32 [] = Split(h) {axis = 1, fill = tensor u8 [2, 2] [1, 2, 3, 4], mode = "x y", num = -2.0, sizes = [1, 2], weights = floats [1.0, inf]} @"my split"
 y: f32 [] = Clip(a, _, scalar) @Clip_2
 output y, b, w
@@ -76,8 +76,8 @@ TEST(Text, ErrorsNameTheLine) {
        {"y = Relu(x)", "input x f99 [1]", "input x f32 [n]", "input x f32 [1",
         "const c f32 [2] = [1]", "const c i64 [1] = [1.5]", "const c f32 [99999999999] = fill 0",
         "y = Nothing()", "input x f32 [9223372036854775808]", "input x f32 [1,1,1,1,1,1,1,1,1]",
-        "input x f32 [] junk", "graph \"open", "symbols a a", "output _", "?",
-        "const c i64 [-1] = []"}) {
+        "input x f32 [] junk", "graph \"open", "symbols a a", "y = Relu(_) then Exp", "output _",
+        "?", "const c i64 [-1] = []"}) {
     const auto graph = parse_graph("# first\n" + std::string(bad));
     ASSERT_FALSE(graph) << bad;
     EXPECT_EQ(graph.error().code, ErrorCode::kInvalidModel) << bad;

@@ -65,7 +65,13 @@ struct KernelRun {
   int outputs = 1;
   /// Bit i: input i is a constant, known when the kernel is made, and unaligned as in a file.
   std::uint32_t constants = 0;
+  Epilogue epilogue = {};
 };
+
+/// The epilogue that applies the operator of that name; none for "".
+inline Epilogue then(std::string_view op) {
+  return op.empty() ? Epilogue{} : Epilogue{{.op = op_from_string(op).value()}};
+}
 
 /// What running a node gave, and in how many tiles.
 struct KernelOutcome {
@@ -129,6 +135,7 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
                                                                 input->view().bytes)));
   }
   const NodeId node = builder.node(run.op, ids, run.attributes, "node", run.outputs);
+  graph.nodes[node].epilogue = run.epilogue;
   PX_RETURN_IF_ERROR(check_node(graph.nodes[node], false));
   LoadBudget budget;
   PX_RETURN_IF_ERROR(Inference(graph, budget).infer(node));

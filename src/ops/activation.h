@@ -3,7 +3,7 @@
 
 namespace parallax {
 
-/// x * Sigmoid(alpha x) with this alpha is the quick Gelu, "QuickGelu" among fused activations.
+/// x * Sigmoid(alpha x) with this alpha is the quick Gelu.
 inline constexpr float kQuickGeluAlpha = 1.702F;
 
 }  // namespace parallax

@@ -63,13 +63,6 @@ Result<std::string> choice_attribute(const InferContext& context, std::string_vi
   return fail(context, fmt::format("{} '{}' is not covered", name, value), ErrorCode::kUnsupported);
 }
 
-Status check_activation(const InferContext& context) {
-  const auto choice = choice_attribute(
-      context, "activation", "", {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "QuickGelu"});
-  if (!choice) return tl::unexpected(choice.error());
-  return {};
-}
-
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank) {
   std::vector<int> normal;

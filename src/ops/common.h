@@ -46,8 +46,6 @@ Result<bool> flag_attribute(const InferContext& context, std::string_view name, 
 Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
                                      std::string_view fallback,
                                      std::initializer_list<std::string_view> allowed);
-/// The internal attribute `activation`, which must be one that kernels can apply.
-Status check_activation(const InferContext& context);
 /// Axes made non-negative; refuses those out of range and repeated ones.
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank);

@@ -51,7 +51,6 @@ InferResult infer_conv(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
   }
-  PX_RETURN_IF_ERROR(check_activation(context));
   PX_ASSIGN(ImageShape image, image_shape(context));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));
   const std::size_t axes = image.spatial.size();
@@ -86,8 +85,9 @@ const OpDef& op_def_Conv() {
         {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
         {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
         {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
-        {"layout", AttributeType::kString, true}, {"activation", AttributeType::kString, true},
+        {"layout", AttributeType::kString, true},
     };
+    d.epilogue = true;
     d.infer = infer_conv;
     d.macs = macs_conv;
     return d;

@@ -82,7 +82,7 @@ class Maker {
     if (name == "mode") return below(2) == 0 ? "linear" : "edge";
     if (name == "auto_pad") return "SAME_LOWER";
     if (name == "reduction") return "add";
-    return name == "activation" ? "Relu" : "floor";
+    return "floor";
   }
 
   AttributeValue attribute(const AttributeSpec& spec) {

@@ -13,11 +13,7 @@ Status check_operands(const InferContext& context) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kWideTypes));
     PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
   }
-  PX_RETURN_IF_ERROR(check_activation(context));
-  if (!context.node.attributes.get_string("activation", "").empty()) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
-  }
-  return {};
+  return context.node.epilogue.empty() ? Status() : expect_dtype(context, 0, kFloatTypes);
 }
 
 /// A vector on the left is a row, one on the right a column; that axis is not in the result.
@@ -90,8 +86,8 @@ const OpDef& op_def_MatMul() {
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.internal_inputs = 1;
-    d.attributes = {{"activation", AttributeType::kString, true},
-                    {kMatMulPerm, AttributeType::kInts, true}};
+    d.attributes = {{kMatMulPerm, AttributeType::kInts, true}};
+    d.epilogue = true;
     d.infer = infer_matmul;
     d.macs = macs_matmul;
     return d;
@@ -108,8 +104,8 @@ const OpDef& op_def_Gemm() {
     d.attributes = {{"alpha", AttributeType::kFloat},
                     {"beta", AttributeType::kFloat},
                     {"transA", AttributeType::kInt},
-                    {"transB", AttributeType::kInt},
-                    {"activation", AttributeType::kString, true}};
+                    {"transB", AttributeType::kInt}};
+    d.epilogue = true;
     d.infer = infer_gemm;
     d.macs = macs_gemm;
     return d;

@@ -15,7 +15,7 @@ TEST(MatMulTest, Shapes) {
       {"input x f32 [b, 4, 8]\ninput y f32 [8]\nz = MatMul(x, y)\noutput z", "float32 bx4"},
       {"input x i32 [2, 0]\ninput y i32 [0, 3]\nz = MatMul(x, y)\noutput z", "int32 2x3"},
       {"input x f32 [b, 8]\ninput y f32 [8, 4]\ninput c f32 [4]\n"
-       "z = MatMul(x, y, c) {activation = \"Gelu\"}\noutput z",
+       "z = MatMul(x, y, c) then Gelu\noutput z",
        "float32 bx4"},
       {"input x f32 [b, 6, s, 8]\ninput y f32 [w, 6, 8]\n"
        "z = MatMul(x, y) {b_perm = [1, 2, 0]}\noutput z",
@@ -37,9 +37,7 @@ TEST(MatMulTest, Refusals) {
       {"input x u8 [2, 3]\ninput y u8 [3, 5]\nz = MatMul(x, y)\noutput z", "may not be uint8"},
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\ninput c f32 [4]\nz = MatMul(x, y, c)\noutput z",
        "bias"},
-      {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {activation = \"Exp\"}\noutput z",
-       "activation 'Exp'"},
-      {"input x i32 [2, 3]\ninput y i32 [3, 5]\nz = MatMul(x, y) {activation = \"Relu\"}\noutput z",
+      {"input x i32 [2, 3]\ninput y i32 [3, 5]\nz = MatMul(x, y) then Relu\noutput z",
        "may not be int32"},
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {b_perm = [1, 0]}\noutput z",
        "inner dimensions"},

@@ -91,6 +91,7 @@ Status check_node(const Node& node, bool from_file) {
   }
   PX_RETURN_IF_ERROR(check_counts(node, def, from_file));
   if (!def.control_flow && !node.bodies.empty()) return refuse(node, "does not take a body");
+  if (!node.epilogue.empty() && !def.epilogue) return refuse(node, "does not take an epilogue");
   for (const auto& [name, value] : node.attributes) {
     const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
                                    [&n = name](const AttributeSpec& s) { return s.name == n; });

@@ -97,8 +97,10 @@ struct OpDef {
   /// If, Loop, Scan: the node has bodies and no kernel; the executor runs the bodies' plans.
   bool control_flow = false;
   Aliasing aliasing = Aliasing::kNone;
-  /// Same-shape or broadcasting function of one element per input: fusable, and may run in place.
+  /// Same-shape or broadcasting function of one element per input.
   bool elementwise = false;
+  /// Kernels apply Node::epilogue.
+  bool epilogue = false;
   /// Inputs whose *values* decide the output's shape (Reshape's shape, Slice's starts...): bit i =
   /// input i.
   std::uint32_t shape_inputs = 0;

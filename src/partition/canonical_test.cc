@@ -79,7 +79,7 @@ TEST(CpuShare, FusedNodesShareWhatTheFusedOneTakes) {
   const Graph lowered = graph_of(R"(
       input x f32 [64, 64]
       const w f32 [64, 64] = fill 0.5
-      m = MatMul(x, w) {activation = "Silu"} @silu
+      m = MatMul(x, w) then Silu @silu
       t = Transpose(m) @turn
       output t)");
   const auto by = computed_by(canonical, lowered);

@@ -12,6 +12,7 @@
 #include "ir/builder.h"
 #include "ir/text.h"
 #include "lower/cpu/lower.h"
+#include "ops/activation.h"
 #include "ops/attention.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
@@ -109,9 +110,17 @@ void make_product(Maker& m) {
 }
 
 void make_activation(Maker& m) {
-  m.attributes.set("activation",
-                   std::string(m.one_of({"Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "QuickGelu"})));
+  static constexpr OpKind kActivations[] = {
+#define PX_ACTIVATION(name) OpKind::k##name,
+#include "ir/activations.def"
+#undef PX_ACTIVATION
+  };
   make_product(m);
+  Activation& activation = m.graph.nodes[NodeId{0}].epilogue.activation;
+  activation.op = kActivations[m.below(std::ssize(kActivations))];
+  if (activation.op == OpKind::kSilu && m.chance(50)) activation.alpha = kQuickGeluAlpha;
+  if (activation.op == OpKind::kClip && m.chance(80)) activation.low = m.one_of({-0.5F, 0.0F});
+  if (activation.op == OpKind::kClip && m.chance(80)) activation.high = m.one_of({6.0F, 0.25F});
 }
 
 void make_silu(Maker& m) {

@@ -76,6 +76,9 @@ std::string key_of(const Node& node, LoadBudget& budget) {
     key.number(value.index());
     std::visit(AddAttribute{key}, value);
   }
+  key.number(node.epilogue.activation.op);
+  for_each_parameter(node.epilogue.activation,
+                     [&](std::string_view, float value) { key.number(value); });
   return key.take();
 }
 

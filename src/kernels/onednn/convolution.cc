@@ -152,7 +152,7 @@ class TileCompiler {
 
 class ConvolutionKernel final : public Kernel {
  public:
-  ConvolutionKernel(const ConvolutionShape& shape, UnaryFunction activation, std::int64_t rows,
+  ConvolutionKernel(const ConvolutionShape& shape, const Unary& activation, std::int64_t rows,
                     std::vector<TileCode> codes, std::vector<std::size_t> code_of_row_tile,
                     DnnlPacked bias)
       : shape_(shape),
@@ -222,7 +222,7 @@ class ConvolutionKernel final : public Kernel {
   }
 
   ConvolutionShape shape_;
-  UnaryFunction activation_;
+  Unary activation_;
   std::int64_t rows_;
   std::vector<TileCode> codes_;
   std::vector<std::size_t> code_of_row_tile_;

@@ -64,7 +64,7 @@ KernelRun run_of(const Case& row, bool nhwc, bool bias) {
                                     {"auto_pad", row.auto_pad},
                                     {"layout", std::string(nhwc ? "NHWC" : "NCHW")}});
   if (!row.pads.empty()) run.attributes.set("pads", row.pads);
-  if (!row.activation.empty()) run.attributes.set("activation", row.activation);
+  run.epilogue = then(row.activation);
   return run;
 }
 

@@ -69,7 +69,7 @@ void convolution(benchmark::State& state) {
   bench.node.op = OpKind::kConv;
   bench.node.attributes.set("strides", std::vector<std::int64_t>{arg(5), arg(5)});
   bench.node.attributes.set("pads", std::vector<std::int64_t>{pad, pad, pad, pad});
-  bench.node.attributes.set("activation", std::string("Silu"));
+  bench.node.epilogue.activation.op = OpKind::kSilu;
   bench.node.attributes.set("layout", std::string(nhwc ? "NHWC" : "NCHW"));
   bench.inputs = {nhwc ? Dims{1, arg(1), arg(2), arg(0)} : Dims{1, arg(0), arg(1), arg(2)},
                   Dims{arg(3), arg(0), arg(4), arg(4)}, Dims{arg(3)}};

@@ -43,6 +43,7 @@ inline std::vector<float> run_shuffled(const KernelRun& run, const Dims& dims, s
   Node node;
   node.op = run.op;
   node.attributes = run.attributes;
+  node.epilogue = run.epilogue;
   std::vector<TensorDesc> inputs;
   std::vector<const std::byte*> data;
   for (std::size_t i = 0; i < run.inputs.size(); ++i) {

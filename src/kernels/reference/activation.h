@@ -1,11 +1,10 @@
 // Scalar activation functions, and those that Conv, MatMul and Gemm apply to their results. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string_view>
 
-#include "ops/activation.h"
+#include "ir/epilogue.h"
 
 namespace parallax {
 
@@ -18,37 +17,33 @@ inline float gelu_tanh_of(float x) {
   return 0.5F * x * (1.0F + std::tanh(0.79788456F * (x + 0.044715F * x * x * x)));
 }
 
-enum class Activation : std::uint8_t { kNone, kRelu, kSigmoid, kSilu, kTanh, kGelu, kQuickGelu };
-
-/// From the internal attribute `activation`; names were checked when the graph was made.
-inline Activation activation_from(std::string_view name) {
-  if (name == "Relu") return Activation::kRelu;
-  if (name == "Sigmoid") return Activation::kSigmoid;
-  if (name == "Silu") return Activation::kSilu;
-  if (name == "Tanh") return Activation::kTanh;
-  if (name == "Gelu") return Activation::kGelu;
-  if (name == "QuickGelu") return Activation::kQuickGelu;
-  return Activation::kNone;
+inline float hard_swish_of(float x) { return x * std::clamp(x * (1.0F / 6) + 0.5F, 0.0F, 1.0F); }
+/// The upper bound wins where the bounds cross; NaN stays.
+template <class T>
+T clip_of(T x, T low, T high) {
+  if (x < low) x = low;
+  return x > high ? high : x;
 }
 
-inline float activate(Activation activation, float x) {
-  switch (activation) {
-    case Activation::kRelu:
+inline float activate(const Activation& activation, float x) {
+  switch (activation.op) {
+    case OpKind::kRelu:
       return relu_of(x);
-    case Activation::kSigmoid:
+    case OpKind::kSigmoid:
       return sigmoid_of(x);
-    case Activation::kSilu:
-      return silu_of(x);
-    case Activation::kTanh:
+    case OpKind::kSilu:
+      return silu_of(x, activation.alpha);
+    case OpKind::kTanh:
       return std::tanh(x);
-    case Activation::kGelu:
+    case OpKind::kGelu:
       return gelu_of(x);
-    case Activation::kQuickGelu:
-      return silu_of(x, kQuickGeluAlpha);
-    case Activation::kNone:
-      break;
+    case OpKind::kHardSwish:
+      return hard_swish_of(x);
+    case OpKind::kClip:
+      return clip_of(x, activation.low, activation.high);
+    default:
+      return x;
   }
-  return x;
 }
 
 }  // namespace parallax

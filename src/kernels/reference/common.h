@@ -31,8 +31,8 @@ struct BoolByte {
 };
 static_assert(sizeof(BoolByte) == 1);
 
-/// Calls make(std::type_identity<T>{}), which returns a KernelResult, for the C++ type of `dtype`, a
-/// BoolByte for bool; a null kernel where it is none of the set.
+/// Calls make(std::type_identity<T>{}), which returns a KernelResult, for the C++ type of `dtype`,
+/// a BoolByte for bool; a null kernel where it is none of the set.
 template <DTypeSet kSet, class Make>
 KernelResult make_for(DType dtype, Make make) {
   return dispatch<kSet>(dtype, [&](auto type) -> KernelResult {

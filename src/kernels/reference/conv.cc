@@ -78,7 +78,7 @@ void add_channel(const ConvShape& shape, const Dims& o, const float* x, const fl
 
 /// Row `position` of filter `m` of image `n`.
 void compute_row(const ConvShape& shape, std::int64_t n, std::int64_t position, std::int64_t m,
-                 const KernelArgs& args, bool has_bias, Activation activation) {
+                 const KernelArgs& args, bool has_bias, const Activation& activation) {
   float* sums = reinterpret_cast<float*>(args.scratch.data());
   const std::int64_t row = shape.row();
   std::fill_n(sums, row, 0.0F);
@@ -118,7 +118,7 @@ KernelResult reference_conv(const KernelRequest& request) {
                                   group, shape.x.channels));
   }
   const bool has_bias = request.has(2);
-  const Activation activation = activation_from(node.attributes.get_string("activation", ""));
+  const Activation activation = node.epilogue.activation;
   const std::int64_t positions = shape.outer_positions(), filters = shape.y.channels;
   const std::int64_t units =
       request.outputs[0].elements() == 0 ? 0 : shape.y.batch * positions * filters;

@@ -136,10 +136,10 @@ std::int64_t offset_in(const Dims& dims, const Strides& strides, std::int64_t in
 }
 
 template <class T>
-void add_bias(const T* bias, Activation activation, std::int64_t count, T* y) {
+void add_bias(const T* bias, const Activation& activation, std::int64_t count, T* y) {
   for (std::int64_t j = 0; bias != nullptr && j < count; ++j) y[j] = wrap_add(y[j], bias[j]);
   if constexpr (std::is_same_v<T, float>) {
-    if (activation == Activation::kNone) return;
+    if (!activation) return;
     for (std::int64_t j = 0; j < count; ++j) y[j] = activate(activation, y[j]);
   }
 }
@@ -178,8 +178,7 @@ KernelResult reference_matmul(const KernelRequest& request) {
       request.outputs[0].elements() == 0 ? 0 : batch.dims.elements() * p.units();
   const std::int64_t tiles = tile_count(units, p.units_per_tile());
   const bool has_bias = request.has(2);
-  const Activation activation =
-      activation_from(request.node.attributes.get_string("activation", ""));
+  const Activation activation = request.node.epilogue.activation;
   return make_for<kWideTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make_lambda_kernel(
@@ -220,7 +219,7 @@ KernelResult reference_gemm(const KernelRequest& request) {
   }
   const float alpha = attributes.get_float("alpha", 1.0F),
               beta = attributes.get_float("beta", 1.0F);
-  const Activation activation = activation_from(attributes.get_string("activation", ""));
+  const Activation activation = request.node.epilogue.activation;
   const bool has_c = request.has(2);
   const Strides c = has_c ? broadcast_strides(request.inputs[2].dims, out) : Strides{};
   const std::int64_t units = out.elements() == 0 ? 0 : p.units();

@@ -31,11 +31,36 @@ TEST(ReferenceMatMul, BiasActivationAndIntegers) {
   EXPECT_THAT(run_one<float>(OpKind::kMatMul,
                              test_inputs(test_tensor<float>({1, 1}, {2}),
                                          test_tensor<float>({1, 2}, {1, -3}), row<float>({1, 1})),
-                             test_attributes({{"activation", std::string("Relu")}})),
+                             {}, 1, 0, then("Relu")),
               ElementsAre(3, 0));
   const std::int64_t big = std::int64_t{1} << 62;
   EXPECT_THAT(run_one<std::int64_t>(OpKind::kMatMul, test_inputs(ints({big, 3}), ints({4, 5}))),
               ElementsAre(15));
+}
+
+TEST(ReferenceMatMul, AppliesEachActivationAsItsOperatorDoes) {
+  const Floats x = {-7, -2.5F, -0.0F, 0.5F, 2, 8, std::nanf("")};
+  const auto last = [&](Epilogue epilogue) {
+    return run_one<float>(
+        OpKind::kMatMul,
+        test_inputs(test_tensor<float>({1, 1}, {1}), test_tensor<float>({1, 7}, x)), {}, 1, 0,
+        epilogue);
+  };
+  const auto same = [](const Floats& a, const Floats& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+  };
+  for (const OpKind op :
+       {OpKind::kRelu, OpKind::kSigmoid, OpKind::kSilu, OpKind::kTanh, OpKind::kGelu}) {
+    EXPECT_TRUE(same(last({{.op = op}}), run_one<float>(op, test_inputs(row<float>(last({}))))))
+        << to_string(op);
+  }
+  EXPECT_TRUE(same(last({{.op = OpKind::kSilu, .alpha = 1.702F}}),
+                   run_one<float>(OpKind::kSilu, test_inputs(row<float>(last({}))),
+                                  test_attributes({{"alpha", 1.702F}}))));
+  EXPECT_TRUE(same(
+      last({{.op = OpKind::kClip, .low = 0, .high = 6}}),
+      run_one<float>(OpKind::kClip, test_inputs(row<float>(last({})), test_tensor<float>({}, {0}),
+                                                test_tensor<float>({}, {6})))));
 }
 
 TEST(ReferenceMatMul, NothingToSumGivesZeroOrBias) {

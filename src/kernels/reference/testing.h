@@ -32,8 +32,9 @@ inline Tensor ints(const Ints& elements) { return row<std::int64_t>(elements); }
 /// Elements of output `output`; a test failure and no elements where the node cannot run.
 template <class T>
 std::vector<T> run_one(OpKind op, std::vector<std::optional<Tensor>> inputs,
-                       Attributes attributes = {}, int outputs = 1, std::size_t output = 0) {
-  const KernelRun run{op, std::move(inputs), std::move(attributes), outputs};
+                       Attributes attributes = {}, int outputs = 1, std::size_t output = 0,
+                       Epilogue epilogue = {}) {
+  const KernelRun run{op, std::move(inputs), std::move(attributes), outputs, 0, epilogue};
   const auto result = run_kernel(run, KernelLibrary::kReference);
   if (!result) {
     ADD_FAILURE() << result.error().to_string();

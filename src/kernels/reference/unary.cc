@@ -51,6 +51,13 @@ KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
   return map_types<kFloatTypes>(request, f);
 }
 
+/// As it is fused.
+KernelResult activation_function(const KernelRequest& request) {
+  const Activation activation{.op = request.node.op,
+                              .alpha = request.node.attributes.get_float("alpha", 1.0F)};
+  return map_types<kFloatTypes>(request, [activation](float x) { return activate(activation, x); });
+}
+
 }  // namespace
 
 KernelResult reference_unary(const KernelRequest& request) {
@@ -75,16 +82,10 @@ KernelResult reference_unary(const KernelRequest& request) {
     case OpKind::kReciprocal:
       return float_function(request, [](float x) { return 1.0F / x; });
     case OpKind::kTanh:
-      return float_function(request, [](float x) { return std::tanh(x); });
     case OpKind::kSigmoid:
-      return map_types<kFloatTypes>(request, [](float x) { return sigmoid_of(x); });
     case OpKind::kHardSwish:
-      return float_function(
-          request, [](float x) { return x * std::clamp(x * (1.0F / 6) + 0.5F, 0.0F, 1.0F); });
-    case OpKind::kSilu: {
-      const float alpha = request.node.attributes.get_float("alpha", 1.0F);
-      return map_types<kFloatTypes>(request, [alpha](float x) { return silu_of(x, alpha); });
-    }
+    case OpKind::kSilu:
+      return activation_function(request);
     case OpKind::kGelu: {
       const bool tanh = request.node.attributes.get_string("approximate", "none") == "tanh";
       return float_function(request, tanh ? gelu_tanh_of : gelu_of);
@@ -111,10 +112,7 @@ KernelResult reference_clip(const KernelRequest& request) {
           const T low = has_low ? load_element<T>(args.inputs[1], 0) : Limits::lowest();
           const T high = has_high ? load_element<T>(args.inputs[2], 0) : Limits::max();
           for (std::int64_t i = range.begin; i < range.end; ++i) {
-            T x = args.in<T>(0)[i];
-            if (x < low) x = low;
-            if (x > high) x = high;
-            args.out<T>()[i] = x;
+            args.out<T>()[i] = clip_of(args.in<T>(0)[i], low, high);
           }
           return {};
         });

@@ -14,10 +14,9 @@ std::optional<UnaryFunction> scaled_silu(float alpha) {
   return std::nullopt;
 }
 
-}  // namespace
-
-std::optional<UnaryFunction> unary_function(const Node& node) {
-  switch (node.op) {
+/// Of operators without further inputs and attributes.
+std::optional<UnaryFunction> plain_function(OpKind op) {
+  switch (op) {
     case OpKind::kAbs:
       return UnaryFunction::kAbs;
     case OpKind::kNeg:
@@ -40,26 +39,30 @@ std::optional<UnaryFunction> unary_function(const Node& node) {
       return UnaryFunction::kRelu;
     case OpKind::kHardSwish:
       return UnaryFunction::kHardSwish;
-    case OpKind::kSilu:
-      return scaled_silu(node.attributes.get_float("alpha", 1.0F));
-    case OpKind::kGelu:
-      return node.attributes.get_string("approximate", "none") == "tanh" ? UnaryFunction::kGeluTanh
-                                                                         : UnaryFunction::kGeluErf;
+    case OpKind::kIdentity:
+      return UnaryFunction::kNone;
     default:
       return std::nullopt;
   }
 }
 
-std::optional<UnaryFunction> fused_activation(const Node& node) {
-  const std::string name = node.attributes.get_string("activation", "");
-  if (name.empty()) return UnaryFunction::kNone;
-  if (name == "Relu") return UnaryFunction::kRelu;
-  if (name == "Silu") return UnaryFunction::kSilu;
-  if (name == "Sigmoid") return UnaryFunction::kSigmoid;
-  if (name == "Tanh") return UnaryFunction::kTanh;
-  if (name == "Gelu") return UnaryFunction::kGeluErf;
-  if (name == "QuickGelu") return UnaryFunction::kQuickGelu;
-  return std::nullopt;
+}  // namespace
+
+std::optional<UnaryFunction> unary_function(const Node& node) {
+  if (node.op == OpKind::kSilu) return scaled_silu(node.attributes.get_float("alpha", 1.0F));
+  if (node.op != OpKind::kGelu) return plain_function(node.op);
+  return node.attributes.get_string("approximate", "none") == "tanh" ? UnaryFunction::kGeluTanh
+                                                                     : UnaryFunction::kGeluErf;
+}
+
+std::optional<Unary> fused_activation(const Node& node) {
+  const Activation& activation = node.epilogue.activation;
+  if (activation.op == OpKind::kClip)
+    return Unary{UnaryFunction::kClip, activation.low, activation.high};
+  std::optional<UnaryFunction> f = plain_function(activation.op);
+  if (activation.op == OpKind::kGelu) f = UnaryFunction::kGeluErf;
+  if (activation.op == OpKind::kSilu) f = scaled_silu(activation.alpha);
+  return f ? std::optional(Unary{*f}) : std::nullopt;
 }
 
 }  // namespace parallax

@@ -23,7 +23,7 @@ TEST(Bf16Block, ProductsOfTensorsThatAreComputedWhileRunning) {
                   test_inputs(random_floats(a, 1, -1, 1), random_floats(b, 2, -1, 1))};
     expect_bf16_products(run, kSums);
     run.inputs.emplace_back(random_floats({b[b.rank() - 1]}, 3));
-    run.attributes.set("activation", std::string("Gelu"));
+    run.epilogue = then("Gelu");
     expect_bf16_products(run, kSums);
   }
 }

@@ -56,7 +56,7 @@ MatMulCut cut_matmul(std::int64_t rows, const Bf16Matrix& b) {
 
 class Bf16MatMul final : public Kernel {
  public:
-  Bf16MatMul(std::int64_t rows, Bf16Matrix b, UnaryFunction activation)
+  Bf16MatMul(std::int64_t rows, Bf16Matrix b, const Unary& activation)
       : rows_(rows), b_(std::move(b)), activation_(activation), cut_(cut_matmul(rows, b_)) {}
 
   std::int64_t tiles() const override { return cut_.row_blocks * cut_.panel_groups; }
@@ -93,14 +93,14 @@ class Bf16MatMul final : public Kernel {
  private:
   std::int64_t rows_;
   Bf16Matrix b_;
-  UnaryFunction activation_;
+  Unary activation_;
   MatMulCut cut_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> make_bf16_matmul(const PackSource& source, std::int64_t rows,
-                                                 UnaryFunction activation, PackedWeights& packed) {
+                                                 const Unary& activation, PackedWeights& packed) {
   const auto row_bytes = checked_mul(source.depth, (kMostBlockRows + kBlockRowGranule) * 4);
   if (!row_bytes) return not_covered();
   const std::string layout = fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,

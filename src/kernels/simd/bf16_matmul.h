@@ -12,6 +12,6 @@ namespace parallax {
 /// activation(A B + bias): A, input 0, is [rows, depth] f32, B is `source`, bias, input 2 where
 /// there is one, [columns]. depth > 0, columns > 0. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_bf16_matmul(const PackSource& source, std::int64_t rows,
-                                                 UnaryFunction activation, PackedWeights& packed);
+                                                 const Unary& activation, PackedWeights& packed);
 
 }  // namespace parallax

@@ -73,7 +73,7 @@ TEST(Bf16MatMul, FusesBiasAndActivation) {
       SCOPED_TRACE(activation);
       KernelRun run = product({rows, 45}, {45, 77});
       run.inputs.emplace_back(random_floats({77}, 3));
-      run.attributes.set("activation", std::string(activation));
+      run.epilogue = then(activation);
       expect_bf16_products(run, kSums);
     }
   }

@@ -40,7 +40,7 @@ struct Bf16Rows {
   std::int64_t rows = 0;
   float* c = nullptr;           ///< [rows, columns]
   const float* bias = nullptr;  ///< [columns], or null
-  UnaryFunction activation = UnaryFunction::kNone;
+  Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
 };
 /// The columns of `panel`: activation(A B + bias). `more`: the panel after it is next.

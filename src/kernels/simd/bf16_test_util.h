@@ -31,7 +31,7 @@ inline Tensor rounded_to_bf16(const Tensor& tensor) {
 
 /// The same node, inputs 0 and 1 rounded. REQUIRES: all inputs are there, and f32.
 inline KernelRun with_rounded_operands(const KernelRun& run) {
-  KernelRun rounded{run.op, {}, run.attributes, run.outputs, run.constants};
+  KernelRun rounded{run.op, {}, run.attributes, run.outputs, run.constants, run.epilogue};
   for (std::size_t i = 0; i < run.inputs.size(); ++i) {
     const Tensor& input = *run.inputs[i];
     rounded.inputs.emplace_back(i < 2

@@ -68,7 +68,7 @@ class ColumnConvolution final : public Kernel {
  public:
   /// `bf16`: the weights of `weights` in that precision.
   ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights,
-                    std::optional<Bf16Matrix> bf16, UnaryFunction activation)
+                    std::optional<Bf16Matrix> bf16, const Unary& activation)
       : shape_(shape),
         in_place_(pixels_are_rows(shape)),
         weights_(std::move(weights)),
@@ -206,7 +206,7 @@ class ColumnConvolution final : public Kernel {
   bool in_place_;
   PackedMatrix weights_;
   std::optional<Bf16Matrix> bf16_;
-  UnaryFunction activation_;
+  Unary activation_;
   ColumnCut cut_;
 };
 
@@ -240,7 +240,7 @@ struct ColumnWeights {
   std::int64_t bytes = 0;
   std::string layout;
   FillPanel fill;
-  UnaryFunction activation;
+  Unary activation;
 };
 
 std::optional<ColumnWeights> column_weights(const KernelRequest& request,

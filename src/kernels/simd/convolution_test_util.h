@@ -36,7 +36,7 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
   if (row.group != 1) run.attributes.set("group", row.group);
   if (!row.strides.empty()) run.attributes.set("strides", row.strides);
   if (!row.dilations.empty()) run.attributes.set("dilations", row.dilations);
-  if (!activation.empty()) run.attributes.set("activation", activation);
+  run.epilogue = then(activation);
   return run;
 }
 

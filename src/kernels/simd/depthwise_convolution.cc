@@ -19,7 +19,7 @@ constexpr std::int64_t kMacsPerTile = 1000000;
 
 class DepthwiseConvolution final : public Kernel {
  public:
-  DepthwiseConvolution(const ConvolutionShape& shape, UnaryFunction activation,
+  DepthwiseConvolution(const ConvolutionShape& shape, const Unary& activation,
                        std::shared_ptr<const AlignedBytes> weights)
       : shape_(shape), activation_(activation), weights_(std::move(weights)) {
     rows_ = shape.batch * shape.out[0];
@@ -101,7 +101,7 @@ class DepthwiseConvolution final : public Kernel {
   }
 
   ConvolutionShape shape_;
-  UnaryFunction activation_;
+  Unary activation_;
   std::shared_ptr<const AlignedBytes> weights_;  ///< [kernel rows, kernel columns, channels]
   std::int64_t rows_ = 0, tiles_ = 0;
   TileRange inside_;

@@ -81,7 +81,7 @@ BatchedShape batched_shape(const Dims& a, const Dims& b, std::span<const std::in
 
 class BatchedMatMul final : public Kernel {
  public:
-  BatchedMatMul(const BatchedShape& shape, UnaryFunction activation, bool bf16)
+  BatchedMatMul(const BatchedShape& shape, const Unary& activation, bool bf16)
       : shape_(shape), activation_(activation), bf16_(bf16) {
     const std::int64_t block =
         std::clamp(kBlockElements / shape.depth / kBlockRowGranule * kBlockRowGranule,
@@ -134,7 +134,7 @@ class BatchedMatMul final : public Kernel {
   }
 
   BatchedShape shape_;
-  UnaryFunction activation_;
+  Unary activation_;
   bool bf16_;
   std::int64_t row_blocks_ = 0, units_ = 0, tiles_ = 0;
 };

@@ -26,8 +26,8 @@ TEST(SimdMatMulBatched, AgreesWithReference) {
 TEST(SimdMatMulBatched, FusesBiasAndActivation) {
   KernelRun run{OpKind::kMatMul,
                 test_inputs(random_floats({2, 30, 9}, 1, -1, 1),
-                            random_floats({2, 9, 70}, 2, -1, 1), random_floats({70}, 3)),
-                test_attributes({{"activation", std::string("Gelu")}})};
+                            random_floats({2, 9, 70}, 2, -1, 1), random_floats({70}, 3))};
+  run.epilogue = then("Gelu");
   expect_same_as_reference(run, {1e-5, 2e-5});
 }
 

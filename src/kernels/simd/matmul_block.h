@@ -30,7 +30,7 @@ struct MatMulBlock {
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* bias = nullptr;  ///< [columns], added to each row; or null
   bool accumulate = false;      ///< add to what C holds; then without bias
-  UnaryFunction activation = UnaryFunction::kNone;
+  Unary activation;
   /// Round A and B to bf16, where there are enough rows to pay for it.
   bool bf16 = false;
 };

@@ -44,7 +44,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
 
 class ConstantMatMul final : public Kernel {
  public:
-  ConstantMatMul(std::int64_t rows, PackedMatrix b, UnaryFunction activation)
+  ConstantMatMul(std::int64_t rows, PackedMatrix b, const Unary& activation)
       : rows_(rows), b_(std::move(b)), activation_(activation), cut_(cut_matmul(rows, b_)) {}
 
   std::int64_t tiles() const override {
@@ -94,7 +94,7 @@ class ConstantMatMul final : public Kernel {
 
   std::int64_t rows_;
   PackedMatrix b_;
-  UnaryFunction activation_;
+  Unary activation_;
   MatMulCut cut_;
 };
 

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "kernels/simd/simd_test_util.h"
 
 namespace parallax {
@@ -41,10 +43,24 @@ TEST(SimdMatMulConstant, FusesBiasAndActivation) {
       SCOPED_TRACE(activation);
       KernelRun run = product({rows, 45}, {45, 77});
       run.inputs.emplace_back(random_floats({77}, 3));
-      run.attributes.set("activation", std::string(activation));
+      run.epilogue = then(activation);
       expect_same_as_reference(run, kSums);
     }
   }
+}
+
+TEST(SimdMatMulConstant, AppliesAnEpilogueAsTheOperatorDoes) {
+  auto sums = run_kernel(product({13, 45}, {45, 77}), KernelLibrary::kSimd);
+  ASSERT_TRUE(sums);
+  KernelRun clip{OpKind::kClip, test_inputs(std::move((*sums)[0]), test_tensor<float>({}, {-1}),
+                                            test_tensor<float>({}, {0.5F}))};
+  clip.constants = 0b110;
+  KernelRun fused = product({13, 45}, {45, 77});
+  fused.epilogue.activation = {.op = OpKind::kClip, .low = -1, .high = 0.5F};
+  const auto got = run_kernel(fused, KernelLibrary::kSimd);
+  const auto want = run_kernel(clip, KernelLibrary::kSimd);
+  ASSERT_TRUE(got && want);
+  expect_close((*got)[0], (*want)[0], {});
 }
 
 TEST(SimdMatMulConstant, PropagatesNan) {

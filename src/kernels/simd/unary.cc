@@ -7,8 +7,8 @@
 namespace parallax {
 namespace {
 
-Result<std::unique_ptr<Kernel>> unary_kernel(const KernelRequest& request, UnaryFunction f,
-                                             float p0, float p1, std::uint32_t unused_inputs) {
+Result<std::unique_ptr<Kernel>> unary_kernel(const KernelRequest& request, const Unary& f,
+                                             std::uint32_t unused_inputs = 0) {
   const bool costly = f != UnaryFunction::kAbs && f != UnaryFunction::kNeg &&
                       f != UnaryFunction::kRelu && f != UnaryFunction::kClip &&
                       f != UnaryFunction::kHardSwish;
@@ -19,8 +19,7 @@ Result<std::unique_ptr<Kernel>> unary_kernel(const KernelRequest& request, Unary
   return tiled_kernel(
       options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(n, tiles, tile, kTileGranule);
-        apply_unary(f, args.in<float>(0) + begin, args.out<float>() + begin, to_size(end - begin),
-                    p0, p1);
+        apply_unary(f, args.in<float>(0) + begin, args.out<float>() + begin, to_size(end - begin));
         return {};
       });
 }
@@ -40,7 +39,7 @@ std::optional<UnaryFunction> power(float exponent) {
 Result<std::unique_ptr<Kernel>> simd_unary(const KernelRequest& request) {
   const auto f = unary_function(request.node);
   if (!f || request.inputs[0].dtype != DType::kF32) return not_covered();
-  return unary_kernel(request, *f, 0, 0, 0);
+  return unary_kernel(request, {*f});
 }
 
 /// Clip of f32 whose limits are known at plan time. Infinities become what is left out.
@@ -54,7 +53,7 @@ Result<std::unique_ptr<Kernel>> simd_clip(const KernelRequest& request) {
     limits[i] = first_element<float>(limit);
     if (limits[i] != limits[i]) return not_covered();
   }
-  return unary_kernel(request, UnaryFunction::kClip, limits[0], limits[1], 0b110);
+  return unary_kernel(request, {UnaryFunction::kClip, limits[0], limits[1]}, 0b110);
 }
 
 /// Pow of f32 by one constant among 1, 2, 3, 1/2 and -1.
@@ -65,7 +64,7 @@ Result<std::unique_ptr<Kernel>> simd_pow(const KernelRequest& request) {
       request.outputs[0].elements() != request.inputs[0].elements())
     return not_covered();
   const auto f = power(first_element<float>(exponent));
-  return f ? unary_kernel(request, *f, 0, 0, 0b10) : not_covered();
+  return f ? unary_kernel(request, {*f}, 0b10) : not_covered();
 }
 
 }  // namespace parallax

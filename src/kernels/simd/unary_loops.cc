@@ -95,8 +95,8 @@ void unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, f
   }
 }
 
-void unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows, std::size_t n) {
-  for (std::size_t i = 0; i < rows; ++i) unary(f, x + i * stride, x + i * stride, n, 0, 0);
+void unary_rows(const Unary& u, float* x, std::size_t stride, std::size_t rows, std::size_t n) {
+  for (std::size_t i = 0; i < rows; ++i) unary(u.f, x + i * stride, x + i * stride, n, u.p0, u.p1);
 }
 
 void normalize_elements(const float* x, float* y, std::size_t n, float center, float scale,
@@ -116,13 +116,13 @@ HWY_EXPORT(unary);
 HWY_EXPORT(unary_rows);
 HWY_EXPORT(normalize_elements);
 
-void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, float p1) {
-  HWY_DYNAMIC_DISPATCH(unary)(f, x, y, n, p0, p1);
+void apply_unary(const Unary& u, const float* x, float* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(unary)(u.f, x, y, n, u.p0, u.p1);
 }
 
-void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
+void apply_unary_rows(const Unary& u, float* x, std::size_t stride, std::size_t rows,
                       std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(unary_rows)(f, x, stride, rows, n);
+  HWY_DYNAMIC_DISPATCH(unary_rows)(u, x, stride, rows, n);
 }
 
 void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias) {

@@ -29,12 +29,19 @@ enum class UnaryFunction : std::uint8_t {
   kPowHalf,  ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
 };
 
+/// A function with its parameters, which kClip alone has.
+struct Unary {
+  UnaryFunction f = UnaryFunction::kNone;
+  float p0 = 0, p1 = 0;
+
+  friend bool operator==(const Unary& unary, UnaryFunction wanted) { return unary.f == wanted; }
+};
+
 /// y[i] = f(x[i]) for i < n; x may be y, else they do not overlap.
-void apply_unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0 = 0,
-                 float p1 = 0);
+void apply_unary(const Unary& unary, const float* x, float* y, std::size_t n);
 
 /// The same in place, for `rows` rows of `n` elements that lie `stride` elements apart.
-void apply_unary_rows(UnaryFunction f, float* x, std::size_t stride, std::size_t rows,
+void apply_unary_rows(const Unary& unary, float* x, std::size_t stride, std::size_t rows,
                       std::size_t n);
 
 /// y[i] = (x[i] - center) * scale + bias; x may be y.

@@ -77,7 +77,7 @@ struct DepthBlock {
 
 class WindowConvolution final : public Kernel {
  public:
-  WindowConvolution(const ConvolutionShape& shape, PackedMatrix weights, UnaryFunction activation,
+  WindowConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation,
                     const WindowCut& cut)
       : shape_(shape), weights_(std::move(weights)), activation_(activation), cut_(cut) {
     in_place_ = shape.pad_begin == std::array<std::int64_t, 2>{0, 0} &&
@@ -223,7 +223,7 @@ class WindowConvolution final : public Kernel {
 
   ConvolutionShape shape_;
   PackedMatrix weights_;
-  UnaryFunction activation_;
+  Unary activation_;
   WindowCut cut_;
   bool in_place_ = false;
   std::int64_t row_step_ = 0;  ///< elements from one row of the window to the next
@@ -235,7 +235,7 @@ class WindowConvolution final : public Kernel {
 
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
-                                                UnaryFunction activation) {
+                                                const Unary& activation) {
   const auto cut = cut_windows(shape, weights);
   if (!cut) return nullptr;
   return std::make_unique<WindowConvolution>(shape, weights, activation, *cut);

@@ -22,6 +22,6 @@ inline bool taps_lie_together(const ConvolutionShape& shape) { return shape.dila
 /// REQUIRES: NHWC, one group.
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
-                                                UnaryFunction activation);
+                                                const Unary& activation);
 
 }  // namespace parallax

@@ -86,7 +86,7 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
 class WinogradConvolution final : public Kernel {
  public:
   WinogradConvolution(const ConvolutionShape& shape, WinogradForm form, const WinogradCut& cut,
-                      UnaryFunction activation, std::shared_ptr<const AlignedBytes> weights)
+                      const Unary& activation, std::shared_ptr<const AlignedBytes> weights)
       : shape_(shape),
         form_(form),
         sizes_(winograd_sizes(form)),
@@ -210,7 +210,7 @@ class WinogradConvolution final : public Kernel {
   WinogradSizes sizes_;
   Panels panels_;
   WinogradCut cut_;
-  UnaryFunction activation_;
+  Unary activation_;
   std::shared_ptr<const AlignedBytes> weights_;
   std::int64_t channels_;                       ///< input channels up to a whole vector
   std::int64_t input_stride_, product_stride_;  ///< elements from one point to the next

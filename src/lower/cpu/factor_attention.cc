@@ -32,8 +32,7 @@ std::optional<Projection> match_projection(const Graph& graph, const Readers& re
       readers.single(value) ? produced_by(graph, value, OpKind::kReshape) : nullptr;
   if (reshape == nullptr || !readers.single(reshape->inputs[0])) return std::nullopt;
   const Node* const product = produced_by(graph, reshape->inputs[0], OpKind::kMatMul);
-  if (product == nullptr || !product->attributes.get_string("activation", "").empty())
-    return std::nullopt;
+  if (product == nullptr || !product->epilogue.empty()) return std::nullopt;
   Projection found{product->inputs[0], product->inputs[1],
                    product->inputs.size() > 2 ? product->inputs[2] : ValueId{}};
   const Constant* const weights = float_constant(graph, found.weights);

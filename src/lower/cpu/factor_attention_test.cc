@@ -53,9 +53,7 @@ const std::vector<Case> kCases = {
     {"ValuesAreOutput", kHead + kKeysValues + kAttention + ", v", kPlain},
     {"ProductIsOutput", kHead + kKeysValues + kAttention + ", kp", kPlain},
     {"Activation",
-     kHead + "kp = MatMul(x, wk) {activation = \"Relu\"}\nk = Reshape(kp, ks)\n" + kValues +
-         kAttention,
-     kPlain},
+     kHead + "kp = MatMul(x, wk) then Relu\nk = Reshape(kp, ks)\n" + kValues + kAttention, kPlain},
     {"WeightsAreComputed",
      kHead + "input w f32 [20, 24]\nkp = MatMul(x, w)\nk = Reshape(kp, ks)\n" + kValues +
          kAttention,

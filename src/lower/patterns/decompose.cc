@@ -13,17 +13,14 @@
 namespace parallax {
 namespace {
 
-bool has_activation(const Node& node) {
-  return !node.attributes.get_string("activation", "").empty();
-}
-
 bool has_input(const Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i].valid();
 }
 
 /// The outermost first: an activation is applied behind a bias.
 constexpr Decomposition kPatterns[] = {
-    {"activation", has_activation, decompose_activation},
+    {"activation", [](const Node& node) { return static_cast<bool>(node.epilogue.activation); },
+     decompose_activation},
     {"MatMul bias",
      [](const Node& node) { return node.op == OpKind::kMatMul && has_input(node, 2); },
      decompose_matmul_bias},

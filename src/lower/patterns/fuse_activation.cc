@@ -1,44 +1,56 @@
-// An activation that alone reads a convolution or matrix product becomes the product's attribute
-// `activation`: its kernels apply it while the result is in registers.
-#include <algorithm>
-#include <array>
-#include <string>
+// An activation that alone reads a convolution or matrix product becomes the product's epilogue:
+// its kernels apply it while the result is in registers.
+#include <cmath>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
+#include "ops/op.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::array kProducers = {OpKind::kConv, OpKind::kMatMul, OpKind::kGemm};
-constexpr std::array kActivations = {OpKind::kRelu, OpKind::kSilu, OpKind::kSigmoid, OpKind::kTanh,
-                                     OpKind::kGelu};
+/// The bound that input i of a Clip gives, `fallback` where it is left out; nothing where only
+/// running tells it.
+std::optional<float> bound(const Graph& graph, const Node& clip, std::size_t i, float fallback) {
+  if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return fallback;
+  const auto number = scalar_constant(graph, clip.inputs[i]);
+  return number && !std::isnan(*number) ? number : std::nullopt;
+}
 
-/// What the attribute calls the function of `node`; empty where it has no name for it.
-std::string activation_name(const Node& node) {
-  if (std::find(kActivations.begin(), kActivations.end(), node.op) == kActivations.end()) return {};
-  // The attribute means the exact Gelu.
-  if (node.attributes.get_string("approximate", "none") != "none") return {};
-  const float alpha = node.attributes.get_float("alpha", 1.0F);
-  if (alpha == kQuickGeluAlpha) return "QuickGelu";
-  return alpha == 1 ? std::string(to_string(node.op)) : std::string();
+/// What kernels apply for `node`; nothing where they have no function for it.
+std::optional<Activation> activation_of(const Graph& graph, const Node& node) {
+  if (!is_activation(node.op)) return std::nullopt;
+  Activation activation{.op = node.op};
+  if (node.op == OpKind::kClip) {
+    const auto low = bound(graph, node, 1, activation.low);
+    const auto high = bound(graph, node, 2, activation.high);
+    if (!low || !high) return std::nullopt;
+    activation.low = *low;
+    activation.high = *high;
+  }
+  // Kernels have the exact Gelu, and two factors of Silu.
+  if (node.attributes.get_string("approximate", "none") != "none") return std::nullopt;
+  activation.alpha = node.attributes.get_float("alpha", 1.0F);
+  if (activation.alpha != 1 && activation.alpha != kQuickGeluAlpha) return std::nullopt;
+  return activation;
 }
 
 /// The product that `activation` can move into; null where there is none.
 const Node* product_before(const Graph& graph, const Readers& readers, const Node& activation) {
   const ValueId x = activation.inputs[0];
   if (!readers.single(x) || graph.values[x].dtype != DType::kF32) return nullptr;
-  for (const OpKind kind : kProducers) {
-    const Node* product = produced_by(graph, x, kind);
-    if (product == nullptr || !product->attributes.get_string("activation", "").empty()) continue;
-    // Without constant weights there is no packed kernel to gain from.
-    return float_constant(graph, product->inputs[1]) != nullptr ? product : nullptr;
-  }
-  return nullptr;
+  const NodeId producer = graph.values[x].producer;
+  if (!producer.valid() || graph.values[x].kind != ValueKind::kResult) return nullptr;
+  const Node& product = graph.nodes[producer];
+  if (!op_def(product.op).epilogue || !product.epilogue.empty()) return nullptr;
+  // Without constant weights there is no packed kernel to gain from.
+  return float_constant(graph, product.inputs[1]) != nullptr ? &product : nullptr;
 }
 
 }  // namespace
@@ -47,13 +59,11 @@ Result<int> fuse_activation(Graph& graph, const PassContext&) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    std::string name = activation_name(graph.nodes[id]);
-    if (name.empty()) continue;
+    const auto activation = activation_of(graph, graph.nodes[id]);
+    if (!activation) continue;
     const Node* product = product_before(graph, readers, graph.nodes[id]);
     if (product == nullptr) continue;
-    Attributes attributes = product->attributes;
-    attributes.set("activation", std::move(name));
-    rewrite_node(graph, id, product->op, product->inputs, std::move(attributes));
+    rewrite_node(graph, id, product->op, product->inputs, product->attributes, {*activation});
     ++changes;
   }
   if (changes > 0) erase_unused(graph);
@@ -61,14 +71,16 @@ Result<int> fuse_activation(Graph& graph, const PassContext&) {
 }
 
 void decompose_activation(Parts& parts) {
-  Attributes attributes = parts.node().attributes;
-  const std::string name = attributes.get_string("activation", "");
-  attributes.erase("activation");
-  const ValueId product = parts.op(parts.node().op, parts.node().inputs, std::move(attributes));
-  Attributes of_function;
-  if (name == "QuickGelu") of_function.set("alpha", kQuickGeluAlpha);
-  const auto function = op_from_string(name == "QuickGelu" ? "Silu" : name);
-  parts.result(function.value_or(OpKind::kIdentity), {product}, std::move(of_function));
+  const Node& node = parts.node();
+  const Activation& activation = node.epilogue.activation;
+  std::vector<ValueId> inputs = {parts.op(node.op, node.inputs, node.attributes)};
+  Attributes attributes;
+  if (activation.op == OpKind::kSilu) attributes.set("alpha", activation.alpha);
+  if (activation.op == OpKind::kClip) {
+    inputs.push_back(parts.number(activation.low));
+    inputs.push_back(parts.number(activation.high));
+  }
+  parts.result(activation.op, std::move(inputs), std::move(attributes));
 }
 
 }  // namespace parallax

@@ -61,7 +61,7 @@ class AttentionMatcher {
   /// True for a product of f32 matrices with nothing applied to it.
   bool is_plain_product(const Node& node) const {
     if (node.op != OpKind::kMatMul || node.inputs.size() != 2) return false;
-    if (!node.attributes.get_string("activation", "").empty()) return false;
+    if (!node.epilogue.empty()) return false;
     for (const ValueId input : node.inputs) {
       if (graph_.values[input].dtype != DType::kF32 || shape_of(input).size() < 2) return false;
     }

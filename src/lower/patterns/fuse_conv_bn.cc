@@ -73,7 +73,7 @@ const Node* convolution_before(const Graph& graph, const Readers& readers,
       context.missed("something else reads the convolution", node);
     return nullptr;
   }
-  if (!convolution->attributes.get_string("activation", "").empty()) return nullptr;
+  if (!convolution->epilogue.empty()) return nullptr;
   if (convolution->attributes.get_string("layout", "NCHW") != "NCHW") return nullptr;
   if (float_constant(graph, convolution->inputs[1]) == nullptr) return nullptr;
   const bool biased = convolution->inputs.size() > 2 && convolution->inputs[2].valid();

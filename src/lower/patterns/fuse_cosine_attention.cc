@@ -72,7 +72,7 @@ class CosineMatcher {
   }
 
   static bool is_plain(const Node& product) {
-    return product.inputs.size() == 2 && product.attributes.get_string("activation", "").empty();
+    return product.inputs.size() == 2 && product.epilogue.empty();
   }
 
   /// What the transpose behind `value`, which others may read too, transposes.

@@ -33,8 +33,7 @@ std::string_view obstacle(const Graph& graph, const Readers& readers, const Node
   const Constant* weights = float_constant(graph, product.inputs[1]);
   if (weights == nullptr || weights->dims.rank() != 2) return "the weights are no constant matrix";
   if (product.inputs.size() > 2) return "the product has a bias";
-  if (!product.attributes.get_string("activation", "").empty())
-    return "the product has an activation";
+  if (!product.epilogue.empty()) return "the product has an activation";
   if (!readers.single(add.inputs[side])) return "something else reads the product";
   if (!is_row(bias, weights->dims[1])) return "what is added is no number per column";
   // Leading ones of the bias must not have raised the rank of the sum.

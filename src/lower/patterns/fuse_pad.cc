@@ -86,9 +86,8 @@ bool never_negative(const Graph& graph, ValueId value) {
   const NodeId producer = graph.values[value].producer;
   if (!producer.valid() || graph.values[value].kind != ValueKind::kResult) return false;
   const Node& node = graph.nodes[producer];
-  const std::string fused = node.attributes.get_string("activation", "");
-  return node.op == OpKind::kRelu || node.op == OpKind::kSigmoid || fused == "Relu" ||
-         fused == "Sigmoid";
+  const OpKind last = node.epilogue.empty() ? node.op : node.epilogue.activation.op;
+  return last == OpKind::kRelu || last == OpKind::kSigmoid;
 }
 
 bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {

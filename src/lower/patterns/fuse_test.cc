@@ -1,3 +1,4 @@
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,7 +22,11 @@ std::string summary(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (!text.empty()) text += ' ';
     text += to_string(node.op);
-    std::string extra = node.attributes.get_string("activation", "");
+    const Activation& activation = node.epilogue.activation;
+    std::string extra = activation ? std::string(to_string(activation.op)) : std::string();
+    if (activation.alpha != 1) extra += fmt::format(" {}", activation.alpha);
+    if (activation.op == OpKind::kClip)
+      extra += fmt::format(" {:g} {:g}", activation.low, activation.high);
     extra += node.attributes.get_string("approximate", "");
     if (node.op == OpKind::kMatMul && node.inputs.size() == 3) extra += "+b";
     if (!extra.empty()) text += "[" + extra + "]";
@@ -82,7 +87,7 @@ const std::vector<Case> kCases = {
     {"QuickGeluIsAnActivation", fuse_activation,
      "input x f32 [2, 3]\nconst w f32 [3, 4] = fill 0.5\na = MatMul(x, w)\n"
      "y = Silu(a) {alpha = 1.702}\noutput y",
-     1, "MatMul[QuickGelu]"},
+     1, "MatMul[Silu 1.702]"},
     {"SiluOfAnotherFactorIsNone", fuse_activation,
      "input x f32 [2, 3]\nconst w f32 [3, 4] = fill 0.5\na = MatMul(x, w)\n"
      "y = Silu(a) {alpha = 3.5}\noutput y",
@@ -149,6 +154,17 @@ const std::vector<Case> kCases = {
     {"ActivationConv", fuse_activation, kConv + "z = Relu(y)\noutput z", 1, "Conv[Relu]"},
     {"ActivationMatMul", fuse_activation, kMatMul + "z = Gelu(y)\nv = Tanh(z)\noutput v", 1,
      "MatMul[Gelu] Tanh"},
+    {"ActivationRelu6", fuse_activation,
+     kConv + "const l f32 [] = [0]\nconst h f32 [] = [6]\nz = Clip(y, l, h)\noutput z", 1,
+     "Conv[Clip 0 6]"},
+    {"ActivationClipFromBelow", fuse_activation,
+     kConv + "const l f32 [] = [-1]\nz = Clip(y, l)\noutput z", 1, "Conv[Clip -1 3.40282e+38]"},
+    {"ActivationClipOfABoundThatRunningTells", fuse_activation,
+     "input h f32 []\n" + kConv + "z = Clip(y, _, h)\noutput z", 0, "Conv Clip"},
+    {"ActivationClipToNan", fuse_activation,
+     kConv + "const l f32 [] = [nan]\nz = Clip(y, l)\noutput z", 0, "Conv Clip"},
+    {"ActivationBehindAnActivation", fuse_activation, kConv + "z = Relu(y)\nv = Tanh(z)\noutput v",
+     1, "Conv[Relu] Tanh"},
     {"ActivationTanhGelu", fuse_activation,
      kMatMul + "z = Gelu(y) {approximate = \"tanh\"}\noutput z", 0, "MatMul Gelu[tanh]"},
     {"ActivationIsOutput", fuse_activation, kConv + "z = Relu(y)\noutput z, y", 0, "Conv Relu"},

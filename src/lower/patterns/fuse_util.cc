@@ -75,11 +75,12 @@ ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Co
 }
 
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
-                  Attributes attributes) {
+                  Attributes attributes, const Epilogue& epilogue) {
   Node& node = graph.nodes[last];
   node.op = op;
   node.inputs = std::move(inputs);
   node.attributes = std::move(attributes);
+  node.epilogue = epilogue;
 }
 
 }  // namespace parallax

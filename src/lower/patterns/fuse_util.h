@@ -54,8 +54,8 @@ class UniqueNames {
 /// Appends a constant value.
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);
 
-/// Makes `last` compute `op`(`inputs`) with `attributes`.
+/// Makes `last` compute `op`(`inputs`) with `attributes`, then `epilogue`.
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
-                  Attributes attributes);
+                  Attributes attributes, const Epilogue& epilogue = {});
 
 }  // namespace parallax

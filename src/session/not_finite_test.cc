@@ -102,6 +102,7 @@ const std::vector<std::pair<std::string, std::string>> kActivations = {
     {"Relu", "y = Relu(c)\n"},
     {"Sigmoid", "y = Sigmoid(c)\n"},
     {"Tanh", "y = Tanh(c)\n"},
+    {"HardSwish", "y = HardSwish(c)\n"},
     {"Silu", "s = Sigmoid(c)\ny = Mul(c, s)\n"},
     {"QuickGelu",
      "const alpha f32 [] = [1.702]\nt = Mul(c, alpha)\ns = Sigmoid(t)\n"

@@ -15,11 +15,11 @@ Attributes perm(std::vector<std::int64_t> axes) {
 
 std::string scalar(Generator& g, float value) { return g.floats({value}, Dims{}); }
 
-/// Relu, Sigmoid, Tanh, x * Sigmoid(x), Clip, or Gelu by Erf.
+/// Relu, HardSwish, Sigmoid, Tanh, x * Sigmoid(x), Clip, or Gelu by Erf.
 std::string activated(Generator& g, const std::string& x) {
   switch (g.random().between(0, 5)) {
     case 0:
-      return g.add(OpKind::kRelu, {x});
+      return g.add(g.random().chance(50) ? OpKind::kRelu : OpKind::kHardSwish, {x});
     case 1:
       return g.add(g.random().chance(50) ? OpKind::kSigmoid : OpKind::kTanh, {x});
     case 2: {

@@ -49,8 +49,8 @@ TEST(ReferenceMatMul, AppliesEachActivationAsItsOperatorDoes) {
   const auto same = [](const Floats& a, const Floats& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
   };
-  for (const OpKind op :
-       {OpKind::kRelu, OpKind::kSigmoid, OpKind::kSilu, OpKind::kTanh, OpKind::kGelu}) {
+  for (const OpKind op : {OpKind::kRelu, OpKind::kSigmoid, OpKind::kSilu, OpKind::kTanh,
+                          OpKind::kGelu, OpKind::kHardSwish}) {
     EXPECT_TRUE(same(last({{.op = op}}), run_one<float>(op, test_inputs(row<float>(last({}))))))
         << to_string(op);
   }

@@ -38,7 +38,7 @@ TEST(SimdMatMulConstant, AgreesWithReferenceForOddShapes) {
 }
 
 TEST(SimdMatMulConstant, FusesBiasAndActivation) {
-  for (const char* activation : {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu"}) {
+  for (const char* activation : {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "HardSwish"}) {
     for (const std::int64_t rows : {3, 50}) {
       SCOPED_TRACE(activation);
       KernelRun run = product({rows, 45}, {45, 77});

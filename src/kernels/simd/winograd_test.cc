@@ -39,7 +39,7 @@ class Winograd : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(Winograd, LikeReference) {
   for (const WinogradForm form : {WinogradForm::k2x2, WinogradForm::k4x4}) {
-    for (const char* activation : {"", "Silu"}) {
+    for (const char* activation : {"", "Silu", "HardSwish"}) {
       const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
       EXPECT_LE(error_against_reference(run, winograd(form)), kError)
           << static_cast<int>(form) << activation;

@@ -154,6 +154,8 @@ const std::vector<Case> kCases = {
     {"ActivationConv", fuse_activation, kConv + "z = Relu(y)\noutput z", 1, "Conv[Relu]"},
     {"ActivationMatMul", fuse_activation, kMatMul + "z = Gelu(y)\nv = Tanh(z)\noutput v", 1,
      "MatMul[Gelu] Tanh"},
+    {"ActivationHardSwish", fuse_activation, kConv + "z = HardSwish(y)\noutput z", 1,
+     "Conv[HardSwish]"},
     {"ActivationRelu6", fuse_activation,
      kConv + "const l f32 [] = [0]\nconst h f32 [] = [6]\nz = Clip(y, l, h)\noutput z", 1,
      "Conv[Clip 0 6]"},

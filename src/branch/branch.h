@@ -79,12 +79,4 @@ std::vector<LayerGroups> refine_by_time(const BranchGraph& graph,
 std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
                                          const IdVector<BranchId, double>& macs);
 
-/// What one core of a CPU without a profile makes of a node: the roofline of the server on which
-/// the examples of docs/ were measured (57e9 MAC/s of 32 bit floats, 20e9 bytes/s), less what real
-/// kernels leave. Only ratios and kSyncSeconds matter to refinement.
-inline constexpr double kCoreMacsPerSecond = 40e9;
-inline constexpr double kCoreBytesPerSecond = 10e9;
-inline constexpr double kNodeSeconds = 1e-6;  ///< to start a node
-double predicted_seconds(double macs, double bytes);
-
 }  // namespace parallax

@@ -271,12 +271,6 @@ INSTANTIATE_TEST_SUITE_P(
                     RefineCase{"all_are_empty", {{3, 0}, {3, 0}}, {}, {0, 1}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-TEST(PredictedSeconds, IsARoofline) {
-  EXPECT_DOUBLE_EQ(predicted_seconds(0, 0), kNodeSeconds);
-  EXPECT_DOUBLE_EQ(predicted_seconds(kCoreMacsPerSecond, 1), 1 + kNodeSeconds);
-  EXPECT_DOUBLE_EQ(predicted_seconds(1, kCoreBytesPerSecond), 1 + kNodeSeconds);
-}
-
 /// The unit of each node.
 IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
   IdVector<NodeId, UnitId> result(nodes);

@@ -93,8 +93,4 @@ std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
   return groups;
 }
 
-double predicted_seconds(double macs, double bytes) {
-  return kNodeSeconds + std::max(macs / kCoreMacsPerSecond, bytes / kCoreBytesPerSecond);
-}
-
 }  // namespace parallax

@@ -173,6 +173,7 @@ class Compiler {
       compiled.code_is_shared = true;
       compiled.macs = alike.macs;
       compiled.bytes = alike.bytes;
+      compiled.seconds = alike.seconds;
       return {};
     }
     return make_node(id);
@@ -192,6 +193,9 @@ class Compiler {
     count_bytes(node, compiled);
     if (compiled.role == NodeRole::kDelegated) return {};
     PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
+    compiled.seconds =
+        kernel_seconds({node.op, compiled.code.row->name, static_cast<double>(compiled.macs),
+                        static_cast<double>(compiled.bytes)});
     return count_scratch(node, *compiled.code.kernel);
   }
 
@@ -250,6 +254,7 @@ class Compiler {
     to.code_is_shared = true;
     to.macs = from.macs;
     to.bytes = from.bytes;
+    to.seconds = from.seconds;
     compiled_->has_run_time_nodes |= to.role == NodeRole::kRunTime;
     return to.code.kernel == nullptr ? Status{} : count_scratch(graph_.nodes[id], *to.code.kernel);
   }

@@ -118,14 +118,17 @@ Result<std::optional<std::int64_t>> known_trips(const Compiled& compiled, const 
 void count_work(const Compiled& body, CompiledNode& code) {
   const std::int64_t trips = code.trips.value_or(1);
   std::int64_t macs = 0, bytes = 0;
+  double seconds = 0;
   for (const CompiledNode& node : body.nodes) {
     macs = checked_add(macs, node.macs).value_or(macs);
     bytes = checked_add(bytes, node.bytes).value_or(bytes);
+    seconds += predicted_work(node);
   }
   macs = checked_mul(macs, trips).value_or(macs);
   bytes = checked_mul(bytes, trips).value_or(bytes);
   code.macs = std::max(code.macs, macs);
   code.bytes = std::max(code.bytes, bytes);
+  code.seconds = std::max(code.seconds, seconds * static_cast<double>(trips));
 }
 
 }  // namespace

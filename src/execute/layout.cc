@@ -59,12 +59,8 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
 }  // namespace
 
 double predicted_ns(const CompiledNode& node) {
-  constexpr double kMacsPerNs = 50, kBytesPerNs = 20;
   if (node.role == NodeRole::kView) return 0;
-  if (node.role != NodeRole::kPlanned || library_of(*node.code.row) == KernelLibrary::kReference)
-    return kLong;
-  return static_cast<double>(node.macs) / kMacsPerNs +
-         static_cast<double>(node.bytes) / kBytesPerNs;
+  return node.role == NodeRole::kPlanned ? node.seconds * 1e9 : kLong;
 }
 
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

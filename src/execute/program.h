@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "base/recently_used.h"
 #include "branch/branch.h"
+#include "cost/kernel_seconds.h"
 #include "execute/alike_nodes.h"
 #include "execute/branch_order.h"
 #include "execute/constant_store.h"
@@ -116,6 +117,7 @@ struct CompiledNode {
   bool code_is_shared = false;    ///< made for another node or binding
   std::int64_t macs = 0;          ///< 0 if dimensions are not known yet
   std::int64_t bytes = 0;         ///< read and written
+  double seconds = 0;             ///< predicted, of all tiles on one core; 0 as above
   std::vector<ValueId> releases;  ///< run-time roots that this node reads, each once
   // kBodies:
   std::vector<BodyProgram> bodies;
@@ -125,15 +127,15 @@ struct CompiledNode {
   std::int32_t workspace = -1;        ///< the buffer of the problem that has these bytes
 };
 
-/// Predicted seconds of a node on one core; 0 if it has nothing to do or its shapes are unknown.
+/// Predicted seconds of a node on one core, its start included; 0 if it has nothing to do or its
+/// shapes are unknown.
 inline double predicted_work(const CompiledNode& node) {
-  if (node.role != NodeRole::kPlanned) return 0;
-  return predicted_seconds(static_cast<double>(node.macs), static_cast<double>(node.bytes));
+  const bool runs = node.role == NodeRole::kPlanned || node.role == NodeRole::kBodies;
+  return runs ? kNodeSeconds + node.seconds : 0;
 }
 
-/// The least time of a node on one core, at 50 multiply-accumulates and 20 bytes a nanosecond: the
-/// best of one Zen 4 core in f32 (57 and 24 measured). kLong if the shapes are unknown or the
-/// kernel is a plain one.
+/// What a node keeps one core busy with, by which it is offered to other threads: its tiles alone.
+/// kLong if the shapes are unknown.
 double predicted_ns(const CompiledNode& node);
 
 /// Kernels of run-time nodes by node and concrete dimensions, as many as fit both limits. Forgets

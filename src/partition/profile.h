@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/cpu_rates.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -54,23 +55,6 @@ struct CoreClass {
   int count = 0;
   double hertz = 0;           ///< 0: not known
   double relative_speed = 1;  ///< of the fastest class = 1: what a core gets done per second
-};
-
-/// A node that was timed, alone, on one core of relative speed 1.
-struct NodeSample {
-  std::string op, kernel, shapes;  ///< as in a trace
-  double macs = 0, bytes = 0;      ///< bytes read and written
-  double seconds = 0;
-};
-
-/// What the CPU does, for predictions.
-struct CpuRates {
-  double macs_per_second = 0;    ///< of one core of relative speed 1
-  double bytes_per_second = 0;   ///< between memory and all cores together
-  std::int64_t cache_bytes = 0;  ///< of the last level: what fits it is not read from memory again
-  double node_seconds = 0;       ///< to start a node
-  double share_seconds = 0;      ///< until another core has joined it
-  std::vector<NodeSample> samples;
 };
 
 struct DeviceProfile {

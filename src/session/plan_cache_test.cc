@@ -23,8 +23,12 @@ std::shared_ptr<GraphForms> small_graph(int chains) {
   std::string sum = "s";
   for (int i = 0; i < chains; ++i) {
     const std::string n = std::to_string(i);
-    text += "a" + n + " = Exp(s)\nb" + n + " = Neg(a" + n + ")\nc" + n + " = Tanh(b" + n + ")\n";
-    text += "d" + n + " = Add(" + sum + ", c" + n + ")\n";
+    std::string x = "s";
+    for (const char* op : {"Exp", "Neg", "Tanh", "Sqrt", "Abs", "Erf", "Sigmoid", "Relu"}) {
+      text += x + op + n + " = " + op + "(" + x + (x == "s" ? "" : n) + ")\n";
+      x += op;
+    }
+    text += "d" + n + " = Add(" + sum + ", " + x + n + ")\n";
     sum = "d" + n;
   }
   return forms_of(text + "output " + sum);

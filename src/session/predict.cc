@@ -7,11 +7,11 @@
 #include <functional>
 
 #include "base/status.h"
+#include "cost/cpu_costs.h"
 #include "execute/node_text.h"
 #include "kernels/registry.h"
 #include "ops/op.h"
 #include "partition/profile_toml.h"
-#include "simulate/cpu_costs.h"
 #include "simulate/simulate.h"
 
 namespace parallax {
@@ -94,8 +94,8 @@ class WorkloadMaker {
     result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
     const std::string shapes = shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; });
     const CpuCost cost =
-        costs_.cost({to_string(node.op), compiled.code.row->name, shapes,
-                     static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)});
+        costs_.cost({node.op, compiled.code.row->name, shapes, static_cast<double>(compiled.macs),
+                     static_cast<double>(compiled.bytes)});
     result.seconds = cost.seconds;
     ++nodes_[static_cast<std::size_t>(cost.basis)];
     if (constants_from_memory_) result.memory_bytes += traffic.constants;

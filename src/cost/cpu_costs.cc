@@ -1,8 +1,7 @@
-#include "simulate/cpu_costs.h"
+#include "cost/cpu_costs.h"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -69,16 +68,16 @@ double CpuCosts::from_neighbours(const std::vector<const NodeSample*>& samples,
 }
 
 CpuCost CpuCosts::cost(const NodeWork& node) const {
-  const auto exact = exact_.find(key_of(node.op, node.kernel, node.shapes));
+  const std::string_view op = to_string(node.op);
+  const auto exact = exact_.find(key_of(op, node.kernel, node.shapes));
   if (exact != exact_.end()) return {exact->second, CostBasis::kTimed};
-  const auto kind = by_kind_.find(kind_of(node.op, node.kernel));
+  const auto kind = by_kind_.find(kind_of(op, node.kernel));
   if (kind != by_kind_.end()) {
     if (const double guess = from_neighbours(kind->second, node); guess >= 0)
       return {guess, CostBasis::kSimilar};
   }
-  const double compute = rates_.macs_per_second > 0 ? node.macs / rates_.macs_per_second : 0;
-  const double move = rates_.bytes_per_second > 0 ? node.bytes / rates_.bytes_per_second : 0;
-  return {std::max(compute, move), CostBasis::kRates};
+  const Core core = {rates_.macs_per_second, rates_.bytes_per_second};
+  return {kernel_seconds({node.op, node.kernel, node.macs, node.bytes}, core), CostBasis::kRates};
 }
 
 }  // namespace parallax

@@ -1,6 +1,6 @@
 // What a node costs on one core, from samples that were timed on a machine: the sample itself where
-// the same node was timed, otherwise what the nearest ones of its kind suggest, otherwise the
-// machine's plain rates. Thread-safety: immutable once made.
+// the same node was timed, otherwise what the nearest ones of its kind suggest, otherwise its
+// kernel's rates on such a machine. Thread-safety: immutable once made.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "partition/profile.h"
+#include "cost/cpu_rates.h"
+#include "cost/kernel_seconds.h"
 
 namespace parallax {
 
 struct NodeWork {
-  std::string_view op, kernel;  ///< as in a trace
-  std::string_view shapes;
+  OpKind op = OpKind::kIdentity;
+  std::string_view kernel, shapes;  ///< as in a trace
   double macs = 0;
   double bytes = 0;  ///< read and written
 };
@@ -24,7 +25,7 @@ struct NodeWork {
 enum class CostBasis : std::uint8_t {
   kTimed,    ///< the same node was timed
   kSimilar,  ///< others of its kind were
-  kRates,    ///< the machine's plain rates
+  kRates,    ///< its kernel's rates on such a machine
 };
 struct CpuCost {
   /// Of all tiles of the node one after the other on a core of relative speed 1.

@@ -1,0 +1,27 @@
+// What a CPU does, in numbers: the few rates that a machine is described by, and nodes that were
+// timed on it. Units: seconds, multiply-accumulates (MAC), bytes. Thread-safety: plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace parallax {
+
+/// A node that was timed, alone, on one core of relative speed 1.
+struct NodeSample {
+  std::string op, kernel, shapes;  ///< as in a trace
+  double macs = 0, bytes = 0;      ///< bytes read and written
+  double seconds = 0;
+};
+
+struct CpuRates {
+  double macs_per_second = 0;    ///< of one core of relative speed 1, in f32
+  double bytes_per_second = 0;   ///< between memory and all cores together
+  std::int64_t cache_bytes = 0;  ///< of the last level: what fits it is not read from memory again
+  double node_seconds = 0;       ///< to start a node
+  double share_seconds = 0;      ///< until another core has joined it
+  std::vector<NodeSample> samples;
+};
+
+}  // namespace parallax

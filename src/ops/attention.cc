@@ -1,5 +1,5 @@
-// FusedAttention: Softmax(scale * Q K + mask) V, the softmax along the keys; operands and result
-// may be transposed on the way.
+// FusedAttention: Softmax(scale * Q K + mask) V, the softmax along the keys; a choice may give some
+// of the scores another value, and operands and result may be transposed on the way.
 #include "ops/attention.h"
 
 #include <fmt/core.h>
@@ -10,13 +10,12 @@ namespace parallax {
 
 namespace {
 
-constexpr std::size_t kMask = 3;
-
 Shape batch_of(const Shape& shape) { return {shape.begin(), shape.end() - 2}; }
 
-/// The mask may not make the scores larger.
-Status check_mask(const InferContext& context, const Shape& scores) {
-  const Shape& mask = context.inputs[kMask].shape;
+/// Mask and choice may not make the scores larger.
+Status check_mask(const InferContext& context, std::size_t i, const Shape& scores) {
+  if (!context.has(i)) return {};
+  const Shape& mask = context.inputs[i].shape;
   if (mask.size() > scores.size()) return fail(context, "the mask has more axes than the scores");
   for (std::size_t back = 1; back <= mask.size(); ++back) {
     const Expr& dim = mask[mask.size() - back];
@@ -26,12 +25,12 @@ Status check_mask(const InferContext& context, const Shape& scores) {
   return {};
 }
 
-/// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where there is one, a mask
-/// that broadcasts to [.., queries, keys] give [.., queries, width].
+/// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where they are there, a mask
+/// and a choice that broadcast to [.., queries, keys] give [.., queries, width].
 InferResult infer_attention(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
-    if (i < kMask && context.inputs[i].shape.size() < 2) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, i == kAttentionChoice ? kBoolTypes : kFloatTypes));
+    if (i < kAttentionMask && context.inputs[i].shape.size() < 2) {
       return fail(context, "queries, keys and values must be matrices");
     }
   }
@@ -45,7 +44,8 @@ InferResult infer_attention(const InferContext& context) {
   PX_ASSIGN(Shape shape, broadcast(scores, batch_of(v), context));
   shape.push_back(q[q.size() - 2]);
   shape.push_back(k.back());
-  if (context.has(kMask)) PX_RETURN_IF_ERROR(check_mask(context, shape));
+  PX_RETURN_IF_ERROR(check_mask(context, kAttentionMask, shape));
+  PX_RETURN_IF_ERROR(check_mask(context, kAttentionChoice, shape));
   shape.back() = v.back();
   PX_ASSIGN(shape, permuted_shape(context, kAttentionOutputPerm, shape));
   return one_output(DType::kF32, std::move(shape));
@@ -84,9 +84,12 @@ const OpDef& op_def_FusedAttention() {
     OpDef d;
     d.kind = OpKind::kFusedAttention;
     d.min_inputs = 3;
-    d.max_inputs = 4;
+    d.max_inputs = 5;
     d.internal = true;
-    d.attributes = {{"scale", AttributeType::kFloat}};
+    d.attributes = {{"scale", AttributeType::kFloat},
+                    {kAttentionFill, AttributeType::kFloat},
+                    {kAttentionFillWhere, AttributeType::kInt},
+                    {kAttentionFillLast, AttributeType::kInt}};
     for (const std::string_view perm : kAttentionPerms)
       d.attributes.push_back({perm, AttributeType::kInts});
     d.attributes.push_back({kAttentionOutputPerm, AttributeType::kInts});

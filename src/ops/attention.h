@@ -4,11 +4,30 @@
 #include <array>
 #include <string_view>
 
+#include "ir/graph.h"
+
 namespace parallax {
 
 /// Of inputs Q, K and V: the operand is Transpose(input, perm). Absent: the input as it is.
 inline constexpr std::array<std::string_view, 3> kAttentionPerms = {"q_perm", "k_perm", "v_perm"};
 /// The output is Transpose(result, perm).
 inline constexpr std::string_view kAttentionOutputPerm = "y_perm";
+
+/// Inputs: the mask is added to scores, the choice, of bools, says which of them are another number.
+inline constexpr std::size_t kAttentionMask = 3, kAttentionChoice = 4;
+inline constexpr std::string_view kAttentionFill = "fill", kAttentionFillWhere = "fill_where",
+                                  kAttentionFillLast = "fill_last";
+
+/// What the choice does.
+struct AttentionFill {
+  float value = 0;    ///< of the scores that are chosen
+  bool where = true;  ///< what the choice has for these
+  bool last = false;  ///< done behind adding the mask, not before
+};
+inline AttentionFill attention_fill(const Attributes& attributes) {
+  return {attributes.get_float(kAttentionFill, 0.0F),
+          attributes.get_int(kAttentionFillWhere, 1) != 0,
+          attributes.get_int(kAttentionFillLast, 0) != 0};
+}
 
 }  // namespace parallax

@@ -19,6 +19,10 @@ TEST(AttentionTest, Shapes) {
       {"input q f32 [s, 8]\ninput k f32 [8, 0]\ninput v f32 [2, 0, 5]\n"
        "y = FusedAttention(q, k, v)\noutput y",
        "float32 2xsx5"},
+      {kQuery + "input k f32 [b, 6, 8, w]\ninput v f32 [b, 6, w, 5]\ninput c bool [b, 1, s, w]\n"
+                "y = FusedAttention(q, k, v, _, c) {fill = -1.0, fill_where = 0, fill_last = 1}\n"
+                "output y",
+       "float32 bx6xsx5"},
       {"input q f32 [b, s, 6, 8]\ninput k f32 [b, w, 6, 8]\ninput v f32 [b, w, 6, 5]\n"
        "y = FusedAttention(q, k, v) {q_perm = [0, 2, 1, 3], k_perm = [0, 2, 3, 1], "
        "v_perm = [0, 2, 1, -1], y_perm = [0, 2, 1, 3]}\noutput y",

@@ -54,8 +54,8 @@ class Maker {
     return *(list.begin() + below(std::ssize(list)));
   }
 
-  ValueId input(const Ints& dims) {
-    return builder_.input(fmt::format("x{}", graph.inputs.size()), DType::kF32,
+  ValueId input(const Ints& dims, DType dtype = DType::kF32) {
+    return builder_.input(fmt::format("x{}", graph.inputs.size()), dtype,
                           Shape(dims.begin(), dims.end()));
   }
   /// An input or, as weights are, a constant.
@@ -164,12 +164,19 @@ void make_attention(Maker& m) {
   std::vector<ValueId> inputs = {m.permuted(scores.a, kAttentionPerms[0], 50),
                                  m.permuted(scores.b, kAttentionPerms[1], 50),
                                  m.permuted(result.b, kAttentionPerms[2], 50)};
+  Ints mask = scores.a.size() > scores.b.size() ? scores.a : scores.b;
+  mask.end()[-2] = queries;
+  mask.back() = keys;
+  inputs.push_back(m.chance(50) ? m.input(m.broadcast(mask)) : ValueId{});
   if (m.chance(50)) {
-    Ints mask = scores.a.size() > scores.b.size() ? scores.a : scores.b;
-    mask.end()[-2] = queries;
-    mask.back() = keys;
-    inputs.push_back(m.input(m.broadcast(mask)));
+    inputs.push_back(m.input(m.broadcast(mask), DType::kBool));
+    constexpr float kLowest = std::numeric_limits<float>::lowest();
+    m.attributes.set("fill",
+                     m.one_of({-std::numeric_limits<float>::infinity(), kLowest, -1e9F, 0.5F}));
+    if (m.chance(70)) m.attributes.set("fill_where", m.below(2));
+    if (m.chance(70)) m.attributes.set("fill_last", m.below(2));
   }
+  while (!inputs.back().valid()) inputs.pop_back();
   const std::size_t rank = std::max({scores.a.size(), scores.b.size(), result.b.size()});
   if (m.chance(50)) {
     Ints perm(rank);
@@ -292,8 +299,9 @@ std::vector<Tensor> inputs_of(const Graph& graph, std::optional<float> special, 
     Dims dims;
     for (const Expr& dim : graph.values[graph.inputs[i]].shape) dims.push_back(*dim.constant());
     const bool here = seed % graph.inputs.size() == i;
-    tensors.push_back(numbers(dims, here ? special : std::nullopt, seed % 3 == 0,
-                              seed + static_cast<unsigned>(i)));
+    tensors.push_back(test_input(graph.values[graph.inputs[i]].dtype, dims,
+                                 here ? special : std::nullopt, seed % 3 == 0,
+                                 seed + static_cast<unsigned>(i)));
   }
   return tensors;
 }

@@ -28,6 +28,17 @@ inline Tensor numbers(const Dims& dims, std::optional<float> special, bool every
   return tensor;
 }
 
+/// An input for tests: numbers(), or bools of which `special` changes none.
+inline Tensor test_input(DType dtype, const Dims& dims, std::optional<float> special,
+                         bool everywhere, unsigned seed = 7) {
+  if (dtype != DType::kBool) return numbers(dims, special, everywhere, seed);
+  Tensor tensor = *Tensor::allocate(DType::kBool, dims);
+  const auto n = static_cast<std::size_t>(dims.elements());
+  std::minstd_rand random(seed);
+  for (std::size_t i = 0; i < n; ++i) tensor.mutable_view().as<bool>()[i] = random() % 1024 < 512;
+  return tensor;
+}
+
 /// What is wrong with `got`; empty where nothing is. `spreads`: NaN may also come out beside those
 /// of the oracle. `exact`: f32, so that all must agree.
 inline std::string problem(const Tensor& got, const Tensor& oracle, bool spreads, bool exact) {

@@ -78,8 +78,8 @@ TEST_P(Spellings, BecomeOneOperatorThatGivesTheSame) {
     for (const TensorInfo& info : model.inputs()) {
       Dims dims;
       for (const Dimension& dim : info.shape) dims.push_back(dim.symbol.empty() ? dim.value : 5);
-      tensors.push_back(numbers(dims, tensors.empty() ? special : std::nullopt, false,
-                                static_cast<unsigned>(tensors.size())));
+      tensors.push_back(test_input(info.dtype, dims, tensors.empty() ? special : std::nullopt,
+                                   false, static_cast<unsigned>(tensors.size())));
     }
     for (std::size_t i = 0; i < tensors.size(); ++i)
       inputs.push_back({model.inputs()[i].name, tensors[i].view()});

@@ -1,5 +1,6 @@
 // FusedAttention: Softmax(scale * Q K + mask) V, one query at a time.
 #include "ops/attention.h"
+
 #include "kernels/permuted.h"
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
@@ -7,14 +8,15 @@
 namespace parallax {
 namespace {
 
-/// Sizes, and strides of Q, K, V, the result and the mask (0 where it repeats) over the result's
-/// batches, then over the rows and columns of their matrices.
+/// Sizes, and strides of Q, K, V, the result, mask and choice (0 where these repeat) over the
+/// result's batches, then over the rows and columns of their matrices.
 struct AttentionShape {
   Dims dims;  ///< of the result, before it is transposed
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   float scale = 1;
-  bool masked = false;
-  Strides q{}, k{}, v{}, y{}, mask{};
+  bool masked = false, choosing = false;
+  AttentionFill fill;
+  Strides q{}, k{}, v{}, y{}, mask{}, choice{};
 
   std::int64_t row(const Strides& strides) const { return strides[last() - 1]; }
   std::int64_t column(const Strides& strides) const { return strides[last()]; }
@@ -53,8 +55,11 @@ AttentionShape attention_shape(const KernelRequest& request) {
   s.k = operand_strides(k, s.dims);
   s.v = operand_strides(operand(2), s.dims);
   s.y = operand_strides(y, s.dims);
-  s.masked = request.has(3);
-  if (s.masked) s.mask = broadcast_strides(request.inputs[3].dims, s.dims);
+  s.masked = request.has(kAttentionMask);
+  if (s.masked) s.mask = broadcast_strides(request.inputs[kAttentionMask].dims, s.dims);
+  s.choosing = request.has(kAttentionChoice);
+  s.fill = attention_fill(request.node.attributes);
+  if (s.choosing) s.choice = broadcast_strides(request.inputs[kAttentionChoice].dims, s.dims);
   return s;
 }
 
@@ -67,18 +72,29 @@ std::int64_t offset_of_batch(const Dims& dims, const Strides& strides, std::int6
   return offset;
 }
 
-/// weights[j] becomes the softmax of the scores of query `q` [depth].
-void weigh(const AttentionShape& s, const float* q, const float* k, const float* mask,
-           float* weights) {
+/// Where one query's operands begin; null where they are not there.
+struct QueryRows {
+  const float *q = nullptr, *k = nullptr, *mask = nullptr;
+  const std::uint8_t* choice = nullptr;
+};
+
+/// weights[j] becomes the softmax of the scores of a query.
+void weigh(const AttentionShape& s, const QueryRows& rows, float* weights) {
+  const auto chosen = [&](std::int64_t key, bool last, float score) {
+    if (rows.choice == nullptr || s.fill.last != last) return score;
+    const bool set = rows.choice[key * s.column(s.choice)] != 0;
+    return set == s.fill.where ? s.fill.value : score;
+  };
   std::fill_n(weights, s.keys, 0.0F);
   for (std::int64_t i = 0; i < s.depth; ++i) {
     for (std::int64_t j = 0; j < s.keys; ++j)
-      weights[j] += q[i * s.column(s.q)] * k[i * s.row(s.k) + j * s.column(s.k)];
+      weights[j] += rows.q[i * s.column(s.q)] * rows.k[i * s.row(s.k) + j * s.column(s.k)];
   }
   float largest = -std::numeric_limits<float>::infinity();
   for (std::int64_t j = 0; j < s.keys; ++j) {
-    weights[j] *= s.scale;
-    if (mask != nullptr) weights[j] += mask[j * s.column(s.mask)];
+    weights[j] = chosen(j, false, weights[j] * s.scale);
+    if (rows.mask != nullptr) weights[j] += rows.mask[j * s.column(s.mask)];
+    weights[j] = chosen(j, true, weights[j]);
     largest = std::max(largest, weights[j]);
   }
   double sum = 0;
@@ -96,12 +112,17 @@ void attend(const AttentionShape& s, std::int64_t row, const KernelArgs& args) {
   float* y = args.out<float>() + at(s.y) + query * s.row(s.y);
   for (std::int64_t j = 0; j < s.width; ++j) y[j * s.column(s.y)] = 0;
   if (s.keys == 0) return;
-  const float* mask = s.masked ? args.in<float>(3) + at(s.mask) + query * s.row(s.mask) : nullptr;
+  QueryRows rows;
+  if (s.masked) rows.mask = args.in<float>(kAttentionMask) + at(s.mask) + query * s.row(s.mask);
+  if (s.choosing)
+    rows.choice = args.in<std::uint8_t>(kAttentionChoice) + at(s.choice) + query * s.row(s.choice);
   // Operands without elements are null.
-  const bool deep = s.depth > 0;
+  if (s.depth > 0) {
+    rows.q = args.in<float>(0) + at(s.q) + query * s.row(s.q);
+    rows.k = args.in<float>(1) + at(s.k);
+  }
   auto* weights = reinterpret_cast<float*>(args.scratch.data());
-  weigh(s, deep ? args.in<float>(0) + at(s.q) + query * s.row(s.q) : nullptr,
-        deep ? args.in<float>(1) + at(s.k) : nullptr, mask, weights);
+  weigh(s, rows, weights);
   const float* v = args.in<float>(2) + at(s.v);
   for (std::int64_t i = 0; i < s.keys; ++i) {
     for (std::int64_t j = 0; j < s.width; ++j)

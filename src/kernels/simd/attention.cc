@@ -111,9 +111,14 @@ class Attention final : public Kernel {
     block.columns = static_cast<std::int64_t>(scores.keys);
     matmul_block(block, panels);
 
-    if (s.masked) {
-      scores.mask = s.mask_at(args.in<float>(3), batch, row) + key;
-      scores.mask_stride = to_size(s.mask_stride);
+    if (s.mask.given) {
+      scores.mask = args.in<float>(kAttentionMask) + s.at(s.mask, batch, row) + key;
+      scores.mask_stride = to_size(s.mask.stride);
+    }
+    if (s.choice.given) {
+      scores.choice = args.in<std::uint8_t>(kAttentionChoice) + s.at(s.choice, batch, row) + key;
+      scores.choice_stride = to_size(s.choice.stride);
+      scores.fill = s.fill;
     }
     attention_weights(scores);
 
@@ -157,26 +162,33 @@ AttentionShape attention_shape(const KernelRequest& request) {
   shape.depth = shape.q.columns;
   shape.keys = shape.k.columns;
   shape.scale = attributes.get_float("scale", 1.0F);
-  shape.masked = request.has(3);
-  if (shape.masked) {
-    const Dims& mask = request.inputs[3].dims;
-    const std::int64_t rows = mask.rank() > 1 ? mask[mask.rank() - 2] : 1;
-    shape.mask = batch_strides(mask, rows * shape.keys, shape.batch_rank);
-    shape.mask_stride = rows == 1 ? 0 : shape.keys;
-  }
+  const auto rows_of = [&](std::size_t i) {
+    AttentionMask rows;
+    rows.given = request.has(i);
+    if (!rows.given) return rows;
+    const Dims& dims = request.inputs[i].dims;
+    const std::int64_t queries = dims.rank() > 1 ? dims[dims.rank() - 2] : 1;
+    rows.batches = batch_strides(dims, queries * shape.keys, shape.batch_rank);
+    rows.stride = queries == 1 ? 0 : shape.keys;
+    return rows;
+  };
+  shape.mask = rows_of(kAttentionMask);
+  shape.choice = rows_of(kAttentionChoice);
+  shape.fill = attention_fill(attributes);
   return shape;
 }
 
 namespace {
 
-/// FusedAttention of f32 with at least one key, whose mask has a number for each key.
+/// FusedAttention of f32 with at least one key, whose mask and choice have a number for each key.
 std::optional<AttentionShape> taken_shape(const KernelRequest& request) {
-  for (const TensorDesc& input : request.inputs)
-    if (input.present && input.dtype != DType::kF32) return std::nullopt;
+  for (std::size_t i = 0; i < kAttentionChoice; ++i)
+    if (request.has(i) && request.inputs[i].dtype != DType::kF32) return std::nullopt;
   const AttentionShape shape = attention_shape(request);
   if (shape.keys == 0 || shape.depth == 0 || !has_rows(shape)) return std::nullopt;
-  if (shape.masked) {
-    const Dims& mask = request.inputs[3].dims;
+  for (const std::size_t i : {kAttentionMask, kAttentionChoice}) {
+    if (!request.has(i)) continue;
+    const Dims& mask = request.inputs[i].dims;
     if (mask.rank() == 0 || mask[mask.rank() - 1] != shape.keys) return std::nullopt;
   }
   return shape;

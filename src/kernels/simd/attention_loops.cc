@@ -55,6 +55,41 @@ HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float
   }
 }
 
+/// x[i] becomes the fill where choice[i] is what that asks for.
+HWY_INLINE void fill_chosen(float* x, const std::uint8_t* choice, std::size_t n,
+                            const AttentionFill& fill) {
+  const FloatTag d;
+  const hn::Rebind<std::uint8_t, FloatTag> bytes;
+  const hn::RebindToSigned<FloatTag> wide;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto number = hn::Set(d, fill.value);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto unset = hn::RebindMask(
+        d, hn::Eq(hn::PromoteTo(wide, hn::LoadU(bytes, choice + i)), hn::Zero(wide)));
+    const auto old = hn::Load(d, x + i);
+    hn::Store(fill.where ? hn::IfThenElse(unset, old, number) : hn::IfThenElse(unset, number, old),
+              d, x + i);
+  }
+  for (; i < n; ++i)
+    if ((choice[i] != 0) == fill.where) x[i] = fill.value;
+}
+
+/// All that happens to scores between the products, where there is more than a factor.
+HWY_INLINE void adjust_scores(const AttentionScores& s, std::size_t row) {
+  float* x = s.x + row * s.stride;
+  const float* mask = s.mask == nullptr ? nullptr : s.mask + row * s.mask_stride;
+  if (s.choice == nullptr) return scale_and_mask(x, mask, s.keys, s.scale);
+  const std::uint8_t* choice = s.choice + row * s.choice_stride;
+  if (s.fill.last) {
+    scale_and_mask(x, mask, s.keys, s.scale);
+    return fill_chosen(x, choice, s.keys, s.fill);
+  }
+  scale_and_mask(x, nullptr, s.keys, s.scale);
+  fill_chosen(x, choice, s.keys, s.fill);
+  if (mask != nullptr) scale_and_mask(x, mask, s.keys, 1);
+}
+
 /// x[i] becomes power(x[i] - largest); returns the sum.
 HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
                                const PowerOfTwo<true>& power) {
@@ -88,13 +123,12 @@ void weigh_scores(const AttentionScores& s) {
   const auto real = hn::FirstN(d, s.keys - last);
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
   // Without a mask a positive scale can wait for the exponent.
-  const bool plain = s.mask == nullptr && s.scale > 0;
+  const bool plain = s.mask == nullptr && s.choice == nullptr && s.scale > 0;
   const PowerOfTwo<true> power(plain ? s.scale * std::numbers::log2e_v<float>
                                      : std::numbers::log2e_v<float>);
   for (std::size_t r = 0; r < s.rows; ++r) {
     float* x = s.x + r * s.stride;
-    if (!plain)
-      scale_and_mask(x, s.mask == nullptr ? nullptr : s.mask + r * s.mask_stride, s.keys, s.scale);
+    if (!plain) adjust_scores(s, r);
     hn::Store(hn::IfThenElse(real, hn::Load(d, x + last), never), d, x + last);
     const float before = s.first ? std::numeric_limits<float>::lowest() : s.largest[r];
     // Never -infinity, which is no distance away from itself.

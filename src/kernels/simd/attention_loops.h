@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "ops/attention.h"
 
 namespace parallax {
 
@@ -11,15 +14,18 @@ struct AttentionScores {
   float* x = nullptr;  ///< [rows, keys], aligned and padded to a multiple of the vector
   std::size_t stride = 0, rows = 0, keys = 0;
   float scale = 1;
-  const float* mask = nullptr;  ///< a row of `keys` for each row, or null
-  std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
-  bool first = true;            ///< nothing was seen before these keys
-  float* largest = nullptr;     ///< [rows]: the largest scaled and masked score so far
-  float* sum = nullptr;         ///< [rows]: of the weights so far
-  float* y = nullptr;           ///< [rows, width]: the weighted values so far
+  const float* mask = nullptr;           ///< a row of `keys` for each row, or null
+  std::size_t mask_stride = 0;           ///< elements from one of its rows to the next
+  const std::uint8_t* choice = nullptr;  ///< the same of what `fill` takes the place of, or null
+  std::size_t choice_stride = 0;
+  AttentionFill fill;
+  bool first = true;         ///< nothing was seen before these keys
+  float* largest = nullptr;  ///< [rows]: the largest scaled and masked score so far
+  float* sum = nullptr;      ///< [rows]: of the weights so far
+  float* y = nullptr;        ///< [rows, width]: the weighted values so far
   std::size_t y_stride = 0, width = 0;
 };
-/// Makes scores weights e^(scale * score + mask - largest), brings `largest` and `sum` up to date,
+/// Makes scores weights e^(scale * score + mask - largest), but where `fill` is chosen, brings `largest` and `sum` up to date,
 /// and shrinks `y` where `largest` grew.
 void attention_weights(const AttentionScores& scores);
 

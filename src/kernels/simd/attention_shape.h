@@ -5,8 +5,16 @@
 
 #include "kernels/kernel.h"
 #include "kernels/simd/batches.h"
+#include "ops/attention.h"
 
 namespace parallax {
+
+/// How an input with a row for each query's keys lies; rows may repeat.
+struct AttentionMask {
+  bool given = false;
+  BatchStrides batches{};
+  std::int64_t stride = 0;  ///< from one query's row to the next; 0: they share one
+};
 
 /// Softmax(scale * Q K + mask) V of FusedAttention's inputs, as they lie.
 struct AttentionShape {
@@ -16,17 +24,18 @@ struct AttentionShape {
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   MatrixOperand q, k, v, y;
   float scale = 1;
-  bool masked = false;
-  BatchStrides mask{};
-  std::int64_t mask_stride = 0;  ///< from one query's mask to the next
+  AttentionMask mask, choice;
+  AttentionFill fill;  ///< of the choice
 
   /// Where matrix `batch` of an operand begins, in elements.
   std::int64_t at(const MatrixOperand& operand, std::int64_t batch) const {
     return batch_offset(dims, batch_rank, operand.batches, batch);
   }
-  /// The mask of `query` and the queries after it: a row of `keys` each, `mask_stride` apart.
-  const float* mask_at(const float* whole, std::int64_t batch, std::int64_t query) const {
-    return whole + batch_offset(dims, batch_rank, mask, batch) + query * mask_stride;
+  /// True where scores are more than products by a number.
+  bool masked() const { return mask.given || choice.given; }
+  /// Where the row of `query` begins, in elements.
+  std::int64_t at(const AttentionMask& rows, std::int64_t batch, std::int64_t query) const {
+    return batch_offset(dims, batch_rank, rows.batches, batch) + query * rows.stride;
   }
 };
 

@@ -4,7 +4,7 @@
 #include <limits>
 #include <numeric>
 
-#include "kernels/simd/simd_test_util.h"
+#include "kernels/simd/attention_test_util.h"
 
 namespace parallax {
 namespace {
@@ -69,6 +69,27 @@ TEST(SimdAttention, AgreesWithReference) {
       expect_same_as_reference(run, {1e-5, 1e-5});
       put_keys_in_rows(run);
       expect_same_as_reference(run, {1e-5, 1e-5});
+    }
+  }
+}
+
+TEST(SimdAttention, FillsWhatIsChosen) {
+  for (const std::int64_t queries : {5, 40}) {
+    for (const Dims& choice : {Dims{300}, Dims{queries, 300}, Dims{2, 1, 1, 300}}) {
+      for (const std::int64_t masked : {0, 1}) {
+        for (const std::int64_t form : {0, 1, 2, 3}) {
+          SCOPED_TRACE(choice.to_string() + " " + std::to_string(form));
+          KernelRun run = attention({{2, 3, queries, 8}, {2, 3, 8, 300}, {2, 3, 300, 17}}, -0.5F);
+          put_keys_in_rows(run);
+          run.inputs.emplace_back();
+          if (masked != 0) run.inputs.back() = random_floats({3, queries, 300}, 4, -2, 2);
+          run.inputs.emplace_back(random_bools(choice, 5));
+          run.attributes.set("fill", 1.5F);
+          run.attributes.set("fill_where", form % 2);
+          run.attributes.set("fill_last", form / 2);
+          expect_same_as_reference(run, {1e-5, 1e-5});
+        }
+      }
     }
   }
 }

@@ -53,7 +53,7 @@ struct Cut {
 /// Where a tile's scratch has what, in elements of four bytes.
 struct Places {
   std::int64_t keys = 0, values = 0, turned = 0, rows = 0, queries = 0, scores = 0, results = 0;
-  std::int64_t sums = 0, mask = 0, end = 0;
+  std::int64_t sums = 0, mask = 0, choice = 0, end = 0;
 
   Places(const AttentionShape& s, std::int64_t stride) {
     const std::int64_t block = std::min(rounded_up(s.keys, 2), kBlockKeys);
@@ -70,7 +70,8 @@ struct Places {
     scores = take(block * stride);
     results = take(s.width * stride);
     sums = take(3 * stride);
-    if (s.masked && s.mask_stride != 0) mask = take(block * stride);
+    if (s.mask.stride != 0) mask = take(block * stride);
+    if (s.choice.given) choice = take(tile_count(block, 4) * stride);  // of bytes
   }
 };
 
@@ -155,7 +156,7 @@ class Bf16Attention final : public Kernel {
     const AttentionShape& s = shape_;
     const std::int64_t count = queries.end - queries.begin, depth = pairs_of(s.depth);
     // A mask of the lowest float would overflow if it were scaled, hence only without one.
-    const float factor = s.masked ? s.scale : s.scale * std::numbers::log2e_v<float>;
+    const float factor = s.masked() ? s.scale : s.scale * std::numbers::log2e_v<float>;
     round_to_bf16(args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride,
                   to_size(s.q.row_stride), to_size(count), to_size(s.depth), pairs(args, at_.rows),
                   to_size(depth), factor);
@@ -184,8 +185,12 @@ class Bf16Attention final : public Kernel {
       block.keys = to_size(std::min(kBlockKeys, s.keys - key));
       block.k = pairs(args, at_.keys) + key * pairs_of(s.depth);
       block.v = pairs(args, at_.values) + key / 2 * rounded_up(s.width, kVector);
-      if (s.masked)
-        place_mask(s, args.in<float>(3), batch, queries, key, floats(args, at_.mask), block);
+      const QueryBlock at{batch, queries, key};
+      if (s.mask.given)
+        place_mask(s, args.in<float>(kAttentionMask), at, floats(args, at_.mask), block);
+      if (s.choice.given)
+        place_choice(s, args.in<std::uint8_t>(kAttentionChoice), at,
+                     reinterpret_cast<std::uint8_t*>(floats(args, at_.choice)), block);
       bf16_lane_block(block);
     }
     store_results(s, batch, queries, block, args.out<float>());

@@ -72,6 +72,24 @@ PX_BF16_INLINE void add_mask(const Bf16LaneBlock& s, std::size_t at, std::size_t
   }
 }
 
+/// What add_mask does, and fills scores before it or after it.
+template <std::size_t R, std::size_t V>
+PX_BF16_INLINE void fill_and_mask(const Bf16LaneBlock& s, std::size_t at, std::size_t key,
+                                  Sums<R, V>& sums) {
+  if (s.fill_last && s.masked()) add_mask(s, at, key, sums);
+  const __m512 fill = _mm512_set1_ps(s.fill);
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      const auto* from =
+          reinterpret_cast<const __m128i*>(s.filled + at + i * s.stride + j * kLanes);
+      const __m512i filled = _mm512_cvtepu8_epi32(_mm_loadu_si128(from));
+      sums.at[i][j] =
+          _mm512_mask_mov_ps(sums.at[i][j], _mm512_test_epi32_mask(filled, filled), fill);
+    }
+  }
+  if (!s.fill_last && s.masked()) add_mask(s, at, key, sums);
+}
+
 /// Scores of R keys from `key` on.
 template <std::size_t R, std::size_t V>
 PX_BF16 __attribute__((noinline)) void score_group(const Bf16LaneBlock& s, std::size_t lane,
@@ -87,7 +105,11 @@ PX_BF16 __attribute__((noinline)) void score_group(const Bf16LaneBlock& s, std::
     sums.add(k, pairs, row);
   }
   const std::size_t at = key * stride + lane;
-  if (s.key_mask != nullptr || s.query_mask != nullptr) add_mask(s, at, key, sums);
+  if (s.filled != nullptr) {
+    fill_and_mask(s, at, key, sums);
+  } else if (s.masked()) {
+    add_mask(s, at, key, sums);
+  }
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], s.x + at + i * stride);
   __m512 largest[V];
   load(s.sums.largest + lane, largest);
@@ -286,7 +308,7 @@ void run_block(const Bf16LaneBlock& s) {
 }  // namespace
 
 void bf16_lane_block(const Bf16LaneBlock& s) {
-  s.key_mask != nullptr || s.query_mask != nullptr ? run_block<true>(s) : run_block<false>(s);
+  s.adjusted() ? run_block<true>(s) : run_block<false>(s);
 }
 
 }  // namespace parallax

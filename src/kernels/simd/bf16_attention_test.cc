@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/simd/attention_test_util.h"
 #include "kernels/simd/bf16_test_util.h"
 
 namespace parallax {
@@ -43,6 +44,20 @@ TEST(Bf16Attention, Masks) {
   PX_NEEDS_BF16();
   for (const Dims& mask : {Dims{300}, Dims{1, 3, 50, 300}, Dims{2, 1, 1, 300}})
     expect_near_reference(attention(50, 300, 64, 64, mask));
+}
+
+TEST(Bf16Attention, FillsWhatIsChosen) {
+  PX_NEEDS_BF16();
+  for (const Dims& choice : {Dims{301}, Dims{1, 3, 50, 301}}) {
+    for (const std::int64_t form : {0, 1, 2, 3}) {
+      KernelRun run = attention(50, 301, 64, 64, {2, 1, 50, 301});
+      run.inputs.emplace_back(random_bools(choice, 5));
+      run.attributes.set("fill", -1e9F);
+      run.attributes.set("fill_where", form % 2);
+      run.attributes.set("fill_last", form / 2);
+      expect_near_reference(run);
+    }
+  }
 }
 
 TEST(Bf16Attention, KeysInRows) {

@@ -66,8 +66,10 @@ class LaneAttention final : public Kernel {
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
-    const std::int64_t masks = shape_.masked && shape_.mask_stride != 0 ? kMostBlock : 0;
-    return (shape_.depth + kMostBlock + masks + shape_.width + 3) * cut_.stride *
+    const std::int64_t masks = shape_.mask.stride != 0 ? kMostBlock : 0;
+    // A choice takes a byte of each score.
+    const std::int64_t choices = shape_.choice.given ? tile_count(kMostBlock, 4) : 0;
+    return (shape_.depth + kMostBlock + masks + choices + shape_.width + 3) * cut_.stride *
            static_cast<std::int64_t>(sizeof(float));
   }
 
@@ -107,6 +109,8 @@ class LaneAttention final : public Kernel {
     block.v_stride = to_size(s.v.row_stride);
     block.q = q;
     block.y = take(s.width);
+    float* const mask = s.mask.stride != 0 ? take(kMostBlock) : nullptr;
+    auto* const choice = reinterpret_cast<std::uint8_t*>(scratch);
 
     const float* from = args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride;
     if (count < stride) std::fill(q, q + s.depth * stride, 0.0F);
@@ -114,7 +118,7 @@ class LaneAttention final : public Kernel {
                      to_size(s.q.row_stride), to_size(stride), to_size(s.depth), to_size(count),
                      sizeof(float)});
     // A mask of the lowest float would overflow if it were scaled, hence only without one.
-    const float factor = s.masked ? s.scale : s.scale * std::numbers::log2e_v<float>;
+    const float factor = s.masked() ? s.scale : s.scale * std::numbers::log2e_v<float>;
     if (factor != 1) lane_scale(q, to_size(s.depth * stride), factor);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {
       const auto keys = tile_range(s.keys, cut_.key_blocks, i, kBlockRowGranule);
@@ -122,7 +126,10 @@ class LaneAttention final : public Kernel {
       block.keys = to_size(keys.end - keys.begin);
       block.k = args.in<float>(1) + s.at(s.k, batch) + keys.begin * s.k.column_stride;
       block.v = args.in<float>(2) + s.at(s.v, batch) + keys.begin * s.v.row_stride;
-      if (s.masked) place_mask(s, args.in<float>(3), batch, queries, keys.begin, scratch, block);
+      const QueryBlock at{batch, queries, keys.begin};
+      if (s.mask.given) place_mask(s, args.in<float>(kAttentionMask), at, mask, block);
+      if (s.choice.given)
+        place_choice(s, args.in<std::uint8_t>(kAttentionChoice), at, choice, block);
       lane_block(block);
     }
     store_results(s, batch, queries, block, args.out<float>());

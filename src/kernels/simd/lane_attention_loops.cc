@@ -70,6 +70,25 @@ HWY_INLINE void add_mask(const LaneBlock& s, std::size_t at, std::size_t key, Su
   }
 }
 
+/// What add_mask does, and fills scores before it or after it.
+template <std::size_t R, std::size_t V>
+HWY_INLINE void fill_and_mask(const LaneBlock& s, std::size_t at, std::size_t key,
+                              Sums<R, V>& sums) {
+  const FloatTag d;
+  const hn::Rebind<std::uint8_t, FloatTag> bytes;
+  const hn::RebindToSigned<FloatTag> wide;
+  if (s.fill_last && s.masked()) add_mask(s, at, key, sums);
+  const auto fill = hn::Set(d, s.fill);
+  PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      const auto filled = hn::LoadU(bytes, s.filled + at + i * s.stride + j * hn::Lanes(d));
+      const auto kept = hn::RebindMask(d, hn::Eq(hn::PromoteTo(wide, filled), hn::Zero(wide)));
+      sums.at[i][j] = hn::IfThenElse(kept, sums.at[i][j], fill);
+    }
+  }
+  if (!s.fill_last && s.masked()) add_mask(s, at, key, sums);
+}
+
 /// Scores of R keys from `key` on. Not unrolled: that takes 3 % longer.
 template <std::size_t R, std::size_t V>
 HWY_NOINLINE void score_group(const LaneBlock& s, std::size_t lane, std::size_t key) {
@@ -84,7 +103,11 @@ HWY_NOINLINE void score_group(const LaneBlock& s, std::size_t lane, std::size_t 
     sums.add(k, k_stride, row);
   }
   const std::size_t at = key * stride + lane;
-  if (s.key_mask != nullptr || s.query_mask != nullptr) add_mask(s, at, key, sums);
+  if (s.filled != nullptr) {
+    fill_and_mask(s, at, key, sums);
+  } else if (s.masked()) {
+    add_mask(s, at, key, sums);
+  }
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], s.x + at + i * stride);
   // Maxima wait until stores are under way: 1 % of both products.
   FloatVec largest[V];
@@ -258,7 +281,7 @@ void run_block(const LaneBlock& s, const Power& power) {
 }  // namespace
 
 void block_of_lanes(const LaneBlock& s) {
-  if (s.key_mask != nullptr || s.query_mask != nullptr) {
+  if (s.adjusted()) {
     run_block(s, PowerOfTwo<true>(std::numbers::log2e_v<float>));
   } else {
     run_block(s, PowerOfTwo<false>());

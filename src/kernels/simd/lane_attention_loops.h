@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace parallax {
 
@@ -18,13 +19,20 @@ struct LaneSums {
 /// What a block of keys has in f32 and in bf16.
 struct LaneRows {
   std::size_t keys = 0, width = 0;
-  std::size_t stride = 0;             ///< of what follows
-  const float* key_mask = nullptr;    ///< [keys], for all queries; or null
-  const float* query_mask = nullptr;  ///< [keys, stride]; or null
-  float* x = nullptr;                 ///< [keys, stride]: where scores and weights go
-  float* y = nullptr;                 ///< [width, stride]: Y^T
-  LaneSums sums;                      ///< [stride] each
-  bool first = true;                  ///< sums and y hold nothing yet
+  std::size_t stride = 0;                ///< of what follows
+  const float* key_mask = nullptr;       ///< [keys], for all queries; or null
+  const float* query_mask = nullptr;     ///< [keys, stride]; or null
+  const std::uint8_t* filled = nullptr;  ///< [keys, stride], not 0 where scores are `fill`; or null
+  float fill = 0;
+  bool fill_last = false;  ///< behind adding the mask, not before
+  float* x = nullptr;      ///< [keys, stride]: where scores and weights go
+  float* y = nullptr;      ///< [width, stride]: Y^T
+  LaneSums sums;           ///< [stride] each
+  bool first = true;       ///< sums and y hold nothing yet
+
+  bool masked() const { return key_mask != nullptr || query_mask != nullptr; }
+  /// True where scores are more than products.
+  bool adjusted() const { return masked() || filled != nullptr; }
 };
 
 /// A block of keys and what belongs to it.
@@ -35,7 +43,7 @@ struct LaneBlock : LaneRows {
   std::size_t k_stride = 0, v_stride = 0, depth = 0;
 };
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
-/// e^(score + mask - largest) with a mask, 2^(score - largest) without.
+/// e^(score + mask - largest) with a mask or a fill, 2^(score - largest) without.
 void lane_block(const LaneBlock& block);
 
 /// x[0, n) *= factor, n a multiple of the vector.

@@ -1,5 +1,6 @@
 #include "lower/cpu/factor_attention.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -54,7 +55,9 @@ std::optional<Projection> match_projection(const Graph& graph, const Readers& re
 std::optional<CrossAttention> match(const Graph& graph, const Readers& readers, NodeId id) {
   const Node& node = graph.nodes[id];
   if (node.op != OpKind::kFusedAttention) return std::nullopt;
-  if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;
+  if (std::any_of(node.inputs.begin() + kAttentionMask, node.inputs.end(),
+                  [](ValueId input) { return input.valid(); }))
+    return std::nullopt;
   if (node.attributes.get_ints(kAttentionPerms[1]) != Perm{0, 2, 3, 1} ||
       node.attributes.get_ints(kAttentionPerms[2]) != Perm{0, 2, 1, 3})
     return std::nullopt;

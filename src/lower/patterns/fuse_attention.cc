@@ -1,7 +1,11 @@
 // Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, becomes FusedAttention: its
-// kernel keeps the scores in cache, and no tensor of queries x keys is written.
+// kernel keeps the scores in cache, and no tensor of queries x keys is written. A Where with a
+// number, before the mask is added or behind it, is a mask too: its condition becomes the choice.
+// That is no sum with -infinity: a score that is NaN is gone behind Where, and the keys of a query
+// that may look nowhere weigh alike where the number is finite.
 #include <cmath>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,8 +21,9 @@ namespace parallax {
 namespace {
 
 struct AttentionMatch {
-  ValueId q, k, mask;
+  ValueId q, k, mask, choice;
   float scale = 1;
+  AttentionFill fill;
 };
 
 class AttentionMatcher {
@@ -39,7 +44,10 @@ class AttentionMatcher {
     if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1)
       return missed("Softmax is not along the keys");
     AttentionMatch found;
-    ValueId scores = take_mask(softmax->inputs[0], found);
+    ValueId scores = take_choice(softmax->inputs[0], found);
+    scores = take_mask(scores, found);
+    found.fill.last = found.choice.valid() && found.mask.valid();
+    if (!found.choice.valid()) scores = take_choice(scores, found);
     scores = take_scale(scores, found);
     const Node* product = produced_by(graph_, scores, OpKind::kMatMul);
     if (product == nullptr) return missed("the scores are no product, scaled and masked");
@@ -78,14 +86,31 @@ class AttentionMatcher {
         continue;
       }
       AttentionMatch inner;
-      if (inner_node(take_scale(scores, inner), OpKind::kMatMul) == nullptr) continue;
+      const ValueId chosen = found.choice.valid() ? scores : take_choice(scores, inner);
+      if (inner_node(take_scale(chosen, inner), OpKind::kMatMul) == nullptr) continue;
       found.mask = mask;
       return scores;
     }
     return value;
   }
 
-  /// True where each query has a number for each key, and no axis of the scores is known to be
+  /// The scores of which a Where makes some a number; `value` where there is none.
+  ValueId take_choice(ValueId value, AttentionMatch& found) const {
+    const Node* where = inner_node(value, OpKind::kWhere);
+    if (where == nullptr) return value;
+    for (const std::size_t side : {1U, 2U}) {
+      const ValueId scores = where->inputs[side], choice = where->inputs[0];
+      const auto number = scalar_constant(graph_, where->inputs[3 - side]);
+      if (!number || shape_of(scores) != shape_of(value)) continue;
+      if (!is_mask(shape_of(choice), shape_of(scores))) continue;
+      found.choice = choice;
+      found.fill = {*number, side == 2, false};
+      return scores;
+    }
+    return value;
+  }
+
+  /// True where each query has an element for each key, and no axis of the scores is known to be
   /// larger only when sizes are bound.
   static bool is_mask(const Shape& mask, const Shape& scores) {
     if (mask.empty() || mask.size() > scores.size() || mask.back() != scores.back()) return false;
@@ -129,8 +154,14 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
     const auto found = matcher.match(graph.nodes[id]);
     if (!found) continue;
     std::vector<ValueId> inputs = {found->q, found->k, graph.nodes[id].inputs[1]};
-    if (found->mask.valid()) inputs.push_back(found->mask);
+    if (found->mask.valid() || found->choice.valid()) inputs.push_back(found->mask);
+    if (found->choice.valid()) inputs.push_back(found->choice);
     Attributes attributes;
+    if (found->choice.valid()) {
+      attributes.set(std::string(kAttentionFill), found->fill.value);
+      attributes.set(std::string(kAttentionFillWhere), std::int64_t{found->fill.where});
+      attributes.set(std::string(kAttentionFillLast), std::int64_t{found->fill.last});
+    }
     if (found->scale != 1.0F) attributes.set("scale", found->scale);
     rewrite_node(graph, id, OpKind::kFusedAttention, std::move(inputs), std::move(attributes));
     ++changes;
@@ -148,7 +179,16 @@ void decompose_attention(Parts& parts) {
   ValueId scores = parts.op(OpKind::kMatMul, {operand(0), operand(1)});
   const float scale = attributes.get_float("scale", 1.0F);
   if (scale != 1.0F) scores = parts.op(OpKind::kMul, {scores, parts.number(scale)});
-  if (parts.has(3)) scores = parts.op(OpKind::kAdd, {scores, parts.input(3)});
+  const AttentionFill fill = attention_fill(attributes);
+  const auto fill_chosen = [&] {
+    const ValueId number = parts.number(fill.value);
+    scores = parts.op(OpKind::kWhere, {parts.input(kAttentionChoice), fill.where ? number : scores,
+                                       fill.where ? scores : number});
+  };
+  if (parts.has(kAttentionChoice) && !fill.last) fill_chosen();
+  if (parts.has(kAttentionMask))
+    scores = parts.op(OpKind::kAdd, {scores, parts.input(kAttentionMask)});
+  if (parts.has(kAttentionChoice) && fill.last) fill_chosen();
   const std::vector<ValueId> product = {parts.op(OpKind::kSoftmax, {scores}), operand(2)};
   const auto perm = attributes.get_ints(kAttentionOutputPerm);
   if (perm.empty()) return parts.result(OpKind::kMatMul, product);

@@ -33,6 +33,34 @@ const std::vector<Case> kCases = {
      "FusedAttention(q,k,v,m)*0.5"},
     {"MaskOfKeys", kHead + "input m f32 [t]\np = MatMul(q, k)\na = Add(p, m)\n" + kTail,
      "FusedAttention(q,k,v,m)*1"},
+    {"ChosenByWhere",
+     kHead +
+         "input m bool [b, 1, s, t]\np = MatMul(q, k)\nd = Mul(p, c)\n"
+         "a = Where(m, d, c)\n" +
+         kTail,
+     "FusedAttention(q,k,v,_,m)*0.5"},
+    {"ChosenAndMasked",
+     kHead +
+         "input m bool [s, t]\ninput n f32 [t]\np = MatMul(q, k)\nd = Where(m, c, p)\n"
+         "a = Add(d, n)\n" +
+         kTail,
+     "FusedAttention(q,k,v,n,m)*1"},
+    {"MaskedAndChosen",
+     kHead +
+         "input m bool [s, t]\ninput n f32 [t]\np = MatMul(q, k)\nd = Add(p, n)\n"
+         "a = Where(m, d, c)\n" +
+         kTail,
+     "FusedAttention(q,k,v,n,m)*1"},
+    {"ChosenTwice",
+     kHead + "input m bool [s, t]\np = MatMul(q, k)\nd = Where(m, p, c)\na = Where(m, d, c)\n" +
+         kTail,
+     "MatMul Where Where Softmax MatMul"},
+    {"ChosenByQuery", kHead + "input m bool [s, 1]\np = MatMul(q, k)\na = Where(m, p, c)\n" + kTail,
+     "MatMul Where Softmax MatMul"},
+    {"ChosenScoresRead",
+     kHead + "input m bool [s, t]\np = MatMul(q, k)\na = Where(m, p, c)\nw = Softmax(a)\n"
+             "y = MatMul(w, v)\nz = Neg(a)\noutput y, z",
+     "MatMul Where Softmax MatMul Neg"},
     {"ScaledTwice", kHead + "p = MatMul(q, k)\nd = Mul(c, p)\na = Mul(c, d)\n" + kTail,
      "MatMul Mul Mul Softmax MatMul"},
     {"ScaledAfterMask",
@@ -83,7 +111,8 @@ std::string summary(const Graph& graph) {
     if (node.op != OpKind::kFusedAttention) continue;
     std::string names;
     for (const ValueId input : node.inputs) {
-      names += (names.empty() ? "" : ",") + graph.values[input].name;
+      names += names.empty() ? "" : ",";
+      names += input.valid() ? graph.values[input].name : "_";
     }
     const float scale = node.attributes.get_float("scale", 1.0F);
     text += "(" + names + ")*" + (scale == 0.5F ? "0.5" : scale == 2.0F ? "2" : "1");

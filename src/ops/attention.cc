@@ -25,6 +25,20 @@ Status check_mask(const InferContext& context, std::size_t i, const Shape& score
   return {};
 }
 
+/// Repeats the heads of keys or values as often as queries share them.
+Status share_heads(const InferContext& context, const Shape& q, Shape& shared) {
+  const std::int64_t group = context.node.attributes.get_int(kAttentionGroup, 1);
+  if (group == 1) return {};
+  const std::size_t rank = shared.size();
+  if (group < 1 || rank < 3 || q.size() < 3 || rank >= Dims::kMaxRank || q.size() >= Dims::kMaxRank)
+    return fail(context, "there is no axis of heads to be shared");
+  const Expr& heads = q[q.size() - 3];
+  if (!unify(shared[rank - 3] * Expr(group), heads))
+    return fail(context, "queries have another number of heads than share keys and values");
+  shared[rank - 3] = heads;
+  return {};
+}
+
 /// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where they are there, a mask
 /// and a choice that broadcast to [.., queries, keys] give [.., queries, width].
 InferResult infer_attention(const InferContext& context) {
@@ -35,11 +49,13 @@ InferResult infer_attention(const InferContext& context) {
     }
   }
   PX_ASSIGN(const Shape q, permuted_shape(context, kAttentionPerms[0], context.inputs[0].shape));
-  PX_ASSIGN(const Shape k, permuted_shape(context, kAttentionPerms[1], context.inputs[1].shape));
-  PX_ASSIGN(const Shape v, permuted_shape(context, kAttentionPerms[2], context.inputs[2].shape));
+  PX_ASSIGN(Shape k, permuted_shape(context, kAttentionPerms[1], context.inputs[1].shape));
+  PX_ASSIGN(Shape v, permuted_shape(context, kAttentionPerms[2], context.inputs[2].shape));
   if (!unify(q.back(), k[k.size() - 2]) || !unify(k.back(), v[v.size() - 2])) {
     return fail(context, "inner dimensions differ");
   }
+  PX_RETURN_IF_ERROR(share_heads(context, q, k));
+  PX_RETURN_IF_ERROR(share_heads(context, q, v));
   PX_ASSIGN(const Shape scores, broadcast(batch_of(q), batch_of(k), context));
   PX_ASSIGN(Shape shape, broadcast(scores, batch_of(v), context));
   shape.push_back(q[q.size() - 2]);
@@ -87,6 +103,7 @@ const OpDef& op_def_FusedAttention() {
     d.max_inputs = 5;
     d.internal = true;
     d.attributes = {{"scale", AttributeType::kFloat},
+                    {kAttentionGroup, AttributeType::kInt},
                     {kAttentionFill, AttributeType::kFloat},
                     {kAttentionFillWhere, AttributeType::kInt},
                     {kAttentionFillLast, AttributeType::kInt}};

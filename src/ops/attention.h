@@ -13,6 +13,9 @@ inline constexpr std::array<std::string_view, 3> kAttentionPerms = {"q_perm", "k
 /// The output is Transpose(result, perm).
 inline constexpr std::string_view kAttentionOutputPerm = "y_perm";
 
+/// How many heads of Q, neighbours in the third axis from behind, share one of K and V. Absent: 1.
+inline constexpr std::string_view kAttentionGroup = "group";
+
 /// Inputs: the mask is added to scores, the choice, of bools, says which of them are another number.
 inline constexpr std::size_t kAttentionMask = 3, kAttentionChoice = 4;
 inline constexpr std::string_view kAttentionFill = "fill", kAttentionFillWhere = "fill_where",

@@ -23,6 +23,9 @@ TEST(AttentionTest, Shapes) {
                 "y = FusedAttention(q, k, v, _, c) {fill = -1.0, fill_where = 0, fill_last = 1}\n"
                 "output y",
        "float32 bx6xsx5"},
+      {kQuery + "input k f32 [b, 2, 8, w]\ninput v f32 [1, 2, w, 5]\ninput m f32 [6, 1, w]\n"
+                "y = FusedAttention(q, k, v, m) {group = 3}\noutput y",
+       "float32 bx6xsx5"},
       {"input q f32 [b, s, 6, 8]\ninput k f32 [b, w, 6, 8]\ninput v f32 [b, w, 6, 5]\n"
        "y = FusedAttention(q, k, v) {q_perm = [0, 2, 1, 3], k_perm = [0, 2, 3, 1], "
        "v_perm = [0, 2, 1, -1], y_perm = [0, 2, 1, 3]}\noutput y",
@@ -47,6 +50,10 @@ TEST(AttentionTest, Refusals) {
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {v_perm = [0, 2, 1]}"), "no permutation"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [0, 0]}"), "twice"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [1, 0]}"), "inner dimensions"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {group = 2}"), "no axis of heads"},
+      {attention("[3, 8, 4]", "[3, 4, 5]", "f32 [4]", " {group = 3}"), "another number of heads"},
+      {attention("[3, 8, 4]", "[3, 4, 5]", "f32 [4]", " {group = 0}"), "no axis of heads"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {group = -1}"), "no axis of heads"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {y_perm = [1, 0]}"), "no permutation"},
   });
 }

@@ -158,8 +158,20 @@ void make_matmul_perm(Maker& m) {
 void make_attention(Maker& m) {
   const Ints batch = m.dims(static_cast<std::size_t>(m.below(3)));
   const std::int64_t queries = m.dim(40), keys = m.dim(40);
-  const Product scores = product_of(m, batch, queries, m.dim(40), keys);
-  const Product result = product_of(m, batch, queries, keys, m.dim(40));
+  Product scores = product_of(m, batch, queries, m.dim(40), keys);
+  Product result = product_of(m, batch, queries, keys, m.dim(40));
+  if (!batch.empty() && m.chance(30)) {
+    const std::int64_t group = 2 + m.below(2);
+    m.attributes.set("group", group);
+    const auto with_heads = [&](Ints& dims, std::int64_t heads) {
+      const Ints matrix(dims.end() - 2, dims.end());
+      dims.assign(batch.begin(), batch.end() - 1);
+      dims.insert(dims.end(), {heads, matrix[0], matrix[1]});
+    };
+    with_heads(scores.a, batch.back() * group);
+    with_heads(scores.b, batch.back());
+    with_heads(result.b, batch.back());
+  }
   if (m.chance(50)) m.attributes.set("scale", 0.25F);
   std::vector<ValueId> inputs = {m.permuted(scores.a, kAttentionPerms[0], 50),
                                  m.permuted(scores.b, kAttentionPerms[1], 50),

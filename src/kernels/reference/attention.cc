@@ -1,9 +1,9 @@
 // FusedAttention: Softmax(scale * Q K + mask) V, one query at a time.
 #include "ops/attention.h"
 
-#include "kernels/permuted.h"
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/shared_heads.h"
 
 namespace parallax {
 namespace {
@@ -38,12 +38,16 @@ Strides operand_strides(const Permuted& operand, const Dims& to) {
 }
 
 AttentionShape attention_shape(const KernelRequest& request) {
+  const std::int64_t group = request.node.attributes.get_int(kAttentionGroup, 1);
   const auto operand = [&](std::size_t i) {
-    return permuted(request.inputs[i].dims, request.node.attributes.get_ints(kAttentionPerms[i]));
+    const Permuted seen =
+        permuted(request.inputs[i].dims, request.node.attributes.get_ints(kAttentionPerms[i]));
+    return i == 0 ? split_heads(seen, group) : shared_heads(seen, group);
   };
   const Permuted q = operand(0), k = operand(1);
-  const Permuted y =
-      unpermuted(request.outputs[0].dims, request.node.attributes.get_ints(kAttentionOutputPerm));
+  const Permuted y = split_heads(
+      unpermuted(request.outputs[0].dims, request.node.attributes.get_ints(kAttentionOutputPerm)),
+      group);
   AttentionShape s;
   s.dims = y.dims;
   s.queries = s.dims[s.dims.rank() - 2];
@@ -56,10 +60,13 @@ AttentionShape attention_shape(const KernelRequest& request) {
   s.v = operand_strides(operand(2), s.dims);
   s.y = operand_strides(y, s.dims);
   s.masked = request.has(kAttentionMask);
-  if (s.masked) s.mask = broadcast_strides(request.inputs[kAttentionMask].dims, s.dims);
+  const auto rows = [&](std::size_t i) {
+    return broadcast_strides(split_heads(request.inputs[i].dims, group), s.dims);
+  };
+  if (s.masked) s.mask = rows(kAttentionMask);
   s.choosing = request.has(kAttentionChoice);
   s.fill = attention_fill(request.node.attributes);
-  if (s.choosing) s.choice = broadcast_strides(request.inputs[kAttentionChoice].dims, s.dims);
+  if (s.choosing) s.choice = rows(kAttentionChoice);
   return s;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "kernels/shared_heads.h"
 #include "kernels/simd/attention_loops.h"
 #include "kernels/simd/attention_shape.h"
 #include "kernels/simd/bf16_attention.h"
@@ -144,12 +145,15 @@ class Attention final : public Kernel {
 
 AttentionShape attention_shape(const KernelRequest& request) {
   const Attributes& attributes = request.node.attributes;
-  const Permuted y = unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm));
+  const std::int64_t group = attributes.get_int(kAttentionGroup, 1);
+  const Permuted y = split_heads(
+      unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm)), group);
   AttentionShape shape;
   shape.dims = y.dims;
   shape.batch_rank = shape.dims.rank() - 2;
   const auto operand = [&](std::size_t i) {
-    return matrix_operand(permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i])),
+    const Permuted seen = permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i]));
+    return matrix_operand(i == 0 ? split_heads(seen, group) : shared_heads(seen, group),
                           shape.batch_rank);
   };
   shape.q = operand(0);
@@ -166,7 +170,7 @@ AttentionShape attention_shape(const KernelRequest& request) {
     AttentionMask rows;
     rows.given = request.has(i);
     if (!rows.given) return rows;
-    const Dims& dims = request.inputs[i].dims;
+    const Dims dims = split_heads(request.inputs[i].dims, group);
     const std::int64_t queries = dims.rank() > 1 ? dims[dims.rank() - 2] : 1;
     rows.batches = batch_strides(dims, queries * shape.keys, shape.batch_rank);
     rows.stride = queries == 1 ? 0 : shape.keys;

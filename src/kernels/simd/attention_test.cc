@@ -94,6 +94,28 @@ TEST(SimdAttention, FillsWhatIsChosen) {
   }
 }
 
+TEST(SimdAttention, HeadsShareKeysAndValues) {
+  for (const std::int64_t queries : {1, 40}) {
+    for (const Dims& mask : {Dims{}, Dims{70}, Dims{2, 6, queries, 70}, Dims{2, 1, 1, 70}}) {
+      SCOPED_TRACE(mask.to_string());
+      KernelRun run = attention({{2, 6, queries, 8}, {2, 2, 8, 70}, {2, 2, 70, 17}}, 0.5F);
+      run.attributes.set("group", std::int64_t{3});
+      if (mask.rank() > 0) run.inputs.emplace_back(random_floats(mask, 4, -2, 2));
+      expect_same_as_reference(run, {1e-5, 1e-5});
+      put_keys_in_rows(run);
+      expect_same_as_reference(run, {1e-5, 1e-5});
+      KernelRun turned = attention({{2, queries, 6, 8}, {2, 70, 2, 8}, {2, 70, 2, 17}}, 0.5F);
+      if (mask.rank() > 0) turned.inputs.emplace_back(random_floats(mask, 4, -2, 2));
+      turned.attributes.set("group", std::int64_t{3});
+      turned.attributes.set("q_perm", Ints{0, 2, 1, 3});
+      turned.attributes.set("k_perm", Ints{0, 2, 3, 1});
+      turned.attributes.set("v_perm", Ints{0, 2, 1, 3});
+      turned.attributes.set("y_perm", Ints{0, 2, 1, 3});
+      expect_same_as_reference(turned, {1e-5, 1e-5});
+    }
+  }
+}
+
 TEST(SimdAttention, MaskedKeysDoNotCount) {
   const float no = -std::numeric_limits<float>::infinity();
   for (const float never : {no, std::numeric_limits<float>::lowest()}) {

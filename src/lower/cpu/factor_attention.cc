@@ -58,6 +58,7 @@ std::optional<CrossAttention> match(const Graph& graph, const Readers& readers, 
   if (std::any_of(node.inputs.begin() + kAttentionMask, node.inputs.end(),
                   [](ValueId input) { return input.valid(); }))
     return std::nullopt;
+  if (node.attributes.get_int(kAttentionGroup, 1) != 1) return std::nullopt;
   if (node.attributes.get_ints(kAttentionPerms[1]) != Perm{0, 2, 3, 1} ||
       node.attributes.get_ints(kAttentionPerms[2]) != Perm{0, 2, 1, 3})
     return std::nullopt;

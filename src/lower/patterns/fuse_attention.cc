@@ -3,6 +3,9 @@
 // number, before the mask is added or behind it, is a mask too: its condition becomes the choice.
 // That is no sum with -infinity: a score that is NaN is gone behind Where, and the keys of a query
 // that may look nowhere weigh alike where the number is finite.
+//
+// Where heads of queries share heads of keys and values, exporters repeat these: Unsqueeze, Expand
+// and Reshape, before a Transpose or without one. The kernel reads them again instead.
 #include <cmath>
 #include <optional>
 #include <string>
@@ -20,10 +23,20 @@
 namespace parallax {
 namespace {
 
+using Perm = std::vector<std::int64_t>;
+
+/// What is repeated, transposed by `perm` or not, and how often; `times` 1: nothing is.
+struct RepeatedHeads {
+  ValueId source;
+  Perm perm;
+  std::int64_t times = 1;
+};
+
 struct AttentionMatch {
   ValueId q, k, mask, choice;
   float scale = 1;
   AttentionFill fill;
+  RepeatedHeads keys, values;  ///< of K and V, where both repeat as often
 };
 
 class AttentionMatcher {
@@ -55,6 +68,7 @@ class AttentionMatcher {
     if (!is_plain_product(*product)) return missed("the product of the scores has a bias");
     found.q = product->inputs[0];
     found.k = product->inputs[1];
+    take_heads(last.inputs[1], found);
     return found;
   }
 
@@ -139,6 +153,60 @@ class AttentionMatcher {
     return value;
   }
 
+  /// Heads that are repeated for `found`, and for the values `v`.
+  void take_heads(ValueId v, AttentionMatch& found) const {
+    const std::size_t rank = shape_of(found.q).size();
+    const RepeatedHeads keys = repeated_heads(found.k, rank, true);
+    const RepeatedHeads values = repeated_heads(v, rank, false);
+    if (keys.times == 1 || keys.times != values.times) return;
+    found.keys = keys;
+    found.values = values;
+  }
+
+  /// The heads that `operand`, a matrix for each, repeats.
+  RepeatedHeads repeated_heads(ValueId operand, std::size_t rank, bool columns_too) const {
+    if (shape_of(operand).size() != rank || rank < 3 || rank >= Dims::kMaxRank) return {};
+    RepeatedHeads found;
+    std::size_t axis = rank - 3;
+    if (const Node* transpose = inner_node(operand, OpKind::kTranspose)) {
+      found.perm = transpose->attributes.get_ints("perm");
+      if (found.perm.size() != rank) return {};
+      const auto last = static_cast<std::int64_t>(rank) - 1;
+      // Kernels want rows of V, and rows or columns of K.
+      if (found.perm.back() != last && (!columns_too || found.perm[rank - 2] != last)) return {};
+      axis = static_cast<std::size_t>(found.perm[axis]);
+      operand = transpose->inputs[0];
+    }
+    const Node* merged = inner_node(operand, OpKind::kReshape);
+    if (merged == nullptr) return {};
+    const Node* repeated = inner_node(merged->inputs[0], OpKind::kExpand);
+    if (repeated == nullptr) repeated = inner_node(merged->inputs[0], OpKind::kTile);
+    if (repeated == nullptr) return {};
+    found.source = before_split(repeated->inputs[0]);
+    if (!found.source.valid() || shape_of(found.source).size() != rank) return {};
+    const Shape& wide = shape_of(merged->inputs[0]);
+    if (wide.size() != rank + 1 || !wide[axis + 1].constant()) return {};
+    const std::int64_t times = *wide[axis + 1].constant();
+    Shape wanted = shape_of(found.source);
+    const auto split = wanted.begin() + static_cast<std::ptrdiff_t>(axis) + 1;
+    const auto inserted = wanted.insert(split, Expr(1));
+    if (times < 2 || shape_of(repeated->inputs[0]) != wanted) return {};
+    *inserted = Expr(times);
+    if (wide != wanted) return {};
+    wanted.erase(inserted);
+    wanted[axis] = wanted[axis] * Expr(times);
+    if (shape_of(operand) != wanted) return {};
+    found.times = times;
+    return found;
+  }
+
+  /// What `value` is under a shape with more axes.
+  ValueId before_split(ValueId value) const {
+    const Node* split = produced_by(graph_, value, OpKind::kUnsqueeze);
+    if (split == nullptr) split = produced_by(graph_, value, OpKind::kReshape);
+    return split == nullptr ? ValueId{} : split->inputs[0];
+  }
+
   const Graph& graph_;
   const Readers& readers_;
   const PassContext& context_;
@@ -153,10 +221,19 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = matcher.match(graph.nodes[id]);
     if (!found) continue;
-    std::vector<ValueId> inputs = {found->q, found->k, graph.nodes[id].inputs[1]};
+    const bool shared = found->keys.times > 1;
+    std::vector<ValueId> inputs = {found->q, shared ? found->keys.source : found->k,
+                                   shared ? found->values.source : graph.nodes[id].inputs[1]};
     if (found->mask.valid() || found->choice.valid()) inputs.push_back(found->mask);
     if (found->choice.valid()) inputs.push_back(found->choice);
     Attributes attributes;
+    if (shared) {
+      attributes.set(std::string(kAttentionGroup), found->keys.times);
+      if (!found->keys.perm.empty())
+        attributes.set(std::string(kAttentionPerms[1]), found->keys.perm);
+      if (!found->values.perm.empty())
+        attributes.set(std::string(kAttentionPerms[2]), found->values.perm);
+    }
     if (found->choice.valid()) {
       attributes.set(std::string(kAttentionFill), found->fill.value);
       attributes.set(std::string(kAttentionFillWhere), std::int64_t{found->fill.where});
@@ -170,11 +247,42 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
   return changes;
 }
 
+namespace {
+
+/// Each head of `x` `times` times, one after the other.
+ValueId repeated_heads(Parts& parts, ValueId x, std::int64_t rank, std::int64_t times) {
+  const auto part_of_shape = [&](std::int64_t start, std::int64_t end) {
+    Attributes attributes;
+    attributes.set("start", start);
+    attributes.set("end", end);
+    return parts.op(OpKind::kShape, {x}, std::move(attributes));
+  };
+  std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank) + 1, 1);
+  repeats[static_cast<std::size_t>(rank) - 2] = times;
+  const ValueId split = parts.op(OpKind::kUnsqueeze, {x, parts.ints({rank - 2})});
+  const ValueId wide = parts.op(OpKind::kTile, {split, parts.ints(repeats)});
+  const ValueId heads =
+      parts.op(OpKind::kMul, {part_of_shape(rank - 3, rank - 2), parts.ints({times})});
+  Attributes along, as_told;
+  along.set("axis", std::int64_t{0});
+  const ValueId shape =
+      parts.op(OpKind::kConcat, {part_of_shape(0, rank - 3), heads, part_of_shape(rank - 2, rank)},
+               std::move(along));
+  as_told.set("allowzero", std::int64_t{1});
+  return parts.op(OpKind::kReshape, {wide, shape}, std::move(as_told));
+}
+
+}  // namespace
+
 void decompose_attention(Parts& parts) {
   const Attributes& attributes = parts.node().attributes;
+  const std::int64_t group = attributes.get_int(kAttentionGroup, 1);
   const auto operand = [&](std::size_t i) {
     auto perm = attributes.get_ints(kAttentionPerms[i]);
-    return perm.empty() ? parts.input(i) : parts.transposed(parts.input(i), std::move(perm));
+    const ValueId x =
+        perm.empty() ? parts.input(i) : parts.transposed(parts.input(i), std::move(perm));
+    const auto rank = static_cast<std::int64_t>(parts.shape(i).size());
+    return i == 0 || group == 1 ? x : repeated_heads(parts, x, rank, group);
   };
   ValueId scores = parts.op(OpKind::kMatMul, {operand(0), operand(1)});
   const float scale = attributes.get_float("scale", 1.0F);

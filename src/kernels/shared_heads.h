@@ -1,0 +1,45 @@
+// Attention in which several heads of queries share one of keys and values (kAttentionGroup): the
+// axis of heads, the third from behind, becomes two, of the shared heads and of those that share
+// one. Keys and values have 1 in the second, and are read again for each. Pure.
+#pragma once
+
+#include "kernels/permuted.h"
+
+namespace parallax {
+
+/// The axis of heads in two, the second of `inner`.
+inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
+  Permuted result;
+  for (int axis = 0; axis < x.dims.rank(); ++axis) {
+    const auto to = static_cast<std::size_t>(result.dims.rank());
+    const std::int64_t stride = x.strides[static_cast<std::size_t>(axis)];
+    const bool heads = axis == x.dims.rank() - 3;
+    result.dims.push_back(heads ? x.dims[axis] / inner : x.dims[axis]);
+    result.strides[to] = heads ? stride * inner : stride;
+    if (!heads) continue;
+    result.dims.push_back(inner);
+    result.strides[to + 1] = stride;
+  }
+  return result;
+}
+
+/// Of queries and of the result, `group` heads of which share one. REQUIRES: rank 3 or more, a
+/// multiple of `group` heads.
+inline Permuted split_heads(const Permuted& x, std::int64_t group) {
+  return group == 1 ? x : with_heads_split(x, group);
+}
+
+/// Of keys and values.
+inline Permuted shared_heads(const Permuted& x, std::int64_t group) {
+  return group == 1 ? x : with_heads_split(x, 1);
+}
+
+/// Of what broadcasts to the scores.
+inline Dims split_heads(const Dims& dims, std::int64_t group) {
+  if (group == 1 || dims.rank() < 3) return dims;
+  const bool same_for_all = dims[dims.rank() - 3] == 1;
+  const Permuted dense = permuted(dims, {});
+  return (same_for_all ? shared_heads(dense, group) : split_heads(dense, group)).dims;
+}
+
+}  // namespace parallax

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,7 +49,8 @@ bool keeps_rows(const Perm& perm, bool columns_too) {
 
 class Absorber {
  public:
-  explicit Absorber(Graph& graph) : graph_(graph), readers_(graph) {}
+  Absorber(Graph& graph, const PassContext& context)
+      : graph_(graph), readers_(graph), context_(context) {}
 
   /// Transposes before the attention.
   int absorb_operands(NodeId id) {
@@ -64,11 +66,12 @@ class Absorber {
   /// A Transpose behind an attention becomes the attention.
   bool absorb_result(NodeId id) {
     const Node& transpose = graph_.nodes[id];
-    const Node* attention = inner_node(transpose.inputs[0], OpKind::kFusedAttention);
+    const Node* attention = produced_by(graph_, transpose.inputs[0], OpKind::kFusedAttention);
     if (attention == nullptr || attention->attributes.find(kAttentionOutputPerm) != nullptr)
       return false;
     const Perm perm = perm_of(graph_, transpose);
-    if (!keeps_rows(perm, false)) return false;
+    if (!readers_.single(transpose.inputs[0])) return missed(kReadElsewhere, transpose);
+    if (!keeps_rows(perm, false)) return missed(kTurnsRows, transpose);
     Attributes attributes = attention->attributes;
     attributes.set(std::string(kAttentionOutputPerm), perm);
     rewrite_node(graph_, id, OpKind::kFusedAttention, attention->inputs, std::move(attributes));
@@ -76,6 +79,13 @@ class Absorber {
   }
 
  private:
+  static constexpr std::string_view kReadElsewhere = "something else reads what is transposed",
+                                    kTurnsRows = "rows would not stay together";
+  bool missed(std::string_view why, const Node& node) const {
+    context_.missed(why, node);
+    return false;
+  }
+
   /// The node behind `value` if nothing else reads it: only then does absorbing save it.
   const Node* inner_node(ValueId value, OpKind kind) const {
     return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
@@ -91,7 +101,12 @@ class Absorber {
       operand = transpose->inputs[0];
       if (keeps_rows(perm, i == 1)) best = {operand, perm};
     }
-    if (!best) return false;
+    if (!best) {
+      if (operand != attention.inputs[i]) return missed(kTurnsRows, attention);
+      if (produced_by(graph_, operand, OpKind::kTranspose) != nullptr)
+        return missed(kReadElsewhere, attention);
+      return false;
+    }
     attention.inputs[i] = best->first;
     attention.attributes.set(name, best->second);
     return true;
@@ -144,12 +159,13 @@ class Absorber {
 
   Graph& graph_;
   Readers readers_;
+  const PassContext& context_;
 };
 
 }  // namespace
 
-Result<int> absorb_transposes(Graph& graph, const PassContext&) {
-  Absorber absorber(graph);
+Result<int> absorb_transposes(Graph& graph, const PassContext& context) {
+  Absorber absorber(graph, context);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     if (graph.nodes[id].op == OpKind::kFusedAttention) changes += absorber.absorb_operands(id);

@@ -80,8 +80,12 @@ bool to_units(Ints& dims, std::int64_t run, Ints& factors) {
 
 class Composer {
  public:
-  Composer(Graph& graph, const std::shared_ptr<LoadBudget>& budget)
-      : graph_(graph), names_(graph), origins_(graph.values.size()), budget_(budget) {
+  Composer(Graph& graph, const PassContext& context)
+      : graph_(graph),
+        names_(graph),
+        origins_(graph.values.size()),
+        budget_(context.budget),
+        context_(context) {
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
       for (std::size_t o = 0; o < node.outputs.size(); ++o) {
@@ -140,6 +144,8 @@ class Composer {
   Origin origin_of(const Node& node, std::size_t output) const {
     const auto movement = movement_of(node, output);
     const auto dims = dims_of(node.outputs[output]);
+    if (movement && !dims && !movement->view && behind_copy(node))
+      context_.missed("sizes are free", node);
     if (!movement || !dims) return {};
     const std::size_t parts = movement->joined >= 0 ? node.inputs.size() : 1;
     Origin origin;
@@ -155,7 +161,24 @@ class Composer {
     // As a number only whether there are two matters.
     origin.copies = std::min(origin.copies + (movement->view ? 0 : 1), 2);
     const auto bytes = static_cast<std::int64_t>(size_of(graph_.values[origin.source].dtype));
-    return origin.run * bytes < kFewestBytes ? Origin{} : origin;
+    if (origin.run * bytes >= kFewestBytes) return origin;
+    if (origin.copies >= 2) context_.missed("the runs are too short", node);
+    return {};
+  }
+
+  /// True where the first input is what a copying node gives, or a view or two of that.
+  bool behind_copy(const Node& node) const {
+    ValueId value = node.inputs[0];
+    for (int views = 0; views <= 2; ++views) {
+      const Value& input = graph_.values[value];
+      if (input.kind != ValueKind::kResult || !input.producer.valid()) return false;
+      const Node& maker = graph_.nodes[input.producer];
+      const auto movement = movement_of(maker, 0);
+      if (!movement) return false;
+      if (!movement->view) return true;
+      value = maker.inputs[0];
+    }
+    return false;
   }
 
   /// Elements that one movement leaves together, beginning at multiples of them on both sides.
@@ -399,7 +422,10 @@ class Composer {
     if (!origin.source.valid() || origin.copies < 2 || !wanted_[value]) return false;
     const Ints dims = *dims_of(value);
     const std::int64_t source_units = product(*dims_of(origin.source)) / origin.run;
-    if (std::max(product(dims) / origin.run, source_units) > kMostRows) return false;
+    if (std::max(product(dims) / origin.run, source_units) > kMostRows) {
+      context_.missed("the table of runs would be too long", node);
+      return false;
+    }
     const auto table = table_of(value, origin);
     if (!table) return false;
     const bool same = is_one_run(*table);
@@ -437,12 +463,13 @@ class Composer {
   IdVector<ValueId, Origin> origins_;
   IdVector<ValueId, bool> wanted_;
   const std::shared_ptr<LoadBudget>& budget_;
+  const PassContext& context_;
 };
 
 }  // namespace
 
 Result<int> compose_movement(Graph& graph, const PassContext& context) {
-  const int changes = Composer(graph, context.budget).run();
+  const int changes = Composer(graph, context).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

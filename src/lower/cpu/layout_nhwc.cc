@@ -59,12 +59,12 @@ ValueId flattened_image(const Graph& graph, const IdVector<NodeId, Node>& nodes,
 /// Which nodes change layout.
 class Islands {
  public:
-  Islands(const Graph& graph, const LoadBudget& budget) : parent_(graph.nodes.size()) {
+  Islands(const Graph& graph, const PassContext& context) : parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     std::vector<bool> convertible(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
-      convertible[index(id)] = can_be_nhwc(graph, node) && may_turn(graph, node, budget);
+      convertible[index(id)] = may_convert(graph, node, context);
       if (!convertible[index(id)]) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!is_image_input(graph, node, i)) continue;
@@ -86,6 +86,9 @@ class Islands {
     member_.resize(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
       member_[index(id)] = convertible[index(id)] && convolutions[root(index(id))] >= 2;
+      const bool alone = convertible[index(id)] && convolutions[root(index(id))] == 1;
+      if (alone && graph.nodes[id].op == OpKind::kConv)
+        context.missed("no other convolution is near", graph.nodes[id]);
     }
   }
 
@@ -93,6 +96,16 @@ class Islands {
 
  private:
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id.value); }
+
+  bool may_convert(const Graph& graph, const Node& node, const PassContext& context) {
+    if (!can_be_nhwc(graph, node)) {
+      if (node.op == OpKind::kConv) context.missed("no kernel has this convolution in NHWC", node);
+      return false;
+    }
+    if (may_turn(graph, node, *context.budget)) return true;
+    context.missed("loading may not copy more constants", node);
+    return false;
+  }
 
   /// Whether the budget covers copies of the constants among the node's images, besides those of
   /// nodes before.
@@ -125,8 +138,8 @@ class Islands {
 /// Writes the nodes of a graph anew, in order.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const std::shared_ptr<LoadBudget>& budget)
-      : graph_(graph), budget_(budget), names_(graph), islands_(graph, *budget) {
+  Rewriter(Graph& graph, const PassContext& context)
+      : graph_(graph), budget_(context.budget), names_(graph), islands_(graph, context) {
     nhwc_.resize(graph.values.size());
     find_wanted_nchw();
   }
@@ -303,7 +316,7 @@ class Rewriter {
 }  // namespace
 
 Result<int> layout_nhwc(Graph& graph, const PassContext& context) {
-  const int changes = Rewriter(graph, context.budget).run();
+  const int changes = Rewriter(graph, context).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

@@ -39,6 +39,55 @@ TEST(LoweringPasses, RunOverBodiesToo) {
   EXPECT_NE(print(graph).find("Silu(x)"), std::string::npos) << print(graph);
 }
 
+TEST(NearMisses, NameTheGuardThatRefused) {
+  const std::string attention =
+      "input q f32 [2, 3, 5, 8]\ninput k f32 [2, 3, 7, 8]\ninput v f32 [2, 3, 7, 8]\n";
+  const std::string image = "input x f32 [1, 8, 6, 6]\n";
+  const struct {
+    decltype(Pass::run) pass;
+    std::string text;
+    const char* reason;
+  } rows[] = {
+      {absorb_transposes,
+       attention + "t = Transpose(k) {perm = [0, 1, 3, 2]}\ny = FusedAttention(q, t, v) @last\n"
+                   "output y, t",
+       "something else reads what is transposed"},
+      {absorb_transposes,
+       attention + "input w f32 [2, 3, 8, 5]\nu = Transpose(w) {perm = [0, 1, 3, 2]}\n"
+                   "y = FusedAttention(u, k, v) {k_perm = [0, 1, 3, 2]} @last\noutput y",
+       "rows would not stay together"},
+      {absorb_transposes,
+       attention + "y = FusedAttention(q, k, v) {k_perm = [0, 1, 3, 2]}\n"
+                   "z = Transpose(y) {perm = [0, 1, 3, 2]} @last\noutput z",
+       "rows would not stay together"},
+      {layout_nhwc, image + "const w f32 [8, 8, 3, 3] = fill 1\ny = Conv(x, w) @last\noutput y",
+       "no other convolution is near"},
+      {layout_nhwc, image + "input w f32 [8, 8, 3, 3]\ny = Conv(x, w) @last\noutput y",
+       "no kernel has this convolution in NHWC"},
+      {compose_movement,
+       "symbols b\ninput x f32 [b, 8, 4, 32]\nt = Transpose(x) {perm = [2, 1, 0, 3]}\n"
+       "y = Transpose(t) {perm = [1, 0, 2, 3]} @last\noutput y",
+       "sizes are free"},
+      {compose_movement,
+       "input x f32 [4, 8, 16]\nt = Transpose(x) {perm = [1, 0, 2]}\n"
+       "y = Transpose(t) {perm = [2, 0, 1]} @last\noutput y",
+       "the runs are too short"},
+      {compose_movement,
+       "input x f32 [512, 256, 16]\nt = Transpose(x) {perm = [1, 0, 2]}\n"
+       "const s i64 [1] = [1]\nconst e i64 [1] = [999]\ny = Slice(t, s, e) @last\noutput y",
+       "the table of runs would be too long"},
+  };
+  for (const auto& row : rows) {
+    Graph graph = graph_of(row.text);
+    const PassContext context;
+    EXPECT_EQ(row.pass(graph, context).value_or(-1), 0) << row.text;
+    const auto missed = context.near_misses->take();
+    ASSERT_EQ(missed.size(), 1U) << row.text;
+    EXPECT_EQ(missed[0].reason, row.reason);
+    EXPECT_EQ(missed[0].node, "last") << row.text;
+  }
+}
+
 TEST(AllPasses, LargeGraphs) {
   Graph graph;
   GraphBuilder builder(graph);

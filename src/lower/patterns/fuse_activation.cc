@@ -2,6 +2,7 @@
 // its kernels apply it while the result is in registers.
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,46 +24,62 @@ std::optional<float> bound(const Graph& graph, const Node& clip, std::size_t i, 
   return number && !std::isnan(*number) ? number : std::nullopt;
 }
 
-/// What kernels apply for `node`; nothing where they have no function for it.
-std::optional<Activation> activation_of(const Graph& graph, const Node& node) {
-  if (!is_activation(node.op)) return std::nullopt;
+/// What kernels apply for `node`, an activation; `why` they have no function for it otherwise.
+std::optional<Activation> activation_of(const Graph& graph, const Node& node,
+                                        std::string_view& why) {
   Activation activation{.op = node.op};
   if (node.op == OpKind::kClip) {
     const auto low = bound(graph, node, 1, activation.low);
     const auto high = bound(graph, node, 2, activation.high);
-    if (!low || !high) return std::nullopt;
+    if (!low || !high) {
+      why = "the bounds are no constant numbers";
+      return std::nullopt;
+    }
     activation.low = *low;
     activation.high = *high;
   }
-  // Kernels have the exact Gelu, and two factors of Silu.
-  if (node.attributes.get_string("approximate", "none") != "none") return std::nullopt;
   activation.alpha = node.attributes.get_float("alpha", 1.0F);
-  if (activation.alpha != 1 && activation.alpha != kQuickGeluAlpha) return std::nullopt;
-  return activation;
+  if (node.attributes.get_string("approximate", "none") != "none") {
+    why = "kernels of products have the exact Gelu alone";
+  } else if (activation.alpha != 1 && activation.alpha != kQuickGeluAlpha) {
+    why = "kernels of products have two factors of Silu";
+  }
+  return why.empty() ? std::optional(activation) : std::nullopt;
 }
 
-/// The product that `activation` can move into; null where there is none.
-const Node* product_before(const Graph& graph, const Readers& readers, const Node& activation) {
-  const ValueId x = activation.inputs[0];
-  if (!readers.single(x) || graph.values[x].dtype != DType::kF32) return nullptr;
-  const NodeId producer = graph.values[x].producer;
-  if (!producer.valid() || graph.values[x].kind != ValueKind::kResult) return nullptr;
-  const Node& product = graph.nodes[producer];
-  if (!op_def(product.op).epilogue || !product.epilogue.empty()) return nullptr;
-  // Without constant weights there is no packed kernel to gain from.
-  return float_constant(graph, product.inputs[1]) != nullptr ? &product : nullptr;
+/// The product that `activation` might move into; null where there is none.
+const Node* product_before(const Graph& graph, const Node& activation) {
+  const Value& x = graph.values[activation.inputs[0]];
+  if (x.kind != ValueKind::kResult || !x.producer.valid() || x.dtype != DType::kF32) return nullptr;
+  const Node& product = graph.nodes[x.producer];
+  return op_def(product.op).epilogue ? &product : nullptr;
+}
+
+/// What keeps `activation` from moving into `product`; empty: nothing.
+std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& activation,
+                          const Node& product) {
+  if (!readers.single(activation.inputs[0])) return "something else reads the product";
+  if (!product.epilogue.empty()) return "the product has an activation";
+  // There is no packed kernel to gain from.
+  if (float_constant(graph, product.inputs[1]) == nullptr) return "the weights are no constant";
+  return {};
 }
 
 }  // namespace
 
-Result<int> fuse_activation(Graph& graph, const PassContext&) {
+Result<int> fuse_activation(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto activation = activation_of(graph, graph.nodes[id]);
-    if (!activation) continue;
-    const Node* product = product_before(graph, readers, graph.nodes[id]);
+    const Node& node = graph.nodes[id];
+    const Node* product = is_activation(node.op) ? product_before(graph, node) : nullptr;
     if (product == nullptr) continue;
+    std::string_view why = obstacle(graph, readers, node, *product);
+    const auto activation = why.empty() ? activation_of(graph, node, why) : std::nullopt;
+    if (!activation) {
+      context.missed(why, node);
+      continue;
+    }
     rewrite_node(graph, id, product->op, product->inputs, product->attributes, {*activation});
     ++changes;
   }

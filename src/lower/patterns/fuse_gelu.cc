@@ -40,7 +40,8 @@ struct Product {
 
 class Matcher {
  public:
-  Matcher(const Graph& graph, const Readers& readers) : graph_(graph), readers_(readers) {}
+  /// Without `readers` it does not matter who else reads a part.
+  Matcher(const Graph& graph, const Readers* readers) : graph_(graph), readers_(readers) {}
 
   struct Found {
     ValueId x;
@@ -68,7 +69,8 @@ class Matcher {
  private:
   /// The node behind `value` if nothing else reads it: only then does fusing save it.
   const Node* inner_node(ValueId value, OpKind kind) const {
-    return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
+    const bool inner = readers_ == nullptr || readers_->single(value);
+    return inner ? produced_by(graph_, value, kind) : nullptr;
   }
 
   /// Multiplies `value` into `product`.
@@ -159,18 +161,22 @@ class Matcher {
   }
 
   const Graph& graph_;
-  const Readers& readers_;
+  const Readers* readers_;
 };
 
 }  // namespace
 
-Result<int> fuse_gelu(Graph& graph, const PassContext&) {
+Result<int> fuse_gelu(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
-  const Matcher matcher(graph, readers);
+  const Matcher matcher(graph, &readers), loose(graph, nullptr);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     const auto found = matcher.match(graph.nodes[id]);
-    if (!found) continue;
+    if (!found) {
+      if (loose.match(graph.nodes[id]))
+        context.missed("something else reads a part", graph.nodes[id]);
+      continue;
+    }
     Attributes attributes;
     if (found->tanh) attributes.set("approximate", std::string("tanh"));
     rewrite_node(graph, id, OpKind::kGelu, {found->x}, std::move(attributes));

@@ -234,6 +234,22 @@ TEST(NearMisses, NameTheGuardThatRefused) {
   } rows[] = {
       {fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s) @last\noutput y, s",
        "something else reads the Sigmoid"},
+      {fuse_activation, kConv + "z = Relu(y) @last\noutput z, y",
+       "something else reads the product"},
+      {fuse_activation, kConv + "input low f32 []\nz = Clip(y, low) @last\noutput z",
+       "the bounds are no constant numbers"},
+      {fuse_activation, kConv + "z = Gelu(y) {approximate = \"tanh\"} @last\noutput z",
+       "kernels of products have the exact Gelu alone"},
+      {fuse_activation, kConv + "z = Silu(y) {alpha = 3.0} @last\noutput z",
+       "kernels of products have two factors of Silu"},
+      {fuse_activation,
+       "input x f32 [3, 4]\ninput w f32 [4, 3]\ny = MatMul(x, w)\nz = Relu(y) @last\noutput z",
+       "the weights are no constant"},
+      {fuse_gelu,
+       "input x f32 [4]\nconst r f32 [] = [0.7071068]\nconst one f32 [] = [1]\n"
+       "const half f32 [] = [0.5]\na = Mul(x, r)\ne = Erf(a)\np = Add(e, one)\nh = Mul(x, half)\n"
+       "y = Mul(h, p) @last\noutput y, e",
+       "something else reads a part"},
       {fuse_matmul_bias, kMatMul + "const b f32 [3] = fill 1\nz = Add(y, b) @last\noutput z, y",
        "something else reads the product"},
       {fuse_matmul_bias,

@@ -77,8 +77,8 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
   result.delegate = device.delegate->name;
   result.graph = canonical;
   const auto& has = device.delegate->operators;
-  PX_RETURN_IF_ERROR(
-      fuse_for([&](OpKind op) { return has.contains(op); }, result.graph, {evaluate_node}));
+  PX_RETURN_IF_ERROR(fuse_for([&](OpKind op) { return has.contains(op); }, result.graph,
+                              {evaluate_node}, options.disabled_passes));
   PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(result.graph, binding));
   PX_ASSIGN(partitioning.cpu_seconds,
             seconds_on_cpu(result.graph, shapes, lowered, binding, *device.delegate, partitioning));

@@ -26,7 +26,7 @@ struct DelegatedOptions {
   KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
   LayoutOptions layout;
-  std::vector<std::string> disabled_passes = {};
+  std::vector<std::string> disabled_passes = {};  ///< neither the CPU nor the delegate takes them
 };
 
 /// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:

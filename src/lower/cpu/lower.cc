@@ -14,10 +14,10 @@ constexpr Pass kPasses[] = {
     // Before fuse_activation: a normalisation stands between convolution and activation.
     {"fuse_conv_bn", fuse_conv_bn},
     // First of what begins with an Add or a Mul by a constant: these are parts of it.
-    {"fuse_layer_normalization", fuse_layer_normalization},
+    pattern_of(OpKind::kLayerNormalization),
     // Before fuse_activation, which takes Silu and Gelu along.
-    {"fuse_silu", fuse_silu},
-    {"fuse_gelu", fuse_gelu},
+    pattern_of(OpKind::kSilu),
+    pattern_of(OpKind::kGelu),
     // Before fuse_activation: the bias is added first.
     {"fuse_matmul_bias", fuse_matmul_bias},
     {"fuse_activation", fuse_activation},
@@ -25,8 +25,8 @@ constexpr Pass kPasses[] = {
     {"fuse_pad", fuse_pad},
     // After the passes that take other operators into matrix products: what is left between two
     // products is attention.
-    {"fuse_cosine_attention", fuse_cosine_attention},
-    {"fuse_attention", fuse_attention},
+    pattern_of(OpKind::kCosineAttention),
+    pattern_of(OpKind::kFusedAttention),
     {"absorb_transposes", absorb_transposes},
     // After the passes that take an Add into a product.
     {"fuse_norm_residual", fuse_norm_residual},

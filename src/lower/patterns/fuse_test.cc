@@ -293,6 +293,17 @@ TEST(NearMisses, NameTheGuardThatRefused) {
   }
 }
 
+TEST(FuseFor, MakesWhatADeviceHasButForDisabledPasses) {
+  const std::string text = "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s)\noutput y";
+  const std::vector<std::string> disabled = {"fuse_silu"};
+  Graph graph = graph_of(text);
+  EXPECT_EQ(fuse_for([](OpKind op) { return op == OpKind::kGelu; }, graph, {}).value_or(-1), 0);
+  const auto all = [](OpKind) { return true; };
+  EXPECT_EQ(fuse_for(all, graph, {}, disabled).value_or(-1), 0);
+  EXPECT_EQ(fuse_for(all, graph, {}).value_or(-1), 1);
+  EXPECT_EQ(summary(graph), "Silu");
+}
+
 TEST(FuseConvBn, ScalesWeightsAndBias) {
   Graph graph = graph_of(kConv +
                          "const s f32 [2] = [2, 3]\nconst b f32 [2] = [10, 20]\n"

@@ -3,6 +3,11 @@
 // run, and when, is the target's to say. Every function is a Pass::run.
 #pragma once
 
+#include <algorithm>
+#include <functional>
+#include <span>
+#include <string>
+
 #include "simplify/pass.h"
 
 namespace parallax {
@@ -18,10 +23,27 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
 
-/// Makes the operators that `has` names of the nodes that together are one: for a device that has
-/// them. The number of changes. Bodies stay as they are.
+/// Patterns that make an operator of their own, which a device may name.
+struct OperatorPattern {
+  OpKind made;
+  Pass pass;
+};
+inline constexpr OperatorPattern kOperatorPatterns[] = {
+    {OpKind::kLayerNormalization, {"fuse_layer_normalization", fuse_layer_normalization}},
+    {OpKind::kSilu, {"fuse_silu", fuse_silu}},
+    {OpKind::kGelu, {"fuse_gelu", fuse_gelu}},
+    {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention}},
+    {OpKind::kFusedAttention, {"fuse_attention", fuse_attention}},
+};
+/// The one of them that makes `made`. REQUIRES: there is one.
+constexpr Pass pattern_of(OpKind made) {
+  return std::ranges::find(kOperatorPatterns, made, &OperatorPattern::made)->pass;
+}
+
+/// Makes the operators that `has` names of the nodes that together are one, but for what `disabled`
+/// passes make: for a device that has them. The number of changes. Bodies stay as they are.
 Result<int> fuse_for(const std::function<bool(OpKind)>& has, Graph& graph,
-                     const PassContext& context);
+                     const PassContext& context, std::span<const std::string> disabled = {});
 
 // What the operators that they make mean (decompose.h).
 class Parts;

@@ -1,16 +1,20 @@
 // The attention of windows that Swin v2 has becomes CosineAttention:
 //
 //     q, k, v = Transpose(Q, K, V) {perm = [0, 2, 1, 3]}
-//     unit(x) = x / Expand(Clip(ReduceL2(x, -1), epsilon))       Expand may be missing
+//     unit(x) = x / Expand(Clip(ReduceL2(x, -1), epsilon))       Expand may be missing; or Max; or
+//                                                                times 1 / that; or Sqrt(ReduceSum(
+//                                                                x x)), limited before the root too
 //     scores  = MatMul(unit(q), Transpose(unit(k))) * scale      one number per head
 //     scores  = scores + bias                                    [1, heads, queries, keys], or none
 //     scores  = Reshape(Reshape(scores) + mask)                  [1, masks, 1, queries, keys], or
 //                                                                none, or several times
 //     y       = Transpose(MatMul(Softmax(scores), v)) {perm = [0, 2, 1, 3]}
 //
-// Scale, bias and mask must be constants. The transposes are gone: the kernel reads and writes
+// Vectors may become units before heads are transposed. Scale, bias and mask must be constants. The
+// transposes are gone: the kernel reads and writes
 // heads where they lie side by side.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -27,7 +31,8 @@
 namespace parallax {
 namespace {
 
-const std::vector<std::int64_t> kSwapHeads = {0, 2, 1, 3}, kSwapLast = {0, 1, 3, 2};
+const std::vector<std::int64_t> kSwapHeads = {0, 2, 1, 3}, kSwapLast = {0, 1, 3, 2},
+                                kHeadsToColumns = {0, 2, 3, 1};
 
 struct CosineMatch {
   ValueId q, k, v, scale, bias;
@@ -162,38 +167,107 @@ class CosineMatcher {
   bool take_cosines(ValueId scores, CosineMatch& found) const {
     const Node* product = inner_node(scores, OpKind::kMatMul);
     if (product == nullptr || !is_plain(*product)) return false;
-    const Node* flipped = inner_node(product->inputs[1], OpKind::kTranspose);
-    if (flipped == nullptr || !is_transpose(*flipped, kSwapLast)) return false;
-    const auto q = unit_vectors(product->inputs[0]), k = unit_vectors(flipped->inputs[0]);
+    const auto q = heads_of_units(product->inputs[0]), k = heads_of_columns(product->inputs[1]);
     if (!q || !k || q->epsilon != k->epsilon) return false;
-    found.q = before_transpose(q->x, kSwapHeads);
-    found.k = before_transpose(k->x, kSwapHeads);
+    found.q = q->x;
+    found.k = k->x;
     found.epsilon = q->epsilon;
-    return found.q.valid() && found.k.valid();
+    return true;
   }
 
   struct Unit {
     ValueId x;
     float epsilon = 0;
   };
-  /// The x of x / max(|x|, epsilon).
-  std::optional<Unit> unit_vectors(ValueId value) const {
-    const Node* div = inner_node(value, OpKind::kDiv);
-    if (div == nullptr || shape_of(div->inputs[0]) != shape_of(value)) return std::nullopt;
-    Unit unit{div->inputs[0], 0};
-    ValueId length = div->inputs[1];
-    if (const Node* expand = inner_node(length, OpKind::kExpand)) length = expand->inputs[0];
-    if (const Node* clip = inner_node(length, OpKind::kClip)) {
-      const auto low =
-          clip->inputs.size() > 1 ? scalar_constant(graph_, clip->inputs[1]) : std::nullopt;
-      const bool high = clip->inputs.size() > 2 && clip->inputs[2].valid();
-      if (!low || high || !(*low >= 0)) return std::nullopt;
-      unit.epsilon = *low;
-      length = clip->inputs[0];
+  /// The heads side by side whose vectors `value` [batches, heads, tokens, depth] has as units.
+  std::optional<Unit> heads_of_units(ValueId value) const {
+    if (auto unit = unit_vectors(value)) {
+      unit->x = before_transpose(unit->x, kSwapHeads);
+      return unit->x.valid() ? unit : std::nullopt;
     }
+    const Node* turned = inner_node(value, OpKind::kTranspose);
+    const bool heads = turned != nullptr && is_transpose(*turned, kSwapHeads);
+    return heads ? unit_vectors(turned->inputs[0]) : std::nullopt;
+  }
+
+  /// The same of [batches, heads, depth, tokens].
+  std::optional<Unit> heads_of_columns(ValueId value) const {
+    const Node* turned = inner_node(value, OpKind::kTranspose);
+    if (turned == nullptr) return std::nullopt;
+    if (is_transpose(*turned, kSwapLast)) return heads_of_units(turned->inputs[0]);
+    return is_transpose(*turned, kHeadsToColumns) ? unit_vectors(turned->inputs[0]) : std::nullopt;
+  }
+
+  /// The x of x / max(|x|, epsilon), or of x times the reciprocal.
+  std::optional<Unit> unit_vectors(ValueId value) const {
+    if (const Node* div = inner_node(value, OpKind::kDiv))
+      return unit_of(div->inputs[0], div->inputs[1], shape_of(value));
+    const Node* product = inner_node(value, OpKind::kMul);
+    if (product == nullptr) return std::nullopt;
+    for (const std::size_t side : {0U, 1U}) {
+      const ValueId length = inverted(without_expand(product->inputs[1 - side]));
+      if (!length.valid()) continue;
+      if (auto unit = unit_of(product->inputs[side], length, shape_of(value))) return unit;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Unit> unit_of(ValueId x, ValueId length, const Shape& shape) const {
+    if (shape_of(x) != shape) return std::nullopt;
+    Unit unit{x, 0};
+    length = without_lower_bound(without_expand(length), unit.epsilon);
     const Node* norm = inner_node(length, OpKind::kReduceL2);
-    if (norm == nullptr || norm->inputs[0] != unit.x || !is_last_axis(*norm)) return std::nullopt;
+    if (norm != nullptr)
+      return norm->inputs[0] == x && is_last_axis(*norm) ? std::optional(unit) : std::nullopt;
+    const Node* root = inner_node(length, OpKind::kSqrt);
+    if (root == nullptr) return std::nullopt;
+    float least_square = 0;
+    const ValueId sum = without_lower_bound(root->inputs[0], least_square);
+    const Node* squares = inner_node(sum, OpKind::kReduceSum);
+    if (squares == nullptr || !is_last_axis(*squares) || !is_square(squares->inputs[0], x))
+      return std::nullopt;
+    unit.epsilon = std::max(unit.epsilon, std::sqrt(least_square));
     return unit;
+  }
+
+  ValueId without_expand(ValueId value) const {
+    const Node* expand = inner_node(value, OpKind::kExpand);
+    return expand == nullptr ? value : expand->inputs[0];
+  }
+
+  /// The y of 1 / y.
+  ValueId inverted(ValueId value) const {
+    if (const Node* node = inner_node(value, OpKind::kReciprocal)) return node->inputs[0];
+    const Node* node = inner_node(value, OpKind::kDiv);
+    const bool of_one = node != nullptr && scalar_constant(graph_, node->inputs[0]) == 1.0F;
+    return of_one ? node->inputs[1] : ValueId{};
+  }
+
+  /// What a Clip or Max keeps from being less than `low`, which stays as it is where there is none.
+  ValueId without_lower_bound(ValueId value, float& low) const {
+    const auto take = [&](ValueId bound) {
+      const auto number = scalar_constant(graph_, bound);
+      if (number && *number >= 0) low = *number;
+      return number && *number >= 0;
+    };
+    if (const Node* clip = inner_node(value, OpKind::kClip)) {
+      const bool high = clip->inputs.size() > 2 && clip->inputs[2].valid();
+      return !high && clip->inputs.size() > 1 && take(clip->inputs[1]) ? clip->inputs[0] : value;
+    }
+    const Node* most = inner_node(value, OpKind::kMax);
+    if (most == nullptr || most->inputs.size() != 2) return value;
+    for (const std::size_t side : {0U, 1U})
+      if (shape_of(most->inputs[side]) == shape_of(value) && take(most->inputs[1 - side]))
+        return most->inputs[side];
+    return value;
+  }
+
+  bool is_square(ValueId value, ValueId x) const {
+    if (const Node* product = inner_node(value, OpKind::kMul))
+      return product->inputs[0] == x && product->inputs[1] == x;
+    const Node* power = inner_node(value, OpKind::kPow);
+    return power != nullptr && power->inputs[0] == x &&
+           scalar_constant(graph_, power->inputs[1]) == 2.0F;
   }
 
   /// True where the reduction is along the last of four axes and keeps it.

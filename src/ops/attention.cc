@@ -39,8 +39,8 @@ Status share_heads(const InferContext& context, const Shape& q, Shape& shared) {
   return {};
 }
 
-/// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where they are there, a mask
-/// and a choice that broadcast to [.., queries, keys] give [.., queries, width].
+/// Q [.., queries, depth], K [.., depth, keys], V [.., keys, width] and, where they are there, a
+/// mask and a choice that broadcast to [.., queries, keys] give [.., queries, width].
 InferResult infer_attention(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, i == kAttentionChoice ? kBoolTypes : kFloatTypes));

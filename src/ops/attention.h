@@ -16,7 +16,8 @@ inline constexpr std::string_view kAttentionOutputPerm = "y_perm";
 /// How many heads of Q, neighbours in the third axis from behind, share one of K and V. Absent: 1.
 inline constexpr std::string_view kAttentionGroup = "group";
 
-/// Inputs: the mask is added to scores, the choice, of bools, says which of them are another number.
+/// Inputs: the mask is added to scores, the choice, of bools, says which of them are another
+/// number.
 inline constexpr std::size_t kAttentionMask = 3, kAttentionChoice = 4;
 inline constexpr std::string_view kAttentionFill = "fill", kAttentionFillWhere = "fill_where",
                                   kAttentionFillLast = "fill_last";

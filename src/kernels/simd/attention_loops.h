@@ -25,8 +25,8 @@ struct AttentionScores {
   float* y = nullptr;        ///< [rows, width]: the weighted values so far
   std::size_t y_stride = 0, width = 0;
 };
-/// Makes scores weights e^(scale * score + mask - largest), but where `fill` is chosen, brings `largest` and `sum` up to date,
-/// and shrinks `y` where `largest` grew.
+/// Makes scores weights e^(scale * score + mask - largest), but where `fill` is chosen, brings
+/// `largest` and `sum` up to date, and shrinks `y` where `largest` grew.
 void attention_weights(const AttentionScores& scores);
 
 /// Divides each row of `y` [rows, width] by its sum.

@@ -14,7 +14,7 @@ std::int64_t at(const std::vector<std::int64_t>& values, std::size_t index, std:
   return index < values.size() ? values[index] : fallback;
 }
 
-bool takes(const KernelRequest& request) {
+bool takes(const KernelRequest& request, int most_rank) {
   if (request.inputs.size() < 2 || request.outputs.size() != 1) return false;
   const TensorDesc& x = request.inputs[0];
   const TensorDesc& w = request.inputs[1];
@@ -23,7 +23,7 @@ bool takes(const KernelRequest& request) {
     return false;
   }
   const int rank = x.dims.rank();
-  if (rank != 3 && rank != 4) return false;
+  if (rank < 3 || rank > most_rank) return false;
   if (w.dims.rank() != rank || request.outputs[0].dims.rank() != rank) return false;
   return x.elements() > 0 && w.elements() > 0 && request.outputs[0].elements() > 0;
 }
@@ -46,6 +46,14 @@ bool within_limits(const ConvolutionShape& shape) {
     x *= static_cast<double>(shape.in[a]);
     y *= static_cast<double>(shape.out[a]);
   }
+  const ConvolutionAxis& planes = shape.planes;
+  for (const std::int64_t size :
+       {planes.in, planes.out, planes.kernel, planes.stride, planes.dilation}) {
+    if (size < 1 || size > kMaxSize) return false;
+  }
+  if (planes.pad_begin < 0 || planes.pad_begin > kMaxSize) return false;
+  x *= static_cast<double>(planes.in);
+  y *= static_cast<double>(planes.out);
   return x < kMaxElements && y < kMaxElements;
 }
 
@@ -80,11 +88,28 @@ double ConvolutionShape::macs() const {
   return product;
 }
 
-std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request) {
-  if (!takes(request)) return std::nullopt;
+namespace {
+
+/// Axis `i` of the image and of the attributes, of `spatial` axes.
+ConvolutionAxis axis_of(const KernelRequest& request, int i, bool nhwc) {
+  const Attributes& attributes = request.node.attributes;
+  const auto at_axis = static_cast<std::size_t>(i);
+  ConvolutionAxis axis;
+  axis.in = request.inputs[0].dims[i + (nhwc ? 1 : 2)];
+  axis.out = request.outputs[0].dims[i + (nhwc ? 1 : 2)];
+  axis.kernel = request.inputs[1].dims[i + 2];
+  axis.stride = at(attributes.get_ints("strides"), at_axis, 1);
+  axis.dilation = at(attributes.get_ints("dilations"), at_axis, 1);
+  const std::int64_t extent = (axis.kernel - 1) * axis.dilation + 1;
+  const std::int64_t total = (axis.out - 1) * axis.stride + extent - axis.in;
+  axis.pad_begin = begin_padding(attributes, at_axis, total);
+  return axis;
+}
+
+std::optional<ConvolutionShape> shape_of(const KernelRequest& request, int most_rank) {
+  if (!takes(request, most_rank)) return std::nullopt;
   const Attributes& attributes = request.node.attributes;
   const Dims& x = request.inputs[0].dims;
-  const Dims& w = request.inputs[1].dims;
   const Dims& y = request.outputs[0].dims;
   ConvolutionShape shape;
   shape.nhwc = attributes.get_string("layout", "NCHW") == "NHWC";
@@ -94,22 +119,33 @@ std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request) 
   shape.in_channels = x[shape.nhwc ? spatial + 1 : 1];
   shape.out_channels = y[shape.nhwc ? spatial + 1 : 1];
   shape.in = shape.out = shape.kernel = shape.stride = shape.dilation = {1, 1};
-  shape.tile_axis = spatial == 2 ? 0 : 1;
+  shape.tile_axis = spatial == 1 ? 1 : 0;
   for (int i = 0; i < spatial; ++i) {
-    const int axis = i + 2 - spatial;
-    const auto a = static_cast<std::size_t>(axis);
-    const auto file_axis = static_cast<std::size_t>(i);
-    shape.in[a] = x[i + (shape.nhwc ? 1 : 2)];
-    shape.out[a] = y[i + (shape.nhwc ? 1 : 2)];
-    shape.kernel[a] = w[i + 2];
-    shape.stride[a] = at(attributes.get_ints("strides"), file_axis, 1);
-    shape.dilation[a] = at(attributes.get_ints("dilations"), file_axis, 1);
-    const std::int64_t total =
-        (shape.out[a] - 1) * shape.stride[a] + shape.extent(axis) - shape.in[a];
-    shape.pad_begin[a] = begin_padding(attributes, file_axis, total);
+    const ConvolutionAxis axis = axis_of(request, i, shape.nhwc);
+    if (spatial - i > 2) {
+      shape.planes = axis;
+      continue;
+    }
+    const auto a = static_cast<std::size_t>(i + 2 - spatial);
+    shape.in[a] = axis.in;
+    shape.out[a] = axis.out;
+    shape.kernel[a] = axis.kernel;
+    shape.stride[a] = axis.stride;
+    shape.dilation[a] = axis.dilation;
+    shape.pad_begin[a] = axis.pad_begin;
   }
   if (!within_limits(shape)) return std::nullopt;
   return shape;
+}
+
+}  // namespace
+
+std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request) {
+  return shape_of(request, 4);
+}
+
+std::optional<ConvolutionShape> volume_convolution_shape(const KernelRequest& request) {
+  return shape_of(request, 5);
 }
 
 }  // namespace parallax

@@ -10,9 +10,14 @@
 
 namespace parallax {
 
+struct ConvolutionAxis {
+  std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0;
+};
+
 struct ConvolutionShape {
   std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   std::array<std::int64_t, 2> in{}, out{}, kernel{}, stride{}, dilation{}, pad_begin{};
+  ConvolutionAxis planes;  ///< the axis before H that a 3-D convolution has
   int tile_axis = 0;  ///< the first spatial axis that the node has: 0, or 1 for a 1-D convolution
   bool nhwc = false;  ///< layout of X and Y
 
@@ -26,5 +31,7 @@ struct ConvolutionShape {
 /// The shape of a Conv node with f32 operands of rank 3 or 4 and known weights; nothing for others
 /// (empty ones, outputs of padding alone, and images or results of more than 2^31 elements).
 std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request);
+/// The same of rank 3, 4 or 5.
+std::optional<ConvolutionShape> volume_convolution_shape(const KernelRequest& request);
 
 }  // namespace parallax

@@ -22,6 +22,8 @@ namespace {
 constexpr std::int64_t kFloat = sizeof(float);
 /// Elements of the matrix that is multiplied at once (144 KiB), and its rows.
 constexpr std::int64_t kBlockElements = 36864, kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
+/// The same of filters too large for that (768 KiB), whose weights would be read too often else.
+constexpr std::int64_t kDeepElements = 196608, kMostDeepRows = 48;
 /// Weights of at most kCachedElements stay in the second-level cache: a small node's tiles may then
 /// have few rows.
 constexpr std::int64_t kCachedElements = 65536, kFewestCachedRows = 36;
@@ -50,6 +52,8 @@ struct ColumnCut {
     pixels = shape.batch * shape.out[0] * shape.out[1];
     block_rows = std::clamp(kBlockElements / weights.depth / kRowGranule * kRowGranule, kFewestRows,
                             kMostRows);
+    if (weights.depth * kFewestRows > kBlockElements)
+      block_rows = std::clamp<std::int64_t>(kDeepElements / weights.depth, 1, kMostDeepRows);
     const std::int64_t pixel_macs = weights.depth * weights.columns;
     runs = tile_count(pixels, std::max(kFewestMacs * speed / pixel_macs, block_rows));
     const std::int64_t wanted = count_tiles(pixels, pixel_macs, kFewestMacs * speed);
@@ -253,7 +257,7 @@ std::optional<ColumnWeights> column_weights(const KernelRequest& request,
   matrix.depth = w.elements() / shape.out_channels;
   matrix.columns = shape.out_channels;
   matrix.widths = matmul_widths();
-  if (matrix.depth > kBlockElements / kFewestRows) return std::nullopt;
+  if (matrix.depth > kDeepElements) return std::nullopt;
   const std::int64_t last = matrix.panels() - 1;
   const auto bytes =
       checked_mul(matrix.depth * (matrix.column(last) + matrix.stride(last)), kFloat);

@@ -38,6 +38,8 @@ const std::vector<ConvolutionCase> kCases = {
     {"Patches", {1, 32, 32, 3}, 24, {4, 4}, {0, 0, 0, 0}, {4, 4}},
     {"Floor", {1, 10, 10, 4}, 8, {3, 3}, {0, 0, 0, 0}, {4, 4}},
     {"Deep", {2, 9, 9, 130}, 150, {3, 3}, {1, 1, 1, 1}, {2, 2}},
+    {"DeepByTwo", {1, 7, 7, 600}, 40, {3, 3}, {1, 1, 1, 1}, {2, 2}},
+    {"WholeImage", {1, 7, 7, 200}, 70, {7, 7}, {0, 0, 0, 0}},
     {"Line", {2, 51, 19}, 37, {3}, {1, 0}, {2}},
     {"Windows", {2, 50, 61, 16}, 16, {3, 3}, {1, 1, 1, 1}},
     {"WindowsInPlace", {2, 41, 40, 6}, 20, {3, 2}, {0, 0, 0, 0}, {2, 2}},
@@ -119,7 +121,7 @@ TEST(ColumnConvolutions, DeclineWhatTheyCannotCompute) {
   row.kernel = {17, 1};
   EXPECT_TRUE(declines(convolution_run(row, true, "")));
   row.kernel = {3, 3};
-  row.x = {1, 3, 3, 2000};
+  row.x = {1, 3, 3, 30000};
   EXPECT_TRUE(declines(convolution_run(row, true, "")));
 }
 

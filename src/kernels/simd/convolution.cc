@@ -4,19 +4,29 @@
 #include "kernels/convolution_shape.h"
 #include "kernels/simd/column_convolution.h"
 #include "kernels/simd/depthwise_convolution.h"
+#include "kernels/simd/grouped_convolution.h"
+#include "kernels/simd/planar_convolution.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/winograd.h"
 
 namespace parallax {
 namespace {
 
-std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
-  const auto shape = convolution_shape(request);
+/// The shape of a convolution with one, two or three spatial axes.
+std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
+  const auto shape = volume_convolution_shape(request);
   if (!shape) return std::nullopt;
   const Dims& w = request.inputs[1].dims;
-  if (w[0] != shape->out_channels || w[1] * shape->groups != shape->in_channels)
+  if (w[0] != shape->out_channels || w[1] * shape->groups != shape->in_channels ||
+      shape->out_channels % shape->groups != 0)
     return std::nullopt;
   return shape;
+}
+
+/// With one or two.
+std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
+  const auto shape = any_shape(request);
+  return shape && request.inputs[0].dims.rank() < 5 ? shape : std::nullopt;
 }
 
 /// The shape of a convolution in NHWC with one group.
@@ -38,6 +48,11 @@ Result<std::unique_ptr<Kernel>> winograd(const KernelRequest& request, WinogradF
 Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) {
   const auto shape = whole_shape(request);
   return shape && !shape->nhwc ? make_plane_convolution(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> planar_convolution(const KernelRequest& request) {
+  const auto shape = any_shape(request);
+  return shape && !shape->nhwc ? make_planar_convolution(request, *shape) : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> depthwise_convolution(const KernelRequest& request) {
@@ -72,6 +87,11 @@ Result<std::unique_ptr<Kernel>> window_convolution(const KernelRequest& request)
 Result<std::unique_ptr<Kernel>> columns_f32_convolution(const KernelRequest& request) {
   const auto shape = dense_shape(request);
   return shape && !request.bf16 ? make_columns(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> grouped_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc ? make_grouped_convolution(request, *shape) : not_covered();
 }
 
 }  // namespace parallax

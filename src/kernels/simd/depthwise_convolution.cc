@@ -62,13 +62,18 @@ class DepthwiseConvolution final : public Kernel {
     filter.relu = activation_ == UnaryFunction::kRelu;
     const auto* weights = reinterpret_cast<const float*>(weights_->data());
     const std::int64_t top = row % s.out[0] * s.stride[0] - s.pad_begin[0];
-    for (std::int64_t i = 0; i < s.kernel[0]; ++i) {
-      const std::int64_t y = top + i * s.dilation[0];
-      if (y < 0 || y >= s.in[0]) continue;
-      filter.rows[filter.row_count] =
-          args.in<float>(0) + (row / s.out[0] * s.in[0] + y) * s.in[1] * s.in_channels;
-      filter.weights[filter.row_count++] = weights + i * s.kernel[1] * s.in_channels;
-    }
+    // Rows of the filter that are inside the image.
+    const std::int64_t dilation = s.dilation[0];
+    const std::int64_t begin = top >= 0 ? 0 : std::min(tile_count(-top, dilation), s.kernel[0]);
+    const std::int64_t end = std::clamp(
+        tile_count(std::max<std::int64_t>(s.in[0] - top, 0), dilation), begin, s.kernel[0]);
+    filter.row_count = to_size(end - begin);
+    filter.row_step = to_size(dilation * s.in[1] * s.in_channels);
+    filter.weights_step = to_size(s.kernel[1] * s.in_channels);
+    filter.weights = weights + begin * s.kernel[1] * s.in_channels;
+    filter.x = args.in<float>(0);
+    if (begin < end)
+      filter.x += (row / s.out[0] * s.in[0] + top + begin * dilation) * s.in[1] * s.in_channels;
     for (std::int64_t x = 0; x < inside_.begin; ++x) run_edge(filter, x, out);
     for (std::int64_t x = inside_.end; x < s.out[1]; ++x) run_edge(filter, x, out);
     run_columns(filter, inside_, {0, s.kernel[1]}, out);
@@ -93,9 +98,9 @@ class DepthwiseConvolution final : public Kernel {
     if (filter.taps == 0) filter.row_count = 0;
     const std::int64_t first =
         columns.begin * shape_.stride[1] - shape_.pad_begin[1] + taps.begin * shape_.dilation[1];
-    for (std::size_t i = 0; i < filter.row_count; ++i) {
-      filter.rows[i] += first * shape_.in_channels;
-      filter.weights[i] += taps.begin * shape_.in_channels;
+    if (filter.row_count > 0) {
+      filter.x += first * shape_.in_channels;
+      filter.weights += taps.begin * shape_.in_channels;
     }
     depthwise_row(filter);
   }
@@ -114,8 +119,7 @@ Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& 
   const auto activation = fused_activation(request.node);
   const std::int64_t channels = shape.in_channels;
   if (!activation || !shape.nhwc || shape.groups != channels || shape.out_channels != channels ||
-      channels < static_cast<std::int64_t>(depthwise_fewest_channels()) ||
-      shape.kernel[0] > static_cast<std::int64_t>(kMostDepthwiseRows))
+      channels < static_cast<std::int64_t>(depthwise_fewest_channels()))
     return not_covered();
   const std::int64_t taps = shape.kernel[0] * shape.kernel[1];
   const std::string layout = fmt::format("depthwise {}x{}", taps, channels);

@@ -9,8 +9,7 @@
 namespace parallax {
 
 /// NHWC with as many groups and filters as channels, and at least half a vector of them; a null
-/// pointer for others, unknown activations and filters of more than kMostDepthwiseRows rows.
-/// Errors: kOutOfMemory.
+/// pointer for others and unknown activations. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& request,
                                                            const ConvolutionShape& shape);
 

@@ -44,8 +44,8 @@ HWY_INLINE void convolve(const DepthwiseRow& row, std::size_t from, std::size_t 
   const auto start = row.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, row.bias + c);
   PX_UNROLL for (std::size_t o = 0; o < B; ++o) sum[o] = start;
   for (std::size_t i = 0; i < row.row_count; ++i) {
-    const float* x = row.rows[i] + from + c;
-    const float* w = row.weights[i] + c;
+    const float* x = row.x + i * row.row_step + from + c;
+    const float* w = row.weights + i * row.weights_step + c;
     if constexpr (Taps > 0) {
       hn::Vec<D> tap[Taps];
       PX_UNROLL for (std::size_t j = 0; j < Taps; ++j) tap[j] = hn::LoadU(d, w + j * channels);

@@ -17,6 +17,8 @@ constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
 /// Elements of what a tile reads (192 KiB), unless fewer than kFewestColumns outputs read more.
 constexpr std::int64_t kWindowElements = 49152, kMostWindowElements = 4 * kWindowElements;
+/// With more than these (64 MiB) a window is left to others.
+constexpr double kMostScratchElements = 1 << 24;
 /// Multiply-accumulates of a tile: at least kFewestMacs if its window is not too large, about 50
 /// microseconds of an AVX-512 core; with more, panels are cut into groups. Weights are read from
 /// the second-level cache or beyond for each tile, hence kFewestPixels.
@@ -41,13 +43,16 @@ std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outpu
   return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
 }
 
-std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatrix& weights) {
-  const std::int64_t pixel_macs = weights.depth * weights.columns;
+std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatrix& weights,
+                                     bool any_size) {
+  const std::int64_t pixel_macs = s.groups * weights.depth * weights.columns;
   const auto elements = [&](std::int64_t rows, std::int64_t columns) {
-    return window_size(s, 0, rows) * window_size(s, 1, columns) * s.in_channels;
+    return static_cast<double>(window_size(s, 0, rows)) *
+           static_cast<double>(window_size(s, 1, columns)) * static_cast<double>(s.in_channels);
   };
-  if (s.out[1] < (streamed(weights) ? kFewestStreamedColumns : kFewestColumns) ||
-      elements(1, kFewestColumns) > kMostWindowElements)
+  const bool fits = s.out[1] >= (streamed(weights) ? kFewestStreamedColumns : kFewestColumns) &&
+                    elements(1, kFewestColumns) <= kMostWindowElements;
+  if (!fits && (!any_size || elements(1, kFewestColumns) > kMostScratchElements))
     return std::nullopt;
   const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
   const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kFewestMacs));
@@ -62,8 +67,8 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   while (rows > 1 && elements(rows, columns) > kWindowElements) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
-  cut.groups =
-      std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostMacs, 1, weights.panels());
+  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostMacs, 1,
+                                        s.groups * weights.panels());
   cut.height = window_size(s, 0, rows);
   cut.width = window_size(s, 1, columns);
   return cut;
@@ -78,8 +83,12 @@ struct DepthBlock {
 class WindowConvolution final : public Kernel {
  public:
   WindowConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation,
-                    const WindowCut& cut)
-      : shape_(shape), weights_(std::move(weights)), activation_(activation), cut_(cut) {
+                    const WindowCut& cut, bool by_columns)
+      : shape_(shape),
+        weights_(std::move(weights)),
+        activation_(activation),
+        cut_(cut),
+        by_columns_(by_columns) {
     in_place_ = shape.pad_begin == std::array<std::int64_t, 2>{0, 0} &&
                 window_size(shape, 0, shape.out[0]) <= shape.in[0] &&
                 window_size(shape, 1, shape.out[1]) <= shape.in[1];
@@ -102,7 +111,8 @@ class WindowConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const auto panels = tile_range(weights_.panels(), cut_.groups, tile % cut_.groups);
+    const auto panels =
+        tile_range(shape_.groups * weights_.panels(), cut_.groups, tile % cut_.groups);
     tile /= cut_.groups;
     Outputs outputs;
     outputs.columns = tile_range(shape_.out[1], cut_.column_tiles, tile % cut_.column_tiles);
@@ -141,9 +151,9 @@ class WindowConvolution final : public Kernel {
 
   /// What a row of A is made of, and which of that is multiplied at once.
   void add_segments() {
-    const bool together = taps_lie_together(shape_);
+    const bool together = shape_.groups == 1 && !by_columns_ && taps_lie_together(shape_);
     const std::int64_t channels = shape_.in_channels;
-    const std::int64_t length = (together ? shape_.kernel[1] : 1) * channels;
+    const std::int64_t length = together ? shape_.kernel[1] * channels : channels / shape_.groups;
     const std::int64_t pieces = tile_count(length, kDepth);
     std::int64_t k = 0;
     for (std::int64_t j = 0; j < (together ? 1 : shape_.kernel[1]); ++j) {
@@ -185,34 +195,44 @@ class WindowConvolution final : public Kernel {
     }
   }
 
-  void multiply(const Outputs& outputs, const float* window, std::int64_t p, bool more,
+  /// Row `k` of panel `p`, panels of all groups counted.
+  const float* weights_row(std::int64_t p, std::int64_t k) const {
+    const std::int64_t panels = weights_.panels(), last = panels - 1;
+    const std::int64_t elements = weights_.depth * (weights_.column(last) + weights_.stride(last));
+    return weights_.row(p % panels, k) + p / panels * elements;
+  }
+
+  void multiply(const Outputs& outputs, const float* window, std::int64_t all, bool more,
                 const KernelArgs& args) const {
     const PackedMatrix& b = weights_;
+    const std::int64_t group = all / b.panels(), p = all % b.panels();
+    const std::int64_t filter = group * b.columns + b.column(p);
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     const bool relu = activation_ == UnaryFunction::kRelu;
     MatMulPanel panel;
     panel.lda = to_size(shape_.stride[1] * shape_.in_channels);
     panel.ldb = to_size(b.stride(p));
-    panel.ldc = to_size(b.columns);
+    panel.ldc = to_size(shape_.out_channels);
     panel.rows = to_size(outputs.columns.end - outputs.columns.begin);
     panel.columns = to_size(b.width(p));
-    panel.bias = bias == nullptr ? nullptr : bias + b.column(p);
+    panel.bias = bias == nullptr ? nullptr : bias + filter;
     for (const DepthBlock& block : blocks_) {
       const bool last = &block == &blocks_.back();
-      panel.b = b.row(p, block.begin);
+      panel.b = weights_row(all, block.begin);
       panel.segments = segments_.data() + block.first;
       panel.segment_count = block.count;
       panel.depth = to_size(block.depth);
       panel.accumulate = block.begin > 0;
       panel.relu = relu && last;
-      const float* next = !last  ? b.row(p, block.begin + block.depth)
-                          : more ? b.row(p + 1, 0)
+      const float* next = !last  ? weights_row(all, block.begin + block.depth)
+                          : more ? weights_row(all + 1, 0)
                                  : nullptr;
       for (std::int64_t y = outputs.rows.begin; y < outputs.rows.end; ++y) {
-        panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_;
+        panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_ +
+                  group * (shape_.in_channels / shape_.groups);
         const std::int64_t row = outputs.image * shape_.out[0] + y;
-        panel.c = args.out<float>() + (row * shape_.out[1] + outputs.columns.begin) * b.columns +
-                  b.column(p);
+        panel.c = args.out<float>() +
+                  (row * shape_.out[1] + outputs.columns.begin) * shape_.out_channels + filter;
         panel.next_b = streamed(b) && y + 1 == outputs.rows.end ? next : nullptr;
         matmul_panel(panel);
         if (last && activation_ != UnaryFunction::kNone && !relu)
@@ -225,6 +245,7 @@ class WindowConvolution final : public Kernel {
   PackedMatrix weights_;
   Unary activation_;
   WindowCut cut_;
+  bool by_columns_ = false;  ///< rows of the weights are by kernel columns first
   bool in_place_ = false;
   std::int64_t row_step_ = 0;  ///< elements from one row of the window to the next
   std::vector<MatMulSegment> segments_;
@@ -236,9 +257,16 @@ class WindowConvolution final : public Kernel {
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
                                                 const Unary& activation) {
-  const auto cut = cut_windows(shape, weights);
+  const auto cut = cut_windows(shape, weights, false);
   if (!cut) return nullptr;
-  return std::make_unique<WindowConvolution>(shape, weights, activation, *cut);
+  return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, false);
+}
+
+std::unique_ptr<Kernel> make_grouped_windows(const ConvolutionShape& shape,
+                                             const PackedMatrix& weights, const Unary& activation) {
+  const auto cut = cut_windows(shape, weights, true);
+  if (!cut) return nullptr;
+  return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, true);
 }
 
 }  // namespace parallax

@@ -23,5 +23,9 @@ inline bool taps_lie_together(const ConvolutionShape& shape) { return shape.dila
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
                                                 const Unary& activation);
+/// The same of any number of groups; a null pointer where a tile would need more than 64 MiB. `weights` are those
+/// of the first group, and those of the others lie behind them; rows in the order of kernel columns, kernel rows, channels.
+std::unique_ptr<Kernel> make_grouped_windows(const ConvolutionShape& shape,
+                                             const PackedMatrix& weights, const Unary& activation);
 
 }  // namespace parallax

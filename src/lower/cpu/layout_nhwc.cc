@@ -73,11 +73,11 @@ class Islands {
       }
     }
     // A convolution alone converts its tiles itself, close to the cache, unless its image is wanted
-    // as NHWC.
+    // as NHWC, or fewer multiplications pay for two transposes.
     std::vector<int> convolutions(graph.nodes.size(), 0);
     for (const NodeId id : graph.nodes.ids()) {
       const bool counts = convertible[index(id)] && graph.nodes[id].op == OpKind::kConv;
-      if (counts) ++convolutions[root(index(id))];
+      if (counts) convolutions[root(index(id))] += gains_from_nhwc(graph, graph.nodes[id]) ? 2 : 1;
       const ValueId image = flattened_image(graph, graph.nodes, graph.nodes[id]);
       const NodeId maker = image.valid() ? graph.values[image].producer : NodeId{};
       if (maker.valid() && graph.nodes[maker].op == OpKind::kConv)

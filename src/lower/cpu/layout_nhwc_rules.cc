@@ -47,6 +47,9 @@ Rule rule_of(OpKind op) {
   }
 }
 
+/// Channels from which fewer multiplications outweigh transposes. On one Zen 4 core, with both
+/// transposes, as multiples of a convolution on NCHW: 64x56x56 0.39, 256x14x14 0.41, 512x7x7 0.65.
+constexpr std::int64_t kFewestChannels = 16;
 /// Lists of axes are no longer.
 constexpr std::int64_t kMostRank = 4;
 
@@ -144,6 +147,16 @@ Permutation to_nchw(std::size_t rank) {
   for (std::size_t axis = 1; axis + 1 < rank; ++axis)
     axes.push_back(static_cast<std::int64_t>(axis));
   return axes;
+}
+
+bool gains_from_nhwc(const Graph& graph, const Node& node) {
+  if (node.op != OpKind::kConv || node.attributes.get_int("group", 1) != 1) return false;
+  const Dims& w = graph.values[node.inputs[1]].constant->dims;
+  if (w.rank() != 4 || w[2] != 3 || w[3] != 3) return false;
+  for (const char* name : {"strides", "dilations"})
+    for (const std::int64_t step : node.attributes.get_ints(name))
+      if (step != 1) return false;
+  return w[0] >= kFewestChannels && w[1] >= kFewestChannels;
 }
 
 std::size_t image_rank(const Graph& graph, const Node& node) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "ir/builder.h"
 #include "ir/text.h"
@@ -78,6 +80,21 @@ TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
       "input x f32 [1, 3, 8, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"
       "b = Relu(a)\noutput b";
   EXPECT_EQ(ops(after_layout(text, 0)), "Conv Relu");
+}
+
+TEST(LayoutNhwc, ASingleConvolutionTurnsForFewerMultiplications) {
+  const auto text = [](const std::string& filters, const std::string& attributes) {
+    return "input x f32 [1, 16, 8, 8]\nconst w f32 " + filters + " = fill 0.5\na = Conv(x, w)" +
+           attributes + "\noutput a";
+  };
+  EXPECT_EQ(ops(after_layout(text("[16, 16, 3, 3]", ""), 1)), "Transpose Conv Transpose");
+  for (const auto& [filters, attributes] :
+       std::vector<std::pair<std::string, std::string>>{{"[15, 16, 3, 3]", ""},
+                                                        {"[16, 16, 3, 5]", ""},
+                                                        {"[16, 16, 3, 3]", " {strides = [1, 2]}"},
+                                                        {"[16, 16, 3, 3]", " {dilations = [2, 2]}"},
+                                                        {"[16, 8, 3, 3]", " {group = 2}"}})
+    EXPECT_EQ(ops(after_layout(text(filters, attributes), 0)), "Conv") << filters << attributes;
 }
 
 TEST(LayoutNhwc, APatchEmbeddingIsAView) {

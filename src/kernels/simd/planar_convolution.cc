@@ -127,9 +127,12 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w,
   rows = tile_count(s.out[0], cut.row_tiles);
   const std::int64_t rectangles = s.batch * s.planes.out * cut.row_tiles * cut.column_tiles;
   cut.group_tiles = std::clamp<std::int64_t>(tile_count(tiles, rectangles), 1, s.groups);
+  const std::int64_t results = w.filters * rows * columns;
+  if (results > kResultElements) cut.group_tiles = s.groups;
   if (cut.group_tiles == s.groups)
-    cut.panel_tiles =
-        std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostMacs, 1, w.panels);
+    cut.panel_tiles = std::clamp<std::int64_t>(
+        std::max(rows * columns * pixel_macs / kMostMacs, tile_count(results, kResultElements)), 1,
+        w.panels);
   cut.rows = rows;
   cut.columns = columns;
   return cut;

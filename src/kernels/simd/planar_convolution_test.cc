@@ -129,6 +129,19 @@ TEST(PlanarConvolutions, LargeOnesAreCut) {
   }
 }
 
+TEST(PlanarConvolutions, ManyFiltersTakeLittleScratch) {
+  const KernelRun run = planar_run({"", {1, 1, 8, 64}, 20000, {1, 1}, {0, 0, 0, 0}}, false, "");
+  std::int64_t scratch = -1;
+  const auto got = run_kernel_tiles(run, [&](const KernelRequest& request) {
+    auto kernel = planar(request);
+    if (kernel && *kernel != nullptr) scratch = (*kernel)->scratch_bytes();
+    return kernel;
+  });
+  ASSERT_TRUE(got);
+  EXPECT_GE(scratch, 0);
+  EXPECT_LE(scratch, 1 << 20);
+}
+
 TEST(PlanarConvolutions, DeclineWhatTheyCannotCompute) {
   const ConvolutionCase row{"", {1, 4, 20, 20}, 4, {3, 3}, {0, 0, 0, 0}};
   const auto declines = [](const KernelRun& run) {

@@ -3,13 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "kernels/simd/activation.h"
+#include "kernels/simd/planar_cut.h"
 #include "kernels/simd/planar_loops.h"
+#include "kernels/simd/planar_weights.h"
 #include "kernels/simd/planar_window.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/transpose_loops.h"
@@ -18,155 +19,14 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Elements of what a tile reads at once, and of what it writes: together they fit a second-level
-/// cache.
-constexpr std::int64_t kWindowElements = 49152, kResultElements = 65536;
-/// Channels times taps that are summed before others are copied, as far as a channel is no more.
-constexpr std::int64_t kDepth = 1152;
-/// Multiply-accumulates of a tile; at least so many where filters are cut, each of which copies anew.
-constexpr std::int64_t kFewestMacs = 4000000, kMostMacs = 16000000;
-constexpr std::int64_t kFewestPixels = 64;
 /// With more than these (64 MiB) a tile is left to others.
 constexpr double kMostScratchElements = 1 << 24;
-/// Outputs of a row that are multiplied for themselves; shorter rows with what lies between them.
-constexpr std::int64_t kFewestColumns = 12;
 /// Outputs of a row that are worth leaving out the taps that none of them sees.
 constexpr std::int64_t kFewestCutColumns = 6;
 constexpr std::int64_t kMostTaps = 65536;
-/// Depth of sums from which results are turned.
-constexpr std::int64_t kFewestTurned = 64;
 /// Weights that stay in a second-level cache are not prefetched.
 constexpr std::int64_t kCachedElements = 65536;
-/// Multiplications that copying an element costs.
-constexpr std::int64_t kCopyCost = 48;
 constexpr std::int64_t kLine = 16;
-
-/// The weights of each group in blocks of channels, each in panels of filters: [channel, tap, filter].
-struct PlanarWeights {
-  std::int64_t groups = 1, filters = 0, channels = 0, taps = 0;  ///< of one group
-  std::int64_t unit = 1;   ///< panels are multiples of so many filters, padded with zeros
-  std::int64_t units = 0;  ///< of all panels
-  std::int64_t blocks = 1, panels = 1;
-  std::shared_ptr<const AlignedBytes> bytes;
-
-  PlanarWeights(const ConvolutionShape& s, bool by_pixels);
-  TileRange block(std::int64_t b) const { return tile_range(channels, blocks, b); }
-  /// Filters of a panel with the padding.
-  TileRange panel(std::int64_t p) const {
-    const TileRange range = tile_range(units, panels, p);
-    return {range.begin * unit, range.end * unit};
-  }
-  std::int64_t offset(std::int64_t group, std::int64_t b, std::int64_t p) const {
-    const TileRange range = block(b);
-    return (group * channels + range.begin) * units * unit * taps +
-           panel(p).begin * (range.end - range.begin) * taps;
-  }
-  std::int64_t elements() const { return groups * channels * taps * units * unit; }
-};
-
-PlanarWeights::PlanarWeights(const ConvolutionShape& s, bool by_pixels)
-    : groups(s.groups),
-      filters(s.out_channels / s.groups),
-      channels(s.in_channels / s.groups),
-      taps(s.planes.kernel * s.kernel[0] * s.kernel[1]) {
-  const PlanarWidths widths = planar_widths();
-  if (by_pixels) unit = static_cast<std::int64_t>(widths.vector);
-  units = tile_count(filters, unit);
-  blocks = tile_count(channels, std::max<std::int64_t>(kDepth / taps, 1));
-  panels =
-      tile_count(units, by_pixels ? static_cast<std::int64_t>(widths.run) / unit : kPlanarRows);
-}
-
-void pack(const PlanarWeights& w, const std::byte* source, std::byte* to) {
-  const float zero = 0;
-  for (std::int64_t g = 0; g < w.groups; ++g)
-    for (std::int64_t b = 0; b < w.blocks; ++b)
-      for (std::int64_t p = 0; p < w.panels; ++p) {
-        const TileRange channels = w.block(b), filters = w.panel(p);
-        for (std::int64_t k = channels.begin * w.taps; k < channels.end * w.taps; ++k)
-          for (std::int64_t m = filters.begin; m < filters.end; ++m, to += kFloat) {
-            const std::byte* from =
-                source + ((g * w.filters + m) * w.channels * w.taps + k) * kFloat;
-            std::memcpy(to, m < w.filters ? from : reinterpret_cast<const std::byte*>(&zero),
-                        sizeof(float));
-          }
-      }
-}
-
-/// Tiles of the node: rectangles of the outputs of one plane and image, times runs of groups, or
-/// runs of the panels of one group.
-struct PlanarCut {
-  std::int64_t row_tiles = 1, column_tiles = 1, group_tiles = 1, panel_tiles = 1;
-  std::int64_t rows = 0, columns = 0;  ///< of the largest rectangle
-};
-
-PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w,
-                     const PlanarWindow& window) {
-  const std::int64_t channels = tile_count(w.channels, w.blocks);
-  const auto fits = [&](std::int64_t rows, std::int64_t columns) {
-    return window.elements(channels, rows, columns) <= kWindowElements &&
-           w.filters * rows * columns <= kResultElements;
-  };
-  PlanarCut cut;
-  std::int64_t columns = s.out[1];
-  while (columns > kFewestPixels && !fits(1, columns))
-    columns = std::max(kFewestPixels, (columns + 1) / 2);
-  const std::int64_t pixel_macs = w.channels * w.taps * w.filters;
-  const std::int64_t pixels = s.batch * s.planes.out * s.out[0] * s.out[1];
-  const std::int64_t tiles = count_tiles(pixels, pixel_macs * s.groups, kFewestMacs);
-  const std::int64_t wanted = std::max(kFewestPixels, tile_count(pixels, tiles));
-  columns = std::min(columns, wanted);
-  cut.column_tiles = tile_count(s.out[1], columns);
-  columns = tile_count(s.out[1], cut.column_tiles);
-  // Of several groups first the groups are cut: that copies nothing twice.
-  const std::int64_t image = columns * s.out[0];
-  std::int64_t rows = tile_count(s.groups > 1 ? image : wanted, columns);
-  rows = std::clamp<std::int64_t>(rows, 1, s.out[0]);
-  while (rows > 1 && !fits(rows, columns)) rows = (rows + 1) / 2;
-  cut.row_tiles = tile_count(s.out[0], rows);
-  rows = tile_count(s.out[0], cut.row_tiles);
-  const std::int64_t rectangles = s.batch * s.planes.out * cut.row_tiles * cut.column_tiles;
-  cut.group_tiles = std::clamp<std::int64_t>(tile_count(tiles, rectangles), 1, s.groups);
-  const std::int64_t results = w.filters * rows * columns;
-  if (results > kResultElements) cut.group_tiles = s.groups;
-  if (cut.group_tiles == s.groups)
-    cut.panel_tiles = std::clamp<std::int64_t>(
-        std::max(rows * columns * pixel_macs / kMostMacs, tile_count(results, kResultElements)), 1,
-        w.panels);
-  cut.rows = rows;
-  cut.columns = columns;
-  return cut;
-}
-
-/// Whether filters of one tap can read the image where it lies: channels that begin in the same set of
-/// the first-level cache would push each other out of it.
-bool pixels_stay(const ConvolutionShape& s) {
-  const ConvolutionAxis& z = s.planes;
-  const bool one = z.kernel * s.kernel[0] * s.kernel[1] == 1 &&
-                   z.stride * s.stride[0] * s.stride[1] == 1 && z.in == z.out && s.in == s.out;
-  constexpr std::int64_t kSets = 1024;  // floats
-  return one && z.pad_begin + s.pad_begin[0] + s.pad_begin[1] == 0 &&
-         z.in * s.in[0] * s.in[1] % kSets != 0;
-}
-
-/// Whether filters go into vectors: where they fill them, and sums are long enough to pay for turning
-/// the results.
-bool takes_pixels(const ConvolutionShape& s) {
-  const auto vector = static_cast<std::int64_t>(planar_widths().vector);
-  const std::int64_t filters = s.out_channels / s.groups;
-  const std::int64_t depth = s.in_channels / s.groups * s.planes.kernel * s.kernel[0] * s.kernel[1];
-  return depth >= kFewestTurned && 8 * filters >= 7 * vector * tile_count(filters, vector);
-}
-
-/// Whether a window is copied once for each kernel column, so that nothing lies between its rows.
-bool wants_exact(const ConvolutionShape& s, const PlanarWeights& w) {
-  const std::int64_t steps = (s.kernel[1] - 1) * s.dilation[1] / s.stride[1];
-  const std::int64_t between = std::max<std::int64_t>(steps - s.pad_begin[1] / s.stride[1], 0);
-  const std::int64_t parts = std::min(s.kernel[1], s.stride[1]);
-  if (w.unit > 1 && s.out[1] >= kFewestColumns) return false;  // rows are multiplied one by one
-  return 8 * between >= s.out[1] &&
-         w.taps * w.filters * between > kCopyCost * (s.kernel[1] - parts) * s.out[1];
-}
 
 class PlanarConvolution final : public Kernel {
  public:
@@ -374,7 +234,7 @@ class PlanarConvolution final : public Kernel {
   void multiply_pixels(const PlanarOutputs& outputs, const Work& work) const {
     const std::int64_t columns = outputs.column_end - outputs.column_begin;
     const bool cut = column_cuts_.size() > 1;
-    if (!cut && (columns < kFewestColumns || window_.pitch() == columns))
+    if (!cut && (columns < kFewestPlanarColumns || window_.pitch() == columns))
       return multiply_rows(outputs, outputs, work);
     PlanarOutputs part = outputs;
     for (const std::int64_t end : column_cuts_) {
@@ -477,7 +337,7 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
   if (!activation || shape.nhwc ||
       w.elements() / shape.out_channels * shape.groups / shape.in_channels > kMostTaps)
     return not_covered();
-  PlanarWeights weights(shape, takes_pixels(shape));
+  PlanarWeights weights(shape, filters_in_vectors(shape));
   PlanarWindow window(shape, wants_exact(shape, weights));
   const PlanarCut cut = cut_planar(shape, weights, window);
   if (window.elements(tile_count(weights.channels, weights.blocks), cut.rows, cut.columns) >
@@ -487,7 +347,7 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
       "planar {} groups {}x{}x{} blocks {} panels {}x{}", weights.groups, weights.filters,
       weights.channels, weights.taps, weights.blocks, weights.panels, weights.unit);
   // By value: packing may wait until all kernels of a model are made.
-  const auto fill = [weights, source = w.data](std::byte* to) { pack(weights, source, to); };
+  const auto fill = [weights, source = w.data](std::byte* to) { pack_planar(weights, source, to); };
   PX_ASSIGN(weights.bytes, request.packed.get(w.data, layout, weights.elements() * kFloat, fill));
   return std::make_unique<PlanarConvolution>(shape, std::move(weights), *activation,
                                              std::move(window), cut);

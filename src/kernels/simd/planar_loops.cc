@@ -103,6 +103,18 @@ HWY_NOINLINE void multiply_columns(const PlanarProduct& product) {
   }
 }
 
+/// One tap of V vectors of filters for the outputs [Begin, End).
+template <std::size_t Begin, std::size_t End, std::size_t R, std::size_t V>
+HWY_INLINE void add_tap(const float* HWY_RESTRICT from, const FloatVec (&weight)[V],
+                        FloatVec (&sum)[R][V]) {
+  PX_UNROLL for (std::size_t i = Begin; i < End; ++i) {
+    const auto in = hn::Set(FloatTag(), from[i]);
+    PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      sum[i][j] = hn::MulAdd(in, weight[j], sum[i][j]);
+    }
+  }
+}
+
 /// R outputs times V vectors of filters.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, const float* next,
@@ -125,6 +137,7 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
       PX_UNROLL for (std::size_t i = 0; i < R; ++i) sum[i][j] = start;
     }
   }
+  const bool first = row == 0, last_one = row + R == product.rows;
   const float* HWY_RESTRICT w = product.weights;
   const float* HWY_RESTRICT x = product.x + row;
   for (std::size_t channel = 0; channel < product.channels; ++channel) {
@@ -136,11 +149,12 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
       const float* at = w + product.taps[t].index * static_cast<std::ptrdiff_t>(V * lanes);
       hn::Vec<FloatTag> weight[V];
       PX_UNROLL for (std::size_t j = 0; j < V; ++j) weight[j] = hn::LoadU(d, at + j * lanes);
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        const auto in = hn::Set(d, from[i]);
-        PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
-          sum[i][j] = hn::MulAdd(in, weight[j], sum[i][j]);
-        }
+      if (V == kVectors && first && product.taps[t].misses_first) {
+        add_tap<1, R>(from, weight, sum);
+      } else if (V == kVectors && last_one && product.taps[t].misses_last) {
+        add_tap<0, R - 1>(from, weight, sum);
+      } else {
+        add_tap<0, R>(from, weight, sum);
       }
     }
     x += product.channel_stride;

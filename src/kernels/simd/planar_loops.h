@@ -15,6 +15,8 @@ inline constexpr std::int64_t kPlanarSlack = 64;
 /// A tap that is summed: its place among all, and where the input of the first output lies.
 struct PlanarTap {
   std::ptrdiff_t index = 0, offset = 0;
+  /// Whether the first and the last output find padding there; products may leave them out.
+  bool misses_first = false, misses_last = false;
 };
 
 /// c[r][o] (+)= sum over channels and taps of weights[channel][tap.index][r] * x[o + tap.offset], where

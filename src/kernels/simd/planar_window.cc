@@ -59,6 +59,7 @@ std::int64_t PlanarWindow::list_taps(const PlanarOutputs& outputs, PlanarTap* to
     return begin * stride + shift < in && (end - 1) * stride + shift >= 0;
   };
   const PlanarTap* const first = to;
+  const bool one_row = outputs.row_end - outputs.row_begin == 1;
   std::int64_t index = 0;
   for (std::int64_t k = 0; k < s.planes.kernel; ++k) {
     const bool inside_z = sees(outputs.plane, outputs.plane + 1, s.planes.stride,
@@ -67,9 +68,15 @@ std::int64_t PlanarWindow::list_taps(const PlanarOutputs& outputs, PlanarTap* to
       const bool inside_y = inside_z && sees(outputs.row_begin, outputs.row_end, s.stride[0],
                                              i * s.dilation[0] - s.pad_begin[0], s.in[0]);
       for (std::int64_t j = 0; j < s.kernel[1]; ++j, ++index) {
-        if (inside_y && sees(outputs.column_begin, outputs.column_end, s.stride[1],
-                             j * s.dilation[1] - s.pad_begin[1], s.in[1]))
-          *to++ = {static_cast<std::ptrdiff_t>(index), offsets_[to_size(index)]};
+        const auto inside_x = [&](std::int64_t begin, std::int64_t end) {
+          return sees(begin, end, s.stride[1], j * s.dilation[1] - s.pad_begin[1], s.in[1]);
+        };
+        if (!inside_y || !inside_x(outputs.column_begin, outputs.column_end)) continue;
+        to->index = static_cast<std::ptrdiff_t>(index);
+        to->offset = offsets_[to_size(index)];
+        to->misses_first = one_row && !inside_x(outputs.column_begin, outputs.column_begin + 1);
+        to->misses_last = one_row && !inside_x(outputs.column_end - 1, outputs.column_end);
+        ++to;
       }
     }
   }

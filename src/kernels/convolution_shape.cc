@@ -79,6 +79,21 @@ std::int64_t ConvolutionShape::pad_end(int axis, std::int64_t out_end) const {
   return std::max<std::int64_t>(0, in_end - in[a]);
 }
 
+TileRange ConvolutionShape::taps_inside(int axis, std::int64_t at) const {
+  const auto a = static_cast<std::size_t>(axis);
+  const std::int64_t first = at * stride[a] - pad_begin[a];
+  const std::int64_t begin = first >= 0 ? 0 : std::min(tile_count(-first, dilation[a]), kernel[a]);
+  const std::int64_t left = std::max<std::int64_t>(in[a] - first, 0);
+  return {begin, std::clamp(tile_count(left, dilation[a]), begin, kernel[a])};
+}
+
+TileRange ConvolutionShape::rows_read(TileRange rows) const {
+  const std::int64_t first = rows.begin * stride[0] - pad_begin[0];
+  const std::int64_t end = (rows.end - 1) * stride[0] - pad_begin[0] + extent(0);
+  const std::int64_t begin = std::clamp<std::int64_t>(first, 0, in[0]);
+  return {begin, std::clamp(end, begin, in[0])};
+}
+
 double ConvolutionShape::macs() const {
   const std::int64_t group_channels = in_channels / groups;
   double product = static_cast<double>(group_channels);

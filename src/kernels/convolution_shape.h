@@ -25,6 +25,10 @@ struct ConvolutionShape {
   std::int64_t extent(int axis) const;
   /// Padding after the last row along `axis` that the outputs [.., out_end) read.
   std::int64_t pad_end(int axis, std::int64_t out_end) const;
+  /// Taps along `axis` that output `at` finds inside the image.
+  TileRange taps_inside(int axis, std::int64_t at) const;
+  /// Rows of the image that `rows` of the outputs read.
+  TileRange rows_read(TileRange rows) const;
   /// Multiply-accumulates of one image.
   double macs() const;
 };

@@ -50,6 +50,11 @@ Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) 
   return shape && !shape->nhwc ? make_plane_convolution(request, *shape) : not_covered();
 }
 
+Result<std::unique_ptr<Kernel>> depthwise_turned_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && !shape->nhwc ? make_turned_depthwise(request, *shape) : not_covered();
+}
+
 Result<std::unique_ptr<Kernel>> planar_convolution(const KernelRequest& request) {
   const auto shape = any_shape(request);
   return shape && !shape->nhwc ? make_planar_convolution(request, *shape) : not_covered();

@@ -26,11 +26,6 @@ class DepthwiseConvolution final : public Kernel {
     const std::int64_t row_macs =
         shape.out[1] * shape.in_channels * shape.kernel[0] * shape.kernel[1];
     tiles_ = count_tiles(rows_, row_macs, kMacsPerTile);
-    // Outputs whose taps are all inside a row of the image.
-    const std::int64_t last = shape.in[1] + shape.pad_begin[1] - shape.extent(1);
-    inside_.begin = std::min(tile_count(shape.pad_begin[1], shape.stride[1]), shape.out[1]);
-    inside_.end = last < 0 ? 0 : std::min(last / shape.stride[1] + 1, shape.out[1]);
-    inside_.end = std::max(inside_.begin, inside_.end);
   }
 
   std::int64_t tiles() const override { return tiles_; }
@@ -53,55 +48,15 @@ class DepthwiseConvolution final : public Kernel {
  private:
   /// Row `row` of the output, rows of all images counted.
   void run_row(std::int64_t row, float* out, const KernelArgs& args) const {
-    const ConvolutionShape& s = shape_;
     DepthwiseRow filter;
-    filter.channels = to_size(s.in_channels);
-    filter.step = to_size(s.stride[1]) * filter.channels;
-    filter.tap_step = to_size(s.dilation[1]) * filter.channels;
+    filter.channels = to_size(shape_.in_channels);
     filter.bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     filter.relu = activation_ == UnaryFunction::kRelu;
-    const auto* weights = reinterpret_cast<const float*>(weights_->data());
-    const std::int64_t top = row % s.out[0] * s.stride[0] - s.pad_begin[0];
-    // Rows of the filter that are inside the image.
-    const std::int64_t dilation = s.dilation[0];
-    const std::int64_t begin = top >= 0 ? 0 : std::min(tile_count(-top, dilation), s.kernel[0]);
-    const std::int64_t end = std::clamp(
-        tile_count(std::max<std::int64_t>(s.in[0] - top, 0), dilation), begin, s.kernel[0]);
-    filter.row_count = to_size(end - begin);
-    filter.row_step = to_size(dilation * s.in[1] * s.in_channels);
-    filter.weights_step = to_size(s.kernel[1] * s.in_channels);
-    filter.weights = weights + begin * s.kernel[1] * s.in_channels;
-    filter.x = args.in<float>(0);
-    if (begin < end)
-      filter.x += (row / s.out[0] * s.in[0] + top + begin * dilation) * s.in[1] * s.in_channels;
-    for (std::int64_t x = 0; x < inside_.begin; ++x) run_edge(filter, x, out);
-    for (std::int64_t x = inside_.end; x < s.out[1]; ++x) run_edge(filter, x, out);
-    run_columns(filter, inside_, {0, s.kernel[1]}, out);
-  }
-
-  /// An output some of whose taps are outside the image.
-  void run_edge(const DepthwiseRow& filter, std::int64_t x, float* out) const {
-    const std::int64_t left = x * shape_.stride[1] - shape_.pad_begin[1];
-    const std::int64_t dilation = shape_.dilation[1], taps = shape_.kernel[1];
-    TileRange inside;
-    inside.begin = left >= 0 ? 0 : std::min(tile_count(-left, dilation), taps);
-    inside.end = std::clamp(tile_count(std::max<std::int64_t>(shape_.in[1] - left, 0), dilation),
-                            inside.begin, taps);
-    run_columns(filter, {x, x + 1}, inside, out);
-  }
-
-  void run_columns(DepthwiseRow filter, TileRange columns, TileRange taps, float* out) const {
-    if (columns.begin == columns.end) return;
-    filter.columns = to_size(columns.end - columns.begin);
-    filter.taps = to_size(taps.end - taps.begin);
-    filter.out = out + columns.begin * shape_.in_channels;
-    if (filter.taps == 0) filter.row_count = 0;
-    const std::int64_t first =
-        columns.begin * shape_.stride[1] - shape_.pad_begin[1] + taps.begin * shape_.dilation[1];
-    if (filter.row_count > 0) {
-      filter.x += first * shape_.in_channels;
-      filter.weights += taps.begin * shape_.in_channels;
-    }
+    filter.out = out;
+    filter.x =
+        args.in<float>(0) + row / shape_.out[0] * shape_.in[0] * shape_.in[1] * shape_.in_channels;
+    filter.weights = reinterpret_cast<const float*>(weights_->data());
+    choose_depthwise_rows(shape_, row % shape_.out[0], 0, filter);
     depthwise_row(filter);
   }
 
@@ -109,10 +64,27 @@ class DepthwiseConvolution final : public Kernel {
   Unary activation_;
   std::shared_ptr<const AlignedBytes> weights_;  ///< [kernel rows, kernel columns, channels]
   std::int64_t rows_ = 0, tiles_ = 0;
-  TileRange inside_;
 };
 
 }  // namespace
+
+void choose_depthwise_rows(const ConvolutionShape& s, std::int64_t y, std::int64_t image_row,
+                           DepthwiseRow& row) {
+  const TileRange taps = s.taps_inside(0, y);
+  const std::size_t pixels = to_size(s.in[1]) * row.channels;
+  row.row_count = to_size(taps.end - taps.begin);
+  row.row_step = to_size(s.dilation[0]) * pixels;
+  row.weights_step = to_size(s.kernel[1]) * row.channels;
+  row.weights += to_size(taps.begin) * row.weights_step;
+  const std::int64_t first = y * s.stride[0] - s.pad_begin[0] + taps.begin * s.dilation[0];
+  if (row.row_count > 0) row.x += to_size(first - image_row) * pixels;
+  row.taps = to_size(s.kernel[1]);
+  row.columns = to_size(s.out[1]);
+  row.first = -s.pad_begin[1];
+  row.width = s.in[1];
+  row.stride = s.stride[1];
+  row.dilation = s.dilation[1];
+}
 
 Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& request,
                                                            const ConvolutionShape& shape) {

@@ -5,16 +5,17 @@
 
 namespace parallax {
 
-/// Output pixels that follow each other in one row, all of whose taps are inside the image.
+/// Output pixels that follow each other in one row. Taps outside the image are left out.
 struct DepthwiseRow {
   std::size_t row_count = 0;  ///< rows of the filter that are inside the image
-  /// Where tap 0 of the first output stands in the first of them, and its weights, [taps, channels];
-  /// and elements from one row of the filter to the next.
+  /// Pixel 0 of the first of them and its weights, [taps, channels]; and elements from one row to
+  /// the next.
   const float *x = nullptr, *weights = nullptr;
   std::size_t row_step = 0, weights_step = 0;
   std::size_t taps = 0, channels = 0, columns = 0;
-  std::size_t step = 0;      ///< elements from the taps of one output to those of the next
-  std::size_t tap_step = 0;  ///< elements from one tap to the next
+  /// Pixels: where tap 0 of the first output stands, of a row of the image, from one output to the
+  /// next, from one tap to the next.
+  std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
   const float* bias = nullptr;
   bool relu = false;
   float* out = nullptr;

@@ -6,6 +6,7 @@
 #include "kernels/simd/depthwise_convolution.h"
 #include "kernels/simd/grouped_convolution.h"
 #include "kernels/simd/planar_convolution.h"
+#include "kernels/simd/small_groups.h"
 #include "kernels/simd/tiles.h"
 #include "kernels/simd/winograd.h"
 
@@ -64,6 +65,12 @@ Result<std::unique_ptr<Kernel>> depthwise_convolution(const KernelRequest& reque
   const auto shape = whole_shape(request);
   if (!shape || !shape->nhwc || shape->groups == 1) return not_covered();
   return make_depthwise_convolution(request, *shape);
+}
+
+Result<std::unique_ptr<Kernel>> small_groups_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc && shape->groups != 1 ? make_small_groups(request, *shape)
+                                                    : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> winograd_2x2_convolution(const KernelRequest& request) {

@@ -9,8 +9,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from report import table  # noqa: E402
 
 RELEASE = "12"  # other releases name and cut packages differently
-PURPOSE = {"libdnnl2": "convolutions on x86", "libgomp1": "oneDNN's threads; Parallax keeps it to one", "ocl-icd-libopencl1": "oneDNN asks for it; not used", "libfmt9": "text of messages",
-           "libhwy1": "asks the CPU for its instruction sets"}
+PURPOSE = {"libfmt9": "text of messages", "libhwy1": "asks the CPU for its instruction sets"}
 
 
 def debian():

@@ -28,8 +28,7 @@ bool takes(const KernelRequest& request, int most_rank) {
   return x.elements() > 0 && w.elements() > 0 && request.outputs[0].elements() > 0;
 }
 
-/// oneDNN counts with 32-bit integers inside, and few of its kernels expect outputs that see
-/// padding alone.
+/// Kernels compute offsets without checks, and expect outputs that see more than padding.
 bool within_limits(const ConvolutionShape& shape) {
   if (shape.groups < 1 || shape.in_channels % shape.groups != 0) return false;
   if (shape.in_channels > kMaxSize || shape.out_channels > kMaxSize) return false;
@@ -94,15 +93,6 @@ TileRange ConvolutionShape::rows_read(TileRange rows) const {
   return {begin, std::clamp(end, begin, in[0])};
 }
 
-double ConvolutionShape::macs() const {
-  const std::int64_t group_channels = in_channels / groups;
-  double product = static_cast<double>(group_channels);
-  for (const std::int64_t factor : {out_channels, out[0], out[1], kernel[0], kernel[1]}) {
-    product *= static_cast<double>(factor);
-  }
-  return product;
-}
-
 namespace {
 
 /// Axis `i` of the image and of the attributes, of `spatial` axes.
@@ -134,7 +124,6 @@ std::optional<ConvolutionShape> shape_of(const KernelRequest& request, int most_
   shape.in_channels = x[shape.nhwc ? spatial + 1 : 1];
   shape.out_channels = y[shape.nhwc ? spatial + 1 : 1];
   shape.in = shape.out = shape.kernel = shape.stride = shape.dilation = {1, 1};
-  shape.tile_axis = spatial == 1 ? 1 : 0;
   for (int i = 0; i < spatial; ++i) {
     const ConvolutionAxis axis = axis_of(request, i, shape.nhwc);
     if (spatial - i > 2) {

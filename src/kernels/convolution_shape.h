@@ -18,7 +18,6 @@ struct ConvolutionShape {
   std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   std::array<std::int64_t, 2> in{}, out{}, kernel{}, stride{}, dilation{}, pad_begin{};
   ConvolutionAxis planes;  ///< the axis before H that a 3-D convolution has
-  int tile_axis = 0;  ///< the first spatial axis that the node has: 0, or 1 for a 1-D convolution
   bool nhwc = false;  ///< layout of X and Y
 
   /// Rows along `axis` that one kernel covers.
@@ -29,8 +28,6 @@ struct ConvolutionShape {
   TileRange taps_inside(int axis, std::int64_t at) const;
   /// Rows of the image that `rows` of the outputs read.
   TileRange rows_read(TileRange rows) const;
-  /// Multiply-accumulates of one image.
-  double macs() const;
 };
 /// The shape of a Conv node with f32 operands of rank 3 or 4 and known weights; nothing for others
 /// (empty ones, outputs of padding alone, and images or results of more than 2^31 elements).

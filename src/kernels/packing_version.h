@@ -8,8 +8,7 @@ namespace parallax {
 
 /// The instruction set that packers and kernels take on this CPU: "AVX3", "AVX2", "NEON".
 std::string packing_machine();
-/// Changes with the sources of this folder, the compiler and its flags, oneDNN and what that takes
-/// of the CPU.
+/// Changes with the sources of this folder, the compiler and its flags, and the machine above.
 std::string packing_version();
 
 }  // namespace parallax

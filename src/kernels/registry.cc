@@ -57,8 +57,7 @@ Status check_shapes(const KernelRequest& request) {
 }  // namespace
 
 KernelLibrary library_of(const KernelRow& row) {
-  if (row.name == "reference") return KernelLibrary::kReference;
-  return row.name == "onednn" ? KernelLibrary::kOneDnn : KernelLibrary::kSimd;
+  return row.name == "reference" ? KernelLibrary::kReference : KernelLibrary::kSimd;
 }
 
 std::span<const KernelRow> kernel_rows() {

@@ -18,11 +18,11 @@ struct KernelRow {
   DTypeSet types;  ///< that input 0 may have
   bool in_place;
 };
-/// All rows, libraries that this build leaves out excepted; they live as long as the process.
+/// All rows; they live as long as the process.
 std::span<const KernelRow> kernel_rows();
 
 /// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
-enum class KernelLibrary : std::uint8_t { kSimd, kOneDnn, kReference };
+enum class KernelLibrary : std::uint8_t { kSimd, kReference };
 KernelLibrary library_of(const KernelRow& row);
 
 /// What kernels of a whole model are chosen by.

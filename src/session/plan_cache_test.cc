@@ -295,7 +295,7 @@ TEST(Footprint, IsWhatTheAllocatorGives) {
   }
 }
 
-TEST(Footprint, CountsConvolutionsOfOneDnn) {
+TEST(Footprint, CountsConvolutions) {
   // Channels first, as no pass has changed it.
   const auto forms = forms_of(R"(
     symbols n

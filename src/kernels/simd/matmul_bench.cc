@@ -1,5 +1,5 @@
 // Matrix products on one thread; "work" counts floating point operations. Arguments: rows, depth,
-// columns; for attention: batches, rows, depth, columns. Libraries: 0 Highway, 1 oneDNN.
+// columns; for attention: batches, rows, depth, columns. Libraries: 0 Highway, 1 reference.
 #include <benchmark/benchmark.h>
 
 #include "kernels/simd/simd_bench_util.h"

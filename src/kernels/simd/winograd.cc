@@ -246,7 +246,7 @@ bool can_compute(const ConvolutionShape& shape, WinogradForm form) {
 
 // Costs of the ways, in multiply-accumulates: what transforms take per element of a transformed
 // square, and the weights, which stream from memory, per element. On one Zen 4 core with SiLU, as
-// multiples of the speed of oneDNN's direct kernel, F(2x2) and F(4x4): 80x80x64 to 64 filters 1.7
+// multiples of the speed of a direct kernel, F(2x2) and F(4x4): 80x80x64 to 64 filters 1.7
 // and 2.6, 40x40x128 to 64 1.9 and 3.0, 20x20x128 to 128 1.8 and 3.0, 28x28x128 to 128 1.9 and 3.1,
 // 14x14x256 to 256 1.8 and 2.2, 160x160x16 to 16 0.7 and 1.1, 7x7x512 to 512 1.2 and 0.8, 224x224x3
 // to 16 0.3 and 0.5, 112x112x8 to 8 0.7 and 1.0, 10x10x64 to 64 1.6 and 1.6, 5x5x64 to 64 1.0 and

@@ -165,9 +165,17 @@ struct NodeEvent {
   int branch = 0, worker = 0, tiles = 0;
 };
 
+/// One region of one run that a device began. Times as those of nodes.
+struct RegionEvent {
+  int region = 0, branch = 0;
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::string problem;  ///< why the CPU ran it after that: `nodes` has its nodes; empty: it did not
+};
+
 /// Filled by Session::run when asked for (RunOptions::trace); costs a few per cent.
 struct RunTrace {
   std::vector<NodeEvent> nodes;
+  std::vector<RegionEvent> regions;
 };
 
 /// Where the times of a prediction's nodes come from.

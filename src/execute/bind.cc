@@ -10,7 +10,9 @@ namespace {
 
 void add_packings(const Compiled& compiled, std::vector<const PackingList*>& packings) {
   for (const CompiledNode& node : compiled.nodes) {
-    if (node.code.packings != nullptr) packings.push_back(node.code.packings.get());
+    // The CPU as substitute for a device packs when it is one.
+    if (node.code.packings != nullptr && node.role != NodeRole::kDelegated)
+      packings.push_back(node.code.packings.get());
     for (const BodyProgram& body : node.bodies)
       if (body.program != nullptr) add_packings(*body.program->compiled, packings);
   }

@@ -191,7 +191,8 @@ class Compiler {
       outputs.push_back(output.valid() ? *dims(output) : Dims{});
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
-    if (compiled.role == NodeRole::kDelegated) return {};
+    if (compiled.role == NodeRole::kDelegated && (!context_.delegation.substitute || is_view(node)))
+      return {};
     PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
     compiled.seconds =
         kernel_seconds({node.op, compiled.code.row->name, static_cast<double>(compiled.macs),
@@ -304,10 +305,10 @@ class Compiler {
     for (const ValueId root : roots) visit(root);
   }
 
-  /// Roots that a region makes and nothing outside it reads: they lie in the delegate's memory.
-  IdVector<ValueId, bool> find_internal() {
-    IdVector<ValueId, bool> internal(graph_.values.size(), false);
-    if (context_.delegation.seconds.empty()) return internal;
+  void find_internal() {
+    if (context_.delegation.seconds.empty()) return;
+    IdVector<ValueId, bool>& internal = compiled_->internal;
+    internal = IdVector<ValueId, bool>(graph_.values.size(), false);
     for (const NodeId id : graph_.nodes.ids()) {
       for (const ValueId output : graph_.nodes[id].outputs)
         if (output.valid() && compiled_->root[output] == output) internal[output] = delegated(id);
@@ -319,7 +320,19 @@ class Compiler {
       });
     }
     for (const ValueId output : graph_.outputs) internal[compiled_->root[output]] = false;
-    return internal;
+  }
+
+  /// A device reads what others make, and makes what others read, at any time while it runs.
+  Position read_at(NodeId id, ValueId root) const {
+    Position position = context_.position[id];
+    if (delegated(id) && !compiled_->is_internal(root))
+      position.index = compiled_->problem.branch_length[position.branch] - 1;
+    return position;
+  }
+  Position made_at(NodeId id, ValueId root) const {
+    Position position = context_.position[id];
+    if (delegated(id) && !compiled_->is_internal(root)) position.index = 0;
+    return position;
   }
 
   /// Buffers that `output`, the first of node `id`, may take the place of.
@@ -329,6 +342,8 @@ class Compiler {
     const Node& node = graph_.nodes[id];
     const NodeKernel& code = compiled_->nodes[id].code;
     if (code.kernel == nullptr || !code.row->in_place) return over;
+    const bool in_region = delegated(id);
+    if (in_region && !compiled_->is_internal(output)) return over;
     const auto safe = [&](std::size_t i) {
       const ValueId input = node.inputs[i];
       return dims(input) == dims(output) &&
@@ -338,7 +353,7 @@ class Compiler {
       if (!node.inputs[i].valid() || !safe(i)) continue;
       const ValueId root = compiled_->root[node.inputs[i]];
       // Where the node reads the same bytes through another input, that has to allow it too.
-      bool all_safe = buffer_of[root] >= 0;
+      bool all_safe = buffer_of[root] >= 0 && (!in_region || compiled_->is_internal(root));
       for (std::size_t j = 0; j < node.inputs.size(); ++j)
         if (node.inputs[j].valid() && compiled_->root[node.inputs[j]] == root && !safe(j))
           all_safe = false;
@@ -349,7 +364,7 @@ class Compiler {
 
   void find_readers() {
     Compiled& c = *compiled_;
-    const IdVector<ValueId, bool> internal = find_internal();
+    find_internal();
     if (like_ != nullptr) {
       c.problem.buffers.reserve(like_->problem.buffers.size());
       c.buffer_value.reserve(like_->buffer_value.size());
@@ -358,7 +373,7 @@ class Compiler {
     IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
     for (const BranchId branch : context_.branches.branches.ids())
       c.problem.branch_length.push_back(
-          context_.branches.region[branch].valid()
+          context_.branches.region[branch].valid() && !context_.delegation.substitute
               ? 1
               : static_cast<std::int32_t>(context_.branches.branches[branch].size()));
     for (const NodeId id : graph_.nodes.ids()) {
@@ -366,9 +381,9 @@ class Compiler {
       for_each_read(node, [&](ValueId root) {
         if (buffer_of[root] >= 0) {
           Buffer& buffer = c.problem.buffers[static_cast<std::size_t>(buffer_of[root])];
-          // Inside a region there is no before and after.
-          if (!delegated(id) || buffer.made != context_.position[id])
-            buffer.reads.push_back(context_.position[id]);
+          // Inside a region that only a device runs there is no before and after.
+          const Position read = read_at(id, root);
+          if (!delegated(id) || buffer.made != read) buffer.reads.push_back(read);
         } else if (!dims(root)) {
           ++c.run_time_readers[root];
           c.nodes[id].releases.push_back(root);
@@ -382,9 +397,10 @@ class Compiler {
       for (const ValueId output : node.outputs) {
         if (!output.valid() || c.root[output] != output || !planned(output)) continue;
         const std::int64_t bytes = bytes_of(graph_.values[output].dtype, *dims(output)).value_or(0);
-        if (c.output_of[output] >= 0 || bytes == 0 || internal[output]) continue;
+        const bool nowhere = c.is_internal(output) && !context_.delegation.substitute;
+        if (c.output_of[output] >= 0 || bytes == 0 || nowhere) continue;
         buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
-        c.problem.buffers.push_back({bytes, context_.position[id], {}, {}});
+        c.problem.buffers.push_back({bytes, made_at(id, output), {}, {}});
         if (output == node.outputs[0])
           c.problem.buffers.back().over = overwritable(id, output, buffer_of);
         c.buffer_value.push_back(output);

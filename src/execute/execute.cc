@@ -108,6 +108,10 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
   own_limits_.max_trips = options.max_loop_trips;
   own_limits_.trips_left = options.max_loop_trips;
   own_limits_.deadline = options.deadline;
+  if (options.device != nullptr && around == nullptr) {
+    outside_ = std::make_shared<OutsideSteps>(*this);
+    substitute_.resize(compiled_.context->branches.branches.size());
+  }
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
   arenas_.resize(compiled_.context->branches.branches.size());
@@ -168,6 +172,8 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       RunBuffers::Output& output = outputs_[position];
       if (size == 0) {
         bytes_[id] = empty_tensor;
+      } else if (storage.space == MemorySpace::kShared) {
+        PX_ASSIGN(bytes_[id], device_output(size));
       } else if (output.writable) {
         bytes_[id] = output.bytes;
       } else {
@@ -177,6 +183,14 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
     }
   }
   return {};
+}
+
+Run::~Run() {
+  if (outside_ != nullptr) {
+    outside_->hold(std::move(device_outputs_), device_output_bytes_);
+  } else if (device_output_bytes_ > 0) {
+    lease_.release(device_output_bytes_);
+  }
 }
 
 void Run::fail(NodeId node, Error error) noexcept {
@@ -189,7 +203,18 @@ void Run::fail(NodeId node, Error error) noexcept {
   limits_->stop(std::move(error));
 }
 
-void Run::run_branch(BranchId branch, Participant& self) {
+bool Run::run_branch(BranchId branch, Participant& self) {
+  if (compiled_.context->branches.region[branch].valid()) {
+    if (!is_for_cpu(branch) && begin_region(branch)) return false;
+    // Where neither has it, the run has failed.
+    if (on_device(branch)) substitute_[branch] = Substitute::kBegun;
+    bind_region(branch);
+  }
+  run_nodes(branch, self);
+  return true;
+}
+
+void Run::run_nodes(BranchId branch, Participant& self) {
   Buffers& buffers = buffers_of(self);
   NodeId at;
   try {
@@ -218,13 +243,11 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
   const CompiledNode& node = compiled_.nodes[id];
   if (live_) PX_RETURN_IF_ERROR(live_->begin(id));
   switch (node.role) {
-    case NodeRole::kDelegated:
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kUnsupported, graph().nodes[id].name,
-                                  "this plan is for a delegate that is not there"});
     case NodeRole::kView:
       break;
     case NodeRole::kPlanned:
-      run_planned(id, self, buffers);
+    case NodeRole::kDelegated:
+      if (node.code.kernel != nullptr) run_planned(id, self, buffers);
       break;
     case NodeRole::kRunTime:
       PX_RETURN_IF_ERROR(run_unplanned(id, self, buffers));
@@ -277,22 +300,37 @@ Status Run::finish() {
   return {};
 }
 
-Status execute(const Program& program, std::span<const std::byte* const> inputs,
-               const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
-               const ExecuteOptions& options) {
-  PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
+namespace {
+
+/// `outside`: that of the run, which is over.
+Status execute_within(const Program& program, std::span<const std::byte* const> inputs,
+                      const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
+                      const ExecuteOptions& options, std::shared_ptr<OutsideSteps>& outside) {
   Run run(program, lease, options, kept_buffers(lease), static_cast<std::size_t>(program.threads));
+  outside = run.outside();
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool, program.threads, options.deadline);
     if (!stay.entered()) return tl::unexpected(ended(options.deadline));
-    const std::stop_callback cancel(options.deadline.stop,
-                                    [&run]() noexcept { run.fail(NodeId{}, cancelled()); });
+    const std::stop_callback cancel(options.deadline.stop, [&run]() noexcept { run.cancel(); });
     PX_RETURN_IF_ERROR(run.run_branches(stay.participant()));
   }
   PX_RETURN_IF_ERROR(run.finish());
   if (options.trace != nullptr) run.write_trace(*options.trace);
   return {};
+}
+
+}  // namespace
+
+Status execute(const Program& program, std::span<const std::byte* const> inputs,
+               const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
+               const ExecuteOptions& options) {
+  PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
+  std::shared_ptr<OutsideSteps> outside;
+  Status status = execute_within(program, inputs, place, pool, lease, options, outside);
+  // The run itself gives bytes back to the lease.
+  if (outside != nullptr) outside->keep(lease, options.lease_owner);
+  return status;
 }
 
 }  // namespace parallax

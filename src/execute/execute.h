@@ -19,6 +19,7 @@
 
 #include "base/deadline.h"
 #include "execute/budget_watch.h"
+#include "execute/device.h"
 #include "execute/program.h"
 #include "execute/run_memory.h"
 #include "execute/worker_pool.h"
@@ -42,11 +43,17 @@ struct ExecuteOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   Deadline deadline = {};
+  /// Runs the regions. Null: the CPU does, or a program that has one fails (Delegation::substitute).
+  Device* device = nullptr;
+  /// What the lease needs for as long as a device holds its memory.
+  std::shared_ptr<const void> lease_owner = nullptr;
 };
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least
-/// program.bytes. Errors: of kernels and of data-dependent allocation, stage kExecute, with the
-/// name of the node that failed first. Pool and program remain usable after an error.
+/// program.bytes. Errors: of kernels, of devices and of data-dependent allocation, stage kExecute,
+/// with the name of the node that failed first. Pool and program remain usable after an error. Where
+/// a run ends before its device has answered, `lease` is moved from: its memory goes back when the
+/// device answers.
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options);

@@ -27,6 +27,30 @@ Storage storage_of(const Compiled& compiled, ValueId id) {
   return {StorageKind::kArena, 0};
 }
 
+/// What regions read and make, as far as it lies in the arena, a device touches too. What they make
+/// and nothing else reads has no buffer, but for the CPU as their substitute.
+void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& storage) {
+  const auto share = [&](ValueId id) {
+    if (!id.valid()) return;
+    const ValueId root = compiled.root[id];
+    if (storage[root].kind != StorageKind::kArena) return;
+    const bool internal = compiled.is_internal(root);
+    storage[root].space = internal ? MemorySpace::kDevice : MemorySpace::kShared;
+    if (internal && !compiled.context->delegation.substitute)
+      storage[root].kind = StorageKind::kNone;
+  };
+  for (const NodeId id : compiled.graph().nodes.ids()) {
+    if (compiled.nodes[id].role != NodeRole::kDelegated) continue;
+    const Node& node = compiled.graph().nodes[id];
+    std::ranges::for_each(node.inputs, share);
+    std::ranges::for_each(node.outputs, share);
+    // The device may write when the run is over and the caller's memory is the caller's again.
+    for (const ValueId output : node.outputs)
+      if (output.valid() && storage[output].kind == StorageKind::kOutput)
+        storage[output].space = MemorySpace::kShared;
+  }
+}
+
 /// Of each branch, its nodes on all threads as far as their tiles go.
 IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
   const BranchGraph& branches = compiled.context->branches;
@@ -96,6 +120,7 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
   for (std::size_t i = 0; i < c.buffer_value.size(); ++i)
     if (c.buffer_value[i].valid())
       program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
+  if (!c.context->delegation.seconds.empty()) share_with_device(c, program->storage);
 
   const auto arena = checked_align(program->plan.offsets.bytes, kAlignment);
   const auto scratch = checked_mul(c.scratch_bytes, options.threads);

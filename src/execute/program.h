@@ -33,10 +33,12 @@
 
 namespace parallax {
 
-/// The regions that a delegate runs. They are planned and reported; no executor runs them yet.
+/// The regions that a device runs (execute/device.h).
 struct Delegation {
   IdVector<NodeId, RegionId> region_of;  ///< empty: nothing
   IdVector<RegionId, double> seconds;    ///< predicted, of each region
+  /// The CPU runs a region that its device fails to run: the plan has kernels and memory for that.
+  bool substitute = false;
 };
 
 /// The parts of a graph that no binding changes and all sessions share. Outlives every Compiled.
@@ -71,15 +73,23 @@ enum class StorageKind : std::uint8_t {
              ///< memory of the run that is copied at the end
   kRunTime,  ///< allocated while running
 };
+/// Who may touch the bytes of a value. A device with memory of its own works on copies there
+/// (execute/device.h).
+enum class MemorySpace : std::uint8_t {
+  kHost,    ///< the CPU
+  kShared,  ///< the CPU and, while it runs a region that reads or makes the value, a device
+  kDevice,  ///< a device only: the value never leaves its region
+};
 struct Storage {
   StorageKind kind = StorageKind::kNone;
   std::int64_t position = 0;
+  MemorySpace space = MemorySpace::kHost;
 };
 
 enum class NodeRole : std::uint8_t {
   kView,       ///< nothing to do: its output has the bytes of its input
   kPlanned,    ///< compiled now, outputs in the arena
-  kDelegated,  ///< part of a region
+  kDelegated,  ///< part of a region: a device runs it with the others, or `code` in its place
   kRunTime,    ///< some dimension depends on values: inferred and compiled when reached
   kBodies,     ///< If, Loop, Scan: runs the programs of its bodies (control_flow.h)
 };
@@ -113,7 +123,7 @@ struct LoopBuffers {
 
 struct CompiledNode {
   NodeRole role = NodeRole::kPlanned;
-  NodeKernel code;                ///< kPlanned
+  NodeKernel code;                ///< kPlanned; kDelegated with Delegation::substitute
   bool code_is_shared = false;    ///< made for another node or binding
   std::int64_t macs = 0;          ///< 0 if dimensions are not known yet
   std::int64_t bytes = 0;         ///< read and written
@@ -173,6 +183,9 @@ struct Compiled {
   std::vector<AlignedBytes> materialised;  ///< bytes of symbolic values
   IdVector<NodeId, CompiledNode> nodes;
   bool has_run_time_nodes = false;
+  /// Roots that a region makes and nothing outside it reads; empty: none.
+  IdVector<ValueId, bool> internal;
+  bool is_internal(ValueId id) const { return !internal.empty() && internal[id]; }
   /// Readers of each run-time root (a result, or an input of a body), graph outputs included; 0 for
   /// other values.
   IdVector<ValueId, std::int32_t> run_time_readers;

@@ -15,6 +15,7 @@
 #include "execute/dynamic_arena.h"
 #include "execute/execute.h"
 #include "execute/live_tensors.h"
+#include "execute/outside_steps.h"
 #include "execute/run_buffers.h"
 
 namespace parallax {
@@ -22,12 +23,16 @@ namespace parallax {
 class BodyRunner;
 
 /// One run. Its functions are called in the order of their declaration, by the thread that called
-/// execute(), except for run_branch() and fail(), which any participant calls.
+/// execute(), except for run_branch() and fail(), which any participant calls, cancel(), and what
+/// `outside` calls.
 class Run {
  public:
   /// `participants`: above the index of every thread that takes part.
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
       std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
   /// A body, run by `host` inside a node of `around`, its arena at `block`.
   Run(const Program& program, Run& around, std::byte* block, BodyRunner& host);
 
@@ -43,11 +48,22 @@ class Run {
   Buffers& buffers_of(const Participant& self) {
     return buffers_.threads[static_cast<std::size_t>(self.index())];
   }
-  void run_branch(BranchId branch, Participant& self);
+  /// Whether there is a device that begins `branch`.
+  bool on_device(BranchId branch) const;
+  /// False where a device has begun with the branch: StepListener hears of its end.
+  bool run_branch(BranchId branch, Participant& self);
+  /// A device has ended the region. True where the CPU runs it in its place: run_branch() then does.
+  bool end_region(BranchId branch, Status status) noexcept;
   /// Keeps the first error. This run, the run around it and all bodies stop at the next node or
   /// tile.
   void fail(NodeId node, Error error) noexcept;
   bool failed() const { return limits_->stopped(); }
+  /// The caller's, who does not wait for a device.
+  void cancel() noexcept;
+  const Deadline& deadline() const { return limits_->deadline; }
+  /// Null where no device has a part.
+  const std::shared_ptr<OutsideSteps>& outside() const { return outside_; }
+  void fail_branch(BranchId branch, Error error) noexcept;
   /// Whether memory allows branches to run beside others now.
   bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
 
@@ -71,6 +87,7 @@ class Run {
   std::int64_t now() const;
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
   Status place_output(std::size_t i, const Dims& dims);
+  Result<std::byte*> device_output(std::int64_t size);
 
   // run_branches.cc: the executors.
   void run_faster(Participant& self);
@@ -78,6 +95,22 @@ class Run {
   void run_layers(Participant& self);
   void run_dataflow(Participant& self);
 
+  // run_regions.cc
+  void run_and_wait(BranchId branch, Participant& self);
+  bool is_planned(BranchId branch) const;
+  /// Of a region that the CPU runs if its device fails.
+  enum class Substitute : std::uint8_t { kNotNeeded, kWanted, kBegun };
+  bool is_for_cpu(BranchId branch) const;
+  void bind_region(BranchId branch) noexcept;
+  bool begin_region(BranchId branch);
+  NodeId first_node(BranchId branch) const;
+  RegionRun region_run(BranchId branch) const;
+  Status check_region(BranchId branch) const;
+  Result<Completion::Copies> move_to_device(RegionRun& region);
+  std::int64_t bytes_of(const RegionTensor& tensor) const;
+  void trace_begin(BranchId branch);
+  void trace_end(BranchId branch, const Status& status) noexcept;
+  void run_nodes(BranchId branch, Participant& self);
   Status run_node(NodeId id, Participant& self, Buffers& buffers);
   void run_planned(NodeId id, Participant& self, Buffers& buffers);
   void run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
@@ -116,6 +149,10 @@ class Run {
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
   BodyRunner* host_ = nullptr;  ///< of a body
+  std::shared_ptr<OutsideSteps> outside_;
+  IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
+  std::vector<AlignedBytes> device_outputs_;
+  std::int64_t device_output_bytes_ = 0;
   const PlaceOutput* place_ = nullptr;
 
   const std::shared_ptr<RunBuffers> kept_;
@@ -127,7 +164,12 @@ class Run {
   BlockPool& pool_;     ///< of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet
 
+  Mutex device_mutex_;
+  // What lies in a device's own memory as well.
+  IdVector<ValueId, std::shared_ptr<std::byte>> on_device_ PX_GUARDED_BY(device_mutex_);
+
   mutable Mutex mutex_;
+  std::vector<RegionEvent> region_events_ PX_GUARDED_BY(mutex_);
   std::vector<TraceEvent> events_ PX_GUARDED_BY(mutex_);
   std::vector<NodeEvent> body_events_ PX_GUARDED_BY(mutex_);
   std::vector<std::optional<std::int64_t>> symbol_values_ PX_GUARDED_BY(mutex_);

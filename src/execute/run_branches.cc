@@ -1,6 +1,7 @@
 // The executors: three ways to go through the branches of a plan.
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "execute/run.h"
@@ -8,12 +9,13 @@
 namespace parallax {
 namespace {
 
-/// The branches of one step.
+/// The branches of one step, but for those that a device runs.
 class StepBranches final : public SharedWork {
  public:
   StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
   void run(std::int64_t index, Participant& self) override {
-    run_.run_branch(branches_[static_cast<std::size_t>(index)], self);
+    const BranchId branch = branches_[static_cast<std::size_t>(index)];
+    if (!run_.on_device(branch)) (void)run_.run_branch(branch, self);
   }
 
  private:
@@ -24,8 +26,10 @@ class StepBranches final : public SharedWork {
 /// All branches, by what each waits for. An index is a ticket: the thread that takes it runs the
 /// first of the ready branches, of which there are always at least as many as tickets. While memory
 /// allows no branch beside another, ready branches get no ticket, and a thread that ends a branch
-/// beside others gives up its ticket; the last thread goes on alone.
-class ReadyBranches final : public GrowingWork {
+/// beside others gives up its ticket; the last thread goes on alone. A branch that a device runs
+/// needs a ticket only to begin; the thread that completes it hands out those of the branches that
+/// waited for it.
+class ReadyBranches final : public GrowingWork, public StepListener {
  public:
   /// Of `buffers` it uses what counts branches.
   ReadyBranches(Run& run, const Program& program, RunBuffers& buffers)
@@ -41,7 +45,13 @@ class ReadyBranches final : public GrowingWork {
     for (const BranchId branch : order_.ready) push(order_.rank[branch]);
     tickets_ = run.at_once() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
     held_.store(ready_.size() - tickets_, std::memory_order_relaxed);
+    if (run_.outside() != nullptr) run_.outside()->tell(this);
   }
+  ~ReadyBranches() override {
+    if (run_.outside() != nullptr) run_.outside()->tell(nullptr);
+  }
+  ReadyBranches(const ReadyBranches&) = delete;
+  ReadyBranches& operator=(const ReadyBranches&) = delete;
 
   /// How many may be taken at first.
   std::int64_t tickets() const {
@@ -53,11 +63,48 @@ class ReadyBranches final : public GrowingWork {
     std::int32_t rank = take();
     while (rank != kNone) {
       const BranchId branch = order_.by_rank[static_cast<std::size_t>(rank)];
-      run_.run_branch(branch, self);
-      rank = after(branch, self);
+      rank = run_.run_branch(branch, self) ? after(branch, self) : go_on_with(kNone, 0, 0, self);
     }
   }
-  bool finished() const override { return left_.load() == 0; }
+
+  void begins(const Growth& growth) override { growth_ = growth; }
+  bool finished() const override {
+    if (left_.load() > 0) return false;
+    if (run_.outside() != nullptr) run_.outside()->settle();  // `growth_` is used no more
+    return true;
+  }
+  std::optional<Deadline::Time> patience() const override {
+    return run_.outside() == nullptr ? std::nullopt : run_.deadline().time;
+  }
+  void waited() override {
+    if (run_.outside() == nullptr) return;
+    if (Status status = check_deadline(run_.deadline()); !status)
+      run_.outside()->abandon(std::move(status).error());
+  }
+
+  /// After a branch that a device ran, on any thread.
+  void step_ended(BranchId branch, bool again) override {
+    std::size_t more = 0;
+    {
+      const MutexLock lock(mutex_);
+      std::size_t ready = held_.load(std::memory_order_relaxed);
+      const auto let_go = [&](BranchId next) {
+        push(order_.rank[next]);
+        ++ready;
+      };
+      if (again) {
+        let_go(branch);
+      } else {
+        for (const BranchId waiting : order_.waiting(branch))
+          if (is_last(waiting)) let_go(waiting);
+      }
+      more = run_.at_once() ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
+      tickets_ += more;
+      held_.store(ready - more, std::memory_order_relaxed);
+    }
+    if (!again) left_.fetch_sub(1);
+    growth_.add(static_cast<std::int64_t>(more));
+  }
 
  private:
   static constexpr std::int32_t kNone = -1;
@@ -68,9 +115,7 @@ class ReadyBranches final : public GrowingWork {
     std::size_t others = 0;
     double others_ns = 0;
     for (const BranchId waiting : order_.waiting(branch)) {
-      if (waits_[static_cast<std::size_t>(waiting.value)].fetch_sub(1, std::memory_order_acq_rel) >
-          1)
-        continue;
+      if (!is_last(waiting)) continue;
       std::int32_t rank = order_.rank[waiting];
       if (next != kNone) {
         if (rank < next) std::swap(rank, next);
@@ -82,9 +127,21 @@ class ReadyBranches final : public GrowingWork {
         next = rank;
       }
     }
-    next = run_.at_once() ? go_on(next, others, others_ns, self) : go_on_alone(next, others);
+    next = go_on_with(next, others, others_ns, self);
     if (left_.fetch_sub(1) == 1) self.finish();
     return next;
+  }
+
+  /// Whether `waiting` waited for this branch only.
+  bool is_last(BranchId waiting) {
+    return waits_[static_cast<std::size_t>(waiting.value)].fetch_sub(
+               1, std::memory_order_acq_rel) == 1;
+  }
+
+  /// What this thread runs next, where `others` have become ready beside `next`.
+  std::int32_t go_on_with(std::int32_t next, std::size_t others, double others_ns,
+                          Participant& self) {
+    return run_.at_once() ? go_on(next, others, others_ns, self) : go_on_alone(next, others);
   }
 
   /// A thread that frees one branch goes on with it, on the data that its cache holds, and touches
@@ -160,6 +217,7 @@ class ReadyBranches final : public GrowingWork {
   std::size_t tickets_ PX_GUARDED_BY(mutex_) = 0;
   // Ready branches without one: changed with the mutex held, read without it.
   std::atomic<std::size_t> held_{0};
+  Growth growth_;
 };
 
 }  // namespace
@@ -180,7 +238,9 @@ Status Run::run_branches(Participant& self) {
 }
 
 void Run::run_faster(Participant& self) {
-  if (!program_.order.concurrent || program_.threads <= 1) return run_in_order(self);
+  if (!program_.order.concurrent) return run_in_order(self);
+  if (outside_ != nullptr) return run_dataflow(self);
+  if (program_.threads <= 1) return run_in_order(self);
   const FasterOrder::Order order = program_.faster.next();
   const std::int64_t start = now();
   if (order == FasterOrder::Order::kDataflow) {
@@ -195,20 +255,27 @@ void Run::run_in_order(Participant& self) {
   for (const auto& step : program_.plan.steps) {
     for (const BranchId branch : step) {
       (void)at_once();  // what is allocated from here on keeps to the budget of now
-      run_branch(branch, self);
+      run_and_wait(branch, self);
     }
   }
 }
 
 void Run::run_layers(Participant& self) {
   for (const auto& step : program_.plan.steps) {
-    StepBranches branches(*this, step);
-    const auto count = static_cast<std::int64_t>(step.size());
-    if (at_once()) {
-      self.share(WorkLevel::kBranches, count, branches);
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) branches.run(i, self);
+    if (!at_once()) {
+      for (const BranchId branch : step) run_and_wait(branch, self);
+      continue;
     }
+    // A device works beside the CPU from the start.
+    if (outside_ != nullptr)
+      for (const BranchId branch : step)
+        if (on_device(branch)) (void)run_branch(branch, self);
+    StepBranches branches(*this, step);
+    self.share(WorkLevel::kBranches, static_cast<std::int64_t>(step.size()), branches);
+    if (outside_ == nullptr) continue;
+    outside_->wait(deadline());
+    for (const BranchId branch : step)
+      if (substitute_[branch] == Substitute::kWanted) (void)run_branch(branch, self);
   }
 }
 

@@ -27,6 +27,9 @@ struct Settings {
   std::int64_t* peak = nullptr;  ///< gets the most bytes held
   /// Read before every branch: the budget of the rest of the run.
   std::function<RunBudget()> budget_later = {};
+  std::stop_token stop = {};
+  Device* device = nullptr;
+  std::shared_ptr<const void> lease_owner = nullptr;
 };
 
 template <class T>
@@ -70,8 +73,11 @@ inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool,
   options.trace = settings.trace;
   options.scheduler = settings.scheduler;
   options.max_loop_trips = settings.max_trips;
+  options.deadline.stop = settings.stop;
   if (settings.time_limit)
-    options.deadline = std::chrono::steady_clock::now() + *settings.time_limit;
+    options.deadline.time = std::chrono::steady_clock::now() + *settings.time_limit;
+  options.device = settings.device;
+  options.lease_owner = settings.lease_owner;
   std::optional<BudgetWatch> watch;
   if (settings.budget_later) {
     watch.emplace(lease, settings.budget_later, true, std::chrono::nanoseconds(0));

@@ -14,6 +14,24 @@ std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
 
 }  // namespace
 
+void Run::trace_begin(BranchId branch) {
+  const RegionId region = compiled_.context->branches.region[branch];
+  const MutexLock lock(mutex_);
+  region_events_.push_back({region.value, branch.value, now(), 0, {}});
+}
+
+void Run::trace_end(BranchId branch, const Status& status) noexcept {
+  const MutexLock lock(mutex_);
+  const auto event = std::ranges::find(region_events_, branch.value, &RegionEvent::branch);
+  if (event == region_events_.end()) return;
+  event->end_ns = now();
+  try {
+    if (!status) event->problem = status.error().to_string();
+  } catch (const std::bad_alloc&) {
+    event->problem = "?";  // so short that it needs no memory
+  }
+}
+
 void Run::write_trace(RunTrace& trace) const {
   const MutexLock lock(mutex_);
   std::vector<TraceEvent> events = events_;
@@ -44,6 +62,7 @@ void Run::write_trace(RunTrace& trace) const {
     out.tiles = static_cast<int>(event.tiles);
     trace.nodes.push_back(std::move(out));
   }
+  trace.regions = region_events_;
   if (body_events_.empty()) return;
   trace.nodes.insert(trace.nodes.end(), body_events_.begin(), body_events_.end());
   std::stable_sort(trace.nodes.begin(), trace.nodes.end(),

@@ -291,18 +291,26 @@ void WorkerPool::wake_one(std::size_t parked) {
   asleep_.store(static_cast<int>(parked_.size()));
   sleeper.parked_.store(0);
   sleeper.parked_.notify_one();
+  unparked_.notify_all();
 }
 
-/// Sleeps until woken.
-template <class Condition>
-void WorkerPool::park_while(Participant& self, Condition nothing_to_do) {
+/// Sleeps until woken, or until that time.
+template <class Idle>
+void WorkerPool::park_while(Participant& self, Idle nothing_to_do,
+                            std::optional<std::chrono::steady_clock::time_point> until) {
   {
     const MutexLock lock(park_mutex_);
     self.parked_.store(1);
     parked_.push_back(&self);
     asleep_.store(static_cast<int>(parked_.size()));
   }
-  if (nothing_to_do()) self.parked_.wait(1);
+  if (!nothing_to_do()) {
+  } else if (!until) {
+    self.parked_.wait(1);
+  } else {
+    const MutexLock lock(park_mutex_);
+    while (self.parked_.load() == 1 && unparked_.wait_until(park_mutex_, *until)) continue;
+  }
   // The thread that wakes this one holds the lock while it touches it.
   const MutexLock lock(park_mutex_);
   std::erase(parked_, &self);
@@ -344,6 +352,7 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
   WorkerPool::Slot alone;  // where no other thread can help
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
+  work.begins(Growth(*pool_, slot));
   slot.open(ready, team_, row_, work);
   if (ready > 1) pool_->wake_if_worth(*this, ready - 1, nanoseconds);
   const auto nothing_to_do = [&] {
@@ -357,8 +366,9 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
       idle.reset();
     } else if (!idle.spin(kSpinInRun)) {
       slot.owner_parks.store(true);
-      pool_->park_while(*this, nothing_to_do);
+      pool_->park_while(*this, nothing_to_do, work.patience());
       slot.owner_parks.store(false);
+      work.waited();
       idle.reset();
     }
   }
@@ -368,6 +378,11 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
 
 void Participant::finish() {
   if (growing_->owner_parks.load()) pool_->wake_all();
+}
+
+void Growth::add(std::int64_t count) const {
+  slot_->range.fetch_add(static_cast<std::uint64_t>(count) << 32);
+  if (pool_->asleep_.load() > 0) pool_->wake_all();
 }
 
 void Participant::grow(std::int64_t count, double nanoseconds) {

@@ -17,10 +17,12 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -40,11 +42,19 @@ class SharedWork {
   virtual void run(std::int64_t index, Participant& self) = 0;
 };
 
+class Growth;
+
 /// Work whose indices become ready one after the other, while others of them run.
 class GrowingWork : public SharedWork {
  public:
+  /// Called before any other: how threads that take no part may add to this work.
+  virtual void begins(const Growth&) {}
   /// Whether nothing runs and nothing will become ready.
   virtual bool finished() const = 0;
+  /// How long the thread that offers the work may sleep, and what it then does: once awake, for
+  /// whatever reason, it calls waited().
+  virtual std::optional<std::chrono::steady_clock::time_point> patience() const { return {}; }
+  virtual void waited() {}
 };
 
 /// Whether idle threads take an index of this work before or after tiles of others. A branch may
@@ -82,6 +92,7 @@ class WorkerPool {
 
  private:
   friend class Participant;
+  friend class Growth;
   struct Slot;
 
   void work(int index);
@@ -95,8 +106,9 @@ class WorkerPool {
   void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
   void wake_one(std::size_t parked) PX_REQUIRES(park_mutex_);
-  template <class Condition>
-  void park_while(Participant& self, Condition nothing_to_do);
+  template <class Idle>
+  void park_while(Participant& self, Idle nothing_to_do,
+                  std::optional<std::chrono::steady_clock::time_point> until = {});
 
   const std::uint64_t process_;
   const int most_;
@@ -112,6 +124,7 @@ class WorkerPool {
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
   Mutex park_mutex_;
+  Condition unparked_;  // for those who sleep until some time
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);
 };
 
@@ -147,6 +160,22 @@ class Participant {
   double missed_ns_ = 0;                 // work offered since sleepers were last woken
   std::atomic<int> parked_{0};           // 1 until another thread wakes this one
   WorkerPool::Slot* growing_ = nullptr;  // the slot of the branch that this thread runs
+};
+
+/// GrowingWork as seen by threads that take no part in it. Valid until finished() has been true.
+/// Thread-safe.
+class Growth {
+ public:
+  Growth() = default;
+  /// As Participant::grow(), and wakes whoever sleeps: the thread that offers the work may be the
+  /// only one to do it.
+  void add(std::int64_t count) const;
+
+ private:
+  friend class Participant;
+  Growth(WorkerPool& pool, WorkerPool::Slot& slot) : pool_(&pool), slot_(&slot) {}
+  WorkerPool* pool_ = nullptr;
+  WorkerPool::Slot* slot_ = nullptr;
 };
 
 class WorkerPool::Stay {

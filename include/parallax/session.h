@@ -30,7 +30,7 @@ struct NamedInput {
 struct RunOptions {
   /// Gets what each node did. Null: nothing is recorded.
   RunTrace* trace = nullptr;
-  /// Whoever asks the std::stop_source behind it to stop cancels the run, which ends with
+  /// A call of request_stop() on the std::stop_source behind it cancels the run, which ends with
   /// kCancelled: between two tiles, while it waits for its turn or for memory, or after planning,
   /// whose plan the next run finds. Its outputs hold anything then.
   std::stop_token stop = {};
@@ -81,7 +81,7 @@ class Session {
   /// to, must live until `done` is called. The session's destructor waits for that. Errors, where
   /// `done` is not called: kOutOfMemory, and kInvalidInput for no `done`; others go to it.
   Status run_async(std::vector<NamedInput> inputs, Done done, const RunOptions& options = {});
-  /// The same, for whoever waits on a future.
+  /// The same, for callers that wait on a future.
   Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
                                                              const RunOptions& options = {});
 

@@ -54,7 +54,7 @@ class WakeOnStop {
  private:
   struct Wake {
     void operator()() const noexcept {
-      const MutexLock lock(mutex);  // whoever has looked at the token before waits by now
+      const MutexLock lock(mutex);  // a thread that has read the token before waits by now
       condition.notify_all();
     }
     Mutex& mutex;

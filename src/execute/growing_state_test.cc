@@ -96,7 +96,7 @@ constexpr std::array kCases = {
       end
       output y, z)",
          2 + 2 * kTrips},
-    Case{"a state that nobody reads afterwards", R"(
+    Case{"a state that is not read afterwards", R"(
       _, z = Loop(m, _, k, k; r)
       body
         input i i64 []

@@ -80,7 +80,7 @@ TEST(RunMemory, TheSecondRunWaitsForTheFirst) {
   EXPECT_LE(memory.peak_bytes(), 1000);
 }
 
-TEST(RunMemory, NobodyOvertakesARunThatWaits) {
+TEST(RunMemory, NoRunOvertakesOneThatWaits) {
   RunMemory memory;
   std::atomic<int> next{0};
   std::vector<std::thread> threads;

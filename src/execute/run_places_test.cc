@@ -30,7 +30,7 @@ TEST(RunPlaces, WhoCameFirstIsServedFirst) {
   EXPECT_EQ(places.end(), 0U);
 }
 
-TEST(RunPlaces, NobodyOvertakesWhoWaits) {
+TEST(RunPlaces, NoCallerOvertakesOneThatWaits) {
   RunPlaces places(1, 0);
   auto place = places.take_free(1, 0);
   std::thread caller([&] { places.leave(places.wait_for(1, 0, {})); });

@@ -1,4 +1,4 @@
-// Runs that nobody waits for.
+// Runs that their callers do not wait for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -104,7 +104,7 @@ TEST_F(ModelBytesTest, GivesWhatTheFileGivesAtAnyAddress) {
   }
 }
 
-TEST_F(ModelBytesTest, LivesAsLongAsWhoeverReadsIt) {
+TEST_F(ModelBytesTest, LivesAsLongAsItsReaders) {
   std::weak_ptr<const void> memory;
   {
     std::optional<Session> session;

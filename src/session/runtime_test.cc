@@ -80,7 +80,7 @@ TEST(Runtime, SessionsThatAreGivenNoneShareThatOfTheProcess) {
     EXPECT_EQ(more.threads(), cpus + 2) << "it has threads of its own";
     EXPECT_EQ(started(*Runtime::shared()), cpus);
   }
-  EXPECT_EQ(started(*Runtime::shared()), 1) << "nobody held the one before any more";
+  EXPECT_EQ(started(*Runtime::shared()), 1) << "nothing held the one before any more";
   EXPECT_EQ(Runtime::shared()->threads(), cpus);
 }
 

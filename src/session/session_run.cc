@@ -178,7 +178,7 @@ Status Session::run_into(std::span<const NamedInput> inputs,
   });
 }
 
-/// A run that nobody waits for. It counts as a call until it is over.
+/// A run that its caller does not wait for. It counts as a call until it is over.
 struct Session::AsyncRun {
   AsyncRun(Impl& impl_in, std::vector<NamedInput> inputs_in, Done done_in,
            const RunOptions& options)

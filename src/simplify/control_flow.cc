@@ -102,7 +102,7 @@ int tidy_captures(const Graph& graph, Node& node, Bodies& bodies) {
   return static_cast<int>(count - node.captures);
 }
 
-/// Results of an If, and scan outputs of loops, that nobody reads; one output stays.
+/// Removes results of an If, and scan outputs of loops, that are not read; one output stays.
 int tidy_outputs(const IdVector<ValueId, bool>& read, Node& node, Bodies& bodies) {
   std::size_t first = 0, in_body = 0;
   if (node.op != OpKind::kIf) {

@@ -6,7 +6,7 @@
 namespace parallax {
 
 /// Puts constants and symbolic values that bodies capture into them, and drops captures and outputs
-/// that nobody reads. The number of changes. The graph's shapes stay as they are.
+/// that are not read. Returns the number of changes. The graph's shapes stay as they are.
 int tidy_bodies(Graph& graph);
 
 /// Runs the pass over the graph, then over the bodies inside, innermost last; shapes are inferred

@@ -1,4 +1,4 @@
-// Removes nodes whose results reach no output of the graph, and values that nobody mentions.
+// Removes nodes whose results reach no output of the graph, and values that no node mentions.
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 

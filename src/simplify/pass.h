@@ -44,7 +44,7 @@ struct PassContext {
 struct Pass {
   std::string_view name;
   /// Rewrites in place and says how many nodes, or inputs of nodes, changed: 0 only where the graph
-  /// is as it was, but for values that nobody mentions. The graph satisfies verify() and inference
+  /// is as it was, but for values that no node mentions. The graph satisfies verify() and inference
   /// before and after. Bodies of its nodes are left alone: the pass runs over each of them as well.
   Result<int> (*run)(Graph& graph, const PassContext& context);
 };

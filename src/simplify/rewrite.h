@@ -1,5 +1,5 @@
 // What passes share to change a graph and leave it whole: values that take the place of others, and
-// the removal of what nobody reads any more. Not thread-safe.
+// the removal of what is no longer read. Not thread-safe.
 #pragma once
 
 #include "ir/graph.h"
@@ -41,7 +41,7 @@ void make_constant_value(Graph& graph, ValueId id, Constant constant);
 /// Makes a computed value symbolic; it has content. Its node keeps no claim to it.
 void make_symbolic_value(Graph& graph, ValueId id);
 
-/// Removes nodes of whose outputs none is needed and values that nobody mentions, keeping order,
+/// Removes nodes whose outputs are not needed and values that no node mentions; keeps order,
 /// inputs and outputs. The number of nodes removed. O(V+E).
 int erase_unused(Graph& graph);
 

@@ -4,7 +4,7 @@ namespace parallax {
 namespace {
 
 constexpr Pass kPasses[] = {
-    // First, and cheap: what nobody reads should cost no other pass time.
+    // First, and cheap: nodes that are not read should cost no other pass time.
     {"dead_code", dead_code},
     // Before folding: shape arithmetic vanishes without being computed, and constant shapes become
     // inputs that fold_constants can fold with.

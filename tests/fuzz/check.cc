@@ -171,7 +171,7 @@ class Checker {
                      Allowed allowed = Allowed::kNone) const {
     if (result.error) {
       if (allows(allowed, *result.error)) return {};
-      // What a run that fails in the sequential order would have needed behind that, nobody knows.
+      // What a run that fails in the sequential order would have needed behind that is not known.
       const bool over = result.error->code == ErrorCode::kBudgetExceeded;
       if (over && wanted.error && allowed == Allowed::kNodeOverBudget) return {};
       const bool fair =

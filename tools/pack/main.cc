@@ -66,7 +66,7 @@ int run(int argc, char** argv) {
   app.add_option("file", options.file, "columns lower, upper, size; lives in [lower, upper)")
       ->required();
   app.add_option("--limit-ms", options.limit_ms,
-                 "stop improving after so many milliseconds; the default is 9000, a plan gets 50")
+                 "milliseconds after which it stops improving; the default is 9000, a plan gets 50")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}));
   app.add_flag("--offsets", options.offsets, "print the offset of each buffer, one a line");
   try {

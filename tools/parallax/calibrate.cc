@@ -180,7 +180,7 @@ Status calibrate_command(const Options& options) {
   if (auto status = check_writable(options.profile); !status) return status;
   toml::table profile;
   if (std::filesystem::exists(options.profile)) {
-    // Whoever reads it later must be able to: the library's own reader decides.
+    // Later commands must be able to read it: the library's own reader decides.
     if (auto cores = Session::profile_cores(options.profile); !cores)
       return tl::unexpected(cores.error());
     toml::parse_result parsed = toml::parse_file(options.profile);

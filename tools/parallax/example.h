@@ -1,4 +1,4 @@
-// Command lines that work, for whoever left something out.
+// Command lines that work, for a user who left something out.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 /// Branches of the printed list; --json has all.
 constexpr std::size_t kPrinted = 12;
 
-/// Whoever compares a prediction with a clock should know where its rates are from.
+/// A user who compares a prediction with a clock should know where its rates are from.
 void print_basis(const PredictionBasis& basis) {
   fmt::print(
       "rests on: {} nodes timed on the device, {} like timed ones, {} by its rates: {:.3g} MAC/s "

@@ -16,7 +16,7 @@ namespace parallax {
 
 /// NumPy's name of TensorProto.DataType `type`, "type 99" where ONNX does not know it.
 std::string onnx_type_name(std::int64_t type);
-/// Bytes of so many elements of that type: 0 for texts and for types that ONNX does not know,
+/// Bytes of `elements` elements of that type: 0 for texts and for types that ONNX does not know,
 /// nothing where 63 bits do not suffice.
 std::optional<std::int64_t> onnx_bytes(std::int64_t type, std::int64_t elements);
 /// Element type of `what` (e.g. "tensor 'w'"). Errors: kUnsupported with both names, kInvalidModel

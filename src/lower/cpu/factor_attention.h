@@ -17,8 +17,8 @@
 
 namespace parallax {
 
-/// An attention that can be rewritten so: heads are an axis of [batch, keys, heads, ..], nobody
-/// else reads the projections, weights and biases are constants, there is no mask.
+/// An attention that can be rewritten so: heads are an axis of [batch, keys, heads, ..], no other
+/// node reads the projections, weights and biases are constants, there is no mask.
 struct CrossAttention {
   NodeId node;
   ValueId x;                                       ///< [batch, keys, model]

@@ -46,34 +46,6 @@ std::vector<SymbolId> free_symbols(const Graph& graph) {
   return result;
 }
 
-}  // namespace
-
-Error naming(const std::filesystem::path& path, Error error) {
-  if (error.node.empty()) error.message = "'" + path.string() + "': " + error.message;
-  return error;
-}
-
-std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
-                                                 std::shared_ptr<GraphContext::Weights> weights) {
-  std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
-    const Call call;
-    // What it shares with other models may be locked for ever.
-    if (!torn_by_fork()) delete old;
-  });
-  impl->file_nodes = loaded.file_nodes;
-  impl->passes = std::move(loaded.passes);
-  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(loaded.canonical),
-                                             std::move(weights));
-  for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
-  for (const ValueId id : impl->graph().outputs)
-    impl->outputs.push_back(info_of(impl->graph(), id));
-  for (const SymbolId id : free_symbols(impl->graph()))
-    impl->symbols.push_back(impl->graph().symbols[id].name);
-  return impl;
-}
-
-namespace {
-
 Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
                       std::span<const std::string> disabled) {
   PX_ASSIGN(loaded.passes, run_passes(simplify_passes(), loaded.graph, context, disabled));
@@ -84,20 +56,6 @@ Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
   std::ranges::move(lowering, std::back_inserter(loaded.passes));
   return {};
 }
-
-}  // namespace
-
-Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
-  const int file_nodes = static_cast<int>(graph.nodes.size());
-  PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
-  LoadedGraph loaded{std::move(graph), file_nodes};
-  PX_RETURN_IF_ERROR(run_all_passes(loaded, {evaluate_node}, options.disabled_passes));
-  auto impl = finish(std::move(loaded), nullptr);
-  impl->disabled_passes = options.disabled_passes;
-  return Model(std::move(impl));
-}
-
-namespace {
 
 Result<ModelSource> open_model(const std::filesystem::path& path) {
   PX_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
@@ -200,6 +158,40 @@ Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions&
 }
 
 }  // namespace
+
+Error naming(const std::filesystem::path& path, Error error) {
+  if (error.node.empty()) error.message = "'" + path.string() + "': " + error.message;
+  return error;
+}
+
+std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
+                                                 std::shared_ptr<GraphContext::Weights> weights) {
+  std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
+    const Call call;
+    // What it shares with other models may be locked for ever.
+    if (!torn_by_fork()) delete old;
+  });
+  impl->file_nodes = loaded.file_nodes;
+  impl->passes = std::move(loaded.passes);
+  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(loaded.canonical),
+                                             std::move(weights));
+  for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
+  for (const ValueId id : impl->graph().outputs)
+    impl->outputs.push_back(info_of(impl->graph(), id));
+  for (const SymbolId id : free_symbols(impl->graph()))
+    impl->symbols.push_back(impl->graph().symbols[id].name);
+  return impl;
+}
+
+Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
+  const int file_nodes = static_cast<int>(graph.nodes.size());
+  PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
+  LoadedGraph loaded{std::move(graph), file_nodes};
+  PX_RETURN_IF_ERROR(run_all_passes(loaded, {evaluate_node}, options.disabled_passes));
+  auto impl = finish(std::move(loaded), nullptr);
+  impl->disabled_passes = options.disabled_passes;
+  return Model(std::move(impl));
+}
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
   PX_ASSIGN(auto impl, load_from(std::cref(path), options));

@@ -136,5 +136,23 @@ TEST(Rest, TogetherWithTheRegionsItIsTheGraph) {
   EXPECT_EQ(print(again), print(placed.graph)) << "shapes are those of inference";
 }
 
+TEST(Rest, NodesOfRegionsGetNamesThatAreNotTaken) {
+  Graph graph = graph_of(kMixed);
+  for (Node& node : graph.nodes) node.name = "n";
+  const Partition partition =
+      parallax::partition(graph, shapes_of(graph), gpu({OpKind::kMatMul, OpKind::kAdd}));
+  Graph rest = cpu_rest(graph, partition);
+  ASSERT_EQ(rest.nodes.size(), 2U);
+  rest.values[rest.nodes[NodeId{0}].outputs[0]].name = "d";  // what a pass made
+  const Placed placed = put_together(graph, partition, rest);
+  std::vector<std::string> nodes, values;
+  for (const Node& node : placed.graph.nodes) {
+    nodes.push_back(node.name);
+    values.push_back(placed.graph.values[node.outputs[0]].name);
+  }
+  EXPECT_EQ(nodes, (std::vector<std::string>{"n_2", "n", "n", "n_3", "n_4"}));
+  EXPECT_EQ(values, (std::vector<std::string>{"a", "d", "c", "d_2", "e"}));
+}
+
 }  // namespace
 }  // namespace parallax

@@ -3,9 +3,9 @@
 #include <queue>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 #include <utility>
 
+#include "lower/patterns/fuse_util.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -95,8 +95,8 @@ class Joiner {
  public:
   Joiner(const Graph& graph, Placed& placed)
       : graph_(graph), placed_(placed), to_(graph.values.size()) {
-    for (const Value& value : placed.graph.values) value_names_.insert(value.name);
-    for (const Node& node : placed.graph.nodes) node_names_.insert(node.name);
+    for (const Value& value : placed.graph.values) value_names_.take(value.name);
+    for (const Node& node : placed.graph.nodes) node_names_.take(node.name);
   }
 
   /// From here on `there`, of the rest, stands for `here`.
@@ -104,7 +104,7 @@ class Joiner {
 
   void add(NodeId id, RegionId region) {
     Node node = graph_.nodes[id];
-    node.name = unique(node_names_, node.name);
+    node.name = node_names_.make(node.name);
     for (ValueId& input : node.inputs)
       if (input.valid()) input = copied(input);
     for (ValueId& output : node.outputs) {
@@ -119,23 +119,17 @@ class Joiner {
   }
 
  private:
-  static std::string unique(std::unordered_set<std::string>& taken, const std::string& wanted) {
-    std::string name = wanted;
-    for (int i = 2; !taken.insert(name).second; ++i) name = wanted + "_" + std::to_string(i);
-    return name;
-  }
-
   ValueId copied(ValueId id) {
     if (to_[id].valid()) return to_[id];
     Value value = graph_.values[id];
-    value.name = unique(value_names_, value.name);
+    value.name = value_names_.make(value.name);
     return to_[id] = placed_.graph.values.push_back(std::move(value));
   }
 
   const Graph& graph_;
   Placed& placed_;
   IdVector<ValueId, ValueId> to_;
-  std::unordered_set<std::string> value_names_, node_names_;
+  UniqueNames value_names_, node_names_;  // a node may have the name of a value
 };
 
 }  // namespace

@@ -325,5 +325,14 @@ TEST(FuseUtil, UniqueNamesAvoidThoseOfTheModel) {
   EXPECT_EQ(names.make("new"), "new");
 }
 
+TEST(FuseUtil, UniqueNamesAvoidThoseThatAreTaken) {
+  UniqueNames names;
+  names.take("a_2");
+  EXPECT_EQ(names.make("a"), "a");
+  EXPECT_EQ(names.make("a"), "a_3");
+  names.take("a_4");
+  EXPECT_EQ(names.make("a"), "a_5");
+}
+
 }  // namespace
 }  // namespace parallax

@@ -49,8 +49,8 @@ Constant make_f32(const Dims& dims, const std::vector<float>& elements) {
 
 UniqueNames::UniqueNames(const Graph& graph) {
   taken_.reserve(graph.values.size() + graph.nodes.size());
-  for (const Value& value : graph.values) taken_.insert(value.name);
-  for (const Node& node : graph.nodes) taken_.insert(node.name);
+  for (const Value& value : graph.values) take(value.name);
+  for (const Node& node : graph.nodes) take(node.name);
 }
 
 std::string UniqueNames::make(std::string_view wanted) {

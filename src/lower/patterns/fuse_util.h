@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -41,10 +42,15 @@ std::vector<float> floats(const Constant& constant);
 /// An f32 constant with a copy of `elements`.
 Constant make_f32(const Dims& dims, const std::vector<float>& elements);
 
-/// Gives names that no node and no value of the graph has.
+/// Gives names that are not taken.
 class UniqueNames {
  public:
+  UniqueNames() = default;
+  /// Taken are those of nodes and values.
   explicit UniqueNames(const Graph& graph);
+  void take(std::string name) { taken_.insert(std::move(name)); }
+  /// `wanted`, or `wanted` with a number, which is taken from then on. n calls for one name take
+  /// O(n) steps.
   std::string make(std::string_view wanted);
 
  private:

@@ -9,10 +9,8 @@ namespace parallax {
 namespace {
 
 bool applies(const Node& node) {
-  for (const auto forms : {pattern_decompositions(), model_decompositions()})
-    if (std::ranges::any_of(forms, [&](const Decomposition& one) { return one.applies(node); }))
-      return true;
-  return false;
+  return std::ranges::any_of(delegate_decompositions(),
+                             [&](const Decomposition& one) { return one.applies(node); });
 }
 
 /// The node alone, on inputs of the dims that it gets. Nothing where one is not known.
@@ -59,8 +57,7 @@ std::optional<NodeParts> supported_parts(const Graph& graph, const ConcreteShape
   if (!applies(graph.nodes[id])) return std::nullopt;
   auto parts = alone(graph, shapes, id);
   if (!parts) return std::nullopt;
-  for (const auto forms : {pattern_decompositions(), model_decompositions()})
-    if (!decompose(*parts, forms)) return std::nullopt;
+  if (!decompose(*parts, delegate_decompositions())) return std::nullopt;
   auto dims = concrete_shapes(*parts, {});
   if (!dims) return std::nullopt;
   for (const NodeId part : parts->nodes.ids()) {

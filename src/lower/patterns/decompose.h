@@ -52,8 +52,10 @@ struct Decomposition {
 };
 /// Of all that the patterns make.
 std::span<const Decomposition> pattern_decompositions();
-/// Of operators of models that have simpler parts, for devices that lack them.
+/// Of operators of models that have simpler parts.
 std::span<const Decomposition> model_decompositions();
+/// Both, for devices that lack an operator.
+std::span<const Decomposition> delegate_decompositions();
 
 /// Puts parts in the place of each node that one of `forms` applies to, again until none does, and
 /// infers shapes. Bodies stay as they are. How many nodes were decomposed. Errors: of inference.

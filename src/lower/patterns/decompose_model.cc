@@ -1,7 +1,9 @@
 // Operators of models that have simpler parts: a device may have these and not the operator.
+#include <iterator>
 #include <numbers>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lower/patterns/decompose.h"
 #include "ops/op.h"
@@ -88,5 +90,15 @@ constexpr Decomposition kModels[] = {
 }  // namespace
 
 std::span<const Decomposition> model_decompositions() { return kModels; }
+
+std::span<const Decomposition> delegate_decompositions() {
+  static const auto kForms = [] {
+    const auto patterns = pattern_decompositions();
+    std::vector<Decomposition> forms(patterns.begin(), patterns.end());
+    forms.insert(forms.end(), std::begin(kModels), std::end(kModels));
+    return forms;
+  }();
+  return kForms;
+}
 
 }  // namespace parallax

@@ -7,7 +7,7 @@
 // What can be left out (a folded result, known elements) asks and does without where the answer is
 // no; what cannot (nodes, shapes) has a part that nothing else takes, and loading fails beyond it.
 // Copies of weights in other files have a part of their own, which nothing but copies of them
-// takes: such a file may be sparse, so that it names terabytes for nothing.
+// takes. They count as far as they are stored: a sparse file would name terabytes for nothing.
 //
 // What is released gives its bytes back: set_type and settle (infer.h) for shapes and
 // elements, the last owner for a constant (payment.h).

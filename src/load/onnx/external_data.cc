@@ -95,8 +95,26 @@ std::string joined(const std::vector<std::string>& components) {
   return fmt::format("{}", fmt::join(components, "/"));
 }
 
-Result<std::shared_ptr<const MappedFile>> open_inside(const std::filesystem::path& folder,
-                                                      const std::vector<std::string>& components) {
+struct Opened {
+  std::shared_ptr<const MappedFile> mapped;
+  std::int64_t stored = 0;
+};
+
+/// Bytes of a file of `size` that are not in holes; all where the file system does not tell.
+std::int64_t stored_bytes(int file, std::int64_t size) {
+  std::int64_t stored = 0;
+  for (std::int64_t end = 0; end < size;) {
+    const std::int64_t begin = ::lseek(file, end, SEEK_DATA);
+    if (begin < 0) return errno == ENXIO ? stored : size;  // ENXIO: a hole to the end
+    end = ::lseek(file, begin, SEEK_HOLE);
+    if (end <= begin) return size;
+    stored += end - begin;
+  }
+  return stored;
+}
+
+Result<Opened> open_inside(const std::filesystem::path& folder,
+                           const std::vector<std::string>& components) {
   const std::string name = joined(components);
   // One component at a time and without following links: what is checked is what is opened.
   Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -119,7 +137,7 @@ Result<std::shared_ptr<const MappedFile>> open_inside(const std::filesystem::pat
         quote(name)));
   }
   auto mapped = MappedFile::open(fmt::format("/proc/self/fd/{}", file.get()));
-  if (mapped) return mapped;
+  if (mapped) return Opened{*std::move(mapped), stored_bytes(file.get(), status.st_size)};
   return tl::unexpected(load_error(
       ErrorCode::kIo, fmt::format("external file {}: {}", quote(name), mapped.error().message)));
 }
@@ -130,7 +148,8 @@ Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::p
                                                         std::string_view name) {
   if (name.empty()) return invalid_model("an external file without a name");
   PX_ASSIGN(const auto components, split_path(name));
-  return open_inside(folder, components);
+  PX_ASSIGN(Opened opened, open_inside(folder, components));
+  return std::move(opened.mapped);
 }
 
 std::int64_t NamedBytes::add(std::uint64_t begin, std::uint64_t end) {
@@ -166,9 +185,12 @@ Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::
   }
   auto known = files_.find(components);
   if (known == files_.end()) {
-    PX_ASSIGN(auto file, open_inside(folder_, components));
-    const auto owner = weights_outside(file);
-    known = files_.try_emplace(std::move(components), OpenFile{std::move(file), owner, {}}).first;
+    PX_ASSIGN(Opened opened, open_inside(folder_, components));
+    const auto owner = weights_outside(opened.mapped);
+    known = files_
+                .try_emplace(std::move(components),
+                             OpenFile{std::move(opened.mapped), owner, opened.stored})
+                .first;
   }
   OpenFile& open = known->second;
   const std::span<const std::byte> bytes = open.file->bytes();
@@ -178,7 +200,9 @@ Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::
     return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
                                      count, offset, bytes.size(), quote(*location.path)));
   }
-  budget_.allow_weights(open.named.add(offset, offset + count));
+  const std::int64_t counted = std::min(open.named.add(offset, offset + count), open.not_counted);
+  open.not_counted -= counted;
+  budget_.allow_weights(counted);
   return SharedBytes{bytes.subspan(offset, count), open.owner};
 }
 

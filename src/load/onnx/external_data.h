@@ -2,8 +2,9 @@
 // its path is a plain name inside the model's folder: no absolute path, no "..", no symbolic link,
 // no second hard link, nothing but a regular file. Thread-safety: not thread-safe; one per load.
 //
-// The account of the load grows by the bytes that tensors name, each byte once: a file may be far
-// larger than what a model uses of it, and sparse.
+// The account of the load grows by the bytes that tensors name, each byte once, and for each file by
+// at most what the system stores of it: a file may be far larger than what a model uses of it, and
+// sparse.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +51,8 @@ class ExternalData {
   struct OpenFile {
     std::shared_ptr<const MappedFile> file;
     std::shared_ptr<const void> owner;  ///< of the file, marked as weights
-    NamedBytes named;
+    std::int64_t not_counted = 0;       ///< of the bytes that are stored; holes are not
+    NamedBytes named = {};
   };
 
   std::filesystem::path folder_;

@@ -152,6 +152,22 @@ TEST_F(ExternalDataTest, CountsEachByteOnce) {
   EXPECT_EQ(budget_.weight_bytes_left(), 4 * 20) << "what is refused counts nothing";
 }
 
+TEST_F(ExternalDataTest, HolesOfASparseFileCountNothing) {
+  constexpr std::int64_t kSize = std::int64_t{1} << 30;
+  fs::resize_file(folder_ / "w.bin", kSize);
+  struct stat status = {};
+  ASSERT_EQ(::stat((folder_ / "w.bin").c_str(), &status), 0);
+  if (status.st_blocks * 512 >= kSize) GTEST_SKIP() << "files have no holes here";
+  ExternalData data(folder_, budget_);
+  ASSERT_TRUE(data.read(Entries{{"location", "w.bin"}}, 8));
+  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 8);
+  const auto whole = data.read(Entries{{"location", "w.bin"}}, kSize);
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(std::ssize(whole->bytes), kSize);
+  EXPECT_GE(budget_.weight_bytes_left(), 4 * 12);
+  EXPECT_LT(budget_.weight_bytes_left(), kSize) << "a few blocks are stored";
+}
+
 /// A tensor whose elements lie in w.bin.
 std::string outside(std::string_view name, const Ints& dims, std::string_view offset = "0") {
   const auto entry = [](std::string_view key, std::string_view value) {

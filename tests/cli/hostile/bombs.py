@@ -202,6 +202,11 @@ def weights():
     chain = [w.node("Div", ["w", "s"], ["a"]), w.node("Mul", ["a", "s"], ["b"]), w.node("Transpose", ["b"], ["m"]), product]
     yield graph("64 MiB of weights, normalised and turned", chain, x, [stored, w.floats("s", [4096, 1], [2.0] * 4096)], setup=setup, weights=192 * MIB)
     branches = [branch([w.node("Transpose", ["w"], [f"{tag}m"]), w.node("MatMul", ["x", f"{tag}m"], [tag])], tag, consts=[stored]) for tag in ("t", "e")]
+    def sparse(folder):
+        with (folder / "w.bin").open("wb") as file:
+            file.truncate(128 * MIB)
+
+    yield graph("128 MiB of a sparse file, turned", [w.node("Transpose", ["w"], ["m"]), product], {"x": (w.FLOAT, [1, 8192])}, [external_tensor([("location", "w.bin")], [4096, 8192], name="w")], setup=sparse)
     yield graph("64 MiB of weights in branches", [choice("y", *branches)], {**x, "c": (w.BOOL, [])}, setup=setup, weights=256 * MIB)
 
 

@@ -55,5 +55,15 @@ TEST(LoadAccount, InferenceIsLinearInNodesAndChoices) {
   }
 }
 
+TEST(LoadAccount, WeightsThatNothingReadsTakeLessThanTheirUseWould) {
+  constexpr int kMany = 50'000;
+  TestGraph graph{
+      {node("Relu", {"x"}, {"y"})}, {}, {value_info("x", kOnnxFloat, {Dim(4)})}, {value_info("y")}};
+  for (int i = 0; i < kMany; ++i)
+    graph.initializers.push_back(float_tensor("w" + std::to_string(i), {1}, {1}));
+  const auto loaded = load(model(graph));
+  EXPECT_TRUE(loaded) << loaded.error().to_string();
+}
+
 }  // namespace
 }  // namespace parallax

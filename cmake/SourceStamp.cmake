@@ -34,7 +34,7 @@ function(px_stamp name header source)
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DSOURCES=${CMAKE_CURRENT_SOURCE_DIR}/src -DFOLDERS=${folders} -DHEADER=${output}
       -DCOMPILER=${compiler} -P ${script}
     DEPENDS ${sources} ${script} ${CMAKE_CURRENT_SOURCE_DIR}/cmake/Folders.cmake VERBATIM)
-  get_filename_component(target ${source} DIRECTORY)
+  string(REGEX REPLACE "/.*" "" target ${source})
   target_sources(px_${target} PRIVATE ${output})
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/${source} PROPERTIES
     OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR}/generated)

@@ -6,7 +6,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENT = ROOT / "docs" / "operators.md"
-LIBRARIES = ("simd", "reference")  # in order of preference
+LIBRARIES = ("cpu", "reference")  # in order of preference
 
 
 def table():

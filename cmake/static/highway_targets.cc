@@ -1,5 +1,5 @@
-// What the tool needs of Highway's library, of which Debian has no archive: which instruction sets this CPU
-// and its system offer. Part of builds with PARALLAX_STATIC only. Thread-safe.
+// What the tool needs of Highway's library, of which Debian has no archive: which instruction sets
+// this CPU and its system offer. Part of builds with PARALLAX_STATIC only. Thread-safe.
 #include <hwy/targets.h>
 
 namespace hwy {

@@ -151,4 +151,12 @@ constexpr auto dispatch(DType dtype, Visit visit) {
   return Answer();
 }
 
+/// The type to which matrix products and convolutions round their operands. All else is f32: sums,
+/// results, and 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
+enum class Precision : std::uint8_t {
+  kF32,   ///< no rounding
+  kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Needs
+          ///< Kernels::kBest and a CPU that has it (Session::supports)
+};
+
 }  // namespace parallax

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parallax/dtype.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -18,14 +19,6 @@ enum class Scheduler : std::uint8_t {
   /// A branch starts once its inputs and its bytes are there, without barriers. Becomes sequential
   /// where the first runs show that to be faster.
   kDataflow,
-};
-
-/// The type to which matrix products and convolutions round their operands. All else is f32: sums,
-/// results, and 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
-enum class Precision : std::uint8_t {
-  kF32,   ///< no rounding
-  kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Needs
-          ///< Kernels::kBest and a CPU that has it (Session::supports)
 };
 
 enum class Kernels : std::uint8_t {

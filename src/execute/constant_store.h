@@ -12,7 +12,7 @@
 
 #include "base/mutex.h"
 #include "ir/graph.h"
-#include "kernels/packed_weights.h"
+#include "kernels/weights/packed_weights.h"
 
 namespace parallax {
 

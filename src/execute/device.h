@@ -1,5 +1,5 @@
-// What runs the regions of a program elsewhere. A step of a plan is a branch that the pool runs or a
-// region that a device runs; whoever completes it, a worker or a thread of the device, lets go of
+// What runs the regions of a program elsewhere. A step of a plan is a branch that the pool runs or
+// a region that a device runs; whoever completes it, a worker or a thread of the device, lets go of
 // the steps that wait for it. Internal to execute/.
 //
 // Thread-safety: a Completion may be called by any thread; a Device and its memory are called by

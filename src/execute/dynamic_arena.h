@@ -15,7 +15,7 @@
 
 #include "base/mutex.h"
 #include "execute/run_memory.h"
-#include "kernels/packed_weights.h"
+#include "kernels/weights/packed_weights.h"
 
 namespace parallax {
 

@@ -43,7 +43,8 @@ struct ExecuteOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   Deadline deadline = {};
-  /// Runs the regions. Null: the CPU does, or a program that has one fails (Delegation::substitute).
+  /// Runs the regions. Null: the CPU does, or a program that has one fails
+  /// (Delegation::substitute).
   Device* device = nullptr;
   /// What the lease needs for as long as a device holds its memory.
   std::shared_ptr<const void> lease_owner = nullptr;
@@ -51,9 +52,9 @@ struct ExecuteOptions {
 
 /// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least
 /// program.bytes. Errors: of kernels, of devices and of data-dependent allocation, stage kExecute,
-/// with the name of the node that failed first. Pool and program remain usable after an error. Where
-/// a run ends before its device has answered, `lease` is moved from: its memory goes back when the
-/// device answers.
+/// with the name of the node that failed first. Pool and program remain usable after an error.
+/// Where a run ends before its device has answered, `lease` is moved from: its memory goes back
+/// when the device answers.
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options);

@@ -57,9 +57,9 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
     output_descs.push_back(describe(compiled, node.outputs[i], outputs[i]));
   PackingList packings;
   PackedWeights packed(compiled.context->packed, packings);
-  PX_ASSIGN(MadeKernel made,
-            make_inferred_kernel({node, input_descs, output_descs, packed, compiled.kernels.bf16},
-                                 compiled.kernels.reference_only));
+  PX_ASSIGN(MadeKernel made, make_inferred_kernel({node, input_descs, output_descs, packed,
+                                                   compiled.kernels.precision},
+                                                  compiled.kernels.reference_only));
   NodeKernel code;
   code.kernel = std::move(made.kernel);
   code.row = made.row;

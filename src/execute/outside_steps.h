@@ -1,7 +1,7 @@
-// The steps of one run that a device has begun and not completed. Each of them ends once: the device
-// completes it, or the run abandons it because its caller cancels it or its time is over. An answer
-// that comes later finds it abandoned and only frees the memory that waited for it. Internal to
-// execute/.
+// The steps of one run that a device has begun and not completed. Each of them ends once: the
+// device completes it, or the run abandons it because its caller cancels it or its time is over. An
+// answer that comes later finds it abandoned and only frees the memory that waited for it. Internal
+// to execute/.
 //
 // Thread-safe. Whoever ends a step holds the mutex as long as it touches the run: nobody who finds
 // no step left under the mutex is too early to destroy the run.
@@ -46,8 +46,8 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   void wait(const Deadline& deadline);
   /// Returns when whoever ended a step has let go of the run.
   void settle() { const MutexLock lock(mutex_); }
-  /// When no step is left: what devices write besides the block of the lease, and how many bytes the
-  /// lease has reserved for it.
+  /// When no step is left: what devices write besides the block of the lease, and how many bytes
+  /// the lease has reserved for it.
   void hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept;
   /// When the run is over and gone: gives all this back, or keeps it, the lease, and what the lease
   /// needs, until the device has answered for every step that was abandoned.

@@ -1,5 +1,6 @@
-// Regions that a device runs: one that answers from a thread of its own, late and in any order, with
-// an error, twice, or never, in memory of its own or in the CPU's; and the CPU as its substitute.
+// Regions that a device runs: one that answers from a thread of its own, late and in any order,
+// with an error, twice, or never, in memory of its own or in the CPU's; and the CPU as its
+// substitute.
 #include "execute/outside_steps.h"
 
 #include <fmt/format.h>

@@ -26,8 +26,8 @@
 #include "execute/constant_store.h"
 #include "execute/faster_order.h"
 #include "ir/graph.h"
-#include "kernels/packed_weights.h"
 #include "kernels/registry.h"
+#include "kernels/weights/packed_weights.h"
 #include "memory/memory.h"
 #include "schedule/plan.h"
 

@@ -52,7 +52,8 @@ class Run {
   bool on_device(BranchId branch) const;
   /// False where a device has begun with the branch: StepListener hears of its end.
   bool run_branch(BranchId branch, Participant& self);
-  /// A device has ended the region. True where the CPU runs it in its place: run_branch() then does.
+  /// A device has ended the region. True where the CPU runs it in its place: run_branch() then
+  /// does.
   bool end_region(BranchId branch, Status status) noexcept;
   /// Keeps the first error. This run, the run around it and all bodies stop at the next node or
   /// tile.

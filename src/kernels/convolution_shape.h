@@ -18,7 +18,7 @@ struct ConvolutionShape {
   std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   std::array<std::int64_t, 2> in{}, out{}, kernel{}, stride{}, dilation{}, pad_begin{};
   ConvolutionAxis planes;  ///< the axis before H that a 3-D convolution has
-  bool nhwc = false;  ///< layout of X and Y
+  bool nhwc = false;       ///< layout of X and Y
 
   /// Rows along `axis` that one kernel covers.
   std::int64_t extent(int axis) const;

@@ -19,7 +19,7 @@
 #include <string_view>
 
 #include "ir/graph.h"
-#include "kernels/packed_weights.h"
+#include "kernels/weights/packed_weights.h"
 
 namespace parallax {
 
@@ -42,8 +42,8 @@ struct KernelRequest {
   std::span<const TensorDesc>
       outputs;  ///< one per node output; dims of data-dependent outputs are empty
   PackedWeights& packed;
-  /// Products may round both operands to bf16; only where cpu_multiplies_bf16().
-  bool bf16 = false;
+  /// What products may round both operands to; kBf16 only where cpu_multiplies_bf16().
+  Precision precision = Precision::kF32;
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
 };

@@ -57,7 +57,7 @@ Status check_shapes(const KernelRequest& request) {
 }  // namespace
 
 KernelLibrary library_of(const KernelRow& row) {
-  return row.name == "reference" ? KernelLibrary::kReference : KernelLibrary::kSimd;
+  return row.name == "reference" ? KernelLibrary::kReference : KernelLibrary::kCpu;
 }
 
 std::span<const KernelRow> kernel_rows() {

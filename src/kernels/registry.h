@@ -22,13 +22,13 @@ struct KernelRow {
 std::span<const KernelRow> kernel_rows();
 
 /// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
-enum class KernelLibrary : std::uint8_t { kSimd, kReference };
+enum class KernelLibrary : std::uint8_t { kCpu, kReference };
 KernelLibrary library_of(const KernelRow& row);
 
 /// What kernels of a whole model are chosen by.
 struct KernelChoice {
   bool reference_only = false;
-  bool bf16 = false;  ///< KernelRequest::bf16
+  Precision precision = Precision::kF32;  ///< KernelRequest::precision
 };
 
 struct MadeKernel {

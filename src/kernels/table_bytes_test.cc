@@ -55,10 +55,9 @@ TEST(TableBytes, CountWhatAKernelHolds) {
   std::set<std::string> with_tables;
   for (const KernelRun& run : {many_inputs(OpKind::kConcat), many_inputs(OpKind::kMax),
                                many_inputs(OpKind::kMin), many_outputs(), stretched()}) {
-    for (const KernelLibrary library : {KernelLibrary::kReference, KernelLibrary::kSimd}) {
-      const std::string name =
-          std::string(to_string(run.op)) +
-          (library == KernelLibrary::kReference ? " of reference" : " of simd");
+    for (const KernelLibrary library : {KernelLibrary::kReference, KernelLibrary::kCpu}) {
+      const std::string name = std::string(to_string(run.op)) +
+                               (library == KernelLibrary::kReference ? " of reference" : " of cpu");
       bool taken = false;
       const auto measured = [&](const KernelRequest& request) {
         const std::int64_t before = allocated();
@@ -78,9 +77,9 @@ TEST(TableBytes, CountWhatAKernelHolds) {
     }
   }
   EXPECT_EQ(with_tables,
-            (std::set<std::string>{"Concat of reference", "Concat of simd", "Max of reference",
-                                   "Min of reference", "Split of reference", "Split of simd",
-                                   "Resize of simd"}));
+            (std::set<std::string>{"Concat of reference", "Concat of cpu", "Max of reference",
+                                   "Min of reference", "Split of reference", "Split of cpu",
+                                   "Resize of cpu"}));
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/bf16.h"
-#include "kernels/packing_version.h"
+#include "kernels/weights/packing_version.h"
 #include "schedule/budget.h"
 #include "session/plan_report.h"
 #include "session/predict.h"
@@ -18,7 +18,7 @@ namespace parallax {
 namespace {
 
 PlanCache::Options plan_options(const SessionOptions& options, int threads) {
-  return {{options.kernels == Kernels::kReference, options.precision == Precision::kBf16},
+  return {{options.kernels == Kernels::kReference, options.precision},
           options.scheduler != Scheduler::kSequential,
           threads,
           options.admission,

@@ -9,7 +9,7 @@
 #include "base/cpu.h"
 #include "base/mutex.h"
 #include "execute/worker_pool.h"
-#include "kernels/packed_weights.h"
+#include "kernels/weights/packed_weights.h"
 
 namespace parallax {
 

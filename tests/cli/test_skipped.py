@@ -3,7 +3,7 @@ import pytest
 from conftest import ROOT, run
 
 PYTEST = "...s [100%]\nSKIPPED [24] tests/cli/test_parity.py:30: no peer: `make venv` installs it\nSKIPPED [3] tests/cli/test_run.py:9: no peer: `make venv` installs it\n"
-GOOGLETEST = "[ RUN      ] Bf16.Rounds\nsrc/kernels/simd/util.h:16: Skipped\nthis CPU does not have it\n\n[  SKIPPED ] Bf16.Rounds (0 ms)\n"
+GOOGLETEST = "[ RUN      ] Bf16.Rounds\nsrc/kernels/cpu/util.h:16: Skipped\nthis CPU does not have it\n\n[  SKIPPED ] Bf16.Rounds (0 ms)\n"
 
 
 @pytest.fixture

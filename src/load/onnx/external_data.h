@@ -2,9 +2,9 @@
 // its path is a plain name inside the model's folder: no absolute path, no "..", no symbolic link,
 // no second hard link, nothing but a regular file. Thread-safety: not thread-safe; one per load.
 //
-// The account of the load grows by the bytes that tensors name, each byte once, and for each file by
-// at most what the system stores of it: a file may be far larger than what a model uses of it, and
-// sparse.
+// The account of the load grows by the bytes that tensors name, each byte once, and for each file
+// by at most what the system stores of it: a file may be far larger than what a model uses of it,
+// and sparse.
 #pragma once
 
 #include <cstddef>

@@ -19,8 +19,8 @@ Permutation to_nchw(std::size_t rank);
 
 /// True where the node computes on NCHW images, all of one rank, and could do so on NHWC ones.
 bool can_be_nhwc(const Graph& graph, const Node& node);
-/// True where such a node is a convolution that Winograd's minimal filtering, which wants NHWC, makes
-/// so much faster that it is worth a transpose before and after.
+/// True where such a node is a convolution that Winograd's minimal filtering, which wants NHWC,
+/// makes so much faster that it is worth a transpose before and after.
 bool gains_from_nhwc(const Graph& graph, const Node& node);
 /// The rank of the images that such a node computes on.
 std::size_t image_rank(const Graph& graph, const Node& node);

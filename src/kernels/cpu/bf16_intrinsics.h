@@ -1,0 +1,21 @@
+// What the loops of bf16 products are written in: Highway 1.0.3 has no target with these
+// instructions, hence intrinsics and a check of the CPU. Included by .cc files, on x86 only.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/cpu/gemm/bf16_loops.h"
+
+// GCC's own header starts vectors from themselves on purpose (GCC bug 105593).
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#include <immintrin.h>
+
+#define PX_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+
+namespace parallax {
+
+/// The low `n` <= 16 lanes.
+inline __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
+
+}  // namespace parallax

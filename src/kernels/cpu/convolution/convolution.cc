@@ -1,0 +1,112 @@
+// Conv of f32 with constant weights: which convolutions each way of this folder takes. A row of the
+// catalogue for each, asked in its order.
+#include "base/status.h"
+#include "kernels/convolution_shape.h"
+#include "kernels/cpu/convolution/column_convolution.h"
+#include "kernels/cpu/convolution/depthwise_convolution.h"
+#include "kernels/cpu/convolution/grouped_convolution.h"
+#include "kernels/cpu/convolution/planar_convolution.h"
+#include "kernels/cpu/convolution/small_groups.h"
+#include "kernels/cpu/convolution/winograd.h"
+#include "kernels/cpu/tiles.h"
+
+namespace parallax {
+namespace {
+
+/// The shape of a convolution with one, two or three spatial axes.
+std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
+  const auto shape = volume_convolution_shape(request);
+  if (!shape) return std::nullopt;
+  const Dims& w = request.inputs[1].dims;
+  if (w[0] != shape->out_channels || w[1] * shape->groups != shape->in_channels ||
+      shape->out_channels % shape->groups != 0)
+    return std::nullopt;
+  return shape;
+}
+
+/// With one or two.
+std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
+  const auto shape = any_shape(request);
+  return shape && request.inputs[0].dims.rank() < 5 ? shape : std::nullopt;
+}
+
+/// The shape of a convolution in NHWC with one group.
+std::optional<ConvolutionShape> dense_shape(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc && shape->groups == 1 ? shape : std::nullopt;
+}
+
+Result<std::unique_ptr<Kernel>> winograd(const KernelRequest& request, WinogradForm form) {
+  const auto shape = dense_shape(request);
+  if (!shape || winograd_form(*shape) != form) return not_covered();
+  // Along one axis at most half of the multiplications are saved, as bf16 does.
+  if (request.precision == Precision::kBf16 && shape->kernel[0] == 1) return not_covered();
+  return make_winograd(request, *shape, form);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && !shape->nhwc ? make_plane_convolution(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> depthwise_turned_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && !shape->nhwc ? make_turned_depthwise(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> planar_convolution(const KernelRequest& request) {
+  const auto shape = any_shape(request);
+  return shape && !shape->nhwc ? make_planar_convolution(request, *shape) : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> depthwise_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  if (!shape || !shape->nhwc || shape->groups == 1) return not_covered();
+  return make_depthwise_convolution(request, *shape);
+}
+
+Result<std::unique_ptr<Kernel>> small_groups_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc && shape->groups != 1 ? make_small_groups(request, *shape)
+                                                    : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> winograd_2x2_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k2x2);
+}
+Result<std::unique_ptr<Kernel>> winograd_4x4_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k4x4);
+}
+Result<std::unique_ptr<Kernel>> winograd_1x4_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k1x4);
+}
+Result<std::unique_ptr<Kernel>> winograd_1x4_stride2_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k1x4Stride2);
+}
+
+Result<std::unique_ptr<Kernel>> columns_bf16_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && request.precision == Precision::kBf16 ? make_bf16_columns(request, *shape)
+                                                        : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> window_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && request.precision != Precision::kBf16 ? make_windows(request, *shape)
+                                                        : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> columns_f32_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && request.precision != Precision::kBf16 ? make_columns(request, *shape)
+                                                        : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> grouped_convolution(const KernelRequest& request) {
+  const auto shape = whole_shape(request);
+  return shape && shape->nhwc ? make_grouped_convolution(request, *shape) : not_covered();
+}
+
+}  // namespace parallax

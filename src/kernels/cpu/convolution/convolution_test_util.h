@@ -1,0 +1,63 @@
+// For tests and benches of convolutions: a Conv node of random numbers in NHWC, and its greatest
+// error.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu/cpu_test_util.h"
+
+namespace parallax {
+
+struct ConvolutionCase {
+  const char* name = "";
+  Dims x;  ///< NHWC, or NWC
+  std::int64_t filters = 0;
+  std::vector<std::int64_t> kernel, pads;
+  std::vector<std::int64_t> strides = {}, dilations = {};
+  std::int64_t group = 1;
+};
+
+inline void PrintTo(const ConvolutionCase& row, std::ostream* out) { *out << row.name; }
+
+inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
+                                 const std::string& activation) {
+  KernelRun run;
+  run.op = OpKind::kConv;
+  Dims w = {row.filters, row.x[row.x.rank() - 1] / row.group};
+  for (const std::int64_t taps : row.kernel) w.push_back(taps);
+  run.inputs = test_inputs(random_floats(row.x, 1, -1, 1), random_floats(w, 2, -1, 1));
+  if (bias) run.inputs.emplace_back(random_floats({row.filters}, 3, -1, 1));
+  run.constants = 0b110;
+  run.attributes = test_attributes({{"layout", std::string("NHWC")}, {"pads", row.pads}});
+  if (row.group != 1) run.attributes.set("group", row.group);
+  if (!row.strides.empty()) run.attributes.set("strides", row.strides);
+  if (!row.dilations.empty()) run.attributes.set("dilations", row.dilations);
+  run.epilogue = then(activation);
+  return run;
+}
+
+/// The greatest difference to the reference kernel over the greatest of its elements; infinite
+/// where a kernel fails.
+inline double error_against_reference(const KernelRun& run, const KernelMaker& make) {
+  const auto want = run_kernel_tiles(run, KernelLibrary::kReference);
+  const auto got = run_kernel_tiles(run, make);
+  if (!want || !got) {
+    ADD_FAILURE() << (want ? got : want).error().to_string();
+    return std::numeric_limits<double>::infinity();
+  }
+  const auto x = test_values<float>(got->outputs[0]), y = test_values<float>(want->outputs[0]);
+  double worst = 0, scale = 1e-30;
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i]));
+    if (std::isnan(difference)) return std::numeric_limits<double>::infinity();
+    worst = std::max(worst, difference);
+    scale = std::max(scale, std::abs(static_cast<double>(y[i])));
+  }
+  return worst / scale;
+}
+
+}  // namespace parallax

@@ -1,0 +1,109 @@
+#include "kernels/cpu/convolution/depthwise_convolution.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/convolution/depthwise_loops.h"
+#include "kernels/cpu/tiles.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+/// Multiply-accumulates of a tile, some 30 microseconds of an AVX-512 core.
+constexpr std::int64_t kMacsPerTile = 1000000;
+
+class DepthwiseConvolution final : public Kernel {
+ public:
+  DepthwiseConvolution(const ConvolutionShape& shape, const Unary& activation,
+                       std::shared_ptr<const AlignedBytes> weights)
+      : shape_(shape), activation_(activation), weights_(std::move(weights)) {
+    rows_ = shape.batch * shape.out[0];
+    const std::int64_t row_macs =
+        shape.out[1] * shape.in_channels * shape.kernel[0] * shape.kernel[1];
+    tiles_ = count_tiles(rows_, row_macs, kMacsPerTile);
+  }
+
+  std::int64_t tiles() const override { return tiles_; }
+  InputUse input_use(std::size_t input) const override {
+    return input == 1 ? InputUse::kNone : InputUse::kAligned;
+  }
+
+  Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const auto range = tile_range(rows_, tiles_, tile);
+    const std::int64_t size = shape_.out[1] * shape_.in_channels;
+    for (std::int64_t row = range.begin; row < range.end; ++row) {
+      float* const out = args.out<float>() + row * size;
+      run_row(row, out, args);
+      if (activation_ != UnaryFunction::kNone && activation_ != UnaryFunction::kRelu)
+        apply_unary(activation_, out, out, to_size(size));
+    }
+    return {};
+  }
+
+ private:
+  /// Row `row` of the output, rows of all images counted.
+  void run_row(std::int64_t row, float* out, const KernelArgs& args) const {
+    DepthwiseRow filter;
+    filter.channels = to_size(shape_.in_channels);
+    filter.bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    filter.relu = activation_ == UnaryFunction::kRelu;
+    filter.out = out;
+    filter.x =
+        args.in<float>(0) + row / shape_.out[0] * shape_.in[0] * shape_.in[1] * shape_.in_channels;
+    filter.weights = reinterpret_cast<const float*>(weights_->data());
+    choose_depthwise_rows(shape_, row % shape_.out[0], 0, filter);
+    depthwise_row(filter);
+  }
+
+  ConvolutionShape shape_;
+  Unary activation_;
+  std::shared_ptr<const AlignedBytes> weights_;  ///< [kernel rows, kernel columns, channels]
+  std::int64_t rows_ = 0, tiles_ = 0;
+};
+
+}  // namespace
+
+void choose_depthwise_rows(const ConvolutionShape& s, std::int64_t y, std::int64_t image_row,
+                           DepthwiseRow& row) {
+  const TileRange taps = s.taps_inside(0, y);
+  const std::size_t pixels = to_size(s.in[1]) * row.channels;
+  row.row_count = to_size(taps.end - taps.begin);
+  row.row_step = to_size(s.dilation[0]) * pixels;
+  row.weights_step = to_size(s.kernel[1]) * row.channels;
+  row.weights += to_size(taps.begin) * row.weights_step;
+  const std::int64_t first = y * s.stride[0] - s.pad_begin[0] + taps.begin * s.dilation[0];
+  if (row.row_count > 0) row.x += to_size(first - image_row) * pixels;
+  row.taps = to_size(s.kernel[1]);
+  row.columns = to_size(s.out[1]);
+  row.first = -s.pad_begin[1];
+  row.width = s.in[1];
+  row.stride = s.stride[1];
+  row.dilation = s.dilation[1];
+}
+
+Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& request,
+                                                           const ConvolutionShape& shape) {
+  const auto activation = fused_activation(request.node);
+  const std::int64_t channels = shape.in_channels;
+  if (!activation || !shape.nhwc || shape.groups != channels || shape.out_channels != channels ||
+      channels < static_cast<std::int64_t>(depthwise_fewest_channels()))
+    return not_covered();
+  const std::int64_t taps = shape.kernel[0] * shape.kernel[1];
+  const std::string layout = fmt::format("depthwise {}x{}", taps, channels);
+  // By value: packing may wait until all kernels of a model are made.
+  const auto pack = [taps, channels, source = request.inputs[1].data](std::byte* to) {
+    for (std::int64_t t = 0; t < taps; ++t)
+      for (std::int64_t c = 0; c < channels; ++c, to += kFloat)
+        std::memcpy(to, source + (c * taps + t) * kFloat, sizeof(float));
+  };
+  PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout,
+                                             request.inputs[1].elements() * kFloat, pack));
+  return std::make_unique<DepthwiseConvolution>(shape, *activation, std::move(weights));
+}
+
+}  // namespace parallax

@@ -1,0 +1,29 @@
+// How a planar convolution is cut into tiles, and what they copy: by shape alone. Thread-safety:
+// plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/convolution_shape.h"
+#include "kernels/cpu/convolution/planar_weights.h"
+#include "kernels/cpu/convolution/planar_window.h"
+
+namespace parallax {
+
+/// Tiles of the node: rectangles of the outputs of one plane and image, times runs of groups, or
+/// runs of the panels of one group.
+struct PlanarCut {
+  std::int64_t row_tiles = 1, column_tiles = 1, group_tiles = 1, panel_tiles = 1;
+  std::int64_t rows = 0, columns = 0;  ///< of the largest rectangle
+};
+
+PlanarCut cut_planar(const ConvolutionShape& shape, const PlanarWeights& weights,
+                     const PlanarWindow& window);
+/// Rows with fewer outputs are multiplied together, with what lies between them.
+inline constexpr std::int64_t kFewestPlanarColumns = 12;
+/// Whether filters of one tap can read the image where it lies.
+bool pixels_stay(const ConvolutionShape& shape);
+/// Whether a window is copied once for each kernel column, so that nothing lies between its rows.
+bool wants_exact(const ConvolutionShape& shape, const PlanarWeights& weights);
+
+}  // namespace parallax

@@ -1,0 +1,83 @@
+// The inner loops of convolutions whose images lie channel by channel: a few filters times a run of
+// outputs, and the copies around them. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// Filters that are multiplied at once.
+inline constexpr std::int64_t kPlanarRows = 6;
+/// Elements behind what planar_multiply reads and copy_plane writes that must be there as well.
+inline constexpr std::int64_t kPlanarSlack = 64;
+
+/// A tap that is summed: its place among all, and where the input of the first output lies.
+struct PlanarTap {
+  std::ptrdiff_t index = 0, offset = 0;
+  /// Whether the first and the last output find padding there; products may leave them out.
+  bool misses_first = false, misses_last = false;
+};
+
+/// c[r][o] (+)= sum over channels and taps of weights[channel][tap.index][r] * x[o + tap.offset],
+/// where x goes on by `channel_stride` from one channel to the next.
+struct PlanarProduct {
+  const float* weights = nullptr;
+  const float* x = nullptr;
+  const PlanarTap* taps = nullptr;
+  std::size_t tap_count = 0, all_taps = 0;  ///< that are summed, that there are weights of
+  std::size_t channels = 0, channel_stride = 0;
+  float* c = nullptr;
+  std::size_t ldc = 0;
+  std::size_t rows = 0;  ///< filters: 1 to kPlanarRows
+  std::size_t columns = 0;
+  const float* bias = nullptr;  ///< [rows], where not `accumulate`; or null
+  bool accumulate = false, relu = false;
+};
+void planar_multiply(const PlanarProduct& product);
+/// The same with filters in vectors: c[o][m] (+)= ... for outputs o < rows. Weights and c have room
+/// for whole vectors of filters.
+struct PixelProduct {
+  const float* weights = nullptr;  ///< [channel][tap][filter]
+  const float* x = nullptr;
+  const PlanarTap* taps = nullptr;
+  std::size_t tap_count = 0, all_taps = 0;
+  std::size_t channels = 0, channel_stride = 0;
+  float* c = nullptr;
+  std::size_t ldc = 0;
+  std::size_t rows = 0;
+  std::size_t columns = 0;      ///< filters: 1 to PlanarWidths::run
+  const float* bias = nullptr;  ///< [columns], where not `accumulate`; or null
+  bool accumulate = false, relu = false;
+  const float* next_weights = nullptr;  ///< as many that will be wanted next; or null
+};
+void pixel_multiply(const PixelProduct& product);
+
+/// Columns that are held in registers at once, and those of one vector.
+struct PlanarWidths {
+  std::size_t run, vector;
+};
+PlanarWidths planar_widths();
+
+/// Rows of one plane of an image with zeros around them, in parts: part p has the pixels
+/// left + p + i * step of each row.
+struct PlaneCopy {
+  const float* from = nullptr;  ///< pixel 0 of row `begin`
+  float* to = nullptr;
+  std::size_t rows = 0;  ///< that are written; those outside [begin, end) are zeros
+  std::size_t begin = 0, end = 0;
+  std::ptrdiff_t from_stride = 0;
+  std::ptrdiff_t left = 0, width = 0;  ///< pixels outside [0, width) are zeros
+  std::size_t to_stride = 0, part_stride = 0;
+  std::size_t parts = 1, step = 1, count = 0;
+  std::ptrdiff_t ahead = 0;  ///< from a row to what will be copied soon; or 0
+};
+/// Rows of a part are written one after the other, parts after each other, and may spill into what
+/// follows.
+void copy_plane(const PlaneCopy& copy);
+
+/// `rows` rows of `count` elements.
+void copy_rows(const float* from, std::size_t from_stride, float* to, std::size_t to_stride,
+               std::size_t rows, std::size_t count);
+
+}  // namespace parallax

@@ -1,0 +1,42 @@
+// The filters of a planar convolution as its products read them. Thread-safety: plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "kernels/convolution_shape.h"
+
+namespace parallax {
+
+/// The weights of each group in blocks of channels, each in panels of filters: [channel, tap,
+/// filter].
+struct PlanarWeights {
+  std::int64_t groups = 1, filters = 0, channels = 0, taps = 0;  ///< of one group
+  std::int64_t unit = 1;   ///< panels are multiples of so many filters, padded with zeros
+  std::int64_t units = 0;  ///< of all panels
+  std::int64_t blocks = 1, panels = 1;
+  std::shared_ptr<const AlignedBytes> bytes;
+
+  PlanarWeights(const ConvolutionShape& s, bool by_pixels);
+  TileRange block(std::int64_t b) const { return tile_range(channels, blocks, b); }
+  /// Filters of a panel with the padding.
+  TileRange panel(std::int64_t p) const {
+    const TileRange range = tile_range(units, panels, p);
+    return {range.begin * unit, range.end * unit};
+  }
+  std::int64_t offset(std::int64_t group, std::int64_t b, std::int64_t p) const {
+    const TileRange range = block(b);
+    return (group * channels + range.begin) * units * unit * taps +
+           panel(p).begin * (range.end - range.begin) * taps;
+  }
+  std::int64_t elements() const { return groups * channels * taps * units * unit; }
+};
+
+/// Fills `to`, of `weights.elements()`, with the filters of `source`, [filter, channel, taps].
+void pack_planar(const PlanarWeights& weights, const std::byte* source, std::byte* to);
+/// Whether filters go into vectors, else outputs: where they fill them, and sums are long enough to
+/// pay for turning the results.
+bool filters_in_vectors(const ConvolutionShape& shape);
+
+}  // namespace parallax

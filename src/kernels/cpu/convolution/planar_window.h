@@ -1,0 +1,66 @@
+// What a tile of a planar convolution reads, as it lies in scratch. Where outputs are s pixels
+// apart, a plane is taken apart into s x s planes of every s-th pixel, so that one step from an
+// output to the next is one element, whatever the tap: its inputs begin at an offset of its own.
+// Thread-safety: plain values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/convolution_shape.h"
+#include "kernels/cpu/convolution/planar_loops.h"
+
+namespace parallax {
+
+/// The taps along one axis. Those whose distance is a multiple of the stride share a part of the
+/// plane, unless each has one of its own.
+struct PlanarTaps {
+  std::vector<std::int64_t> begins;  ///< of each part: pixels from the first tap on
+  std::vector<std::int64_t> part;    ///< of each tap
+  std::vector<std::int64_t> step;    ///< of each tap: outputs from the begin of its part on
+
+  PlanarTaps(std::int64_t taps, std::int64_t dilation, std::int64_t stride, bool apart);
+  std::int64_t parts() const { return static_cast<std::int64_t>(begins.size()); }
+  std::int64_t most_steps() const { return step.back(); }
+};
+
+/// Output pixels of one image and plane.
+struct PlanarOutputs {
+  std::int64_t image = 0, plane = 0;
+  std::int64_t row_begin = 0, row_end = 0, column_begin = 0, column_end = 0;
+};
+
+class PlanarWindow {
+ public:
+  /// `exact`: no output reads what lies between rows, at the price of a copy for each kernel
+  /// column.
+  PlanarWindow(const ConvolutionShape& shape, bool exact);
+  /// Tiles have up to so many outputs; of all columns where `columns` is that of the image.
+  void set_outputs(std::int64_t rows, std::int64_t columns);
+  /// Elements that `channels` channels take for so many outputs.
+  double elements(std::int64_t channels, std::int64_t rows, std::int64_t columns) const;
+
+  /// From an output to the one below.
+  std::int64_t pitch() const { return pitch_; }
+  std::int64_t channel_stride() const { return channel_stride_; }
+  /// Writes the taps that some of `outputs` find inside the image, of planes, rows, columns.
+  /// Returns how many.
+  std::int64_t list_taps(const PlanarOutputs& outputs, PlanarTap* to) const;
+  std::int64_t table_bytes() const;
+  /// Writes `count` channels from `channel` on. May spill kPlanarSlack elements.
+  void copy(const PlanarOutputs& outputs, std::int64_t channel, std::int64_t count,
+            const float* images, float* to) const;
+
+ private:
+  void copy_parts(const PlanarOutputs& outputs, std::int64_t row_part, std::int64_t column_part,
+                  std::int64_t count, const float* plane, std::int64_t ahead, float* to) const;
+  std::int64_t zeros_shared() const;
+
+  ConvolutionShape shape_;
+  PlanarTaps rows_, columns_;
+  std::int64_t pitch_ = 0, shared_ = 0, part_elements_ = 0, channel_stride_ = 0;
+  std::vector<std::ptrdiff_t> offsets_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,45 @@
+// A row of a convolution of small groups, NHWC, for the instruction set of this machine: a vector
+// holds filters of one or several groups. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// Taps that are multiplied with the same inputs.
+inline constexpr std::int64_t kSmallGroupTaps = 3;
+
+/// Output pixels that follow each other in one row, of the filters of one vector. Taps outside the
+/// image are left out.
+struct SmallGroupRow {
+  std::size_t row_count = 0;  ///< rows of the filter that are inside the image
+  /// Pixel 0 of the first of them, from the first channel that is read on, and its weights,
+  /// as many as kSmallGroupTaps taps side by side [depth, those taps, vector], of others [depth,
+  /// vector] one after the other; and elements from one row to the next.
+  const float *x = nullptr, *weights = nullptr;
+  std::size_t row_step = 0, weights_step = 0;
+  std::size_t depth = 0;  ///< channels of a group
+  /// Taps of a row; those that are side by side, and so are outputs, a multiple of kSmallGroupTaps.
+  std::size_t taps = 0, side_taps = 0;
+  std::size_t channels = 0;  ///< from one pixel of the image to the next
+  std::size_t columns = 0;
+  /// Pixels: where tap 0 of the first output stands, of a row of the image, from one output to the
+  /// next, from one tap to the next.
+  std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
+  /// Where the group of each lane begins, counted from `shift` channels behind x on; null where all
+  /// lanes have one group, which begins at x.
+  const std::int32_t* lanes = nullptr;
+  std::int32_t shift = 0;
+  const float* bias = nullptr;  ///< [filters], or null
+  bool relu = false;
+  float* out = nullptr;
+  std::size_t out_step = 0, filters = 0;  ///< to the next output; lanes that are stored
+};
+/// REQUIRES: with `lanes`, a whole vector can be read from each pixel of `x`, and holds all
+/// channels of the groups of the lanes that are stored.
+void small_group_row(const SmallGroupRow& row);
+/// Filters of a vector.
+std::size_t small_group_lanes();
+
+}  // namespace parallax

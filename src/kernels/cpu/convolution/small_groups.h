@@ -1,0 +1,16 @@
+// Convolution in NHWC whose groups have no more filters than a vector: one vector holds the filters
+// of one group or of several.
+#pragma once
+
+#include <memory>
+
+#include "kernels/convolution_shape.h"
+#include "kernels/kernel.h"
+
+namespace parallax {
+
+/// A null pointer for NCHW, other groups and unknown activations. Errors: kOutOfMemory.
+Result<std::unique_ptr<Kernel>> make_small_groups(const KernelRequest& request,
+                                                  const ConvolutionShape& shape);
+
+}  // namespace parallax

@@ -1,0 +1,272 @@
+#include "kernels/cpu/convolution/window_convolution.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "kernels/cpu/tiles.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+/// Outputs of a row, which are multiplied at once; with fewer, columns are better copied. Weights
+/// that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took 1.05 of
+/// the time of copied columns, 40x40 of 128x64x3x3 the same.
+constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
+/// Elements of what a tile reads (192 KiB), unless fewer than kFewestColumns outputs read more.
+constexpr std::int64_t kWindowElements = 49152, kMostWindowElements = 4 * kWindowElements;
+/// With more than these (64 MiB) a window is left to others.
+constexpr double kMostScratchElements = 1 << 24;
+/// Multiply-accumulates of a tile: at least kFewestMacs if its window is not too large, about 50
+/// microseconds of an AVX-512 core; with more, panels are cut into groups. Weights are read from
+/// the second-level cache or beyond for each tile, hence kFewestPixels.
+constexpr std::int64_t kFewestMacs = 2000000, kMostMacs = 4000000, kFewestPixels = 48;
+/// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
+constexpr std::int64_t kDepth = 768;
+/// Weights of fewer elements stay in a second-level cache and are not prefetched.
+constexpr std::int64_t kStreamedElements = 65536;
+
+/// Tiles of the node: rectangles of output pixels of one image times groups of panels.
+struct WindowCut {
+  std::int64_t row_tiles = 0, column_tiles = 0, groups = 0;
+  std::int64_t height = 0, width = 0;  ///< pixels of the largest window
+};
+
+bool streamed(const PackedMatrix& weights) {
+  return weights.depth * weights.columns > kStreamedElements;
+}
+
+/// Pixels that `outputs` outputs read along an axis.
+std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outputs) {
+  return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
+}
+
+std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatrix& weights,
+                                     bool any_size) {
+  const std::int64_t pixel_macs = s.groups * weights.depth * weights.columns;
+  const auto elements = [&](std::int64_t rows, std::int64_t columns) {
+    return static_cast<double>(window_size(s, 0, rows)) *
+           static_cast<double>(window_size(s, 1, columns)) * static_cast<double>(s.in_channels);
+  };
+  const bool fits = s.out[1] >= (streamed(weights) ? kFewestStreamedColumns : kFewestColumns) &&
+                    elements(1, kFewestColumns) <= kMostWindowElements;
+  if (!fits && (!any_size || elements(1, kFewestColumns) > kMostScratchElements))
+    return std::nullopt;
+  const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
+  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kFewestMacs));
+  std::int64_t columns = std::clamp(pixels, std::min(kFewestPixels, s.out[1]), s.out[1]);
+  while (columns > kFewestColumns && elements(1, columns) > kWindowElements)
+    columns = std::max(columns / 2, kFewestColumns);
+  WindowCut cut;
+  cut.column_tiles = tile_count(s.out[1], columns);
+  columns = tile_count(s.out[1], cut.column_tiles);
+  std::int64_t rows =
+      std::clamp<std::int64_t>(tile_count(std::max(pixels, kFewestPixels), columns), 1, s.out[0]);
+  while (rows > 1 && elements(rows, columns) > kWindowElements) rows = (rows + 1) / 2;
+  cut.row_tiles = tile_count(s.out[0], rows);
+  rows = tile_count(s.out[0], cut.row_tiles);
+  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostMacs, 1,
+                                        s.groups * weights.panels());
+  cut.height = window_size(s, 0, rows);
+  cut.width = window_size(s, 1, columns);
+  return cut;
+}
+
+/// Segments of a row of A that are multiplied at once, from row `begin` of the weights on.
+struct DepthBlock {
+  std::size_t first = 0, count = 0;
+  std::int64_t begin = 0, depth = 0;
+};
+
+class WindowConvolution final : public Kernel {
+ public:
+  WindowConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation,
+                    const WindowCut& cut, bool by_columns)
+      : shape_(shape),
+        weights_(std::move(weights)),
+        activation_(activation),
+        cut_(cut),
+        by_columns_(by_columns) {
+    in_place_ = shape.pad_begin == std::array<std::int64_t, 2>{0, 0} &&
+                window_size(shape, 0, shape.out[0]) <= shape.in[0] &&
+                window_size(shape, 1, shape.out[1]) <= shape.in[1];
+    row_step_ = (in_place_ ? shape.in[1] : cut.width) * shape.in_channels;
+    add_segments();
+  }
+
+  std::int64_t tiles() const override {
+    return shape_.batch * cut_.row_tiles * cut_.column_tiles * cut_.groups;
+  }
+  std::int64_t scratch_bytes() const override {
+    return in_place_ ? 0 : cut_.height * row_step_ * kFloat;
+  }
+  std::int64_t table_bytes() const override {
+    return static_cast<std::int64_t>(segments_.capacity() * sizeof(MatMulSegment) +
+                                     blocks_.capacity() * sizeof(DepthBlock));
+  }
+  InputUse input_use(std::size_t input) const override {
+    return input == 1 ? InputUse::kNone : InputUse::kAligned;
+  }
+
+  Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const auto panels =
+        tile_range(shape_.groups * weights_.panels(), cut_.groups, tile % cut_.groups);
+    tile /= cut_.groups;
+    Outputs outputs;
+    outputs.columns = tile_range(shape_.out[1], cut_.column_tiles, tile % cut_.column_tiles);
+    tile /= cut_.column_tiles;
+    outputs.rows = tile_range(shape_.out[0], cut_.row_tiles, tile % cut_.row_tiles);
+    outputs.image = tile / cut_.row_tiles;
+    const float* window =
+        args.in<float>(0) + outputs.image * shape_.in[0] * shape_.in[1] * shape_.in_channels;
+    if (in_place_ || lies_inside(outputs)) {
+      window +=
+          outputs.rows.begin * shape_.stride[0] * row_step_ +
+          (outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1]) * shape_.in_channels;
+    } else {
+      auto* const copy = reinterpret_cast<float*>(args.scratch.data());
+      copy_window(outputs, window, copy);
+      window = copy;
+    }
+    for (std::int64_t p = panels.begin; p < panels.end; ++p)
+      multiply(outputs, window, p, p + 1 < panels.end, args);
+    return {};
+  }
+
+ private:
+  struct Outputs {
+    std::int64_t image = 0;
+    TileRange rows, columns;
+  };
+
+  /// Whether a tile reads no padding, where the step from one row to the next does not matter.
+  bool lies_inside(const Outputs& outputs) const {
+    const std::int64_t first = outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1];
+    const std::int64_t width = window_size(shape_, 1, outputs.columns.end - outputs.columns.begin);
+    return shape_.kernel[0] == 1 && shape_.out[0] == 1 && first >= 0 &&
+           first + width <= shape_.in[1];
+  }
+
+  /// What a row of A is made of, and which of that is multiplied at once.
+  void add_segments() {
+    const bool together = shape_.groups == 1 && !by_columns_ && taps_lie_together(shape_);
+    const std::int64_t channels = shape_.in_channels;
+    const std::int64_t length = together ? shape_.kernel[1] * channels : channels / shape_.groups;
+    const std::int64_t pieces = tile_count(length, kDepth);
+    std::int64_t k = 0;
+    for (std::int64_t j = 0; j < (together ? 1 : shape_.kernel[1]); ++j) {
+      for (std::int64_t i = 0; i < shape_.kernel[0]; ++i) {
+        const std::int64_t offset =
+            i * shape_.dilation[0] * row_step_ + j * shape_.dilation[1] * channels;
+        for (std::int64_t piece = 0; piece < pieces; ++piece) {
+          const auto range = tile_range(length, pieces, piece, 4);
+          const std::int64_t depth = range.end - range.begin;
+          if (blocks_.empty() || blocks_.back().depth + depth > kDepth)
+            blocks_.push_back({segments_.size(), 0, k, 0});
+          segments_.push_back({static_cast<std::ptrdiff_t>(offset + range.begin), to_size(depth)});
+          ++blocks_.back().count;
+          blocks_.back().depth += depth;
+          k += depth;
+        }
+      }
+    }
+  }
+
+  /// What the outputs read, with zeros where there is no image.
+  void copy_window(const Outputs& outputs, const float* image, float* to) const {
+    const std::int64_t channels = shape_.in_channels;
+    const std::int64_t height = window_size(shape_, 0, outputs.rows.end - outputs.rows.begin);
+    const std::int64_t width = window_size(shape_, 1, outputs.columns.end - outputs.columns.begin);
+    const std::int64_t top = outputs.rows.begin * shape_.stride[0] - shape_.pad_begin[0];
+    const std::int64_t left = outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1];
+    const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, width);
+    const std::int64_t end = std::clamp<std::int64_t>(shape_.in[1] - left, begin, width);
+    for (std::int64_t y = top; y < top + height; ++y, to += row_step_) {
+      if (y < 0 || y >= shape_.in[0] || begin == end) {
+        std::fill_n(to, width * channels, 0.0F);
+        continue;
+      }
+      std::fill_n(to, begin * channels, 0.0F);
+      std::memcpy(to + begin * channels, image + (y * shape_.in[1] + left + begin) * channels,
+                  to_size((end - begin) * channels * kFloat));
+      std::fill(to + end * channels, to + width * channels, 0.0F);
+    }
+  }
+
+  /// Row `k` of panel `p`, panels of all groups counted.
+  const float* weights_row(std::int64_t p, std::int64_t k) const {
+    const std::int64_t panels = weights_.panels(), last = panels - 1;
+    const std::int64_t elements = weights_.depth * (weights_.column(last) + weights_.stride(last));
+    return weights_.row(p % panels, k) + p / panels * elements;
+  }
+
+  void multiply(const Outputs& outputs, const float* window, std::int64_t all, bool more,
+                const KernelArgs& args) const {
+    const PackedMatrix& b = weights_;
+    const std::int64_t group = all / b.panels(), p = all % b.panels();
+    const std::int64_t filter = group * b.columns + b.column(p);
+    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    const bool relu = activation_ == UnaryFunction::kRelu;
+    MatMulPanel panel;
+    panel.lda = to_size(shape_.stride[1] * shape_.in_channels);
+    panel.ldb = to_size(b.stride(p));
+    panel.ldc = to_size(shape_.out_channels);
+    panel.rows = to_size(outputs.columns.end - outputs.columns.begin);
+    panel.columns = to_size(b.width(p));
+    panel.bias = bias == nullptr ? nullptr : bias + filter;
+    for (const DepthBlock& block : blocks_) {
+      const bool last = &block == &blocks_.back();
+      panel.b = weights_row(all, block.begin);
+      panel.segments = segments_.data() + block.first;
+      panel.segment_count = block.count;
+      panel.depth = to_size(block.depth);
+      panel.accumulate = block.begin > 0;
+      panel.relu = relu && last;
+      const float* next = !last  ? weights_row(all, block.begin + block.depth)
+                          : more ? weights_row(all + 1, 0)
+                                 : nullptr;
+      for (std::int64_t y = outputs.rows.begin; y < outputs.rows.end; ++y) {
+        panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_ +
+                  group * (shape_.in_channels / shape_.groups);
+        const std::int64_t row = outputs.image * shape_.out[0] + y;
+        panel.c = args.out<float>() +
+                  (row * shape_.out[1] + outputs.columns.begin) * shape_.out_channels + filter;
+        panel.next_b = streamed(b) && y + 1 == outputs.rows.end ? next : nullptr;
+        matmul_panel(panel);
+        if (last && activation_ != UnaryFunction::kNone && !relu)
+          apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
+      }
+    }
+  }
+
+  ConvolutionShape shape_;
+  PackedMatrix weights_;
+  Unary activation_;
+  WindowCut cut_;
+  bool by_columns_ = false;  ///< rows of the weights are by kernel columns first
+  bool in_place_ = false;
+  std::int64_t row_step_ = 0;  ///< elements from one row of the window to the next
+  std::vector<MatMulSegment> segments_;
+  std::vector<DepthBlock> blocks_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
+                                                const PackedMatrix& weights,
+                                                const Unary& activation) {
+  const auto cut = cut_windows(shape, weights, false);
+  if (!cut) return nullptr;
+  return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, false);
+}
+
+std::unique_ptr<Kernel> make_grouped_windows(const ConvolutionShape& shape,
+                                             const PackedMatrix& weights, const Unary& activation) {
+  const auto cut = cut_windows(shape, weights, true);
+  if (!cut) return nullptr;
+  return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, true);
+}
+
+}  // namespace parallax

@@ -1,0 +1,315 @@
+#include "kernels/cpu/convolution/winograd.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/tiles.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kFloat = sizeof(float);
+/// The transformed inputs and the products of a tile: most of a second-level cache of 1 MiB, since
+/// the weights stream through.
+constexpr std::int64_t kMostElements = 176 * 1024;
+/// Squares per tile: a multiple of the rows that the inner loop takes at once.
+constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
+/// Multiply-accumulates of a tile, about 60 microseconds of an AVX-512 core.
+constexpr std::int64_t kMacsPerTile = 3000000;
+/// The same along one axis, where transforms are a larger share and a tile begins with them, and
+/// the fewest squares. Whisper's second convolution 9.96 instead of 10.5 ms, the first 1 % less.
+constexpr std::int64_t kLineMacsPerTile = 12000000, kFewestLineSquares = 24;
+/// The most points of a form.
+constexpr std::size_t kMostPoints = 36;
+/// Elements between the matrices of two points beyond their size: else all points of an element
+/// would want the same set of the first-level cache.
+constexpr std::int64_t kSkew = 16;
+
+/// How the columns of the products, the filters, are cut into panels of whole vectors, as even as
+/// can be.
+struct Panels {
+  std::int64_t vector = 1, vectors = 0, count = 0;
+
+  explicit Panels(std::int64_t filters) {
+    const MatMulWidths widths = matmul_widths();
+    vector = static_cast<std::int64_t>(widths.vector);
+    vectors = tile_count(filters, vector);
+    count = tile_count(vectors, static_cast<std::int64_t>(widths.panel / widths.vector));
+  }
+  std::int64_t begin(std::int64_t panel) const {
+    return tile_range(vectors, count, panel).begin * vector;
+  }
+  std::int64_t width(std::int64_t panel) const { return begin(panel + 1) - begin(panel); }
+  std::int64_t widest() const { return tile_count(vectors, count) * vector; }
+};
+
+/// Tiles of the node: blocks of squares times groups of panels.
+struct WinogradCut {
+  std::int64_t rows = 0, columns = 0;  ///< squares of one image, along H and W
+  std::int64_t squares = 0;            ///< of all images
+  std::int64_t blocks = 0, groups = 0;
+  std::int64_t most_squares = 0;  ///< of one block
+};
+
+std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const WinogradSizes& sizes,
+                                        const Panels& panels) {
+  WinogradCut cut;
+  cut.rows = tile_count(shape.out[0], sizes.out_h);
+  cut.columns = tile_count(shape.out[1], sizes.out_w);
+  const auto squares = checked_mul(shape.batch, cut.rows * cut.columns);
+  if (!squares) return std::nullopt;
+  cut.squares = *squares;
+  const std::int64_t elements =
+      sizes.points() *
+      (tile_count(shape.in_channels, panels.vector) * panels.vector + panels.widest());
+  const std::int64_t fitting = kMostElements / elements / kRowGranule * kRowGranule;
+  if (fitting < kRowGranule) return std::nullopt;
+  const std::int64_t macs = sizes.points() * shape.in_channels * panels.vectors * panels.vector;
+  const bool line = sizes.in_h == 1;
+  const std::int64_t tile_macs = line ? kLineMacsPerTile : kMacsPerTile;
+  const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, tile_macs));
+  const std::int64_t wanted = std::clamp(tile_count(even, kRowGranule) * kRowGranule,
+                                         line ? kFewestLineSquares : kFewestSquares, kMostSquares);
+  cut.blocks = tile_count(cut.squares, std::min(wanted, fitting));
+  cut.most_squares = tile_count(cut.squares, cut.blocks);
+  cut.groups = std::clamp<std::int64_t>(macs * cut.most_squares / tile_macs, 1, panels.count);
+  return cut;
+}
+
+class WinogradConvolution final : public Kernel {
+ public:
+  WinogradConvolution(const ConvolutionShape& shape, WinogradForm form, const WinogradCut& cut,
+                      const Unary& activation, std::shared_ptr<const AlignedBytes> weights)
+      : shape_(shape),
+        form_(form),
+        sizes_(winograd_sizes(form)),
+        panels_(shape.out_channels),
+        cut_(cut),
+        activation_(activation),
+        weights_(std::move(weights)) {
+    const std::int64_t line = kAlignment / kFloat;
+    channels_ = tile_count(shape.in_channels, panels_.vector) * panels_.vector;
+    input_stride_ = tile_count(cut.most_squares * channels_, line) * line + kSkew;
+    product_stride_ = tile_count(cut.most_squares * panels_.widest(), line) * line + kSkew;
+    products_ = sizes_.points() * input_stride_;
+    result_ = products_ + sizes_.points() * product_stride_;
+    bias_ = result_ + sizes_.outputs() * panels_.widest();
+    zeros_ = bias_ + panels_.widest();
+    end_ = zeros_ + shape.in_channels;
+  }
+
+  std::int64_t tiles() const override { return cut_.blocks * cut_.groups; }
+  std::int64_t scratch_bytes() const override { return end_ * kFloat; }
+  InputUse input_use(std::size_t input) const override {
+    return input == 1 ? InputUse::kNone : InputUse::kAligned;
+  }
+
+  Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    auto* const scratch = reinterpret_cast<float*>(args.scratch.data());
+    const auto squares = tile_range(cut_.squares, cut_.blocks, tile / cut_.groups);
+    const auto panels = tile_range(panels_.count, cut_.groups, tile % cut_.groups);
+    std::fill_n(scratch + zeros_, shape_.in_channels, 0.0F);
+    for (std::int64_t s = squares.begin; s < squares.end; ++s)
+      transform_square(square(s), args.in<float>(0), scratch + zeros_,
+                       scratch + (s - squares.begin) * channels_);
+    for (std::int64_t p = panels.begin; p < panels.end; ++p) {
+      multiply(squares, p, scratch);
+      const float* bias = copy_bias(p, args, scratch + bias_);
+      for (std::int64_t s = squares.begin; s < squares.end; ++s)
+        write_square(square(s), p, scratch + products_ + (s - squares.begin) * panels_.width(p),
+                     bias, scratch + result_, args.out<float>());
+    }
+    return {};
+  }
+
+ private:
+  /// Image, and the first output row and column.
+  struct Square {
+    std::int64_t image, y, x;
+  };
+  Square square(std::int64_t index) const {
+    const std::int64_t row = index / cut_.columns;
+    return {row / cut_.rows, row % cut_.rows * sizes_.out_h, index % cut_.columns * sizes_.out_w};
+  }
+
+  void transform_square(const Square& square, const float* images, const float* zeros,
+                        float* to) const {
+    std::array<const float*, kMostPoints> pixels{};
+    const float** pixel = pixels.data();
+    for (std::int64_t i = 0; i < sizes_.in_h; ++i) {
+      const std::int64_t y = square.y * shape_.stride[0] - shape_.pad_begin[0] + i;
+      const bool row_inside = y >= 0 && y < shape_.in[0];
+      const std::int64_t row = (square.image * shape_.in[0] + y) * shape_.in[1];
+      for (std::int64_t j = 0; j < sizes_.in_w; ++j) {
+        const std::int64_t x = square.x * shape_.stride[1] - shape_.pad_begin[1] + j;
+        const bool inside = row_inside && x >= 0 && x < shape_.in[1];
+        *pixel++ = inside ? images + (row + x) * shape_.in_channels : zeros;
+      }
+    }
+    winograd_input(form_, pixels.data(), to_size(shape_.in_channels), to, to_size(input_stride_));
+  }
+
+  /// The products of all points with panel p of the weights.
+  void multiply(const TileRange& squares, std::int64_t p, float* scratch) const {
+    const std::int64_t width = panels_.width(p);
+    const std::int64_t size = shape_.in_channels * width;
+    const auto* weights = reinterpret_cast<const float*>(weights_->data()) +
+                          sizes_.matrices * shape_.in_channels * panels_.begin(p);
+    MatMulPanel panel;
+    panel.lda = to_size(channels_);
+    panel.ldb = panel.ldc = panel.columns = to_size(width);
+    panel.rows = to_size(squares.end - squares.begin);
+    panel.depth = to_size(shape_.in_channels);
+    for (std::int64_t point = 0; point < sizes_.points(); ++point) {
+      panel.a = scratch + point * input_stride_;
+      const std::int64_t matrix = std::min(point, sizes_.matrices - 1);
+      panel.b = weights + matrix * size;
+      panel.c = scratch + products_ + point * product_stride_;
+      panel.next_b = matrix + 1 < sizes_.matrices ? panel.b + size : nullptr;
+      matmul_panel(panel);
+    }
+  }
+
+  /// The bias of panel p up to a whole vector; null without one.
+  const float* copy_bias(std::int64_t p, const KernelArgs& args, float* to) const {
+    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    if (bias == nullptr) return nullptr;
+    const std::int64_t begin = panels_.begin(p), width = panels_.width(p);
+    const std::int64_t count = std::min(width, shape_.out_channels - begin);
+    std::fill(std::copy_n(bias + begin, count, to), to + width, 0.0F);
+    return to;
+  }
+
+  void write_square(const Square& square, std::int64_t p, const float* products, const float* bias,
+                    float* result, float* images) const {
+    const std::int64_t begin = panels_.begin(p), width = panels_.width(p);
+    winograd_output(form_, products, to_size(product_stride_), to_size(width), bias, result);
+    if (activation_ != UnaryFunction::kNone)
+      apply_unary(activation_, result, result, to_size(sizes_.outputs() * width));
+    const std::size_t bytes = to_size(std::min(width, shape_.out_channels - begin)) * sizeof(float);
+    const std::int64_t rows = std::min(sizes_.out_h, shape_.out[0] - square.y);
+    const std::int64_t columns = std::min(sizes_.out_w, shape_.out[1] - square.x);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t row =
+          (square.image * shape_.out[0] + square.y + i) * shape_.out[1] + square.x;
+      for (std::int64_t j = 0; j < columns; ++j)
+        std::memcpy(images + (row + j) * shape_.out_channels + begin,
+                    result + (i * sizes_.out_w + j) * width, bytes);
+    }
+  }
+
+  ConvolutionShape shape_;
+  WinogradForm form_;
+  WinogradSizes sizes_;
+  Panels panels_;
+  WinogradCut cut_;
+  Unary activation_;
+  std::shared_ptr<const AlignedBytes> weights_;
+  std::int64_t channels_;                       ///< input channels up to a whole vector
+  std::int64_t input_stride_, product_stride_;  ///< elements from one point to the next
+  // Where things begin in scratch, in elements; transformed inputs are first.
+  std::int64_t products_, result_, bias_, zeros_, end_;
+};
+
+/// Panel after panel, in each point after point a matrix [channels, width of the panel].
+void pack_weights(const ConvolutionShape& shape, WinogradForm form, const Panels& panels,
+                  const std::byte* source, float* to) {
+  const WinogradSizes sizes = winograd_sizes(form);
+  const std::int64_t filter_bytes = shape.in_channels * shape.kernel[0] * shape.kernel[1] * kFloat;
+  const std::int64_t channel_bytes = filter_bytes / shape.in_channels;
+  for (std::int64_t p = 0; p < panels.count; ++p) {
+    const std::int64_t begin = panels.begin(p), width = panels.width(p);
+    const std::int64_t count = std::min(width, shape.out_channels - begin);
+    const std::int64_t size = sizes.matrices * shape.in_channels * width;
+    if (count < width) std::fill_n(to, size, 0.0F);
+    for (std::int64_t c = 0; c < shape.in_channels; ++c)
+      winograd_weights(form, source + begin * filter_bytes + c * channel_bytes,
+                       to_size(filter_bytes), to_size(count), to + c * width,
+                       to_size(shape.in_channels * width));
+    to += size;
+  }
+}
+
+bool can_compute(const ConvolutionShape& shape, WinogradForm form) {
+  using Pair = std::array<std::int64_t, 2>;
+  const bool two = form == WinogradForm::k1x4Stride2, line = two || form == WinogradForm::k1x4;
+  return shape.nhwc && shape.groups == 1 && shape.kernel == Pair{line ? 1 : 3, 3} &&
+         shape.stride == Pair{1, two ? 2 : 1} && shape.dilation == Pair{1, 1};
+}
+
+// Costs of the ways, in multiply-accumulates: what transforms take per element of a transformed
+// square, and the weights, which stream from memory, per element. On one Zen 4 core with SiLU, as
+// multiples of the speed of a direct kernel, F(2x2) and F(4x4): 80x80x64 to 64 filters 1.7
+// and 2.6, 40x40x128 to 64 1.9 and 3.0, 20x20x128 to 128 1.8 and 3.0, 28x28x128 to 128 1.9 and 3.1,
+// 14x14x256 to 256 1.8 and 2.2, 160x160x16 to 16 0.7 and 1.1, 7x7x512 to 512 1.2 and 0.8, 224x224x3
+// to 16 0.3 and 0.5, 112x112x8 to 8 0.7 and 1.0, 10x10x64 to 64 1.6 and 1.6, 5x5x64 to 64 1.0 and
+// 0.9. These two constants choose the best of each, or one within a tenth of it.
+constexpr double kTransformMacs = 20, kStreamMacs = 8;
+
+double whole(std::int64_t channels, std::int64_t lanes) {
+  return static_cast<double>(tile_count(channels, lanes) * lanes);
+}
+
+double direct_cost(const ConvolutionShape& shape, std::int64_t lanes) {
+  const double weights =
+      static_cast<double>(shape.in_channels * shape.kernel[0] * shape.kernel[1]) *
+      whole(shape.out_channels, lanes);
+  const auto pixels = static_cast<double>(shape.batch * shape.out[0] * shape.out[1]);
+  return weights * (pixels + kStreamMacs);
+}
+
+double winograd_cost(const ConvolutionShape& shape, const WinogradSizes& sizes,
+                     std::int64_t lanes) {
+  const double in = whole(shape.in_channels, lanes), out = whole(shape.out_channels, lanes);
+  const double weights = static_cast<double>(shape.in_channels) * out;
+  const auto squares = static_cast<double>(shape.batch * tile_count(shape.out[0], sizes.out_h) *
+                                           tile_count(shape.out[1], sizes.out_w));
+  return static_cast<double>(sizes.points()) *
+         (squares * (weights + kTransformMacs * (in + out)) + kStreamMacs * weights);
+}
+
+}  // namespace
+
+std::optional<WinogradForm> winograd_form(const ConvolutionShape& shape) {
+  const std::int64_t lanes = Panels(shape.out_channels).vector;
+  double least = direct_cost(shape, lanes);
+  std::optional<WinogradForm> best;
+  for (const WinogradForm form :
+       {WinogradForm::k2x2, WinogradForm::k4x4, WinogradForm::k1x4, WinogradForm::k1x4Stride2}) {
+    const double cost = winograd_cost(shape, winograd_sizes(form), lanes);
+    if (!can_compute(shape, form) || cost >= least) continue;
+    least = cost;
+    best = form;
+  }
+  return best;
+}
+
+Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
+                                              const ConvolutionShape& shape, WinogradForm form) {
+  const auto activation = fused_activation(request.node);
+  if (!activation || !can_compute(shape, form)) return not_covered();
+  const WinogradSizes sizes = winograd_sizes(form);
+  const Panels panels(shape.out_channels);
+  const auto cut = cut_winograd(shape, sizes, panels);
+  if (!cut) return not_covered();
+  // At most 2^24 channels each, so that the product of two fits.
+  const auto bytes =
+      checked_mul(shape.in_channels * panels.vectors * panels.vector, sizes.matrices * kFloat);
+  if (!bytes) return not_covered();
+  const std::string layout = fmt::format("winograd {} {}x{} panels {}", static_cast<int>(form),
+                                         shape.in_channels, shape.out_channels, panels.widest());
+  const std::byte* const source = request.inputs[1].data;
+  PX_ASSIGN(auto weights, request.packed.get(source, layout, *bytes, [=](std::byte* to) {
+    pack_weights(shape, form, panels, source, reinterpret_cast<float*>(to));
+  }));
+  return std::make_unique<WinogradConvolution>(shape, form, *cut, *activation, std::move(weights));
+}
+
+}  // namespace parallax

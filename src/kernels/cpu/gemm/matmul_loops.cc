@@ -1,0 +1,281 @@
+#include "kernels/cpu/gemm/matmul_loops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/cpu/targets.h"
+#include "kernels/cpu/unroll.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm/matmul_loops.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+#include "kernels/cpu/math_inl.h"
+#include "kernels/cpu/registers_inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Where few columns are left, half a vector takes half the time: 512 bits are two steps of a Zen 4.
+#if HWY_TARGET == HWY_AVX3
+constexpr bool kHalves = true;
+#else
+constexpr bool kHalves = false;
+#endif
+using HalfTag = hn::CappedTag<float, 8>;
+
+/// What of the next panel a group of rows prefetches: `lines` cache lines every kUnroll steps in
+/// depth. Spread out evenly, since more misses in flight than the core can track would stall it.
+struct Prefetch {
+  const float* at = nullptr;
+  std::size_t lines = 0;
+};
+constexpr std::size_t kLineFloats = 16;
+constexpr std::size_t kUnroll = 4;
+/// Groups this deep also prefetch what they will write and the rows of the next group.
+constexpr std::size_t kDeep = 64;
+
+/// The last vector of a row.
+template <class D>
+HWY_INLINE hn::Vec<D> load_last(D d, const float* from, std::size_t n) {
+  return n < hn::Lanes(d) ? load_n(d, from, n) : hn::LoadU(d, from);
+}
+template <class D>
+HWY_INLINE void store_last(hn::Vec<D> v, D d, float* to, std::size_t n) {
+  if (n < hn::Lanes(d)) {
+    store_n(v, d, to, n);
+  } else {
+    hn::StoreU(v, d, to);
+  }
+}
+
+/// R rows times V vectors, the last of them of tag L, in registers.
+template <std::size_t R, std::size_t V, class L>
+struct Sums {
+  static constexpr std::size_t kFull = V - 1;
+  hn::Vec<FloatTag> full[R][V];  // the last of a row is not used
+  hn::Vec<L> last[R];
+
+  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into
+  // it.
+  HWY_INLINE Sums() {}
+
+  static HWY_INLINE std::size_t end() { return kFull * hn::Lanes(FloatTag()); }
+
+  HWY_INLINE void start(const MatMulPanel& panel, const float* HWY_RESTRICT c) {
+    const FloatTag d;
+    const L l;
+    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
+    if (panel.accumulate) {
+      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+        const float* from = c + i * panel.ldc;
+        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+          full[i][j] = hn::LoadU(d, from + j * lanes);
+        }
+        last[i] = load_last(l, from + end(), tail);
+      }
+      return;
+    }
+    const float* bias = panel.bias;
+    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+      const auto start = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + j * lanes);
+      PX_UNROLL for (std::size_t i = 0; i < R; ++i) full[i][j] = start;
+    }
+    const auto start = bias == nullptr ? hn::Zero(l) : load_last(l, bias + end(), tail);
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) last[i] = start;
+  }
+
+  /// Adds a column of A, of which rows 3 i to 3 i + 2 begin at `at[i]`, times a row of B.
+  HWY_INLINE void add(const float* const* HWY_RESTRICT at, std::size_t lda,
+                      const float* HWY_RESTRICT b) {
+    const FloatTag d;
+    const L l;
+    hn::Vec<FloatTag> row[V];
+    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+      row[j] = hn::LoadU(d, b + j * hn::Lanes(d));
+    }
+    const auto last_row = hn::LoadU(l, b + end());
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      const float* x = at[i / 3] + i % 3 * lda;
+      if constexpr (kFull > 0) {
+        const auto wide = hn::Set(d, *x);
+        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+          full[i][j] = hn::MulAdd(wide, row[j], full[i][j]);
+        }
+      }
+      last[i] = hn::MulAdd(hn::Set(l, *x), last_row, last[i]);
+    }
+  }
+
+  HWY_INLINE void finish(const MatMulPanel& panel, float* HWY_RESTRICT c) {
+    const FloatTag d;
+    const L l;
+    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
+    if (panel.relu) {
+      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) full[i][j] = relu_f32(d, full[i][j]);
+        last[i] = relu_f32(l, last[i]);
+      }
+    }
+    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+      float* to = c + i * panel.ldc;
+      PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+        hn::StoreU(full[i][j], d, to + j * lanes);
+      }
+      store_last(last[i], l, to + end(), tail);
+    }
+  }
+};
+
+/// A group of rows over the whole depth.
+template <std::size_t R, std::size_t V, class L>
+HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
+                               const MatMulSegment* segments, std::size_t segment_count,
+                               Prefetch prefetch) {
+  const float* HWY_RESTRICT a = panel.a + row * panel.lda;
+  const float* HWY_RESTRICT b = panel.b;
+  float* HWY_RESTRICT c = panel.c + row * panel.ldc;
+  const std::size_t lda = panel.lda, ldb = panel.ldb;
+  Sums<R, V, L> sums;
+  sums.start(panel, c);
+  const bool deep = segment_count == 1 && segments->depth >= kDeep;
+  // Stores to lines that are not there fill the store buffer. On one thread, with and without
+  // this: 1500x384x1536 15.85 and 16.58 ms, 1500x384x384 3.95 and 4.07, 64x1536x1536 2.70 and 2.74.
+  for (std::size_t i = 0; deep && i < R; ++i)
+    for (std::size_t j = 0; j < V; ++j)
+      __builtin_prefetch(c + i * panel.ldc + j * hn::Lanes(FloatTag()), 1, 3);
+  for (std::size_t s = 0; s < segment_count; ++s) {
+    // Three rows a pointer: twelve pointers would not fit the registers.
+    constexpr std::size_t kPointers = (R + 2) / 3;
+    const float* at[kPointers];
+    PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i) {
+      at[i] = a + segments[s].offset + 3 * i * lda;
+    }
+    const auto step = [&]() HWY_ATTR {
+      sums.add(at, lda, b);
+      PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i)++ at[i];
+      b += ldb;
+    };
+    const std::size_t depth = segments[s].depth;
+    for (std::size_t k = 0; k < depth;) {
+      for (std::size_t line = 0; line < prefetch.lines; ++line)
+        __builtin_prefetch(prefetch.at + line * kLineFloats, 0, 2);
+      prefetch.at += prefetch.lines * kLineFloats;
+      // The rows of the next group: another 0.4 % where A was written long ago.
+      for (std::size_t i = 0; deep && k % kLineFloats == 0 && i < R; ++i)
+        __builtin_prefetch(a + (R + i) * lda + k, 0, 3);
+      // Unrolled steps of few vectors would run out of registers for addresses.
+      if (V > 2 && k + kUnroll <= depth) {
+        PX_UNROLL for (std::size_t u = 0; u < kUnroll; ++u) step();
+        k += kUnroll;
+        continue;
+      }
+      for (const std::size_t stop = HWY_MIN(k + kUnroll, depth); k < stop; ++k) step();
+    }
+  }
+  sums.finish(panel, c);
+}
+
+/// `groups` groups of R rows from `row` on. Each prefetches its share of the next panel.
+template <std::size_t R, std::size_t V, class L>
+HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std::size_t groups,
+                                  Prefetch prefetch, std::size_t share) {
+  const MatMulSegment whole{0, panel.depth};
+  const MatMulSegment* segments = panel.segments == nullptr ? &whole : panel.segments;
+  const std::size_t count = panel.segments == nullptr ? 1 : panel.segment_count;
+  for (std::size_t g = 0; g < groups; ++g, row += R) {
+    multiply_group<R, V, L>(panel, row, segments, count, prefetch);
+    prefetch.at += share;
+  }
+}
+
+using Multiply = void (*)(const MatMulPanel&, std::size_t row, std::size_t groups, Prefetch,
+                          std::size_t share);
+
+/// By rows less one.
+template <std::size_t V, class L, std::size_t... R>
+Multiply multiply_of(std::size_t rows, std::index_sequence<R...>) {
+  constexpr Multiply kTable[] = {multiply_groups<R + 1, V, L>...};
+  return kTable[rows - 1];
+}
+
+template <std::size_t V>
+Multiply multiply_of(std::size_t rows, bool half) {
+  constexpr std::make_index_sequence<rows_for(V)> kRows;
+  if constexpr (kHalves) {
+    if (half) return multiply_of<V, HalfTag>(rows, kRows);
+  }
+  return multiply_of<V, FloatTag>(rows, kRows);
+}
+
+Multiply multiply_of(std::size_t rows, std::size_t vectors, bool half) {
+  switch (vectors) {
+    case 1:
+      return multiply_of<1>(rows, half);
+    case 2:
+      return multiply_of<2>(rows, half);
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
+    case 3:
+      return multiply_of<3>(rows, half);
+#endif
+    default:
+      return multiply_of<kVectors>(rows, half);
+  }
+}
+
+/// How often a group prefetches.
+std::size_t prefetches(const MatMulPanel& panel) {
+  if (panel.segments == nullptr) return (panel.depth + kUnroll - 1) / kUnroll;
+  std::size_t count = 0;
+  for (std::size_t s = 0; s < panel.segment_count; ++s)
+    count += (panel.segments[s].depth + kUnroll - 1) / kUnroll;
+  return count;
+}
+
+}  // namespace
+
+MatMulWidths widths_of_panels() {
+  const std::size_t lanes = hn::Lanes(FloatTag());
+  return {kVectors * lanes, lanes};
+}
+
+void multiply_panel(const MatMulPanel& panel) {
+  if (panel.rows == 0) return;
+  const std::size_t lanes = hn::Lanes(FloatTag());
+  const std::size_t vectors = (panel.columns + lanes - 1) / lanes;
+  const bool half = panel.columns - (vectors - 1) * lanes <= lanes / 2;
+  // Groups of rows of nearly the same size: 8 rows run as 4 + 4, not as 6 + 2.
+  const std::size_t most = rows_for(vectors);
+  const std::size_t groups = (panel.rows + most - 1) / most;
+  const std::size_t rows = panel.rows / groups, larger = panel.rows % groups;
+  Prefetch prefetch;
+  std::size_t share = 0;
+  if (panel.next_b != nullptr) {
+    const std::size_t lines = kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats;
+    prefetch = {panel.next_b, (lines + groups - 1) / groups};
+    share = prefetches(panel) * prefetch.lines * kLineFloats;
+  }
+  if (larger > 0) multiply_of(rows + 1, vectors, half)(panel, 0, larger, prefetch, share);
+  prefetch.at += larger * share;
+  multiply_of(rows, vectors, half)(panel, larger * (rows + 1), groups - larger, prefetch, share);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace parallax {
+HWY_EXPORT(widths_of_panels);
+HWY_EXPORT(multiply_panel);
+
+MatMulWidths matmul_widths() { return HWY_DYNAMIC_DISPATCH(widths_of_panels)(); }
+
+void matmul_panel(const MatMulPanel& panel) { HWY_DYNAMIC_DISPATCH(multiply_panel)(panel); }
+
+}  // namespace parallax
+#endif  // HWY_ONCE

@@ -1,0 +1,39 @@
+// What keeps a vector in its register. Included once per target (the guard toggles).
+#include <hwy/highway.h>
+
+#if defined(PX_KERNELS_CPU_KEEP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PX_KERNELS_CPU_KEEP_INL_H_
+#undef PX_KERNELS_CPU_KEEP_INL_H_
+#else
+#define PX_KERNELS_CPU_KEEP_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+
+/// Keeps a vector in its register; GCC would load it again for each use.
+template <class V>
+HWY_INLINE void keep(V& v) {
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+  __asm__("" : "+v"(v.raw));
+#else
+  (void)v;
+#endif
+}
+
+/// Keeps a pointer one register that moves on; GCC would have one for each step of an unrolled
+/// loop, most of them in memory.
+HWY_INLINE void keep_pointer(const float*& p) {
+#if HWY_COMPILER_GCC_ACTUAL
+  __asm__("" : "+r"(p));
+#else
+  (void)p;
+#endif
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#endif  // PX_KERNELS_CPU_KEEP_INL_H_

@@ -1,0 +1,77 @@
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/cpu_test_util.h"
+
+namespace parallax {
+namespace {
+
+Attributes axis_of(std::int64_t axis) { return test_attributes({{"axis", axis}}); }
+
+TEST(CpuSoftmax, AgreesWithReferenceAlongEveryAxis) {
+  for (const Dims& dims : {Dims{1}, Dims{49}, Dims{3, 64}, Dims{5, 1, 77}, Dims{2, 3, 16, 33},
+                           Dims{1, 16, 4, 150}, Dims{1, 1500}, Dims{130, 700}, Dims{2, 0, 3}}) {
+    for (int axis = -1; axis < dims.rank(); ++axis) {
+      SCOPED_TRACE(dims.to_string() + " axis " + std::to_string(axis));
+      expect_same_as_reference(
+          {OpKind::kSoftmax, test_inputs(random_floats(dims, 5, -12.0F, 12.0F)), axis_of(axis)},
+          {1e-6, 1e-9});
+    }
+  }
+}
+
+TEST(CpuSoftmax, TakesRowsOfEveryLength) {
+  for (std::int64_t n = 1; n < 90; ++n)
+    expect_same_as_reference({OpKind::kSoftmax, test_inputs(random_floats({3, n}, 5, -9.0F, 9.0F))},
+                             {1e-6, 1e-9});
+}
+
+TEST(CpuSoftmax, TreatsMasksAndNanAsReference) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (const std::int64_t axis : {0, 1}) {
+    expect_same_as_reference(
+        {OpKind::kSoftmax,
+         test_inputs(test_tensor<float>({3, 3}, {-inf, 2, 1, nan, 1, 2, -inf, -inf, -inf})),
+         axis_of(axis)},
+        {1e-6, 1e-9});
+  }
+}
+
+TEST(CpuLayerNormalization, AgreesWithReference) {
+  struct Case {
+    Dims x, scale;
+    std::int64_t axis;
+  };
+  for (const Case& c :
+       {Case{{4, 768}, {768}, -1}, Case{{3, 5, 33}, {33}, 2}, Case{{3, 5, 7}, {5, 7}, 1},
+        Case{{200, 400}, {400}, -1}, Case{{2, 1}, {1}, -1}, Case{{0, 8}, {8}, -1}}) {
+    SCOPED_TRACE(c.x.to_string());
+    const Tolerance tolerance{5e-6, 5e-6};
+    KernelRun run{OpKind::kLayerNormalization, {}, axis_of(c.axis)};
+    run.inputs.emplace_back(random_floats(c.x, 1, 5.0F, 9.0F));
+    run.inputs.emplace_back(random_floats(c.scale, 2));
+    expect_same_as_reference(run, tolerance);
+    run.inputs.emplace_back(random_floats(c.scale, 3));
+    expect_same_as_reference(run, tolerance);
+    run.outputs = 3;
+    expect_same_as_reference(run, tolerance);
+    run.outputs = 1;
+    run.inputs.emplace_back(random_floats(c.x, 4));
+    expect_same_as_reference(run, tolerance);
+    run.inputs[2].reset();
+    expect_same_as_reference(run, tolerance);
+  }
+}
+
+TEST(CpuBatchNormalization, AgreesWithReference) {
+  for (const Dims& dims : {Dims{2, 3, 5, 7}, Dims{1, 4, 9}, Dims{1, 64, 80, 81}}) {
+    const Dims channels{dims[1]};
+    expect_same_as_reference(
+        {OpKind::kBatchNormalization,
+         test_inputs(random_floats(dims, 1), random_floats(channels, 2), random_floats(channels, 3),
+                     random_floats(channels, 4), random_floats(channels, 5, 0.1F, 2.0F))},
+        {1e-5, 1e-5});
+  }
+}
+
+}  // namespace
+}  // namespace parallax

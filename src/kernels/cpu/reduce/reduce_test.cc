@@ -1,0 +1,61 @@
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/cpu_test_util.h"
+
+namespace parallax {
+namespace {
+
+KernelRun reduce(OpKind op, Tensor x, const std::vector<std::int64_t>& axes, std::int64_t keep) {
+  const Dims count{static_cast<std::int64_t>(axes.size())};
+  return {op, test_inputs(std::move(x), test_tensor<std::int64_t>(count, axes)),
+          test_attributes({{"keepdims", keep}}), 1, 0b10};
+}
+
+constexpr OpKind kReductions[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,
+                                  OpKind::kReduceL2};
+
+TEST(CpuReduce, AgreesWithReferenceOverNeighbouringAxes) {
+  const std::vector<std::vector<std::int64_t>> axes = {{-1},   {0},    {1},
+                                                       {1, 2}, {2, 3}, {0, 1, 2, 3}};
+  for (const OpKind op : kReductions) {
+    for (const Dims& dims :
+         {Dims{2, 3, 4, 5}, Dims{3, 70, 2, 33}, Dims{1, 5, 1, 130}, Dims{2, 90, 40, 37}}) {
+      for (const auto& a : axes) {
+        SCOPED_TRACE(std::string(to_string(op)) + " " + dims.to_string());
+        expect_same_as_reference(reduce(op, random_floats(dims, 3), a, 1), {1e-5, 1e-4});
+        expect_same_as_reference(reduce(op, random_floats(dims, 4), a, 0), {1e-5, 1e-4});
+      }
+    }
+  }
+}
+
+TEST(CpuReduce, KeepsNanAndInfinity) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (const OpKind op : kReductions) {
+    for (const std::int64_t axis : {0, 1}) {
+      SCOPED_TRACE(to_string(op));
+      expect_same_as_reference(
+          reduce(op, test_tensor<float>({3, 3}, {nan, 1, 2, -inf, -inf, 2, inf, 5, nan}), {axis},
+                 1),
+          {1e-6, 0});
+    }
+  }
+}
+
+TEST(CpuReduce, DeclinesAxesThatAreApart) {
+  EXPECT_TRUE(cpu_declines(reduce(OpKind::kReduceSum, random_floats({2, 3, 4}, 1), {0, 2}, 1)));
+}
+
+TEST(CpuGlobalAveragePool, AgreesWithReferenceInBothLayouts) {
+  for (const Dims& dims : {Dims{2, 3, 5, 7}, Dims{1, 64, 20, 20}, Dims{1, 20, 20, 1280}}) {
+    for (const char* layout : {"NCHW", "NHWC"}) {
+      SCOPED_TRACE(dims.to_string() + layout);
+      expect_same_as_reference({OpKind::kGlobalAveragePool, test_inputs(random_floats(dims, 1)),
+                                test_attributes({{"layout", std::string(layout)}})},
+                               {1e-5, 1e-6});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace parallax

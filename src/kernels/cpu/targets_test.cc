@@ -1,0 +1,119 @@
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/convolution/convolution_test_util.h"
+#include "kernels/cpu/targets.h"
+#include "kernels/weights/packing_version.h"
+
+// Highway after the choice of targets.
+#include <hwy/highway.h>
+
+namespace parallax {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+/// One node of every kind of inner loop, sizes no multiple of any vector.
+std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
+  std::vector<std::pair<KernelRun, Tolerance>> runs;
+  const auto add = [&](KernelRun run, Tolerance tolerance) {
+    runs.emplace_back(std::move(run), tolerance);
+  };
+  const Tolerance sums{1e-4, 1e-4}, ulps{1e-6, 1e-6};
+  for (const OpKind op : {OpKind::kExp, OpKind::kErf, OpKind::kTanh, OpKind::kSilu, OpKind::kGelu})
+    add({op, test_inputs(random_floats({333}, 1, -9, 9))}, ulps);
+  add({OpKind::kLog, test_inputs(random_floats({333}, 1, 0, 9))}, ulps);
+  for (const OpKind op : {OpKind::kSub, OpKind::kDiv, OpKind::kMax})
+    add({op, test_inputs(random_floats({5, 33}, 1), random_floats({5, 1}, 2))}, {});
+  for (const std::int64_t rows : {1, 5, 7, 40})
+    add({OpKind::kMatMul,
+         test_inputs(random_floats({rows, 91}, 1), random_floats({91, 103}, 2)),
+         {},
+         1,
+         0b10},
+        sums);
+  add({OpKind::kMatMul, test_inputs(random_floats({3, 49, 32}, 1), random_floats({3, 32, 49}, 2))},
+      sums);
+  for (const std::int64_t queries : {3, 77}) {
+    KernelRun run{OpKind::kFusedAttention, test_inputs(random_floats({2, queries, 21}, 1, -1, 1),
+                                                       random_floats({2, 131, 21}, 2, -1, 1),
+                                                       random_floats({2, 131, 37}, 3, -1, 1))};
+    run.attributes.set("k_perm", Ints{0, 2, 1});
+    add(std::move(run), {1e-5, 1e-5});
+  }
+  for (const std::int64_t n : {2, 3, 4, 49, 700}) {
+    for (const std::int64_t axis : {0, 1})
+      add({OpKind::kSoftmax, test_inputs(random_floats({37, n}, 1)),
+           test_attributes({{"axis", axis}})},
+          ulps);
+    add({OpKind::kLayerNormalization,
+         test_inputs(random_floats({3, n}, 1), random_floats({n}, 2), random_floats({n}, 3))},
+        {1e-5, 1e-5});
+  }
+  for (const OpKind op : {OpKind::kReduceMean, OpKind::kReduceMax, OpKind::kReduceL2})
+    for (const std::int64_t axis : {0, 1})
+      add({op,
+           test_inputs(random_floats({77, 99}, 1), test_tensor<std::int64_t>({1}, {axis})),
+           {},
+           1,
+           0b10},
+          sums);
+  for (const Dims& dims : {Dims{35, 70}, Dims{3, 100}, Dims{100, 3}})
+    add({OpKind::kTranspose, test_inputs(random_floats(dims, 1))}, {});
+  add({OpKind::kMaxPool, test_inputs(random_floats({1, 9, 8, 37}, 1)),
+       test_attributes({{"layout", std::string("NHWC")}, {"kernel_shape", Ints{3, 3}}})},
+      {});
+  for (const std::vector<std::int64_t>& kernel : {Ints{3, 3}, Ints{1, 3}})
+    add(convolution_run({"", {1, 14, 27, 67}, 70, kernel, {0, 1, 0, 1}}, true, "Silu"), sums);
+  for (const std::int64_t channels : {3, 37})
+    add(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}}, true,
+                        "Silu"),
+        sums);
+  for (const std::int64_t stride : {1, 2})
+    add(convolution_run({"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29},
+                        true, "Relu"),
+        sums);
+  return runs;
+}
+
+/// Lets Highway choose among `targets` only, and among all again when it goes.
+class OnlyTargets {
+ public:
+  explicit OnlyTargets(std::int64_t targets) { choose(targets); }
+  ~OnlyTargets() { choose(0); }
+  OnlyTargets(const OnlyTargets&) = delete;
+  OnlyTargets& operator=(const OnlyTargets&) = delete;
+
+ private:
+  static void choose(std::int64_t targets) {
+    hwy::SetSupportedTargetsForTest(targets);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+  }
+};
+
+TEST(CpuTargets, TheOneThatIsNamedIsOneThatKernelsHave) {
+  std::vector<std::string> names;
+  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1)
+    if ((hwy::SupportedTargets() & HWY_TARGETS & target) != 0)
+      names.emplace_back(hwy::TargetName(target));
+  ASSERT_FALSE(names.empty());
+  EXPECT_EQ(packing_machine(), names.front()) << "the best comes first";
+}
+
+TEST(CpuTargets, EveryInstructionSetOfThisMachineAgreesWithReference) {
+  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
+  int tried = 0;
+  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1) {
+    if ((supported & target) == 0) continue;
+    SCOPED_TRACE(hwy::TargetName(target));
+    const OnlyTargets only(target);
+    ++tried;
+    for (const auto& [run, tolerance] : runs_of_every_loop()) {
+      SCOPED_TRACE(to_string(run.op));
+      expect_same_as_reference(run, tolerance);
+    }
+  }
+  EXPECT_GE(tried, 1);
+}
+
+}  // namespace
+}  // namespace parallax

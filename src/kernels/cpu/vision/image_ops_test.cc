@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/cpu_test_util.h"
+
+namespace parallax {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+Attributes pool_attributes(const Ints& kernel, const Ints& strides, const Ints& pads,
+                           const Ints& dilations, std::int64_t count_pads) {
+  return test_attributes({{"layout", std::string("NHWC")},
+                          {"kernel_shape", kernel},
+                          {"strides", strides},
+                          {"pads", pads},
+                          {"dilations", dilations},
+                          {"count_include_pad", count_pads}});
+}
+
+TEST(CpuPool, AgreesWithReferenceInNhwc) {
+  struct Case {
+    Dims dims;
+    Ints kernel, strides, pads, dilations;
+  };
+  for (const Case& c : {Case{{1, 20, 20, 128}, {5, 5}, {1, 1}, {2, 2, 2, 2}, {1, 1}},
+                        Case{{2, 9, 7, 3}, {3, 2}, {2, 2}, {1, 0, 1, 1}, {1, 1}},
+                        Case{{1, 12, 11, 33}, {3, 3}, {1, 2}, {2, 0, 1, 3}, {2, 2}},
+                        Case{{3, 1, 1, 17}, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+                        Case{{1, 60, 64, 64}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}}}) {
+    SCOPED_TRACE(c.dims.to_string());
+    Attributes attributes = pool_attributes(c.kernel, c.strides, c.pads, c.dilations, 1);
+    expect_same_as_reference(
+        {OpKind::kAveragePool, test_inputs(random_floats(c.dims, 1)), attributes}, {1e-6, 1e-6});
+    attributes.set("count_include_pad", std::int64_t{0});
+    expect_same_as_reference(
+        {OpKind::kAveragePool, test_inputs(random_floats(c.dims, 1)), attributes}, {1e-6, 1e-6});
+    attributes.erase("count_include_pad");
+    expect_same_as_reference({OpKind::kMaxPool, test_inputs(random_floats(c.dims, 1)), attributes});
+  }
+}
+
+TEST(CpuPool, KeepsNan) {
+  std::vector<float> x(16, 1.0F);
+  x[5] = std::nanf("");
+  expect_same_as_reference(
+      {OpKind::kMaxPool, test_inputs(test_tensor<float>({1, 4, 4, 1}, x)),
+       test_attributes({{"layout", std::string("NHWC")}, {"kernel_shape", Ints{2, 2}}})},
+      {1e-9, 0});
+}
+
+TEST(CpuResize, RepeatsElementsAsReference) {
+  for (const char* layout : {"NCHW", "NHWC"}) {
+    for (const auto& [coordinates, rounding] :
+         {std::pair<const char*, const char*>{"asymmetric", "floor"},
+          {"half_pixel", "round_prefer_floor"},
+          {"half_pixel_symmetric", "round_prefer_ceil"}}) {
+      for (const float factor : {1.0F, 2.0F, 3.0F}) {
+        SCOPED_TRACE(std::string(layout) + " " + coordinates);
+        KernelRun run{OpKind::kResize, test_inputs(random_floats({2, 5, 4, 6}, 1)),
+                      test_attributes({{"layout", std::string(layout)},
+                                       {"mode", std::string("nearest")},
+                                       {"coordinate_transformation_mode", std::string(coordinates)},
+                                       {"nearest_mode", std::string(rounding)}}),
+                      1, 0b1100};
+        run.inputs.emplace_back();
+        run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, factor, 2}));
+        expect_same_as_reference(run);
+      }
+    }
+  }
+}
+
+TEST(CpuResize, DeclinesOtherFactorsAndModes) {
+  KernelRun run{OpKind::kResize, test_inputs(random_floats({1, 2, 4, 6}, 1)), {}, 1, 0b1100};
+  run.inputs.emplace_back();
+  run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, 1.5F, 2}));
+  EXPECT_TRUE(cpu_declines(run));
+  run.inputs[2] = test_tensor<float>({4}, {1, 1.5F, 2, 2});
+  run.attributes = test_attributes({{"mode", std::string("linear")}});
+  EXPECT_TRUE(cpu_declines(run));
+}
+
+TEST(CpuResize, InterpolatesAsReference) {
+  for (const char* layout : {"NCHW", "NHWC"}) {
+    for (const char* coordinates : {"half_pixel", "pytorch_half_pixel", "align_corners",
+                                    "asymmetric", "half_pixel_symmetric"}) {
+      for (const auto& [rows, columns] : {std::pair<float, float>{2, 2}, {1, 3}, {0.5F, 1.7F}}) {
+        for (const Dims& dims : {Dims{2, 5, 4, 6}, Dims{1, 3, 1, 7}, Dims{1, 40, 2, 33}}) {
+          SCOPED_TRACE(std::string(layout) + " " + coordinates);
+          KernelRun run{
+              OpKind::kResize, test_inputs(random_floats(dims, 1)),
+              test_attributes({{"layout", std::string(layout)},
+                               {"mode", std::string("linear")},
+                               {"coordinate_transformation_mode", std::string(coordinates)}}),
+              1, 0b1100};
+          run.inputs.emplace_back();
+          run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, rows, columns}));
+          expect_same_as_reference(run, {1e-6, 1e-6});
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuCast, AgreesWithReference) {
+  for (const std::int64_t to : {1, 6, 7, 9}) {
+    const Attributes attributes = test_attributes({{"to", to}});
+    for (const Dims& dims : {Dims{}, Dims{7, 11}, Dims{0, 2}, Dims{70001}}) {
+      expect_same_as_reference({OpKind::kCast,
+                                test_inputs(random_integers<std::int64_t>(dims, 1, -300, 300)),
+                                attributes});
+      expect_same_as_reference({OpKind::kCast,
+                                test_inputs(random_integers<std::int32_t>(dims, 1, -300, 300)),
+                                attributes});
+      expect_same_as_reference(
+          {OpKind::kCast, test_inputs(random_integers<std::uint8_t>(dims, 1, 0, 255)), attributes});
+    }
+  }
+  const std::int64_t int64 = 7;
+  EXPECT_TRUE(cpu_declines(
+      {OpKind::kCast, test_inputs(random_floats({3}, 1)), test_attributes({{"to", int64}})}));
+}
+
+}  // namespace
+}  // namespace parallax

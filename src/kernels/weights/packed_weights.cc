@@ -1,0 +1,208 @@
+#include "kernels/weights/packed_weights.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "base/caught.h"
+#include "base/checked.h"
+#include "base/large_pages.h"
+#include "base/mapped_file.h"
+#include "base/memory_probe.h"
+#include "base/mutex.h"
+#include "base/status.h"
+#include "cache/weight_cache.h"
+#include "kernels/weights/weight_memory.h"
+
+namespace parallax {
+namespace {
+
+Error out_of_memory(std::int64_t bytes) {
+  return {Stage::kCompile,
+          ErrorCode::kOutOfMemory,
+          {},
+          "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
+}
+
+}  // namespace
+
+void AlignedBytes::Free::operator()(std::byte* p) const {
+  if (owner == nullptr) std::free(p);
+}
+
+AlignedBytes AlignedBytes::shared(SharedBytes bytes) {
+  AlignedBytes result;
+  result.memory_ = {const_cast<std::byte*>(bytes.bytes.data()), Free{std::move(bytes.owner)}};
+  result.size_ = std::ssize(bytes.bytes);
+  return result;
+}
+
+AlignedBytes AlignedBytes::sized(std::int64_t bytes) {
+  AlignedBytes result;
+  result.size_ = bytes;
+  return result;
+}
+
+Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
+  const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
+  if (bytes < 0 || !rounded) return tl::unexpected(out_of_memory(bytes));
+  const bool huge = bytes >= kLargePage;
+  const auto size = static_cast<std::size_t>(*rounded);
+  void* memory = nullptr;
+  if (!huge) {
+    memory = std::aligned_alloc(static_cast<std::size_t>(kAlignment), size);
+  } else if (posix_memalign(&memory, static_cast<std::size_t>(kLargePage), size) != 0) {
+    memory = nullptr;
+  }
+  if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+  // A refusal costs speed only.
+  if (huge) (void)madvise(memory, size, MADV_HUGEPAGE);
+  AlignedBytes result;
+  result.memory_ = {static_cast<std::byte*>(memory), Free{}};
+  result.size_ = bytes;
+  return result;
+}
+
+void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
+  for (std::int64_t i = 0; i < count; ++i) body(i);
+}
+
+/// One packing. Its size and `layout` are fixed, its memory and content come later.
+struct PackedBlock {
+  PackedBlock(AlignedBytes memory, bool is_filled, SharedBytes content = {})
+      : size(memory.size()),
+        bytes(std::move(memory)),
+        copy_of(std::move(content)),
+        filled(is_filled) {}
+
+  const std::int64_t size;
+  AlignedBytes bytes;  ///< changes under `filling`; read by kernels after it was filled
+  Mutex filling;       // not once_flag: fill may throw, which leaves that one locked under TSan
+  const std::byte* source = nullptr;
+  std::string layout;
+  SharedBytes copy_of PX_GUARDED_BY(filling);  ///< what to fill it with, if anything
+  std::function<void(std::byte*)> make PX_GUARDED_BY(filling);
+  bool filled PX_GUARDED_BY(filling);
+};
+
+struct PackedWeights::Blocks {
+  std::shared_ptr<WeightCache> cache;
+  WeightMemory memory;
+  Mutex mutex;
+  std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<PackedBlock>> by_key
+      PX_GUARDED_BY(mutex);
+};
+
+PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
+PackedWeights::PackedWeights(const PackedWeights& blocks, PackingList& list)
+    : blocks_(blocks.blocks_), list_(&list) {}
+PackedWeights::~PackedWeights() = default;
+
+void PackedWeights::use(std::shared_ptr<WeightCache> cache) { blocks_->cache = std::move(cache); }
+WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
+
+std::shared_ptr<PackedBlock> PackedWeights::make_block(const std::byte* source,
+                                                       const std::string& layout,
+                                                       std::int64_t bytes) {
+  auto cached = cache() == nullptr ? std::nullopt : cache()->find(source, layout, bytes);
+  if (cached && (bytes < kLargePage || cache()->in_large_pages()))
+    return std::make_shared<PackedBlock>(AlignedBytes::shared(*std::move(cached)), true);
+  auto block = std::make_shared<PackedBlock>(AlignedBytes::sized(bytes), false,
+                                             std::move(cached).value_or(SharedBytes{}));
+  block->source = source;
+  block->layout = layout;
+  return block;
+}
+
+Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
+    const std::byte* source, const std::string& layout, std::int64_t bytes,
+    std::function<void(std::byte*)> fill) {
+  std::shared_ptr<PackedBlock> block;
+  {
+    const MutexLock lock(blocks_->mutex);
+    auto& found = blocks_->by_key[{source, layout}];
+    if (found == nullptr) found = make_block(source, layout, bytes);
+    block = found;
+  }
+  {
+    const MutexLock lock(block->filling);
+    if (!block->filled) block->make = std::move(fill);
+  }
+  if (list_ != nullptr) {
+    list_->blocks_.push_back(block);
+  } else {
+    PX_RETURN_IF_ERROR(give_memory(*block));
+    this->fill(block);
+  }
+  return std::shared_ptr<const AlignedBytes>(block, &block->bytes);
+}
+
+Status PackedWeights::give_memory(PackedBlock& block) {
+  const MutexLock lock(block.filling);
+  if (block.bytes.data() != nullptr) return {};
+  PX_ASSIGN(block.bytes, blocks_->memory.allocate(block.size));
+  return {};
+}
+
+/// Returns when the block is filled: by this thread, or after a wait for the thread that is filling
+/// it.
+void PackedWeights::fill(const std::shared_ptr<PackedBlock>& block) {
+  const MutexLock lock(block->filling);
+  if (block->filled) return;
+  blocks_->memory.touch(block->bytes);
+  const auto cached = std::exchange(block->copy_of, {});
+  if (cached.bytes.empty()) {
+    block->make(block->bytes.data());
+    const auto size = static_cast<std::size_t>(block->size);
+    if (cache() != nullptr)
+      cache()->keep(block->source, block->layout, {{block->bytes.data(), size}, block});
+  } else {
+    std::memcpy(block->bytes.data(), cached.bytes.data(), cached.bytes.size());
+    release_pages(cached.bytes);
+  }
+  block->make = nullptr;
+  block->filled = true;
+}
+
+Status PackedWeights::allocate(const PackingList& list) {
+  for (const auto& block : list.blocks_) PX_RETURN_IF_ERROR(give_memory(*block));
+  return {};
+}
+
+Status PackedWeights::fill(const PackingList& list) {
+  try {
+    for (const auto& block : list.blocks_) fill(block);
+    for (const auto& bytes : list.unread_) release_pages(bytes);
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kCompile));
+  }
+  return {};
+}
+
+void PackedWeights::prefault(std::int64_t bytes) {
+  // Not where it takes most of what is free: loading goes on beside it, and packing gives back the
+  // file's pages as it goes.
+  MemoryProbe probe;
+  blocks_->memory.prefault(bytes, [&probe](std::int64_t left) {
+    const auto free = probe.read().free;
+    return !free || left <= *free / 2;
+  });
+}
+void PackedWeights::end_prefault() { blocks_->memory.end_prefault(); }
+
+void PackedWeights::promote_pages(std::chrono::nanoseconds limit) {
+  blocks_->memory.promote(limit);
+}
+
+std::int64_t PackedWeights::total_bytes() const {
+  const MutexLock lock(blocks_->mutex);
+  std::int64_t total = 0;
+  for (const auto& [key, block] : blocks_->by_key) total += block->size;
+  return total;
+}
+
+}  // namespace parallax

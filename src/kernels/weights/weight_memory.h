@@ -1,0 +1,66 @@
+// The memory of packed weights: one block behind the other, so that small ones share large pages.
+// Pages come when they are first written: large ones while the system has them at hand, small ones
+// after, so that a first run need not wait; later runs make those large.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/large_pages.h"
+#include "base/mutex.h"
+#include "kernels/weights/packed_weights.h"
+
+namespace parallax {
+
+/// Thread-safe.
+class WeightMemory {
+ public:
+  WeightMemory();
+  ~WeightMemory();
+  WeightMemory(const WeightMemory&) = delete;
+  WeightMemory& operator=(const WeightMemory&) = delete;
+
+  /// Gets pages ahead for about `bytes` bytes that will be allocated; returns when they are there,
+  /// or earlier where end_prefault() has been called. Asks every now and then whether there is room
+  /// for what is left; gives back what it has where there is none.
+  void prefault(std::int64_t bytes, const std::function<bool(std::int64_t left)>& has_room);
+  /// All has been allocated: pages that no block took go back. Waits for one page at most.
+  void end_prefault();
+  /// Zeros; may outlive this. Errors: kOutOfMemory.
+  Result<AlignedBytes> allocate(std::int64_t bytes);
+  /// What allocate() gave is about to be filled: gets its pages. Once what shares a page with it
+  /// has been allocated, where that is known before filling.
+  void touch(const AlignedBytes& bytes);
+  /// Makes small pages large until there are none or so much time has passed, one page at least.
+  /// Does nothing where another thread is at it.
+  void promote(std::chrono::nanoseconds limit);
+
+  /// For tests: pages that lie wholly in blocks, and have been touched.
+  struct Pages {
+    std::int64_t small = 0, large = 0;
+  };
+  Pages pages() const;
+  LargePageWatch& watch() { return watch_; }
+
+ private:
+  struct Chunk;
+  std::shared_ptr<Chunk> chunk_of(const std::byte* byte) const;
+  std::shared_ptr<Chunk> chunk(std::size_t index) const;
+  bool add_chunk(std::int64_t bytes) PX_REQUIRES(mutex_);
+  void touch_page(Chunk& chunk, std::size_t page, bool full);
+  std::shared_ptr<Chunk> add_chunk_for_prefault(std::int64_t bytes);
+
+  LargePageWatch watch_;
+  std::atomic<bool> some_small_ = false;  ///< promote() may find something
+  Mutex promoting_;
+  std::atomic<bool> prefault_ended_ = false;
+  Mutex prefaulting_;
+  mutable Mutex mutex_;
+  std::vector<std::shared_ptr<Chunk>> chunks_ PX_GUARDED_BY(mutex_);
+  std::int64_t total_ PX_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace parallax

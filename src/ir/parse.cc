@@ -294,7 +294,7 @@ class Parser {
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
         known = code == std::errc{} && end == text.data() + text.size();
       });
-      if (!known) return error("no parameter '" + key + " = " + text + "'");
+      if (!known) return error(fmt::format("no parameter '{} = {}'", key, text));
     }
     return {};
   }

@@ -71,6 +71,8 @@ class OwnMemory final : public DeviceMemory {
     });
   }
   Status write(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    if (failing_writes.fetch_sub(1) > 0)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "no copy"});
     ++written;
     std::memcpy(other(to), from, static_cast<std::size_t>(bytes));
     return {};
@@ -87,7 +89,7 @@ class OwnMemory final : public DeviceMemory {
   }
 
   std::atomic<bool> full{false};
-  std::atomic<int> blocks{0}, written{0}, was_read{0};
+  std::atomic<int> blocks{0}, written{0}, was_read{0}, failing_writes{0};
 };
 
 /// Computes regions of unary operators and Add, after a moment, one by one and in random order.
@@ -428,6 +430,12 @@ TEST_P(OutsideStepsOf, CopiesOnlyWhatIsElsewhere) {
   EXPECT_EQ(got.error().code, ErrorCode::kOutOfMemory);
   substitute();
   expect_done();
+  device_.own.full = false;
+  for (const int failing : {1, 2, 3}) {
+    device_.own.failing_writes = failing;
+    expect_done();
+  }
+  EXPECT_EQ(device_.own.blocks, 0);
 }
 
 /// The kernel of the substitute reads packed weights.

@@ -88,15 +88,14 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     {
       const MutexLock lock(mutex_);
       std::size_t ready = held_.load(std::memory_order_relaxed);
-      const auto let_go = [&](BranchId next) {
-        push(order_.rank[next]);
-        ++ready;
-      };
       if (again) {
-        let_go(branch);
-      } else {
-        for (const BranchId waiting : order_.waiting(branch))
-          if (is_last(waiting)) let_go(waiting);
+        push(order_.rank[branch]);
+        ++ready;
+      }
+      for (const BranchId waiting : order_.waiting(branch)) {
+        if (again || !is_last(waiting)) continue;
+        push(order_.rank[waiting]);
+        ++ready;
       }
       more = run_.at_once() ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
       tickets_ += more;

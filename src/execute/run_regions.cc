@@ -117,9 +117,8 @@ Result<Completion::Copies> Run::move_to_device(RegionRun& region) {
   if (copies.memory == nullptr) return copies;
   const MutexLock lock(device_mutex_);
   on_device_.resize(graph().values.size());
-  const auto allocate = [&](const RegionTensor& tensor) -> Status {
-    PX_ASSIGN(on_device_[compiled_.root[tensor.value]], copies.memory->allocate(bytes_of(tensor)));
-    return {};
+  const auto allocate = [&](const RegionTensor& tensor) {
+    return copies.memory->allocate(bytes_of(tensor));
   };
   const auto move = [](RegionTensor& tensor, const std::shared_ptr<std::byte>& to) {
     tensor.bytes = to.get();
@@ -128,15 +127,16 @@ Result<Completion::Copies> Run::move_to_device(RegionRun& region) {
   for (RegionTensor& input : region.inputs) {
     auto& there = on_device_[compiled_.root[input.value]];
     if (there == nullptr) {
-      PX_RETURN_IF_ERROR(allocate(input));
-      PX_RETURN_IF_ERROR(copies.memory->write(there.get(), input.bytes, bytes_of(input)));
+      PX_ASSIGN(auto copy, allocate(input));
+      PX_RETURN_IF_ERROR(copies.memory->write(copy.get(), input.bytes, bytes_of(input)));
+      there = std::move(copy);
     }
     copies.inputs.push_back(there);
     move(input, there);
   }
   for (RegionTensor& output : region.outputs) {
-    PX_RETURN_IF_ERROR(allocate(output));
-    const auto& there = on_device_[output.value];
+    auto& there = on_device_[output.value];
+    PX_ASSIGN(there, allocate(output));
     copies.outputs.push_back({there, output.bytes, bytes_of(output)});
     move(output, there);
   }

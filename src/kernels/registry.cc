@@ -61,13 +61,13 @@ KernelLibrary library_of(const KernelRow& row) {
 }
 
 std::span<const KernelRow> kernel_rows() {
-  static constexpr auto rows = std::to_array<KernelRow>({
+  static constexpr auto kRows = std::to_array<KernelRow>({
 #define PX_KERNEL(op, name, factory, types, in_place) \
   {OpKind::k##op, name, factory, types, in_place},
 #include "kernels/kernels.def"
 #undef PX_KERNEL
   });
-  return rows;
+  return kRows;
 }
 
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only) {

@@ -1,13 +1,14 @@
 # Everything comes from Debian packages (scripts/setup.sh installs them). Only tl::expected is part of the public headers.
 find_package(Threads REQUIRED)
+# What programs need of Highway's library, which measures a timer for 3 ms when it is loaded.
+find_path(HWY_INCLUDE hwy/highway.h REQUIRED)
+add_library(px_highway STATIC ${CMAKE_CURRENT_LIST_DIR}/highway_targets.cc)
+target_include_directories(px_highway SYSTEM PUBLIC $<BUILD_INTERFACE:${HWY_INCLUDE}>)
 if(PARALLAX_STATIC)
-  # Debian has archives of neither fmt nor Highway: all of the former is in its headers, of the latter little is needed.
+  # Debian has archives of neither fmt, all of which is in its headers, nor Highway.
   find_path(FMT_INCLUDE fmt/core.h REQUIRED)
   add_library(fmt::fmt INTERFACE IMPORTED GLOBAL)
   target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
-  find_path(HWY_INCLUDE hwy/highway.h REQUIRED)
-  add_library(px_highway STATIC ${CMAKE_CURRENT_LIST_DIR}/static/highway_targets.cc)
-  target_include_directories(px_highway SYSTEM PUBLIC $<BUILD_INTERFACE:${HWY_INCLUDE}>)
   add_library(hwy::hwy ALIAS px_highway)
   add_link_options(-static)
 else()
@@ -32,7 +33,6 @@ add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE} ${PROJECT_SOURCE_DIR}/cmake/include)
 
 if(NOT TARGET hwy::hwy)
-  find_path(HWY_INCLUDE hwy/highway.h REQUIRED)
   find_library(HWY_LIBRARY hwy REQUIRED)
   add_library(hwy::hwy UNKNOWN IMPORTED)
   set_target_properties(hwy::hwy PROPERTIES IMPORTED_LOCATION ${HWY_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${HWY_INCLUDE})

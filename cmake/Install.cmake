@@ -3,7 +3,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Parallax)
 
 install(TARGETS parallax EXPORT ParallaxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET px_highway)
+if(PARALLAX_STATIC)
   install(TARGETS px_highway EXPORT ParallaxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endif()
 install(DIRECTORY include/parallax DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from report import table  # noqa: E402
 
 RELEASE = "12"  # other releases name and cut packages differently
-PURPOSE = {"libfmt9": "text of messages", "libhwy1": "asks the CPU for its instruction sets"}
+PURPOSE = {"libfmt9": "text of messages"}
 
 
 def debian():

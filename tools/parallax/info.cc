@@ -112,7 +112,7 @@ void print_weights(const FileReport& file) {
 
 void print_operators(const FileReport& file) {
   fmt::print("\n{} nodes\n{:>7}  {:<28}  {}\n", file.nodes, "count", "operator",
-             "libraries that have kernels");
+             "kernels, in order of preference");
   for (const FileOperator& op : file.operators)
     fmt::print("{:>7}  {:<28}  {}\n", op.count, qualified(op), kernels_text(op));
 }

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/cpu_test_util.h"
@@ -58,6 +61,30 @@ inline double error_against_reference(const KernelRun& run, const KernelMaker& m
     scale = std::max(scale, std::abs(static_cast<double>(y[i])));
   }
   return worst / scale;
+}
+
+/// Of the random convolutions below: how many groups, and channels and filters of each, from the
+/// least to the most.
+struct GroupRanges {
+  std::pair<std::int64_t, std::int64_t> groups, channels, filters;
+};
+
+inline ConvolutionCase random_groups(std::mt19937& random, const GroupRanges& ranges) {
+  const auto pick = [&random](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
+  ConvolutionCase row;
+  row.group = pick(ranges.groups.first, ranges.groups.second);
+  row.kernel = {pick(1, 4), pick(1, 4)};
+  row.dilations = {pick(1, 2), pick(1, 2)};
+  row.strides = {pick(1, 3), pick(1, 3)};
+  for (std::size_t p = 0; p < 4; ++p)
+    row.pads.push_back(
+        std::min<std::int64_t>(pick(0, 4), (row.kernel[p % 2] - 1) * row.dilations[p % 2]));
+  row.x = {pick(1, 2), pick(8, 16), pick(8, 30),
+           row.group * pick(ranges.channels.first, ranges.channels.second)};
+  row.filters = row.group * pick(ranges.filters.first, ranges.filters.second);
+  return row;
 }
 
 }  // namespace parallax

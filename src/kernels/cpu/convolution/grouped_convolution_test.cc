@@ -1,6 +1,5 @@
 #include "kernels/cpu/convolution/grouped_convolution.h"
 
-#include <algorithm>
 #include <random>
 #include <string>
 
@@ -46,20 +45,8 @@ INSTANTIATE_TEST_SUITE_P(Table, GroupedConvolution, testing::ValuesIn(kCases),
 
 TEST(GroupedConvolutions, RandomShapesAreLikeReference) {
   std::mt19937 random(13);
-  const auto pick = [&random](std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
-  };
   for (int i = 0; i < 80; ++i) {
-    ConvolutionCase row;
-    row.group = pick(1, 4);
-    row.kernel = {pick(1, 4), pick(1, 4)};
-    row.dilations = {pick(1, 2), pick(1, 2)};
-    row.strides = {pick(1, 3), pick(1, 3)};
-    for (std::size_t p = 0; p < 4; ++p)
-      row.pads.push_back(
-          std::min<std::int64_t>(pick(0, 4), (row.kernel[p % 2] - 1) * row.dilations[p % 2]));
-    row.x = {pick(1, 2), pick(8, 16), pick(8, 30), row.group * pick(1, 20)};
-    row.filters = row.group * pick(1, 40);
+    const ConvolutionCase row = random_groups(random, {{1, 4}, {1, 20}, {1, 40}});
     const KernelRun run = convolution_run(row, i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
     EXPECT_LE(error_against_reference(run, grouped), kError);

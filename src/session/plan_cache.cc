@@ -41,7 +41,7 @@ Status PlanCache::bind(const Program& program, const Deadline& deadline) {
   if (!packing_.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(packing_, std::adopt_lock);
   Stopwatch watch;
-  const Status status = parallax::bind(*program.compiled, parallel_);
+  Status status = parallax::bind(*program.compiled, parallel_);
   save();
   const MutexLock lock(mutex_);
   times_.pack += watch.lap();

@@ -14,6 +14,8 @@
 
 namespace parallax {
 
+class Runtime;
+
 /// A dimension of an input or output: a number, or an expression of named symbols such as "batch"
 /// or "2*seq + 1".
 struct Dimension {
@@ -48,12 +50,16 @@ class Model {
  public:
   /// Loads an ONNX file. Weights stay mapped, those in external files too. While the model lives,
   /// its files may be removed or replaced, but not written to: if one is truncated, the system
-  /// ends the process (SIGBUS). Errors: kIo, kInvalidModel, kUnsupported.
+  /// ends the process (SIGBUS). `runtime`, else Runtime::shared(), says where a cache lies and is
+  /// that of sessions which are given none. Errors: kIo, kInvalidModel, kUnsupported.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
+  static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
+                            const Runtime& runtime);
   /// Loads an ONNX model from memory, which must stay as it is while the model lives. Weights stay
   /// there. Errors: kInvalidModel, kUnsupported (also for external weights without a folder), kIo,
   /// and kInvalidInput for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
+  static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
   /// Names of all passes, for LoadOptions::disabled_passes, in the order in which they run.
   static std::vector<std::string> passes();
 

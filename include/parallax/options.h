@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,22 +25,14 @@ enum class Kernels : std::uint8_t {
   kReference,  ///< plain loops: slow, the oracle
 };
 
-/// The bytes that sessions hold under one budget. Make one and give it to each of them.
-class MemoryAccount;
-/// Never null. Errors: kOutOfMemory.
-Result<std::shared_ptr<MemoryAccount>> make_memory_account();
-
 /// Limit of the bytes that a session takes for activations, kernel scratch and the plans of shapes
-/// other than the latest. Outputs belong to the caller and do not count, but run() refuses to make
-/// one that alone exceeds the budget.
+/// other than the latest, or that all sessions of an account take (RuntimeOptions::account). Outputs
+/// belong to the caller and do not count, but run() refuses to make one that alone exceeds the
+/// budget.
 struct MemoryBudget {
   enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
   Kind kind = Kind::kNone;
   std::int64_t bytes = 0;  ///< for kBytes
-  /// Sessions with the same account share a budget: a run waits until its bytes fit beside those of
-  /// all other runs, first come, first served. Null: sessions under kAuto share one account, any
-  /// other session has its own.
-  std::shared_ptr<MemoryAccount> account = nullptr;
 };
 /// kAuto takes free memory less this share (the paper: 30-50 %). A run reads free memory when it
 /// starts, and before a branch once the last reading is older than 10 ms: the least of the system's
@@ -71,7 +62,7 @@ inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of
-  /// them. A session that is given no runtime and wants more than the shared one has gets its own.
+  /// them. A session that is given no runtime and wants more than its model's has gets its own.
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
@@ -108,19 +99,6 @@ struct LoadOptions {
   std::vector<std::string> disabled_passes;
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
-  /// Pre-faults memory for packed weights while the model is loaded, so that the first run need
-  /// not. A program that plans and never runs needs none of it.
-  bool prefault = true;
-  /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
-  /// maps them: one file per model, written by the first run, or by Session::plan() without the
-  /// packed weights. The model's path names the file;
-  /// for a model from memory the hash of its bytes does, which takes 25 ms for 265 MB at each load,
-  /// and its folder of external weights. A user who can write there can
-  /// change what models compute. Files there may be removed or replaced at any time. While a model
-  /// from one lives, it must not be truncated or written to: the system would end the process
-  /// (SIGBUS). Parallax only replaces files. Empty: no cache. A cache that cannot be used is no
-  /// error: Model::cache() says why.
-  std::string cache;
 };
 
 }  // namespace parallax

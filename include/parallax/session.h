@@ -46,10 +46,10 @@ struct RunOptions {
 /// destructors do nothing.
 class Session {
  public:
-  /// Errors: kInvalidInput for options that make no sense, kUnsupported for a precision that this
-  /// CPU does not have.
+  /// On the runtime that the model was loaded with. Errors: kInvalidInput for options that make no
+  /// sense, kUnsupported for a precision that this CPU does not have.
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
-  /// The same on the threads, and with the account, of that runtime instead of Runtime::shared().
+  /// On that runtime instead; the model's cache and packed weights stay where it was loaded.
   static Result<Session> create(const Model& model, const SessionOptions& options,
                                 const Runtime& runtime);
   /// Whether this CPU computes in that precision.

@@ -233,6 +233,7 @@ void WeightCache::close(const std::string& problem) {
 /// The first one is why the others are: a file that cannot be read is made anew, say.
 void WeightCache::add_problem(const std::string& problem) {
   report_.problem += (report_.problem.empty() ? "" : "; ") + problem;
+  options_.log.warn(problem);
 }
 
 bool WeightCache::files_are_unchanged() const {

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/mutex.h"
 #include "cache/block_file.h"
@@ -41,6 +42,7 @@ class WeightCache {
     std::filesystem::path folder;
     std::string machine;  ///< the instruction set: a part of the cache file's name
     std::string version;  ///< of the code that makes snapshots and packs
+    Logger log = {};      ///< gets each problem of the report
   };
   /// Opens the cache of the model that `main` holds, or begins an empty one.
   WeightCache(Options options, ModelSource main);

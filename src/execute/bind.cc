@@ -30,9 +30,7 @@ Status bind(const Compiled& compiled, const ParallelFor& parallel) {
   std::vector<const PackingList*> packings;
   add_packings(compiled, packings);
   PackedWeights& packed = compiled.context->packed;
-  const Status allocated = allocate(packed, packings);
-  packed.end_prefault();
-  PX_RETURN_IF_ERROR(allocated);
+  PX_RETURN_IF_ERROR(allocate(packed, packings));
   Mutex mutex;
   Status status;
   parallel(std::ssize(packings), [&](std::int64_t i) {

@@ -42,7 +42,7 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
   }
   PX_RETURN_IF_ERROR(lease_.reserve(*wanted));
   reserved_ += *wanted;  // before anything throws
-  Result<AlignedBytes> block = AlignedBytes::allocate(*wanted);
+  Result<AlignedBytes> block = AlignedBytes::allocate(*wanted, &lease_.source());
   if (!block) {
     reserved_ -= *wanted;
     lease_.release(*wanted);

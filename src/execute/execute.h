@@ -18,6 +18,7 @@
 #include <span>
 
 #include "base/deadline.h"
+#include "base/log.h"
 #include "execute/budget_watch.h"
 #include "execute/device.h"
 #include "execute/program.h"
@@ -46,6 +47,8 @@ struct ExecuteOptions {
   /// Runs the regions. Null: the CPU does, or a program that has one fails
   /// (Delegation::substitute).
   Device* device = nullptr;
+  /// Is told of each region that the CPU runs because the device failed to. Null: nothing is.
+  const Logger* log = nullptr;
   /// What the lease needs for as long as a device holds its memory.
   std::shared_ptr<const void> lease_owner = nullptr;
 };

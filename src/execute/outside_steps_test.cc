@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <random>
@@ -371,12 +372,18 @@ TEST_P(OutsideStepsOf, WithoutADeviceThereIsAnError) {
 
 TEST_P(OutsideStepsOf, TheCpuRunsWhatADeviceFailsToRun) {
   substitute();
+  std::atomic<int> warnings{0};
+  const Logger log([&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::kWarning && text.find("the CPU runs the region") == 0) ++warnings;
+  });
+  settings_.log = &log;
   for (const Answer answer : {Answer::kError, Answer::kThrows, Answer::kNone}) {
     for (unsigned failing = 0; failing < 16; ++failing) {
       const auto fails = [&](RegionId region) { return (failing >> region.value & 1) != 0; };
       for (const RegionId region : {kR0, kR1, kR2, kR3})
         device_.will(region, fails(region) ? answer : Answer::kDone);
       expect_done();
+      EXPECT_EQ(warnings.exchange(0), std::popcount(failing));
       EXPECT_EQ(memory_->busy_bytes(), 0);
       EXPECT_EQ(device_.own.blocks, 0);
     }

@@ -109,6 +109,7 @@ class Run {
   Status check_region(BranchId branch) const;
   Result<Completion::Copies> move_to_device(RegionRun& region);
   std::int64_t bytes_of(const RegionTensor& tensor) const;
+  void log_failure(BranchId branch, const Error& error) const noexcept;
   void trace_begin(BranchId branch);
   void trace_end(BranchId branch, const Status& status) noexcept;
   void run_nodes(BranchId branch, Participant& self);

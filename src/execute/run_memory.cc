@@ -33,48 +33,66 @@ Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
 
 }  // namespace
 
-void RunMemory::Free::operator()(std::byte* p) const { std::free(p); }
+void RunMemory::Free::operator()(std::byte* p) const {
+  if (owner == nullptr) std::free(p);
+}
 
-Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes) {
+Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes,
+                                             std::shared_ptr<MemorySource> source) {
   const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kAlignment;
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   // Not aligned_alloc: that wants whole huge pages.
   void* memory = nullptr;
-  if (!rounded || posix_memalign(&memory, static_cast<std::size_t>(alignment),
-                                 static_cast<std::size_t>(*rounded)) != 0)
+  std::shared_ptr<std::byte> owner;
+  if (rounded && source->is_users()) {
+    owner = source->allocate(*rounded, kAlignment);
+    memory = owner.get();
+  } else if (!rounded || posix_memalign(&memory, static_cast<std::size_t>(alignment),
+                                        static_cast<std::size_t>(*rounded)) != 0) {
     memory = nullptr;
+  }
   if (memory == nullptr) {
     return tl::unexpected(Error{Stage::kExecute,
                                 ErrorCode::kOutOfMemory,
                                 {},
                                 fmt::format("cannot allocate {} bytes for activations", bytes)});
   }
-  return Block{std::unique_ptr<std::byte, Free>(static_cast<std::byte*>(memory)), bytes};
+  Block block{{static_cast<std::byte*>(memory), Free{std::move(owner)}}, bytes};
+  block.source = std::move(source);
+  return block;
 }
 
 /// Gives a block large pages as far as they come quickly; every further run with it a few more.
 void RunMemory::touch(Block& block, bool fresh) {
   const std::int64_t whole = whole_pages(block.bytes);
+  if (!block.source->large()) {
+    if (fresh) block.source->want_small({block.memory.get(), static_cast<std::size_t>(whole)});
+    return;
+  }
+  LargePageWatch& watch = block.source->watch();
   const auto begin = std::chrono::steady_clock::now();
   if (fresh && whole > 0) want_large({block.memory.get(), static_cast<std::size_t>(whole)});
   while (block.large < whole && (fresh || std::chrono::steady_clock::now() - begin < kPromotion)) {
     std::byte* const page = block.memory.get() + block.large;
     if (!fresh) {
       promote_page(page);
-    } else if (!watch_.quick()) {
+    } else if (!watch.quick()) {
       return want_small({page, static_cast<std::size_t>(whole - block.large)});
     } else {
-      first_touch(page, &watch_);
+      first_touch(page, &watch);
     }
     block.large += kLargePage;
   }
 }
 
 /// Moves the smallest idle block that suffices to `block`.
-bool RunMemory::take_idle(std::int64_t bytes, Block& block) {
+bool RunMemory::take_idle(const Request& request, Block& block) {
   auto best = idle_.end();
-  for (auto it = idle_.begin(); it != idle_.end(); ++it)
-    if (it->bytes >= bytes && (best == idle_.end() || it->bytes < best->bytes)) best = it;
+  for (auto it = idle_.begin(); it != idle_.end(); ++it) {
+    if (it->bytes >= request.bytes && it->source == request.source &&
+        (best == idle_.end() || it->bytes < best->bytes))
+      best = it;
+  }
   if (best == idle_.end()) return false;
   block = std::move(*best);
   idle_.erase(best);
@@ -140,7 +158,7 @@ Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fre
   // So that going back never fails.
   idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_) + 1);
   Block block;
-  fresh = !take_idle(request.bytes, block);
+  fresh = !take_idle(request, block);
   // The limit may have shrunk since the blocks were made.
   if (!fresh && request.limit) drop_idle_above(*request.limit);
   // A run that grows needs what a block that is too large would waste.
@@ -153,12 +171,13 @@ Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fre
   if (!fresh) return block;
   if (runs_ == 0) drop_idle_above(0);
   if (request.limit) drop_idle_above(*request.limit - request.bytes);
-  PX_ASSIGN(block, allocate(request.bytes));
+  PX_ASSIGN(block, allocate(request.bytes, request.source));
   hold(request.bytes);
   return block;
 }
 
 Result<RunMemory::Lease> RunMemory::acquire(Request request) {
+  if (request.source == nullptr) request.source = source_;
   const bool exclusive = request.grows && request.limit.has_value();
   Block block;
   bool fresh = false;

@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/large_pages.h"
+#include "base/memory_source.h"
 #include "base/mutex.h"
 #include "parallax/result.h"
 
@@ -39,6 +39,7 @@ class RunMemory {
     Deadline deadline = {};             ///< of the wait
     /// Reads the limit again during a wait; null: the limit stays. Must not throw.
     const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
+    std::shared_ptr<MemorySource> source = nullptr;  ///< null: of this object's own
   };
   /// A block of at least `bytes`, aligned to kAlignment. Waits for other runs if it only fits
   /// without them. Errors: kBudgetExceeded if the block alone is larger than the limit,
@@ -46,7 +47,7 @@ class RunMemory {
   Result<Lease> acquire(Request request);
 
   /// For tests: how quickly large pages came so far.
-  LargePageWatch& watch() { return watch_; }
+  LargePageWatch& watch() { return source_->watch(); }
 
   /// Gives idle blocks back to the system.
   void trim();
@@ -62,6 +63,7 @@ class RunMemory {
 
  private:
   struct Free {
+    std::shared_ptr<const void> owner;  ///< of the user's memory
     void operator()(std::byte* p) const;
   };
   struct Block {
@@ -69,11 +71,12 @@ class RunMemory {
     std::int64_t bytes = 0;
     std::shared_ptr<RunBuffers> buffers = nullptr;
     std::int64_t large = 0;  ///< bytes at the front that have large pages
+    std::shared_ptr<MemorySource> source = nullptr;
   };
 
-  static Result<Block> allocate(std::int64_t bytes);
-  void touch(Block& block, bool fresh);
-  bool take_idle(std::int64_t bytes, Block& block) PX_REQUIRES(mutex_);
+  static Result<Block> allocate(std::int64_t bytes, std::shared_ptr<MemorySource> source);
+  static void touch(Block& block, bool fresh);
+  bool take_idle(const Request& request, Block& block) PX_REQUIRES(mutex_);
   Status wait_for_turn(Request& request) PX_REQUIRES(mutex_);
   Result<Block> take_block(const Request& request, bool& fresh) PX_REQUIRES(mutex_);
   bool admissible(const Request& request) const PX_REQUIRES(mutex_);
@@ -85,7 +88,7 @@ class RunMemory {
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
 
-  LargePageWatch watch_;
+  const std::shared_ptr<MemorySource> source_ = std::make_shared<MemorySource>();
   mutable Mutex mutex_;
   Condition changed_;
   std::vector<Block> idle_ PX_GUARDED_BY(mutex_);
@@ -111,6 +114,8 @@ class RunMemory::Lease {
   /// counted.
   std::shared_ptr<RunBuffers>& buffers() { return block_.buffers; }
   bool limited() const { return limit().has_value(); }
+  /// Where more memory of the run is to come from.
+  MemorySource& source() const { return *block_.source; }
 
   /// Sets the limit of all bytes held, for what is reserved from now on. Idle blocks above it go
   /// back to the system. False if runs already hold more. Thread-safe.

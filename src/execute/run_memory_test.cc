@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "execute/dynamic_arena.h"
@@ -45,6 +50,55 @@ TEST(RunMemory, ABlockKeepsItsBytesWhileItGetsLargePages) {
       }
     }
   }
+}
+
+/// What the system says of the map that has `address`: "rd wr mr mw me ac hg", say.
+std::string flags_of(const std::byte* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0;
+    unsigned long last = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2)
+      found = first <= at && at < last;
+    else if (found && line.starts_with("VmFlags:"))
+      return line;
+  }
+  return {};
+}
+
+TEST(RunMemory, HasThePagesThatItsSourceWants) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP();
+  RunMemory memory;
+  for (const bool large : {false, true}) {
+    RunMemory::Request request{4 * kLargePage, {}, false};
+    request.source = std::make_shared<MemorySource>(PagePolicy{large, false});
+    const auto lease = memory.acquire(request);
+    ASSERT_TRUE(lease);
+    const std::string flags = flags_of(lease->data());
+    EXPECT_NE(flags.find(large ? " hg" : " nh"), std::string::npos) << flags;
+  }
+}
+
+TEST(RunMemory, ABlockServesItsSourceOnly) {
+  RunMemory memory;
+  const auto one = std::make_shared<MemorySource>(), other = std::make_shared<MemorySource>();
+  const auto acquire = [&](const std::shared_ptr<MemorySource>& source) {
+    RunMemory::Request request{1000, {}, false};
+    request.source = source;
+    return *memory.acquire(request);
+  };
+  const RunMemory::Lease running = acquire(one);  // idle blocks stay meanwhile
+  const std::byte* first = nullptr;
+  {
+    const RunMemory::Lease lease = acquire(one);
+    first = lease.data();
+    EXPECT_EQ(&lease.source(), one.get());
+  }
+  EXPECT_NE(acquire(other).data(), first);
+  EXPECT_EQ(acquire(one).data(), first);
+  EXPECT_EQ(memory.held_bytes(), 3000);
 }
 
 TEST(RunMemory, RefusesWhatCanNeverFit) {

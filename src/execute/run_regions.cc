@@ -1,5 +1,8 @@
 // The regions that a device runs: what it is given, and what becomes of its answers.
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/caught.h"
@@ -160,6 +163,7 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
   const bool again = !status && compiled_.context->delegation.substitute && !failed();
   if (options_.trace != nullptr) trace_end(branch, status);
   if (again) {
+    log_failure(branch, status.error());
     substitute_[branch] = Substitute::kWanted;
     const MutexLock lock(device_mutex_);
     for (const NodeId node : nodes)
@@ -173,6 +177,15 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
   return false;
 }
 
+void Run::log_failure(BranchId branch, const Error& error) const noexcept {
+  if (options_.log == nullptr) return;
+  try {
+    options_.log->warn(fmt::format("the CPU runs the region of node '{}': {}",
+                                   graph().nodes[first_node(branch)].name, error.to_string()));
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for a text
+  }
+}
+
 void Run::cancel() noexcept {
   fail(NodeId{}, cancelled());
   if (outside_ != nullptr) outside_->abandon(cancelled());
@@ -182,7 +195,7 @@ void Run::cancel() noexcept {
 Result<std::byte*> Run::device_output(std::int64_t size) {
   PX_RETURN_IF_ERROR(lease_.reserve(size));
   device_output_bytes_ += size;
-  PX_ASSIGN(AlignedBytes bytes, AlignedBytes::allocate(size));
+  PX_ASSIGN(AlignedBytes bytes, AlignedBytes::allocate(size, &lease_.source()));
   return device_outputs_.emplace_back(std::move(bytes)).data();
 }
 

@@ -29,6 +29,7 @@ struct Settings {
   std::function<RunBudget()> budget_later = {};
   std::stop_token stop = {};
   Device* device = nullptr;
+  const Logger* log = nullptr;
   std::shared_ptr<const void> lease_owner = nullptr;
 };
 
@@ -77,6 +78,7 @@ inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool,
   if (settings.time_limit)
     options.deadline.time = std::chrono::steady_clock::now() + *settings.time_limit;
   options.device = settings.device;
+  options.log = settings.log;
   options.lease_owner = settings.lease_owner;
   std::optional<BudgetWatch> watch;
   if (settings.budget_later) {

@@ -130,17 +130,93 @@ struct WorkerPool::Slot {
   }
 };
 
-WorkerPool::WorkerPool(int threads, int cpus, int at_first)
+/// A worker without a thread of its own.
+struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
+  explicit Guest(WorkerPool& host) : pool(&host) {}
+
+  /// By a thread of the user's.
+  void visit() {
+    WorkerPool* host = nullptr;
+    {
+      const MutexLock lock(mutex);
+      if (pool == nullptr) return;
+      ++inside;
+      host = pool;
+    }
+    host->work(self);
+    const MutexLock lock(mutex);
+    --inside;
+    changed.notify_all();
+  }
+  /// No thread has come.
+  void stay_away() {
+    const MutexLock lock(mutex);
+    if (pool != nullptr) pool->park(self);
+  }
+  /// Returns when no thread is inside, and none will be.
+  void end() {
+    const MutexLock lock(mutex);
+    while (inside > 0) changed.wait(mutex);
+    pool = nullptr;
+  }
+
+  Mutex mutex;
+  Condition changed;
+  WorkerPool* pool PX_GUARDED_BY(mutex);
+  int inside PX_GUARDED_BY(mutex) = 0;  // one more for a moment, when one goes and another comes
+  Participant self;
+};
+
+/// What a task of the user's holds.
+struct WorkerPool::Ticket {
+  explicit Ticket(std::shared_ptr<Guest> whose) : guest(std::move(whose)) {}
+  ~Ticket() {
+    if (!used) guest->stay_away();
+  }
+  Ticket(const Ticket&) = delete;
+  Ticket& operator=(const Ticket&) = delete;
+
+  const std::shared_ptr<Guest> guest;
+  std::atomic<bool> used{false};
+};
+
+WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<ThreadPool> users)
     : process_(process_number()),
       most_(std::max(threads, 1)),
       cpus_(cpus),
       places_(static_cast<std::size_t>(std::max(kPlaces, most_)), most_ - 1),
       slots_(2 * places_.count() + static_cast<std::size_t>(most_ - 1)),
-      workers_(std::make_unique<std::vector<std::thread>>()) {
+      workers_(std::make_unique<std::vector<std::thread>>()),
+      users_(std::move(users)),
+      guests_(std::make_unique<std::vector<std::shared_ptr<Guest>>>()) {
   parked_.reserve(slots_.size());
   // From the first thread on nothing may throw.
   workers_->reserve(static_cast<std::size_t>(most_ - 1));
+  guests_->reserve(static_cast<std::size_t>(most_ - 1));
   start(at_first);
+}
+
+void WorkerPool::init(Participant& worker, int index) {
+  worker.pool_ = this;
+  worker.worker_ = index;
+  worker.tile_slot_ = 2 * places_.count() + static_cast<std::size_t>(index - 1);
+}
+
+/// Throws where there is no thread, or no memory for one.
+void WorkerPool::add_worker(int index) {
+  if (users_ == nullptr) {
+    workers_->emplace_back([this, index] {
+      Participant self;
+      init(self, index);
+      work(self);
+    });
+    return;
+  }
+  const auto guest = std::make_shared<Guest>(*this);
+  init(guest->self, index);
+  guest->self.guest_ = guest.get();
+  guests_->push_back(guest);
+  park(guest->self);
 }
 
 int WorkerPool::start(int threads) {
@@ -148,7 +224,7 @@ int WorkerPool::start(int threads) {
   const MutexLock lock(start_mutex_);
   for (int i = started_ + 1; i < wanted; ++i) {
     try {
-      workers_->emplace_back([this, i] { work(i); });
+      add_worker(i);
     } catch (const std::exception&) {  // no thread, or no memory for one
       break;                           // fewer workers do the same work
     }
@@ -161,18 +237,16 @@ WorkerPool::~WorkerPool() {
   if (!has_workers()) {
     // Handles of threads that are not there can neither be joined nor detached.
     (void)workers_.release();
+    (void)guests_.release();
     return;
   }
   stop_ = true;
   wake_all();
   for (std::thread& worker : *workers_) worker.join();
+  for (const auto& guest : *guests_) guest->end();
 }
 
-void WorkerPool::work(int index) {
-  Participant self;
-  self.pool_ = this;
-  self.worker_ = index;
-  self.tile_slot_ = 2 * places_.count() + static_cast<std::size_t>(index - 1);
+void WorkerPool::work(Participant& self) {
   const auto may_spin = [this] { return threads() <= cpus_ && !crowded(asleep_.load()); };
   // This thread counts as asleep then.
   const auto nothing_to_do = [&] {
@@ -183,7 +257,11 @@ void WorkerPool::work(int index) {
       idle.reset();
     } else if (!may_spin() || !idle.spin(runs_.load(std::memory_order_relaxed) == 0 ? kSpinAfterRun
                                                                                     : kSpinInRun)) {
-      park_while(self, nothing_to_do);
+      if (self.guest_ == nullptr) {
+        park_while(self, nothing_to_do);
+      } else if (leaves(self, nothing_to_do)) {
+        return;
+      }
       idle.reset();
     }
   }
@@ -255,20 +333,24 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
 /// of the two sees the other.
 void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
   if (asleep_.load() == 0) return;
-  const MutexLock lock(park_mutex_);
-  // All threads but those asleep are thought to be busy, each on a CPU of its own.
-  const auto asleep = static_cast<std::int64_t>(parked_.size());
-  const std::int64_t busy = runs_.load() + started_.load() - asleep;
-  std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
-  // The last to park first: their caches are warmest.
-  for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
-    const Participant& sleeper = *parked_[i - 1];
-    const bool helps =
-        sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
-    if (!helps) continue;
-    wake_one(i - 1);
-    --left;
+  Participant* guests = nullptr;
+  {
+    const MutexLock lock(park_mutex_);
+    // All threads but those asleep are thought to be busy, each on a CPU of its own.
+    const auto asleep = static_cast<std::int64_t>(parked_.size());
+    const std::int64_t busy = runs_.load() + started_.load() - asleep;
+    std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
+    // The last to park first: their caches are warmest.
+    for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
+      const Participant& sleeper = *parked_[i - 1];
+      const bool helps =
+          sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
+      if (!helps) continue;
+      wake_one(i - 1, guests);
+      --left;
+    }
   }
+  call(guests);
 }
 
 /// The same once the work that sleepers missed has come to what waking them costs.
@@ -280,30 +362,72 @@ void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double na
   wake(self, wanted);
 }
 
+/// All threads; guests are called for work that is worth it.
 void WorkerPool::wake_all() {
   const MutexLock lock(park_mutex_);
-  while (!parked_.empty()) wake_one(parked_.size() - 1);
+  Participant* none = nullptr;
+  for (std::size_t i = parked_.size(); i > 0; --i)
+    if (parked_[i - 1]->guest_ == nullptr) wake_one(i - 1, none);
 }
 
-void WorkerPool::wake_one(std::size_t parked) {
+/// Adds a guest to `guests`: it is called without the mutex.
+void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
   Participant& sleeper = *parked_[parked];
   parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
   asleep_.store(static_cast<int>(parked_.size()));
+  if (sleeper.guest_ != nullptr) {
+    sleeper.next_called_ = std::exchange(guests, &sleeper);
+    return;
+  }
   sleeper.parked_.store(0);
   sleeper.parked_.notify_one();
   unparked_.notify_all();
+}
+
+/// Gives the user's pool a task for each of `guests`.
+void WorkerPool::call(Participant* guests) {
+  while (guests != nullptr) {
+    Participant& guest = *std::exchange(guests, guests->next_called_);
+    std::shared_ptr<Ticket> ticket;
+    try {
+      ticket = std::make_shared<Ticket>(guest.guest_->shared_from_this());
+    } catch (const std::bad_alloc&) {
+      park(guest);
+      continue;
+    }
+    try {
+      users_->submit([ticket] {
+        if (!ticket->used.exchange(true)) ticket->guest->visit();
+      });
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket goes unused
+    }
+  }
+}
+
+void WorkerPool::park(Participant& self) {
+  const MutexLock lock(park_mutex_);
+  self.parked_.store(1);
+  parked_.push_back(&self);
+  asleep_.store(static_cast<int>(parked_.size()));
+}
+
+/// Parks a guest; true where its thread is to go.
+template <class Idle>
+bool WorkerPool::leaves(Participant& self, Idle nothing_to_do) {
+  park(self);
+  if (nothing_to_do()) return true;
+  const MutexLock lock(park_mutex_);
+  // Where it has been called meanwhile, another thread comes.
+  const bool called = std::erase(parked_, &self) == 0;
+  asleep_.store(static_cast<int>(parked_.size()));
+  return called;
 }
 
 /// Sleeps until woken, or until that time.
 template <class Idle>
 void WorkerPool::park_while(Participant& self, Idle nothing_to_do,
                             std::optional<std::chrono::steady_clock::time_point> until) {
-  {
-    const MutexLock lock(park_mutex_);
-    self.parked_.store(1);
-    parked_.push_back(&self);
-    asleep_.store(static_cast<int>(parked_.size()));
-  }
+  park(self);
   if (!nothing_to_do()) {
   } else if (!until) {
     self.parked_.wait(1);

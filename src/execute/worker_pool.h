@@ -11,6 +11,9 @@
 // The thread that offers work predicts its time: work shorter than a hand-over is not offered, and
 // sleepers are woken once the work that they missed would have paid for waking them.
 //
+// In place of threads of its own a pool may have guests: workers that threads of the user's act for.
+// What wakes a sleeping worker then gives the user's pool a task, which ends where a worker parks.
+//
 // Thread-safety: several threads may have a Stay at once and share the workers; those that find no
 // place wait for one in the order in which they came. A child that was forked has none of the
 // workers: there a pool can only be destroyed.
@@ -30,6 +33,7 @@
 #include "base/fork.h"
 #include "base/mutex.h"
 #include "execute/run_places.h"
+#include "parallax/runtime.h"
 
 namespace parallax {
 
@@ -68,8 +72,9 @@ class WorkerPool {
  public:
   static constexpr int kAll = std::numeric_limits<int>::max();
   /// `threads` counts a caller: there are never more than threads - 1 workers. `cpus`: those that
-  /// the process may use. `at_first`: as start() takes them.
-  explicit WorkerPool(int threads, int cpus = usable_cpus(), int at_first = kAll);
+  /// the process may use. `at_first`: as start() takes them. `users`: workers are guests of it.
+  explicit WorkerPool(int threads, int cpus = usable_cpus(), int at_first = kAll,
+                      std::shared_ptr<ThreadPool> users = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -94,8 +99,16 @@ class WorkerPool {
   friend class Participant;
   friend class Growth;
   struct Slot;
+  struct Guest;
+  struct Ticket;
 
-  void work(int index);
+  void init(Participant& worker, int index);
+  void add_worker(int index) PX_REQUIRES(start_mutex_);
+  void work(Participant& self);
+  void park(Participant& self);
+  template <class Idle>
+  bool leaves(Participant& self, Idle nothing_to_do);
+  void call(Participant* guests);
   std::size_t used(std::size_t slot) const;
   std::size_t end() const;
   bool crowded(int asleep) const;
@@ -105,7 +118,7 @@ class WorkerPool {
   void wake(const Participant& self, std::int64_t wanted);
   void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
-  void wake_one(std::size_t parked) PX_REQUIRES(park_mutex_);
+  void wake_one(std::size_t parked, Participant*& guests) PX_REQUIRES(park_mutex_);
   template <class Idle>
   void park_while(Participant& self, Idle nothing_to_do,
                   std::optional<std::chrono::steady_clock::time_point> until = {});
@@ -119,6 +132,8 @@ class WorkerPool {
   std::vector<Slot> slots_;
   Mutex start_mutex_;
   std::unique_ptr<std::vector<std::thread>> workers_ PX_GUARDED_BY(start_mutex_);
+  const std::shared_ptr<ThreadPool> users_;
+  std::unique_ptr<std::vector<std::shared_ptr<Guest>>> guests_ PX_GUARDED_BY(start_mutex_);
   std::atomic<int> started_{0};  // workers
   std::atomic<int> asleep_{0};   // as many as parked_
   std::atomic<bool> stop_{false};
@@ -159,6 +174,8 @@ class Participant {
   std::size_t tile_slot_ = kNoSlot;
   double missed_ns_ = 0;                 // work offered since sleepers were last woken
   std::atomic<int> parked_{0};           // 1 until another thread wakes this one
+  WorkerPool::Guest* guest_ = nullptr;   // that this is
+  Participant* next_called_ = nullptr;   // of the guests that a thread wakes
   WorkerPool::Slot* growing_ = nullptr;  // the slot of the branch that this thread runs
 };
 

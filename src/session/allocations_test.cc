@@ -220,9 +220,10 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
   }();
   with_failures("running", 30, [&](std::int64_t nth, Failures failures) {
     auto model = one.load();
-    SessionOptions options = one.options;
-    options.budget.account = *make_memory_account();
-    auto session = Session::create(*model, options);
+    RuntimeOptions options;
+    options.threads = std::max(one.options.threads, 1);
+    options.account = *make_memory_account();
+    auto session = Session::create(*model, one.options, *Runtime::create(options));
     std::optional<Result<std::vector<Tensor>>> outputs;
     bool any_failed = false;
     {
@@ -232,7 +233,7 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
     }
     const auto again = run(one, *session, x);
     EXPECT_TRUE(again && same_bits(*again, expected)) << "after allocation " << nth;
-    EXPECT_EQ(options.budget.account->memory.busy_bytes(), 0) << "after allocation " << nth;
+    EXPECT_EQ(options.account->memory.busy_bytes(), 0) << "after allocation " << nth;
     if (*outputs) {
       EXPECT_TRUE(same_bits(**outputs, expected)) << "allocation " << nth;
     }
@@ -251,10 +252,11 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
 
 /// Loads the digits; all that is not the library's is made before.
 std::function<Result<Model>()> digits(const std::string& cache = "") {
-  LoadOptions options;
+  RuntimeOptions options;
   options.cache = cache;
-  return [options, path = fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"] {
-    return Model::load(path, options);
+  return [runtime = *Runtime::create(options),
+          path = fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"] {
+    return Model::load(path, {}, runtime);
   };
 }
 

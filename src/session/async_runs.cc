@@ -70,7 +70,19 @@ void AsyncRuns::Queue::join_ended() {
   for (std::thread& thread : joined) thread.join();
 }
 
-AsyncRuns::AsyncRuns() : process_(process_number()), queue_(std::make_unique<Queue>()) {}
+namespace {
+
+tl::unexpected<Error> no_thread() {
+  return tl::unexpected(Error{Stage::kSession, ErrorCode::kOutOfMemory, {}, "no thread for a run"});
+}
+
+}  // namespace
+
+AsyncRuns::AsyncRuns(std::shared_ptr<ThreadPool> pool)
+    : first_process_(process_number()),
+      process_(first_process_),
+      queue_(std::make_unique<Queue>()),
+      pool_(std::move(pool)) {}
 
 AsyncRuns::~AsyncRuns() {
   if (process_ != process_number()) {
@@ -90,6 +102,7 @@ AsyncRuns::~AsyncRuns() {
 }
 
 Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
+  if (pool_ != nullptr && first_process_ == process_number()) return submit(std::move(job));
   const MutexLock lock(mutex_);
   if (process_ != process_number()) {
     auto queue = std::make_unique<Queue>();
@@ -109,14 +122,22 @@ Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
       } catch (const std::exception&) {
         if (queue.threads.empty()) {
           queue.jobs.pop_back();
-          return tl::unexpected(
-              Error{Stage::kSession, ErrorCode::kOutOfMemory, {}, "no thread for a run"});
+          return no_thread();
         }
       }
     }
   }
   queue.changed.notify_all();
   return {};
+}
+
+Status AsyncRuns::submit(std::function<void()> job) {
+  try {
+    pool_->submit(std::move(job));
+    return {};
+  } catch (...) {
+    return no_thread();
+  }
 }
 
 void AsyncRuns::keep_within(std::size_t most) {

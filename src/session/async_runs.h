@@ -11,20 +11,21 @@
 #include <memory>
 
 #include "base/mutex.h"
-#include "parallax/result.h"
+#include "parallax/runtime.h"
 
 namespace parallax {
 
 class AsyncRuns {
  public:
-  AsyncRuns();
+  /// `pool` null: on threads of its own.
+  explicit AsyncRuns(std::shared_ptr<ThreadPool> pool = nullptr);
   /// Waits until all jobs are done. Not from a job.
   ~AsyncRuns();
   AsyncRuns(const AsyncRuns&) = delete;
   AsyncRuns& operator=(const AsyncRuns&) = delete;
 
-  /// Calls `job`, which must not throw, on one of at most `most` threads, which is at least 1.
-  /// Errors: kOutOfMemory if there is no thread; the job is dropped then.
+  /// Calls `job`, which must not throw, on one of at most `most` threads, which is at least 1; or in
+  /// a task of the user's pool. Errors: kOutOfMemory if there is no thread; the job is dropped then.
   Status add(std::function<void()> job, std::size_t most);
   /// Ends the threads above `most`, which is at least 1, each after the job that it has.
   void keep_within(std::size_t most);
@@ -32,9 +33,13 @@ class AsyncRuns {
  private:
   struct Queue;
 
+  Status submit(std::function<void()> job);
+
+  const std::uint64_t first_process_;
   Mutex mutex_;
   std::uint64_t process_ PX_GUARDED_BY(mutex_);
   std::unique_ptr<Queue> queue_ PX_GUARDED_BY(mutex_);
+  const std::shared_ptr<ThreadPool> pool_;
 };
 
 /// Counts runs that go on, so that who owns what they use can wait for them. Thread-safe.

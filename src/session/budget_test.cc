@@ -228,10 +228,11 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
   auto roomy = *Session::create(model, {.threads = 2});
   ASSERT_TRUE(roomy.run(Inputs(roomy, model, 1, 300).views));
   const std::int64_t bytes = roomy.peak_arena_bytes() * 3 / 2 + 500'000;
-  const auto account = *make_memory_account();
+  RuntimeOptions options{.threads = 2};
+  options.account = *make_memory_account();
   const auto session_of = [&](const Model& of) {
-    return *Session::create(of,
-                            {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes, account}});
+    return *Session::create(of, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}},
+                            *Runtime::create(options));
   };
   Session sessions[] = {session_of(model), session_of(model), session_of(growing)};
   std::atomic<int> wrong{0}, done{0};

@@ -52,11 +52,15 @@ class Cancel : public testing::TestWithParam<Scheduler> {
     for (std::int64_t i = 0; i < 300 * 64; ++i)
       x_.mutable_view().as<float>()[i] = static_cast<float>(i % 17) - 8;
   }
-  Session session(MemoryBudget budget = {}) const {
-    return *Session::create(model_, {.scheduler = GetParam(),
-                                     .threads = 2,
-                                     .budget = std::move(budget),
-                                     .max_loop_trips = std::numeric_limits<std::int64_t>::max()});
+  Session session(MemoryBudget budget = {}, std::shared_ptr<MemoryAccount> account = {}) const {
+    RuntimeOptions runtime{.threads = 2};
+    runtime.account = std::move(account);
+    return *Session::create(model_,
+                            {.scheduler = GetParam(),
+                             .threads = 2,
+                             .budget = budget,
+                             .max_loop_trips = std::numeric_limits<std::int64_t>::max()},
+                            *Runtime::create(runtime));
   }
   Result<std::vector<Tensor>> run(Session& session, std::int64_t trips, std::stop_token stop = {}) {
     Tensor most = *Tensor::allocate(DType::kI64, {});
@@ -119,7 +123,7 @@ TEST_P(Cancel, AtAnyMomentLeavesTheSessionAsItWas) {
 TEST_P(Cancel, AWaitForMemory) {
   const auto account = *make_memory_account();
   constexpr std::int64_t kBytes = std::int64_t{64} << 20;
-  Session session = this->session({MemoryBudget::Kind::kBytes, kBytes, account});
+  Session session = this->session({MemoryBudget::Kind::kBytes, kBytes}, account);
   std::optional<RunMemory::Lease> held;
   held.emplace(*account->memory.acquire({kBytes, {}, false}));
   std::stop_source caller;

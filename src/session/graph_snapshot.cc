@@ -123,10 +123,11 @@ Result<LoadedGraph> read_snapshot(const Snapshot& snapshot, const ModelBytes& mo
 
 }  // namespace
 
-std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source) {
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source,
+                                        const Logger& log) {
   return std::make_shared<WeightCache>(
       WeightCache::Options{folder, packing_machine(),
-                           fmt::format("{} {}", packing_version(), graph_version())},
+                           fmt::format("{} {}", packing_version(), graph_version()), log},
       source);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "base/mapped_file.h"
 #include "cache/weight_cache.h"
 #include "ir/graph.h"
@@ -26,7 +27,8 @@ struct LoadedGraph {
 };
 
 /// The cache of a model, under the version of this build.
-std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source);
+std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source,
+                                        const Logger& log = {});
 
 /// Whether a cache may hash the files beside a model, all of them whole: they are at most 16 GiB,
 /// and 64 MiB larger than twice the `weights` bytes that the model names. A sparse file of a few

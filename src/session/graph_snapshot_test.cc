@@ -84,12 +84,16 @@ class SnapshotTest : public FolderTest {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
 
-  LoadOptions with_cache() const {
-    LoadOptions options;
-    options.cache = (folder_ / "cache").string();
-    return options;
+  std::string cache_folder() const { return (folder_ / "cache").string(); }
+  Runtime with_cache() const {
+    RuntimeOptions options;
+    options.cache = cache_folder();
+    return *Runtime::create(options);
   }
-  Result<Model> load(const LoadOptions& options) const { return Model::load(model_, options); }
+  Result<Model> load(const Runtime& runtime, const LoadOptions& options = {}) const {
+    return Model::load(model_, options, runtime);
+  }
+  Result<Model> load_uncached() const { return Model::load(model_); }
 
   /// Whether the graph came from the cache: no pass ran.
   static bool from_snapshot(const Model& model) { return model.load_times().passes == 0; }
@@ -159,7 +163,7 @@ class SnapshotTest : public FolderTest {
 };
 
 TEST_F(SnapshotTest, IsThatOfAPlainLoad) {
-  const auto plain = load({});
+  const auto plain = load_uncached();
   ASSERT_TRUE(plain) << plain.error().to_string();
   const std::string expected = describe(*plain), outputs = run(*plain);
   EXPECT_THAT(outputs, testing::StartsWith("2x4x4 "));
@@ -186,23 +190,23 @@ TEST_F(SnapshotTest, ConstantsLieInFiles) {
 
 TEST_F(SnapshotTest, IsOfItsOptions) {
   filled();
-  LoadOptions options = with_cache();
+  LoadOptions options;
   options.disabled_passes = {"fold_constants", "dead_code"};
-  const auto other = load(options);
+  const auto other = load(with_cache(), options);
   ASSERT_TRUE(other);
   EXPECT_FALSE(from_snapshot(*other));
   run(*other);
   std::ranges::reverse(options.disabled_passes);
-  const auto again = load(options);
+  const auto again = load(with_cache(), options);
   EXPECT_TRUE(again && from_snapshot(*again));
   const auto first = load(with_cache());
   EXPECT_TRUE(first && from_snapshot(*first));
 
   options.disabled_passes = {"no such pass"};
-  EXPECT_FALSE(load(options));
-  options = with_cache();
+  EXPECT_FALSE(load(with_cache(), options));
+  options = {};
   options.max_nesting = 0;
-  EXPECT_FALSE(load(options));
+  EXPECT_FALSE(load(with_cache(), options));
 }
 
 TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
@@ -214,7 +218,7 @@ TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
     const auto changed = load(with_cache());
     ASSERT_TRUE(changed) << changed.error().to_string();
     EXPECT_FALSE(from_snapshot(*changed)) << name;
-    EXPECT_EQ(describe(*changed), describe(*load({})));
+    EXPECT_EQ(describe(*changed), describe(*load_uncached()));
     fs::remove(folder_ / name);
     EXPECT_FALSE(load(with_cache())) << name;
     fs::create_symlink(model_, folder_ / name);
@@ -239,18 +243,18 @@ TEST_F(SnapshotTest, FilesMayBeEmpty) {
   const auto again = load(with_cache());
   ASSERT_TRUE(again);
   EXPECT_TRUE(from_snapshot(*again)) << again->cache().problem;
-  EXPECT_EQ(describe(*again), describe(*load({})));
+  EXPECT_EQ(describe(*again), describe(*load_uncached()));
 }
 
 TEST_F(SnapshotTest, TheModelMayLieInTheCurrentFolder) {
   const fs::path before = fs::current_path();
   fs::current_path(folder_);
   for (const bool cached : {false, true}) {
-    const auto model = Model::load("model.onnx", with_cache());
+    const auto model = Model::load("model.onnx", {}, with_cache());
     ASSERT_TRUE(model) << model.error().to_string();
     EXPECT_EQ(from_snapshot(*model), cached) << model->cache().problem;
     fs::current_path(before);
-    EXPECT_EQ(run(*model), run(*load({})));
+    EXPECT_EQ(run(*model), run(*load_uncached()));
     fs::current_path(folder_);
   }
   fs::current_path(before);
@@ -274,7 +278,7 @@ TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
     const auto second = load(with_cache());
     ASSERT_TRUE(second);
     EXPECT_FALSE(from_snapshot(*second)) << file;
-    EXPECT_EQ(describe(*second), describe(*load({})));
+    EXPECT_EQ(describe(*second), describe(*load_uncached()));
   }
 }
 
@@ -289,12 +293,12 @@ TEST_F(SnapshotTest, IsOfTheModel) {
   const auto other = load(with_cache());
   ASSERT_TRUE(other);
   EXPECT_FALSE(from_snapshot(*other));
-  EXPECT_EQ(describe(*other), describe(*load({})));
+  EXPECT_EQ(describe(*other), describe(*load_uncached()));
 }
 
 TEST_F(SnapshotTest, ATornFileIsIgnored) {
   const fs::path file = filled();
-  const std::string whole = read(file), expected = describe(*load({}));
+  const std::string whole = read(file), expected = describe(*load_uncached());
   // Cuts lie close where the tables and the graph are; they are what is read.
   for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 17 : 1021) {
     write(file, whole.substr(0, size));
@@ -326,7 +330,7 @@ TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
 /// like any other: it may compute something else, but within its memory.
 TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
   const fs::path file = filled();
-  const std::string whole = read(file), expected = describe(*load({}));
+  const std::string whole = read(file), expected = describe(*load_uncached());
   const auto mapped = *MappedFile::open(model_);
   const auto open = [&](const std::string& name) -> Result<std::shared_ptr<const MappedFile>> {
     return MappedFile::open(folder_ / name);
@@ -336,7 +340,7 @@ TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
     write(file, whole);
     {
       const auto cache = open_cache(
-          with_cache().cache,
+          cache_folder(),
           {{mapped->bytes(), mapped, folder_}, ModelSource::File{model_, mapped->identity()}});
       auto snapshot = cache->snapshot(name, open);
       RC_ASSERT(snapshot.has_value());

@@ -53,7 +53,6 @@ Result<std::shared_ptr<MemoryAccount>> make_memory_account() {
 
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget,
                                            const std::shared_ptr<MemoryAccount>& common) {
-  if (budget.account != nullptr) return budget.account;
   if (common != nullptr) return common;
   if (budget.kind != MemoryBudget::Kind::kAuto) return std::make_shared<MemoryAccount>();
   static Mutex mutex;

@@ -9,7 +9,7 @@
 
 #include "base/mutex.h"
 #include "execute/run_memory.h"
-#include "parallax/options.h"
+#include "parallax/runtime.h"
 #include "session/plan_cache.h"
 
 namespace parallax {
@@ -35,8 +35,8 @@ class MemoryAccount {
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
 };
 
-/// The account of a session with this budget: the one that it names, else `common`; without both,
-/// under kAuto the one that all such sessions of the process share, else a new one.
+/// The account of a session with this budget: `common`, its runtime's; without one, under kAuto the
+/// one that all such sessions of the process share, else a new one.
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget,
                                            const std::shared_ptr<MemoryAccount>& common);
 

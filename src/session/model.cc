@@ -16,6 +16,7 @@
 #include "lower/cpu/lower.h"
 #include "session/graph_snapshot.h"
 #include "session/model_impl.h"
+#include "session/runtime_impl.h"
 #include "simplify/simplify.h"
 
 namespace parallax {
@@ -66,7 +67,11 @@ Result<ModelSource> open_model(const std::filesystem::path& path) {
 /// Loads one model.
 class Loader {
  public:
-  explicit Loader(const LoadOptions& options) : options_(options) {}
+  /// `runtime` null: Runtime::shared(), without holding it.
+  Loader(const LoadOptions& options, const Runtime* runtime)
+      : options_(options), runtime_(runtime == nullptr ? nullptr : runtime->impl().get()) {
+    if (runtime_ != nullptr) weights_->packed.use(runtime_->source);
+  }
 
   Result<std::shared_ptr<Model::Impl>> run(const std::filesystem::path& path) {
     PX_ASSIGN(source_, open_model(path));
@@ -84,7 +89,8 @@ class Loader {
  private:
   Result<std::shared_ptr<Model::Impl>> load() {
     std::shared_ptr<WeightCache> cache;
-    if (!options_.cache.empty()) cache = open_cache(options_.cache, source_);
+    if (runtime_ != nullptr && !runtime_->options.cache.empty())
+      cache = open_cache(runtime_->options.cache, source_, runtime_->log);
     times_.map = watch_.lap();
     auto loaded =
         cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, source_.model, options_);
@@ -113,7 +119,7 @@ class Loader {
     if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
-    if (options_.prefault) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
+    if (prefaults()) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
     // What parsing touched lies beside weights that are not read yet: 20 MB on CLIP.
@@ -130,7 +136,14 @@ class Loader {
     return loaded;
   }
 
+  /// With a pool of the user's the library has no threads.
+  bool prefaults() const {
+    return runtime_ == nullptr ||
+           (runtime_->source->prefault() && runtime_->options.pool == nullptr);
+  }
+
   const LoadOptions& options_;
+  const Runtime::Impl* const runtime_;
   ModelSource source_;
   const std::shared_ptr<GraphContext::Weights> weights_ = std::make_shared<GraphContext::Weights>();
   std::unique_ptr<WeightPrefault> prefault_;
@@ -140,7 +153,8 @@ class Loader {
 
 /// A call of the user's that loads from `source`, a path or bytes.
 template <class Source>
-Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions& options) {
+Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions& options,
+                                               const Runtime* runtime) {
   const Call call;
   try {
     PX_RETURN_IF_ERROR(check_not_torn());
@@ -151,7 +165,9 @@ Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions&
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
     PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
-    return Loader(options).run(std::move(source));
+    PX_ASSIGN(auto impl, Loader(options, runtime).run(std::move(source)));
+    if (runtime != nullptr) impl->runtime = *runtime;
+    return impl;
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }
@@ -194,12 +210,23 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
 }
 
 Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options) {
-  PX_ASSIGN(auto impl, load_from(std::cref(path), options));
+  PX_ASSIGN(auto impl, load_from(std::cref(path), options, nullptr));
+  return Model(std::move(impl));
+}
+
+Result<Model> Model::load(const std::filesystem::path& path, const LoadOptions& options,
+                          const Runtime& runtime) {
+  PX_ASSIGN(auto impl, load_from(std::cref(path), options, &runtime));
   return Model(std::move(impl));
 }
 
 Result<Model> Model::load(ModelBytes model, const LoadOptions& options) {
-  PX_ASSIGN(auto impl, load_from(std::move(model), options));
+  PX_ASSIGN(auto impl, load_from(std::move(model), options, nullptr));
+  return Model(std::move(impl));
+}
+
+Result<Model> Model::load(ModelBytes model, const LoadOptions& options, const Runtime& runtime) {
+  PX_ASSIGN(auto impl, load_from(std::move(model), options, &runtime));
   return Model(std::move(impl));
 }
 

@@ -80,10 +80,10 @@ class ModelBytesTest : public FolderTest {
     std::memcpy(begin, bytes.data(), bytes.size());
     return {{begin, bytes.size()}, memory, near};
   }
-  LoadOptions with_cache() const {
-    LoadOptions options;
+  Runtime with_cache() const {
+    RuntimeOptions options;
     options.cache = (folder_ / "cache").string();
-    return options;
+    return *Runtime::create(options);
   }
 };
 
@@ -145,8 +145,8 @@ TEST_F(ModelBytesTest, RefusesWhatIsNoModel) {
       {at(test_model("w", "../v.bin"), 0, folder_), ErrorCode::kInvalidModel, "not inside"},
   };
   for (const auto& row : rows) {
-    for (const LoadOptions& options : {LoadOptions{}, with_cache()}) {
-      const auto model = Model::load(row.bytes, options);
+    for (const bool cached : {false, true}) {
+      const auto model = cached ? Model::load(row.bytes, {}, with_cache()) : Model::load(row.bytes);
       ASSERT_FALSE(model) << row.message;
       EXPECT_EQ(model.error().code, row.code) << model.error().to_string();
       EXPECT_THAT(model.error().message, HasSubstr(row.message));
@@ -165,7 +165,7 @@ TEST_F(ModelBytesTest, TakesExternalWeightsFromItsFolder) {
 TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
   const std::string outputs = run(*Model::load(at(test_model())));
   for (const std::size_t shift : {0, 1, 4}) {
-    const auto model = Model::load(at(test_model(), shift), with_cache());
+    const auto model = Model::load(at(test_model(), shift), {}, with_cache());
     ASSERT_TRUE(model);
     EXPECT_EQ(run(*model), outputs) << shift;
     const CacheReport report = model->cache();
@@ -177,7 +177,7 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
   }
   std::string other = test_model();  // of the same length
   other[other.find(bytes_of(ramp(16))) + 1] = 1;
-  const auto model = Model::load(at(other), with_cache());
+  const auto model = Model::load(at(other), {}, with_cache());
   ASSERT_TRUE(model);
   EXPECT_EQ(run(*model), run(*Model::load(at(other))));
   EXPECT_NE(run(*model), outputs);
@@ -195,7 +195,7 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsExternalWeightsToo) {
       std::vector<float> weights = ramp(16);
       weights[0] = static_cast<float>(which) * 9 - 4;
       if (round == 0) write(near / "v.bin", bytes_of(weights));
-      const auto model = Model::load(at(bytes, 0, near), with_cache());
+      const auto model = Model::load(at(bytes, 0, near), {}, with_cache());
       ASSERT_TRUE(model) << model.error().to_string();
       const std::string now = run(*model);
       if (round == 0) outputs[which] = now;
@@ -205,7 +205,7 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsExternalWeightsToo) {
   }
   EXPECT_NE(outputs[0], outputs[1]);
   write(folder_ / "0" / "v.bin", bytes_of(ramp(16)));
-  const auto changed = Model::load(at(bytes, 0, folder_ / "0"), with_cache());
+  const auto changed = Model::load(at(bytes, 0, folder_ / "0"), {}, with_cache());
   ASSERT_TRUE(changed);
   EXPECT_EQ(run(*changed), run(*Model::load(at(test_model()))));
 }

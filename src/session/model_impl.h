@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "parallax/model.h"
+#include "parallax/runtime.h"
 #include "session/graph_forms.h"
 #include "session/graph_snapshot.h"
 #include "session/weight_prefault.h"
@@ -32,6 +34,7 @@ struct Model::Impl {
   std::vector<PassReport> passes;  ///< as LoadedGraph has them
   std::vector<std::string> disabled_passes;
   LoadTimes load_times;
+  std::optional<Runtime> runtime;  ///< that it was given
 
   const Graph& graph() const { return forms->plain()->graph; }
   GraphContext::Weights& weights() const { return *forms->plain()->weights; }

@@ -28,9 +28,11 @@ RunBudget less(RunBudget budget, std::int64_t kept_by_plans);
 
 class RunAdmission {
  public:
-  /// `read` returns the current budget. Both references must outlive this.
-  RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read)
-      : plans_(plans), account_(account), read_(std::move(read)) {}
+  /// `read` returns the current budget. Both references must outlive this. `source`: as in
+  /// RunMemory::Request.
+  RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read,
+               std::shared_ptr<MemorySource> source = nullptr)
+      : plans_(plans), account_(account), read_(std::move(read)), source_(std::move(source)) {}
 
   /// Plans `binding`, or finds its plan, packs its weights and waits for memory. After the wait it
   /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts the wait
@@ -51,6 +53,7 @@ class RunAdmission {
   PlanCache& plans_;
   MemoryAccount& account_;
   const std::function<RunBudget()> read_;
+  const std::shared_ptr<MemorySource> source_;
 };
 
 }  // namespace parallax

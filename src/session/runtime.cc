@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/caught.h"
@@ -9,6 +11,7 @@
 #include "base/fork.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "session/model_impl.h"
 #include "session/runtime_impl.h"
 
 namespace parallax {
@@ -63,10 +66,25 @@ Result<Runtime> Runtime::shared() {
 
 int Runtime::threads() const { return impl_->workers.most_threads(); }
 
-Result<Runtime> runtime_for(const SessionOptions& options) {
-  PX_ASSIGN(Runtime shared, Runtime::shared());
-  if (options.threads <= shared.threads()) return shared;
-  return Runtime::create({.threads = options.threads});
+int Runtime::Impl::start(int threads) {
+  const int started = workers.start(threads), wanted = std::min(threads, workers.most_threads());
+  if (started < wanted) log.warn(fmt::format("no more than {} of {} threads", started, wanted));
+  async.keep_within(async_threads());
+  return started;
+}
+
+Result<Runtime> runtime_for(const SessionOptions& options, const Model& model) {
+  std::optional<Runtime> runtime = model.impl().runtime;
+  if (!runtime) {
+    PX_ASSIGN(runtime, Runtime::shared());
+  }
+  if (options.threads <= runtime->threads()) return *runtime;
+  RuntimeOptions own = runtime->impl()->options;
+  runtime->impl()->log.info(
+      fmt::format("a session of {} threads has a runtime of its own: its model's has {} threads",
+                  options.threads, runtime->threads()));
+  own.threads = options.threads;
+  return Runtime::create(own);
 }
 
 }  // namespace parallax

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/log.h"
+#include "base/memory_source.h"
+#include "parallax/model.h"
 #include "parallax/runtime.h"
 #include "session/async_runs.h"
 #include "session/workers.h"
@@ -16,18 +19,20 @@ inline constexpr int kMaxThreads = 1024;
 /// Thread-safe.
 struct Runtime::Impl {
   explicit Impl(const RuntimeOptions& options_in, int threads)
-      : options(options_in), workers(threads) {}
+      : options(options_in),
+        log(options.log),
+        source(std::make_shared<MemorySource>(options.pages, options.allocator)),
+        workers(threads, options.pool),
+        async(options.pool) {}
 
   const RuntimeOptions options;
+  const Logger log;
+  const std::shared_ptr<MemorySource> source;
   Workers workers;
   AsyncRuns async;
 
   /// As Workers::start().
-  int start(int threads) {
-    const int started = workers.start(threads);
-    async.keep_within(async_threads());
-    return started;
-  }
+  int start(int threads);
   /// Threads that may run for callers who do not wait: with the workers no more than the runtime
   /// may have, and one at least.
   std::size_t async_threads() {
@@ -36,8 +41,8 @@ struct Runtime::Impl {
   }
 };
 
-/// The runtime of a session that is given none: the shared one, or, where the session wants more
+/// The runtime of a session that is given none: its model's, or, where the session wants more
 /// threads than that has, one of its own. Errors: as Runtime::create().
-Result<Runtime> runtime_for(const SessionOptions& options);
+Result<Runtime> runtime_for(const SessionOptions& options, const Model& model);
 
 }  // namespace parallax

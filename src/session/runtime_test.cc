@@ -123,22 +123,22 @@ TEST(Runtime, ServesMoreCallersThanItHasPlaces) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(Runtime, ItsAccountIsThatOfSessionsWithoutOne) {
+TEST(Runtime, ItsAccountIsThatOfItsSessions) {
   const Model model = model_of(kTwoBranches);
   RuntimeOptions options{.threads = 1};
   options.account = *make_memory_account();
   const Runtime runtime = *Runtime::create(options);
-  const MemoryBudget own{MemoryBudget::Kind::kNone, 0, *make_memory_account()};
-  const std::pair<SessionOptions, bool> rows[] = {
-      {{}, true},
-      {{.budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 30}}, true},
-      {{.budget = own}, false}};
-  for (const auto& [session_options, shares] : rows) {
-    const std::int64_t before = options.account->memory.peak_bytes();
-    Session session = *Session::create(model, session_options, runtime);
-    // More than any run before.
-    ASSERT_FALSE(Input(100 + before / 64).run(session).empty());
-    EXPECT_EQ(options.account->memory.peak_bytes() > before, shares);
+  const SessionOptions bytes{.budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 30}};
+  const SessionOptions automatic{.budget = {MemoryBudget::Kind::kAuto, 0}};
+  for (const SessionOptions& row : {SessionOptions{}, bytes, automatic}) {
+    for (const bool shares : {true, false}) {
+      const std::int64_t before = options.account->memory.peak_bytes();
+      Session session = shares ? *Session::create(model, row, runtime)
+                               : *Session::create(model, row, *Runtime::create({.threads = 1}));
+      // More than any run before.
+      ASSERT_FALSE(Input(100 + before / 64).run(session).empty());
+      EXPECT_EQ(options.account->memory.peak_bytes() > before, shares);
+    }
   }
 }
 

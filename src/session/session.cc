@@ -52,6 +52,8 @@ RunBudget Session::Impl::budget() const {
   }
   const RunBudget now = auto_budget(probe.read(), account->memory.held_bytes());
   latest_limit = now.bytes.value_or(kNoLimit);
+  if (!now.bytes && !told_of_no_limit.exchange(true))
+    runtime->log.warn("how much memory is free cannot be read: a budget of it is none");
   return now;
 }
 
@@ -101,7 +103,7 @@ std::string Session::instruction_set() {
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
   return without_exceptions([&]() -> Result<Session> {
     PX_RETURN_IF_ERROR(check_options(options));
-    PX_ASSIGN(const Runtime runtime, runtime_for(options));
+    PX_ASSIGN(const Runtime runtime, runtime_for(options, model));
     return create(model, options, runtime);
   });
 }

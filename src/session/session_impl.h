@@ -65,8 +65,9 @@ struct Session::Impl {
   const std::shared_ptr<MemoryAccount> account;
   const InputBinder binder;
   PlanCache plans;
-  RunAdmission admission{plans, *account, [this] { return budget(); }};
+  RunAdmission admission{plans, *account, [this] { return budget(); }, runtime->source};
   std::atomic<bool> has_run = false;
+  mutable std::atomic<bool> told_of_no_limit = false;
 };
 
 }  // namespace parallax

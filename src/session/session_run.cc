@@ -140,6 +140,7 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
   execute_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;
   execute_options.max_loop_trips = options.max_loop_trips;
   execute_options.deadline = request.deadline;
+  execute_options.log = &runtime->log;
   std::optional<BudgetWatch> watch;
   if (options.budget.kind == MemoryBudget::Kind::kAuto) {
     watch.emplace(

@@ -41,13 +41,14 @@ fs::path digits() { return fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"
 
 TEST(StrangeCalls, WithoutASession) {
   const fs::path path = digits(), nowhere = "/proc/none/such a file";
-  LoadOptions cached;
+  RuntimeOptions cached;
   cached.cache = "/proc/none";
+  const Runtime runtime = *Runtime::create(cached);
   const auto model = Model::load(path);
   ASSERT_TRUE(model);
   for (const Question& question : std::vector<Question>{
            {"load", [&] { return error_of(Model::load(path)); }},
-           {"load with a cache", [&] { return error_of(Model::load(path, cached)); }},
+           {"load with a cache", [&] { return error_of(Model::load(path, {}, runtime)); }},
            {"inspect", [&] { return error_of(inspect_file(path)); }},
            {"create", [&] { return error_of(Session::create(*model, {.threads = 2})); }},
            {"account", [] { return error_of(make_memory_account()); }},

@@ -98,11 +98,14 @@ TEST_F(TimeLimitOfSession, EndsARunBetweenNodes) {
 }
 
 TEST_F(TimeLimitOfSession, EndsAWaitForOtherRuns) {
-  const auto account = *make_memory_account();
+  RuntimeOptions options;
+  const auto account = options.account = *make_memory_account();
   constexpr std::int64_t kBytes = 1 << 20;
-  auto session = Session::create(model_, {.budget = {MemoryBudget::Kind::kBytes, kBytes, account},
-                                          .max_loop_trips = 10,
-                                          .time_limit_seconds = 0.02});
+  auto session = Session::create(model_,
+                                 {.budget = {MemoryBudget::Kind::kBytes, kBytes},
+                                  .max_loop_trips = 10,
+                                  .time_limit_seconds = 0.02},
+                                 *Runtime::create(options));
   ASSERT_TRUE(session);
   ASSERT_TRUE(session->plan({}));
   const auto held = account->memory.acquire({kBytes, {}, false});

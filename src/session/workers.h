@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <memory>
+#include <utility>
 
 #include "base/cpu.h"
 #include "base/mutex.h"
@@ -13,13 +15,13 @@
 
 namespace parallax {
 
-/// A child of fork() has none of its parent's threads: it starts as many of its own when it first
-/// needs them. Thread-safe.
+/// A child of fork() has none of its parent's threads, nor its pool's: it starts as many of its own
+/// when it first needs them. Thread-safe.
 class Workers {
  public:
   /// The most threads of a run, its caller's included. None is started yet.
-  explicit Workers(int threads)
-      : cpus_(usable_cpus()), pool_(&pools_.emplace_back(threads, cpus_, 1)) {}
+  explicit Workers(int threads, std::shared_ptr<ThreadPool> users = nullptr)
+      : cpus_(usable_cpus()), pool_(&pools_.emplace_back(threads, cpus_, 1, std::move(users))) {}
 
   WorkerPool& pool() {
     WorkerPool* const pool = pool_.load();

@@ -81,9 +81,12 @@ class Checker {
 
   /// The model, or nothing and a finding. Only the `first` load may find that something is not
   /// supported.
-  std::optional<Model> load(const LoadOptions& options, const std::string& what,
-                            bool first = false) {
-    auto model = Model::load(path(), options);
+  std::optional<Model> load(const LoadOptions& options, const std::string& what, bool first = false,
+                            const std::string& cache = {}) {
+    RuntimeOptions runtime;
+    runtime.cache = cache;
+    auto model = cache.empty() ? Model::load(path(), options)
+                               : Model::load(path(), options, *Runtime::create(runtime));
     if (!first && plant_ == Plant::kRefusal)
       model = tl::unexpected(Error{Stage::kLoad, ErrorCode::kUnsupported, {}, "planted"});
     if (model) return *std::move(model);
@@ -267,7 +270,6 @@ class Checker {
     const std::int64_t less = random_.between(0, tight);
     options = any_options(random_);
     options.budget = {MemoryBudget::Kind::kBytes, less};
-    if (random_.chance(30)) options.budget.account = *make_memory_account();
     check_runs(model, options, base, text_of(options), Allowed::kBudget);
   }
 
@@ -338,10 +340,8 @@ class Checker {
 
   void check_cache(const Results& base) {
     if (!random_.chance(25)) return;
-    LoadOptions options;
-    options.cache = folder_ / "cache";
     for (const char* what : {"cache written", "cache read"}) {
-      const auto model = load(options, what);
+      const auto model = load({}, what, false, folder_ / "cache");
       if (!model) return;
       check_runs(*model, any_options(random_), base, what);
     }

@@ -156,9 +156,8 @@ void print(const Options& options, const Model& model, const Session& session,
 
 Status bench_command(const Options& options) {
   const std::int64_t start = now_ns();
-  auto model = Model::load(options.model, options.load);
+  auto model = load_model(options);
   if (!model) return tl::unexpected(model.error());
-  const CacheWarning warning(*model);
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());
   Measured measured;

@@ -55,7 +55,6 @@ Result<Measured> measure(const Options& options) {
   auto opened = open_model(one);
   if (!opened) return tl::unexpected(opened.error());
   Session& session = opened->session;
-  const CacheWarning warning(opened->model);
   auto inputs = make_inputs(options, opened->model, session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
   const auto views = inputs->views();
@@ -192,7 +191,7 @@ Status calibrate_command(const Options& options) {
   if (!measured) return tl::unexpected(measured.error());
   if (profile.empty()) {
     SessionOptions all;
-    auto model = Model::load(options.model, options.load);
+    auto model = load_model(options);
     if (!model) return tl::unexpected(model.error());
     auto session = Session::create(*model, all);
     if (!session) return tl::unexpected(session.error());

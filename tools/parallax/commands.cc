@@ -112,7 +112,7 @@ void add_common(CLI::App& command, Options& options, std::size_t values) {
       ->type_name("NAME");
   command
       .add_option(
-          "--cache", options.load.cache,
+          "--cache", options.runtime.cache,
           "A folder that keeps what loading made for the next time; no others may write there")
       ->type_name("DIR");
   add_repeated(

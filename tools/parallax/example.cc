@@ -86,7 +86,7 @@ std::string dim_options(const std::vector<Session::DimValue>& dims) {
 }
 
 std::string complete_command(const Options& options) {
-  const auto model = Model::load(options.model, options.load);
+  const auto model = load_model(options, false);
   if (!model) return {};
   SymbolValues values = symbol_values(options, *model);
   if (!read_input_files(options, *model, values)) return {};

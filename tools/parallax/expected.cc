@@ -96,7 +96,6 @@ Status verify_expected(const Options& options) {
   auto opened = open_model(options);
   if (!opened) return tl::unexpected(opened.error());
   const Model& model = opened->model;
-  const CacheWarning warning(model);
   const auto files = expected_files(options.expected, model);
   if (!files) return tl::unexpected(files.error());
   auto inputs = make_inputs(options, model, opened->session, opened->values);

@@ -24,9 +24,7 @@ struct Info {
 
 Info look_at(const Options& options, FileReport file) {
   Info info{std::move(file), std::nullopt, std::nullopt, std::nullopt, {}};
-  LoadOptions load = options.load;
-  load.prefault = false;
-  auto model = Model::load(options.model, load);
+  auto model = load_model(options, false);
   if (!model) {
     info.problem = model.error();
     return info;

@@ -73,6 +73,15 @@ void add_values(SymbolValues& known, const std::string& symbol, std::vector<std:
          text_of(std::move(values)));
 }
 
+/// One line on standard error.
+void print_warning(LogLevel level, std::string_view message) {
+  if (level != LogLevel::kWarning) return;
+  std::string line(message);
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  fmt::print(stderr, "parallax: warning: {}\n", line);
+}
+
 void add_shape(const GivenShape& shape, const Model& model, SymbolValues& values) {
   const auto input = std::ranges::find(model.inputs(), shape.input, &TensorInfo::name);
   const std::string text = fmt::format("--shape {}={}", shape.input, fmt::join(shape.dims, "x"));
@@ -157,10 +166,17 @@ MemoryBudget parse_budget(const std::string& text) {
                       static_cast<std::int64_t>(number * found->second)};
 }
 
+Result<Model> load_model(const Options& options, bool runs) {
+  RuntimeOptions wanted = options.runtime;
+  wanted.pages.prefault = runs;
+  wanted.log = print_warning;
+  auto runtime = Runtime::create(wanted);
+  if (!runtime) return tl::unexpected(runtime.error());
+  return Model::load(options.model, options.load, *runtime);
+}
+
 Result<Opened> open_model(const Options& options, bool runs) {
-  LoadOptions load = options.load;
-  load.prefault = runs;
-  auto model = Model::load(options.model, load);
+  auto model = load_model(options, runs);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, options.session);
   if (!session) return tl::unexpected(session.error());

@@ -50,6 +50,7 @@ struct Options {
   std::string model;
   SessionOptions session;
   LoadOptions load;
+  RuntimeOptions runtime;
 
   std::vector<std::string> inputs;  ///< NAME=FILE.npy
   std::vector<std::string> images;  ///< NAME=FILE.png
@@ -95,14 +96,17 @@ SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 
+/// Loads the model; warnings of the library then go to standard error. `runs`: a command that does
+/// pre-faults memory for packed weights.
+Result<Model> load_model(const Options& options, bool runs = true);
+
 /// What most commands begin with.
 struct Opened {
   Model model;
   Session session;
   SymbolValues values;  ///< one of each symbol
 };
-/// `runs`: the command runs the model, so loading pre-faults memory for its packed weights. Errors:
-/// of the model and the session. Throws UsageError.
+/// `runs`: as load_model(). Errors: of the model and the session. Throws UsageError.
 Result<Opened> open_model(const Options& options, bool runs = true);
 
 Status run_command(const Options& options);

@@ -269,7 +269,6 @@ Status plan_command(const Options& options) {
   if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
   auto opened = open_model(options, false);
   if (!opened) return tl::unexpected(opened.error());
-  const CacheWarning warning(opened->model);
   auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());
   Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};

@@ -68,13 +68,6 @@ nlohmann::json cache_json(const CacheReport& cache) {
           {"problem", cache.problem}};
 }
 
-CacheWarning::~CacheWarning() {
-  std::string problem = model_.cache().problem;
-  std::ranges::replace_if(
-      problem, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  if (!problem.empty()) fmt::print(stderr, "parallax: warning: {}\n", problem);
-}
-
 std::string_view scheduler_name(Scheduler scheduler) {
   for (const auto& [name, value] : kSchedulers)
     if (value == scheduler) return name;

@@ -21,17 +21,6 @@ nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan);
 /// {"hits": N, "misses": N, "bytes": N, "written_bytes": N, "file": ..., "problem": "" or why it
 /// could not be used}; null without a cache.
 nlohmann::json cache_json(const CacheReport& cache);
-/// Says on standard error, when it goes out of scope, why the cache of `model` was of no use.
-class CacheWarning {
- public:
-  explicit CacheWarning(const Model& model) : model_(model) {}
-  CacheWarning(const CacheWarning&) = delete;
-  CacheWarning& operator=(const CacheWarning&) = delete;
-  ~CacheWarning();
-
- private:
-  const Model model_;
-};
 /// All schedulers by name, the default first.
 inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
     {"dataflow", Scheduler::kDataflow},

@@ -75,7 +75,6 @@ Status run_command(const Options& options) {
   auto opened = open_model(options);
   if (!opened) return tl::unexpected(opened.error());
   const Model& model = opened->model;
-  const CacheWarning warning(model);
   auto inputs = make_inputs(options, model, opened->session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
   auto outputs = opened->session.run(inputs->views());

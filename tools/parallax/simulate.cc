@@ -94,7 +94,6 @@ Status simulate_command(const Options& options) {
   if (own.session.threads == 0) own.session.threads = *cores;
   auto opened = open_model(own, false);
   if (!opened) return tl::unexpected(opened.error());
-  const CacheWarning warning(opened->model);
   auto prediction = opened->session.predict(dims_of_run(opened->values, 0), device, wanted);
   if (!prediction) return tl::unexpected(prediction.error());
   if (options.json != "-") print(options, *prediction);

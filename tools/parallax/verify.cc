@@ -117,9 +117,8 @@ Status check_bits(int different, int runs) {
 
 Status verify_command(const Options& options) {
   if (!options.expected.empty()) return verify_expected(options);
-  auto model = Model::load(options.model, options.load);
+  auto model = load_model(options);
   if (!model) return tl::unexpected(model.error());
-  const CacheWarning warning(*model);
   const Precision precision = options.session.precision;
   SessionOptions sequential = options.session;
   sequential.scheduler = Scheduler::kSequential;
@@ -137,10 +136,10 @@ Status verify_command(const Options& options) {
   int runs = 0;
   auto different = verify_schedules(*model, *inputs, options.session, *oracle, progress, runs);
   if (!different) return tl::unexpected(different.error());
-  LoadOptions as_written = options.load;
-  as_written.cache.clear();
-  as_written.disabled_passes = Model::passes();
-  auto unfused = Model::load(options.model, as_written);
+  Options as_written = options;
+  as_written.runtime.cache.clear();
+  as_written.load.disabled_passes = Model::passes();
+  auto unfused = load_model(as_written);
   if (!unfused) return tl::unexpected(unfused.error());
   auto plain = run_once(*unfused, reference_of(sequential), *inputs);
   if (!plain) return tl::unexpected(plain.error());

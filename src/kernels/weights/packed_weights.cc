@@ -13,6 +13,7 @@
 #include "base/large_pages.h"
 #include "base/mapped_file.h"
 #include "base/memory_probe.h"
+#include "base/memory_source.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "cache/weight_cache.h"
@@ -47,10 +48,15 @@ AlignedBytes AlignedBytes::sized(std::int64_t bytes) {
   return result;
 }
 
-Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
+Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes, MemorySource* source) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   if (bytes < 0 || !rounded) return tl::unexpected(out_of_memory(bytes));
-  const bool huge = bytes >= kLargePage;
+  if (source != nullptr && source->is_users()) {
+    const auto memory = source->allocate(*rounded, kAlignment);
+    if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+    return shared({{memory.get(), static_cast<std::size_t>(bytes)}, memory});
+  }
+  const bool huge = bytes >= kLargePage, large = source == nullptr || source->large();
   const auto size = static_cast<std::size_t>(*rounded);
   void* memory = nullptr;
   if (!huge) {
@@ -60,7 +66,7 @@ Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes) {
   }
   if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
   // A refusal costs speed only.
-  if (huge) (void)madvise(memory, size, MADV_HUGEPAGE);
+  if (huge) (void)madvise(memory, size, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   AlignedBytes result;
   result.memory_ = {static_cast<std::byte*>(memory), Free{}};
   result.size_ = bytes;
@@ -104,6 +110,9 @@ PackedWeights::~PackedWeights() = default;
 
 void PackedWeights::use(std::shared_ptr<WeightCache> cache) { blocks_->cache = std::move(cache); }
 WeightCache* PackedWeights::cache() const { return blocks_->cache.get(); }
+void PackedWeights::use(std::shared_ptr<MemorySource> source) {
+  blocks_->memory.use(std::move(source));
+}
 
 std::shared_ptr<PackedBlock> PackedWeights::make_block(const std::byte* source,
                                                        const std::string& layout,
@@ -174,6 +183,7 @@ Status PackedWeights::allocate(const PackingList& list) {
 }
 
 Status PackedWeights::fill(const PackingList& list) {
+  end_prefault();
   try {
     for (const auto& block : list.blocks_) fill(block);
     for (const auto& bytes : list.unread_) release_pages(bytes);

@@ -15,6 +15,7 @@
 
 namespace parallax {
 
+class MemorySource;
 struct PackedBlock;
 struct SharedBytes;
 class WeightCache;
@@ -22,8 +23,8 @@ class WeightCache;
 /// 64-byte aligned memory of fixed size, owned, or shared and then read only.
 class AlignedBytes {
  public:
-  /// Errors: kOutOfMemory.
-  static Result<AlignedBytes> allocate(std::int64_t bytes);
+  /// `source` null: of the system, large where there are enough bytes. Errors: kOutOfMemory.
+  static Result<AlignedBytes> allocate(std::int64_t bytes, MemorySource* source = nullptr);
   static AlignedBytes shared(SharedBytes bytes);
   /// A size without memory: data() is null.
   static AlignedBytes sized(std::int64_t bytes);
@@ -75,6 +76,8 @@ class PackedWeights {
   void use(std::shared_ptr<WeightCache> cache);
   /// Null without one.
   WeightCache* cache() const;
+  /// Where their memory comes from. Before get().
+  void use(std::shared_ptr<MemorySource> source);
 
   /// The packing `layout` (a text that says everything the bytes depend on) of the constant at
   /// `source`; `fill` writes it where it is missing, now or later: it owns what it reads but the
@@ -93,8 +96,8 @@ class PackedWeights {
   /// Gets memory for about `bytes` bytes of blocks; stops early where memory is short or packing
   /// ends it. For another thread, while the one that will ask for blocks does not do so yet.
   void prefault(std::int64_t bytes);
-  /// All blocks have been asked for (of a model with bodies, those of its first body): memory that
-  /// no block took is given back.
+  /// Memory that no block took is given back. fill(list) does it, as all blocks have been asked for
+  /// then (of a model with bodies, those of its first body).
   void end_prefault();
   /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
   /// were any (WeightMemory).

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <utility>
 
 #include "base/checked.h"
@@ -29,7 +30,7 @@ Error out_of_memory(std::int64_t bytes) {
 }
 
 /// `bytes`, a multiple of kLargePage, at a multiple of it; null where there is no room.
-std::byte* map_aligned(std::int64_t bytes) {
+std::shared_ptr<std::byte> map_aligned(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   constexpr auto kPage = static_cast<std::size_t>(kLargePage);
   void* const memory =
@@ -39,7 +40,7 @@ std::byte* map_aligned(std::int64_t bytes) {
   const std::size_t before = (kPage - reinterpret_cast<std::uintptr_t>(begin) % kPage) % kPage;
   if (before > 0) ::munmap(begin, before);
   ::munmap(begin + before + size, kPage - before);
-  return begin + before;
+  return {begin + before, [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
 /// Whether the address sanitizer, where there is one, lets these bytes be used.
@@ -60,16 +61,17 @@ void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t
 struct WeightMemory::Chunk {
   enum class State : std::uint8_t { kUntouched, kTouching, kSmall, kLarge };
 
-  Chunk(std::byte* memory, std::int64_t size)
-      : begin(memory), bytes(size), pages(static_cast<std::size_t>(size / kLargePage)) {
-    // From here on the memory is its own: nothing throws.
-    want_large({begin, static_cast<std::size_t>(bytes)});
+  /// `large`: asks for large pages.
+  Chunk(std::shared_ptr<std::byte> memory, std::int64_t size, bool large)
+      : owner(std::move(memory)),
+        begin(owner.get()),
+        bytes(size),
+        advised(large),
+        pages(static_cast<std::size_t>(size / kLargePage)) {
+    if (advised) want_large({begin, static_cast<std::size_t>(bytes)});
     set_usable(begin, bytes, false);
   }
-  ~Chunk() {
-    set_usable(begin, bytes, true);
-    ::munmap(begin, static_cast<std::size_t>(bytes));
-  }
+  ~Chunk() { set_usable(begin, bytes, true); }
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
@@ -91,8 +93,10 @@ struct WeightMemory::Chunk {
   /// Pages that blocks take wholly.
   std::size_t full_pages() const { return static_cast<std::size_t>(used.load() / kLargePage); }
 
+  const std::shared_ptr<std::byte> owner;
   std::byte* const begin;
   const std::int64_t bytes;
+  const bool advised;
   std::atomic<std::int64_t> used = 0;
   std::atomic<bool> small = false;
   std::vector<std::atomic<State>> pages;
@@ -102,14 +106,11 @@ WeightMemory::WeightMemory() = default;
 WeightMemory::~WeightMemory() = default;
 
 bool WeightMemory::add_chunk(std::int64_t bytes) {
-  const auto unmap = [bytes](std::byte* memory) {
-    ::munmap(memory, static_cast<std::size_t>(bytes));
-  };
-  std::unique_ptr<std::byte, decltype(unmap)> memory(map_aligned(bytes), unmap);
+  std::shared_ptr<std::byte> memory =
+      source_->is_users() ? source_->allocate(bytes, kLargePage) : map_aligned(bytes);
   if (memory == nullptr) return false;
-  auto chunk = std::make_shared<Chunk>(memory.get(), bytes);
-  (void)memory.release();
-  chunks_.push_back(std::move(chunk));
+  if (!source_->large()) source_->want_small({memory.get(), static_cast<std::size_t>(bytes)});
+  chunks_.push_back(std::make_shared<Chunk>(std::move(memory), bytes, source_->large()));
   total_ += bytes;
   return true;
 }
@@ -161,6 +162,7 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   const std::shared_ptr<Chunk>& chunk = chunks_.back();
   std::byte* const begin = chunk->begin + chunk->used.fetch_add(*taken);
   set_usable(begin, bytes, true);
+  if (source_->is_users()) std::memset(begin, 0, static_cast<std::size_t>(bytes));
   return AlignedBytes::shared({{begin, static_cast<std::size_t>(bytes)}, chunk});
 }
 
@@ -187,17 +189,18 @@ void WeightMemory::touch_page(Chunk& chunk, std::size_t page, bool full) {
       !state.compare_exchange_strong(untouched, State::kTouching)) {
     state.wait(State::kTouching);
   } else {
-    if (!watch_.quick()) chunk.keep_small();
-    const bool large = full && !chunk.small;
+    if (chunk.advised && !source_->watch().quick()) chunk.keep_small();
+    const bool large = full && chunk.advised && !chunk.small;
     if (full) {
-      first_touch(chunk.at(page), large ? &watch_ : nullptr);
-    } else {  // its rest may never be used: small pages take no more than is needed
+      if (!source_->is_users()) first_touch(chunk.at(page), large ? &source_->watch() : nullptr);
+    } else if (
+        chunk.advised) {  // its rest may never be used: small pages take no more than is needed
       want_small({chunk.at(page), static_cast<std::size_t>(kLargePage)});
     }
     state = large ? State::kLarge : State::kSmall;
     state.notify_all();
   }
-  if (state == State::kSmall) some_small_ = true;
+  if (state == State::kSmall && chunk.advised) some_small_ = true;
 }
 
 void WeightMemory::touch(const AlignedBytes& bytes) {

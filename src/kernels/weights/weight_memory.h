@@ -7,9 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "base/large_pages.h"
+#include "base/memory_source.h"
 #include "base/mutex.h"
 #include "kernels/weights/packed_weights.h"
 
@@ -22,6 +23,8 @@ class WeightMemory {
   ~WeightMemory();
   WeightMemory(const WeightMemory&) = delete;
   WeightMemory& operator=(const WeightMemory&) = delete;
+  /// Where the memory comes from. Before all else.
+  void use(std::shared_ptr<MemorySource> source) { source_ = std::move(source); }
 
   /// Gets pages ahead for about `bytes` bytes that will be allocated; returns when they are there,
   /// or earlier where end_prefault() has been called. Asks every now and then whether there is room
@@ -43,7 +46,7 @@ class WeightMemory {
     std::int64_t small = 0, large = 0;
   };
   Pages pages() const;
-  LargePageWatch& watch() { return watch_; }
+  LargePageWatch& watch() { return source_->watch(); }
 
  private:
   struct Chunk;
@@ -53,7 +56,7 @@ class WeightMemory {
   void touch_page(Chunk& chunk, std::size_t page, bool full);
   std::shared_ptr<Chunk> add_chunk_for_prefault(std::int64_t bytes);
 
-  LargePageWatch watch_;
+  std::shared_ptr<MemorySource> source_ = std::make_shared<MemorySource>();
   std::atomic<bool> some_small_ = false;  ///< promote() may find something
   Mutex promoting_;
   std::atomic<bool> prefault_ended_ = false;

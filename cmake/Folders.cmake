@@ -69,8 +69,9 @@ function(px_folder folder)
   add_library(px_${name} STATIC ${sources})
   target_include_directories(px_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_compile_options(px_${name} PRIVATE ${PX_WARNINGS})
-  # Multiply and add stay two roundings in plain C++: results must not depend on what the compiler fuses.
-  target_compile_options(px_${name} PRIVATE -ffp-contract=off)
+  # Multiply and add stay two roundings in plain C++: results must not depend on what the compiler fuses. Public, for tests that
+  # compute the same, and for functions of headers, of which the linker keeps one.
+  target_compile_options(px_${name} PUBLIC -ffp-contract=off)
   # Where no time is spent per tensor element or planned buffer, -O3 only compiles longer: by a tenth.
   if(NOT folder MATCHES "^(kernels|memory|schedule|execute)$")
     target_compile_options(px_${name} PRIVATE $<$<CONFIG:Release>:-O2>)

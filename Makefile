@@ -1,11 +1,11 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check compare bench bench-check docs sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 check compare bench bench-check docs sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## install the Debian packages that are missing; the targets below install what they need themselves
 	@scripts/setup.sh
@@ -21,6 +21,9 @@ test:  ## every test; what was skipped is named at the end
 	@scripts/setup.sh test
 	@scripts/build.sh release $(JOBS)
 	@scripts/test.sh build/release $(JOBS)
+
+test-aarch64:  ## the tests built for 64-bit Arm, under qemu; the five models beside x86 (MODELS=FOLDER: those in it)
+	@MODELS="$(MODELS)" scripts/test_aarch64.sh $(JOBS)
 
 check: setup  ## what keeps the tree clean: layers, format, locks, lint, no printing in the library, links and tables of the docs
 	@scripts/check.sh

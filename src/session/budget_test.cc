@@ -16,6 +16,7 @@
 #include <random>
 #include <thread>
 
+#include "base/address_limit_test_util.h"
 #include "base/memory_probe.h"
 #include "base/status.h"
 #include "parallax/session.h"
@@ -295,6 +296,7 @@ int under_address_limit(std::int64_t bytes, std::int64_t rows, bool fits) {
 
 TEST(BudgetDeathTest, HoldsUnderALimitOfTheAddressSpace) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer needs the address space for itself";
+  if (!keeps_address_limits()) GTEST_SKIP() << kNoAddressLimits;
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   constexpr std::int64_t kMiB = 1 << 20;
   // 64 floats a row, two or three tensors alive at once, and the output beside them.

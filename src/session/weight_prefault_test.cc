@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include "base/address_limit_test_util.h"
 #include "base/cpu.h"
 #include "ir/text.h"
 #include "ops/infer.h"
@@ -57,6 +58,7 @@ TEST(WeightPrefault, DoesNotStartWhereAddressesAreLimited) {
   const auto starts = [&] {
     return WeightPrefault(*graph, std::make_shared<GraphContext::Weights>()).started();
   };
+  if (!keeps_address_limits()) GTEST_SKIP() << kNoAddressLimits;
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit before{};
     ASSERT_EQ(::getrlimit(resource, &before), 0);

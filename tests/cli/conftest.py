@@ -14,6 +14,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get("PARALLAX_BUILD", ROOT / "build" / "release"))
 SANITIZED = os.environ.get("PARALLAX_SANITIZED") == "1"
+EMULATOR = os.environ.get("PARALLAX_EMULATOR", "").split()  # what runs programs of BUILD, where this machine cannot
 DIGITS = ROOT / "models" / "digits" / "digits.onnx"
 
 
@@ -30,7 +31,8 @@ needs_onnxruntime = pytest.mark.skipif(bool(MISSING), reason="ONNX Runtime is no
 
 
 def run(*command, **keywords):
-    return subprocess.run([str(c) for c in command], text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
+    emulator = EMULATOR if BUILD in pathlib.Path(command[0]).parents else []
+    return subprocess.run([*emulator, *(str(c) for c in command)], text=True, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords})
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import resource
 import numpy as np
 import onnx_writer as w
 import pytest
-from conftest import BUILD, DIGITS, ROOT, SANITIZED, run
+from conftest import BUILD, DIGITS, EMULATOR, ROOT, SANITIZED, run
 
 IMAGES = ROOT / "models" / "digits" / "images.npy"
 
@@ -120,7 +120,7 @@ def test_two_free_dimensions_broadcast(parallax, refused, tmp_path, n, m):
     assert np.load(tmp_path / "1.npy").tolist() == list((a + b).shape)
 
 
-@pytest.mark.skipif(SANITIZED, reason="the reference kernels would take long under a sanitizer")
+@pytest.mark.skipif(SANITIZED or bool(EMULATOR), reason="the reference kernels would take long under a sanitizer or an emulator")
 @pytest.mark.parametrize("name, dims", [("yolov8n", []), ("swinv2_tiny", []), ("whisper_tiny", ["seq=5"]), ("clip_text", ["batch=2", "seq=11"]), ("distilbert", ["batch=2", "seq=9"]), ("sensors", [])])
 def test_verify_the_zoo(parallax, zoo, name, dims):
     done = parallax("verify", zoo[name], *[word for d in dims for word in ("--dim", d)])

@@ -26,7 +26,7 @@ SANITIZED_LIMIT = "hard_rss_limit_mb=4096"  # px_fuzz limits its addresses, but 
 
 class Fuzzer:
     def __init__(self, arguments):
-        self.program, self.seeds = arguments.program, arguments.seeds
+        self.program, self.seeds = [*arguments.emulator.split(), arguments.program], arguments.seeds
         self.next = arguments.seed
         self.end = None if arguments.cases is None else arguments.seed + arguments.cases
         self.deadline = None if arguments.minutes is None else time.monotonic() + 60 * arguments.minutes
@@ -62,7 +62,7 @@ class Fuzzer:
 
     def run_batch(self, seed, count, folder):
         """Runs the seeds; the one to go on with where one of them ended the process."""
-        command = [self.program, "--seed", str(seed), "--count", str(count)] + (["--write", folder] if self.compare else [])
+        command = [*self.program, "--seed", str(seed), "--count", str(count)] + (["--write", folder] if self.compare else [])
         environment = dict(os.environ, TMPDIR=folder)
         for name in ("ASAN_OPTIONS", "TSAN_OPTIONS"):
             environment[name] = ":".join(filter(None, [environment.get(name), SANITIZED_LIMIT]))
@@ -168,6 +168,7 @@ def kept_seeds():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default=str(ROOT / "build" / "release" / "px_fuzz"))
+    parser.add_argument("--emulator", default="", help="what runs the program, where this machine cannot: \"qemu-aarch64 -L FOLDER\"")
     parser.add_argument("--minutes", type=float, help="how long; forever without this and --cases")
     parser.add_argument("--cases", type=int, help="how many seeds")
     parser.add_argument("--seed", type=int, default=int(datetime.date.today().strftime("%Y%m%d")) * 10_000_000, help="the first one")

@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/address_limit_test_util.h"
+
 namespace parallax {
 namespace {
 
@@ -183,6 +185,7 @@ TEST(WeightMemory, PrefaultingStopsAndGivesBackWhereRoomEnds) {
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(WeightMemory, TakesWhatABlockNeedsWhereAddressesEnd) {
+  if (!keeps_address_limits()) GTEST_SKIP() << kNoAddressLimits;
   WeightMemory memory;
   const AlignedBytes first = filled(memory, 16 * kLargePage, 1);
   std::int64_t pages = 0;

@@ -61,6 +61,11 @@ InferResult infer_clip(const InferContext& context) {
   return one_output(x.dtype, x.shape, elementwise_content(context, x.shape, clip));
 }
 
+InferResult infer_is_nan(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  return one_output(DType::kBool, context.inputs[0].shape);
+}
+
 InferResult infer_cast(const InferContext& context) {
   const std::int64_t to = context.node.attributes.get_int("to", 0);
   const auto dtype = dtype_from_onnx(to);
@@ -110,6 +115,11 @@ const OpDef& op_def_Relu() {
 
 const OpDef& op_def_Not() {
   static const OpDef def = unary(OpKind::kNot, infer_unary<kBoolTypes, logical_not>);
+  return def;
+}
+
+const OpDef& op_def_IsNaN() {
+  static const OpDef def = since(9, unary(OpKind::kIsNaN, infer_is_nan));
   return def;
 }
 

@@ -63,6 +63,12 @@ TEST(ReferenceUnary, NotTakesAnyByteButZeroAsTrue) {
   EXPECT_THAT(run_one<bool>(OpKind::kNot, test_inputs(std::move(odd))), ElementsAre(false, true));
 }
 
+TEST(ReferenceUnary, IsNaN) {
+  EXPECT_THAT(run_one<bool>(OpKind::kIsNaN, test_inputs(row<float>({kNan, kInf, -kNan, -0.0F}))),
+              ElementsAre(true, false, true, false));
+  EXPECT_TRUE(run_one<bool>(OpKind::kIsNaN, test_inputs(row<float>({}))).empty());
+}
+
 TEST(ReferenceClip, BoundsAreOptionalAndTheUpperOneWins) {
   EXPECT_THAT(run_one<I32>(OpKind::kClip,
                            test_inputs(row<I32>({-5, 0, 5}), scalar<I32>(-1), scalar<I32>(1))),

@@ -1,4 +1,4 @@
-// Functions of one element: Abs, Exp, Relu, ..., Not, and Clip and Cast.
+// Functions of one element: Abs, Exp, Relu, ..., Not, IsNaN, and Clip and Cast.
 #include "kernels/reference/activation.h"
 #include "kernels/reference/common.h"
 
@@ -73,6 +73,9 @@ KernelResult reference_unary(const KernelRequest& request) {
           request, [](auto x) { return convert<decltype(x)>(std::erf(static_cast<float>(x))); });
     case OpKind::kNot:
       return map_elements<BoolByte, BoolByte>(request, [](BoolByte x) { return BoolByte(!x); });
+    case OpKind::kIsNaN:
+      return map_elements<float, BoolByte>(request,
+                                           [](float x) { return BoolByte(std::isnan(x)); });
     case OpKind::kExp:
       return float_function(request, [](float x) { return std::exp(x); });
     case OpKind::kLog:

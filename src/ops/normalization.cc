@@ -1,4 +1,4 @@
-// Softmax, LayerNormalization and BatchNormalization.
+// Softmax, LayerNormalization, RMSNormalization and BatchNormalization.
 #include <fmt/core.h>
 
 #include "ops/common.h"
@@ -61,6 +61,19 @@ InferResult infer_layer_normalization(const InferContext& context) {
   return outputs;
 }
 
+InferResult infer_rms_normalization(const InferContext& context) {
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+  }
+  PX_RETURN_IF_ERROR(check_affine(context, 1));
+  const InferInput& x = context.inputs[0];
+  PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
+  if (context.node.attributes.get_int("stash_type", 1) != 1) {
+    return fail(context, "stash_type must be 1", ErrorCode::kUnsupported);
+  }
+  return one_output(x.dtype, x.shape);
+}
+
 InferResult infer_batch_normalization(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
@@ -106,6 +119,24 @@ const OpDef& op_def_LayerNormalization() {
                     {"epsilon", AttributeType::kFloat},
                     {"stash_type", AttributeType::kInt}};
     d.infer = infer_layer_normalization;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+/// x / sqrt(mean of x^2 + epsilon) * scale.
+const OpDef& op_def_RMSNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kRMSNormalization;
+    d.since = 23;
+    d.min_inputs = 2;
+    d.max_inputs = 2;
+    d.attributes = {{"axis", AttributeType::kInt},
+                    {"epsilon", AttributeType::kFloat},
+                    {"stash_type", AttributeType::kInt}};
+    d.infer = infer_rms_normalization;
     d.macs = macs_per_input;
     return d;
   }();

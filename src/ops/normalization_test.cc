@@ -12,6 +12,9 @@ TEST(NormalizationTest, Shapes) {
       {"input x f32 [b, 4, 8]\nconst w f32 [4, 8] = fill 1\n"
        "y, m = LayerNormalization(x, w, w) {axis = 1}\noutput y, m",
        "float32 bx4x8; float32 bx1x1"},
+      {"input x f32 [b, 4, 8]\nconst w f32 [4, 8] = fill 1\n"
+       "y = RMSNormalization(x, w) {axis = 1, epsilon = 0.1}\noutput y",
+       "float32 bx4x8"},
       {"input x f32 [b, 4, h, w]\nconst p f32 [4] = fill 1\n"
        "y = BatchNormalization(x, p, p, p, p) {momentum = 0.5}\noutput y",
        "float32 bx4xhxw"},
@@ -27,6 +30,10 @@ TEST(NormalizationTest, Refusals) {
        "does not broadcast"},
       {"input x f32 [8]\nconst w f32 [1, 8] = fill 1\ny = LayerNormalization(x, w)\noutput y",
        "too many axes"},
+      {"input x f32 [b, 8]\nconst w f32 [7] = fill 1\ny = RMSNormalization(x, w)\noutput y",
+       "does not broadcast"},
+      {"input x f32 [8]\nconst w f32 [8] = fill 1\ny = RMSNormalization(x, w) {axis = 1}\noutput y",
+       "outside rank 1"},
       {"input x f32 [8]\nconst w f32 [8] = fill 1\n"
        "y = LayerNormalization(x, w) {stash_type = 10}\noutput y",
        "stash_type"},

@@ -80,6 +80,7 @@ std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
       return inputs.empty() ? 0 : product(inputs[0].span());
     case OpKind::kSoftmax:
     case OpKind::kLayerNormalization:
+    case OpKind::kRMSNormalization:
     case OpKind::kBatchNormalization:
       return product(outputs[0].span());
     default:

@@ -252,16 +252,18 @@ void make_hard_swish(Maker& m) {
   m.node(OpKind::kHardSwish, {m.input(m.dims(static_cast<std::size_t>(m.below(5))))});
 }
 
-void make_layer_normalization(Maker& m) {
+void make_normalization(Maker& m, OpKind op) {
   const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
   const std::int64_t axis = m.below(std::ssize(dims));
   if (m.chance(70)) m.attributes.set("axis", axis - (m.chance(50) ? std::ssize(dims) : 0));
   if (m.chance(50)) m.attributes.set("epsilon", 0.1F);
   const Ints affine(dims.end() - 1, dims.end());
   std::vector<ValueId> inputs = {m.input(dims), m.weights(affine)};
-  if (m.chance(50)) inputs.push_back(m.weights(affine));
-  m.node(OpKind::kLayerNormalization, std::move(inputs));
+  if (op == OpKind::kLayerNormalization && m.chance(50)) inputs.push_back(m.weights(affine));
+  m.node(op, std::move(inputs));
 }
+void make_layer_normalization(Maker& m) { make_normalization(m, OpKind::kLayerNormalization); }
+void make_rms_normalization(Maker& m) { make_normalization(m, OpKind::kRMSNormalization); }
 
 void make_reduce_l2(Maker& m) {
   const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
@@ -276,6 +278,7 @@ const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
     {"Gelu", make_gelu},
     {"HardSwish", make_hard_swish},
     {"LayerNormalization", make_layer_normalization},
+    {"RMSNormalization", make_rms_normalization},
     {"ReduceL2", make_reduce_l2},
     {"activation", make_activation},
     {"MatMul bias", make_matmul_bias},

@@ -31,6 +31,7 @@ constexpr std::array kRows = {
     RecipeRow{OpKind::kNonZero, propose_non_zero},
     RecipeRow{OpKind::kPad, propose_pad},
     RecipeRow{OpKind::kPow, propose_pow},
+    RecipeRow{OpKind::kRMSNormalization, propose_layer_normalization},
     RecipeRow{OpKind::kRange, propose_range},
     RecipeRow{OpKind::kReduceL2, propose_reduce},
     RecipeRow{OpKind::kReduceMax, propose_reduce},

@@ -138,7 +138,7 @@ bool propose_layer_normalization(Generator& g, OpKind op) {
   if (axis != rank - 1 || g.random().chance(50)) attributes.set("axis", stated(g, axis, rank));
   if (g.random().chance(50)) attributes.set("epsilon", 1e-3F);
   std::vector<std::string> inputs = {x, weight(g, dims)};
-  if (g.random().chance(60)) inputs.push_back(weight(g, dims));
+  if (op == OpKind::kLayerNormalization && g.random().chance(60)) inputs.push_back(weight(g, dims));
   return !g.add(op, std::move(inputs), std::move(attributes)).empty();
 }
 

@@ -1,4 +1,5 @@
-// Softmax, LayerNormalization, BatchNormalization. Sums are taken in double precision.
+// Softmax, LayerNormalization, RMSNormalization, BatchNormalization. Sums are taken in double
+// precision.
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 
@@ -22,10 +23,11 @@ struct Moments {
   double mean, inverse_deviation;
 };
 
-Moments moments_of(const float* x, std::int64_t count, double epsilon) {
+/// Not `centered`: about 0.
+Moments moments_of(const float* x, std::int64_t count, double epsilon, bool centered) {
   double sum = 0, squares = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]);
-  const double mean = sum / static_cast<double>(count);
+  const double mean = centered ? sum / static_cast<double>(count) : 0;
   for (std::int64_t i = 0; i < count; ++i) {
     const double off = static_cast<double>(x[i]) - mean;
     squares += off * off;
@@ -54,8 +56,9 @@ KernelResult reference_softmax(const KernelRequest& request) {
       });
 }
 
-/// Outputs 1 and 2, where asked for, are the mean and 1 / standard deviation of each row.
-KernelResult reference_layer_normalization(const KernelRequest& request) {
+/// LayerNormalization and RMSNormalization. Outputs 1 and 2, where asked for, are the mean and
+/// 1 / standard deviation of each row.
+KernelResult reference_normalization(const KernelRequest& request) {
   if (request.inputs[0].dtype != DType::kF32) return nullptr;
   const Dims& dims = request.inputs[0].dims;
   const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
@@ -63,6 +66,7 @@ KernelResult reference_layer_normalization(const KernelRequest& request) {
   const std::int64_t width = count_of(dims, axis, dims.rank());
   const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / width;
   const bool has_bias = request.has(2), has_residual = request.has(3);
+  const bool centered = request.node.op == OpKind::kLayerNormalization;
   const Strides scale = broadcast_strides(request.inputs[1].dims, dims);
   const Strides bias = has_bias ? broadcast_strides(request.inputs[2].dims, dims) : Strides{};
   const IndexSpace<3> space(dims, {row_major_strides(dims), scale, bias});
@@ -73,7 +77,7 @@ KernelResult reference_layer_normalization(const KernelRequest& request) {
         const TileRange range = tile_range(rows, tiles, tile);
         const float* x = args.in<float>(0);
         for (std::int64_t row = range.begin; row < range.end; ++row) {
-          const Moments moments = moments_of(x + row * width, width, epsilon);
+          const Moments moments = moments_of(x + row * width, width, epsilon, centered);
           space.for_rows(row * width, (row + 1) * width, [&](const auto& offsets, std::int64_t n) {
             for (std::int64_t i = 0; i < n; ++i) {
               const double off =

@@ -1,4 +1,4 @@
-// Reduce*, ArgMax, TopK, Softmax, LayerNormalization, BatchNormalization.
+// Reduce*, ArgMax, TopK, Softmax, LayerNormalization, RMSNormalization, BatchNormalization.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -113,6 +113,21 @@ TEST(ReferenceLayerNormalization, ScaleBiasAndStatistics) {
                              test_inputs(test_tensor<float>({1, 2, 1}, {1, 3}), scalar(1.0F)),
                              test_attributes({{"axis", std::int64_t{1}}, {"epsilon", 0.0F}})),
               {-1, 1});
+}
+
+TEST(ReferenceRMSNormalization, ScalesByTheRootOfTheMeanSquare) {
+  expect_near(
+      run_one<float>(OpKind::kRMSNormalization,
+                     test_inputs(test_tensor<float>({2, 2}, {1, 7, -2, -2}), row<float>({5, 10})),
+                     test_attributes({{"epsilon", 0.0F}})),
+      {1, 14, -5, -10});
+  expect_near(run_one<float>(OpKind::kRMSNormalization,
+                             test_inputs(test_tensor<float>({1, 2, 1}, {1, 7}), scalar(1.0F)),
+                             test_attributes({{"axis", std::int64_t{1}}, {"epsilon", 75.0F}})),
+              {0.1F, 0.7F});
+  EXPECT_TRUE(run_one<float>(OpKind::kRMSNormalization,
+                             test_inputs(test_tensor<float>({0, 3}, {}), row<float>({1, 2, 3})))
+                  .empty());
 }
 
 TEST(ReferenceBatchNormalization, PerChannel) {

@@ -15,6 +15,8 @@ constexpr Pass kPasses[] = {
     {"fuse_conv_bn", fuse_conv_bn},
     // First of what begins with an Add or a Mul by a constant: these are parts of it.
     pattern_of(OpKind::kLayerNormalization),
+    // Behind it: a part of that has no mean either.
+    pattern_of(OpKind::kRMSNormalization),
     // Before fuse_activation, which takes Silu and Gelu along.
     pattern_of(OpKind::kSilu),
     pattern_of(OpKind::kGelu),

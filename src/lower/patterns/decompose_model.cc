@@ -40,23 +40,38 @@ void decompose_hard_swish(Parts& parts) {
   parts.result(OpKind::kMul, {x, gate});
 }
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias.
-void decompose_layer_normalization(Parts& parts) {
-  const ValueId x = parts.input(0);
+/// The axes that a normalisation goes along, as an input of ReduceMean.
+ValueId normalized_axes(Parts& parts) {
   const auto rank = static_cast<std::int64_t>(parts.shape(0).size());
   std::int64_t axis = parts.node().attributes.get_int("axis", -1);
   if (axis < 0) axis += rank;
-  std::vector<std::int64_t> reduced;
-  for (; axis < rank; ++axis) reduced.push_back(axis);
-  const ValueId axes = parts.ints(reduced);
-  const ValueId off = parts.op(OpKind::kSub, {x, parts.op(OpKind::kReduceMean, {x, axes})});
+  std::vector<std::int64_t> axes;
+  for (; axis < rank; ++axis) axes.push_back(axis);
+  return parts.ints(axes);
+}
+
+/// off / sqrt(mean of off^2 + epsilon).
+ValueId by_deviation(Parts& parts, ValueId off, ValueId axes) {
   const ValueId squares = parts.op(OpKind::kMul, {off, off});
   const ValueId variance = parts.op(OpKind::kReduceMean, {squares, axes});
   const ValueId epsilon = parts.number(parts.node().attributes.get_float("epsilon", 1e-5F));
   const ValueId deviation = parts.op(OpKind::kSqrt, {parts.op(OpKind::kAdd, {variance, epsilon})});
-  const ValueId normal = parts.op(OpKind::kDiv, {off, deviation});
+  return parts.op(OpKind::kDiv, {off, deviation});
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias.
+void decompose_layer_normalization(Parts& parts) {
+  const ValueId x = parts.input(0), axes = normalized_axes(parts);
+  const ValueId off = parts.op(OpKind::kSub, {x, parts.op(OpKind::kReduceMean, {x, axes})});
+  const ValueId normal = by_deviation(parts, off, axes);
   if (!parts.has(2)) return parts.result(OpKind::kMul, {normal, parts.input(1)});
   parts.result(OpKind::kAdd, {parts.op(OpKind::kMul, {normal, parts.input(1)}), parts.input(2)});
+}
+
+/// x / sqrt(mean of x^2 + epsilon) * scale.
+void decompose_rms_normalization(Parts& parts) {
+  const ValueId normal = by_deviation(parts, parts.input(0), normalized_axes(parts));
+  parts.result(OpKind::kMul, {normal, parts.input(1)});
 }
 
 void decompose_reduce_l2(Parts& parts) {
@@ -83,6 +98,8 @@ constexpr Decomposition kModels[] = {
        return node.op == OpKind::kLayerNormalization && plain;
      },
      decompose_layer_normalization},
+    {"RMSNormalization", [](const Node& node) { return node.op == OpKind::kRMSNormalization; },
+     decompose_rms_normalization},
     {"ReduceL2", [](const Node& node) { return node.op == OpKind::kReduceL2; },
      decompose_reduce_l2},
 };

@@ -14,6 +14,7 @@ namespace parallax {
 
 Result<int> fuse_conv_bn(Graph& graph, const PassContext& context);
 Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context);
+Result<int> fuse_rms_normalization(Graph& graph, const PassContext& context);
 Result<int> fuse_silu(Graph& graph, const PassContext& context);
 Result<int> fuse_gelu(Graph& graph, const PassContext& context);
 Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context);
@@ -30,6 +31,7 @@ struct OperatorPattern {
 };
 inline constexpr OperatorPattern kOperatorPatterns[] = {
     {OpKind::kLayerNormalization, {"fuse_layer_normalization", fuse_layer_normalization}},
+    {OpKind::kRMSNormalization, {"fuse_rms_normalization", fuse_rms_normalization}},
     {OpKind::kSilu, {"fuse_silu", fuse_silu}},
     {OpKind::kGelu, {"fuse_gelu", fuse_gelu}},
     {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention}},

@@ -1,4 +1,4 @@
-// Softmax, LayerNormalization and BatchNormalization of f32.
+// Softmax, LayerNormalization, RMSNormalization and BatchNormalization of f32.
 #include <algorithm>
 #include <cmath>
 
@@ -64,8 +64,9 @@ Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
   return inner == 1 ? softmax_of_rows(outer, n) : softmax_of_columns(outer, n, inner);
 }
 
-/// LayerNormalization whose scale and bias have one element for each that is normalised.
-Result<std::unique_ptr<Kernel>> cpu_layer_normalization(const KernelRequest& request) {
+/// LayerNormalization or RMSNormalization whose scale and bias have one element for each that is
+/// normalised.
+Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
   if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
@@ -74,6 +75,7 @@ Result<std::unique_ptr<Kernel>> cpu_layer_normalization(const KernelRequest& req
   for (std::size_t i = 1; i < 3; ++i)
     if (request.has(i) && request.inputs[i].elements() != n) return not_covered();
   const bool biased = request.has(2), residual = request.has(3);
+  const bool centered = request.node.op == OpKind::kLayerNormalization;
   const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
   LambdaKernelOptions options;
   options.tiles = count_tiles(rows, n, kTileElements);
@@ -88,7 +90,7 @@ Result<std::unique_ptr<Kernel>> cpu_layer_normalization(const KernelRequest& req
         layer_norm_rows({args.in<float>(0) + range.begin * n, args.out<float>() + range.begin * n,
                          to_size(range.end - range.begin), to_size(n), args.in<float>(1),
                          biased ? args.in<float>(2) : nullptr, epsilon, statistic(1), statistic(2),
-                         residual ? args.in<float>(3) + range.begin * n : nullptr});
+                         residual ? args.in<float>(3) + range.begin * n : nullptr, centered});
         return {};
       });
 }

@@ -62,6 +62,16 @@ TEST(CpuLayerNormalization, AgreesWithReference) {
   }
 }
 
+TEST(CpuRMSNormalization, AgreesWithReference) {
+  for (const Dims& dims : {Dims{4, 768}, Dims{3, 5, 33}, Dims{200, 400}, Dims{2, 1}, Dims{0, 8}}) {
+    SCOPED_TRACE(dims.to_string());
+    expect_same_as_reference(
+        {OpKind::kRMSNormalization, test_inputs(random_floats(dims, 1, 5.0F, 9.0F),
+                                                random_floats({dims[dims.rank() - 1]}, 2))},
+        {5e-6, 5e-6});
+  }
+}
+
 TEST(CpuBatchNormalization, AgreesWithReference) {
   for (const Dims& dims : {Dims{2, 3, 5, 7}, Dims{1, 4, 9}, Dims{1, 64, 80, 81}}) {
     const Dims channels{dims[1]};

@@ -227,7 +227,8 @@ void layer_norm(const LayerNormRows& rows) {
   const auto count = static_cast<float>(rows.n);
   for (std::size_t r = 0; r < rows.rows; ++r) {
     const float* x = rows.x + r * rows.n;
-    const float mean = sum_row(x, rows.n, [](FloatVec v) HWY_ATTR { return v; }) / count;
+    const float mean =
+        rows.centered ? sum_row(x, rows.n, [](FloatVec v) HWY_ATTR { return v; }) / count : 0.0F;
     const auto center = hn::Set(d, mean);
     const float squares = sum_row(x, rows.n, [center](FloatVec v) HWY_ATTR {
       const auto off = hn::Sub(v, center);

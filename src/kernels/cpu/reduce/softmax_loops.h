@@ -11,8 +11,8 @@ void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                      std::size_t stride);
 
-/// (x - mean) / sqrt(variance + epsilon) * scale + bias + residual, row by row. x may be y, and so
-/// may the residual.
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias + residual, row by row; not `centered`:
+/// with 0 as the mean. x may be y, and so may the residual.
 struct LayerNormRows {
   const float* x = nullptr;
   float* y = nullptr;
@@ -23,6 +23,7 @@ struct LayerNormRows {
   float* mean = nullptr;               ///< [rows], or null
   float* inverse_deviation = nullptr;  ///< [rows], or null
   const float* residual = nullptr;     ///< [rows, n], or null
+  bool centered = true;
 };
 void layer_norm_rows(const LayerNormRows& rows);
 

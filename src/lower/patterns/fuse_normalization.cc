@@ -1,4 +1,5 @@
-// LayerNormalization in the parts that exporters before operator set 17 write:
+// LayerNormalization in the parts that exporters before operator set 17 write, RMSNormalization in
+// those before operator set 23:
 //
 //     mean = ReduceMean(x),  off = x - mean,  variance = ReduceMean(off * off or off ^ 2)
 //     dev  = Sqrt(variance + epsilon) or (variance + epsilon) ^ 0.5
@@ -12,6 +13,9 @@
 //     guard    f32; the means are along the last axes and keep them; nothing else reads the parts;
 //              scale and bias have an element for each that is normalized together
 //     rewrite  LayerNormalization(x, scale, bias)
+//
+// Without a mean, off is x, and there is no bias: that is RMSNormalization(x, scale), also where
+// scale is multiplied by 1 / dev before x is.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -28,7 +32,7 @@
 namespace parallax {
 namespace {
 
-/// x - mean, and what is known of the other parts.
+/// x - mean, or x, and what is known of the other parts.
 struct Deviation {
   ValueId x, mean, off;
   std::int64_t axes = 0;  ///< how many of the last ones
@@ -43,14 +47,14 @@ struct NormMatch {
 
 class NormMatcher {
  public:
-  NormMatcher(const Graph& graph, const Readers& readers, const PassContext& context)
-      : graph_(graph), readers_(readers), context_(context) {}
+  NormMatcher(const Graph& graph, const Readers& readers, const PassContext& context, bool centered)
+      : graph_(graph), readers_(readers), context_(context), centered_(centered) {}
 
   /// With `last` as the node that gives the result.
   std::optional<NormMatch> match(const Node& last) const {
     if (last.outputs.empty() || !last.outputs[0].valid()) return std::nullopt;
     auto found = in_order(last);
-    if (!found) found = around_x(last);
+    if (!found) found = centered_ ? around_x(last) : scaled_root(last);
     if (!found) return std::nullopt;
     const std::string_view why = obstacle(*found, last);
     if (why.empty()) return found;
@@ -96,7 +100,7 @@ class NormMatcher {
       const Node* mean = node_of(sum->inputs[side], OpKind::kReduceMean);
       if (!epsilon || !(*epsilon >= 0) || !std::isfinite(*epsilon) || mean == nullptr) continue;
       auto found = deviation(*mean);
-      if (!found || shape_of(value) != shape_of(found->mean)) continue;
+      if (!found || shape_of(value) != shape_of(sum->inputs[side])) continue;
       found->epsilon = *epsilon;
       found->parts.insert(found->parts.end(), {sum->inputs[side], value});
       return found;
@@ -112,11 +116,16 @@ class NormMatcher {
     if (product == nullptr) product = node_of(square, OpKind::kPow);
     if (product == nullptr || (product->op == OpKind::kPow && !is_power(*product, 2)))
       return std::nullopt;
+    const auto axes = last_axes(mean);
+    if (!axes) return std::nullopt;
+    if (!centered_) {
+      const ValueId x = product->inputs[0];
+      return Deviation{x, {}, x, *axes, 0, {square}};
+    }
     const Node* off = node_of(product->inputs[0], OpKind::kSub);
     const Node* centre = off == nullptr ? nullptr : node_of(off->inputs[1], OpKind::kReduceMean);
     if (centre == nullptr || centre->inputs[0] != off->inputs[0]) return std::nullopt;
-    const auto axes = last_axes(mean);
-    if (!axes || axes != last_axes(*centre)) return std::nullopt;
+    if (axes != last_axes(*centre)) return std::nullopt;
     return Deviation{off->inputs[0],
                      off->inputs[1],
                      product->inputs[0],
@@ -187,6 +196,7 @@ class NormMatcher {
   /// where something goes on from them.
   std::optional<NormMatch> in_order(const Node& last) const {
     if (last.op == OpKind::kAdd) {
+      if (!centered_) return std::nullopt;
       for (const std::size_t side : {0U, 1U}) {
         const Node* product = node_of(last.inputs[side], OpKind::kMul);
         auto found = product == nullptr ? std::nullopt : scaled(*product);
@@ -199,6 +209,16 @@ class NormMatcher {
     }
     if (auto found = scaled(last)) return found;
     return normal(last);
+  }
+
+  /// x * (scale / dev).
+  std::optional<NormMatch> scaled_root(const Node& last) const {
+    if (last.op != OpKind::kMul) return std::nullopt;
+    for (const std::size_t side : {0U, 1U}) {
+      auto found = inverse(last.inputs[1 - side]);
+      if (found && found->of.x == last.inputs[side]) return found;
+    }
+    return std::nullopt;
   }
 
   /// x * inv + (bias - mean * inv).
@@ -273,6 +293,7 @@ class NormMatcher {
   const Graph& graph_;
   const Readers& readers_;
   const PassContext& context_;
+  const bool centered_;
 };
 
 /// A one for each element that is normalized together; a single one where their number is not known
@@ -291,11 +312,9 @@ Constant ones(const Graph& graph, const Deviation& of, const PassContext& contex
   return row;
 }
 
-}  // namespace
-
-Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context) {
+Result<int> fuse(Graph& graph, const PassContext& context, OpKind made) {
   const Readers readers(graph);
-  const NormMatcher matcher(graph, readers, context);
+  const NormMatcher matcher(graph, readers, context, made == OpKind::kLayerNormalization);
   std::optional<UniqueNames> names;
   IdVector<NodeId, bool> taken(graph.nodes.size(), false);
   int changes = 0;
@@ -317,11 +336,21 @@ Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context) {
     Attributes attributes;
     attributes.set("axis", -found->of.axes);
     attributes.set("epsilon", found->of.epsilon);
-    rewrite_node(graph, id, OpKind::kLayerNormalization, std::move(inputs), std::move(attributes));
+    rewrite_node(graph, id, made, std::move(inputs), std::move(attributes));
     ++changes;
   }
   if (changes > 0) erase_unused(graph);
   return changes;
+}
+
+}  // namespace
+
+Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context) {
+  return fuse(graph, context, OpKind::kLayerNormalization);
+}
+
+Result<int> fuse_rms_normalization(Graph& graph, const PassContext& context) {
+  return fuse(graph, context, OpKind::kRMSNormalization);
 }
 
 }  // namespace parallax

@@ -102,11 +102,10 @@ const OpDef& op_def_FusedAttention() {
     d.min_inputs = 3;
     d.max_inputs = 5;
     d.internal = true;
-    d.attributes = {{"scale", AttributeType::kFloat},
-                    {kAttentionGroup, AttributeType::kInt},
-                    {kAttentionFill, AttributeType::kFloat},
-                    {kAttentionFillWhere, AttributeType::kInt},
-                    {kAttentionFillLast, AttributeType::kInt}};
+    d.attributes = {
+        {"scale", AttributeType::kFloat},           {kAttentionGroup, AttributeType::kInt},
+        {kAttentionNanIsZero, AttributeType::kInt}, {kAttentionFill, AttributeType::kFloat},
+        {kAttentionFillWhere, AttributeType::kInt}, {kAttentionFillLast, AttributeType::kInt}};
     for (const std::string_view perm : kAttentionPerms)
       d.attributes.push_back({perm, AttributeType::kInts});
     d.attributes.push_back({kAttentionOutputPerm, AttributeType::kInts});

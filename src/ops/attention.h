@@ -16,6 +16,9 @@ inline constexpr std::string_view kAttentionOutputPerm = "y_perm";
 /// How many heads of Q, neighbours in the third axis from behind, share one of K and V. Absent: 1.
 inline constexpr std::string_view kAttentionGroup = "group";
 
+/// 1: weights that are NaN count as 0.
+inline constexpr std::string_view kAttentionNanIsZero = "nan_is_zero";
+
 /// Inputs: the mask is added to scores, the choice, of bools, says which of them are another
 /// number.
 inline constexpr std::size_t kAttentionMask = 3, kAttentionChoice = 4;

@@ -173,6 +173,7 @@ void make_attention(Maker& m) {
     with_heads(result.b, batch.back());
   }
   if (m.chance(50)) m.attributes.set("scale", 0.25F);
+  if (m.chance(30)) m.attributes.set("nan_is_zero", std::int64_t{1});
   std::vector<ValueId> inputs = {m.permuted(scores.a, kAttentionPerms[0], 50),
                                  m.permuted(scores.b, kAttentionPerms[1], 50),
                                  m.permuted(result.b, kAttentionPerms[2], 50)};

@@ -14,7 +14,7 @@ struct AttentionShape {
   Dims dims;  ///< of the result, before it is transposed
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   float scale = 1;
-  bool masked = false, choosing = false;
+  bool masked = false, choosing = false, nan_is_zero = false;
   AttentionFill fill;
   Strides q{}, k{}, v{}, y{}, mask{}, choice{};
 
@@ -55,6 +55,7 @@ AttentionShape attention_shape(const KernelRequest& request) {
   s.depth = q.dims[q.dims.rank() - 1];
   s.keys = k.dims[k.dims.rank() - 1];
   s.scale = request.node.attributes.get_float("scale", 1.0F);
+  s.nan_is_zero = request.node.attributes.get_int(kAttentionNanIsZero, 0) != 0;
   s.q = operand_strides(q, s.dims);
   s.k = operand_strides(k, s.dims);
   s.v = operand_strides(operand(2), s.dims);
@@ -109,8 +110,10 @@ void weigh(const AttentionShape& s, const QueryRows& rows, float* weights) {
     weights[j] = std::exp(weights[j] - largest);
     sum += static_cast<double>(weights[j]);
   }
-  for (std::int64_t j = 0; j < s.keys; ++j)
+  for (std::int64_t j = 0; j < s.keys; ++j) {
     weights[j] = static_cast<float>(static_cast<double>(weights[j]) / sum);
+    if (s.nan_is_zero && std::isnan(weights[j])) weights[j] = 0;
+  }
 }
 
 void attend(const AttentionShape& s, std::int64_t row, const KernelArgs& args) {

@@ -4,6 +4,9 @@
 // That is no sum with -infinity: a score that is NaN is gone behind Where, and the keys of a query
 // that may look nowhere weigh alike where the number is finite.
 //
+// PyTorch replaces weights that are NaN, as those of a query that may look nowhere are, by 0; the
+// kernel does so too.
+//
 // Where heads of queries share heads of keys and values, exporters repeat these: Unsqueeze, Expand
 // and Reshape, before a Transpose or without one. The kernel reads them again instead.
 #include <cmath>
@@ -35,6 +38,7 @@ struct RepeatedHeads {
 struct AttentionMatch {
   ValueId q, k, mask, choice;
   float scale = 1;
+  bool nan_is_zero = false;
   AttentionFill fill;
   RepeatedHeads keys, values;  ///< of K and V, where both repeat as often
 };
@@ -46,17 +50,19 @@ class AttentionMatcher {
 
   std::optional<AttentionMatch> match(const Node& last) const {
     if (!is_plain_product(last)) return std::nullopt;
-    const Node* softmax = produced_by(graph_, last.inputs[0], OpKind::kSoftmax);
+    AttentionMatch found;
+    const ValueId weights = take_replacement(last.inputs[0], found);
+    const Node* softmax = produced_by(graph_, weights, OpKind::kSoftmax);
     if (softmax == nullptr) return std::nullopt;
     const auto missed = [&](std::string_view why) {
       context_.missed(why, last);
       return std::nullopt;
     };
-    if (!readers_.single(last.inputs[0])) return missed("something else reads the weights");
-    const int rank = static_cast<int>(shape_of(last.inputs[0]).size());
+    if (!found.nan_is_zero && !readers_.single(weights))
+      return missed("something else reads the weights");
+    const int rank = static_cast<int>(shape_of(weights).size());
     if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1)
       return missed("Softmax is not along the keys");
-    AttentionMatch found;
     ValueId scores = take_choice(softmax->inputs[0], found);
     scores = take_mask(scores, found);
     found.fill.last = found.choice.valid() && found.mask.valid();
@@ -88,6 +94,19 @@ class AttentionMatcher {
       if (graph_.values[input].dtype != DType::kF32 || shape_of(input).size() < 2) return false;
     }
     return true;
+  }
+
+  /// The weights of which Where(IsNaN(weights), 0, weights) replaces some; `value` where there are
+  /// none, or something else reads them.
+  ValueId take_replacement(ValueId value, AttentionMatch& found) const {
+    const Node* where = inner_node(value, OpKind::kWhere);
+    const Node* test = where == nullptr ? nullptr : inner_node(where->inputs[0], OpKind::kIsNaN);
+    if (test == nullptr || scalar_constant(graph_, where->inputs[1]) != 0.0F) return value;
+    const ValueId weights = where->inputs[2];
+    if (test->inputs[0] != weights || shape_of(weights) != shape_of(value)) return value;
+    if (readers_.of(weights).size() != 2 || readers_.is_output(weights)) return value;
+    found.nan_is_zero = true;
+    return weights;
   }
 
   /// The scores that a mask is added to, with the mask in `found`; `value` where there is none.
@@ -170,7 +189,7 @@ class AttentionMatcher {
     std::size_t axis = rank - 3;
     if (const Node* transpose = inner_node(operand, OpKind::kTranspose)) {
       found.perm = transpose->attributes.get_ints("perm");
-      if (found.perm.size() != rank) return {};
+      if (found.perm.size() != rank || found.perm[axis] < 0) return {};
       const auto last = static_cast<std::int64_t>(rank) - 1;
       // Kernels want rows of V, and rows or columns of K.
       if (found.perm.back() != last && (!columns_too || found.perm[rank - 2] != last)) return {};
@@ -234,6 +253,7 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
       if (!found->values.perm.empty())
         attributes.set(std::string(kAttentionPerms[2]), found->values.perm);
     }
+    if (found->nan_is_zero) attributes.set(std::string(kAttentionNanIsZero), std::int64_t{1});
     if (found->choice.valid()) {
       attributes.set(std::string(kAttentionFill), found->fill.value);
       attributes.set(std::string(kAttentionFillWhere), std::int64_t{found->fill.where});
@@ -297,7 +317,11 @@ void decompose_attention(Parts& parts) {
   if (parts.has(kAttentionMask))
     scores = parts.op(OpKind::kAdd, {scores, parts.input(kAttentionMask)});
   if (parts.has(kAttentionChoice) && fill.last) fill_chosen();
-  const std::vector<ValueId> product = {parts.op(OpKind::kSoftmax, {scores}), operand(2)};
+  ValueId weights = parts.op(OpKind::kSoftmax, {scores});
+  if (attributes.get_int(kAttentionNanIsZero, 0) != 0)
+    weights =
+        parts.op(OpKind::kWhere, {parts.op(OpKind::kIsNaN, {weights}), parts.number(0), weights});
+  const std::vector<ValueId> product = {weights, operand(2)};
   const auto perm = attributes.get_ints(kAttentionOutputPerm);
   if (perm.empty()) return parts.result(OpKind::kMatMul, product);
   Attributes turned;

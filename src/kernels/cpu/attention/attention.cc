@@ -93,6 +93,7 @@ class Attention final : public Kernel {
       run_block(batch, rows.begin, keys.begin, scores, args, panels);
     }
     attention_divide(scores.y, scores.y_stride, scores.rows, scores.width, scores.sum);
+    replace_nan_weights(shape_, batch, rows, scores.sum, args);
   }
 
   void run_block(std::int64_t batch, std::int64_t row, std::int64_t key, AttentionScores& scores,
@@ -179,7 +180,29 @@ AttentionShape attention_shape(const KernelRequest& request) {
   shape.mask = rows_of(kAttentionMask);
   shape.choice = rows_of(kAttentionChoice);
   shape.fill = attention_fill(attributes);
+  shape.nan_is_zero = attributes.get_int(kAttentionNanIsZero, 0) != 0;
   return shape;
+}
+
+void replace_nan_weights(const AttentionShape& s, std::int64_t batch, TileRange queries,
+                         const float* sums, const KernelArgs& args) {
+  if (!s.nan_is_zero) return;
+  const float* const values = args.in<float>(2) + s.at(s.v, batch);
+  float* const first = args.out<float>() + s.at(s.y, batch) + queries.begin * s.y.row_stride;
+  const float* zeros = nullptr;  // such queries have the same result
+  for (std::int64_t i = 0; i < queries.end - queries.begin; ++i) {
+    if (sums[i] > 0) continue;
+    float* const y = first + i * s.y.row_stride;
+    if (zeros != nullptr) {
+      std::copy_n(zeros, s.width, y);
+      continue;
+    }
+    std::fill_n(y, s.width, 0.0F);
+    // 0 times a value that is no number is none either.
+    for (std::int64_t key = 0; key < s.keys; ++key)
+      for (std::int64_t j = 0; j < s.width; ++j) y[j] += 0.0F * values[key * s.v.row_stride + j];
+    zeros = y;
+  }
 }
 
 namespace {

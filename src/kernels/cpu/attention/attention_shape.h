@@ -25,7 +25,8 @@ struct AttentionShape {
   MatrixOperand q, k, v, y;
   float scale = 1;
   AttentionMask mask, choice;
-  AttentionFill fill;  ///< of the choice
+  AttentionFill fill;        ///< of the choice
+  bool nan_is_zero = false;  ///< of weights
 
   /// Where matrix `batch` of an operand begins, in elements.
   std::int64_t at(const MatrixOperand& operand, std::int64_t batch) const {
@@ -40,5 +41,10 @@ struct AttentionShape {
 };
 
 AttentionShape attention_shape(const KernelRequest& request);
+
+/// Where weights that are NaN count as 0: writes the results of such queries anew. The weights of a
+/// query are NaN all together, where its sum, the first of which is in `sums`, is none or 0.
+void replace_nan_weights(const AttentionShape& shape, std::int64_t batch, TileRange queries,
+                         const float* sums, const KernelArgs& args);
 
 }  // namespace parallax

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -91,6 +92,28 @@ TEST(CpuAttention, FillsWhatIsChosen) {
         }
       }
     }
+  }
+}
+
+TEST(CpuAttention, WeightsThatAreNoNumbersCountAsZero) {
+  constexpr float kNone = -std::numeric_limits<float>::infinity();
+  for (const std::int64_t queries : {5, 40}) {
+    KernelRun run = attention({{2, queries, 8}, {2, 8, 300}, {2, 300, 17}}, 0.5F);
+    put_keys_in_rows(run);
+    run.attributes.set("nan_is_zero", std::int64_t{1});
+    std::vector<float> mask(static_cast<std::size_t>(queries) * 300, 0.0F);
+    std::fill_n(mask.begin(), 300, kNone);
+    std::fill_n(mask.end() - 600, 600, kNone);
+    mask[301] = kNone;
+    run.inputs.emplace_back(test_tensor<float>({queries, 300}, mask));
+    expect_same_as_reference(run, {1e-5, 1e-5});
+    const auto result = run_kernel(run, KernelLibrary::kCpu);
+    ASSERT_TRUE(result);
+    EXPECT_EQ(test_values<float>(result->at(0)).at(3), 0.0F);
+    auto v = test_values<float>(*run.inputs[2]);
+    v[17 * 5 + 2] = std::numeric_limits<float>::infinity();
+    run.inputs[2] = test_tensor<float>({2, 300, 17}, v);
+    expect_same_as_reference(run, {1e-5, 1e-5});
   }
 }
 

@@ -194,6 +194,7 @@ class Bf16Attention final : public Kernel {
       bf16_lane_block(block);
     }
     store_results(s, batch, queries, block, args.out<float>());
+    replace_nan_weights(s, batch, queries, block.sums.sum, args);
   }
 
   AttentionShape shape_;

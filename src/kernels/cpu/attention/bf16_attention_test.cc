@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -58,6 +59,16 @@ TEST(Bf16Attention, FillsWhatIsChosen) {
       expect_near_reference(run);
     }
   }
+}
+
+TEST(Bf16Attention, WeightsThatAreNoNumbersCountAsZero) {
+  PX_NEEDS_BF16();
+  KernelRun run = attention(20, 300, 16, 20);
+  run.attributes.set("nan_is_zero", std::int64_t{1});
+  std::vector<float> mask(20 * 300, 0.0F);
+  std::fill_n(mask.begin() + 600, 600, -std::numeric_limits<float>::infinity());
+  run.inputs.emplace_back(test_tensor<float>({20, 300}, mask));
+  expect_near_reference(run);
 }
 
 TEST(Bf16Attention, KeysInRows) {

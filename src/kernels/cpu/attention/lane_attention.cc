@@ -133,6 +133,7 @@ class LaneAttention final : public Kernel {
       lane_block(block);
     }
     store_results(s, batch, queries, block, args.out<float>());
+    replace_nan_weights(s, batch, queries, block.sums.sum, args);
   }
 
   AttentionShape shape_;

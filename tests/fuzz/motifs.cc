@@ -85,32 +85,69 @@ bool propose_product(Generator& g) {
   return !y.empty();
 }
 
-/// Softmax(scale * Q K + mask) V over heads that lie side by side or come as an axis.
+/// Some scores another number.
+std::string chosen(Generator& g, const std::string& scores) {
+  const std::string mask = g.partner(scores, DType::kBool);
+  const std::string number = scalar(g, g.random().chance(50) ? -1e9F : 0.5F);
+  return g.add(OpKind::kWhere, g.random().chance(50) ? std::vector{mask, scores, number}
+                                                     : std::vector{mask, number, scores});
+}
+
+/// A mask that is added, by Where or both.
+std::string masked(Generator& g, std::string scores) {
+  const bool before = g.random().chance(25), behind = g.random().chance(25);
+  if (before) scores = chosen(g, scores);
+  if (!scores.empty() && g.random().chance(40))
+    scores = g.add(OpKind::kAdd, {scores, g.partner(scores, DType::kF32)});
+  return behind && !scores.empty() ? chosen(g, scores) : scores;
+}
+
+/// The one head of [batch, 1, a, b] twice.
+std::string repeated(Generator& g, const std::string& x, std::array<std::int64_t, 4> dims) {
+  const std::array<std::int64_t, 1> axis = {2};
+  const std::array<std::int64_t, 5> times = {1, 1, 2, 1, 1};
+  std::string y = g.add(OpKind::kUnsqueeze, {x, g.constant(make_i64(axis))});
+  if (!y.empty()) y = g.add(OpKind::kTile, {y, g.constant(make_i64(times))});
+  return y.empty() ? y : g.add(OpKind::kReshape, {y, g.constant(make_i64(dims))});
+}
+
+/// Softmax(scale * Q K + mask) V over heads that lie side by side or come as an axis; those of Q
+/// may share one of K and V.
 bool propose_attention(Generator& g) {
   Random& random = g.random();
   const std::string x = g.tensor(DType::kF32, 3, 3);
   if (!g.is_fixed(x, 2)) return false;
   const std::int64_t width = g.dims(x, 0)[2];
   const std::int64_t heads = width % 2 == 0 && width > 0 ? 2 : 1;
-  const std::array<std::int64_t, 4> split = {0, 0, heads, -1};
+  const bool shared = heads == 2 && random.chance(30);
   std::array<std::string, 3> parts;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    std::string y = g.add(OpKind::kMatMul, {x, g.weights(Dims{width, width})});
+    const bool one_head = shared && i > 0;
+    const std::array<std::int64_t, 4> split = {0, 0, one_head ? 1 : heads, -1};
+    std::string y =
+        g.add(OpKind::kMatMul, {x, g.weights(Dims{width, one_head ? width / 2 : width})});
     if (!y.empty()) y = g.add(OpKind::kReshape, {y, g.constant(make_i64(split))});
     if (y.empty()) return false;
     const bool turned = i == 1;
     parts[i] = g.add(OpKind::kTranspose, {y}, turned ? perm({0, 2, 3, 1}) : perm({0, 2, 1, 3}));
+    if (one_head && !parts[i].empty())
+      parts[i] = repeated(g, parts[i],
+                          turned ? std::array<std::int64_t, 4>{0, 2, width / 2, -1}
+                                 : std::array<std::int64_t, 4>{0, 2, -1, width / 2});
     if (parts[i].empty()) return false;
   }
   std::string scores = g.add(OpKind::kMatMul, {parts[0], parts[1]});
   if (scores.empty()) return false;
   if (random.chance(80)) scores = g.add(OpKind::kMul, {scores, scalar(g, 0.25F)});
-  if (!scores.empty() && random.chance(40))
-    scores = g.add(OpKind::kAdd, {scores, g.partner(scores, DType::kF32)});
+  if (!scores.empty()) scores = masked(g, scores);
   if (scores.empty()) return false;
   Attributes axis;
   axis.set("axis", std::int64_t{-1});
   scores = g.add(OpKind::kSoftmax, {scores}, std::move(axis));
+  if (!scores.empty() && random.chance(20)) {
+    const std::string nan = g.add(OpKind::kIsNaN, {scores});
+    if (!nan.empty()) scores = g.add(OpKind::kWhere, {nan, scalar(g, 0.0F), scores});
+  }
   if (scores.empty()) return false;
   std::string y = g.add(OpKind::kMatMul, {scores, parts[2]});
   if (!y.empty()) y = g.add(OpKind::kTranspose, {y}, perm({0, 2, 1, 3}));
@@ -127,6 +164,20 @@ bool propose_normalised_sum(Generator& g) {
   const Dims dims{g.dims(y, 0)[g.rank(y) - 1]};
   const std::string z = g.add(OpKind::kLayerNormalization, {y, g.weights(dims), g.weights(dims)});
   return !z.empty() && !g.add(OpKind::kAdd, {z, y}).empty();
+}
+
+/// x / sqrt(mean of x^2 + epsilon) * scale.
+bool propose_root_mean_square(Generator& g) {
+  const std::string x = g.tensor(DType::kF32, 1, 3);
+  const int last = g.rank(x) - 1;
+  if (!g.is_fixed(x, last)) return false;
+  const std::array<std::int64_t, 1> axis = {-1};
+  std::string y = g.add(OpKind::kMul, {x, x});
+  if (!y.empty()) y = g.add(OpKind::kReduceMean, {y, g.constant(make_i64(axis))});
+  if (!y.empty()) y = g.add(OpKind::kAdd, {y, scalar(g, 1e-3F)});
+  if (!y.empty()) y = g.add(OpKind::kSqrt, {y});
+  if (!y.empty()) y = g.add(OpKind::kDiv, {x, y});
+  return !y.empty() && !g.add(OpKind::kMul, {y, g.weights(Dims{g.dims(x, 0)[last]})}).empty();
 }
 
 /// The shape of one tensor, with some arithmetic, as the shape of another.
@@ -170,9 +221,10 @@ bool propose_selection(Generator& g) {
 }  // namespace
 
 bool propose_motif(Generator& g) {
-  static constexpr std::array kMotifs = {
-      propose_activation,     propose_convolution,      propose_product,  propose_attention,
-      propose_normalised_sum, propose_shape_arithmetic, propose_selection};
+  static constexpr std::array kMotifs = {propose_activation,       propose_convolution,
+                                         propose_product,          propose_attention,
+                                         propose_normalised_sum,   propose_root_mean_square,
+                                         propose_shape_arithmetic, propose_selection};
   return g.random().pick(kMotifs)(g);
 }
 

@@ -256,6 +256,58 @@ Result<std::vector<Constant>> run_scan(const CaseNode& node, const Scope& scope,
                     node.attributes.get_ints("scan_output_directions"));
 }
 
+/// A node by itself, with its inputs as constants.
+struct Alone {
+  Graph graph;
+  NodeId id;
+};
+
+Result<Alone> alone_of(const CaseNode& node, const Scope& scope) {
+  Alone alone;
+  GraphBuilder builder(alone.graph);
+  std::vector<ValueId> inputs;
+  for (const std::string& name : node.inputs) {
+    inputs.emplace_back();
+    if (name.empty()) continue;
+    const Constant* constant = scope.find(name);
+    if (constant == nullptr) return cannot("no input", ErrorCode::kInternal);
+    inputs.back() = builder.constant(name, *constant);
+  }
+  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
+  alone.id = builder.node(node.op, std::move(inputs), node.attributes, "node",
+                          static_cast<int>(node.outputs.size()));
+  PX_RETURN_IF_ERROR(check_node(alone.graph.nodes[alone.id], true));
+  PX_RETURN_IF_ERROR(infer_graph(alone.graph));
+  return alone;
+}
+
+/// Zeros in the shapes of the outputs, where these do not depend on what the node computes: nodes
+/// behind one that fails are planned with them. Empty otherwise.
+std::vector<Constant> zeros_of(const CaseNode& node, const Scope& scope) {
+  if (!node.bodies.empty()) return {};
+  const auto alone = alone_of(node, scope);
+  if (!alone) return {};
+  const Node& made = alone->graph.nodes[alone->id];
+  std::vector<RuntimeInput> inputs;
+  for (const ValueId id : made.inputs) {
+    inputs.emplace_back();
+    if (!id.valid()) continue;
+    const Constant& constant = *alone->graph.values[id].constant;
+    inputs.back() = {true, constant.dtype, constant.dims, constant.bytes.data()};
+  }
+  const auto dims = infer_runtime(made, inputs);
+  if (!dims) return {};
+  std::vector<Constant> zeros;
+  for (std::size_t i = 0; i < made.outputs.size(); ++i) {
+    if (!(*dims)[i]) return {};
+    const DType dtype =
+        made.outputs[i].valid() ? alone->graph.values[made.outputs[i]].dtype : DType::kF32;
+    const std::vector<std::byte> bytes(bytes_of(dtype, *(*dims)[i]).value_or(0));
+    zeros.push_back(make_constant(dtype, *(*dims)[i], bytes));
+  }
+  return zeros;
+}
+
 }  // namespace
 
 void Scope::erase(std::string_view name) {
@@ -276,25 +328,11 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
   if (node.op == OpKind::kIf) return run_if(node, scope, noise);
   if (node.op == OpKind::kLoop) return run_loop(node, scope, noise);
   if (node.op == OpKind::kScan) return run_scan(node, scope, noise);
-  Graph graph;
-  GraphBuilder builder(graph);
-  std::vector<ValueId> inputs;
+  PX_ASSIGN(const Alone alone, alone_of(node, scope));
+  PX_ASSIGN(auto outputs, evaluate_node(alone.graph, alone.id));
   std::vector<const Constant*> given;
-  for (const std::string& name : node.inputs) {
-    inputs.emplace_back();
-    given.push_back(nullptr);
-    if (name.empty()) continue;
-    const Constant* constant = scope.find(name);
-    given.back() = constant;
-    if (constant == nullptr) return cannot("no input", ErrorCode::kInternal);
-    inputs.back() = builder.constant(name, *constant);
-  }
-  while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
-  const NodeId id = builder.node(node.op, std::move(inputs), node.attributes, "node",
-                                 static_cast<int>(node.outputs.size()));
-  PX_RETURN_IF_ERROR(check_node(graph.nodes[id], true));
-  PX_RETURN_IF_ERROR(infer_graph(graph));
-  PX_ASSIGN(auto outputs, evaluate_node(graph, id));
+  for (const std::string& name : node.inputs)
+    given.push_back(name.empty() ? nullptr : scope.find(name));
   if (noise.open != nullptr && is_open(node, given, outputs))
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
   if (is_exact(node.op) || (noise.lifts && !sums(node.op))) return outputs;
@@ -337,8 +375,11 @@ Scope values_of(const CaseGraph& graph, std::span<const Constant> inputs,
   for (std::size_t i = 0; i < inputs.size(); ++i) scope.set(graph.inputs[i].name, inputs[i]);
   for (const CaseNode& node : graph.nodes) {
     auto outputs = interpret(node, scope);
-    if (!outputs && errors != nullptr) errors->push_back(outputs.error());
-    for (std::size_t i = 0; outputs && i < node.outputs.size(); ++i)
+    if (!outputs && errors != nullptr) {
+      errors->push_back(outputs.error());
+      outputs = zeros_of(node, scope);
+    }
+    for (std::size_t i = 0; outputs && i < outputs->size() && i < node.outputs.size(); ++i)
       scope.set(node.outputs[i], (*outputs)[i]);
   }
   return scope;

@@ -83,10 +83,11 @@ KernelResult reference_normalization(const KernelRequest& request) {
               const double off =
                   static_cast<double>(x[offsets[0] + i * space.row_stride(0)]) - moments.mean;
               const float s = args.in<float>(1)[offsets[1] + i * space.row_stride(1)];
+              // -0 changes no sum, not even that of -0.
               const float b =
-                  has_bias ? args.in<float>(2)[offsets[2] + i * space.row_stride(2)] : 0.0F;
+                  has_bias ? args.in<float>(2)[offsets[2] + i * space.row_stride(2)] : -0.0F;
               const std::int64_t at = offsets[0] + i * space.row_stride(0);
-              const float added = has_residual ? args.in<float>(3)[at] : 0.0F;
+              const float added = has_residual ? args.in<float>(3)[at] : -0.0F;
               args.out<float>()[at] =
                   static_cast<float>(off * moments.inverse_deviation) * s + b + added;
             }

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "kernels/cpu/cpu_test_util.h"
 
 namespace parallax {
@@ -69,6 +71,20 @@ TEST(CpuRMSNormalization, AgreesWithReference) {
         {OpKind::kRMSNormalization, test_inputs(random_floats(dims, 1, 5.0F, 9.0F),
                                                 random_floats({dims[dims.rank() - 1]}, 2))},
         {5e-6, 5e-6});
+  }
+}
+
+TEST(CpuNormalization, KeepsTheSignOfZeroWithoutBias) {
+  const std::vector<float> x(37), scale(37, -2);
+  for (const OpKind op : {OpKind::kLayerNormalization, OpKind::kRMSNormalization}) {
+    const KernelRun run{
+        op, test_inputs(test_tensor<float>({1, 37}, x), test_tensor<float>({37}, scale))};
+    for (const KernelLibrary library : {KernelLibrary::kReference, KernelLibrary::kCpu}) {
+      const auto outputs = run_kernel(run, library);
+      ASSERT_TRUE(outputs.has_value()) << outputs.error().to_string();
+      for (const float y : test_values<float>(outputs->at(0)))
+        EXPECT_TRUE(y == 0 && std::signbit(y));
+    }
   }
 }
 

@@ -162,17 +162,18 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, const f
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
   const auto center = hn::Set(d, mean), factor = hn::Set(d, inverse);
+  const auto none = hn::Set(d, -0.0F);  // changes no sum, not even that of -0
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
     const auto v = hn::Mul(hn::Sub(hn::LoadU(d, x + i), center), factor);
-    const auto bias = rows.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, rows.bias + i);
+    const auto bias = rows.bias == nullptr ? none : hn::LoadU(d, rows.bias + i);
     auto sum = hn::MulAdd(v, hn::LoadU(d, rows.scale + i), bias);
     if (residual != nullptr) sum = hn::Add(sum, hn::LoadU(d, residual + i));
     hn::StoreU(sum, d, y + i);
   }
   if (i < n) {
     const auto v = hn::Mul(hn::Sub(load_n(d, x + i, n - i), center), factor);
-    const auto bias = rows.bias == nullptr ? hn::Zero(d) : load_n(d, rows.bias + i, n - i);
+    const auto bias = rows.bias == nullptr ? none : load_n(d, rows.bias + i, n - i);
     auto sum = hn::MulAdd(v, load_n(d, rows.scale + i, n - i), bias);
     if (residual != nullptr) sum = hn::Add(sum, load_n(d, residual + i, n - i));
     store_n(sum, d, y + i, n - i);

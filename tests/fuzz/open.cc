@@ -120,6 +120,20 @@ bool is_open_power(std::span<const Constant* const> inputs, const Constant& outp
   return open;
 }
 
+/// Whether a sum of integers may leave their type on the way: ONNX Runtime does not wrap.
+bool is_open_sum(const Constant& input) {
+  if (input.dtype == DType::kF32) return false;
+  double sum = 0;
+  for_each_number(input, [&](auto x) { sum += std::abs(double(x)); });
+  return sum >= std::exp2(input.dtype == DType::kI32 ? 31 : 63);
+}
+
+/// Whether a window sees padding only.
+bool has_empty_window(const Constant& largest) {
+  const Constant* all[] = {&largest};
+  return any_float(all, [](float x) { return std::isinf(x); });
+}
+
 }  // namespace
 
 bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
@@ -131,8 +145,9 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kMatMul:
     case OpKind::kReduceL2:
     case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
       return has_empty(inputs.first(1));
+    case OpKind::kReduceSum:
+      return has_empty(inputs.first(1)) || is_open_sum(*inputs[0]);
     case OpKind::kArgMax:
     case OpKind::kReduceMax:
       return has_empty(inputs.first(1)) || has_nan(inputs);
@@ -140,7 +155,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kAveragePool:
       return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
     case OpKind::kMaxPool:
-      return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
+      return has_wild(inputs) || has_empty_window(outputs[0]) ||
+             is_open_window(node, inputs, outputs[0]);
     case OpKind::kClip:
     case OpKind::kMax:
     case OpKind::kMin:

@@ -18,5 +18,5 @@ step printing /usr/bin/python3 scripts/check_source.py
 step docs /usr/bin/python3 scripts/check_docs.py
 step format scripts/check_format.sh
 step threads scripts/check_threads.py
-step tidy scripts/check_tidy.sh
+step tidy scripts/check_tidy.py
 exit $failed

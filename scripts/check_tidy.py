@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""clang-tidy (.clang-tidy says which checks) over the sources of the library, the tools and the examples.
+
+Sources of one folder are read as one translation unit: their headers, which take most of the time, are then parsed and matched once.
+A source whose names another of the unit has, too, goes into a second unit. A source that Highway includes again for each
+instruction set is a unit of its own. A unit that was clean leaves a stamp in build/tidy and is not read again while neither its
+sources nor any header changes."""
+import concurrent.futures
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+UNITS = ROOT / "build" / "tidy"
+SOURCES = 12  # of a unit: 8 take a tenth longer in all, with 24 the last one is waited for
+OTHERS = ("_test.cc", "_bench.cc", "_fuzz.cc")
+
+
+def tracked(*patterns):
+    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True)
+    return listed.stdout.split()
+
+
+def flags():
+    """source -> the compiler's options for it, without its own name and its output's."""
+    entries = json.loads((ROOT / "build" / "release" / "compile_commands.json").read_text())
+    result = {}
+    for entry in entries:
+        words = shlex.split(entry["command"])[1:]
+        del words[words.index("-o"):words.index("-c") + 2]
+        result[os.path.relpath(entry["file"], ROOT)] = tuple(words)
+    return result
+
+
+def units():
+    """[(options, sources)], those that take longest first."""
+    of, groups, alone = flags(), {}, []
+    for source in tracked("src/*.cc", "tools/*.cc", "examples/*.cc"):
+        if source.endswith(OTHERS):
+            continue
+        if "HWY_TARGET_INCLUDE" in (ROOT / source).read_text():
+            alone.append((of[source], [source]))
+        else:
+            groups.setdefault((of[source], os.path.dirname(source)), []).append(source)
+    return alone + [(options, sources[i:i + SOURCES]) for (options, _), sources in groups.items() for i in range(0, len(sources), SOURCES)]
+
+
+def run(command, options, unit):
+    return subprocess.run([*command, str(unit), *options, "-w"], capture_output=True, text=True)
+
+
+def strangers(options, sources, unit):
+    """The sources of a unit that do not compile after the others."""
+    if len(sources) == 1:
+        return []
+    done = run(["clang++", "-fsyntax-only", "-w", "-ferror-limit=0"], options, unit)
+    named = set(re.findall(rf"^{ROOT}/(\S+?):\d+:\d+: error:", done.stderr, re.M))
+    return [source for source in sources if source in named]
+
+
+def lint(options, unit):
+    """What clang-tidy says of a unit."""
+    done = run(["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", f"--header-filter=^{ROOT}/(src|include|tools|examples)/"], ["--", *options], unit)
+    return "" if done.returncode == 0 else done.stdout or done.stderr
+
+
+def check(options, sources, headers):
+    """What clang-tidy says of a unit; empty when it is clean."""
+    key = hashlib.sha256("\0".join([headers, *options, *sources, *((ROOT / source).read_text() for source in sources)]).encode()).hexdigest()[:32]
+    stamp, unit = UNITS / f"{key}.clean", UNITS / f"{key}.cc"
+    if stamp.exists():
+        return ""
+    unit.write_text("".join(f'#include "{ROOT / source}"\n' for source in sources))
+    apart = strangers(options, sources, unit)
+    if apart:
+        unit.unlink()
+        first = [source for source in sources if source not in apart] or sources[:1]
+        said = check(options, first, headers) + check(options, [source for source in sources if source not in first], headers)
+    else:
+        said = lint(options, unit)
+        unit.unlink()
+    if not said:
+        stamp.touch()
+    return said
+
+
+def main():
+    UNITS.mkdir(parents=True, exist_ok=True)
+    headers = hashlib.sha256(b"\0".join((ROOT / file).read_bytes() for file in [".clang-tidy", *tracked("*.h", "*.def")])).hexdigest()
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        said = list(pool.map(lambda unit: check(*unit, headers), units()))
+    sys.stdout.write("".join(said))
+    return 1 if any(said) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -26,9 +26,9 @@ enum class Kernels : std::uint8_t {
 };
 
 /// Limit of the bytes that a session takes for activations, kernel scratch and the plans of shapes
-/// other than the latest, or that all sessions of an account take (RuntimeOptions::account). Outputs
-/// belong to the caller and do not count, but run() refuses to make one that alone exceeds the
-/// budget.
+/// other than the latest, or that all sessions of an account take (RuntimeOptions::account).
+/// Outputs belong to the caller and do not count, but run() refuses to make one that alone exceeds
+/// the budget.
 struct MemoryBudget {
   enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
   Kind kind = Kind::kNone;

@@ -79,9 +79,9 @@ struct RuntimeOptions {
   std::string cache = {};
   /// Null: messages are lost. The library prints nothing by itself.
   Log log = nullptr;
-  /// Has tasks in place of threads of the runtime's own: threads - 1 at once at most for workers, and
-  /// one for each Session::run_async, whose callback is not called where the task is dropped. Null:
-  /// the runtime has threads of its own.
+  /// Has tasks in place of threads of the runtime's own: threads - 1 at once at most for workers,
+  /// and one for each Session::run_async, whose callback is not called where the task is dropped.
+  /// Null: the runtime has threads of its own.
   std::shared_ptr<ThreadPool> pool = nullptr;
   /// Has the activations, the scratch and the packed weights; `pages` does not hold for them.
   /// Outputs are the caller's: Session::run_into(). Null: the system.

@@ -79,9 +79,9 @@ Result<MutableTensorView> tensor_from(const px_tensor* tensor) {
     return refuse(ErrorCode::kUnsupported, fmt::format("a tensor of {}", to_string(dtype)));
   const auto bytes = bytes_of(dtype, dims);
   if (!bytes || given.bytes != static_cast<std::uint64_t>(*bytes)) {
-    return refuse(ErrorCode::kInvalidInput,
-                  fmt::format("a tensor {} {} in {} bytes", to_string(dtype), dims.to_string(),
-                              given.bytes));
+    return refuse(
+        ErrorCode::kInvalidInput,
+        fmt::format("a tensor {} {} in {} bytes", to_string(dtype), dims.to_string(), given.bytes));
   }
   if (given.bytes > 0 && given.data == nullptr)
     return refuse(ErrorCode::kInvalidInput, "a tensor without memory");

@@ -11,8 +11,9 @@
 // The thread that offers work predicts its time: work shorter than a hand-over is not offered, and
 // sleepers are woken once the work that they missed would have paid for waking them.
 //
-// In place of threads of its own a pool may have guests: workers that threads of the user's act for.
-// What wakes a sleeping worker then gives the user's pool a task, which ends where a worker parks.
+// In place of threads of its own a pool may have guests: workers that threads of the user's act
+// for. What wakes a sleeping worker then gives the user's pool a task, which ends where a worker
+// parks.
 //
 // Thread-safety: several threads may have a Stay at once and share the workers; those that find no
 // place wait for one in the order in which they came. A child that was forked has none of the

@@ -24,8 +24,9 @@ class AsyncRuns {
   AsyncRuns(const AsyncRuns&) = delete;
   AsyncRuns& operator=(const AsyncRuns&) = delete;
 
-  /// Calls `job`, which must not throw, on one of at most `most` threads, which is at least 1; or in
-  /// a task of the user's pool. Errors: kOutOfMemory if there is no thread; the job is dropped then.
+  /// Calls `job`, which must not throw, on one of at most `most` threads, which is at least 1; or
+  /// in a task of the user's pool. Errors: kOutOfMemory if there is no thread; the job is dropped
+  /// then.
   Status add(std::function<void()> job, std::size_t most);
   /// Ends the threads above `most`, which is at least 1, each after the job that it has.
   void keep_within(std::size_t most);

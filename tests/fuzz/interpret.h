@@ -54,8 +54,8 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
 Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const Constant> inputs,
                                         const Scope* around = nullptr, const Noise& noise = {});
 
-/// The values of all nodes' outputs of the whole graph, as far as they compute. With `errors`, which
-/// gets those of the nodes that do not, zeros stand for what these would compute.
+/// The values of all nodes' outputs of the whole graph, as far as they compute. With `errors`,
+/// which gets those of the nodes that do not, zeros stand for what these would compute.
 Scope values_of(const CaseGraph& graph, std::span<const Constant> inputs,
                 std::vector<Error>* errors = nullptr);
 

@@ -13,6 +13,7 @@
 #include <bit>
 #include <cmath>
 #include <map>
+#include <ostream>
 #include <random>
 #include <thread>
 
@@ -231,6 +232,14 @@ struct Way {
   int threads;
   bool own_memory = false;
 };
+
+std::string name_of(const Way& way) {
+  const char* const names[] = {"Sequential", "Layers", "Dataflow"};
+  return fmt::format("{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
+                     way.own_memory ? "OwnMemory" : "");
+}
+/// The names of the tests have this in place of the bytes, some of which are padding.
+void PrintTo(const Way& way, std::ostream* out) { *out << name_of(way); }
 
 class OutsideStepsOf : public testing::TestWithParam<Way> {
  protected:
@@ -485,12 +494,6 @@ TEST_P(OutsideStepsOf, ValuesHaveTheSpaceOfThoseWhoTouchThem) {
                    std::pair("f", kShared), std::pair("g1", kDevice), std::pair("g", kShared)}));
 }
 
-std::string name_of(const testing::TestParamInfo<Way>& row) {
-  const char* const names[] = {"Sequential", "Layers", "Dataflow"};
-  return fmt::format("{}{}{}", names[static_cast<int>(row.param.scheduler)], row.param.threads,
-                     row.param.own_memory ? "OwnMemory" : "");
-}
-
 INSTANTIATE_TEST_SUITE_P(Ways, OutsideStepsOf,
                          testing::Values(Way{Scheduler::kSequential, 1}, Way{Scheduler::kLayers, 1},
                                          Way{Scheduler::kLayers, 3}, Way{Scheduler::kDataflow, 1},
@@ -499,7 +502,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, OutsideStepsOf,
                                          Way{Scheduler::kLayers, 3, true},
                                          Way{Scheduler::kDataflow, 4, true},
                                          Way{Scheduler::kDataflow, 4}),
-                         name_of);
+                         [](const auto& row) { return name_of(row.param); });
 
 }  // namespace
 }  // namespace parallax

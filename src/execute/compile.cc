@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "execute/control_flow.h"
+#include "execute/compile_bodies.h"
 #include "execute/program.h"
 #include "ir/elements.h"
 #include "ops/infer.h"

@@ -1,10 +1,11 @@
+#include "execute/compile_bodies.h"
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "execute/control_flow.h"
 #include "ops/control_flow.h"
 
 namespace parallax {

@@ -44,8 +44,4 @@ struct RunLimits {
 /// kLimitExceeded.
 Status check_known_trips(const Compiled& compiled, std::int64_t max_trips);
 
-/// Compiles the bodies of `node` and adds the bytes of its workspace. Errors: as compile() and
-/// lay_out(). A branch of an If that cannot work with these dimensions fails only when taken.
-Status compile_bodies(Compiled& compiled, NodeId node);
-
 }  // namespace parallax

@@ -1,10 +1,10 @@
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "execute/program.h"
-#include "execute/worker_pool.h"
 
 namespace parallax {
 namespace {
@@ -84,7 +84,8 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
 
 double predicted_ns(const CompiledNode& node) {
   if (node.role == NodeRole::kView) return 0;
-  return node.role == NodeRole::kPlanned ? node.seconds * 1e9 : kLong;
+  return node.role == NodeRole::kPlanned ? node.seconds * 1e9
+                                         : std::numeric_limits<double>::infinity();
 }
 
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,

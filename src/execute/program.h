@@ -145,7 +145,7 @@ inline double predicted_work(const CompiledNode& node) {
 }
 
 /// What a node keeps one core busy with, by which it is offered to other threads: its tiles alone.
-/// kLong if the shapes are unknown.
+/// Infinite if the shapes are unknown.
 double predicted_ns(const CompiledNode& node);
 
 /// Kernels of run-time nodes by node and concrete dimensions, as many as fit both limits. Forgets

@@ -73,7 +73,7 @@ function(px_folder folder)
   # compute the same, and for functions of headers, of which the linker keeps one.
   target_compile_options(px_${name} PUBLIC -ffp-contract=off)
   # Where no time is spent per tensor element or planned buffer, -O3 only compiles longer: by a tenth.
-  if(NOT folder MATCHES "^(kernels|memory|schedule|execute)$")
+  if(NOT folder MATCHES "^(kernels|memory|schedule|compile|bind|run)$")
     target_compile_options(px_${name} PRIVATE $<$<CONFIG:Release>:-O2>)
   endif()
   target_link_libraries(px_${name} PUBLIC tl::expected Threads::Threads fmt::fmt ${ARG_LIBRARIES})

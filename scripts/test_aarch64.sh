@@ -9,8 +9,8 @@ cd "$(dirname "$0")/.."
 targets=() tests=()
 if [[ ${1:-} == --part ]]; then
   shift
-  targets=(parallax_cli px_{kernels,execute}_test)
-  tests=(-R '^(kernels|execute)/|^cli/aarch64$')
+  targets=(parallax_cli px_{kernels,run}_test)
+  tests=(-R '^(kernels|run)/|^cli/aarch64$')
 fi
 jobs=${1:-$(nproc)}
 scripts/setup.sh aarch64

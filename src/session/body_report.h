@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "execute/program.h"
+#include "compile/program.h"
 #include "parallax/report.h"
 
 namespace parallax {

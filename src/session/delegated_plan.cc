@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "execute/evaluate.h"
+#include "bind/evaluate.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/patterns.h"
 #include "partition/cpu_share.h"

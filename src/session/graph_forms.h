@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "execute/program.h"
+#include "compile/program.h"
 #include "lower/cpu/factor_attention.h"
 #include "session/kept_graph.h"
 

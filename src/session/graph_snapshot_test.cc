@@ -11,8 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "bind/evaluate.h"
 #include "cache/test_folder.h"
-#include "execute/evaluate.h"
 #include "ir/snapshot.h"
 #include "ir/text.h"
 #include "load/onnx/onnx_test_util.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "execute/evaluate.h"
+#include "bind/evaluate.h"
 #include "load/onnx/onnx_test_util.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "execute/run_memory.h"
 #include "parallax/runtime.h"
+#include "run/run_memory.h"
 #include "session/plan_cache.h"
 
 namespace parallax {

@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "execute/mixed_program_test_util.h"
 #include "parallax/session.h"
+#include "run/mixed_program_test_util.h"
 #include "session/session_test_util.h"
 
 namespace parallax {

@@ -5,9 +5,9 @@
 
 #include "base/status.h"
 #include "base/stopwatch.h"
+#include "bind/bind.h"
+#include "bind/footprint.h"
 #include "cache/weight_cache.h"
-#include "execute/bind.h"
-#include "execute/footprint.h"
 
 namespace parallax {
 

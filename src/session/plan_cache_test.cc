@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <malloc.h>
 
-#include "execute/footprint.h"
+#include "bind/footprint.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 

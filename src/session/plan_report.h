@@ -1,7 +1,7 @@
 // A program as the public report. Pure function. Internal to session/.
 #pragma once
 
-#include "execute/program.h"
+#include "compile/program.h"
 #include "parallax/report.h"
 #include "session/delegated_plan.h"
 

@@ -8,10 +8,10 @@
 
 #include "base/status.h"
 #include "cost/cpu_costs.h"
-#include "execute/node_text.h"
 #include "kernels/registry.h"
 #include "ops/op.h"
 #include "partition/profile_toml.h"
+#include "run/node_text.h"
 #include "simulate/simulate.h"
 
 namespace parallax {

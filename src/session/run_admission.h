@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "base/deadline.h"
-#include "execute/run_memory.h"
+#include "run/run_memory.h"
 #include "schedule/budget.h"
 #include "session/memory_account.h"
 #include "session/plan_cache.h"

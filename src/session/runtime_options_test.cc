@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "execute/users_pool_test_util.h"
 #include "parallax/session.h"
+#include "run/users_pool_test_util.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 

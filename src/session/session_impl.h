@@ -9,8 +9,8 @@
 
 #include "base/deadline.h"
 #include "base/memory_probe.h"
-#include "execute/execute.h"
 #include "parallax/session.h"
+#include "run/execute.h"
 #include "session/binding.h"
 #include "session/delegated_plan.h"
 #include "session/memory_account.h"

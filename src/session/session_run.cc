@@ -8,7 +8,7 @@
 
 #include "base/byte_text.h"
 #include "base/status.h"
-#include "execute/budget_watch.h"
+#include "run/budget_watch.h"
 #include "session/session_impl.h"
 #include "session/user_call.h"
 

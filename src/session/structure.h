@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "execute/program.h"
+#include "compile/program.h"
 #include "parallax/report.h"
 #include "partition/partition.h"
 

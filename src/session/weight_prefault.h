@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "execute/program.h"
+#include "compile/program.h"
 
 namespace parallax {
 

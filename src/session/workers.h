@@ -10,8 +10,8 @@
 
 #include "base/cpu.h"
 #include "base/mutex.h"
-#include "execute/worker_pool.h"
 #include "kernels/weights/packed_weights.h"
+#include "run/worker_pool.h"
 
 namespace parallax {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "execute/evaluate.h"
+#include "bind/evaluate.h"
 #include "ir/builder.h"
 #include "open.h"
 #include "ops/infer.h"

@@ -1,0 +1,449 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "compile/compile_bodies.h"
+#include "compile/program.h"
+#include "ir/elements.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+bool is_view(const Node& node) {
+  return op_def(node.op).aliasing == Aliasing::kView && !node.inputs.empty() &&
+         node.inputs[0].valid();
+}
+
+Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const Binding& binding) {
+  const std::vector<Expr>& content = *value.content;
+  PX_ASSIGN(AlignedBytes bytes,
+            AlignedBytes::allocate(bytes_of(value.dtype, std::ssize(content)).value_or(0)));
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    const auto element = content[i].evaluate(binding.symbols);
+    if (!element) {
+      return tl::unexpected(
+          Error{Stage::kCompile, ErrorCode::kInvalidInput, "",
+                fmt::format("element {} of '{}' cannot be computed: {}", i, value.name,
+                            content[i].to_string(graph.symbol_names()))});
+    }
+    store_integer(value.dtype, *element, bytes.data(), i);
+  }
+  return bytes;
+}
+
+/// Makes a Compiled step by step; each function fills the fields that its name says.
+class Compiler {
+ public:
+  Compiler(std::shared_ptr<GraphContext> context, const Binding& binding, KernelChoice kernels,
+           const Compiled* like)
+      : compiled_(std::make_shared<Compiled>()),
+        graph_(context->graph),
+        context_(*context),
+        like_(like) {
+    compiled_->context = std::move(context);
+    compiled_->binding = binding;
+    compiled_->kernels = kernels;
+  }
+
+  Result<std::shared_ptr<const Compiled>> run(Refinement refinement) {
+    PX_ASSIGN(compiled_->dims, concrete_shapes(graph_, compiled_->binding));
+    // A body may get tensors whose sizes only running tells.
+    for (const ValueId id : graph_.inputs) compiled_->has_run_time_nodes |= !compiled_->dims[id];
+    PX_RETURN_IF_ERROR(find_fixed());
+    find_roots();
+    compiled_->nodes.resize(graph_.nodes.size());
+    for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
+    find_outputs();
+    find_readers();
+    find_groups(refinement);
+    return std::shared_ptr<const Compiled>(std::move(compiled_));
+  }
+
+ private:
+  Status find_fixed() {
+    compiled_->fixed.resize(graph_.values.size());
+    for (const ValueId id : graph_.values.ids()) {
+      const Value& value = graph_.values[id];
+      if (value.kind == ValueKind::kConstant) compiled_->fixed[id] = value.constant->bytes.data();
+      if (value.kind != ValueKind::kSymbolic) continue;
+      PX_ASSIGN(AlignedBytes bytes, materialise(graph_, value, compiled_->binding));
+      compiled_->fixed[id] = bytes.data();
+      compiled_->materialised.push_back(std::move(bytes));
+    }
+    return {};
+  }
+
+  void find_roots() {
+    compiled_->root.resize(graph_.values.size());
+    for (const ValueId id : graph_.values.ids()) compiled_->root[id] = id;
+    for (const Node& node : graph_.nodes)
+      if (is_view(node) && !node.outputs.empty() && node.outputs[0].valid())
+        compiled_->root[node.outputs[0]] = compiled_->root[node.inputs[0]];
+  }
+
+  const std::optional<Dims>& dims(ValueId id) const { return compiled_->dims[id]; }
+
+  bool all_known(const Node& node) const {
+    const auto known = [&](ValueId id) { return !id.valid() || dims(id).has_value(); };
+    return std::all_of(node.inputs.begin(), node.inputs.end(), known) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), known);
+  }
+
+  /// Infers the concrete output shapes once more. Symbolic inference takes dimensions of different
+  /// names that must agree for equal; here they are checked against the real sizes, and so are
+  /// elements that a node computes but the binding tells. True where the kernel must size an
+  /// output.
+  Result<bool> check_shapes(const Node& node) const {
+    std::vector<RuntimeInput> inputs(node.inputs.size());
+    std::vector<AlignedBytes> told;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ValueId id = node.inputs[i];
+      if (!id.valid()) continue;
+      const std::byte* bytes = compiled_->fixed[compiled_->root[id]];
+      if (op_def(node.op).decides_shape(i) && bytes == nullptr && dims(id)->elements() > 0) {
+        const Value& value = graph_.values[id];
+        auto elements = value.content ? materialise(graph_, value, compiled_->binding)
+                                      : tl::unexpected(Error{});
+        if (!elements) return false;
+        bytes = told.emplace_back(*std::move(elements)).data();
+      }
+      inputs[i] = {true, graph_.values[id].dtype, *dims(id), bytes};
+    }
+    PX_ASSIGN(const auto inferred, infer_runtime(node, inputs));
+    bool dynamic = false;
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      const Dims& expected = *dims(node.outputs[i]);
+      if (!inferred[i]) {
+        dynamic = true;
+      } else if (!(*inferred[i] == expected)) {
+        return tl::unexpected(
+            Error{Stage::kCompile, ErrorCode::kInvalidInput, node.name,
+                  fmt::format(
+                      "{}: output {} has shape {} for these inputs, the model's dimensions say {}",
+                      to_string(node.op), i, inferred[i]->to_string(), expected.to_string())});
+      }
+    }
+    return dynamic;
+  }
+
+  /// Kernels, views and slices step from one element to the next by whole bytes.
+  Status check_types(const Node& node) const {
+    const auto check = [&](ValueId id) -> Status {
+      if (!id.valid() || contains(kComputedTypes, graph_.values[id].dtype)) return {};
+      return tl::unexpected(
+          Error{Stage::kCompile, ErrorCode::kUnsupported, node.name,
+                fmt::format("{}: '{}' is {}, which no kernel takes", to_string(node.op),
+                            graph_.values[id].name, to_string(graph_.values[id].dtype))});
+    };
+    for (const ValueId id : node.inputs) PX_RETURN_IF_ERROR(check(id));
+    for (const ValueId id : node.outputs) PX_RETURN_IF_ERROR(check(id));
+    return {};
+  }
+
+  Status compile_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    CompiledNode& compiled = compiled_->nodes[id];
+    PX_RETURN_IF_ERROR(check_types(node));
+    if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
+    if (like_ != nullptr && unchanged(node)) return copy_node(id);
+    bool run_time = !all_known(node);
+    if (const NodeId alike = context_.alike[id]; alike != id) {
+      run_time = compiled_->nodes[alike].role == NodeRole::kRunTime;
+    } else if (!run_time) {
+      PX_ASSIGN(run_time, check_shapes(node));
+    }
+    if (run_time) {
+      compiled.role = NodeRole::kRunTime;
+      compiled_->has_run_time_nodes = true;
+      return {};
+    }
+    if (delegated(id)) {
+      compiled.role = NodeRole::kDelegated;
+    } else if (is_view(node)) {
+      compiled.role = NodeRole::kView;
+      return {};
+    } else if (same_kernel(id, context_.alike[id])) {
+      const CompiledNode& alike = compiled_->nodes[context_.alike[id]];
+      compiled.code = alike.code;
+      compiled.code_is_shared = true;
+      compiled.macs = alike.macs;
+      compiled.bytes = alike.bytes;
+      compiled.seconds = alike.seconds;
+      return {};
+    }
+    return make_node(id);
+  }
+
+  Status make_node(NodeId id) {
+    const Node& node = graph_.nodes[id];
+    CompiledNode& compiled = compiled_->nodes[id];
+    std::vector<Dims> inputs;
+    std::vector<Dims> outputs;
+    inputs.reserve(node.inputs.size());
+    outputs.reserve(node.outputs.size());
+    for (const ValueId input : node.inputs) inputs.push_back(input.valid() ? *dims(input) : Dims{});
+    for (const ValueId output : node.outputs)
+      outputs.push_back(output.valid() ? *dims(output) : Dims{});
+    compiled.macs = op_def(node.op).macs(node, inputs, outputs);
+    count_bytes(node, compiled);
+    if (compiled.role == NodeRole::kDelegated && (!context_.delegation.substitute || is_view(node)))
+      return {};
+    PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
+    compiled.seconds =
+        kernel_seconds({node.op, compiled.code.row->name, static_cast<double>(compiled.macs),
+                        static_cast<double>(compiled.bytes)});
+    return count_scratch(node, *compiled.code.kernel);
+  }
+
+  Status count_scratch(const Node& node, const Kernel& kernel) {
+    const auto scratch = checked_align(kernel.scratch_bytes(), kAlignment);
+    if (!scratch) {
+      return tl::unexpected(Error{Stage::kCompile, ErrorCode::kOutOfMemory, node.name,
+                                  "the kernel's scratch does not fit 63 bits"});
+    }
+    compiled_->scratch_bytes = std::max(compiled_->scratch_bytes, *scratch);
+    return {};
+  }
+
+  /// Whether the kernel of `alike`, which find_alike() says is, serves `id` too: neither has
+  /// weights that the other has not.
+  bool same_kernel(NodeId id, NodeId alike) const {
+    if (alike == id || compiled_->nodes[alike].code.kernel == nullptr) return false;
+    const Node& node = graph_.nodes[id];
+    const Node& other = graph_.nodes[alike];
+    const auto fixed = [&](ValueId value) {
+      return compiled_->fixed[compiled_->root[value]] != nullptr;
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const ValueId input = node.inputs[i];
+      if (input == other.inputs[i] || op_def(node.op).decides_shape(i)) continue;
+      if (fixed(input) || fixed(other.inputs[i])) return false;
+    }
+    return true;
+  }
+
+  /// Whether a kernel of `like_` would be made from the same inputs and outputs. Symbolic values
+  /// have bytes of their own in each binding.
+  bool unchanged(const Node& node) const {
+    const auto same = [&](ValueId id) {
+      return !id.valid() || (dims(id) && dims(id) == like_->dims[id] &&
+                             graph_.values[compiled_->root[id]].kind != ValueKind::kSymbolic);
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i)
+      if (op_def(node.op).decides_shape(i) && !has_fixed_elements(node.inputs[i])) return false;
+    return std::all_of(node.inputs.begin(), node.inputs.end(), same) &&
+           std::all_of(node.outputs.begin(), node.outputs.end(), same);
+  }
+
+  /// Whether all that is known of the elements, which check_shapes() reads, holds in each binding.
+  bool has_fixed_elements(ValueId id) const {
+    if (!id.valid() || !graph_.values[id].content) return true;
+    return std::ranges::all_of(*graph_.values[id].content,
+                               [](const Expr& element) { return element.constant().has_value(); });
+  }
+
+  Status copy_node(NodeId id) {
+    const CompiledNode& from = like_->nodes[id];
+    CompiledNode& to = compiled_->nodes[id];
+    to.role = from.role;
+    to.code = from.code;
+    to.code_is_shared = true;
+    to.macs = from.macs;
+    to.bytes = from.bytes;
+    to.seconds = from.seconds;
+    compiled_->has_run_time_nodes |= to.role == NodeRole::kRunTime;
+    return to.code.kernel == nullptr ? Status{} : count_scratch(graph_.nodes[id], *to.code.kernel);
+  }
+
+  void count_bytes(const Node& node, CompiledNode& compiled) const {
+    const auto add = [&](ValueId id) {
+      if (!id.valid()) return;
+      const std::int64_t bytes = bytes_of(graph_.values[id].dtype, *dims(id)).value_or(0);
+      compiled.bytes = checked_add(compiled.bytes, bytes).value_or(compiled.bytes);
+    };
+    for (const ValueId id : node.inputs) add(id);
+    for (const ValueId id : node.outputs) add(id);
+  }
+
+  bool delegated(NodeId id) const {
+    return context_.branches.region[context_.branches.branch_of[id]].valid();
+  }
+
+  bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
+  bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
+
+  /// A root is written straight to the first graph output that has its bytes and whose place is
+  /// known by then. A planned one that has no such output lies in the run's own memory to the end.
+  void find_outputs() {
+    compiled_->output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
+    for (const bool in_time : {true, false}) {
+      for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
+        const ValueId output = graph_.outputs[i], root = compiled_->root[output];
+        if (!computed(root) || compiled_->output_of[root] >= 0) continue;
+        const bool known_in_time = output == root || (planned(root) && dims(output));
+        if (in_time ? known_in_time : planned(root))
+          compiled_->output_of[root] = static_cast<std::int32_t>(i);
+      }
+    }
+  }
+
+  /// Calls visit(root) for each root whose bytes `node` reads, each once. A view reads no bytes of
+  /// what it views.
+  template <class Visit>
+  void for_each_read(const Node& node, Visit visit) {
+    std::vector<ValueId>& roots = roots_;
+    roots.clear();
+    for (std::size_t i = is_view(node) ? 1 : 0; i < node.inputs.size(); ++i)
+      if (node.inputs[i].valid()) roots.push_back(compiled_->root[node.inputs[i]]);
+    std::sort(roots.begin(), roots.end());
+    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
+    for (const ValueId root : roots) visit(root);
+  }
+
+  void find_internal() {
+    if (context_.delegation.seconds.empty()) return;
+    IdVector<ValueId, bool>& internal = compiled_->internal;
+    internal = IdVector<ValueId, bool>(graph_.values.size(), false);
+    for (const NodeId id : graph_.nodes.ids()) {
+      for (const ValueId output : graph_.nodes[id].outputs)
+        if (output.valid() && compiled_->root[output] == output) internal[output] = delegated(id);
+      for_each_read(graph_.nodes[id], [&](ValueId root) {
+        if (!computed(root)) return;
+        const NodeId maker = graph_.values[root].producer;
+        if (context_.branches.branch_of[maker] != context_.branches.branch_of[id])
+          internal[root] = false;
+      });
+    }
+    for (const ValueId output : graph_.outputs) internal[compiled_->root[output]] = false;
+  }
+
+  /// A device reads what others make, and makes what others read, at any time while it runs.
+  Position read_at(NodeId id, ValueId root) const {
+    Position position = context_.position[id];
+    if (delegated(id) && !compiled_->is_internal(root))
+      position.index = compiled_->problem.branch_length[position.branch] - 1;
+    return position;
+  }
+  Position made_at(NodeId id, ValueId root) const {
+    Position position = context_.position[id];
+    if (delegated(id) && !compiled_->is_internal(root)) position.index = 0;
+    return position;
+  }
+
+  /// Buffers that `output`, the first of node `id`, may take the place of.
+  std::vector<std::int32_t> overwritable(NodeId id, ValueId output,
+                                         const IdVector<ValueId, std::int32_t>& buffer_of) const {
+    std::vector<std::int32_t> over;
+    const Node& node = graph_.nodes[id];
+    const NodeKernel& code = compiled_->nodes[id].code;
+    if (code.kernel == nullptr || !code.row->in_place) return over;
+    const bool in_region = delegated(id);
+    if (in_region && !compiled_->is_internal(output)) return over;
+    const auto safe = [&](std::size_t i) {
+      const ValueId input = node.inputs[i];
+      return dims(input) == dims(output) &&
+             info_of(graph_.values[input].dtype).bits == info_of(graph_.values[output].dtype).bits;
+    };
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].valid() || !safe(i)) continue;
+      const ValueId root = compiled_->root[node.inputs[i]];
+      // Where the node reads the same bytes through another input, that has to allow it too.
+      bool all_safe = buffer_of[root] >= 0 && (!in_region || compiled_->is_internal(root));
+      for (std::size_t j = 0; j < node.inputs.size(); ++j)
+        if (node.inputs[j].valid() && compiled_->root[node.inputs[j]] == root && !safe(j))
+          all_safe = false;
+      if (all_safe) over.push_back(buffer_of[root]);
+    }
+    return over;
+  }
+
+  void find_readers() {
+    Compiled& c = *compiled_;
+    find_internal();
+    if (like_ != nullptr) {
+      c.problem.buffers.reserve(like_->problem.buffers.size());
+      c.buffer_value.reserve(like_->buffer_value.size());
+    }
+    c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
+    IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
+    for (const BranchId branch : context_.branches.branches.ids())
+      c.problem.branch_length.push_back(
+          context_.branches.region[branch].valid() && !context_.delegation.substitute
+              ? 1
+              : static_cast<std::int32_t>(context_.branches.branches[branch].size()));
+    for (const NodeId id : graph_.nodes.ids()) {
+      const Node& node = graph_.nodes[id];
+      for_each_read(node, [&](ValueId root) {
+        if (buffer_of[root] >= 0) {
+          Buffer& buffer = c.problem.buffers[static_cast<std::size_t>(buffer_of[root])];
+          // Inside a region that only a device runs there is no before and after.
+          const Position read = read_at(id, root);
+          if (!delegated(id) || buffer.made != read) buffer.reads.push_back(read);
+        } else if (!dims(root)) {
+          ++c.run_time_readers[root];
+          c.nodes[id].releases.push_back(root);
+        }
+      });
+      if (c.nodes[id].workspace_bytes > 0) {
+        c.nodes[id].workspace = static_cast<std::int32_t>(c.problem.buffers.size());
+        c.problem.buffers.push_back({c.nodes[id].workspace_bytes, context_.position[id], {}});
+        c.buffer_value.emplace_back();
+      }
+      for (const ValueId output : node.outputs) {
+        if (!output.valid() || c.root[output] != output || !planned(output)) continue;
+        const std::int64_t bytes = bytes_of(graph_.values[output].dtype, *dims(output)).value_or(0);
+        const bool nowhere = c.is_internal(output) && !context_.delegation.substitute;
+        if (c.output_of[output] >= 0 || bytes == 0 || nowhere) continue;
+        buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
+        c.problem.buffers.push_back({bytes, made_at(id, output), {}, {}});
+        if (output == node.outputs[0])
+          c.problem.buffers.back().over = overwritable(id, output, buffer_of);
+        c.buffer_value.push_back(output);
+      }
+    }
+    for (const ValueId output : graph_.outputs) {
+      const ValueId root = c.root[output];
+      if (!dims(root)) ++c.run_time_readers[root];
+    }
+  }
+
+  /// Predicted seconds of each branch, and who may run beside whom.
+  void find_groups(Refinement refinement) {
+    const BranchGraph& graph = context_.branches;
+    IdVector<BranchId, double> seconds(graph.branches.size(), 0);
+    IdVector<BranchId, double> macs(graph.branches.size(), 0);
+    for (const BranchId branch : graph.branches.ids()) {
+      for (const NodeId id : graph.branches[branch]) {
+        const CompiledNode& node = compiled_->nodes[id];
+        macs[branch] += static_cast<double>(node.macs);
+        seconds[branch] += predicted_work(node);
+      }
+      if (const RegionId region = graph.region[branch]; region.valid())
+        seconds[branch] = context_.delegation.seconds[region];
+    }
+    compiled_->groups = refinement == Refinement::kPaper ? refine_by_paper(graph, macs)
+                                                         : refine_by_time(graph, seconds);
+    compiled_->work = std::move(seconds);
+  }
+
+  std::shared_ptr<Compiled> compiled_;
+  const Graph& graph_;
+  GraphContext& context_;
+  const Compiled* const like_;
+  std::vector<ValueId> roots_;  ///< of for_each_read
+};
+
+}  // namespace
+
+Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> context,
+                                                const Binding& binding, KernelChoice kernels,
+                                                Refinement refinement, const Compiled* like) {
+  return Compiler(std::move(context), binding, kernels, like).run(refinement);
+}
+
+}  // namespace parallax

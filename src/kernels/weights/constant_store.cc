@@ -1,0 +1,51 @@
+#include "kernels/weights/constant_store.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/status.h"
+#include "cache/weight_cache.h"
+
+namespace parallax {
+
+Result<const std::byte*> ConstantStore::aligned(const Constant& constant) {
+  const std::byte* const source = constant.bytes.data();
+  const auto alignment = static_cast<std::uintptr_t>(alignment_of(constant.dtype));
+  if (constant.bytes.empty() || reinterpret_cast<std::uintptr_t>(source) % alignment == 0)
+    return source;
+  const MutexLock lock(mutex_);
+  const auto key = std::make_pair(source, constant.bytes.size());
+  auto found = copies_.find(key);
+  if (found == copies_.end()) {
+    PX_ASSIGN(auto copy, copy_of(constant));
+    found = copies_.emplace(key, std::move(copy)).first;
+  }
+  return static_cast<const std::byte*>(found->second->data());
+}
+
+Result<std::shared_ptr<const AlignedBytes>> ConstantStore::copy_of(const Constant& constant) const {
+  const std::span<const std::byte> source = constant.bytes;
+  const bool kept = cache_ != nullptr && std::ssize(source) >= kKept;
+  // Two constants may begin at one byte.
+  const std::string layout = fmt::format("as it is, {} bytes", source.size());
+  if (kept) {
+    if (auto found = cache_->find(source.data(), layout, std::ssize(source)))
+      return std::make_shared<const AlignedBytes>(AlignedBytes::shared(*std::move(found)));
+  }
+  PX_ASSIGN(AlignedBytes copy, AlignedBytes::allocate(std::ssize(source)));
+  std::memcpy(copy.data(), source.data(), source.size());
+  auto shared = std::make_shared<const AlignedBytes>(std::move(copy));
+  if (kept) cache_->keep(source.data(), layout, {{shared->data(), source.size()}, shared});
+  return shared;
+}
+
+std::int64_t ConstantStore::copied_bytes() const {
+  const MutexLock lock(mutex_);
+  std::int64_t total = 0;
+  for (const auto& [source, copy] : copies_) total += copy->size();
+  return total;
+}
+
+}  // namespace parallax

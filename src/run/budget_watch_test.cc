@@ -1,0 +1,52 @@
+#include "run/budget_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace parallax {
+namespace {
+
+TEST(BudgetWatch, KeepsAReadingUntilItIsOld) {
+  RunMemory memory;
+  auto lease = memory.acquire({100, 1000, false});
+  ASSERT_TRUE(lease);
+  std::atomic<int> readings{0};
+  const auto read = [&] {
+    ++readings;
+    return RunBudget{1000, false};
+  };
+  BudgetWatch young(*lease, read, true, std::chrono::hours(1));
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(young.at_once());
+  EXPECT_EQ(readings, 0);
+  BudgetWatch old(*lease, read, true, std::chrono::nanoseconds(0));
+  EXPECT_FALSE(old.at_once());
+  EXPECT_FALSE(old.at_once());
+  EXPECT_EQ(readings, 2);
+}
+
+TEST(BudgetWatch, FollowsTheBudgetDownAndUp) {
+  RunMemory memory;
+  auto lease = memory.acquire({100, 1000, false});
+  ASSERT_TRUE(lease);
+  RunBudget now{1000, true};
+  BudgetWatch watch(
+      *lease, [&] { return now; }, true, std::chrono::nanoseconds(0));
+  EXPECT_TRUE(watch.at_once());
+  now.bytes = 99;  // less than the run holds
+  EXPECT_FALSE(watch.at_once());
+  EXPECT_FALSE(lease->reserve(1));
+  now.bytes = 150;
+  EXPECT_TRUE(watch.at_once());
+  EXPECT_TRUE(lease->reserve(50));
+  EXPECT_FALSE(lease->reserve(1));
+  lease->release(50);
+  now.at_once = false;  // everything waits for memory
+  EXPECT_FALSE(watch.at_once());
+  now = {std::nullopt, true};  // the probe found nothing: the last limit stays
+  EXPECT_TRUE(watch.at_once());
+  EXPECT_FALSE(lease->reserve(51));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,102 @@
+#include "run/dynamic_arena.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "run/poison.h"
+
+namespace parallax {
+namespace {
+
+/// Smaller blocks are left to the system's allocator, which is quick with them.
+constexpr std::int64_t kPooled = std::int64_t{64} << 10;
+/// So much room, of a block's size, is added for a tensor that is larger the next time, and so much
+/// may stay unused where a block serves again.
+constexpr std::int64_t kRoom = 8, kWaste = 4;
+
+}  // namespace
+
+BlockPool::~BlockPool() {
+  idle_.clear();
+  if (reserved_ > 0) lease_.release(reserved_);
+}
+
+Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
+  const auto size = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
+  const bool roomy = size && *size >= kPooled && !exactly && !lease_.limited();
+  const auto wanted =
+      roomy ? checked_align(checked_add(*size, *size / kRoom).value_or(*size), kAlignment) : size;
+  if (!wanted) {
+    return tl::unexpected(Error{
+        Stage::kExecute, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
+  }
+  const MutexLock lock(mutex_);
+  if (*size >= kPooled) {
+    const auto best = idle_.lower_bound(*size);
+    if (best != idle_.end() && best->first - *size <= (roomy ? *size / kWaste : 0))
+      return std::move(idle_.extract(best).mapped());
+    drop_idle();
+  }
+  PX_RETURN_IF_ERROR(lease_.reserve(*wanted));
+  reserved_ += *wanted;  // before anything throws
+  Result<AlignedBytes> block = AlignedBytes::allocate(*wanted, &lease_.source());
+  if (!block) {
+    reserved_ -= *wanted;
+    lease_.release(*wanted);
+    block.error().stage = Stage::kExecute;
+  }
+  return block;
+}
+
+void BlockPool::give_back(AlignedBytes block) noexcept {
+  const MutexLock lock(mutex_);
+  const std::int64_t size = block.size();
+  if (size < kPooled) return release(std::move(block));
+  try {
+    idle_.emplace(size, AlignedBytes{})->second = std::move(block);
+  } catch (const std::bad_alloc&) {
+    release(std::move(block));
+  }
+}
+
+void BlockPool::drop_idle() {
+  for (auto& [size, block] : idle_) release(std::move(block));
+  idle_.clear();
+}
+
+void BlockPool::release(AlignedBytes block) {
+  const std::int64_t size = block.size();
+  block = {};
+  reserved_ -= size;
+  lease_.release(size);
+}
+
+DynamicArena::~DynamicArena() {
+  for (auto& [bytes, block] : taken_) pool_.give_back(std::move(block));
+}
+
+Result<std::byte*> DynamicArena::allocate(std::int64_t bytes, bool exactly) {
+  PX_ASSIGN(AlignedBytes block, pool_.take(bytes, exactly));
+  std::byte* const result = block.data();
+  const MutexLock lock(mutex_);
+  taken_.emplace(result, std::move(block));
+  return result;
+}
+
+void DynamicArena::free(std::byte* bytes) {
+  AlignedBytes block;
+  {
+    const MutexLock lock(mutex_);
+    const auto taken = taken_.find(bytes);
+    if (taken == taken_.end()) return;
+    block = std::move(taken->second);
+    taken_.erase(taken);
+  }
+  if (poison_) poison({bytes, static_cast<std::size_t>(block.size())});
+  pool_.give_back(std::move(block));
+}
+
+}  // namespace parallax

@@ -1,0 +1,134 @@
+#include "run/outside_steps.h"
+
+#include <atomic>
+#include <utility>
+
+#include "base/caught.h"
+#include "base/status.h"
+#include "run/run.h"
+
+namespace parallax {
+
+struct Completion::Step {
+  Step(std::shared_ptr<OutsideSteps> steps_in, BranchId branch_in, Copies copies_in)
+      : steps(std::move(steps_in)), branch(branch_in), copies(std::move(copies_in)) {}
+  ~Step() {
+    if (!called) complete(tl::unexpected(no_answer()));
+  }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+  /// The text is so short that a string needs no memory for it.
+  static Error no_answer() { return {Stage::kExecute, ErrorCode::kInternal, {}, "no answer"}; }
+
+  /// Whatever has become of the run: what this writes is kept until the step is complete.
+  Status copy_back() const {
+    try {
+      for (const CopyBack& output : copies.outputs)
+        PX_RETURN_IF_ERROR(copies.memory->read(output.to, output.from.get(), output.bytes));
+    } catch (...) {
+      return tl::unexpected(caught(Stage::kExecute));
+    }
+    return {};
+  }
+
+  /// The device's memory goes first: the run does not wait for the last copy of a Completion.
+  void complete(Status status) noexcept {
+    copies = {};
+    steps->complete(branch, std::move(status));
+  }
+
+  const std::shared_ptr<OutsideSteps> steps;
+  const BranchId branch;
+  Copies copies;
+  std::atomic<bool> called{false};
+};
+
+Completion::Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies)
+    : step_(std::make_shared<Step>(std::move(steps), branch, std::move(copies))) {}
+
+void Completion::operator()(Status status) const {
+  if (step_->called.exchange(true)) return;
+  if (status) status = step_->copy_back();
+  step_->complete(std::move(status));
+}
+
+void OutsideSteps::tell(StepListener* listener) {
+  const MutexLock lock(mutex_);
+  listener_ = listener;
+}
+
+bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
+                         Completion::Copies copies) {
+  const Completion done(shared_from_this(), branch, std::move(copies));
+  {
+    const MutexLock lock(mutex_);
+    // Whoever cancels a run stops it before it looks for steps here.
+    if (run_.failed()) return false;
+    abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
+    begun_.push_back(branch);
+  }
+  try {
+    device.start(std::move(region), done);
+  } catch (...) {
+    done(tl::unexpected(caught(Stage::kExecute)));
+  }
+  return true;
+}
+
+void OutsideSteps::complete(BranchId branch, Status status) noexcept {
+  std::unique_ptr<Memory> memory;  // goes back without the mutex
+  const MutexLock lock(mutex_);
+  if (std::erase(begun_, branch) > 0) {
+    end(branch, run_.end_region(branch, std::move(status)));
+  } else if (std::erase(abandoned_, branch) > 0 && abandoned_.empty() && memory_->lease) {
+    memory = std::move(memory_);
+  }
+}
+
+void OutsideSteps::end(BranchId branch, bool again) {
+  if (listener_ != nullptr) listener_->step_ended(branch, again);
+  changed_.notify_all();
+}
+
+void OutsideSteps::abandon(Error error) noexcept {
+  const MutexLock lock(mutex_);
+  abandon_all(std::move(error));
+}
+
+void OutsideSteps::abandon_all(Error error) {
+  if (begun_.empty()) return;
+  run_.fail_branch(begun_.front(), std::move(error));
+  while (!begun_.empty()) {
+    const BranchId branch = begun_.back();
+    begun_.pop_back();
+    abandoned_.push_back(branch);
+    end(branch, false);
+  }
+}
+
+void OutsideSteps::wait(const Deadline& deadline) {
+  const MutexLock lock(mutex_);
+  // A caller who cancels the run abandons its steps.
+  while (!begun_.empty())
+    if (!wait_within(deadline, mutex_, changed_)) abandon_all(ended(deadline));
+}
+
+void OutsideSteps::hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept {
+  const MutexLock lock(mutex_);
+  memory_->outputs = std::move(outputs);
+  memory_->reserved = reserved;
+}
+
+void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
+  const MutexLock lock(mutex_);
+  if (!abandoned_.empty()) {
+    memory_->owner = std::move(owner);
+    memory_->lease.emplace(std::move(lease));
+    return;
+  }
+  memory_->outputs.clear();
+  if (memory_->reserved > 0) lease.release(std::exchange(memory_->reserved, 0));
+}
+
+}  // namespace parallax

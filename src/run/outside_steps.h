@@ -1,0 +1,80 @@
+// The steps of one run that a device has begun and not completed. Each of them ends once: the
+// device completes it, or the run abandons it because its caller cancels it or its time is over. An
+// answer that comes later finds it abandoned and only frees the memory that waited for it. Internal
+// to run/.
+//
+// Thread-safe. Whoever ends a step holds the mutex as long as it touches the run: nobody who finds
+// no step left under the mutex is too early to destroy the run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/deadline.h"
+#include "base/mutex.h"
+#include "run/device.h"
+#include "run/run_memory.h"
+
+namespace parallax {
+
+class Run;
+
+/// Is told of each step that ended, by whoever ends it, under the mutex. Must not throw, nor begin
+/// a step.
+class StepListener {
+ public:
+  virtual ~StepListener() = default;
+  /// `again`: it is to run once more, on the CPU.
+  virtual void step_ended(BranchId branch, bool again) = 0;
+};
+
+class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
+ public:
+  explicit OutsideSteps(Run& run) : run_(run) {}
+
+  /// For the steps from here on; null: nobody is told.
+  void tell(StepListener* listener);
+  /// Begins a step; false where the run has failed before.
+  bool begin(BranchId branch, Device& device, RegionRun region, Completion::Copies copies);
+  void complete(BranchId branch, Status status) noexcept;
+  /// The run ends with `error` if a step is left.
+  void abandon(Error error) noexcept;
+  /// Returns when no step is left; abandons them where `deadline` comes first.
+  void wait(const Deadline& deadline);
+  /// Returns when whoever ended a step has let go of the run.
+  void settle() { const MutexLock lock(mutex_); }
+  /// When no step is left: what devices write besides the block of the lease, and how many bytes
+  /// the lease has reserved for it.
+  void hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept;
+  /// When the run is over and gone: gives all this back, or keeps it, the lease, and what the lease
+  /// needs, until the device has answered for every step that was abandoned.
+  void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
+
+ private:
+  /// What a device may touch when the run is over. Members go in reverse order.
+  struct Memory {
+    ~Memory() {
+      outputs.clear();
+      if (lease) lease->release(reserved);
+    }
+    std::shared_ptr<const void> owner = nullptr;
+    std::optional<RunMemory::Lease> lease = {};
+    std::int64_t reserved = 0;
+    std::vector<AlignedBytes> outputs = {};
+  };
+
+  void end(BranchId branch, bool again) PX_REQUIRES(mutex_);
+  void abandon_all(Error error) PX_REQUIRES(mutex_);
+
+  Run& run_;  // while begun_ has a step, or the caller is a thread of the run
+  Mutex mutex_;
+  Condition changed_;
+  StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
+  std::vector<BranchId> begun_ PX_GUARDED_BY(mutex_), abandoned_ PX_GUARDED_BY(mutex_);
+  std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
+};
+
+}  // namespace parallax

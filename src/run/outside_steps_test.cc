@@ -1,0 +1,508 @@
+// Regions that a device runs: one that answers from a thread of its own, late and in any order,
+// with an error, twice, or never, in memory of its own or in the CPU's; and the CPU as its
+// substitute.
+#include "run/outside_steps.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cmath>
+#include <map>
+#include <ostream>
+#include <random>
+#include <thread>
+
+#include "run/run_test_util.h"
+
+namespace parallax {
+namespace {
+
+/// Four regions: R0 and R1 may run at once and beside the CPU, R2 makes a graph output, R3 reads a
+/// graph input.
+constexpr std::string_view kText = R"(
+    symbols n
+    input x f32 [n, 64]
+    s = Relu(x)
+    a1 = Neg(s) @r0
+    a2 = Abs(a1) @r0b
+    b1 = Exp(s)
+    b2 = Neg(b1)
+    c1 = Neg(b2) @r1
+    c2 = Relu(c1) @r1b
+    d1 = Tanh(s)
+    d2 = Abs(d1)
+    e = Add(a2, d2)
+    f1 = Add(e, c2) @r2
+    f = Neg(f1) @r2b
+    g1 = Abs(x) @r3
+    g = Add(g1, s) @r3b
+    h = Exp(g)
+    output f, h, e)";
+
+/// The nodes @rI and @rIb are region I.
+std::shared_ptr<GraphContext> delegated(const std::shared_ptr<GraphContext>& plain,
+                                        bool substitute = false) {
+  Delegation delegation;
+  delegation.substitute = substitute;
+  for (const Node& node : plain->graph.nodes) {
+    const bool in_region = node.name.size() > 1 && node.name[0] == 'r';
+    delegation.region_of.push_back(in_region ? RegionId{node.name[1] - '0'} : RegionId{});
+  }
+  for (int region = 0; region < 4; ++region) delegation.seconds.push_back(1e-3);
+  return std::make_shared<GraphContext>(plain->graph, std::move(delegation));
+}
+
+enum class Answer : std::uint8_t { kDone, kAtOnce, kTwice, kError, kThrows, kNone, kNever };
+
+/// Memory whose addresses are not the CPU's.
+class OwnMemory final : public DeviceMemory {
+ public:
+  Result<std::shared_ptr<std::byte>> allocate(std::int64_t bytes) override {
+    if (full)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device full"});
+    auto memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+    ++blocks;
+    return std::shared_ptr<std::byte>(other(memory.release()), [this](std::byte* its) {
+      delete[] other(its);
+      --blocks;
+    });
+  }
+  Status write(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    if (failing_writes.fetch_sub(1) > 0)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "no copy"});
+    ++written;
+    std::memcpy(other(to), from, static_cast<std::size_t>(bytes));
+    return {};
+  }
+  Status read(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    ++was_read;
+    std::memcpy(to, other(const_cast<std::byte*>(from)), static_cast<std::size_t>(bytes));
+    return {};
+  }
+  /// The device's address of what has that one, or back.
+  static std::byte* other(std::byte* address) {
+    constexpr std::uintptr_t kFar = std::uintptr_t{1} << 62;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) ^ kFar);
+  }
+
+  std::atomic<bool> full{false};
+  std::atomic<int> blocks{0}, written{0}, was_read{0}, failing_writes{0};
+};
+
+/// Computes regions of unary operators and Add, after a moment, one by one and in random order.
+class TestDevice final : public Device {
+ public:
+  TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of, bool own_memory)
+      : graph_(graph), region_of_(region_of), own_memory_(own_memory), timer_([this] { work(); }) {}
+  ~TestDevice() override {
+    {
+      const MutexLock lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
+    }
+    timer_.join();
+  }
+  TestDevice(const TestDevice&) = delete;
+  TestDevice& operator=(const TestDevice&) = delete;
+
+  /// Of the regions from here on; of all others kDone.
+  void will(RegionId region, Answer answer) {
+    const MutexLock lock(mutex_);
+    answers_[region] = answer;
+  }
+  /// Answers what it never answered.
+  void answer_all() {
+    const MutexLock lock(mutex_);
+    for (Job& job : silent_) jobs_.push_back(std::move(job));
+    silent_.clear();
+    changed_.notify_all();
+  }
+  std::size_t silent() {
+    const MutexLock lock(mutex_);
+    return silent_.size();
+  }
+
+  DeviceMemory* memory() override { return own_memory_ ? &own : nullptr; }
+  OwnMemory own;
+
+  void start(RegionRun run, Completion done) override {
+    Job job{std::move(run), std::move(done)};
+    for (const RegionTensor& input : job.run.inputs)
+      if (input.space == MemorySpace::kHost) job.values[input.value] = read(input);
+    {
+      const MutexLock lock(mutex_);
+      const auto answer = answers_.find(job.run.region);
+      if (answer != answers_.end()) job.answer = answer->second;
+      if (job.answer != Answer::kAtOnce && job.answer != Answer::kThrows) {
+        (job.answer == Answer::kNever ? silent_ : jobs_).push_back(std::move(job));
+        return changed_.notify_all();
+      }
+    }
+    if (job.answer == Answer::kThrows) throw std::bad_alloc();
+    compute(job);
+  }
+
+ private:
+  struct Job {
+    RegionRun run;
+    Completion done;
+    std::map<ValueId, std::vector<float>> values = {};
+    Answer answer = Answer::kDone;
+  };
+
+  static std::vector<float> read(const RegionTensor& tensor) {
+    std::vector<float> values(static_cast<std::size_t>(tensor.dims.elements()));
+    std::memcpy(values.data(), at(tensor), values.size() * sizeof(float));
+    return values;
+  }
+  static std::byte* at(const RegionTensor& tensor) {
+    return tensor.space == MemorySpace::kDevice ? OwnMemory::other(tensor.bytes) : tensor.bytes;
+  }
+
+  void work() {
+    while (true) {
+      std::optional<Job> job;
+      {
+        const MutexLock lock(mutex_);
+        while (jobs_.empty() && !ends_) changed_.wait(mutex_);
+        if (jobs_.empty()) return;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random_() % 300));
+      {
+        const MutexLock lock(mutex_);
+        const auto any = jobs_.begin() + static_cast<std::ptrdiff_t>(random_() % jobs_.size());
+        job.emplace(std::move(*any));
+        jobs_.erase(any);
+      }
+      compute(*job);
+    }
+  }
+
+  void compute(Job& job) {
+    if (job.answer == Answer::kNone) return;
+    if (job.answer == Answer::kError) {
+      return job.done(
+          tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device lost"}));
+    }
+    for (const RegionTensor& input : job.run.inputs)
+      if (input.space != MemorySpace::kHost) job.values[input.value] = read(input);
+    for (const NodeId id : graph_.nodes.ids())
+      if (region_of_[id] == job.run.region) compute(graph_.nodes[id], job);
+    for (const RegionTensor& output : job.run.outputs) {
+      const std::vector<float>& values = job.values[output.value];
+      std::memcpy(at(output), values.data(), values.size() * sizeof(float));
+    }
+    job.done({});
+    if (job.answer == Answer::kTwice) job.done(tl::unexpected(Error{}));
+  }
+
+  static void compute(const Node& node, Job& job) {
+    std::vector<float> result = job.values[node.inputs[0]];
+    const std::vector<float>& other = job.values[node.inputs.back()];
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      float& x = result[i];
+      const std::string_view op = to_string(node.op);
+      x = op == "Neg"    ? -x
+          : op == "Abs"  ? std::fabs(x)
+          : op == "Relu" ? std::max(x, 0.F)
+                         : x + other[i];
+    }
+    job.values[node.outputs[0]] = std::move(result);
+  }
+
+  const Graph& graph_;
+  const IdVector<NodeId, RegionId>& region_of_;
+  const bool own_memory_;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<RegionId, Answer> answers_ PX_GUARDED_BY(mutex_);
+  std::vector<Job> jobs_ PX_GUARDED_BY(mutex_), silent_ PX_GUARDED_BY(mutex_);
+  bool ends_ PX_GUARDED_BY(mutex_) = false;
+  std::minstd_rand random_;  // the timer's
+  std::thread timer_;
+};
+
+struct Way {
+  Scheduler scheduler;
+  int threads;
+  bool own_memory = false;
+};
+
+std::string name_of(const Way& way) {
+  const char* const names[] = {"Sequential", "Layers", "Dataflow"};
+  return fmt::format("{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
+                     way.own_memory ? "OwnMemory" : "");
+}
+/// The names of the tests have this in place of the bytes, some of which are padding.
+void PrintTo(const Way& way, std::ostream* out) { *out << name_of(way); }
+
+class OutsideStepsOf : public testing::TestWithParam<Way> {
+ protected:
+  OutsideStepsOf() {
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<float>(i % 17) / 8 - 1;
+    inputs_ = {bytes_of(x_)};
+    settings_.symbols = {20};
+    settings_.scheduler = GetParam().scheduler;
+    settings_.threads = GetParam().threads;
+    settings_.device = &device_;
+    settings_.lease_owner = memory_;
+    program_ = *program_of(context_, settings_);
+    const auto got = parallax::run(plain_, inputs_, {.symbols = {20}});
+    for (const Tensor& output : *got) expected_.push_back(floats(output));
+  }
+
+  Result<std::vector<Tensor>> run() {
+    return parallax::run(*program_, pool_, *memory_, inputs_, settings_);
+  }
+  void expect_done() {
+    const auto got = run();
+    ASSERT_TRUE(got) << got.error().to_string();
+    for (std::size_t i = 0; i < expected_.size(); ++i) EXPECT_EQ(floats((*got)[i]), expected_[i]);
+  }
+  /// From here on the CPU runs what the device does not.
+  void substitute() { program_ = *program_of(with_cpu_, settings_); }
+  void expect(ErrorCode code, std::string_view node) {
+    const auto got = run();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, code) << got.error().to_string();
+    EXPECT_EQ(got.error().stage, Stage::kExecute);
+    EXPECT_EQ(got.error().node, node);
+  }
+
+  /// A run that comes to `region`, which the device never answers, and ends with its time.
+  void expect_late(RegionId region) {
+    device_.will(region, Answer::kNever);
+    for (std::chrono::milliseconds limit(2); device_.silent() == 0; limit *= 2) {
+      settings_.time_limit = limit;
+      const auto got = run();
+      ASSERT_FALSE(got);
+      EXPECT_EQ(got.error().code, ErrorCode::kLimitExceeded) << got.error().to_string();
+    }
+    settings_.time_limit.reset();
+    device_.will(region, Answer::kDone);
+  }
+
+  std::vector<float> x_ = std::vector<float>(20 * 64);
+  Inputs inputs_;
+  const std::shared_ptr<GraphContext> plain_ = context_of(kText), context_ = delegated(plain_),
+                                      with_cpu_ = delegated(plain_, true);
+  std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
+  TestDevice device_{context_->graph, context_->delegation.region_of, GetParam().own_memory};
+  WorkerPool pool_{GetParam().threads};
+  Settings settings_;
+  std::shared_ptr<const Program> program_;
+  std::vector<std::vector<float>> expected_;
+};
+
+constexpr RegionId kR0{0}, kR1{1}, kR2{2}, kR3{3};
+
+TEST_P(OutsideStepsOf, AnyThreadCompletesThemInAnyOrder) {
+  for (int round = 0; round < 50; ++round) {
+    // Some at once, from inside start().
+    for (const RegionId region : {kR0, kR1, kR2, kR3})
+      device_.will(region, ((round >> region.value) & 1) == 0 ? Answer::kDone : Answer::kAtOnce);
+    expect_done();
+  }
+  EXPECT_EQ(memory_->busy_bytes(), 0);
+}
+
+TEST_P(OutsideStepsOf, TheFirstAnswerCounts) {
+  for (const RegionId region : {kR0, kR1, kR2, kR3}) device_.will(region, Answer::kTwice);
+  for (int round = 0; round < 10; ++round) expect_done();
+}
+
+TEST_P(OutsideStepsOf, ErrorsEndTheRun) {
+  const std::pair<Answer, ErrorCode> rows[] = {{Answer::kError, ErrorCode::kOutOfMemory},
+                                               {Answer::kThrows, ErrorCode::kOutOfMemory},
+                                               {Answer::kNone, ErrorCode::kInternal}};
+  for (const auto& [answer, code] : rows) {
+    for (const RegionId region : {kR0, kR1, kR2, kR3}) {
+      device_.will(region, answer);
+      expect(code, fmt::format("r{}", region.value));
+      device_.will(region, Answer::kDone);
+      EXPECT_EQ(memory_->busy_bytes(), 0);
+      expect_done();
+    }
+  }
+}
+
+TEST_P(OutsideStepsOf, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
+  for (const RegionId region : {kR0, kR2, kR3}) {
+    expect_late(region);
+    EXPECT_GE(memory_->busy_bytes(), program_->bytes);
+    expect_done();  // elsewhere
+    EXPECT_GE(memory_->busy_bytes(), program_->bytes);
+    device_.answer_all();
+    while (memory_->busy_bytes() > 0) std::this_thread::yield();
+    expect_done();
+  }
+}
+
+TEST_P(OutsideStepsOf, ACallerNeedNotWaitForADevice) {
+  for (const RegionId region : {kR0, kR1, kR2, kR3}) {
+    device_.will(region, Answer::kNever);
+    std::stop_source caller;
+    settings_.stop = caller.get_token();
+    std::thread asks([&] {
+      while (device_.silent() == 0) std::this_thread::yield();
+      caller.request_stop();
+    });
+    expect(ErrorCode::kCancelled, "");
+    asks.join();
+    settings_.stop = {};
+    device_.will(region, Answer::kDone);
+    device_.answer_all();
+    expect_done();
+  }
+}
+
+TEST_P(OutsideStepsOf, AnAnswerMayComeWhenAllElseIsGone) {
+  expect_late(kR1);
+  const std::weak_ptr<RunMemory> memory = memory_;
+  memory_.reset();
+  settings_.lease_owner.reset();
+  program_.reset();
+  EXPECT_FALSE(memory.expired()) << "the device may still write";
+  device_.answer_all();
+  while (!memory.expired()) std::this_thread::yield();
+}
+
+TEST_P(OutsideStepsOf, WithoutADeviceThereIsAnError) {
+  settings_.device = nullptr;
+  const auto got = run();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kUnsupported);
+}
+
+TEST_P(OutsideStepsOf, TheCpuRunsWhatADeviceFailsToRun) {
+  substitute();
+  std::atomic<int> warnings{0};
+  const Logger log([&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::kWarning && text.find("the CPU runs the region") == 0) ++warnings;
+  });
+  settings_.log = &log;
+  for (const Answer answer : {Answer::kError, Answer::kThrows, Answer::kNone}) {
+    for (unsigned failing = 0; failing < 16; ++failing) {
+      const auto fails = [&](RegionId region) { return (failing >> region.value & 1) != 0; };
+      for (const RegionId region : {kR0, kR1, kR2, kR3})
+        device_.will(region, fails(region) ? answer : Answer::kDone);
+      expect_done();
+      EXPECT_EQ(warnings.exchange(0), std::popcount(failing));
+      EXPECT_EQ(memory_->busy_bytes(), 0);
+      EXPECT_EQ(device_.own.blocks, 0);
+    }
+  }
+  // One output of a region beside the plan.
+  EXPECT_LE(memory_->peak_bytes(), program_->bytes + 20 * 64 * 4);
+}
+
+TEST_P(OutsideStepsOf, TheCpuRunsAllWithoutADevice) {
+  substitute();
+  settings_.device = nullptr;
+  expect_done();
+}
+
+TEST_P(OutsideStepsOf, ASilentDeviceHasNoSubstitute) {
+  substitute();
+  expect_late(kR1);
+  EXPECT_GE(memory_->busy_bytes(), program_->bytes);
+  device_.answer_all();
+  while (memory_->busy_bytes() > 0) std::this_thread::yield();
+  expect_done();
+}
+
+TEST_P(OutsideStepsOf, TracesSayWhoRanRegions) {
+  substitute();
+  RunTrace trace;
+  settings_.trace = &trace;
+  device_.will(kR1, Answer::kError);
+  expect_done();
+  std::vector<std::string> nodes;
+  for (const NodeEvent& event : trace.nodes) nodes.push_back(event.node);
+  EXPECT_THAT(nodes, testing::IsSupersetOf({"r1", "r1b"}));
+  EXPECT_THAT(nodes, testing::Not(testing::Contains(testing::AnyOf("r0", "r2b", "r3"))));
+  ASSERT_EQ(trace.regions.size(), 4U);
+  for (const RegionEvent& event : trace.regions) {
+    EXPECT_LE(event.start_ns, event.end_ns);
+    EXPECT_EQ(event.problem, event.region == 1 ? "device lost" : "");
+    EXPECT_EQ(with_cpu_->branches.region[BranchId{event.branch}], RegionId{event.region});
+  }
+}
+
+TEST_P(OutsideStepsOf, CopiesOnlyWhatIsElsewhere) {
+  if (!GetParam().own_memory) GTEST_SKIP();
+  expect_done();
+  EXPECT_EQ(device_.own.written, 4) << "s once, b2, e and x; c2 is there";
+  EXPECT_EQ(device_.own.was_read, 4) << "a2, c2, f and g";
+  EXPECT_EQ(device_.own.blocks, 0);
+  device_.own.full = true;
+  const auto got = run();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kOutOfMemory);
+  substitute();
+  expect_done();
+  device_.own.full = false;
+  for (const int failing : {1, 2, 3}) {
+    device_.own.failing_writes = failing;
+    expect_done();
+  }
+  EXPECT_EQ(device_.own.blocks, 0);
+}
+
+/// The kernel of the substitute reads packed weights.
+TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
+  std::vector<float> weights(48 * 48), x(5 * 48);
+  for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) - 3;
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 5) - 2;
+  const auto plain = context_of(fmt::format(R"(
+    input x f32 [5, 48]
+    const w f32 [48, 48] = [{}]
+    y = MatMul(x, w) @r0
+    output y)",
+                                            fmt::join(weights, ", ")));
+  const auto context = delegated(plain, true);
+  TestDevice device(context->graph, context->delegation.region_of, false);
+  device.will(RegionId{0}, Answer::kError);
+  Settings settings;
+  settings.reference_only = false;
+  const auto expected = run(plain, {bytes_of(x)}, settings);
+  settings.device = &device;
+  const auto program = *program_of(context, settings);
+  ASSERT_NE(program->compiled->nodes[NodeId{0}].code.packings, nullptr);
+  WorkerPool pool(1);
+  RunMemory memory;
+  const auto got = run(*program, pool, memory, {bytes_of(x)}, settings);
+  ASSERT_TRUE(expected && got) << got.error().to_string();
+  EXPECT_EQ(floats(got->front()), floats(expected->front()));
+}
+
+TEST_P(OutsideStepsOf, ValuesHaveTheSpaceOfThoseWhoTouchThem) {
+  std::map<std::string, MemorySpace> spaces;
+  for (const ValueId id : context_->graph.values.ids())
+    spaces[context_->graph.values[id].name] = program_->storage[id].space;
+  using enum MemorySpace;
+  EXPECT_THAT(spaces,
+              testing::IsSupersetOf(
+                  {std::pair("x", kHost), std::pair("s", kShared), std::pair("a1", kDevice),
+                   std::pair("a2", kShared), std::pair("b1", kHost), std::pair("b2", kShared),
+                   std::pair("c1", kDevice), std::pair("d1", kHost), std::pair("f1", kDevice),
+                   std::pair("f", kShared), std::pair("g1", kDevice), std::pair("g", kShared)}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, OutsideStepsOf,
+                         testing::Values(Way{Scheduler::kSequential, 1}, Way{Scheduler::kLayers, 1},
+                                         Way{Scheduler::kLayers, 3}, Way{Scheduler::kDataflow, 1},
+                                         Way{Scheduler::kDataflow, 2},
+                                         Way{Scheduler::kSequential, 1, true},
+                                         Way{Scheduler::kLayers, 3, true},
+                                         Way{Scheduler::kDataflow, 4, true},
+                                         Way{Scheduler::kDataflow, 4}),
+                         [](const auto& row) { return name_of(row.param); });
+
+}  // namespace
+}  // namespace parallax

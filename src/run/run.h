@@ -1,0 +1,185 @@
+// The state of one run, shared by the threads that take part in it. Internal to run/.
+//
+// The node that makes a value writes its pointer and dims before any reader starts: a reader runs
+// on the same thread, or its branch waits for the node's. The first error is written under a mutex.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/mutex.h"
+#include "run/control_flow.h"
+#include "run/dynamic_arena.h"
+#include "run/execute.h"
+#include "run/live_tensors.h"
+#include "run/outside_steps.h"
+#include "run/run_buffers.h"
+
+namespace parallax {
+
+class BodyRunner;
+
+/// One run. Its functions are called in the order of their declaration, by the thread that called
+/// execute(), except for run_branch() and fail(), which any participant calls, cancel(), and what
+/// `outside` calls.
+class Run {
+ public:
+  /// `participants`: above the index of every thread that takes part.
+  Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
+      std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
+  ~Run();
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
+  /// A body, run by `host` inside a node of `around`, its arena at `block`.
+  Run(const Program& program, Run& around, std::byte* block, BodyRunner& host);
+
+  /// Gives inputs and outputs their places; calls `place` until the run is over. Errors: of
+  /// `place`, kBudgetExceeded.
+  Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
+  Status run_branches(Participant& self);
+  /// Copies the outputs that no kernel wrote in place.
+  Status finish();
+  void write_trace(RunTrace& trace) const;
+
+  using Buffers = RunBuffers::OfThread;
+  Buffers& buffers_of(const Participant& self) {
+    return buffers_.threads[static_cast<std::size_t>(self.index())];
+  }
+  /// Whether there is a device that begins `branch`.
+  bool on_device(BranchId branch) const;
+  /// False where a device has begun with the branch: StepListener hears of its end.
+  bool run_branch(BranchId branch, Participant& self);
+  /// A device has ended the region. True where the CPU runs it in its place: run_branch() then
+  /// does.
+  bool end_region(BranchId branch, Status status) noexcept;
+  /// Keeps the first error. This run, the run around it and all bodies stop at the next node or
+  /// tile.
+  void fail(NodeId node, Error error) noexcept;
+  bool failed() const { return limits_->stopped(); }
+  /// The caller's, who does not wait for a device.
+  void cancel() noexcept;
+  const Deadline& deadline() const { return limits_->deadline; }
+  /// Null where no device has a part.
+  const std::shared_ptr<OutsideSteps>& outside() const { return outside_; }
+  void fail_branch(BranchId branch, Error error) noexcept;
+  /// Whether memory allows branches to run beside others now.
+  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
+
+ private:
+  friend class BranchOutputs;
+  friend class NodeTiles;
+  friend class BodyRunner;
+
+  /// Each participant has `stride` bytes from `base` + index * stride.
+  struct Scratch {
+    std::byte* base = nullptr;
+    std::int64_t stride = 0;
+  };
+
+  const Graph& graph() const { return compiled_.graph(); }
+  std::byte* bytes_of(ValueId id) const { return bytes_[compiled_.root[id]]; }
+  const Dims& dims_of(ValueId id) const {
+    const auto& known = compiled_.dims[id];
+    return known ? *known : run_time_dims_[id];
+  }
+  std::int64_t now() const;
+  Status place_value(ValueId id, std::span<const std::byte* const> inputs);
+  Status place_output(std::size_t i, const Dims& dims);
+  Result<std::byte*> device_output(std::int64_t size);
+
+  // run_branches.cc: the executors.
+  void run_faster(Participant& self);
+  void run_in_order(Participant& self);
+  void run_layers(Participant& self);
+  void run_dataflow(Participant& self);
+
+  // run_regions.cc
+  void run_and_wait(BranchId branch, Participant& self);
+  bool is_planned(BranchId branch) const;
+  /// Of a region that the CPU runs if its device fails.
+  enum class Substitute : std::uint8_t { kNotNeeded, kWanted, kBegun };
+  bool is_for_cpu(BranchId branch) const;
+  void bind_region(BranchId branch) noexcept;
+  bool begin_region(BranchId branch);
+  NodeId first_node(BranchId branch) const;
+  RegionRun region_run(BranchId branch) const;
+  Status check_region(BranchId branch) const;
+  Result<Completion::Copies> move_to_device(RegionRun& region);
+  std::int64_t bytes_of(const RegionTensor& tensor) const;
+  void log_failure(BranchId branch, const Error& error) const noexcept;
+  void trace_begin(BranchId branch);
+  void trace_end(BranchId branch, const Status& status) noexcept;
+  void run_nodes(BranchId branch, Participant& self);
+  Status run_node(NodeId id, Participant& self, Buffers& buffers);
+  void run_planned(NodeId id, Participant& self, Buffers& buffers);
+  void run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
+                 Participant& self, Buffers& buffers);
+
+  // control_flow.cc: If, Loop and Scan.
+  Status run_bodies(NodeId id, Participant& self);
+  Status start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
+                    const PlaceOutput& place);
+  Status run_in_body(Participant& self);
+  void add_body_trace(const Run& inner, NodeId id);
+  Status adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* bytes);
+
+  // run_time.cc: nodes whose shapes depend on values.
+  Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
+  Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
+  Result<std::shared_ptr<const NodeKernel>> kernel_for(
+      NodeId id, std::span<const std::optional<Dims>> outputs);
+  /// The dims of `id` as far as the values before it tell, 0 where they do not.
+  Dims known_dims(ValueId id);
+  Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
+  Status bind_symbols(ValueId id, const Dims& dims);
+  void release(ValueId root);
+  void give_back(ValueId root);
+  void release_unread_outputs(const Node& node);
+  DynamicArena& arena_of(NodeId node);
+
+  const Program& program_;
+  const Compiled& compiled_;
+  RunMemory::Lease& lease_;
+  const ExecuteOptions& options_;
+  std::chrono::steady_clock::time_point begin_;
+  std::byte* block_;  ///< the arena's first byte
+  Scratch scratch_;
+  int threads_;
+  RunLimits own_limits_;
+  RunLimits* limits_ = &own_limits_;
+  BodyRunner* host_ = nullptr;  ///< of a body
+  std::shared_ptr<OutsideSteps> outside_;
+  IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
+  std::vector<AlignedBytes> device_outputs_;
+  std::int64_t device_output_bytes_ = 0;
+  const PlaceOutput* place_ = nullptr;
+
+  const std::shared_ptr<RunBuffers> kept_;
+  RunBuffers& buffers_;
+  IdVector<ValueId, std::byte*>& bytes_ = buffers_.bytes;
+  std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
+  std::optional<LiveTensors> live_;
+  BlockPool own_pool_;
+  BlockPool& pool_;     ///< of the outermost run
+  DynamicArena spare_;  // outputs whose destination is not known yet
+
+  Mutex device_mutex_;
+  // What lies in a device's own memory as well.
+  IdVector<ValueId, std::shared_ptr<std::byte>> on_device_ PX_GUARDED_BY(device_mutex_);
+
+  mutable Mutex mutex_;
+  std::vector<RegionEvent> region_events_ PX_GUARDED_BY(mutex_);
+  std::vector<TraceEvent> events_ PX_GUARDED_BY(mutex_);
+  std::vector<NodeEvent> body_events_ PX_GUARDED_BY(mutex_);
+  std::vector<std::optional<std::int64_t>> symbol_values_ PX_GUARDED_BY(mutex_);
+
+  // Only where some node is compiled while running:
+  IdVector<ValueId, Dims> run_time_dims_;
+  IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas_;
+  std::unique_ptr<std::atomic<std::int32_t>[]> readers_;  // left, by value
+};
+
+}  // namespace parallax

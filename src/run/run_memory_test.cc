@@ -1,0 +1,391 @@
+#include "run/run_memory.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "run/dynamic_arena.h"
+#include "run/poison.h"
+
+namespace parallax {
+namespace {
+
+TEST(RunMemory, KeepsBlocksForTheNextRun) {
+  RunMemory memory;
+  const std::byte* first = nullptr;
+  {
+    auto lease = memory.acquire({1000, {}, false});
+    ASSERT_TRUE(lease);
+    first = lease->data();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first) % 64, 0U);
+    EXPECT_EQ(memory.held_bytes(), 1000);
+  }
+  EXPECT_EQ(memory.held_bytes(), 1000);
+  EXPECT_EQ(memory.acquire({900, {}, false})->data(), first);
+  // A larger block replaces the idle one.
+  EXPECT_EQ(memory.acquire({5000, {}, false})->bytes(), 5000);
+  EXPECT_EQ(memory.held_bytes(), 5000);
+  EXPECT_EQ(memory.peak_bytes(), 5000);
+}
+
+TEST(RunMemory, ABlockKeepsItsBytesWhileItGetsLargePages) {
+  constexpr std::int64_t kBytes = 3 * kLargePage + 1000;
+  const auto value = [](std::int64_t i) { return static_cast<std::byte>(i / 500); };
+  for (const bool slow : {false, true}) {
+    RunMemory memory;
+    if (slow) memory.watch().record(std::chrono::seconds(1));
+    for (int run = 0; run < 3; ++run) {
+      auto lease = memory.acquire({kBytes, {}, false});
+      ASSERT_TRUE(lease);
+      for (std::int64_t i = 0; i < kBytes; i += 500) {
+        if (run == 0) lease->data()[i] = value(i);
+        ASSERT_EQ(lease->data()[i], value(i)) << run << " " << i;
+      }
+    }
+  }
+}
+
+/// What the system says of the map that has `address`: "rd wr mr mw me ac hg", say.
+std::string flags_of(const std::byte* address) {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  std::ifstream maps("/proc/self/smaps");
+  bool found = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0;
+    unsigned long last = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &first, &last) == 2)
+      found = first <= at && at < last;
+    else if (found && line.starts_with("VmFlags:"))
+      return line;
+  }
+  return {};
+}
+
+TEST(RunMemory, HasThePagesThatItsSourceWants) {
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage")) GTEST_SKIP();
+  RunMemory memory;
+  for (const bool large : {false, true}) {
+    RunMemory::Request request{4 * kLargePage, {}, false};
+    request.source = std::make_shared<MemorySource>(PagePolicy{large, false});
+    const auto lease = memory.acquire(request);
+    ASSERT_TRUE(lease);
+    const std::string flags = flags_of(lease->data());
+    EXPECT_NE(flags.find(large ? " hg" : " nh"), std::string::npos) << flags;
+  }
+}
+
+TEST(RunMemory, ABlockServesItsSourceOnly) {
+  RunMemory memory;
+  const auto one = std::make_shared<MemorySource>(), other = std::make_shared<MemorySource>();
+  const auto acquire = [&](const std::shared_ptr<MemorySource>& source) {
+    RunMemory::Request request{1000, {}, false};
+    request.source = source;
+    return *memory.acquire(request);
+  };
+  const RunMemory::Lease running = acquire(one);  // idle blocks stay meanwhile
+  const std::byte* first = nullptr;
+  {
+    const RunMemory::Lease lease = acquire(one);
+    first = lease.data();
+    EXPECT_EQ(&lease.source(), one.get());
+  }
+  EXPECT_NE(acquire(other).data(), first);
+  EXPECT_EQ(acquire(one).data(), first);
+  EXPECT_EQ(memory.held_bytes(), 3000);
+}
+
+TEST(RunMemory, RefusesWhatCanNeverFit) {
+  RunMemory memory;
+  EXPECT_EQ(memory.acquire({1001, 1000, false}).error().code, ErrorCode::kBudgetExceeded);
+  EXPECT_TRUE(memory.acquire({1000, 1000, false}));
+}
+
+TEST(RunMemory, AnIdleBlockAboveAShrunkenLimitIsGivenUp) {
+  RunMemory memory;
+  { const auto large = memory.acquire({10'000, {}, false}); }
+  const auto small = memory.acquire({100, 1000, false});
+  ASSERT_TRUE(small);
+  EXPECT_LE(memory.held_bytes(), 1000);
+}
+
+TEST(RunMemory, TheSecondRunWaitsForTheFirst) {
+  RunMemory memory;
+  std::atomic<bool> released{false};
+  std::thread second;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    second = std::thread([&] {
+      auto lease = memory.acquire({600, 1000, false});
+      EXPECT_TRUE(lease);
+      EXPECT_TRUE(released);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    released = true;
+  }
+  second.join();
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+TEST(RunMemory, NoRunOvertakesOneThatWaits) {
+  RunMemory memory;
+  std::atomic<int> next{0};
+  std::vector<std::thread> threads;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    // The large one comes first; the small ones would fit beside `first`, but wait for it.
+    threads.emplace_back([&] {
+      auto lease = memory.acquire({1000, 1000, false});
+      EXPECT_TRUE(lease);
+      EXPECT_EQ(next++, 0);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int t = 0; t < 3; ++t) {
+      threads.emplace_back([&] {
+        auto lease = memory.acquire({100, 1000, false});
+        EXPECT_TRUE(lease);
+        EXPECT_GT(next++, 0);
+      });
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_EQ(next, 0);
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(next, 4);
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+/// Returns once `runs` runs wait.
+void until_waiting(const RunMemory& memory, std::size_t runs) {
+  while (memory.waiting() != runs) std::this_thread::yield();
+}
+
+TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
+  RunMemory memory;
+  std::thread last;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    const Deadline soon = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+    const auto late = memory.acquire({600, 1000, false, soon});
+    ASSERT_FALSE(late);
+    EXPECT_EQ(late.error().code, ErrorCode::kLimitExceeded);
+    EXPECT_EQ(memory.waiting(), 0U);
+    // The run that came after it goes on.
+    last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
+    until_waiting(memory, 1);
+    EXPECT_FALSE(memory.acquire({600, 1000, false, soon}));
+    EXPECT_EQ(memory.waiting(), 1U);
+  }
+  last.join();
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
+TEST(RunMemory, AWaitEndsWhenItsCallerAsks) {
+  RunMemory memory;
+  std::stop_source caller;
+  std::thread waits, last;
+  {
+    auto first = memory.acquire({600, 1000, false});
+    ASSERT_TRUE(first);
+    waits = std::thread([&] {
+      const Deadline asked(std::nullopt, caller.get_token());
+      const auto lease = memory.acquire({600, 1000, false, asked});
+      ASSERT_FALSE(lease);
+      EXPECT_EQ(lease.error().code, ErrorCode::kCancelled);
+    });
+    until_waiting(memory, 1);
+    last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
+    until_waiting(memory, 2);
+    caller.request_stop();
+    until_waiting(memory, 1);
+  }
+  waits.join();
+  last.join();
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
+TEST(RunMemory, TheLimitIsReadAgainAfterAWait) {
+  for (const std::int64_t later : {700, 500}) {
+    RunMemory memory;
+    std::atomic<int> readings{0};
+    const std::function<std::optional<std::int64_t>()> read = [&] {
+      ++readings;
+      (void)memory.held_bytes();  // not under the lock
+      return std::optional(later);
+    };
+    std::thread second;
+    {
+      auto first = memory.acquire({600, 1000, false, {}, &read});
+      ASSERT_TRUE(first);
+      EXPECT_EQ(readings, 0);
+      second = std::thread([&] {
+        auto lease = memory.acquire({600, 1000, false, {}, &read});
+        ASSERT_EQ(lease.has_value(), later >= 600);
+        if (lease) {
+          EXPECT_EQ(lease->reserve(101).error().code, ErrorCode::kBudgetExceeded);
+        } else {
+          EXPECT_EQ(lease.error().code, ErrorCode::kBudgetExceeded);
+        }
+      });
+      until_waiting(memory, 1);
+    }
+    second.join();
+    EXPECT_GE(readings, 1);
+    EXPECT_LE(memory.peak_bytes(), 700);
+  }
+}
+
+TEST(RunMemory, AFallenLimitHoldsForTheRunInProgress) {
+  RunMemory memory;
+  { const auto idle = memory.acquire({500, {}, false}); }
+  {
+    auto other = memory.acquire({400, 1000, false});
+    auto lease = memory.acquire({300, 1000, false});
+    ASSERT_TRUE(lease);
+    EXPECT_EQ(memory.held_bytes(), 800);  // the idle block serves the other run
+    EXPECT_TRUE(lease->set_limit(800));
+    EXPECT_EQ(lease->reserve(1).error().code, ErrorCode::kBudgetExceeded);
+    EXPECT_FALSE(lease->set_limit(799));
+    EXPECT_FALSE(lease->set_limit(-5));
+    EXPECT_TRUE(lease->set_limit(2000));
+    EXPECT_TRUE(lease->reserve(1200));
+    lease->release(1200);
+    EXPECT_FALSE(lease->set_limit(600));
+  }
+  // What the last limit does not allow has gone back to the system.
+  EXPECT_LE(memory.held_bytes(), 600);
+  memory.trim();
+  EXPECT_EQ(memory.held_bytes(), 0);
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
+TEST(RunMemory, RunsThatGrowUnderALimitAreAlone) {
+  RunMemory memory;
+  std::atomic<int> inside{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        auto lease = memory.acquire({100, 1000, true});
+        ASSERT_TRUE(lease);
+        EXPECT_EQ(inside.fetch_add(1), 0);
+        ASSERT_TRUE(lease->reserve(900));
+        EXPECT_EQ(lease->reserve(1).error().code, ErrorCode::kBudgetExceeded);
+        lease->release(900);
+        inside.fetch_sub(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(memory.peak_bytes(), 1000);
+}
+
+TEST(DynamicArena, BytesGoBackWithTheirTensor) {
+  RunMemory memory;
+  auto lease = memory.acquire({64, {}, false});
+  ASSERT_TRUE(lease);
+  {
+    BlockPool pool(*lease);
+    DynamicArena arena(pool, true);
+    std::byte* const a = *arena.allocate(100);
+    std::byte* const b = *arena.allocate(0);
+    ASSERT_NE(b, nullptr);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(a) % 64, 0U);
+    std::memset(a, 1, 100);
+    EXPECT_EQ(memory.held_bytes(), 64 + 128 + 64);
+    arena.free(a);
+    EXPECT_EQ(memory.held_bytes(), 64 + 64);
+    arena.free(nullptr);
+    std::byte other{};
+    arena.free(&other);
+    EXPECT_EQ(memory.held_bytes(), 64 + 64);
+    // Many large ones, some freed: nothing overlaps.
+    std::vector<std::pair<std::byte*, int>> live;
+    for (int i = 0; i < 200; ++i) {
+      std::byte* const p = *arena.allocate(1000 + 700 * i);
+      std::memset(p, i, static_cast<std::size_t>(1000 + 700 * i));
+      live.emplace_back(p, i);
+      if (i % 3 == 0) {
+        arena.free(live.front().first);
+        live.erase(live.begin());
+      }
+      for (const auto& [q, n] : live) ASSERT_EQ(std::to_integer<int>(q[999 + 700 * n]), n);
+    }
+  }
+  EXPECT_EQ(memory.held_bytes(), 64);
+}
+
+TEST(DynamicArena, LargeBlocksServeAgainWhereTheyFit) {
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  for (const bool limited : {false, true}) {
+    RunMemory memory;
+    auto lease =
+        memory.acquire({64, limited ? std::optional<std::int64_t>(3 * kMiB) : std::nullopt, true});
+    ASSERT_TRUE(lease);
+    BlockPool pool(*lease);
+    std::byte* a = nullptr;
+    {
+      DynamicArena arena(pool, false);
+      a = *arena.allocate(kMiB);
+      EXPECT_EQ(memory.held_bytes(), 64 + (limited ? kMiB : kMiB * 9 / 8));
+      ASSERT_TRUE(arena.allocate(100));
+    }
+    // It is there for another arena, a small one beside it changes nothing.
+    DynamicArena arena(pool, false);
+    ASSERT_TRUE(arena.allocate(100));
+    EXPECT_EQ(*arena.allocate(kMiB, limited), a);
+    arena.free(a);
+    // What it is too small for has it freed first.
+    std::byte* const b = *arena.allocate(2 * kMiB, true);
+    EXPECT_EQ(memory.held_bytes(), 64 + 128 + 2 * kMiB);
+    arena.free(b);
+    // So has what it is too large for.
+    ASSERT_TRUE(arena.allocate(kMiB, true));
+    EXPECT_EQ(memory.held_bytes(), 64 + 128 + kMiB);
+  }
+}
+
+TEST(DynamicArena, GrowingTensorsHoldAQuarterMoreThanTheyAre) {
+  RunMemory memory;
+  auto lease = memory.acquire({64, {}, true});
+  ASSERT_TRUE(lease);
+  BlockPool pool(*lease);
+  DynamicArena arena(pool, false);
+  std::byte* old = nullptr;
+  int served_again = 0;
+  for (std::int64_t bytes = 64; bytes < 4'000'000; bytes += 20'000) {
+    const std::int64_t held = memory.held_bytes();
+    std::byte* const next = *arena.allocate(bytes);
+    served_again += memory.held_bytes() == held ? 1 : 0;
+    EXPECT_LE(memory.held_bytes(), 64 + 2 * bytes * 5 / 4 + 128);
+    arena.free(old);
+    old = next;
+  }
+  EXPECT_GT(served_again, 100);
+}
+
+TEST(DynamicArena, SmallBudgetsGetSmallChunks) {
+  RunMemory memory;
+  auto lease = memory.acquire({64, 1024, true});
+  ASSERT_TRUE(lease);
+  BlockPool pool(*lease);
+  DynamicArena arena(pool, false);
+  EXPECT_TRUE(arena.allocate(600));
+  const auto too_much = arena.allocate(600);
+  ASSERT_FALSE(too_much);
+  EXPECT_EQ(too_much.error().code, ErrorCode::kBudgetExceeded);
+  EXPECT_TRUE(arena.allocate(64));
+  EXPECT_LE(memory.peak_bytes(), 1024);
+}
+
+}  // namespace
+}  // namespace parallax

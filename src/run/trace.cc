@@ -1,0 +1,72 @@
+// Turns what a run recorded into the public trace.
+#include <algorithm>
+
+#include "ops/op.h"
+#include "run/node_text.h"
+#include "run/run.h"
+
+namespace parallax {
+namespace {
+
+std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
+  return bytes_of(graph.values[id].dtype, dims).value_or(0);
+}
+
+}  // namespace
+
+void Run::trace_begin(BranchId branch) {
+  const RegionId region = compiled_.context->branches.region[branch];
+  const MutexLock lock(mutex_);
+  region_events_.push_back({region.value, branch.value, now(), 0, {}});
+}
+
+void Run::trace_end(BranchId branch, const Status& status) noexcept {
+  const MutexLock lock(mutex_);
+  const auto event = std::ranges::find(region_events_, branch.value, &RegionEvent::branch);
+  if (event == region_events_.end()) return;
+  event->end_ns = now();
+  try {
+    if (!status) event->problem = status.error().to_string();
+  } catch (const std::bad_alloc&) {
+    event->problem = "?";  // so short that it needs no memory
+  }
+}
+
+void Run::write_trace(RunTrace& trace) const {
+  const MutexLock lock(mutex_);
+  std::vector<TraceEvent> events = events_;
+  std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) {
+    return a.start_ns < b.start_ns;
+  });
+  trace.nodes.clear();
+  for (const TraceEvent& event : events) {
+    const Node& node = graph().nodes[event.node];
+    NodeEvent out;
+    out.node = node.name;
+    out.op = to_string(node.op);
+    out.kernel = event.kernel->name;
+    out.shapes = shapes_text(node, [this](ValueId id) { return dims_of(id); });
+    std::vector<Dims> inputs;
+    std::vector<Dims> outputs;
+    const auto describe = [&](ValueId id, std::vector<Dims>& dims) {
+      dims.push_back(id.valid() ? dims_of(id) : Dims{});
+      if (id.valid()) out.bytes += bytes_in(graph(), id, dims.back());
+    };
+    for (const ValueId id : node.inputs) describe(id, inputs);
+    for (const ValueId id : node.outputs) describe(id, outputs);
+    out.start_ns = event.start_ns;
+    out.end_ns = event.end_ns;
+    out.macs = op_def(node.op).macs(node, inputs, outputs);
+    out.branch = compiled_.context->position[event.node].branch.value;
+    out.worker = event.worker;
+    out.tiles = static_cast<int>(event.tiles);
+    trace.nodes.push_back(std::move(out));
+  }
+  trace.regions = region_events_;
+  if (body_events_.empty()) return;
+  trace.nodes.insert(trace.nodes.end(), body_events_.begin(), body_events_.end());
+  std::stable_sort(trace.nodes.begin(), trace.nodes.end(),
+                   [](const NodeEvent& a, const NodeEvent& b) { return a.start_ns < b.start_ns; });
+}
+
+}  // namespace parallax

@@ -12,6 +12,6 @@ ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs"
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
-threaded='(base|compile|run|session)/|kernels/(PackedWeights|WeightMemory)\.|cli/(budget|run)$|fuzz/kept$'
-scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,compile,run,kernels,session}_test
+threaded='(base|bind|run|session)/|kernels/(PackedWeights|WeightMemory)\.|cli/(budget|run)$|fuzz/kept$'
+scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,bind,run,kernels,session}_test
 ctest --test-dir build/tsan --output-on-failure --timeout 900 -j "$jobs" -R "^($threaded)"

@@ -1,5 +1,6 @@
 #include "bind/bind.h"
 
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -8,14 +9,15 @@
 namespace parallax {
 namespace {
 
-void add_packings(const Compiled& compiled, std::vector<const PackingList*>& packings) {
-  for (const CompiledNode& node : compiled.nodes) {
+void add_packings(const Bound& bound, std::vector<const PackingList*>& packings) {
+  for (const CompiledNode& node : bound.compiled->nodes) {
     // The CPU as substitute for a device packs when it is one.
     if (node.code.packings != nullptr && node.role != NodeRole::kDelegated)
       packings.push_back(node.code.packings.get());
-    for (const BodyProgram& body : node.bodies)
-      if (body.program != nullptr) add_packings(*body.program->compiled, packings);
   }
+  for (const auto& [id, programs] : bound.bodies)
+    for (const auto& program : programs)
+      if (program != nullptr) add_packings(*program->bound, packings);
 }
 
 Status allocate(PackedWeights& packed, const std::vector<const PackingList*>& packings) {
@@ -23,13 +25,49 @@ Status allocate(PackedWeights& packed, const std::vector<const PackingList*>& pa
   return {};
 }
 
+/// Puts copies in the place of constants that the kernel cannot read where they lie.
+Status align(const Compiled& compiled, NodeId id, const NodeKernel& code,
+             std::vector<const std::byte*>& fixed) {
+  const Node& node = compiled.graph().nodes[id];
+  for (std::size_t i = 0; i < fixed.size(); ++i) {
+    if (fixed[i] == nullptr || code.kernel->input_use(i) != InputUse::kAligned) continue;
+    const Constant* const constant = constant_of(compiled, node.inputs[i]);
+    if (constant == nullptr) continue;
+    PX_ASSIGN(fixed[i], compiled.context->constants.aligned(*constant));
+  }
+  return {};
+}
+
+Status align(Bound& bound) {
+  const Compiled& compiled = *bound.compiled;
+  for (const NodeId id : compiled.nodes.ids())
+    PX_RETURN_IF_ERROR(align(compiled, id, compiled.nodes[id].code, bound.fixed[id]));
+  for (const auto& [id, programs] : bound.bodies)
+    for (const auto& program : programs)
+      if (program != nullptr) PX_RETURN_IF_ERROR(align(*program->bound));
+  return {};
+}
+
 }  // namespace
 
-Status bind(const Compiled& compiled, const ParallelFor& parallel) {
-  if (compiled.bound.load(std::memory_order_acquire)) return {};
+std::vector<const std::byte*> fixed_inputs(const Compiled& compiled, NodeId id,
+                                           const NodeKernel& code) {
+  const Node& node = compiled.graph().nodes[id];
+  std::vector<const std::byte*> fixed(code.reads.size());
+  for (std::size_t i = 0; i < fixed.size(); ++i)
+    if (code.reads[i]) fixed[i] = compiled.fixed[compiled.root[node.inputs[i]]];
+  return fixed;
+}
+
+Status bind(Bound& bound, const ParallelFor& parallel) {
+  if (bound.done.load(std::memory_order_acquire)) return {};
+  const MutexLock binding(bound.binding);
+  if (bound.done.load(std::memory_order_relaxed)) return {};
+  // Before packing, which releases the pages of constants that are read no more.
+  PX_RETURN_IF_ERROR(align(bound));
   std::vector<const PackingList*> packings;
-  add_packings(compiled, packings);
-  PackedWeights& packed = compiled.context->packed;
+  add_packings(bound, packings);
+  PackedWeights& packed = bound.compiled->context->packed;
   PX_RETURN_IF_ERROR(allocate(packed, packings));
   Mutex mutex;
   Status status;
@@ -40,14 +78,22 @@ Status bind(const Compiled& compiled, const ParallelFor& parallel) {
     if (status) status = std::move(filled);
   });
   PX_RETURN_IF_ERROR(status);
-  compiled.bound.store(true, std::memory_order_release);
+  bound.done.store(true, std::memory_order_release);
   return {};
 }
 
-Status bind(const NodeKernel& kernel, PackedWeights& packed) {
-  if (kernel.packings == nullptr) return {};
-  PX_RETURN_IF_ERROR(packed.allocate(*kernel.packings));
-  return packed.fill(*kernel.packings);
+Result<BoundKernel> bind_kernel(const Compiled& compiled, NodeId node, NodeKernel code) {
+  BoundKernel kernel{std::move(code), {}};
+  kernel.fixed = fixed_inputs(compiled, node, kernel.code);
+  PX_RETURN_IF_ERROR(align(compiled, node, kernel.code, kernel.fixed));
+  PX_RETURN_IF_ERROR(pack(kernel.code, compiled.context->packed));
+  return kernel;
+}
+
+Status pack(const NodeKernel& code, PackedWeights& packed) {
+  if (code.packings == nullptr) return {};
+  PX_RETURN_IF_ERROR(packed.allocate(*code.packings));
+  return packed.fill(*code.packings);
 }
 
 }  // namespace parallax

@@ -1,16 +1,24 @@
-// Makes a compiled graph ready to run: packs the weights that its kernels read.
+// Makes a compiled graph ready to run: packs the weights that its kernels read, and copies the
+// constants that they cannot read where they lie.
 #pragma once
 
-#include "compile/program.h"
+#include "bind/program.h"
 
 namespace parallax {
 
-/// Packs what the kernels of `compiled` and of its bodies need and no other plan has packed;
-/// `parallel` does it on several threads. Does nothing the second time; after an error, which
-/// leaves what was packed, it goes on. Thread-safe. Errors: kOutOfMemory, kInternal.
-Status bind(const Compiled& compiled, const ParallelFor& parallel = serial_for);
+/// Provides what the kernels of `bound` and of its bodies need and no other plan has made them;
+/// `parallel` packs on several threads. Does nothing the second time; after an error, which leaves
+/// what was done, it goes on. Thread-safe. Errors: kOutOfMemory, kInternal.
+Status bind(Bound& bound, const ParallelFor& parallel = serial_for);
 
-/// The same for one kernel.
-Status bind(const NodeKernel& kernel, PackedWeights& packed);
+/// The same for one kernel of `node`. Errors: the same.
+Result<BoundKernel> bind_kernel(const Compiled& compiled, NodeId node, NodeKernel code);
+
+/// Packs for one kernel whose constants bind() has provided. Errors: the same.
+Status pack(const NodeKernel& code, PackedWeights& packed);
+
+/// Of a kernel of `node`: BoundKernel::fixed, its constants where they lie.
+std::vector<const std::byte*> fixed_inputs(const Compiled& compiled, NodeId node,
+                                           const NodeKernel& code);
 
 }  // namespace parallax

@@ -34,9 +34,14 @@ std::int64_t bytes_of_all(const Lists& lists) {
   return bytes;
 }
 
-}  // namespace
+/// Beside sizeof.
+std::int64_t bytes_in(const Plan& plan) {
+  return bytes_of_all(plan.steps) + bytes_of_all(plan.waits) + bytes_of(plan.layer_of_step) +
+         bytes_of(plan.offsets.offset) + bytes_of(plan.branch_peaks);
+}
 
-std::int64_t footprint(const Compiled& compiled) {
+/// Without its bodies.
+std::int64_t bytes_in(const Compiled& compiled) {
   std::int64_t bytes = sizeof(Compiled) + bytes_of(compiled.binding.symbols) +
                        bytes_of(compiled.dims) + bytes_of(compiled.root) +
                        bytes_of(compiled.fixed) + bytes_of(compiled.materialised) +
@@ -47,31 +52,36 @@ std::int64_t footprint(const Compiled& compiled) {
   for (const AlignedBytes& content : compiled.materialised) bytes += content.size() + kBlock;
   for (const NodeId id : compiled.nodes.ids()) {
     const CompiledNode& node = compiled.nodes[id];
-    bytes += bytes_of(node.releases) + bytes_of(node.code.fixed) + bytes_of(node.bodies) +
-             bytes_of(node.loop.carried) + bytes_of(node.loop.scan_inputs) +
-             bytes_of(node.loop.scan_outputs);
-    for (const BodyProgram& body : node.bodies)
-      if (body.program) bytes += footprint(*body.program) + footprint(*body.program->compiled);
+    bytes += bytes_of(node.releases) + bytes_of(node.bodies) + bytes_of(node.loop.carried) +
+             bytes_of(node.loop.scan_inputs) + bytes_of(node.loop.scan_outputs);
+    for (const CompiledBody& body : node.bodies) bytes += bytes_in(body.plan);
     if (node.code.kernel != nullptr && !node.code_is_shared)
       bytes += kKernelBytes + node.code.kernel->table_bytes();
   }
-  bytes += static_cast<std::int64_t>(compiled.run_time_kernels.size()) * kKernelBytes +
-           compiled.run_time_kernels.table_bytes();
   for (const Buffer& buffer : compiled.problem.buffers) bytes += bytes_of(buffer.reads);
   for (const LayerGroups& groups : compiled.groups)
     bytes += bytes_of_all(groups.parallel) + bytes_of(groups.sequential);
   return bytes;
 }
 
+}  // namespace
+
+std::int64_t footprint(const Bound& bound) {
+  std::int64_t bytes = sizeof(Bound) + bytes_in(*bound.compiled) + bytes_of_all(bound.fixed) +
+                       static_cast<std::int64_t>(bound.run_time_kernels.size()) * kKernelBytes +
+                       bound.run_time_kernels.table_bytes();
+  for (const auto& [id, programs] : bound.bodies)
+    for (const auto& program : programs)
+      if (program != nullptr) bytes += footprint(*program) + footprint(*program->bound);
+  return bytes;
+}
+
 std::int64_t footprint(const Program& program) {
-  const Plan& plan = program.plan;
-  return sizeof(Program) + bytes_of_all(plan.steps) + bytes_of_all(plan.waits) +
-         bytes_of(plan.layer_of_step) + bytes_of(plan.offsets.offset) +
-         bytes_of(plan.branch_peaks) + bytes_of(program.storage) + bytes_of(program.branch_ns) +
-         bytes_of(program.order.waits) + bytes_of(program.order.rank) +
-         bytes_of(program.order.by_rank) + bytes_of(program.order.ready) +
-         bytes_of(program.order.first_waiting) + bytes_of(program.order.past_waiting) +
-         bytes_of(program.order.all_waiting);
+  return sizeof(Program) + bytes_in(program.plan) + bytes_of(program.storage) +
+         bytes_of(program.branch_ns) + bytes_of(program.order.waits) +
+         bytes_of(program.order.rank) + bytes_of(program.order.by_rank) +
+         bytes_of(program.order.ready) + bytes_of(program.order.first_waiting) +
+         bytes_of(program.order.past_waiting) + bytes_of(program.order.all_waiting);
 }
 
 }  // namespace parallax

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "compile/program.h"
+#include "bind/program.h"
 
 namespace parallax {
 
@@ -12,8 +12,8 @@ namespace parallax {
 /// what several bindings share where it was made; leaves out weights (packed once for all
 /// bindings). The allocator gives up to 1.5 times as much for the models of models/zoo. After a run
 /// of run-time nodes it may be more.
-std::int64_t footprint(const Compiled& compiled);
-/// Of the plan alone; its Compiled is shared by all plans of the binding.
+std::int64_t footprint(const Bound& bound);
+/// Of the program alone; its Bound is shared by all programs of the binding.
 std::int64_t footprint(const Program& program);
 
 }  // namespace parallax

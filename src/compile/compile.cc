@@ -6,17 +6,13 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "compile/compile_bodies.h"
-#include "compile/program.h"
+#include "compile/compiled.h"
+#include "compile/lifetimes.h"
 #include "ir/elements.h"
 #include "ops/infer.h"
 
 namespace parallax {
 namespace {
-
-bool is_view(const Node& node) {
-  return op_def(node.op).aliasing == Aliasing::kView && !node.inputs.empty() &&
-         node.inputs[0].valid();
-}
 
 Result<AlignedBytes> materialise(const Graph& graph, const Value& value, const Binding& binding) {
   const std::vector<Expr>& content = *value.content;
@@ -57,8 +53,7 @@ class Compiler {
     find_roots();
     compiled_->nodes.resize(graph_.nodes.size());
     for (const NodeId id : graph_.nodes.ids()) PX_RETURN_IF_ERROR(compile_node(id));
-    find_outputs();
-    find_readers();
+    find_lifetimes(*compiled_, like_);
     find_groups(refinement);
     return std::shared_ptr<const Compiled>(std::move(compiled_));
   }
@@ -274,144 +269,6 @@ class Compiler {
     return context_.branches.region[context_.branches.branch_of[id]].valid();
   }
 
-  bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
-  bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
-
-  /// A root is written straight to the first graph output that has its bytes and whose place is
-  /// known by then. A planned one that has no such output lies in the run's own memory to the end.
-  void find_outputs() {
-    compiled_->output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
-    for (const bool in_time : {true, false}) {
-      for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
-        const ValueId output = graph_.outputs[i], root = compiled_->root[output];
-        if (!computed(root) || compiled_->output_of[root] >= 0) continue;
-        const bool known_in_time = output == root || (planned(root) && dims(output));
-        if (in_time ? known_in_time : planned(root))
-          compiled_->output_of[root] = static_cast<std::int32_t>(i);
-      }
-    }
-  }
-
-  /// Calls visit(root) for each root whose bytes `node` reads, each once. A view reads no bytes of
-  /// what it views.
-  template <class Visit>
-  void for_each_read(const Node& node, Visit visit) {
-    std::vector<ValueId>& roots = roots_;
-    roots.clear();
-    for (std::size_t i = is_view(node) ? 1 : 0; i < node.inputs.size(); ++i)
-      if (node.inputs[i].valid()) roots.push_back(compiled_->root[node.inputs[i]]);
-    std::sort(roots.begin(), roots.end());
-    roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
-    for (const ValueId root : roots) visit(root);
-  }
-
-  void find_internal() {
-    if (context_.delegation.seconds.empty()) return;
-    IdVector<ValueId, bool>& internal = compiled_->internal;
-    internal = IdVector<ValueId, bool>(graph_.values.size(), false);
-    for (const NodeId id : graph_.nodes.ids()) {
-      for (const ValueId output : graph_.nodes[id].outputs)
-        if (output.valid() && compiled_->root[output] == output) internal[output] = delegated(id);
-      for_each_read(graph_.nodes[id], [&](ValueId root) {
-        if (!computed(root)) return;
-        const NodeId maker = graph_.values[root].producer;
-        if (context_.branches.branch_of[maker] != context_.branches.branch_of[id])
-          internal[root] = false;
-      });
-    }
-    for (const ValueId output : graph_.outputs) internal[compiled_->root[output]] = false;
-  }
-
-  /// A device reads what others make, and makes what others read, at any time while it runs.
-  Position read_at(NodeId id, ValueId root) const {
-    Position position = context_.position[id];
-    if (delegated(id) && !compiled_->is_internal(root))
-      position.index = compiled_->problem.branch_length[position.branch] - 1;
-    return position;
-  }
-  Position made_at(NodeId id, ValueId root) const {
-    Position position = context_.position[id];
-    if (delegated(id) && !compiled_->is_internal(root)) position.index = 0;
-    return position;
-  }
-
-  /// Buffers that `output`, the first of node `id`, may take the place of.
-  std::vector<std::int32_t> overwritable(NodeId id, ValueId output,
-                                         const IdVector<ValueId, std::int32_t>& buffer_of) const {
-    std::vector<std::int32_t> over;
-    const Node& node = graph_.nodes[id];
-    const NodeKernel& code = compiled_->nodes[id].code;
-    if (code.kernel == nullptr || !code.row->in_place) return over;
-    const bool in_region = delegated(id);
-    if (in_region && !compiled_->is_internal(output)) return over;
-    const auto safe = [&](std::size_t i) {
-      const ValueId input = node.inputs[i];
-      return dims(input) == dims(output) &&
-             info_of(graph_.values[input].dtype).bits == info_of(graph_.values[output].dtype).bits;
-    };
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      if (!node.inputs[i].valid() || !safe(i)) continue;
-      const ValueId root = compiled_->root[node.inputs[i]];
-      // Where the node reads the same bytes through another input, that has to allow it too.
-      bool all_safe = buffer_of[root] >= 0 && (!in_region || compiled_->is_internal(root));
-      for (std::size_t j = 0; j < node.inputs.size(); ++j)
-        if (node.inputs[j].valid() && compiled_->root[node.inputs[j]] == root && !safe(j))
-          all_safe = false;
-      if (all_safe) over.push_back(buffer_of[root]);
-    }
-    return over;
-  }
-
-  void find_readers() {
-    Compiled& c = *compiled_;
-    find_internal();
-    if (like_ != nullptr) {
-      c.problem.buffers.reserve(like_->problem.buffers.size());
-      c.buffer_value.reserve(like_->buffer_value.size());
-    }
-    c.run_time_readers = IdVector<ValueId, std::int32_t>(graph_.values.size(), 0);
-    IdVector<ValueId, std::int32_t> buffer_of(graph_.values.size(), -1);
-    for (const BranchId branch : context_.branches.branches.ids())
-      c.problem.branch_length.push_back(
-          context_.branches.region[branch].valid() && !context_.delegation.substitute
-              ? 1
-              : static_cast<std::int32_t>(context_.branches.branches[branch].size()));
-    for (const NodeId id : graph_.nodes.ids()) {
-      const Node& node = graph_.nodes[id];
-      for_each_read(node, [&](ValueId root) {
-        if (buffer_of[root] >= 0) {
-          Buffer& buffer = c.problem.buffers[static_cast<std::size_t>(buffer_of[root])];
-          // Inside a region that only a device runs there is no before and after.
-          const Position read = read_at(id, root);
-          if (!delegated(id) || buffer.made != read) buffer.reads.push_back(read);
-        } else if (!dims(root)) {
-          ++c.run_time_readers[root];
-          c.nodes[id].releases.push_back(root);
-        }
-      });
-      if (c.nodes[id].workspace_bytes > 0) {
-        c.nodes[id].workspace = static_cast<std::int32_t>(c.problem.buffers.size());
-        c.problem.buffers.push_back({c.nodes[id].workspace_bytes, context_.position[id], {}});
-        c.buffer_value.emplace_back();
-      }
-      for (const ValueId output : node.outputs) {
-        if (!output.valid() || c.root[output] != output || !planned(output)) continue;
-        const std::int64_t bytes = bytes_of(graph_.values[output].dtype, *dims(output)).value_or(0);
-        const bool nowhere = c.is_internal(output) && !context_.delegation.substitute;
-        if (c.output_of[output] >= 0 || bytes == 0 || nowhere) continue;
-        buffer_of[output] = static_cast<std::int32_t>(c.problem.buffers.size());
-        c.problem.buffers.push_back({bytes, made_at(id, output), {}, {}});
-        if (output == node.outputs[0])
-          c.problem.buffers.back().over = overwritable(id, output, buffer_of);
-        c.buffer_value.push_back(output);
-      }
-    }
-    for (const ValueId output : graph_.outputs) {
-      const ValueId root = c.root[output];
-      if (!dims(root)) ++c.run_time_readers[root];
-    }
-  }
-
   /// Predicted seconds of each branch, and who may run beside whom.
   void find_groups(Refinement refinement) {
     const BranchGraph& graph = context_.branches;
@@ -435,7 +292,6 @@ class Compiler {
   const Graph& graph_;
   GraphContext& context_;
   const Compiled* const like_;
-  std::vector<ValueId> roots_;  ///< of for_each_read
 };
 
 }  // namespace

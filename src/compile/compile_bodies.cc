@@ -61,7 +61,7 @@ bool is_direct(const Compiled& body, ValueId id) {
 Status add_loop_buffers(const Compiled& compiled, const Node& node, CompiledNode& code,
                         Workspace& workspace) {
   PX_ASSIGN(const LoopParts parts, loop_parts(node));
-  const Compiled& body = *code.bodies[0].program->compiled;
+  const Compiled& body = *code.bodies[0].compiled;
   const Graph& graph = body.graph();
   LoopBuffers& buffers = code.loop;
   for (std::size_t i = 0; i < parts.carried; ++i) {
@@ -146,16 +146,20 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
     const Binding binding = inner_binding(context->graph, compiled.binding);
     auto body = compile(context, binding, compiled.kernels);
     if (!body && node.op == OpKind::kIf && body.error().code == ErrorCode::kInvalidInput) {
-      code.bodies.push_back({nullptr, std::move(body).error()});
+      code.bodies.push_back({nullptr, {}, std::move(body).error()});
       continue;
     }
     if (!body) return tl::unexpected(std::move(body).error());
     compiled.scratch_bytes = std::max(compiled.scratch_bytes, (*body)->scratch_bytes);
     compiled.has_run_time_nodes |= (*body)->has_run_time_nodes;
     count_work(**body, code);
-    PX_ASSIGN(auto program, lay_out(*std::move(body), {false, 1, std::nullopt}));
-    arena = std::max(arena, program->arena_bytes);
-    code.bodies.push_back({std::move(program), std::nullopt});
+    ScheduleOptions one_thread;
+    one_thread.parallel = false;
+    PX_ASSIGN(Plan plan, plan_of(**body, std::move(one_thread)));
+    const auto bytes = arena_bytes(plan);
+    if (!bytes) return tl::unexpected(too_large(node));
+    arena = std::max(arena, *bytes);
+    code.bodies.push_back({*std::move(body), std::move(plan)});
   }
   const auto unknown = [&](ValueId value) { return value.valid() && !compiled.dims[value]; };
   compiled.has_run_time_nodes |= std::any_of(node.inputs.begin(), node.inputs.end(), unknown) ||

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "compile/program.h"
+#include "compile/compiled.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 

@@ -1,6 +1,6 @@
-#include <utility>
+#include "compile/graph_context.h"
 
-#include "compile/program.h"
+#include <utility>
 
 namespace parallax {
 namespace {

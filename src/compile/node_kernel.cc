@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "compile/program.h"
+#include "compile/compiled.h"
 
 namespace parallax {
 namespace {
@@ -14,37 +14,28 @@ TensorDesc describe(const Compiled& compiled, ValueId id, const Dims& dims) {
   return {true, compiled.graph().values[id].dtype, dims, compiled.fixed[compiled.root[id]]};
 }
 
-/// The constant whose bytes `id` has, null where there is none.
-const Constant* constant_of(const Compiled& compiled, ValueId id) {
-  const auto& constant = compiled.graph().values[compiled.root[id]].constant;
-  return constant ? &*constant : nullptr;
-}
-
-/// Fetches the fixed inputs as the kernel wants to read them. The mapped pages of those that it
-/// does not read once packed are released then; another reader gets them from the file again.
-Status bind_inputs(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
-                   PackingList& packings, NodeKernel& code) {
-  code.fixed.resize(inputs.size());
+/// Says what the kernel reads. The mapped pages of constants that it does not read where they are,
+/// once they are packed or copied, are released then; another reader gets them from the file again.
+void find_reads(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
+                PackingList& packings, NodeKernel& code) {
   code.reads.resize(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const InputUse use = code.kernel->input_use(i);
     code.reads[i] = inputs[i].present && inputs[i].elements() > 0 && use != InputUse::kNone;
-    if (!inputs[i].present || inputs[i].data == nullptr) continue;
+    if (!inputs[i].present) continue;
     const Constant* const constant = constant_of(compiled, node.inputs[i]);
-    if (code.reads[i]) {
-      code.fixed[i] = inputs[i].data;
-      if (use == InputUse::kAligned && constant != nullptr) {
-        PX_ASSIGN(code.fixed[i], compiled.context->constants.aligned(*constant));
-      }
-    }
-    if (constant != nullptr && code.fixed[i] != inputs[i].data &&
-        constant->bytes.size() >= kReleasedBytes)
-      packings.release_after(constant->bytes);
+    if (constant == nullptr || constant->bytes.size() < kReleasedBytes) continue;
+    const bool copied = use == InputUse::kAligned && !ConstantStore::is_aligned(*constant);
+    if (!code.reads[i] || copied) packings.release_after(constant->bytes);
   }
-  return {};
 }
 
 }  // namespace
+
+const Constant* constant_of(const Compiled& compiled, ValueId id) {
+  const auto& constant = compiled.graph().values[compiled.root[id]].constant;
+  return constant ? &*constant : nullptr;
+}
 
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
                                     std::span<const Dims> inputs, std::span<const Dims> outputs) {
@@ -64,47 +55,9 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId id,
   code.kernel = std::move(made.kernel);
   code.row = made.row;
   code.tiles = code.kernel->tiles();
-  PX_RETURN_IF_ERROR(bind_inputs(compiled, node, input_descs, packings, code));
+  find_reads(compiled, node, input_descs, packings, code);
   if (!packings.empty()) code.packings = std::make_shared<const PackingList>(std::move(packings));
   return code;
-}
-
-std::size_t RunTimeKernels::KeyHash::operator()(const Key& key) const {
-  auto hash = static_cast<std::size_t>(key.first.value);
-  for (const Dims& dims : key.second) {
-    hash = mixed_hash(hash, dims.rank());
-    for (const std::int64_t dim : dims) hash = mixed_hash(hash, dim);
-  }
-  return hash;
-}
-
-std::shared_ptr<const NodeKernel> RunTimeKernels::find(const Key& key) {
-  const MutexLock lock(mutex_);
-  const auto* const found = kernels_.find(key);
-  return found == nullptr ? nullptr : *found;
-}
-
-std::shared_ptr<const NodeKernel> RunTimeKernels::insert(Key key, NodeKernel kernel) {
-  auto shared = std::make_shared<const NodeKernel>(std::move(kernel));
-  const MutexLock lock(mutex_);
-  if (const auto* const present = kernels_.find(key)) return *present;
-  kernels_.insert(std::move(key), shared);
-  table_bytes_ += shared->kernel->table_bytes();
-  while (kernels_.size() > kCapacity || (kernels_.size() > 1 && table_bytes_ > kTableBytes)) {
-    table_bytes_ -= kernels_.oldest()->kernel->table_bytes();
-    kernels_.forget_oldest();
-  }
-  return shared;
-}
-
-std::size_t RunTimeKernels::size() const {
-  const MutexLock lock(mutex_);
-  return kernels_.size();
-}
-
-std::int64_t RunTimeKernels::table_bytes() const {
-  const MutexLock lock(mutex_);
-  return table_bytes_;
 }
 
 }  // namespace parallax

@@ -54,14 +54,15 @@ class BodyRunner {
   /// The node no longer reads any input.
   void let_go_inputs();
   RunLimits& limits() { return *run_.limits_; }
-  /// Runs a body once.
-  Status run_body(const BodyProgram& body, std::span<const std::byte* const> inputs,
+  /// Runs a body of the node once.
+  Status run_body(std::size_t body, std::span<const std::byte* const> inputs,
                   std::span<const Dims> dims, const PlaceOutput& place);
 
   Run& run_;
   const NodeId id_;
   const Node& node_;
   const CompiledNode& code_;
+  const std::vector<std::shared_ptr<const Program>>& bodies_;
   Participant& self_;
   std::byte* workspace_ = nullptr;
   DynamicArena arena_;  // memory beside the workspace, until the node is done

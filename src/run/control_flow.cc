@@ -31,7 +31,7 @@ class IfRunner : public BodyRunner {
     if (input_dims(0).elements() != 1)
       return tl::unexpected(
           body_error(ErrorCode::kInvalidInput, node_, "the condition must be one element"));
-    const BodyProgram& body = code_.bodies[*condition != std::byte{0} ? 0 : 1];
+    const std::size_t body = *condition != std::byte{0} ? 0 : 1;
     std::vector<const std::byte*> inputs;
     std::vector<Dims> dims;
     for (std::size_t i = 1; i < node_.inputs.size(); ++i) {
@@ -88,6 +88,7 @@ BodyRunner::BodyRunner(Run& run, NodeId id, Participant& self)
       id_(id),
       node_(run.graph().nodes[id]),
       code_(run.compiled_.nodes[id]),
+      bodies_(run.program_.bound->bodies.at(id)),
       self_(self),
       arena_(run.pool_, run.options_.poison),
       reads_(code_.releases.size(), 0) {
@@ -144,11 +145,11 @@ Result<std::byte*> BodyRunner::make_output(std::size_t i, const Dims& dims) {
   return run_.bytes_of(output);
 }
 
-Status BodyRunner::run_body(const BodyProgram& body, std::span<const std::byte* const> inputs,
+Status BodyRunner::run_body(std::size_t body, std::span<const std::byte* const> inputs,
                             std::span<const Dims> dims, const PlaceOutput& place) {
-  if (body.error) return tl::unexpected(*body.error);
+  if (const auto& error = code_.bodies[body].error) return tl::unexpected(*error);
   PX_RETURN_IF_ERROR(limits().status());
-  Run inner(*body.program, run_, workspace_, *this);
+  Run inner(*bodies_[body], run_, workspace_, *this);
   PX_RETURN_IF_ERROR(inner.start_body(inputs, dims, place));
   PX_RETURN_IF_ERROR(inner.run_in_body(self_));
   PX_RETURN_IF_ERROR(inner.finish());

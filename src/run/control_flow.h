@@ -14,7 +14,7 @@
 
 #include "base/deadline.h"
 #include "base/mutex.h"
-#include "compile/program.h"
+#include "bind/program.h"
 
 namespace parallax {
 

@@ -123,15 +123,17 @@ TEST(If, BranchesShareBytesThatAreInThePlan) {
   ASSERT_EQ(node.bodies.size(), 2U);
   // Of the first branch a; of the second a, then b over it. One over the other, in one buffer of
   // the plan.
-  EXPECT_EQ(node.bodies[0].program->arena_bytes, 4032);
-  EXPECT_EQ(node.bodies[1].program->arena_bytes, 4032);
+  EXPECT_EQ(arena_bytes(node.bodies[0].plan), 4032);
+  EXPECT_EQ(arena_bytes(node.bodies[1].plan), 4032);
   EXPECT_EQ(node.workspace_bytes, 4032);
   EXPECT_EQ((*compiled)->problem.buffers[static_cast<std::size_t>(node.workspace)].bytes, 4032);
-  const auto program = lay_out(*compiled, {true, 1, std::nullopt});
+  const auto bound = make_bound(*compiled);
+  ASSERT_TRUE(bound) << bound.error().to_string();
+  const auto program = lay_out(*bound, {true, 1, std::nullopt});
   ASSERT_TRUE(program);
   const std::int64_t least = (*program)->bytes;
-  EXPECT_TRUE(lay_out(*compiled, {true, 1, least}));
-  const auto less = lay_out(*compiled, {true, 1, least / 2});
+  EXPECT_TRUE(lay_out(*bound, {true, 1, least}));
+  const auto less = lay_out(*bound, {true, 1, least / 2});
   ASSERT_FALSE(less);
   EXPECT_EQ(less.error().code, ErrorCode::kBudgetExceeded);
 }

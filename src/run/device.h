@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "compile/program.h"
+#include "bind/program.h"
 #include "parallax/result.h"
 #include "parallax/tensor.h"
 

@@ -91,7 +91,7 @@ class NodeTiles final : public SharedWork {
 Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
          std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around)
     : program_(program),
-      compiled_(*program.compiled),
+      compiled_(program.compiled()),
       lease_(lease),
       options_(options),
       begin_(std::chrono::steady_clock::now()),
@@ -268,15 +268,16 @@ void Run::run_planned(NodeId id, Participant& self, Buffers& buffers) {
   buffers.outputs.clear();
   for (const ValueId output : node.outputs)
     buffers.outputs.push_back(output.valid() ? bytes_[output] : nullptr);
-  run_tiles(id, compiled_.nodes[id].code, scratch_, nullptr, self, buffers);
+  run_tiles(id, compiled_.nodes[id].code, program_.bound->fixed[id], scratch_, nullptr, self,
+            buffers);
 }
 
-void Run::run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
-                    Participant& self, Buffers& buffers) {
+void Run::run_tiles(NodeId id, const NodeKernel& code, const FixedInputs& fixed, Scratch scratch,
+                    DynamicOutputs* dynamic, Participant& self, Buffers& buffers) {
   const Node& node = graph().nodes[id];
   buffers.inputs.clear();
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const std::byte* bytes = code.fixed[i];
+    const std::byte* bytes = fixed[i];
     if (bytes == nullptr && code.reads[i]) bytes = bytes_of(node.inputs[i]);
     buffers.inputs.push_back(bytes);
   }
@@ -325,7 +326,7 @@ Status execute_within(const Program& program, std::span<const std::byte* const> 
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
-  PX_RETURN_IF_ERROR(check_known_trips(*program.compiled, options.max_loop_trips));
+  PX_RETURN_IF_ERROR(check_known_trips(program.compiled(), options.max_loop_trips));
   std::shared_ptr<OutsideSteps> outside;
   Status status = execute_within(program, inputs, place, pool, lease, options, outside);
   // The run itself gives bytes back to the lease.

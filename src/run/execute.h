@@ -19,7 +19,7 @@
 
 #include "base/deadline.h"
 #include "base/log.h"
-#include "compile/program.h"
+#include "bind/program.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "run/budget_watch.h"

@@ -34,8 +34,9 @@ Result<std::shared_ptr<const Program>> program_of(const std::shared_ptr<GraphCon
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
   PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
-  PX_RETURN_IF_ERROR(bind(*compiled));
-  return lay_out(std::move(compiled), {settings.parallel, settings.threads, settings.budget});
+  PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
+  PX_RETURN_IF_ERROR(bind(*bound));
+  return lay_out(std::move(bound), {settings.parallel, settings.threads, settings.budget});
 }
 
 using Bytes = std::vector<std::byte>;
@@ -62,14 +63,14 @@ Result<std::vector<Tensor>> run(const Program& program, const std::vector<Bytes>
                                 RunTrace* trace = nullptr) {
   std::vector<const std::byte*> pointers;
   for (const Bytes& input : inputs) pointers.push_back(input.data());
-  std::vector<Tensor> outputs(program.compiled->graph().outputs.size());
+  std::vector<Tensor> outputs(program.compiled().graph().outputs.size());
   const PlaceOutput place = [&](int i, DType dtype, const Dims& dims) -> Result<std::byte*> {
     Tensor& tensor = outputs[static_cast<std::size_t>(i)];
     PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
     return tensor.mutable_view().bytes.data();
   };
-  PX_ASSIGN(RunMemory::Lease lease,
-            memory.acquire({program.bytes, settings.budget, program.compiled->has_run_time_nodes}));
+  PX_ASSIGN(RunMemory::Lease lease, memory.acquire({program.bytes, settings.budget,
+                                                    program.compiled().has_run_time_nodes}));
   PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease,
                              {settings.poison, trace, nullptr, settings.scheduler}));
   return outputs;

@@ -259,7 +259,7 @@ TEST(GrowingState, FixedSizesStayInThePlan) {
   const Settings settings{.peak = &peak};
   const auto program = program_of(context, settings);
   ASSERT_TRUE(program);
-  EXPECT_FALSE((*program)->compiled->has_run_time_nodes);
+  EXPECT_FALSE((*program)->compiled().has_run_time_nodes);
   ASSERT_TRUE(run(context, {bytes_of<std::int64_t>({50}), bytes_of(std::vector<float>(64, 1.F))},
                   settings));
   EXPECT_EQ(peak, (*program)->bytes);

@@ -13,13 +13,13 @@ LiveTensors::LiveTensors(const Program& program, std::byte* arena, bool poison)
     : program_(program),
       arena_(arena),
       poison_(poison),
-      made_(program.compiled->graph().nodes.size()),
-      read_(program.compiled->graph().nodes.size()) {
-  const auto& branches = program.compiled->context->branches.branches;
+      made_(program.compiled().graph().nodes.size()),
+      read_(program.compiled().graph().nodes.size()) {
+  const auto& branches = program.compiled().context->branches.branches;
   const auto node_at = [&](const Position& position) {
     return branches[position.branch][static_cast<std::size_t>(position.index)];
   };
-  for (const Buffer& buffer : program.compiled->problem.buffers) {
+  for (const Buffer& buffer : program.compiled().problem.buffers) {
     const std::size_t index = reads_left_.size();
     reads_left_.push_back(buffer.reads.size());
     made_[node_at(buffer.made)].push_back(index);
@@ -29,7 +29,7 @@ LiveTensors::LiveTensors(const Program& program, std::byte* arena, bool poison)
 
 Status LiveTensors::begin(NodeId node) {
   const MutexLock lock(mutex_);
-  const auto& buffers = program_.compiled->problem.buffers;
+  const auto& buffers = program_.compiled().problem.buffers;
   const auto& offsets = program_.plan.offsets.offset;
   for (const std::size_t made : made_[node]) {
     const auto next = live_.lower_bound(offsets[made]);
@@ -42,7 +42,7 @@ Status LiveTensors::begin(NodeId node) {
       if (before->first + buffers[before->second].bytes > offsets[made]) other = before->second;
     }
     if (other != made) {
-      const auto& compiled = *program_.compiled;
+      const auto& compiled = program_.compiled();
       const auto name = [&](std::size_t buffer) {
         const ValueId value = compiled.buffer_value[buffer];
         if (value.valid()) return compiled.graph().values[value].name;
@@ -64,12 +64,12 @@ void LiveTensors::end(NodeId node) {
   for (const std::size_t read : read_[node])
     if (--reads_left_[read] == 0) remove(read);
   for (const std::size_t made : made_[node])
-    if (program_.compiled->problem.buffers[made].reads.empty()) remove(made);
+    if (program_.compiled().problem.buffers[made].reads.empty()) remove(made);
 }
 
 /// Whether the node that makes `buffer` overwrites `other` and is the last to read it.
 bool LiveTensors::may_lie_on(std::size_t buffer, std::size_t other) const {
-  const auto& buffers = program_.compiled->problem.buffers;
+  const auto& buffers = program_.compiled().problem.buffers;
   const auto& offsets = program_.plan.offsets.offset;
   const auto& over = buffers[buffer].over;
   const auto& reads = buffers[other].reads;
@@ -86,7 +86,7 @@ void LiveTensors::remove(std::size_t buffer) {
   live_.erase(found);
   if (poison_) {
     parallax::poison({arena_ + offset,
-                      static_cast<std::size_t>(program_.compiled->problem.buffers[buffer].bytes)});
+                      static_cast<std::size_t>(program_.compiled().problem.buffers[buffer].bytes)});
   }
 }
 

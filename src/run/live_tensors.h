@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "compile/program.h"
+#include "bind/program.h"
 
 namespace parallax {
 

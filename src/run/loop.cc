@@ -73,7 +73,7 @@ class LoopRunner : public BodyRunner {
     std::int64_t slice_bytes = 0;
   };
 
-  const Graph& body() const { return code_.bodies[0].program->compiled->graph(); }
+  const Graph& body() const { return bodies_[0]->compiled().graph(); }
   std::byte* planned(std::int64_t offset) const {
     return offset < 0 ? nullptr : workspace_ + offset;
   }
@@ -160,7 +160,7 @@ Status LoopRunner::begin_carried(std::size_t i) {
   const std::size_t at = parts_.first_input + i;
   PX_ASSIGN(carried.bytes, input(at));
   carried.dims = input_dims(at);
-  const auto& compiled = *code_.bodies[0].program->compiled;
+  const auto& compiled = bodies_[0]->compiled();
   const ValueId in = body().inputs[at], out = body().outputs[parts_.first_output + i];
   carried.kept = compiled.root[out] == in;
   if (!compiled.dims[in]) return {};
@@ -230,10 +230,9 @@ Status LoopRunner::run_trip(std::int64_t trip) {
       if (axis != scan.axis.axis) dims.push_back(whole[axis]);
     dims_[parts_.carried + i] = dims;
   }
-  PX_RETURN_IF_ERROR(
-      run_body(code_.bodies[0], inputs_, dims_, [&](int output, DType dtype, const Dims& dims) {
-        return place(static_cast<std::size_t>(output), dtype, dims, trip);
-      }));
+  PX_RETURN_IF_ERROR(run_body(0, inputs_, dims_, [&](int output, DType dtype, const Dims& dims) {
+    return place(static_cast<std::size_t>(output), dtype, dims, trip);
+  }));
   take_results(trip);
   return {};
 }

@@ -473,7 +473,7 @@ TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
   const auto expected = run(plain, {bytes_of(x)}, settings);
   settings.device = &device;
   const auto program = *program_of(context, settings);
-  ASSERT_NE(program->compiled->nodes[NodeId{0}].code.packings, nullptr);
+  ASSERT_NE(program->compiled().nodes[NodeId{0}].code.packings, nullptr);
   WorkerPool pool(1);
   RunMemory memory;
   const auto got = run(*program, pool, memory, {bytes_of(x)}, settings);

@@ -115,8 +115,9 @@ class Run {
   void run_nodes(BranchId branch, Participant& self);
   Status run_node(NodeId id, Participant& self, Buffers& buffers);
   void run_planned(NodeId id, Participant& self, Buffers& buffers);
-  void run_tiles(NodeId id, const NodeKernel& code, Scratch scratch, DynamicOutputs* dynamic,
-                 Participant& self, Buffers& buffers);
+  using FixedInputs = std::vector<const std::byte*>;  // of BoundKernel
+  void run_tiles(NodeId id, const NodeKernel& code, const FixedInputs& fixed, Scratch scratch,
+                 DynamicOutputs* dynamic, Participant& self, Buffers& buffers);
 
   // control_flow.cc: If, Loop and Scan.
   Status run_bodies(NodeId id, Participant& self);
@@ -129,7 +130,7 @@ class Run {
   // run_time.cc: nodes whose shapes depend on values.
   Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
   Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
-  Result<std::shared_ptr<const NodeKernel>> kernel_for(
+  Result<std::shared_ptr<const BoundKernel>> kernel_for(
       NodeId id, std::span<const std::optional<Dims>> outputs);
   /// The dims of `id` as far as the values before it tell, 0 where they do not.
   Dims known_dims(ValueId id);

@@ -48,7 +48,7 @@ void Run::bind_region(BranchId branch) noexcept {
   if (failed()) return;
   try {
     for (const NodeId id : compiled_.context->branches.branches[branch]) {
-      Status status = bind(compiled_.nodes[id].code, compiled_.context->packed);
+      Status status = pack(compiled_.nodes[id].code, compiled_.context->packed);
       if (!status) return fail(id, std::move(status).error());
     }
   } catch (...) {

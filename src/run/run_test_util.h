@@ -53,22 +53,23 @@ inline Result<std::shared_ptr<const Program>> program_of(
   Binding binding{settings.symbols};
   binding.symbols.resize(context->graph.symbols.size());
   PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
-  PX_RETURN_IF_ERROR(bind(*compiled));
-  return lay_out(std::move(compiled), {settings.threads > 1, settings.threads, settings.budget});
+  PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
+  PX_RETURN_IF_ERROR(bind(*bound));
+  return lay_out(std::move(bound), {settings.threads > 1, settings.threads, settings.budget});
 }
 
 inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool, RunMemory& memory,
                                        const Inputs& inputs, const Settings& settings) {
   std::vector<const std::byte*> pointers;
   for (const auto& input : inputs) pointers.push_back(input.data());
-  std::vector<Tensor> outputs(program.compiled->graph().outputs.size());
+  std::vector<Tensor> outputs(program.compiled().graph().outputs.size());
   const PlaceOutput place = [&](int i, DType dtype, const Dims& dims) -> Result<std::byte*> {
     Tensor& tensor = outputs[static_cast<std::size_t>(i)];
     PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
     return tensor.mutable_view().bytes.data();
   };
-  PX_ASSIGN(RunMemory::Lease lease,
-            memory.acquire({program.bytes, settings.budget, program.compiled->has_run_time_nodes}));
+  PX_ASSIGN(RunMemory::Lease lease, memory.acquire({program.bytes, settings.budget,
+                                                    program.compiled().has_run_time_nodes}));
   ExecuteOptions options;
   options.poison = settings.trace == nullptr;
   options.trace = settings.trace;

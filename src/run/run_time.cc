@@ -54,7 +54,7 @@ Result<std::vector<std::optional<Dims>>> Run::infer_outputs(const Node& node) co
 }
 
 /// A kernel made for the same dimensions before, or a new one.
-Result<std::shared_ptr<const NodeKernel>> Run::kernel_for(
+Result<std::shared_ptr<const BoundKernel>> Run::kernel_for(
     NodeId id, std::span<const std::optional<Dims>> outputs) {
   const Node& node = graph().nodes[id];
   RunTimeKernels::Key key{id, {}};
@@ -62,12 +62,13 @@ Result<std::shared_ptr<const NodeKernel>> Run::kernel_for(
     key.second.push_back(input.valid() ? dims_of(input) : Dims{});
   for (std::size_t i = 0; i < node.outputs.size(); ++i)
     key.second.push_back(outputs[i].value_or(Dims{}));
-  if (auto kernel = compiled_.run_time_kernels.find(key)) return kernel;
+  RunTimeKernels& kernels = program_.bound->run_time_kernels;
+  if (auto kernel = kernels.find(key)) return kernel;
   const std::span<const Dims> dims = key.second;
-  PX_ASSIGN(NodeKernel kernel, make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
-                                                dims.subspan(node.inputs.size())));
-  PX_RETURN_IF_ERROR(bind(kernel, compiled_.context->packed));
-  return compiled_.run_time_kernels.insert(std::move(key), std::move(kernel));
+  PX_ASSIGN(NodeKernel code, make_node_kernel(compiled_, id, dims.first(node.inputs.size()),
+                                              dims.subspan(node.inputs.size())));
+  PX_ASSIGN(BoundKernel kernel, bind_kernel(compiled_, id, std::move(code)));
+  return kernels.insert(std::move(key), std::move(kernel));
 }
 
 DynamicArena& Run::arena_of(NodeId node) {
@@ -138,7 +139,8 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
     if (!compiled_.dims[output]) run_time_dims_[output] = *dims[0];
     return bind_symbols(output, *dims[0]);
   }
-  PX_ASSIGN(const std::shared_ptr<const NodeKernel> code, kernel_for(id, dims));
+  PX_ASSIGN(const std::shared_ptr<const BoundKernel> made, kernel_for(id, dims));
+  const NodeKernel& code = made->code;
   buffers.outputs.assign(node.outputs.size(), nullptr);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid() || !dims[i]) continue;
@@ -146,7 +148,7 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
   }
   Scratch scratch = scratch_;
   std::byte* own_scratch = nullptr;
-  if (const std::int64_t bytes = code->kernel->scratch_bytes(); bytes > scratch.stride) {
+  if (const std::int64_t bytes = code.kernel->scratch_bytes(); bytes > scratch.stride) {
     const auto stride = checked_align(bytes, kAlignment);
     const auto all = stride ? checked_mul(*stride, threads_) : std::nullopt;
     if (!all) return tl::unexpected(error_of(ErrorCode::kOutOfMemory, node, "scratch too large"));
@@ -154,8 +156,8 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
     scratch = {own_scratch, *stride};
   }
   BranchOutputs outputs(*this, id);
-  DynamicOutputs* const dynamic = code->kernel->dynamic_outputs() ? &outputs : nullptr;
-  run_tiles(id, *code, scratch, dynamic, self, buffers);
+  DynamicOutputs* const dynamic = code.kernel->dynamic_outputs() ? &outputs : nullptr;
+  run_tiles(id, code, made->fixed, scratch, dynamic, self, buffers);
   if (own_scratch != nullptr) arena_of(id).free(own_scratch);
   if (!failed()) release_unread_outputs(node);
   return {};

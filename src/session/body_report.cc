@@ -26,13 +26,15 @@ void add_bodies(const Compiled& compiled, const std::string& prefix, int branch,
       report.layers = static_cast<int>(contexts[i]->branches.layers.size());
       report.workspace_bytes = code.workspace_bytes;
       report.trips = code.trips;
-      const BodyProgram& body = code.bodies[i];
-      if (body.program) report.arena_bytes = body.program->arena_bytes;
-      if (body.error) report.error = body.error->to_string();
+      const CompiledBody& body = code.bodies[i];
+      if (body.error) {
+        report.error = body.error->to_string();
+      } else {
+        report.arena_bytes = arena_bytes(body.plan).value_or(0);
+      }
       const int outermost = report.branch;
       reports.push_back(std::move(report));
-      if (body.program)
-        add_bodies(*body.program->compiled, prefix + node.name + "/", outermost, reports);
+      if (!body.error) add_bodies(*body.compiled, prefix + node.name + "/", outermost, reports);
     }
   }
 }

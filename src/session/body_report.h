@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compile/program.h"
+#include "compile/compiled.h"
 #include "parallax/report.h"
 
 namespace parallax {

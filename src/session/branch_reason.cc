@@ -52,7 +52,7 @@ std::string over_budget(const Program& program, const Concurrency& branch) {
 
 std::string branch_reason(const Program& program, BranchId id, int layer,
                           const std::vector<BranchId>& step, Refinement refinement) {
-  const Compiled& compiled = *program.compiled;
+  const Compiled& compiled = program.compiled();
   const Concurrency& branch = program.plan.concurrency[id];
   switch (branch.why) {
     case Alone::kNot:

@@ -86,7 +86,8 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
   PX_ASSIGN(auto context, placed(result, options));
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options.kernels, options.refinement));
-  PX_ASSIGN(result.program, lay_out(std::move(compiled), options.layout));
+  PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
+  PX_ASSIGN(result.program, lay_out(std::move(bound), options.layout));
   return result;
 }
 

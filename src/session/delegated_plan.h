@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compile/program.h"
+#include "bind/program.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "partition/partition.h"

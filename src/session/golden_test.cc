@@ -68,7 +68,7 @@ std::string branches_text(const Compiled& compiled) {
 }
 
 std::string plan_text(const Program& program) {
-  const Compiled& compiled = *program.compiled;
+  const Compiled& compiled = program.compiled();
   std::string text;
   for (const auto& step : program.plan.steps)
     text += fmt::format("step: {}\n", fmt::join(numbers(step), " "));
@@ -108,13 +108,15 @@ Result<std::string> planned_text(const GoldenCase& c) {
         plan_for_delegate(*graph, *graph, binding, {(kFolder / "small.toml").string(), c.model, {}},
                           {{true}, c.refinement, layout});
     if (!plan) return tl::unexpected(plan.error());
-    return print(plan->graph, plan->partition) + branches_text(*plan->program->compiled) +
+    return print(plan->graph, plan->partition) + branches_text(plan->program->compiled()) +
            plan_text(*plan->program) + report_text(report_of(*plan, c.refinement));
   }
   auto compiled =
       compile(std::make_shared<GraphContext>(*std::move(graph)), binding, {true}, c.refinement);
   if (!compiled) return tl::unexpected(compiled.error());
-  auto program = lay_out(*compiled, layout);
+  auto bound = make_bound(*compiled);
+  if (!bound) return tl::unexpected(bound.error());
+  auto program = lay_out(*bound, layout);
   if (!program) return tl::unexpected(program.error());
   return branches_text(**compiled) + plan_text(**program) +
          report_text(report_of(**program, c.refinement));

@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "compile/program.h"
+#include "compile/graph_context.h"
+#include "kernels/registry.h"
 #include "lower/cpu/factor_attention.h"
 #include "session/kept_graph.h"
 

@@ -35,8 +35,8 @@ void count(const Compiled& compiled, Counts& counts) {
   for (const NodeId id : graph.nodes.ids()) {
     const CompiledNode& node = compiled.nodes[id];
     ++counts[{std::string(to_string(graph.nodes[id].op)), kernel_of(node)}];
-    for (const BodyProgram& body : node.bodies)
-      if (body.program) count(*body.program->compiled, counts);
+    for (const CompiledBody& body : node.bodies)
+      if (!body.error) count(*body.compiled, counts);
   }
 }
 

@@ -25,23 +25,24 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 }
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
-  if (item.compiled != nullptr) return {};
+  if (item.bound != nullptr) return {};
   PX_ASSIGN(auto context, forms_->of(binding, options_.kernels));
   const auto like = pattern(context.get());
-  PX_ASSIGN(item.compiled,
+  PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options_.kernels, options_.refinement,
-                    like == nullptr ? nullptr : like->compiled.get()));
+                    like == nullptr ? nullptr : &like->compiled()));
   item.changed = true;
-  item.may_change = item.compiled->has_run_time_nodes;
+  item.may_change = compiled->has_run_time_nodes;
+  PX_ASSIGN(item.bound, make_bound(std::move(compiled)));
   return {};
 }
 
 Status PlanCache::bind(const Program& program, const Deadline& deadline) {
-  if (program.compiled->bound) return {};
+  if (program.bound->done) return {};
   if (!packing_.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(packing_, std::adopt_lock);
   Stopwatch watch;
-  Status status = parallax::bind(*program.compiled, parallel_);
+  Status status = parallax::bind(*program.bound, parallel_);
   save();
   const MutexLock lock(mutex_);
   times_.pack += watch.lap();
@@ -60,7 +61,7 @@ PlanTimes PlanCache::times() const {
 Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) {
   PX_RETURN_IF_ERROR(compile_once(binding, item));
   if (item.least == nullptr) {
-    PX_ASSIGN(item.least, lay_out(item.compiled, {false, options_.threads, std::nullopt}));
+    PX_ASSIGN(item.least, lay_out(item.bound, {false, options_.threads, std::nullopt}));
     item.changed = true;
   }
   return item.least;
@@ -88,20 +89,20 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     if (fits(item.small)) return item.small;
     PX_RETURN_IF_ERROR(compile_once(binding, item));
     if (item.free_choice == nullptr || (explain && !item.free_choice->plan.explained)) {
-      const auto like = pattern(item.compiled->context.get());
+      const auto like = pattern(item.bound->compiled->context.get());
       PX_ASSIGN(item.free_choice,
-                lay_out(item.compiled, {options_.parallel, options_.threads, std::nullopt,
-                                        options_.admission, like.get(), explain}));
+                lay_out(item.bound, {options_.parallel, options_.threads, std::nullopt,
+                                     options_.admission, like.get(), explain}));
       item.changed = true;
       if (like == nullptr) {
         const MutexLock lock(mutex_);
-        patterns_[item.compiled->context.get()] = item.free_choice;
+        patterns_[item.bound->compiled->context.get()] = item.free_choice;
       }
       if (fits(item.free_choice)) return item.free_choice;
     }
   }
-  PX_ASSIGN(item.small, lay_out(item.compiled, {options_.parallel, options_.threads, budget.bytes,
-                                                options_.admission}));
+  PX_ASSIGN(item.small, lay_out(item.bound, {options_.parallel, options_.threads, budget.bytes,
+                                             options_.admission}));
   item.changed = true;
   return item.small;
 }
@@ -120,7 +121,7 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
   const std::shared_ptr<Entry> item = entry(binding);
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
-  const bool made = item->compiled == nullptr;
+  const bool made = item->bound == nullptr;
   Stopwatch watch;
   auto program = choose(binding, *item, budget, explain);
   if (!explain) count_run(*item);
@@ -159,7 +160,7 @@ void PlanCache::count(const Binding& binding, Entry& item, double ms) {
 std::int64_t PlanCache::bytes_of(const Binding& binding, Entry& item) const {
   auto bytes = static_cast<std::int64_t>(sizeof(Entry) + Entries::kEntryBytes +
                                          binding.symbols.size() * sizeof(binding.symbols.front()));
-  if (item.compiled != nullptr) bytes += footprint(*item.compiled);
+  if (item.bound != nullptr) bytes += footprint(*item.bound);
   for (const auto* program : {&item.free_choice, &item.small, &item.least})
     if (*program != nullptr) bytes += footprint(**program);
   return bytes;

@@ -13,6 +13,7 @@
 #include "base/deadline.h"
 #include "base/mutex.h"
 #include "base/recently_used.h"
+#include "bind/program.h"
 #include "parallax/report.h"
 #include "schedule/budget.h"
 #include "session/graph_forms.h"
@@ -70,7 +71,7 @@ class PlanCache {
  private:
   struct Entry {
     TimedMutex mutex;
-    std::shared_ptr<const Compiled> compiled PX_GUARDED_BY(mutex);
+    std::shared_ptr<Bound> bound PX_GUARDED_BY(mutex);
     std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
         least PX_GUARDED_BY(mutex);
     int only_least PX_GUARDED_BY(mutex) = 0;               // runs that take `least`

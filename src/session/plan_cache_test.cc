@@ -199,7 +199,7 @@ TEST(PlanCache, ExplainsAPlanWhenItIsAskedTo) {
   ASSERT_TRUE(full);
   const Plan& plan = (*full)->plan;
   EXPECT_TRUE(plan.explained);
-  EXPECT_EQ(plan.concurrency.size(), (*full)->compiled->context->branches.branches.size());
+  EXPECT_EQ(plan.concurrency.size(), (*full)->compiled().context->branches.branches.size());
   EXPECT_GE(plan.figures.naive, plan.figures.greedy);
   EXPECT_EQ(plan.offsets.offset, (*quick)->plan.offsets.offset);
   EXPECT_EQ(*cache.get(binding_of(900), {}), *full);
@@ -221,7 +221,7 @@ TEST(PlanCache, BindingsShareTheKernelsThatTheyDoNotChange) {
   const auto second = cache.get(binding_of(5), {});
   ASSERT_TRUE(first && second);
   const auto kernel = [](const auto& program, std::int32_t node) {
-    return (*program)->compiled->nodes[NodeId{node}].code.kernel;
+    return (*program)->compiled().nodes[NodeId{node}].code.kernel;
   };
   EXPECT_NE(kernel(first, 0), kernel(second, 0));
   EXPECT_EQ(kernel(first, 1), kernel(second, 1));
@@ -263,15 +263,15 @@ TEST(PlanCache, PacksNothingBeforeBind) {
   PlanCache cache(forms, {});
   const auto program = cache.get(binding_of(40), {}, true);
   ASSERT_TRUE(program) << program.error().to_string();
-  EXPECT_FALSE((*program)->compiled->bound);
+  EXPECT_FALSE((*program)->bound->done);
   EXPECT_EQ(cache.times().pack, 0);
   EXPECT_GE(forms->plain()->packed.total_bytes(), 64 * 64 * 4) << "known before";
   // Another binding takes kernels of the first, whose weights are not packed either.
   const auto like = cache.get(binding_of(41), {});
   ASSERT_TRUE(like);
   ASSERT_TRUE(cache.bind(**like));
-  EXPECT_TRUE((*like)->compiled->bound);
-  EXPECT_FALSE((*program)->compiled->bound);
+  EXPECT_TRUE((*like)->bound->done);
+  EXPECT_FALSE((*program)->bound->done);
   EXPECT_GT(cache.times().pack, 0);
 }
 

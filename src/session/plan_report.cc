@@ -26,7 +26,7 @@ std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nod
 
 BranchReport report_of(const Program& program, BranchId id, int layer,
                        const std::vector<BranchId>& step, Refinement refinement) {
-  const Compiled& compiled = *program.compiled;
+  const Compiled& compiled = program.compiled();
   const auto& nodes = compiled.context->branches.branches[id];
   BranchReport report;
   report.id = id.value;
@@ -82,10 +82,10 @@ RegionReport report_of(const Graph& graph, const Region& region, int id) {
 /// What more threads would cost: the plans that they would get.
 std::vector<ThreadBytes> thread_bytes(const Program& program) {
   std::vector<ThreadBytes> result;
-  const auto in_order = lay_out(program.compiled, {false, 1, std::nullopt});
+  const auto in_order = lay_out(program.bound, {false, 1, std::nullopt});
   if (!in_order) return result;
   for (const int threads : {1, 2, 4, 8}) {
-    const auto other = lay_out(program.compiled, {true, threads, std::nullopt});
+    const auto other = lay_out(program.bound, {true, threads, std::nullopt});
     if (!other) continue;  // only where sums of bytes do not fit 63 bits
     const Program& plan = **other;
     const std::int64_t scratch = plan.bytes - plan.arena_bytes;
@@ -98,7 +98,7 @@ std::vector<ThreadBytes> thread_bytes(const Program& program) {
 }  // namespace
 
 PlanReport report_of(const Program& program, Refinement refinement) {
-  const Compiled& compiled = *program.compiled;
+  const Compiled& compiled = program.compiled();
   const BranchGraph& branches = compiled.context->branches;
   const Plan& plan = program.plan;
   PlanReport report;
@@ -144,7 +144,7 @@ PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
                                 std::string(to_string(graph.nodes[node].op)),
                                 cpu_reason(plan.partition, node)});
   }
-  report.structure = structure_of(graph, plan.partition, *plan.program->compiled);
+  report.structure = structure_of(graph, plan.partition, plan.program->compiled());
   return report;
 }
 

@@ -1,7 +1,7 @@
 // A program as the public report. Pure function. Internal to session/.
 #pragma once
 
-#include "compile/program.h"
+#include "bind/program.h"
 #include "parallax/report.h"
 #include "session/delegated_plan.h"
 

@@ -48,7 +48,7 @@ CpuRates rates_of(const DeviceProfile& device) {
 class WorkloadMaker {
  public:
   WorkloadMaker(const Program& program, const CpuRates& cpu)
-      : program_(program), compiled_(*program.compiled), cpu_(cpu), costs_(cpu) {
+      : program_(program), compiled_(program.compiled()), cpu_(cpu), costs_(cpu) {
     double constants = 0;
     for (const Node& node : compiled_.graph().nodes)
       constants += traffic_of(compiled_, node).constants;
@@ -110,12 +110,12 @@ class WorkloadMaker {
   SimulatedNode bodies_of(const CompiledNode& compiled) {
     SimulatedNode slowest;
     slowest.tiles = 1;
-    for (const BodyProgram& body : compiled.bodies) {
-      if (!body.program) continue;
+    for (const CompiledBody& body : compiled.bodies) {
+      if (body.error) continue;
       SimulatedNode all;
       all.tiles = 1;
-      for (const NodeId id : body.program->compiled->graph().nodes.ids()) {
-        const SimulatedNode node = node_of(*body.program->compiled, id);
+      for (const NodeId id : body.compiled->graph().nodes.ids()) {
+        const SimulatedNode node = node_of(*body.compiled, id);
         all.seconds += node.seconds;
         all.memory_bytes += node.memory_bytes;
         all.tiles = std::max(all.tiles, node.tiles);

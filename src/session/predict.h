@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "compile/program.h"
+#include "bind/program.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "partition/profile.h"

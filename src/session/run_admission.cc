@@ -65,7 +65,7 @@ Result<AdmittedRun> RunAdmission::wait(std::shared_ptr<const Program> program, R
   };
   PX_ASSIGN(RunMemory::Lease lease,
             account_.memory.acquire({program->bytes, less(now, reading.kept).bytes,
-                                     program->compiled->has_run_time_nodes, deadline, &read_again,
+                                     program->compiled().has_run_time_nodes, deadline, &read_again,
                                      source_}));
   return AdmittedRun{std::move(program), std::move(lease), now, reading.kept};
 }

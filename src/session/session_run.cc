@@ -122,7 +122,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the
   // planned ones and other plans, a smaller plan alone may leave enough.
   if (status || status.error().code != ErrorCode::kBudgetExceeded ||
-      !program->compiled->has_run_time_nodes)
+      !program->compiled().has_run_time_nodes)
     return status;
   auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
   if (smaller) return run_program(*smaller, bound, request);
@@ -133,8 +133,8 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
 Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
                                   const Request& request) {
   // A plan for one branch after the other is kept to where what runs beside it may need its bytes.
-  const bool in_order = run.program->compiled->has_run_time_nodes && run.budget.bytes.has_value() &&
-                        run.program->plan.max_branches == 1;
+  const bool in_order = run.program->compiled().has_run_time_nodes &&
+                        run.budget.bytes.has_value() && run.program->plan.max_branches == 1;
   ExecuteOptions execute_options;
   execute_options.trace = request.trace;
   execute_options.scheduler = in_order ? Scheduler::kSequential : options.scheduler;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compile/program.h"
+#include "compile/compiled.h"
 #include "parallax/report.h"
 #include "partition/partition.h"
 

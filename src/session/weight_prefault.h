@@ -6,7 +6,7 @@
 #include <memory>
 #include <thread>
 
-#include "compile/program.h"
+#include "compile/graph_context.h"
 
 namespace parallax {
 

@@ -10,11 +10,15 @@
 
 namespace parallax {
 
+bool ConstantStore::is_aligned(const Constant& constant) {
+  const auto alignment = static_cast<std::uintptr_t>(alignment_of(constant.dtype));
+  return constant.bytes.empty() ||
+         reinterpret_cast<std::uintptr_t>(constant.bytes.data()) % alignment == 0;
+}
+
 Result<const std::byte*> ConstantStore::aligned(const Constant& constant) {
   const std::byte* const source = constant.bytes.data();
-  const auto alignment = static_cast<std::uintptr_t>(alignment_of(constant.dtype));
-  if (constant.bytes.empty() || reinterpret_cast<std::uintptr_t>(source) % alignment == 0)
-    return source;
+  if (is_aligned(constant)) return source;
   const MutexLock lock(mutex_);
   const auto key = std::make_pair(source, constant.bytes.size());
   auto found = copies_.find(key);
@@ -39,13 +43,6 @@ Result<std::shared_ptr<const AlignedBytes>> ConstantStore::copy_of(const Constan
   auto shared = std::make_shared<const AlignedBytes>(std::move(copy));
   if (kept) cache_->keep(source.data(), layout, {{shared->data(), source.size()}, shared});
   return shared;
-}
-
-std::int64_t ConstantStore::copied_bytes() const {
-  const MutexLock lock(mutex_);
-  std::int64_t total = 0;
-  for (const auto& [source, copy] : copies_) total += copy->size();
-  return total;
 }
 
 }  // namespace parallax

@@ -27,8 +27,8 @@ class ConstantStore {
   /// The bytes of `constant`, aligned to its element size: in their place, or a copy that lives as
   /// long as the store. Errors: kOutOfMemory.
   Result<const std::byte*> aligned(const Constant& constant);
-  /// Bytes of all copies.
-  std::int64_t copied_bytes() const;
+  /// Whether `constant` needs no copy.
+  static bool is_aligned(const Constant& constant);
 
  private:
   Result<std::shared_ptr<const AlignedBytes>> copy_of(const Constant& constant) const;

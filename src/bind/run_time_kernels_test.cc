@@ -1,14 +1,14 @@
 #include <gtest/gtest.h>
 
-#include "compile/program.h"
+#include "bind/run_time_kernels.h"
 
 namespace parallax {
 namespace {
 
-NodeKernel kernel_of(std::int64_t table_bytes) {
-  NodeKernel kernel;
-  kernel.kernel = make_lambda_kernel({.table_bytes = table_bytes},
-                                     [](std::int64_t, const KernelArgs&) -> Status { return {}; });
+BoundKernel kernel_of(std::int64_t table_bytes) {
+  BoundKernel kernel;
+  kernel.code.kernel = make_lambda_kernel(
+      {.table_bytes = table_bytes}, [](std::int64_t, const KernelArgs&) -> Status { return {}; });
   return kernel;
 }
 

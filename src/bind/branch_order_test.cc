@@ -1,4 +1,4 @@
-#include "compile/branch_order.h"
+#include "bind/branch_order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "compile/faster_order.h"
+#include "bind/faster_order.h"
 
 #include <gtest/gtest.h>
 

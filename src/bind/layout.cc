@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "compile/program.h"
+#include "bind/bind.h"
+#include "bind/program.h"
 
 namespace parallax {
 namespace {
@@ -51,24 +51,6 @@ void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& sto
   }
 }
 
-/// Of each branch, its nodes on all threads as far as their tiles go.
-IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
-  const BranchGraph& branches = compiled.context->branches;
-  IdVector<BranchId, double> times;
-  for (const BranchId branch : branches.branches.ids()) {
-    double time = 0;
-    for (const NodeId id : branches.branches[branch]) {
-      const CompiledNode& node = compiled.nodes[id];
-      const std::int64_t tiles = std::max<std::int64_t>(node.code.tiles, 1);
-      const std::int64_t rounds = (tiles - 1) / threads + 1;
-      time += predicted_work(node) * static_cast<double>(rounds) / static_cast<double>(tiles);
-    }
-    // A delegate's time is the same however many threads there are.
-    times.push_back(branches.region[branch].valid() ? compiled.work[branch] : time);
-  }
-  return times;
-}
-
 IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
   const BranchGraph& branches = compiled.context->branches;
   IdVector<BranchId, double> times;
@@ -80,36 +62,11 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
   return times;
 }
 
-}  // namespace
-
-double predicted_ns(const CompiledNode& node) {
-  if (node.role == NodeRole::kView) return 0;
-  return node.role == NodeRole::kPlanned ? node.seconds * 1e9
-                                         : std::numeric_limits<double>::infinity();
-}
-
-Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> compiled,
-                                               const LayoutOptions& options) {
+/// Gives the tensors of `plan` their places.
+Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan plan, int threads) {
   auto program = std::make_shared<Program>();
-  const Compiled& c = *compiled;
-  ScheduleOptions schedule{options.parallel,
-                           options.threads,
-                           options.budget,
-                           c.scratch_bytes,
-                           options.admission,
-                           c.work,
-                           times_alone(c, options.threads)};
-  std::optional<PlanPattern> like;
-  if (options.like != nullptr)
-    like.emplace(PlanPattern{options.like->plan, options.like->compiled->problem});
-  if (like) schedule.like = &*like;
-  schedule.explain = options.explain;
-  PX_ASSIGN(program->plan, make_plan(c.context->branches, c.groups, c.problem, schedule));
-  // The heaviest branch of a step first: no thread starts it when the others are done.
-  for (auto& step : program->plan.steps)
-    std::stable_sort(step.begin(), step.end(),
-                     [&](BranchId a, BranchId b) { return c.work[a] > c.work[b]; });
-
+  const Compiled& c = *bound->compiled;
+  program->plan = std::move(plan);
   PX_ASSIGN(program->order, order_branches(program->plan.waits, c.work));
   program->branch_ns = predicted_branches(c);
 
@@ -123,8 +80,8 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
       program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
   if (!c.context->delegation.seconds.empty()) share_with_device(c, program->storage);
 
-  const auto arena = checked_align(program->plan.offsets.bytes, kAlignment);
-  const auto scratch = checked_mul(c.scratch_bytes, options.threads);
+  const auto arena = arena_bytes(program->plan);
+  const auto scratch = checked_mul(c.scratch_bytes, threads);
   const auto bytes = arena && scratch ? checked_add(*arena, *scratch) : std::nullopt;
   if (!bytes) {
     return tl::unexpected(Error{Stage::kSchedule,
@@ -132,11 +89,47 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<const Compiled> c
                                 {},
                                 "the tensors of this run do not fit 63 bits"});
   }
-  program->threads = options.threads;
+  program->threads = threads;
   program->arena_bytes = *arena;
   program->bytes = *bytes;
-  program->compiled = std::move(compiled);
+  program->bound = std::move(bound);
   return std::shared_ptr<const Program>(std::move(program));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Bound>> make_bound(std::shared_ptr<const Compiled> compiled) {
+  auto bound = std::make_shared<Bound>();
+  const Compiled& c = *compiled;
+  bound->compiled = std::move(compiled);
+  bound->fixed.resize(c.nodes.size());
+  for (const NodeId id : c.nodes.ids()) bound->fixed[id] = fixed_inputs(c, id, c.nodes[id].code);
+  for (const auto& [id, contexts] : c.context->bodies) {
+    auto& programs = bound->bodies[id];
+    for (const CompiledBody& body : c.nodes[id].bodies) {
+      auto& program = programs.emplace_back();
+      if (body.error) continue;
+      PX_ASSIGN(auto inner, make_bound(body.compiled));
+      PX_ASSIGN(program, place(std::move(inner), body.plan, 1));
+    }
+  }
+  return bound;
+}
+
+Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<Bound> bound,
+                                               const LayoutOptions& options) {
+  ScheduleOptions schedule;
+  schedule.parallel = options.parallel;
+  schedule.threads = options.threads;
+  schedule.budget = options.budget;
+  schedule.admission = options.admission;
+  schedule.explain = options.explain;
+  std::optional<PlanPattern> like;
+  if (options.like != nullptr)
+    like.emplace(PlanPattern{options.like->plan, options.like->compiled().problem});
+  if (like) schedule.like = &*like;
+  PX_ASSIGN(Plan plan, plan_of(*bound->compiled, std::move(schedule)));
+  return place(std::move(bound), std::move(plan), options.threads);
 }
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// Loop and Scan: trips of a body, values carried from one to the next, slices of inputs and
-// outputs.
+#include "run/loop_runner.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -8,108 +8,25 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "ops/control_flow.h"
-#include "run/body_runner.h"
-#include "run/slices.h"
 
 namespace parallax {
-namespace {
 
-/// Slices that a scan output of unknown length has room for at first.
-constexpr std::int64_t kFirstSlices = 16;
-
-class LoopRunner : public BodyRunner {
- public:
-  using BodyRunner::BodyRunner;
-
-  Status run() {
-    PX_RETURN_IF_ERROR(begin());
-    std::int64_t trip = 0;
-    for (; goes_on_ && (!limit_ || trip < *limit_); ++trip) {
-      PX_RETURN_IF_ERROR(limits().take_trips(1));
-      PX_RETURN_IF_ERROR(run_trip(trip));
-    }
-    PX_RETURN_IF_ERROR(end(trip));
-    let_go_inputs();
-    return {};
+Status LoopRunner::run() {
+  PX_RETURN_IF_ERROR(begin());
+  std::int64_t trip = 0;
+  for (; goes_on_ && (!limit_ || trip < *limit_); ++trip) {
+    PX_RETURN_IF_ERROR(limits().take_trips(1));
+    PX_RETURN_IF_ERROR(run_trip(trip));
   }
+  PX_RETURN_IF_ERROR(end(trip));
+  let_go_inputs();
+  return {};
+}
 
-  void let_go(std::size_t i) override {
-    if (i >= parts_.first_input && i - parts_.first_input < carried_.size())
-      let_go_carried(i - parts_.first_input);
-  }
-
- private:
-  /// A value from trip to trip: at first where the node's input lies, then in one of two buffers in
-  /// turn, the first of which is the node's output. One whose size only running tells gets a block
-  /// of output_arena() in each trip; the block of the trip before goes with its last reader.
-  struct Carried {
-    const std::byte* bytes = nullptr;
-    Dims dims;
-    std::byte* buffers[2] = {nullptr, nullptr};
-    int next = 0;
-    std::byte* written = nullptr;  ///< by this trip
-    Dims written_dims;
-    std::byte* owned = nullptr;  ///< `bytes`, where they are a block
-    bool gone = false;           ///< `bytes` are read no more
-    bool kept = false;           ///< the body gives back what it gets
-    bool planned = false;        ///< into the buffers, which may be null where it has no bytes
-  };
-  struct ScanInput {
-    const std::byte* bytes = nullptr;
-    ScanAxis axis;
-    Slices slices;
-    std::byte* slice = nullptr;  ///< null: read in place
-  };
-  struct ScanOutput {
-    bool started = false;
-    bool read = true;  ///< false: it is not used, each slice overwrites the last
-    Dims slice_dims;
-    DType dtype = DType::kF32;
-    ScanAxis axis;
-    std::byte* bytes = nullptr;
-    std::int64_t room = 0;       ///< slices
-    std::byte* slice = nullptr;  ///< null: written in place
-    std::int64_t slice_bytes = 0;
-  };
-
-  const Graph& body() const { return bodies_[0]->compiled().graph(); }
-  std::byte* planned(std::int64_t offset) const {
-    return offset < 0 ? nullptr : workspace_ + offset;
-  }
-
-  Status begin();
-  Status begin_counters();
-  Status begin_carried(std::size_t i);
-  Status begin_scan_input(std::size_t i);
-  Status begin_scan_output(std::size_t i);
-  Status run_trip(std::int64_t trip);
-  Result<std::byte*> place(std::size_t output, DType dtype, const Dims& dims, std::int64_t trip);
-  Result<std::byte*> place_carried(Carried& carried, DType dtype, const Dims& dims);
-  Result<std::byte*> place_slice(std::size_t i, DType dtype, const Dims& dims, std::int64_t trip);
-  Status start_scan_output(std::size_t i, DType dtype, const Dims& dims);
-  Status make_room(ScanOutput& output, std::int64_t slices);
-  void let_go_carried(std::size_t i);
-  void take_results(std::int64_t trip);
-  void take_carried(std::size_t i);
-  Status end(std::int64_t trips);
-  std::int64_t position(const ScanAxis& axis, std::int64_t trip) const {
-    return axis.reverse ? *limit_ - 1 - trip : trip;
-  }
-
-  LoopParts parts_;
-  std::optional<std::int64_t> limit_;
-  bool exact_ = false;  ///< the body runs limit_ times
-  bool goes_on_ = true;
-  std::vector<Carried> carried_;
-  std::vector<ScanInput> scan_inputs_;
-  std::vector<ScanOutput> scan_outputs_;
-  std::vector<const std::byte*> inputs_;
-  std::vector<Dims> dims_;
-  alignas(kAlignment) std::int64_t iteration_ = 0;
-  alignas(kAlignment) std::byte condition_{1};
-  alignas(kAlignment) std::byte next_condition_[kAlignment] = {};
-};
+void LoopRunner::let_go(std::size_t i) {
+  if (i >= parts_.first_input && i - parts_.first_input < carried_.size())
+    let_go_carried(i - parts_.first_input);
+}
 
 Status LoopRunner::begin() {
   PX_ASSIGN(parts_, loop_parts(node_));
@@ -176,36 +93,6 @@ Status LoopRunner::begin_carried(std::size_t i) {
   return {};
 }
 
-Status LoopRunner::begin_scan_input(std::size_t i) {
-  const std::size_t at = parts_.carried + i;
-  const Dims& dims = input_dims(at);
-  PX_ASSIGN(const ScanAxis axis, scan_input_axis(node_, i, parts_.scan_inputs, dims.rank()));
-  const std::int64_t length = dims[axis.axis];
-  if (limit_ && *limit_ != length) {
-    return tl::unexpected(
-        body_error(ErrorCode::kInvalidInput, node_,
-                   fmt::format("scan inputs of different lengths: {} and {}", *limit_, length)));
-  }
-  limit_ = length;
-  PX_ASSIGN(const std::byte* const bytes, input(at));
-  scan_inputs_.push_back({bytes, axis,
-                          Slices(body().values[body().inputs[at]].dtype, dims, axis.axis),
-                          planned(code_.loop.scan_inputs[i])});
-  ScanInput& scan = scan_inputs_.back();
-  if (axis.axis > 0 && scan.slice == nullptr) {
-    PX_ASSIGN(scan.slice, allocate(DType::kU8, Dims{scan.slices.count, scan.slices.bytes}));
-  }
-  return {};
-}
-
-Status LoopRunner::begin_scan_output(std::size_t i) {
-  const ValueId out = body().outputs[parts_.first_output + parts_.carried + i];
-  const int rank = static_cast<int>(body().values[out].shape.size()) + 1;
-  scan_outputs_[i].dtype = body().values[out].dtype;
-  PX_ASSIGN(scan_outputs_[i].axis, scan_output_axis(node_, i, parts_.scan_outputs, rank));
-  return {};
-}
-
 Status LoopRunner::run_trip(std::int64_t trip) {
   iteration_ = trip;
   if (parts_.first_input == 2) {
@@ -265,61 +152,6 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
     PX_ASSIGN(carried.written, allocate(output_arena(), dtype, dims));
   }
   return carried.written;
-}
-
-Result<std::byte*> LoopRunner::place_slice(std::size_t i, DType dtype, const Dims& dims,
-                                           std::int64_t trip) {
-  ScanOutput& output = scan_outputs_[i];
-  if (!output.started) PX_RETURN_IF_ERROR(start_scan_output(i, dtype, dims));
-  if (!(output.slice_dims == dims)) {
-    return tl::unexpected(body_error(ErrorCode::kInvalidInput, node_,
-                                     fmt::format("scan output {} has slices of shapes {} and {}", i,
-                                                 output.slice_dims.to_string(), dims.to_string())));
-  }
-  if (output.read && trip >= output.room) PX_RETURN_IF_ERROR(make_room(output, trip + 1));
-  if (output.slice != nullptr) return output.slice;
-  return output.bytes + position(output.axis, trip) * output.slice_bytes;
-}
-
-/// The first slice tells the size of all.
-Status LoopRunner::start_scan_output(std::size_t i, DType dtype, const Dims& dims) {
-  ScanOutput& output = scan_outputs_[i];
-  const auto bytes = bytes_of(dtype, dims);
-  const auto whole = exact_ && bytes ? checked_mul(*bytes, *limit_) : bytes;
-  if (!whole || dims.rank() == Dims::kMaxRank)
-    return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_, "a scan output is too large"));
-  output.started = true;
-  output.slice_dims = dims;
-  output.dtype = dtype;
-  output.slice_bytes = *bytes;
-  output.slice = planned(code_.loop.scan_outputs[i]);
-  output.read = node_.outputs[parts_.carried + i].valid();
-  const bool direct = output.read && output.axis.axis == 0 && *bytes % kAlignment == 0;
-  if (!direct && output.slice == nullptr) {
-    PX_ASSIGN(output.slice, allocate(dtype, dims));
-  }
-  if (!exact_ || !output.read) return {};
-  output.room = *limit_;
-  PX_ASSIGN(output.bytes,
-            make_output(parts_.carried + i, with_axis(dims, output.axis.axis, *limit_)));
-  return {};
-}
-
-/// Half as much again: each slice is moved about twice, and both places together are at most 2.5
-/// times what was there.
-Status LoopRunner::make_room(ScanOutput& output, std::int64_t slices) {
-  const std::int64_t wanted = std::max({slices, kFirstSlices, output.room + output.room / 2});
-  const std::int64_t room = limit_ ? std::min(wanted, *limit_) : wanted;
-  const auto bytes = checked_mul(room, output.slice_bytes);
-  if (!bytes)
-    return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_, "a scan output is too large"));
-  PX_ASSIGN(std::byte* const larger, output_arena().allocate(*bytes, true));
-  if (output.room > 0 && output.slice_bytes > 0)
-    std::memcpy(larger, output.bytes, static_cast<std::size_t>(output.room * output.slice_bytes));
-  output_arena().free(output.bytes);
-  output.bytes = larger;
-  output.room = room;
-  return {};
 }
 
 void LoopRunner::let_go_carried(std::size_t i) {
@@ -390,8 +222,6 @@ Status LoopRunner::end(std::int64_t trips) {
   }
   return {};
 }
-
-}  // namespace
 
 Status run_loop(Run& run, NodeId node, Participant& self) {
   return LoopRunner(run, node, self).run();

@@ -5,19 +5,14 @@
 #include <exception>
 #include <utility>
 
+#include "run/guest_worker.h"
+#include "run/worker_slot.h"
+
 namespace parallax {
 namespace {
 
 /// Runs that go on at once, at least; more where a pool has more threads.
 constexpr int kPlaces = 8;
-/// How long a thread looks for the next node before it parks: during a run, where the next node
-/// that has tiles is seldom further away, and after one, because the next run may follow at once.
-/// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of the thread that
-/// wakes it, and it runs 40 microseconds later.
-constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
-/// The first of it without the system's help; then the thread offers its core to others each time
-/// it looks, because the thread with the next node may need it, or another process.
-constexpr int kPausesBeforeYield = 200;
 /// Work that is done before another thread could have begun: its owner keeps it.
 constexpr double kKeptNs = 1'000;
 /// What waking a thread costs, its way to the work included.
@@ -25,160 +20,7 @@ constexpr double kWakeNs = 20'000;
 /// More indices than this run on one thread: a slot counts in 32 bits.
 constexpr std::int64_t kMaxShared = 0xFFFFFFFF;
 
-void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
-
-/// What a thread does while there is nothing to do.
-class Idle {
- public:
-  void reset() { pauses_ = 0; }
-
-  /// Waits a moment; false where it is time to park.
-  bool spin(std::chrono::microseconds longest) {
-    if (++pauses_ < kPausesBeforeYield) {
-      pause();
-      return true;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (pauses_ == kPausesBeforeYield) since_ = now;
-    std::this_thread::yield();
-    return now - since_ < longest;
-  }
-
- private:
-  int pauses_ = 0;
-  std::chrono::steady_clock::time_point since_;
-};
-
 }  // namespace
-
-/// Where a participant offers work. A helper announces itself in `users` before it looks at `work`,
-/// and the owner takes `work` away before it waits for `users` to reach 0 (all sequentially
-/// consistent): so a helper never touches work whose owner has gone on.
-struct WorkerPool::Slot {
-  alignas(64) std::atomic<SharedWork*> work{nullptr};
-  std::atomic<const void*> team{nullptr};
-  std::atomic<WorkerRow> row{};                     // of the team
-  std::atomic<std::int64_t> all{0};                 // indices offered
-  alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
-  alignas(64) std::atomic<int> users{0};
-  std::atomic<bool> owner_parks{false};
-  std::atomic<bool> owner_waits{false};  // among parked_, for `users`
-
-  void open(std::int64_t count, const void* whose, WorkerRow helpers, SharedWork& what) {
-    all.store(count, std::memory_order_relaxed);
-    range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
-    team.store(whose, std::memory_order_relaxed);
-    row.store(helpers, std::memory_order_relaxed);
-    work.store(&what);
-  }
-
-  /// Takes the work away and waits for those who still do some of it.
-  void close() {
-    work.store(nullptr);
-    for (Idle idle; users.load() != 0;) {
-      if (idle.spin(kSpinInRun)) continue;
-      owner_parks.store(true);
-      if (const int left = users.load(); left != 0) users.wait(left);
-      owner_parks.store(false);
-    }
-  }
-
-  /// Whether the owner is to be woken.
-  bool leave() {
-    const bool last = users.fetch_sub(1) == 1;
-    if (owner_parks.load()) users.notify_all();
-    return last && owner_waits.load();
-  }
-
-  static std::uint32_t first(std::uint64_t range) { return static_cast<std::uint32_t>(range); }
-  static std::uint32_t end(std::uint64_t range) { return static_cast<std::uint32_t>(range >> 32); }
-
-  bool has_work() const {
-    const std::uint64_t left = range.load();
-    return first(left) < end(left) && work.load() != nullptr;
-  }
-
-  /// Whether a worker may help, or, where it works for `whose`, that is who offers this work.
-  bool takes(int worker, const void* whose) const {
-    return whose == nullptr ? row.load(std::memory_order_relaxed).has(worker)
-                            : whose == team.load(std::memory_order_relaxed);
-  }
-
-  /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
-  /// back: over the nodes of a branch each thread mostly works where it worked before, which is
-  /// what its cache holds. tile() then lets helpers go upwards too, as kernels prefetch.
-  std::int64_t take(bool front) {
-    std::uint64_t left = range.load(std::memory_order_relaxed);
-    while (first(left) < end(left)) {
-      const std::uint64_t rest = front ? left + 1 : left - (std::uint64_t{1} << 32);
-      if (range.compare_exchange_weak(left, rest, std::memory_order_relaxed))
-        return front ? first(left) : end(left) - 1;
-    }
-    return -1;
-  }
-
-  /// The second half in reverse.
-  std::int64_t tile(std::int64_t index) const {
-    const std::int64_t count = all.load(std::memory_order_relaxed), half = count / 2;
-    return index < half ? index : half + (count - 1 - index);
-  }
-};
-
-/// A worker without a thread of its own.
-struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
-  explicit Guest(WorkerPool& host) : pool(&host) {}
-
-  /// By a thread of the user's.
-  void visit() {
-    WorkerPool* host = nullptr;
-    {
-      const MutexLock lock(mutex);
-      if (pool == nullptr) return;
-      ++inside;
-      host = pool;
-    }
-    host->work(self);
-    const MutexLock lock(mutex);
-    --inside;
-    changed.notify_all();
-  }
-  /// No thread has come.
-  void stay_away() {
-    const MutexLock lock(mutex);
-    if (pool != nullptr) pool->park(self);
-  }
-  /// Returns when no thread is inside, and none will be.
-  void end() {
-    const MutexLock lock(mutex);
-    while (inside > 0) changed.wait(mutex);
-    pool = nullptr;
-  }
-
-  Mutex mutex;
-  Condition changed;
-  WorkerPool* pool PX_GUARDED_BY(mutex);
-  int inside PX_GUARDED_BY(mutex) = 0;  // one more for a moment, when one goes and another comes
-  Participant self;
-};
-
-/// What a task of the user's holds.
-struct WorkerPool::Ticket {
-  explicit Ticket(std::shared_ptr<Guest> whose) : guest(std::move(whose)) {}
-  ~Ticket() {
-    if (!used) guest->stay_away();
-  }
-  Ticket(const Ticket&) = delete;
-  Ticket& operator=(const Ticket&) = delete;
-
-  const std::shared_ptr<Guest> guest;
-  std::atomic<bool> used{false};
-};
 
 WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<ThreadPool> users)
     : process_(process_number()),
@@ -328,87 +170,13 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   return helped;
 }
 
-/// Wakes up to `wanted` threads for work that `self` offered just now. Threads announce themselves
-/// in asleep_ before they look a last time, and work is offered before this looks for sleepers: one
-/// of the two sees the other.
-void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
-  if (asleep_.load() == 0) return;
-  Participant* guests = nullptr;
-  {
-    const MutexLock lock(park_mutex_);
-    // All threads but those asleep are thought to be busy, each on a CPU of its own.
-    const auto asleep = static_cast<std::int64_t>(parked_.size());
-    const std::int64_t busy = runs_.load() + started_.load() - asleep;
-    std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
-    // The last to park first: their caches are warmest.
-    for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
-      const Participant& sleeper = *parked_[i - 1];
-      const bool helps =
-          sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
-      if (!helps) continue;
-      wake_one(i - 1, guests);
-      --left;
-    }
-  }
-  call(guests);
-}
-
-/// The same once the work that sleepers missed has come to what waking them costs.
+/// wake() once the work that sleepers missed has come to what waking them costs.
 void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds) {
   if (asleep_.load() == 0) return;
   self.missed_ns_ += nanoseconds;
   if (self.missed_ns_ < kWakeNs) return;
   self.missed_ns_ = 0;
   wake(self, wanted);
-}
-
-/// All threads; guests are called for work that is worth it.
-void WorkerPool::wake_all() {
-  const MutexLock lock(park_mutex_);
-  Participant* none = nullptr;
-  for (std::size_t i = parked_.size(); i > 0; --i)
-    if (parked_[i - 1]->guest_ == nullptr) wake_one(i - 1, none);
-}
-
-/// Adds a guest to `guests`: it is called without the mutex.
-void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
-  Participant& sleeper = *parked_[parked];
-  parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
-  asleep_.store(static_cast<int>(parked_.size()));
-  if (sleeper.guest_ != nullptr) {
-    sleeper.next_called_ = std::exchange(guests, &sleeper);
-    return;
-  }
-  sleeper.parked_.store(0);
-  sleeper.parked_.notify_one();
-  unparked_.notify_all();
-}
-
-/// Gives the user's pool a task for each of `guests`.
-void WorkerPool::call(Participant* guests) {
-  while (guests != nullptr) {
-    Participant& guest = *std::exchange(guests, guests->next_called_);
-    std::shared_ptr<Ticket> ticket;
-    try {
-      ticket = std::make_shared<Ticket>(guest.guest_->shared_from_this());
-    } catch (const std::bad_alloc&) {
-      park(guest);
-      continue;
-    }
-    try {
-      users_->submit([ticket] {
-        if (!ticket->used.exchange(true)) ticket->guest->visit();
-      });
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket goes unused
-    }
-  }
-}
-
-void WorkerPool::park(Participant& self) {
-  const MutexLock lock(park_mutex_);
-  self.parked_.store(1);
-  parked_.push_back(&self);
-  asleep_.store(static_cast<int>(parked_.size()));
 }
 
 /// Parks a guest; true where its thread is to go.

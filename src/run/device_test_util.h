@@ -1,0 +1,195 @@
+// For tests: a device that answers from a thread of its own, late and in any order, with an error,
+// twice, or never, in memory of its own or in the CPU's.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "base/status.h"
+#include "run/device.h"
+
+namespace parallax {
+
+enum class Answer : std::uint8_t { kDone, kAtOnce, kTwice, kError, kThrows, kNone, kNever };
+
+/// Memory whose addresses are not the CPU's.
+class OwnMemory final : public DeviceMemory {
+ public:
+  Result<std::shared_ptr<std::byte>> allocate(std::int64_t bytes) override {
+    if (full)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device full"});
+    auto memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
+    ++blocks;
+    return std::shared_ptr<std::byte>(other(memory.release()), [this](std::byte* its) {
+      delete[] other(its);
+      --blocks;
+    });
+  }
+  Status write(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    if (failing_writes.fetch_sub(1) > 0)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "no copy"});
+    ++written;
+    std::memcpy(other(to), from, static_cast<std::size_t>(bytes));
+    return {};
+  }
+  Status read(std::byte* to, const std::byte* from, std::int64_t bytes) override {
+    ++was_read;
+    std::memcpy(to, other(const_cast<std::byte*>(from)), static_cast<std::size_t>(bytes));
+    return {};
+  }
+  /// The device's address of what has that one, or back.
+  static std::byte* other(std::byte* address) {
+    constexpr std::uintptr_t kFar = std::uintptr_t{1} << 62;
+    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) ^ kFar);
+  }
+
+  std::atomic<bool> full{false};
+  std::atomic<int> blocks{0}, written{0}, was_read{0}, failing_writes{0};
+};
+
+/// Computes regions of unary operators and Add, after a moment, one by one and in random order.
+class TestDevice final : public Device {
+ public:
+  TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of, bool own_memory)
+      : graph_(graph), region_of_(region_of), own_memory_(own_memory), timer_([this] { work(); }) {}
+  ~TestDevice() override {
+    {
+      const MutexLock lock(mutex_);
+      ends_ = true;
+      changed_.notify_all();
+    }
+    timer_.join();
+  }
+  TestDevice(const TestDevice&) = delete;
+  TestDevice& operator=(const TestDevice&) = delete;
+
+  /// Of the regions from here on; of all others kDone.
+  void will(RegionId region, Answer answer) {
+    const MutexLock lock(mutex_);
+    answers_[region] = answer;
+  }
+  /// Answers what it never answered.
+  void answer_all() {
+    const MutexLock lock(mutex_);
+    for (Job& job : silent_) jobs_.push_back(std::move(job));
+    silent_.clear();
+    changed_.notify_all();
+  }
+  std::size_t silent() {
+    const MutexLock lock(mutex_);
+    return silent_.size();
+  }
+
+  DeviceMemory* memory() override { return own_memory_ ? &own : nullptr; }
+  OwnMemory own;
+
+  void start(RegionRun run, Completion done) override {
+    Job job{std::move(run), std::move(done)};
+    for (const RegionTensor& input : job.run.inputs)
+      if (input.space == MemorySpace::kHost) job.values[input.value] = read(input);
+    {
+      const MutexLock lock(mutex_);
+      const auto answer = answers_.find(job.run.region);
+      if (answer != answers_.end()) job.answer = answer->second;
+      if (job.answer != Answer::kAtOnce && job.answer != Answer::kThrows) {
+        (job.answer == Answer::kNever ? silent_ : jobs_).push_back(std::move(job));
+        return changed_.notify_all();
+      }
+    }
+    if (job.answer == Answer::kThrows) throw std::bad_alloc();
+    compute(job);
+  }
+
+ private:
+  struct Job {
+    RegionRun run;
+    Completion done;
+    std::map<ValueId, std::vector<float>> values = {};
+    Answer answer = Answer::kDone;
+  };
+
+  static std::vector<float> read(const RegionTensor& tensor) {
+    std::vector<float> values(static_cast<std::size_t>(tensor.dims.elements()));
+    std::memcpy(values.data(), at(tensor), values.size() * sizeof(float));
+    return values;
+  }
+  static std::byte* at(const RegionTensor& tensor) {
+    return tensor.space == MemorySpace::kDevice ? OwnMemory::other(tensor.bytes) : tensor.bytes;
+  }
+
+  void work() {
+    while (true) {
+      std::optional<Job> job;
+      {
+        const MutexLock lock(mutex_);
+        while (jobs_.empty() && !ends_) changed_.wait(mutex_);
+        if (jobs_.empty()) return;
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random_() % 300));
+      {
+        const MutexLock lock(mutex_);
+        const auto any = jobs_.begin() + static_cast<std::ptrdiff_t>(random_() % jobs_.size());
+        job.emplace(std::move(*any));
+        jobs_.erase(any);
+      }
+      compute(*job);
+    }
+  }
+
+  void compute(Job& job) {
+    if (job.answer == Answer::kNone) return;
+    if (job.answer == Answer::kError) {
+      return job.done(
+          tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device lost"}));
+    }
+    for (const RegionTensor& input : job.run.inputs)
+      if (input.space != MemorySpace::kHost) job.values[input.value] = read(input);
+    for (const NodeId id : graph_.nodes.ids())
+      if (region_of_[id] == job.run.region) compute(graph_.nodes[id], job);
+    for (const RegionTensor& output : job.run.outputs) {
+      const std::vector<float>& values = job.values[output.value];
+      std::memcpy(at(output), values.data(), values.size() * sizeof(float));
+    }
+    job.done({});
+    if (job.answer == Answer::kTwice) job.done(tl::unexpected(Error{}));
+  }
+
+  static void compute(const Node& node, Job& job) {
+    std::vector<float> result = job.values[node.inputs[0]];
+    const std::vector<float>& other = job.values[node.inputs.back()];
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      float& x = result[i];
+      const std::string_view op = to_string(node.op);
+      x = op == "Neg"    ? -x
+          : op == "Abs"  ? std::fabs(x)
+          : op == "Relu" ? std::max(x, 0.F)
+                         : x + other[i];
+    }
+    job.values[node.outputs[0]] = std::move(result);
+  }
+
+  const Graph& graph_;
+  const IdVector<NodeId, RegionId>& region_of_;
+  const bool own_memory_;
+  Mutex mutex_;
+  Condition changed_;
+  std::map<RegionId, Answer> answers_ PX_GUARDED_BY(mutex_);
+  std::vector<Job> jobs_ PX_GUARDED_BY(mutex_), silent_ PX_GUARDED_BY(mutex_);
+  bool ends_ PX_GUARDED_BY(mutex_) = false;
+  std::minstd_rand random_;  // the timer's
+  std::thread timer_;
+};
+
+}  // namespace parallax

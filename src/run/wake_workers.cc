@@ -1,0 +1,83 @@
+// How threads of a pool sleep and are woken.
+#include <algorithm>
+#include <utility>
+
+#include "run/guest_worker.h"
+
+namespace parallax {
+
+/// Wakes up to `wanted` threads for work that `self` offered just now. Threads announce themselves
+/// in asleep_ before they look a last time, and work is offered before this looks for sleepers: one
+/// of the two sees the other.
+void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
+  if (asleep_.load() == 0) return;
+  Participant* guests = nullptr;
+  {
+    const MutexLock lock(park_mutex_);
+    // All threads but those asleep are thought to be busy, each on a CPU of its own.
+    const auto asleep = static_cast<std::int64_t>(parked_.size());
+    const std::int64_t busy = runs_.load() + started_.load() - asleep;
+    std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
+    // The last to park first: their caches are warmest.
+    for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
+      const Participant& sleeper = *parked_[i - 1];
+      const bool helps =
+          sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
+      if (!helps) continue;
+      wake_one(i - 1, guests);
+      --left;
+    }
+  }
+  call(guests);
+}
+
+/// All threads; guests are called for work that is worth it.
+void WorkerPool::wake_all() {
+  const MutexLock lock(park_mutex_);
+  Participant* none = nullptr;
+  for (std::size_t i = parked_.size(); i > 0; --i)
+    if (parked_[i - 1]->guest_ == nullptr) wake_one(i - 1, none);
+}
+
+/// Adds a guest to `guests`: it is called without the mutex.
+void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
+  Participant& sleeper = *parked_[parked];
+  parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
+  asleep_.store(static_cast<int>(parked_.size()));
+  if (sleeper.guest_ != nullptr) {
+    sleeper.next_called_ = std::exchange(guests, &sleeper);
+    return;
+  }
+  sleeper.parked_.store(0);
+  sleeper.parked_.notify_one();
+  unparked_.notify_all();
+}
+
+/// Gives the user's pool a task for each of `guests`.
+void WorkerPool::call(Participant* guests) {
+  while (guests != nullptr) {
+    Participant& guest = *std::exchange(guests, guests->next_called_);
+    std::shared_ptr<Ticket> ticket;
+    try {
+      ticket = std::make_shared<Ticket>(guest.guest_->shared_from_this());
+    } catch (const std::bad_alloc&) {
+      park(guest);
+      continue;
+    }
+    try {
+      users_->submit([ticket] {
+        if (!ticket->used.exchange(true)) ticket->guest->visit();
+      });
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket goes unused
+    }
+  }
+}
+
+void WorkerPool::park(Participant& self) {
+  const MutexLock lock(park_mutex_);
+  self.parked_.store(1);
+  parked_.push_back(&self);
+  asleep_.store(static_cast<int>(parked_.size()));
+}
+
+}  // namespace parallax

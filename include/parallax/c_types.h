@@ -1,9 +1,9 @@
 /* Tensors, types, statuses and allocators as every C surface of Parallax passes them: delegates,
  * custom operators, the C API. C11 and C++.
  *
- * A struct begins with its size, which whoever fills it sets to the sizeof of the struct that it was
- * compiled with. Fields are only ever added at the end. Whoever reads a struct reads no field that
- * lies beyond its size, and takes such a field for 0.
+ * A struct begins with its size, which the code that fills it sets to the sizeof of the struct that
+ * it was compiled with. Fields are only ever added at the end. The code that reads a struct reads no
+ * field that lies beyond its size, and takes such a field for 0.
  *
  * Version 0: structs may still change. Thread-safety: plain values. */
 #ifndef PARALLAX_C_TYPES_H_

@@ -21,7 +21,7 @@ struct Header {
   std::uint64_t file_bytes;
   std::uint64_t version_bytes, sources, blocks;
   /// When the file was made as far as its time of modification tells, in seconds: any other time
-  /// means that somebody has written to it since.
+  /// means that a process has written to it since.
   std::int64_t sealed;
   std::uint64_t checksum;  ///< of all before the blocks, this field being 0
 };

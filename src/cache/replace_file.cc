@@ -30,7 +30,7 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int code) 
 }
 
 /// Locks the file that `path` names now: a writer before us may have renamed the one that was
-/// opened. False where somebody else has the lock.
+/// opened. False where another process has the lock.
 Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -39,7 +39,7 @@ Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
   struct stat opened = {};
   struct stat named = {};
   if (::fstat(file.get(), &opened) != 0) return cannot_write(path, errno);
-  // Links would let somebody else choose what is overwritten.
+  // Links would let another user choose what is overwritten.
   if (!S_ISREG(opened.st_mode) || opened.st_nlink > 1) return cannot_write(path, EEXIST);
   if (::lstat(path.c_str(), &named) != 0)
     return errno == ENOENT ? Result<bool>(false) : cannot_write(path, errno);

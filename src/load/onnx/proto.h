@@ -1,7 +1,7 @@
 // The messages of an ONNX file as views: strings, tensors' bytes and nested messages point into the
 // file, numbers are decoded. Nothing is interpreted here beyond the wire format and names, which
 // are checked (names.h). Nested messages of attributes (tensors, subgraphs) stay bytes until
-// somebody asks, so that nothing recurses.
+// the caller asks, so that nothing recurses.
 //
 // Scalars that occur twice take the last value, as protobuf says; a message that occurs twice where
 // one is expected is refused. Thread-safety: plain values; the file's bytes must outlive them.

@@ -10,8 +10,8 @@ namespace {
 /// Elements of what a tile reads at once, and of what it writes: together they fit a second-level
 /// cache.
 constexpr std::int64_t kWindowElements = 49152, kResultElements = 65536;
-/// Multiply-accumulates of a tile; at least so many where filters are cut, each of which copies
-/// anew.
+/// Multiply-accumulates of a tile: the most, and the fewest where filters are cut, since each cut
+/// copies anew.
 constexpr std::int64_t kFewestMacs = 4000000, kMostMacs = 16000000;
 constexpr std::int64_t kFewestVolumeMacs = 24000000;
 constexpr std::int64_t kFewestPixels = 64;

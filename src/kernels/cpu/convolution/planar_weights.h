@@ -13,7 +13,7 @@ namespace parallax {
 /// filter].
 struct PlanarWeights {
   std::int64_t groups = 1, filters = 0, channels = 0, taps = 0;  ///< of one group
-  std::int64_t unit = 1;   ///< panels are multiples of so many filters, padded with zeros
+  std::int64_t unit = 1;   ///< filters of a panel are multiples of it, padded with zeros
   std::int64_t units = 0;  ///< of all panels
   std::int64_t blocks = 1, panels = 1;
   std::shared_ptr<const AlignedBytes> bytes;

@@ -36,9 +36,10 @@ class PlanarWindow {
   /// `exact`: no output reads what lies between rows, at the price of a copy for each kernel
   /// column.
   PlanarWindow(const ConvolutionShape& shape, bool exact);
-  /// Tiles have up to so many outputs; of all columns where `columns` is that of the image.
+  /// Tiles have up to `rows` times `columns` outputs; of all columns where `columns` is that of the
+  /// image.
   void set_outputs(std::int64_t rows, std::int64_t columns);
-  /// Elements that `channels` channels take for so many outputs.
+  /// Elements that `channels` channels take for `rows` times `columns` outputs.
   double elements(std::int64_t channels, std::int64_t rows, std::int64_t columns) const;
 
   /// From an output to the one below.

@@ -1,6 +1,6 @@
 // What runs the regions of a program elsewhere. A step of a plan is a branch that the pool runs or
-// a region that a device runs; whoever completes it, a worker or a thread of the device, lets go of
-// the steps that wait for it. Internal to run/.
+// a region that a device runs; the thread that completes it, a worker or one of the device's, lets
+// go of the steps that wait for it. Internal to run/.
 //
 // Thread-safety: a Completion may be called by any thread; a Device and its memory are called by
 // all threads of a pool.
@@ -29,7 +29,7 @@ struct RegionTensor {
 /// One run of a region.
 struct RegionRun {
   RegionId region;
-  std::vector<RegionTensor> inputs;   ///< values that other steps or nobody makes, each once
+  std::vector<RegionTensor> inputs;   ///< values that no step of this region makes, each once
   std::vector<RegionTensor> outputs;  ///< values that other steps read, kShared or kDevice
 };
 

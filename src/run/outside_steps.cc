@@ -63,7 +63,7 @@ bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
   const Completion done(shared_from_this(), branch, std::move(copies));
   {
     const MutexLock lock(mutex_);
-    // Whoever cancels a run stops it before it looks for steps here.
+    // A thread that cancels a run stops it before it looks for steps here.
     if (run_.failed()) return false;
     abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
     begun_.push_back(branch);

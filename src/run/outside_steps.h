@@ -3,8 +3,8 @@
 // answer that comes later finds it abandoned and only frees the memory that waited for it. Internal
 // to run/.
 //
-// Thread-safe. Whoever ends a step holds the mutex as long as it touches the run: nobody who finds
-// no step left under the mutex is too early to destroy the run.
+// Thread-safe. A thread that ends a step holds the mutex as long as it touches the run: a caller
+// that finds no step left under the mutex may destroy the run.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace parallax {
 
 class Run;
 
-/// Is told of each step that ended, by whoever ends it, under the mutex. Must not throw, nor begin
-/// a step.
+/// Is told of each step that ended, by the thread that ends it, under the mutex. Must not throw, nor
+/// begin a step.
 class StepListener {
  public:
   virtual ~StepListener() = default;
@@ -35,7 +35,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
  public:
   explicit OutsideSteps(Run& run) : run_(run) {}
 
-  /// For the steps from here on; null: nobody is told.
+  /// For the steps from here on; null: none is told.
   void tell(StepListener* listener);
   /// Begins a step; false where the run has failed before.
   bool begin(BranchId branch, Device& device, RegionRun region, Completion::Copies copies);
@@ -44,7 +44,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   void abandon(Error error) noexcept;
   /// Returns when no step is left; abandons them where `deadline` comes first.
   void wait(const Deadline& deadline);
-  /// Returns when whoever ended a step has let go of the run.
+  /// Returns when the thread that ended a step has let go of the run.
   void settle() { const MutexLock lock(mutex_); }
   /// When no step is left: what devices write besides the block of the lease, and how many bytes
   /// the lease has reserved for it.

@@ -105,7 +105,7 @@ RegionRun Run::region_run(BranchId branch) const {
     }
     for (const ValueId id : graph().nodes[node].outputs) {
       if (!id.valid()) continue;
-      seen[id] = true;  // nobody outside makes it
+      seen[id] = true;  // no other step makes it
       if (compiled_.root[id] == id && program_.storage[id].space == MemorySpace::kShared)
         region.outputs.push_back(tensor(id));
     }

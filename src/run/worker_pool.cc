@@ -156,7 +156,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
     Slot* const outer_growing = self.growing_;
     const bool branches = index < places_.count();  // the heaviest come first
     if (branches) self.growing_ = &slot;
-    // One tile at a time where somebody waits for a whole step, all that is left otherwise, unless
+    // One tile at a time where a caller waits for a whole step, all that is left otherwise, unless
     // a caller needs the core. Branches that become ready may have no other thread.
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
       work->run(branches ? i : slot.tile(i), self);

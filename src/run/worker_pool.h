@@ -185,7 +185,7 @@ class Participant {
 class Growth {
  public:
   Growth() = default;
-  /// As Participant::grow(), and wakes whoever sleeps: the thread that offers the work may be the
+  /// As Participant::grow(), and wakes all that sleep: the thread that offers the work may be the
   /// only one to do it.
   void add(std::int64_t count) const;
 

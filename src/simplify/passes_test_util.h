@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +44,27 @@ inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
   EXPECT_TRUE(inferred) << inferred.error().to_string();
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     EXPECT_EQ(graph->values[graph->outputs[i]].shape, shapes[i]);
+  }
+}
+
+/// A graph that a pass leaves alone, and why.
+struct NearMissCase {
+  decltype(Pass::run) pass;
+  std::string text;
+  const char* reason;
+};
+
+/// Expects that each pass changes nothing and names `reason` once, at the node `last`.
+inline void expect_near_misses(std::span<const NearMissCase> rows) {
+  for (const NearMissCase& row : rows) {
+    Graph graph = graph_of(row.text);
+    const PassContext context;
+    EXPECT_EQ(row.pass(graph, context).value_or(-1), 0) << row.text;
+    const auto missed = context.near_misses->take();
+    ASSERT_EQ(missed.size(), 1U) << row.text;
+    EXPECT_EQ(missed[0].reason, row.reason);
+    EXPECT_EQ(missed[0].node, "last") << row.text;
+    EXPECT_EQ(missed[0].count, 1) << row.text;
   }
 }
 

@@ -43,11 +43,7 @@ TEST(NearMisses, NameTheGuardThatRefused) {
   const std::string attention =
       "input q f32 [2, 3, 5, 8]\ninput k f32 [2, 3, 7, 8]\ninput v f32 [2, 3, 7, 8]\n";
   const std::string image = "input x f32 [1, 8, 6, 6]\n";
-  const struct {
-    decltype(Pass::run) pass;
-    std::string text;
-    const char* reason;
-  } rows[] = {
+  const NearMissCase rows[] = {
       {absorb_transposes,
        attention + "t = Transpose(k) {perm = [0, 1, 3, 2]}\ny = FusedAttention(q, t, v) @last\n"
                    "output y, t",
@@ -77,15 +73,7 @@ TEST(NearMisses, NameTheGuardThatRefused) {
        "const s i64 [1] = [1]\nconst e i64 [1] = [999]\ny = Slice(t, s, e) @last\noutput y",
        "the table of runs would be too long"},
   };
-  for (const auto& row : rows) {
-    Graph graph = graph_of(row.text);
-    const PassContext context;
-    EXPECT_EQ(row.pass(graph, context).value_or(-1), 0) << row.text;
-    const auto missed = context.near_misses->take();
-    ASSERT_EQ(missed.size(), 1U) << row.text;
-    EXPECT_EQ(missed[0].reason, row.reason);
-    EXPECT_EQ(missed[0].node, "last") << row.text;
-  }
+  expect_near_misses(rows);
 }
 
 TEST(AllPasses, LargeGraphs) {

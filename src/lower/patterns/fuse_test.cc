@@ -227,11 +227,7 @@ INSTANTIATE_TEST_SUITE_P(Table, Fuse, testing::ValuesIn(kCases),
 TEST(NearMisses, NameTheGuardThatRefused) {
   const std::string attention =
       "input q f32 [2, 8, 4]\ninput k f32 [2, 4, 8]\ninput v f32 [2, 8, 4]\ns = MatMul(q, k)\n";
-  const struct {
-    PassFunction pass;
-    std::string text;
-    const char* reason;
-  } rows[] = {
+  const NearMissCase rows[] = {
       {fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s) @last\noutput y, s",
        "something else reads the Sigmoid"},
       {fuse_activation, kConv + "z = Relu(y) @last\noutput z, y",
@@ -281,16 +277,7 @@ TEST(NearMisses, NameTheGuardThatRefused) {
        "n = LayerNormalization(x, g)\ny = Add(r, n) @last\noutput y",
        "what is added has another shape"},
   };
-  for (const auto& row : rows) {
-    Graph graph = graph_of(row.text);
-    const PassContext context;
-    EXPECT_EQ(row.pass(graph, context).value_or(-1), 0) << row.text;
-    const auto missed = context.near_misses->take();
-    ASSERT_EQ(missed.size(), 1U) << row.text;
-    EXPECT_EQ(missed[0].reason, row.reason);
-    EXPECT_EQ(missed[0].node, "last") << row.text;
-    EXPECT_EQ(missed[0].count, 1);
-  }
+  expect_near_misses(rows);
 }
 
 TEST(FuseFor, MakesWhatADeviceHasButForDisabledPasses) {

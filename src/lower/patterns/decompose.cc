@@ -1,7 +1,6 @@
 #include "lower/patterns/decompose.h"
 
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -34,7 +33,7 @@ constexpr Decomposition kPatterns[] = {
      decompose_norm_residual},
 };
 
-/// Replaces each node that one of `forms` applies to once.
+/// Replaces each node that one of `forms` applies to once. How many.
 int decompose_once(Graph& graph, std::span<const Decomposition> forms, UniqueNames& names) {
   IdVector<NodeId, Node> nodes;
   int changes = 0;
@@ -86,13 +85,10 @@ ValueId Parts::transposed(ValueId value, std::vector<std::int64_t> perm) {
 std::span<const Decomposition> pattern_decompositions() { return kPatterns; }
 
 Result<int> decompose(Graph& graph, std::span<const Decomposition> forms) {
-  std::optional<UniqueNames> names;
+  UniqueNames names(graph);
   int changes = 0;
-  while (std::ranges::any_of(graph.nodes, [&](const Node& node) {
-    return std::ranges::any_of(forms, [&](const Decomposition& one) { return one.applies(node); });
-  })) {
-    if (!names) names.emplace(graph);
-    changes += decompose_once(graph, forms, *names);
+  while (const int once = decompose_once(graph, forms, names)) {
+    changes += once;
     erase_unused(graph);
     PX_RETURN_IF_ERROR(infer_graph(graph));
   }

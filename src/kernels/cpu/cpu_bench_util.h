@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/bf16.h"
 #include "kernels/cpu/cpu_test_util.h"
 
 namespace parallax {
@@ -57,6 +58,16 @@ class BenchKernel {
   std::unique_ptr<Kernel> kernel_;
   AlignedBytes scratch_;
 };
+
+/// By a bench's argument: 0 ours in f32, 1 the reference kernels, 2 ours in bf16.
+inline KernelMaker bench_kernels(std::int64_t which) {
+  return [which](KernelRequest request) -> Result<std::unique_ptr<Kernel>> {
+    if (which == 2 && !cpu_multiplies_bf16()) return std::unique_ptr<Kernel>();
+    request.precision = which == 2 ? Precision::kBf16 : Precision::kF32;
+    return test_detail::make_of(request,
+                                which == 1 ? KernelLibrary::kReference : KernelLibrary::kCpu);
+  };
+}
 
 /// Runs the kernel as often as the bench asks; `work` is counted per run.
 inline void run_bench(benchmark::State& state, KernelRun run, const KernelMaker& make,

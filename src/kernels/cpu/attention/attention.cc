@@ -9,6 +9,7 @@
 #include "kernels/cpu/attention/attention_shape.h"
 #include "kernels/cpu/attention/bf16_attention.h"
 #include "kernels/cpu/attention/lane_attention.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/shared_heads.h"

@@ -12,7 +12,7 @@
 #include "kernels/cpu/attention/lane_attention_loops.h"
 #include "kernels/cpu/attention/lane_rows.h"
 #include "kernels/cpu/gemm/bf16_loops.h"
-#include "kernels/cpu/gemm/matmul_block.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 

@@ -9,8 +9,8 @@
 #include "kernels/cpu/attention/cosine_loops.h"
 #include "kernels/cpu/gemm/bf16_block.h"
 #include "kernels/cpu/gemm/bf16_loops.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/gemm/matmul_block.h"
-#include "kernels/cpu/gemm/matmul_loops.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 

@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "kernels/cpu/attention/lane_attention_loops.h"
 #include "kernels/cpu/attention/lane_rows.h"
-#include "kernels/cpu/gemm/matmul_block.h"
-#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/gemm/cut.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 

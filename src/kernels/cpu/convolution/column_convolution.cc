@@ -12,7 +12,6 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/column_loops.h"
 #include "kernels/cpu/convolution/window_convolution.h"
-#include "kernels/cpu/gemm/bf16_matrix.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
 
@@ -27,13 +26,12 @@ constexpr std::int64_t kDeepElements = 196608, kMostDeepRows = 48;
 /// Weights of at most kCachedElements stay in the second-level cache: a small node's tiles may then
 /// have few rows.
 constexpr std::int64_t kCachedElements = 65536, kFewestCachedRows = 36;
-/// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
+/// Steps of the weights that are used at once: two such blocks of a panel fit a second-level cache.
 constexpr std::int64_t kDepth = 768;
 /// Multiply-accumulates of a tile. At most kMostMacs where copying would be done for each group of
-/// panels, about 200 microseconds of an AVX-512 core; at least kFewestMacs, about 50.
+/// panels, about 200 microseconds of an AVX-512 core; at least kFewestMacs, about 50. Products do
+/// as many times more as a step has elements.
 constexpr std::int64_t kMostMacs = 12000000, kFewestMacs = 2000000;
-/// Products of bf16 do twice as many in that time.
-constexpr std::int64_t kBf16Speed = 2;
 
 bool pixels_are_rows(const ConvolutionShape& s) {
   using Pair = std::array<std::int64_t, 2>;
@@ -47,8 +45,8 @@ struct ColumnCut {
   std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied at once
 
   /// `copied`: into rows of scratch, by each group of panels.
-  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool copied,
-            std::int64_t speed) {
+  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool copied) {
+    const std::int64_t speed = weights.type->elements;
     pixels = shape.batch * shape.out[0] * shape.out[1];
     block_rows = std::clamp(kBlockElements / weights.depth / kRowGranule * kRowGranule, kFewestRows,
                             kMostRows);
@@ -70,22 +68,18 @@ struct ColumnCut {
 
 class ColumnConvolution final : public Kernel {
  public:
-  /// `bf16`: the weights of `weights` in that precision.
-  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights,
-                    std::optional<Bf16Matrix> bf16, const Unary& activation)
+  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation)
       : shape_(shape),
         in_place_(pixels_are_rows(shape)),
         weights_(std::move(weights)),
-        bf16_(std::move(bf16)),
         activation_(activation),
-        cut_(shape, weights_, !in_place_ || bf16_, bf16_ ? kBf16Speed : 1) {}
+        cut_(shape, weights_, !in_place_ || weights_.type->converts()) {}
 
   std::int64_t tiles() const override { return cut_.runs * cut_.groups; }
   std::int64_t scratch_bytes() const override {
-    // Rows are rounded where they were copied to.
+    // Rows are converted where they were copied to.
     if (in_place_)
-      return bf16_ ? cut_.block_rows * bf16_->pairs() * static_cast<std::int64_t>(sizeof(Bf16Pair))
-                   : 0;
+      return weights_.type->converts() ? cut_.block_rows * weights_.steps() * kStepBytes : 0;
     return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) * kFloat;
   }
   InputUse input_use(std::size_t input) const override {
@@ -103,12 +97,15 @@ class ColumnConvolution final : public Kernel {
         write_matrix(pixels, args.in<float>(0), matrix);
         rows = matrix;
       }
-      if (bf16_) {
-        multiply_bf16(rows, pixels, panels, args);
-        continue;
-      }
+      const std::int64_t count = pixels.end - pixels.begin;
+      const MatMulRows a{rows_of_steps(weights_, rows, count, args.scratch.data()),
+                         count,
+                         args.out<float>() + pixels.begin * weights_.columns,
+                         args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
+                         activation_,
+                         tile_count(weights_.steps(), kDepth)};
       for (std::int64_t p = panels.begin; p < panels.end; ++p)
-        multiply_panel(rows, pixels, p, p + 1 < panels.end, args);
+        multiply(a, weights_, p, p + 1 < panels.end);
     }
     return {};
   }
@@ -160,56 +157,9 @@ class ColumnConvolution final : public Kernel {
     }
   }
 
-  void multiply_bf16(const float* rows, const TileRange& pixels, const TileRange& panels,
-                     const KernelArgs& args) const {
-    auto* const pairs = reinterpret_cast<Bf16Pair*>(args.scratch.data());
-    const std::size_t depth = to_size(weights_.depth);
-    const Bf16Rows a{pairs,
-                     pixels.end - pixels.begin,
-                     args.out<float>() + pixels.begin * weights_.columns,
-                     args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
-                     activation_,
-                     tile_count(bf16_->pairs(), kDepth)};
-    round_to_bf16(rows, depth, to_size(a.rows), depth, pairs, to_size(bf16_->pairs()));
-    for (std::int64_t p = panels.begin; p < panels.end; ++p)
-      multiply(a, *bf16_, p, p + 1 < panels.end);
-  }
-
-  void multiply_panel(const float* rows, const TileRange& pixels, std::int64_t p, bool more,
-                      const KernelArgs& args) const {
-    const PackedMatrix& b = weights_;
-    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
-    const std::int64_t depth_blocks = tile_count(b.depth, kDepth);
-    MatMulPanel panel;
-    panel.lda = to_size(b.depth);
-    panel.ldb = to_size(b.stride(p));
-    panel.ldc = to_size(b.columns);
-    panel.c = args.out<float>() + pixels.begin * b.columns + b.column(p);
-    panel.rows = to_size(pixels.end - pixels.begin);
-    panel.columns = to_size(b.width(p));
-    panel.bias = bias == nullptr ? nullptr : bias + b.column(p);
-    for (std::int64_t block = 0; block < depth_blocks; ++block) {
-      const auto k = tile_range(b.depth, depth_blocks, block, 4);
-      panel.a = rows + k.begin;
-      panel.b = b.row(p, k.begin);
-      panel.depth = to_size(k.end - k.begin);
-      panel.accumulate = block > 0;
-      panel.relu = activation_ == UnaryFunction::kRelu && block + 1 == depth_blocks;
-      panel.next_b = block + 1 < depth_blocks ? b.row(p, k.end) : more ? b.row(p + 1, 0) : nullptr;
-      matmul_panel(panel);
-    }
-    if (activation_ == UnaryFunction::kNone || activation_ == UnaryFunction::kRelu) return;
-    if (panel.columns == panel.ldc) {
-      apply_unary(activation_, panel.c, panel.c, panel.rows * panel.columns);
-    } else {
-      apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
-    }
-  }
-
   ConvolutionShape shape_;
   bool in_place_;
   PackedMatrix weights_;
-  std::optional<Bf16Matrix> bf16_;
   Unary activation_;
   ColumnCut cut_;
 };
@@ -238,80 +188,50 @@ void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::
           std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
 }
 
-/// The weights of a convolution as they will be packed.
+/// The weights of a convolution, and what follows its sums.
 struct ColumnWeights {
-  PackedMatrix matrix;  ///< without bytes
-  std::int64_t bytes = 0;
-  std::string layout;
-  FillPanel fill;
+  PackedMatrix matrix;
   Unary activation;
 };
 
-std::optional<ColumnWeights> column_weights(const KernelRequest& request,
-                                            const ConvolutionShape& shape) {
+/// Nothing where columns do not cover the request.
+Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request,
+                                                    const ConvolutionShape& shape) {
   const auto activation = fused_activation(request.node);
-  if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows))
-    return std::nullopt;
   const TensorDesc& w = request.inputs[1];
-  PackedMatrix matrix;
-  matrix.depth = w.elements() / shape.out_channels;
-  matrix.columns = shape.out_channels;
-  matrix.widths = matmul_widths();
-  if (matrix.depth > kDeepElements) return std::nullopt;
-  const std::int64_t last = matrix.panels() - 1;
-  const auto bytes =
-      checked_mul(matrix.depth * (matrix.column(last) + matrix.stride(last)), kFloat);
-  if (!bytes) return std::nullopt;
-  std::string layout =
-      fmt::format("columns {}x{}x{}x{} {} panel {} vector {}", shape.out_channels,
-                  shape.in_channels, shape.kernel[0], shape.kernel[1], shape.dilation[1] == 1,
-                  matrix.widths.panel, matrix.widths.vector);
+  const std::int64_t depth = w.elements() / shape.out_channels;
+  if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows) ||
+      depth > kDeepElements)
+    return std::nullopt;
+  const std::string layout =
+      fmt::format("columns {}x{}x{}x{} {}", shape.out_channels, shape.in_channels, shape.kernel[0],
+                  shape.kernel[1], shape.dilation[1] == 1);
   // By value: packing may wait until all kernels of a model are made.
-  FillPanel fill = [shape, source = w.data](const PackedMatrix& panels, std::int64_t p, float* to) {
-    pack_panel(shape, panels, p, source, to);
+  const auto fill = [shape, source = w.data](const PackedMatrix& matrix, std::int64_t p,
+                                             float* to) {
+    pack_panel(shape, matrix, p, source, to);
   };
-  return ColumnWeights{std::move(matrix), *bytes, std::move(layout), std::move(fill), *activation};
-}
-
-Result<PackedMatrix> pack_columns(const KernelRequest& request, ColumnWeights weights) {
-  PackedMatrix matrix = std::move(weights.matrix);
-  const auto pack = [matrix, fill = std::move(weights.fill)](std::byte* to) {
-    for (std::int64_t p = 0; p < matrix.panels(); ++p)
-      fill(matrix, p, reinterpret_cast<float*>(to) + matrix.column(p) * matrix.depth);
-  };
-  PX_ASSIGN(matrix.bytes,
-            request.packed.get(request.inputs[1].data, weights.layout, weights.bytes, pack));
-  return matrix;
+  PX_ASSIGN(PackedMatrix matrix,
+            pack_matrix(PackedMatrix(gemm_type(request.precision), depth, shape.out_channels),
+                        w.data, layout, fill, request.packed));
+  return ColumnWeights{std::move(matrix), *activation};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_bf16_columns(const KernelRequest& request,
-                                                  const ConvolutionShape& shape) {
-  const auto weights = column_weights(request, shape);
-  if (!weights) return not_covered();
-  PX_ASSIGN(Bf16Matrix bf16,
-            pack_bf16(request.inputs[1].data, weights->layout, weights->matrix.depth,
-                      weights->matrix.columns, weights->fill, request.packed));
-  PackedMatrix panels = bf16.panels;
-  return std::make_unique<ColumnConvolution>(shape, std::move(panels), std::move(bf16),
-                                             weights->activation);
-}
-
 Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
                                              const ConvolutionShape& shape) {
-  const auto weights = column_weights(request, shape);
-  if (!weights || pixels_are_rows(shape)) return not_covered();
-  PX_ASSIGN(const PackedMatrix matrix, pack_columns(request, *weights));
-  return make_window_convolution(shape, matrix, weights->activation);
+  if (pixels_are_rows(shape)) return not_covered();
+  PX_ASSIGN(const auto weights, column_weights(request, shape));
+  return weights ? make_window_convolution(shape, weights->matrix, weights->activation)
+                 : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape) {
-  const auto weights = column_weights(request, shape);
+  PX_ASSIGN(auto weights, column_weights(request, shape));
   if (!weights) return not_covered();
-  PX_ASSIGN(PackedMatrix matrix, pack_columns(request, *weights));
-  return std::make_unique<ColumnConvolution>(shape, std::move(matrix), std::nullopt,
+  return std::make_unique<ColumnConvolution>(shape, std::move(weights->matrix),
                                              weights->activation);
 }
 

@@ -10,14 +10,11 @@
 
 namespace parallax {
 
-/// A null pointer for unknown activations, and filters with too many taps for a tile to fit a
+/// In the precision of the request. A null pointer for unknown activations, and filters with too many taps for a tile to fit a
 /// cache. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape);
-/// With both operands rounded to bf16.
-Result<std::unique_ptr<Kernel>> make_bf16_columns(const KernelRequest& request,
-                                                  const ConvolutionShape& shape);
-/// The same product from windows of the image that are not copied (window_convolution.h); a null
+/// The same product of f32 from windows of the image that are not copied (window_convolution.h); a null
 /// pointer also where it would not pay.
 Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
                                              const ConvolutionShape& shape);

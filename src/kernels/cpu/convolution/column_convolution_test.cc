@@ -12,7 +12,7 @@ namespace {
 Result<std::unique_ptr<Kernel>> columns(const KernelRequest& request) {
   const auto shape = convolution_shape(request);
   if (!shape) return std::unique_ptr<Kernel>();
-  if (request.precision == Precision::kBf16) return make_bf16_columns(request, *shape);
+  if (request.precision == Precision::kBf16) return make_columns(request, *shape);
   auto windows = make_windows(request, *shape);
   return windows && *windows == nullptr ? make_columns(request, *shape) : std::move(windows);
 }

@@ -44,6 +44,11 @@ Result<std::unique_ptr<Kernel>> winograd(const KernelRequest& request, WinogradF
   return make_winograd(request, *shape, form);
 }
 
+Result<std::unique_ptr<Kernel>> columns(const KernelRequest& request, Precision precision) {
+  const auto shape = dense_shape(request);
+  return shape && request.precision == precision ? make_columns(request, *shape) : not_covered();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) {
@@ -87,21 +92,17 @@ Result<std::unique_ptr<Kernel>> winograd_1x4_stride2_convolution(const KernelReq
 }
 
 Result<std::unique_ptr<Kernel>> columns_bf16_convolution(const KernelRequest& request) {
-  const auto shape = dense_shape(request);
-  return shape && request.precision == Precision::kBf16 ? make_bf16_columns(request, *shape)
-                                                        : not_covered();
+  return columns(request, Precision::kBf16);
 }
 
 Result<std::unique_ptr<Kernel>> window_convolution(const KernelRequest& request) {
   const auto shape = dense_shape(request);
-  return shape && request.precision != Precision::kBf16 ? make_windows(request, *shape)
-                                                        : not_covered();
+  return shape && request.precision == Precision::kF32 ? make_windows(request, *shape)
+                                                       : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> columns_f32_convolution(const KernelRequest& request) {
-  const auto shape = dense_shape(request);
-  return shape && request.precision != Precision::kBf16 ? make_columns(request, *shape)
-                                                        : not_covered();
+  return columns(request, Precision::kF32);
 }
 
 Result<std::unique_ptr<Kernel>> grouped_convolution(const KernelRequest& request) {

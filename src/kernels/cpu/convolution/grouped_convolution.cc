@@ -41,15 +41,10 @@ Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& re
   const auto activation = fused_activation(request.node);
   if (!activation || !shape.nhwc) return not_covered();
   const TensorDesc& w = request.inputs[1];
-  PackedMatrix matrix;
-  matrix.depth = w.elements() / shape.out_channels;
-  matrix.columns = shape.out_channels / shape.groups;
-  matrix.widths = matmul_widths();
-  const std::int64_t last = matrix.panels() - 1;
-  const std::int64_t padded = matrix.column(last) + matrix.stride(last);
-  const auto group = checked_mul(matrix.depth, padded);
-  const auto elements = group ? checked_mul(*group, shape.groups) : std::nullopt;
-  const auto bytes = elements ? checked_mul(*elements, kFloat) : std::nullopt;
+  PackedMatrix matrix(gemm_type(Precision::kF32), w.elements() / shape.out_channels,
+                      shape.out_channels / shape.groups);
+  const auto group = matrix.size();
+  const auto bytes = group ? checked_mul(*group, shape.groups) : std::nullopt;
   if (!bytes) return not_covered();
   const std::string layout =
       fmt::format("groups {}x{}x{}x{}x{} panel {} vector {}", shape.groups, matrix.columns,
@@ -59,7 +54,7 @@ Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& re
   const auto pack = [shape, matrix, size = *group, source = w.data](std::byte* to) {
     const std::int64_t from = matrix.depth * matrix.columns * kFloat;
     for (std::int64_t g = 0; g < shape.groups; ++g)
-      pack_group(shape, matrix, source + g * from, reinterpret_cast<float*>(to) + g * size);
+      pack_group(shape, matrix, source + g * from, reinterpret_cast<float*>(to + g * size));
   };
   PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
   return make_grouped_windows(shape, matrix, *activation);

@@ -5,6 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/cpu/gemm/epilogue.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -196,10 +198,9 @@ class WindowConvolution final : public Kernel {
   }
 
   /// Row `k` of panel `p`, panels of all groups counted.
-  const float* weights_row(std::int64_t p, std::int64_t k) const {
-    const std::int64_t panels = weights_.panels(), last = panels - 1;
-    const std::int64_t elements = weights_.depth * (weights_.column(last) + weights_.stride(last));
-    return weights_.row(p % panels, k) + p / panels * elements;
+  const Step* weights_row(std::int64_t p, std::int64_t k) const {
+    const std::int64_t panels = weights_.panels();
+    return weights_.row(p % panels, k) + p / panels * (*weights_.size() / kStepBytes);
   }
 
   void multiply(const Outputs& outputs, const float* window, std::int64_t all, bool more,
@@ -208,7 +209,6 @@ class WindowConvolution final : public Kernel {
     const std::int64_t group = all / b.panels(), p = all % b.panels();
     const std::int64_t filter = group * b.columns + b.column(p);
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
-    const bool relu = activation_ == UnaryFunction::kRelu;
     MatMulPanel panel;
     panel.lda = to_size(shape_.stride[1] * shape_.in_channels);
     panel.ldb = to_size(b.stride(p));
@@ -223,10 +223,10 @@ class WindowConvolution final : public Kernel {
       panel.segment_count = block.count;
       panel.depth = to_size(block.depth);
       panel.accumulate = block.begin > 0;
-      panel.relu = relu && last;
-      const float* next = !last  ? weights_row(all, block.begin + block.depth)
-                          : more ? weights_row(all + 1, 0)
-                                 : nullptr;
+      if (last) begin_epilogue(*b.type, activation_, panel);
+      const Step* next = !last  ? weights_row(all, block.begin + block.depth)
+                         : more ? weights_row(all + 1, 0)
+                                : nullptr;
       for (std::int64_t y = outputs.rows.begin; y < outputs.rows.end; ++y) {
         panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_ +
                   group * (shape_.in_channels / shape_.groups);
@@ -235,8 +235,7 @@ class WindowConvolution final : public Kernel {
                   (row * shape_.out[1] + outputs.columns.begin) * shape_.out_channels + filter;
         panel.next_b = streamed(b) && y + 1 == outputs.rows.end ? next : nullptr;
         matmul_panel(panel);
-        if (last && activation_ != UnaryFunction::kNone && !relu)
-          apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
+        if (last) finish_epilogue(panel, activation_);
       }
     }
   }

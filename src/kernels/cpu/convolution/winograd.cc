@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -170,9 +170,10 @@ class WinogradConvolution final : public Kernel {
     for (std::int64_t point = 0; point < sizes_.points(); ++point) {
       panel.a = scratch + point * input_stride_;
       const std::int64_t matrix = std::min(point, sizes_.matrices - 1);
-      panel.b = weights + matrix * size;
+      const float* const b = weights + matrix * size;
+      panel.b = b;
       panel.c = scratch + products_ + point * product_stride_;
-      panel.next_b = matrix + 1 < sizes_.matrices ? panel.b + size : nullptr;
+      panel.next_b = matrix + 1 < sizes_.matrices ? b + size : nullptr;
       matmul_panel(panel);
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/gemm/bf16_loops.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
@@ -46,9 +47,9 @@ void run_part(const MatMulBlock& block, const Part& part, std::span<std::byte> s
   Bf16Pair* const b = a + kRows * kPairs;
   round_to_bf16(block.a + part.row * block.lda + part.k, to_size(block.lda), to_size(part.rows),
                 to_size(part.depth), a, to_size(part.pairs()));
-  Bf16Panel panel;
+  MatMulPanel panel;
   panel.a = a;
-  panel.lda = panel.pairs = to_size(part.pairs());
+  panel.lda = panel.depth = to_size(part.pairs());
   panel.b = b;
   panel.ldc = to_size(block.ldc);
   panel.rows = to_size(part.rows);
@@ -80,9 +81,9 @@ void pack_pairs(const Bf16Source& b, Bf16Pair* scratch, Bf16Pair* to) {
 void multiply_pairs(const Bf16Product& product) {
   for (std::int64_t column = 0; column < product.columns; column += kPanel) {
     const std::int64_t columns = std::min(kPanel, product.columns - column);
-    Bf16Panel panel;
+    MatMulPanel panel;
     panel.a = product.a;
-    panel.lda = panel.pairs = to_size(product.pairs);
+    panel.lda = panel.depth = to_size(product.pairs);
     panel.b = product.b + column * product.panel_pairs;
     panel.ldb = to_size(tile_count(columns, kVector) * kVector);
     panel.c = product.c + column;

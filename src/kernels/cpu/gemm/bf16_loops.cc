@@ -38,14 +38,15 @@ PX_BF16 inline void store_columns(float* to, __m512 v, [[maybe_unused]] __mmask1
 /// R rows times V vectors, over the whole depth, in registers: loops that are not unrolled would
 /// leave the sums in memory. A panel whose last vector is full needs no masks.
 template <std::size_t R, std::size_t V, bool kMasked>
-PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std::size_t row,
+PX_BF16 __attribute__((noinline)) void multiply_rows(const MatMulPanel& panel, std::size_t row,
                                                      Prefetch prefetch) {
   constexpr std::size_t kFull = V - (kMasked ? 1 : 0);
   const __mmask16 last = first_lanes(panel.columns - (V - 1) * kLanes);
-  const Bf16Pair* __restrict a = panel.a + row * panel.lda;
-  const Bf16Pair* __restrict b = panel.b;
-  float* __restrict c = panel.c + row * panel.ldc;
-  const std::size_t lda = panel.lda, ldb = panel.ldb, ldc = panel.ldc, pairs = panel.pairs;
+  const Bf16Pair* __restrict a = static_cast<const Bf16Pair*>(panel.a) + row * panel.lda;
+  const Bf16Pair* __restrict b = static_cast<const Bf16Pair*>(panel.b);
+  float* __restrict c = static_cast<float*>(panel.c) + row * panel.ldc;
+  const auto* bias = static_cast<const float*>(panel.bias);
+  const std::size_t lda = panel.lda, ldb = panel.ldb, ldc = panel.ldc, pairs = panel.depth;
   const Bf16Pair* ahead = prefetch.at;
 
   __m512 sum[R][V];
@@ -58,10 +59,10 @@ PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std
   } else {
     __m512 start[V];
     PX_UNROLL for (std::size_t j = 0; j < V; ++j) start[j] = _mm512_setzero_ps();
-    if (panel.bias != nullptr) {
+    if (bias != nullptr) {
       PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) start[j] =
-          load_columns<false>(panel.bias + j * kLanes, last);
-      if constexpr (kMasked) start[kFull] = load_columns<true>(panel.bias + kFull * kLanes, last);
+          load_columns<false>(bias + j * kLanes, last);
+      if constexpr (kMasked) start[kFull] = load_columns<true>(bias + kFull * kLanes, last);
     }
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
       PX_UNROLL for (std::size_t j = 0; j < V; ++j) sum[i][j] = start[j];
@@ -94,7 +95,7 @@ PX_BF16 __attribute__((noinline)) void multiply_rows(const Bf16Panel& panel, std
   }
 }
 
-using Multiply = void (*)(const Bf16Panel&, std::size_t row, Prefetch);
+using Multiply = void (*)(const MatMulPanel&, std::size_t row, Prefetch);
 
 template <std::size_t V, bool kMasked>
 Multiply multiply_of(std::size_t rows) {
@@ -165,7 +166,7 @@ PX_BF16 void pair_rows(const float* first, const float* second, std::size_t n, B
   }
 }
 
-void bf16_panel(const Bf16Panel& panel) {
+void bf16_panel(const MatMulPanel& panel) {
   const std::size_t vectors = (panel.columns + kLanes - 1) / kLanes;
   const bool masked = panel.columns % kLanes != 0;
   // Groups of rows of nearly the same size: 8 rows run as 4 + 4, not as 6 + 2.
@@ -174,11 +175,12 @@ void bf16_panel(const Bf16Panel& panel) {
   // Each group fetches its share of the lines of the next panel: one a vector and pair.
   const std::size_t lines = kUnroll * vectors;
   const std::size_t share = panel.next_b == nullptr ? 0 : (lines + groups - 1) / groups;
-  const std::size_t share_pairs = panel.pairs / kUnroll * share * kLanes;
+  const std::size_t share_pairs = panel.depth / kUnroll * share * kLanes;
   std::size_t row = 0;
   for (std::size_t g = 0; g < groups; ++g) {
     const std::size_t count = rows + (g < larger ? 1 : 0);
-    const Prefetch prefetch{share == 0 ? nullptr : panel.next_b + g * share_pairs, share};
+    const auto* next = static_cast<const Bf16Pair*>(panel.next_b);
+    const Prefetch prefetch{share == 0 ? nullptr : next + g * share_pairs, share};
     (masked ? multiply_of<true>(count, vectors) : multiply_of<false>(count, vectors))(panel, row,
                                                                                       prefetch);
     row += count;
@@ -195,7 +197,7 @@ bool cpu_multiplies_bf16() { return false; }
 void round_to_bf16(const float*, std::size_t, std::size_t, std::size_t, Bf16Pair*, std::size_t,
                    float) {}
 void pair_rows(const float*, const float*, std::size_t, Bf16Pair*) {}
-void bf16_panel(const Bf16Panel&) {}
+void bf16_panel(const MatMulPanel&) {}
 }  // namespace parallax
 
 #endif

@@ -1,9 +1,11 @@
-// The inner loops of matrix products of bf16 with sums in f32. A bf16 is the upper half of an f32;
-// products of two are exact in f32. Thread-safe.
+// The micro-kernel of bf16, whose sums are f32, and what rounds to it. A bf16 is the upper half of
+// an f32; products of two are exact in f32. Thread-safe.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+
+#include "kernels/cpu/gemm/panel.h"
 
 namespace parallax {
 
@@ -12,6 +14,7 @@ using Bf16Pair = std::uint32_t;
 
 /// Columns of a panel, and the vector that every panel is a multiple of.
 inline constexpr std::size_t kBf16Panel = 64, kBf16Vector = 16;
+inline MatMulWidths bf16_widths() { return {kBf16Panel, kBf16Vector}; }
 
 /// `rows` rows of `depth` f32 each, `stride` elements apart, times `factor`, rounded to the nearest
 /// bf16 (to even where two are as near; a NaN stays one, what is too large becomes an infinity,
@@ -33,22 +36,6 @@ inline Bf16Pair* round_in_place(float* x, std::size_t stride, std::size_t rows, 
 /// of kBf16Vector. second may be null: zeros.
 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to);
 
-/// C[rows, columns] (+)= A[rows, 2 pairs] B[2 pairs, columns].
-struct Bf16Panel {
-  const Bf16Pair* a = nullptr;
-  std::size_t lda = 0;  ///< pairs from one row of A to the next
-  /// Rows of pairs, readable up to a multiple of kBf16Vector columns.
-  const Bf16Pair* b = nullptr;
-  std::size_t ldb = 0;
-  float* c = nullptr;
-  std::size_t ldc = 0;
-  std::size_t rows = 0, pairs = 0;
-  std::size_t columns = 0;      ///< 1 to kBf16Panel
-  const float* bias = nullptr;  ///< [columns], added to each row where not `accumulate`; or null
-  bool accumulate = false;      ///< add to what C holds
-  /// As many bytes as B has here that will be wanted next; or null.
-  const Bf16Pair* next_b = nullptr;
-};
-void bf16_panel(const Bf16Panel& panel);
+void bf16_panel(const MatMulPanel& panel);
 
 }  // namespace parallax

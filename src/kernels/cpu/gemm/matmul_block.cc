@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/gemm/bf16_block.h"
-#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/kernel.h"
@@ -44,7 +44,8 @@ void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_
                float* packed) {
   MatMulPanel panel;
   panel.lda = to_size(block.lda);
-  panel.c = block.c + column;
+  float* const c = block.c + column;
+  panel.c = c;
   panel.ldc = to_size(block.ldc);
   panel.rows = to_size(block.rows);
   panel.columns = std::min(widths.panel, to_size(block.columns - column));
@@ -70,7 +71,7 @@ void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_
     matmul_panel(panel);
   }
   if (block.activation != UnaryFunction::kNone)
-    apply_unary_rows(block.activation, panel.c, panel.ldc, panel.rows, panel.columns);
+    apply_unary_rows(block.activation, c, panel.ldc, panel.rows, panel.columns);
 }
 
 }  // namespace

@@ -12,13 +12,6 @@
 
 namespace parallax {
 
-/// Blocks of rows begin at multiples of as many rows as the inner loops take at once.
-inline constexpr std::int64_t kBlockRowGranule = 6;
-/// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
-inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
-/// Multiply-adds per tile of a product that is made of small ones.
-inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
-
 /// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; strides count elements. depth > 0.
 struct MatMulBlock {
   const float* a = nullptr;

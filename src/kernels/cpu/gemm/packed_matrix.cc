@@ -4,38 +4,18 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "kernels/cpu/gemm/epilogue.h"
+#include "kernels/cpu/tiles.h"
 
 namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-
-}  // namespace
-
-std::int64_t PackedMatrix::panels() const {
-  return tile_count(columns, static_cast<std::int64_t>(widths.panel));
-}
-
-std::int64_t PackedMatrix::column(std::int64_t panel) const {
-  return panel * static_cast<std::int64_t>(widths.panel);
-}
-
-std::int64_t PackedMatrix::width(std::int64_t panel) const {
-  return std::min(static_cast<std::int64_t>(widths.panel), columns - column(panel));
-}
-
-std::int64_t PackedMatrix::stride(std::int64_t panel) const {
-  const auto vector = static_cast<std::int64_t>(widths.vector);
-  return tile_count(width(panel), vector) * vector;
-}
-
-const float* PackedMatrix::row(std::int64_t panel, std::int64_t k) const {
-  // All panels before this one are full.
-  return reinterpret_cast<const float*>(bytes->data()) + column(panel) * depth + k * stride(panel);
-}
 
 void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
                 std::int64_t stride, float* to) {
@@ -55,25 +35,113 @@ void fill_panel(const PackSource& source, std::int64_t column, std::int64_t widt
     std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
 }
 
-Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed) {
-  PackedMatrix matrix{source.depth, source.columns, matmul_widths(), nullptr};
-  const auto vector = static_cast<std::int64_t>(matrix.widths.vector);
-  const auto padded = checked_mul(tile_count(source.columns, vector), vector);
-  const auto elements = padded ? checked_mul(*padded, source.depth) : std::nullopt;
-  const auto bytes = elements ? checked_mul(*elements, sizeof(float)) : std::nullopt;
+/// Panel after panel.
+void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* to) {
+  std::vector<float> rows;
+  for (std::int64_t p = 0; p < matrix.panels(); ++p) {
+    const std::int64_t stride = matrix.stride(p);
+    if (!matrix.type->converts()) {
+      fill(matrix, p, reinterpret_cast<float*>(to));
+    } else {
+      rows.resize(to_size(matrix.depth * stride));
+      fill(matrix, p, rows.data());
+      matrix.type->pack_columns(rows.data(), to_size(stride), to_size(matrix.depth),
+                                to_size(stride), to, to_size(stride));
+    }
+    to += matrix.steps() * stride * kStepBytes;
+  }
+}
+
+}  // namespace
+
+PackedMatrix::PackedMatrix(const GemmType& of, std::int64_t rows, std::int64_t width)
+    : type(&of), depth(rows), columns(width), widths(of.widths()) {}
+
+std::int64_t PackedMatrix::panels() const {
+  return tile_count(columns, static_cast<std::int64_t>(widths.panel));
+}
+
+std::int64_t PackedMatrix::column(std::int64_t panel) const {
+  return panel * static_cast<std::int64_t>(widths.panel);
+}
+
+std::int64_t PackedMatrix::width(std::int64_t panel) const {
+  return std::min(static_cast<std::int64_t>(widths.panel), columns - column(panel));
+}
+
+std::int64_t PackedMatrix::stride(std::int64_t panel) const {
+  const auto vector = static_cast<std::int64_t>(widths.vector);
+  return tile_count(width(panel), vector) * vector;
+}
+
+std::optional<std::int64_t> PackedMatrix::size() const {
+  const auto vector = static_cast<std::int64_t>(widths.vector);
+  const auto padded = checked_mul(tile_count(columns, vector), vector);
+  const auto elements = padded ? checked_mul(*padded, steps()) : std::nullopt;
+  return elements ? checked_mul(*elements, kStepBytes) : std::nullopt;
+}
+
+const Step* PackedMatrix::row(std::int64_t panel, std::int64_t step) const {
+  // All panels before this one are full.
+  return reinterpret_cast<const Step*>(bytes->data()) + column(panel) * steps() +
+         step * stride(panel);
+}
+
+Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
+                                 const std::string& layout, FillPanel fill, PackedWeights& packed) {
+  const auto bytes = matrix.size();
   if (!bytes)
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kOutOfMemory, {}, "packed weights do not fit 63 bits"});
-  const std::string layout = fmt::format("matmul {}x{} panel {} vector {}{} alpha {}", source.depth,
-                                         source.columns, matrix.widths.panel, matrix.widths.vector,
-                                         source.transposed ? " transposed" : "", source.alpha);
-  PX_ASSIGN(matrix.bytes, packed.get(source.data, layout, *bytes, [source, matrix](std::byte* to) {
-    auto* floats = reinterpret_cast<float*>(to);
-    for (std::int64_t p = 0; p < matrix.panels(); ++p)
-      fill_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p),
-                 floats + matrix.column(p) * source.depth);
-  }));
+  const std::string named = fmt::format("{} {} panel {} vector {}", matrix.type->name, layout,
+                                        matrix.widths.panel, matrix.widths.vector);
+  const auto pack = [matrix, fill = std::move(fill)](std::byte* to) {
+    pack_panels(matrix, fill, to);
+  };
+  PX_ASSIGN(matrix.bytes, packed.get(source, named, *bytes, pack));
   return matrix;
+}
+
+Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
+                                 PackedWeights& packed) {
+  const std::string layout = fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,
+                                         source.transposed ? " transposed" : "", source.alpha);
+  const auto fill = [source](const PackedMatrix& matrix, std::int64_t p, float* to) {
+    fill_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p), to);
+  };
+  return pack_matrix(PackedMatrix(type, source.depth, source.columns), source.data, layout, fill,
+                     packed);
+}
+
+const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
+                          std::byte* scratch) {
+  if (!b.type->converts()) return from;
+  b.type->convert_rows(from, to_size(b.depth), to_size(rows), to_size(b.depth), scratch,
+                       to_size(b.steps()));
+  return scratch;
+}
+
+void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, bool more) {
+  MatMulPanel panel;
+  panel.lda = to_size(b.steps());
+  panel.ldb = to_size(b.stride(p));
+  panel.ldc = to_size(b.columns);
+  panel.c = static_cast<Step*>(rows.c) + b.column(p);
+  panel.rows = to_size(rows.rows);
+  panel.columns = to_size(b.width(p));
+  panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + b.column(p);
+  for (std::int64_t block = 0; block < rows.depth_blocks; ++block) {
+    const auto k = tile_range(b.steps(), rows.depth_blocks, block, 4);
+    const bool last = block + 1 == rows.depth_blocks;
+    panel.a = static_cast<const Step*>(rows.a) + k.begin;
+    panel.b = b.row(p, k.begin);
+    panel.depth = to_size(k.end - k.begin);
+    panel.accumulate = block > 0;
+    if (last) begin_epilogue(*b.type, rows.activation, panel);
+    panel.next_b = !last ? b.row(p, k.end) : more ? b.row(p + 1, 0) : nullptr;
+    b.type->multiply(panel);
+  }
+  finish_epilogue(panel, rows.activation);
 }
 
 }  // namespace parallax

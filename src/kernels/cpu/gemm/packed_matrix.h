@@ -1,29 +1,50 @@
-// The constant right operand of a matrix product in panels that the inner loops read in order.
+// The constant right operand of a matrix product in panels that micro-kernels read in order, and
+// its products. Thread-safe.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
-#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/elementwise/unary_loops.h"
+#include "kernels/cpu/gemm/gemm_type.h"
 #include "kernels/kernel.h"
 
 namespace parallax {
 
-/// [depth, columns] f32 in panels of MatMulWidths::panel columns, each [depth, its width]; the last
-/// one is padded with zeros to a multiple of MatMulWidths::vector.
+/// [depth, columns] in panels of MatMulWidths::panel columns, each [steps(), its stride] steps of
+/// the type; a depth of no whole steps and the last panel are padded with zeros.
 struct PackedMatrix {
-  std::int64_t depth = 0, columns = 0;
-  MatMulWidths widths{};
+  PackedMatrix(const GemmType& type, std::int64_t depth, std::int64_t columns);
+
+  const GemmType* type;
+  std::int64_t depth, columns;
+  MatMulWidths widths;
   std::shared_ptr<const AlignedBytes> bytes;
 
+  std::int64_t steps() const { return type->steps(depth); }
   std::int64_t panels() const;
   /// First column of a panel, and how many it has.
   std::int64_t column(std::int64_t panel) const;
   std::int64_t width(std::int64_t panel) const;
-  /// Elements from one row of a panel to the next.
+  /// Steps from one row of a panel to the next.
   std::int64_t stride(std::int64_t panel) const;
-  const float* row(std::int64_t panel, std::int64_t k) const;
+  /// Of all panels, in bytes; nothing where 63 bits do not hold it.
+  std::optional<std::int64_t> size() const;
+  /// From row `step` of a panel on.
+  const Step* row(std::int64_t panel, std::int64_t step) const;
 };
+
+/// Writes a panel as f32 [depth, stride], with zeros where there is no column. Called when weights
+/// are packed, now or later: it owns what it reads but the constant.
+using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t panel, float* to)>;
+
+/// Packs the matrix: what `fill` makes of the constant `source`. `layout` says what that depends
+/// on, and is shared as PackedWeights::get says. Errors: kOutOfMemory.
+Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
+                                 const std::string& layout, FillPanel fill, PackedWeights& packed);
 
 /// alpha * B, where `data` is B [depth, columns], or its transpose.
 struct PackSource {
@@ -34,9 +55,23 @@ struct PackSource {
 };
 /// Packs it. Shared through `packed` with every kernel that asks for the same. Errors:
 /// kOutOfMemory.
-Result<PackedMatrix> pack_matrix(const PackSource& source, PackedWeights& packed);
-/// `width` columns of it from `column` on, as rows `stride` elements apart, padded with zeros.
-void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
-                std::int64_t stride, float* to);
+Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
+                                 PackedWeights& packed);
+
+/// Rows of A, and what their products with a matrix become: activation(A B + bias).
+struct MatMulRows {
+  const void* a = nullptr;  ///< [rows, steps()], of the type's steps
+  std::int64_t rows = 0;
+  void* c = nullptr;           ///< [rows, columns]
+  const void* bias = nullptr;  ///< [columns], or null
+  Unary activation;
+  std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
+};
+/// Rows of a tensor, side by side, as MatMulRows::a: where they lie, or in scratch, which may be
+/// where they lie.
+const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
+                          std::byte* scratch);
+/// The columns of `panel`. `more`: the panel after it is next.
+void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t panel, bool more);
 
 }  // namespace parallax

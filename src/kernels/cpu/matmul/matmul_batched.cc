@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/batches.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/matmul.h"

@@ -1,96 +1,55 @@
 // MatMul and Gemm of f32 with a constant right operand: packed panels that are streamed while they
 // are used, bias and activation fused. Small products are bound by reading the weights, hence tiles
-// over panels; large ones are cut by rows too, so that the rows of a tile stay in the cache.
-#include <algorithm>
+// over panels; large ones are cut by rows too, so that the rows of a tile stay in the cache. Where
+// bf16 was asked for, weights are rounded when they are packed, and rows by each tile into its
+// scratch; sums, bias and activation are f32.
 #include <optional>
 
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
-#include "kernels/cpu/gemm/matmul_block.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
-#include "kernels/cpu/matmul/bf16_matmul.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/matmul.h"
 
 namespace parallax {
 namespace {
 
-/// Rows of A that are worked on at once hold at most this many elements (384 KiB).
-constexpr std::int64_t kBlockElements = 98304;
-/// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
-/// Else a block is as long as two of them fit a second-level cache.
-constexpr std::int64_t kFewRows = 18, kShortDepth = 128, kLongDepth = 768;
-/// A tile costs about this many nanoseconds at 50 multiply-adds and 20 bytes of weights each.
-constexpr std::int64_t kTileNanoseconds = 50000;
-
-struct MatMulCut {
-  std::int64_t row_blocks = 0, panel_groups = 0, depth_blocks = 0;
-};
-
-MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
-  const std::int64_t block =
-      std::clamp(kBlockElements / b.depth / kBlockRowGranule * kBlockRowGranule, kFewestBlockRows,
-                 kMostBlockRows);
-  MatMulCut cut;
-  cut.row_blocks = tile_count(rows, block);
-  const std::int64_t block_rows = std::min(rows, block);
-  const auto panel_elements = b.depth * static_cast<std::int64_t>(b.widths.panel);
-  const std::int64_t panel_cost = std::max(panel_elements / 5, panel_elements / 50 * block_rows);
-  const std::int64_t tiles = count_tiles(cut.row_blocks * b.panels(), panel_cost, kTileNanoseconds);
-  cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
-  cut.depth_blocks = tile_count(b.depth, block_rows <= kFewRows ? kShortDepth : kLongDepth);
-  return cut;
-}
-
 class ConstantMatMul final : public Kernel {
  public:
   ConstantMatMul(std::int64_t rows, PackedMatrix b, const Unary& activation)
       : rows_(rows), b_(std::move(b)), activation_(activation), cut_(cut_matmul(rows, b_)) {}
 
-  std::int64_t tiles() const override {
-    return b_.columns == 0 ? 0 : cut_.row_blocks * cut_.panel_groups;
+  std::int64_t tiles() const override { return cut_.tiles(); }
+  std::int64_t scratch_bytes() const override {
+    return b_.type->converts() ? cut_.most_rows * b_.steps() * kStepBytes : 0;
   }
   InputUse input_use(std::size_t i) const override {
     return i == 1 ? InputUse::kNone : InputUse::kAligned;
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const auto rows =
-        tile_range(rows_, cut_.row_blocks, tile / cut_.panel_groups, kBlockRowGranule);
+    const auto rows = tile_range(rows_, cut_.row_blocks, row_block(tile), kBlockRowGranule);
     const auto panels = tile_range(b_.panels(), cut_.panel_groups, tile % cut_.panel_groups);
-    const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    const std::int64_t count = rows.end - rows.begin;
+    const bool kept = b_.type->converts() && args.previous_tile >= 0 &&
+                      row_block(args.previous_tile) == row_block(tile);
+    const float* const from = args.in<float>(0) + rows.begin * b_.depth;
+    MatMulRows a;
+    a.a = kept ? args.scratch.data() : rows_of_steps(b_, from, count, args.scratch.data());
+    a.rows = count;
+    a.c = args.out<float>() + rows.begin * b_.columns;
+    a.bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
+    a.activation = activation_;
+    a.depth_blocks = cut_.depth_blocks;
+    // The panel after the last is likely this thread's next, in another tile.
     for (std::int64_t p = panels.begin; p < panels.end; ++p)
-      run_panel(rows, p, p + 1 < b_.panels(), bias, args);
+      multiply(a, b_, p, p + 1 < b_.panels());
     return {};
   }
 
  private:
-  void run_panel(TileRange rows, std::int64_t p, bool more, const float* bias,
-                 const KernelArgs& args) const {
-    MatMulPanel panel;
-    panel.lda = to_size(b_.depth);
-    panel.ldb = to_size(b_.stride(p));
-    panel.ldc = to_size(b_.columns);
-    panel.c = args.out<float>() + rows.begin * b_.columns + b_.column(p);
-    panel.rows = to_size(rows.end - rows.begin);
-    panel.columns = to_size(b_.width(p));
-    panel.bias = bias == nullptr ? nullptr : bias + b_.column(p);
-    for (std::int64_t block = 0; block < cut_.depth_blocks; ++block) {
-      const auto k = tile_range(b_.depth, cut_.depth_blocks, block, 4);
-      panel.a = args.in<float>(0) + rows.begin * b_.depth + k.begin;
-      panel.b = b_.row(p, k.begin);
-      panel.depth = to_size(k.end - k.begin);
-      panel.accumulate = block > 0;
-      if (block + 1 < cut_.depth_blocks) {
-        panel.next_b = b_.row(p, k.end);
-      } else {
-        panel.next_b = more ? b_.row(p + 1, 0) : nullptr;
-      }
-      matmul_panel(panel);
-    }
-    if (activation_ != UnaryFunction::kNone)
-      apply_unary_rows(activation_, panel.c, panel.ldc, panel.rows, panel.columns);
-  }
+  std::int64_t row_block(std::int64_t tile) const { return tile / cut_.panel_groups; }
 
   std::int64_t rows_;
   PackedMatrix b_;
@@ -146,34 +105,28 @@ bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& p
          (!request.has(2) || is_bias(request.inputs[2], product->source.columns));
 }
 
-Result<std::unique_ptr<Kernel>> panels_f32(const KernelRequest& request,
-                                           const std::optional<ConstantProduct>& product) {
-  if (request.precision == Precision::kBf16 || !takes(request, product)) return not_covered();
-  PX_ASSIGN(PackedMatrix b, pack_matrix(product->source, request.packed));
+/// With packed weights of that precision.
+Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision precision,
+                                       const std::optional<ConstantProduct>& product) {
+  if (request.precision != precision || !takes(request, product)) return not_covered();
+  PX_ASSIGN(PackedMatrix b, pack_matrix(gemm_type(precision), product->source, request.packed));
   return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
                                           *fused_activation(request.node));
-}
-
-Result<std::unique_ptr<Kernel>> panels_bf16(const KernelRequest& request,
-                                            const std::optional<ConstantProduct>& product) {
-  if (request.precision != Precision::kBf16 || !takes(request, product)) return not_covered();
-  return make_bf16_matmul(product->source, product->rows, *fused_activation(request.node),
-                          request.packed);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> panels_f32_matmul(const KernelRequest& request) {
-  return panels_f32(request, matmul_product(request));
+  return panels(request, Precision::kF32, matmul_product(request));
 }
 Result<std::unique_ptr<Kernel>> panels_bf16_matmul(const KernelRequest& request) {
-  return panels_bf16(request, matmul_product(request));
+  return panels(request, Precision::kBf16, matmul_product(request));
 }
 Result<std::unique_ptr<Kernel>> panels_f32_gemm(const KernelRequest& request) {
-  return panels_f32(request, gemm_product(request));
+  return panels(request, Precision::kF32, gemm_product(request));
 }
 Result<std::unique_ptr<Kernel>> panels_bf16_gemm(const KernelRequest& request) {
-  return panels_bf16(request, gemm_product(request));
+  return panels(request, Precision::kBf16, gemm_product(request));
 }
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-#include "kernels/cpu/gemm/matmul_loops.h"
+#include "kernels/cpu/gemm/f32_loops.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@
 #include "kernels/cpu/unroll.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/cpu/gemm/matmul_loops.cc"
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm/f32_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "kernels/cpu/math_inl.h"
@@ -80,7 +80,7 @@ struct Sums {
       }
       return;
     }
-    const float* bias = panel.bias;
+    const auto* bias = static_cast<const float*>(panel.bias);
     PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
       const auto start = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + j * lanes);
       PX_UNROLL for (std::size_t i = 0; i < R; ++i) full[i][j] = start;
@@ -136,9 +136,9 @@ template <std::size_t R, std::size_t V, class L>
 HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
                                const MatMulSegment* segments, std::size_t segment_count,
                                Prefetch prefetch) {
-  const float* HWY_RESTRICT a = panel.a + row * panel.lda;
-  const float* HWY_RESTRICT b = panel.b;
-  float* HWY_RESTRICT c = panel.c + row * panel.ldc;
+  const float* HWY_RESTRICT a = static_cast<const float*>(panel.a) + row * panel.lda;
+  const float* HWY_RESTRICT b = static_cast<const float*>(panel.b);
+  float* HWY_RESTRICT c = static_cast<float*>(panel.c) + row * panel.ldc;
   const std::size_t lda = panel.lda, ldb = panel.ldb;
   Sums<R, V, L> sums;
   sums.start(panel, c);
@@ -256,7 +256,7 @@ void multiply_panel(const MatMulPanel& panel) {
   std::size_t share = 0;
   if (panel.next_b != nullptr) {
     const std::size_t lines = kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats;
-    prefetch = {panel.next_b, (lines + groups - 1) / groups};
+    prefetch = {static_cast<const float*>(panel.next_b), (lines + groups - 1) / groups};
     share = prefetches(panel) * prefetch.lines * kLineFloats;
   }
   if (larger > 0) multiply_of(rows + 1, vectors, half)(panel, 0, larger, prefetch, share);

@@ -1,0 +1,30 @@
+// How products are cut into tiles for threads, and tiles into what caches hold: by shape and type
+// alone.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu/gemm/packed_matrix.h"
+
+namespace parallax {
+
+/// Blocks of rows begin at multiples of as many rows as the inner loops take at once.
+inline constexpr std::int64_t kBlockRowGranule = 6;
+/// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
+inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
+/// Multiply-adds per tile of a product that is made of small ones.
+inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
+
+/// Tiles of a product with a packed matrix: blocks of rows, which begin at multiples of
+/// kBlockRowGranule, times groups of panels.
+struct MatMulCut {
+  std::int64_t row_blocks = 0, panel_groups = 0;
+  std::int64_t most_rows = 0;     ///< of a block
+  std::int64_t depth_blocks = 0;  ///< MatMulRows::depth_blocks
+
+  std::int64_t tiles() const { return row_blocks * panel_groups; }
+};
+/// REQUIRES: b has depth and columns.
+MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b);
+
+}  // namespace parallax

@@ -1,0 +1,50 @@
+#include "kernels/cpu/gemm/gemm_type.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "kernels/cpu/gemm/bf16_loops.h"
+#include "kernels/cpu/gemm/f32_loops.h"
+
+namespace parallax {
+namespace {
+
+void copy_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
+                  void* to, std::size_t padded) {
+  auto* row = static_cast<float*>(to);
+  for (std::size_t k = 0; k < depth; ++k, from += stride, row += padded) {
+    std::memcpy(row, from, columns * sizeof(float));
+    std::fill(row + columns, row + padded, 0.0F);
+  }
+}
+
+void round_rows(const void* from, std::size_t stride, std::size_t rows, std::size_t depth, void* to,
+                std::size_t to_stride) {
+  round_to_bf16(static_cast<const float*>(from), stride, rows, depth, static_cast<Bf16Pair*>(to),
+                to_stride);
+}
+
+void pair_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
+                  void* to, std::size_t padded) {
+  auto* pairs = static_cast<Bf16Pair*>(to);
+  for (std::size_t k = 0; k < depth; k += 2, from += 2 * stride, pairs += padded)
+    pair_rows(from, k + 1 < depth ? from + stride : nullptr, columns, pairs);
+}
+
+/// By Precision. Tiles of types that rows are converted to are longer where a node has many: each
+/// converts its rows and waits for its first weights. On one thread, tiles of twice the length:
+/// DistilBERT of 64 tokens 27.3 instead of 28.5 ms, CLIP's text 25.1 instead of 26.2.
+constexpr std::array kTypes = {
+    GemmType{"f32", 1, 50, 50000, matmul_widths, matmul_panel, true, nullptr, copy_columns},
+    GemmType{"bf16", 2, 200, 100000, bf16_widths, bf16_panel, false, round_rows, pair_columns},
+};
+static_assert(static_cast<int>(Precision::kF32) == 0 && static_cast<int>(Precision::kBf16) == 1);
+
+}  // namespace
+
+const GemmType& gemm_type(Precision precision) {
+  return kTypes[static_cast<std::size_t>(precision)];
+}
+
+}  // namespace parallax

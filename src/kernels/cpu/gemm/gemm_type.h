@@ -1,0 +1,38 @@
+// What the core of matrix products knows of a type of operands. A new type is a row in gemm_type.cc
+// and a micro-kernel. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/cpu/gemm/panel.h"
+#include "parallax/dtype.h"
+
+namespace parallax {
+
+struct GemmType {
+  std::string_view name;      ///< of its packings
+  std::int64_t elements = 1;  ///< of depth, in a step
+  /// Multiply-adds of a core in a nanosecond, and the longest tiles that its products have, in
+  /// nanoseconds.
+  std::int64_t speed = 1, longest_tile = 1;
+  MatMulWidths (*widths)() = nullptr;
+  /// The micro-kernel, and whether it applies MatMulPanel::relu.
+  void (*multiply)(const MatMulPanel&) = nullptr;
+  bool relu = false;
+  /// Rows of A: `rows` of `depth` elements of a tensor, `stride` apart, as rows of steps,
+  /// `to_stride` apart. May write where it reads. Null where an element is a step.
+  void (*convert_rows)(const void* from, std::size_t stride, std::size_t rows, std::size_t depth,
+                       void* to, std::size_t to_stride) = nullptr;
+  /// A panel of B: `depth` rows of `columns` f32, `stride` apart, as rows of `padded` steps, padded
+  /// with zeros; `padded` is the next multiple of the vector.
+  void (*pack_columns)(const float* from, std::size_t stride, std::size_t depth,
+                       std::size_t columns, void* to, std::size_t padded) = nullptr;
+
+  bool converts() const { return convert_rows != nullptr; }
+  std::int64_t steps(std::int64_t depth) const { return (depth + elements - 1) / elements; }
+};
+
+const GemmType& gemm_type(Precision precision);
+
+}  // namespace parallax

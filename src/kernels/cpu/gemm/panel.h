@@ -1,0 +1,52 @@
+// What the micro-kernels of matrix products compute: rows of A times one panel of B, a few vectors
+// wide. Depth goes in steps of four bytes: an f32, or two bf16 that follow each other in depth, the
+// first in the low half. Sums have four bytes too.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// What a step of depth takes, and a sum.
+inline constexpr std::int64_t kStepBytes = 4;
+/// A step, for offsets: a + k is k steps from a on.
+struct Step {
+  std::byte bytes[kStepBytes];
+};
+
+/// How wide panels are for a type and the instruction set of this machine, in columns: a full one,
+/// and the vector that every panel is a multiple of.
+struct MatMulWidths {
+  std::size_t panel;
+  std::size_t vector;
+};
+
+/// Columns of A that lie side by side.
+struct MatMulSegment {
+  std::ptrdiff_t offset = 0;  ///< steps from the beginning of a row
+  std::size_t depth = 0;
+};
+
+/// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; depth and strides count steps and sums.
+struct MatMulPanel {
+  const void* a = nullptr;
+  std::size_t lda = 0;  ///< from one row of A to the next
+  /// The columns of A in their order, `depth` together; null: those from `a` on. Of f32 alone.
+  const MatMulSegment* segments = nullptr;
+  std::size_t segment_count = 0;
+  /// Rows of B are readable up to a multiple of MatMulWidths::vector columns.
+  const void* b = nullptr;
+  std::size_t ldb = 0;
+  void* c = nullptr;
+  std::size_t ldc = 0;
+  std::size_t rows = 0, depth = 0;
+  std::size_t columns = 0;     ///< 1 to MatMulWidths::panel
+  const void* bias = nullptr;  ///< [columns], added to each row where not `accumulate`; or null
+  bool accumulate = false;     ///< add to what C holds
+  bool relu = false;           ///< C = max(C, 0) at the end: where GemmType::relu
+  /// As many bytes as B has here that will be wanted next; or null.
+  const void* next_b = nullptr;
+};
+
+}  // namespace parallax

@@ -1,6 +1,6 @@
 # px_folder(NAME [DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources below src/NAME, and
 # a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is an underscore
-# in theirs. Sources are globbed: a new file needs no edit here.
+# in theirs. What a folder below it that was declared before has is left out. Sources are globbed: a new file needs no edit here.
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
@@ -15,6 +15,7 @@ else()
   set(PX_TEST_OPTIONS -O1)
 endif()
 set_property(GLOBAL PROPERTY PX_FOLDERS "")
+set_property(GLOBAL PROPERTY PX_DECLARED "")
 
 # px_fuzzers(LIBRARY FILES...): a libFuzzer program px_STEM of each STEM.cc among the files that ends in _fuzz.cc. The target
 # px_fuzzers is all of them.
@@ -55,6 +56,13 @@ endfunction()
 function(px_folder folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${folder}/*.cc)
+  get_property(declared GLOBAL PROPERTY PX_DECLARED)
+  foreach(inner IN LISTS declared)
+    if(inner MATCHES "^${folder}/")
+      list(FILTER all EXCLUDE REGEX "/src/${inner}/")
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY PX_DECLARED ${folder})
   string(REPLACE / _ name ${folder})
   if(NOT all)
     return()

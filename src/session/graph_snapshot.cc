@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/saturating.h"
 #include "base/status.h"
-#include "kernels/weights/packing_version.h"
+#include "kernels/packing_version.h"
 #include "load/onnx/external_data.h"
 #include "session/graph_version.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/bf16.h"
-#include "kernels/weights/packing_version.h"
+#include "kernels/packing_version.h"
 #include "schedule/budget.h"
 #include "session/plan_report.h"
 #include "session/predict.h"

@@ -2,7 +2,7 @@
 
 #include "kernels/cpu/convolution/convolution_test_util.h"
 #include "kernels/cpu/targets.h"
-#include "kernels/weights/packing_version.h"
+#include "kernels/packing_version.h"
 
 // Highway after the choice of targets.
 #include <hwy/highway.h>

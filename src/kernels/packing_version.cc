@@ -1,4 +1,4 @@
-#include "kernels/weights/packing_version.h"
+#include "kernels/packing_version.h"
 
 #include <fmt/core.h>
 

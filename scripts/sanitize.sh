@@ -8,10 +8,11 @@ cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 export UBSAN_OPTIONS=print_stacktrace=1
 scripts/build.sh asan-ubsan "$jobs"
-ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs"
+# Without what runs other builds, or looks at scripts and docs.
+ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs" -E '^cli/(demo|docs|gains|newcomer|setup|skipped)$'
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
-threaded='(base|bind|run|session)/|kernels/(PackedWeights|WeightMemory)\.|cli/(budget|run)$|fuzz/kept$'
-scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,bind,run,kernels,session}_test
+threaded='(base|kernels/weights|bind|run|session)/|cli/(budget|run)$|fuzz/kept$'
+scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,session}_test
 ctest --test-dir build/tsan --output-on-failure --timeout 900 -j "$jobs" -R "^($threaded)"

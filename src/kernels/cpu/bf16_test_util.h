@@ -80,14 +80,4 @@ inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
   return outcome;
 }
 
-/// The node in bf16 against the reference kernel on inputs 0 and 1 rounded beforehand. Products of
-/// bf16 are exact in f32, so only the order of the sums differs.
-inline void expect_bf16_products(const KernelRun& run, Tolerance tolerance) {
-  const auto got = run_in_bf16(run);
-  ASSERT_TRUE(got.has_value()) << got.error().to_string();
-  const auto want = run_kernel(with_rounded_operands(run), KernelLibrary::kReference);
-  ASSERT_TRUE(want.has_value()) << want.error().to_string();
-  expect_close(got->outputs[0], (*want)[0], tolerance);
-}
-
 }  // namespace parallax

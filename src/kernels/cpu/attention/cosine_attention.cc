@@ -7,9 +7,6 @@
 
 #include "base/checked.h"
 #include "kernels/cpu/attention/cosine_loops.h"
-#include "kernels/cpu/gemm/bf16_block.h"
-#include "kernels/cpu/gemm/bf16_loops.h"
-#include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
@@ -31,7 +28,6 @@ struct CosineShape {
   bool biased = false;
   Precision precision = Precision::kF32;
 
-  bool bf16() const { return precision == Precision::kBf16; }
   float epsilon = 0;
 };
 
@@ -40,14 +36,14 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) /
 class CosineAttention final : public Kernel {
  public:
   explicit CosineAttention(const CosineShape& shape)
-      : shape_(shape),
-        widths_(shape.bf16() ? MatMulWidths{kBf16Panel, kBf16Vector} : matmul_widths()) {
-    stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(widths_.vector));
+      : shape_(shape), type_(gemm_type(shape.precision)) {
+    stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(type_.widths().vector));
     block_rows_ = std::min(shape.queries, std::clamp(kScores / stride_, kFewestRows, kMostRows));
     unit_keys_ = rounded_up(shape.keys * shape.depth, kTileGranule);
     packed_keys_ = rounded_up(stride_ * shape.depth, kTileGranule);
     unit_queries_ = rounded_up(block_rows_ * shape.depth, kTileGranule);
-    if (shape.bf16()) packed_values_ = pairs_of(shape.keys) * rounded_up(shape.width, kTileGranule);
+    if (type_.converts())
+      packed_values_ = type_.steps(shape.keys) * rounded_up(shape.width, kTileGranule);
     const std::int64_t unit = shape.queries * shape.keys * (shape.depth + shape.width);
     units_ = shape.batches * shape.heads;
     tiles_ = count_tiles(units_, unit, kTileMacs);
@@ -56,7 +52,7 @@ class CosineAttention final : public Kernel {
   std::int64_t tiles() const override { return tiles_; }
   std::int64_t scratch_bytes() const override {
     return (unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat +
-           (shape_.bf16() ? packed_values_ * kFloat : matmul_block_scratch_bytes());
+           (type_.converts() ? packed_values_ * kFloat : matmul_block_scratch_bytes());
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
@@ -77,9 +73,9 @@ class CosineAttention final : public Kernel {
         to_size((unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat));
     const float* const values = args.in<float>(2) + (batch * s.keys * s.heads + head) * s.width;
     pack_keys(args.in<float>(1) + (batch * s.keys * s.heads + head) * s.depth, keys, packed);
-    if (s.bf16())
-      pack_pairs({values, s.heads * s.width, false, s.keys, s.width}, nullptr,
-                 reinterpret_cast<Bf16Pair*>(panels.data()));
+    if (type_.converts())
+      pack_panels(type_, {values, s.heads * s.width, false, s.keys, s.width}, nullptr,
+                  panels.data());
     for (std::int64_t row = 0; row < s.queries; row += block_rows_) {
       const std::int64_t rows = std::min(block_rows_, s.queries - row);
       const std::int64_t at = (batch * s.queries + row) * s.heads + head;
@@ -92,8 +88,10 @@ class CosineAttention final : public Kernel {
       if (s.masks > 0) weigh.mask = args.in<float>(5) + batch % s.masks * s.queries * s.keys + pair;
       cosine_weights(weigh);
       float* const to = args.out<float>() + at * s.width;
-      if (s.bf16()) {
-        multiply_values(scores, reinterpret_cast<const Bf16Pair*>(panels.data()), rows, to);
+      if (type_.converts()) {
+        convert(scores, stride_, rows, s.keys);
+        multiply_panels(type_, {scores, type_.steps(s.keys), panels.data(), to, s.heads * s.width,
+                                rows, s.width});
         continue;
       }
       MatMulBlock block;
@@ -115,64 +113,26 @@ class CosineAttention final : public Kernel {
     const CosineShape& s = shape_;
     unit_rows({from, to_size(s.heads * s.depth), keys, to_size(s.keys), to_size(s.depth), 1.0F,
                s.epsilon});
-    // In bf16 two numbers that follow each other stay together: a matrix of half the depth.
-    const std::int64_t depth = s.bf16() ? pairs_of(s.depth) : s.depth;
-    if (s.bf16()) round_in_place(keys, to_size(s.depth), to_size(s.keys), to_size(s.depth));
-    for_each_panel(s.keys, [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
-      float* panel = packed + column * depth;
-      for (std::int64_t i = 0; columns < padded && i < depth; ++i)
-        std::fill(panel + i * padded + columns, panel + (i + 1) * padded, 0.0F);
-      transpose_block({reinterpret_cast<const std::byte*>(keys + column * depth),
-                       reinterpret_cast<std::byte*>(panel), to_size(depth), to_size(padded),
-                       to_size(depth), to_size(columns), sizeof(float)});
-    });
+    pack_panels(type_, {keys, s.depth, true, s.depth, s.keys}, keys, packed);
   }
 
   void multiply_keys(float* queries, const float* packed, float* scores, std::int64_t rows) const {
-    if (shape_.bf16()) {
-      const Bf16Pair* const a =
-          round_in_place(queries, to_size(shape_.depth), to_size(rows), to_size(shape_.depth));
-      const auto* const b = reinterpret_cast<const Bf16Pair*>(packed);
-      const std::int64_t pairs = pairs_of(shape_.depth);
-      return multiply_pairs({a, pairs, b, pairs, scores, stride_, rows, shape_.keys});
-    }
-    for_each_panel(shape_.keys, [&](std::int64_t column, std::int64_t, std::int64_t padded) {
-      MatMulPanel panel;
-      panel.a = queries;
-      panel.lda = to_size(shape_.depth);
-      panel.b = packed + column * shape_.depth;
-      panel.ldb = to_size(padded);
-      panel.c = scores + column;
-      panel.ldc = to_size(stride_);
-      panel.rows = to_size(rows);
-      panel.depth = to_size(shape_.depth);
-      panel.columns = to_size(padded);
-      matmul_panel(panel);
-    });
+    convert(queries, shape_.depth, rows, shape_.depth);
+    multiply_panels(type_,
+                    {queries, type_.steps(shape_.depth), packed, scores, stride_, rows, stride_});
   }
 
-  void multiply_values(float* weights, const Bf16Pair* packed, std::int64_t rows, float* to) const {
-    const CosineShape& s = shape_;
-    const Bf16Pair* const a =
-        round_in_place(weights, to_size(stride_), to_size(rows), to_size(s.keys));
-    const std::int64_t pairs = pairs_of(s.keys);
-    multiply_pairs({a, pairs, packed, pairs, to, s.heads * s.width, rows, s.width});
-  }
-
-  /// Calls visit(first column, columns, columns rounded up to whole vectors) for each panel.
-  template <class Visit>
-  void for_each_panel(std::int64_t all, const Visit& visit) const {
-    const auto width = static_cast<std::int64_t>(widths_.panel);
-    for (std::int64_t column = 0; column < all; column += width) {
-      const std::int64_t columns = std::min(width, all - column);
-      visit(column, columns, rounded_up(columns, static_cast<std::int64_t>(widths_.vector)));
-    }
+  /// Rows of scratch, where they stand, closed up.
+  void convert(float* rows, std::int64_t stride, std::int64_t count, std::int64_t depth) const {
+    if (type_.converts())
+      type_.convert_rows(rows, to_size(stride), to_size(count), to_size(depth), rows,
+                         to_size(type_.steps(depth)));
   }
 
   CosineShape shape_;
-  MatMulWidths widths_;
+  const GemmType& type_;
   std::int64_t stride_ = 0, block_rows_ = 0;
-  /// Floats in scratch, or pairs.
+  /// Floats in scratch, or steps.
   std::int64_t unit_keys_ = 0, packed_keys_ = 0, unit_queries_ = 0, packed_values_ = 0;
   std::int64_t units_ = 0, tiles_ = 0;
 };

@@ -25,13 +25,6 @@ void round_to_bf16(const float* from, std::size_t stride, std::size_t rows, std:
 
 inline std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
 
-/// `rows` rows of scratch, rounded where they stand and closed up: [rows, pairs_of(depth)].
-inline Bf16Pair* round_in_place(float* x, std::size_t stride, std::size_t rows, std::size_t depth) {
-  auto* const to = reinterpret_cast<Bf16Pair*>(x);
-  round_to_bf16(x, stride, rows, depth, to, (depth + 1) / 2);
-  return to;
-}
-
 /// `n` columns of two rows, rounded in the same way, into one row of pairs, zeros up to a multiple
 /// of kBf16Vector. second may be null: zeros.
 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to);

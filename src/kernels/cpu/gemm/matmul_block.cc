@@ -1,94 +1,212 @@
 #include "kernels/cpu/gemm/matmul_block.h"
 
 #include <algorithm>
-#include <cstring>
 
-#include "kernels/cpu/gemm/bf16_block.h"
-#include "kernels/cpu/gemm/f32_loops.h"
+#include "kernels/cpu/gemm/cut.h"
+#include "kernels/cpu/gemm/epilogue.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
-#include "kernels/kernel.h"
 
 namespace parallax {
 namespace {
 
-/// Steps in depth of a panel in scratch.
-constexpr std::int64_t kBlockDepth = 256;
-/// With fewer rows than these, copying a panel costs more than reading it where it lies.
+/// Steps of a panel in scratch.
+constexpr std::int64_t kBlockSteps = 256;
+/// With fewer rows than these, packing a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
 /// And so it does where all of a panel stays in half a first-level cache: then only the first rows
 /// read it from afar.
 constexpr std::int64_t kSmallPanel = 4096;
+/// What is converted at once: rows and steps of A.
+constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
 
-/// The panel's `depth` rows from `k` on, each padded with zeros.
-void copy_panel(const MatMulBlock& block, std::int64_t k, std::int64_t column, float* to,
-                std::size_t depth, std::size_t columns, std::size_t padded) {
-  if (block.b_transposed) {
-    const float* from = block.b + column * block.ldb + k;
-    if (columns < padded) std::fill(to, to + depth * padded, 0.0F);
-    transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(to),
-                     to_size(block.ldb), padded, depth, columns, sizeof(float)});
-    return;
+std::int64_t rounded_up(std::int64_t n, std::size_t to) {
+  const auto granule = static_cast<std::int64_t>(to);
+  return tile_count(n, granule) * granule;
+}
+
+Step* at(void* from, std::int64_t steps) { return static_cast<Step*>(from) + steps; }
+const Step* at(const void* from, std::int64_t steps) {
+  return static_cast<const Step*>(from) + steps;
+}
+
+/// All columns of B, padded, in `steps` rows.
+void pack_panel(const GemmType& type, const ComputedMatrix& b, std::size_t steps,
+                std::int64_t padded, void* turned, void* to) {
+  const std::size_t depth = to_size(b.depth), columns = to_size(b.columns);
+  if (!b.transposed)
+    return type.pack_columns(b.from, to_size(b.stride), depth, columns, to, to_size(padded));
+  const void* from = b.from;
+  std::size_t stride = to_size(b.stride);
+  if (type.converts()) {
+    type.convert_rows(b.from, stride, columns, depth, turned, steps);
+    from = turned;
+    stride = steps;
   }
-  const float* from = block.b + k * block.ldb + column;
-  for (std::size_t i = 0; i < depth; ++i) {
-    std::memcpy(to, from, columns * sizeof(float));
-    std::fill(to + columns, to + padded, 0.0F);
-    from += block.ldb;
-    to += padded;
+  auto* const bytes = static_cast<std::byte*>(to);
+  if (b.columns < padded) std::fill_n(bytes, steps * to_size(padded * kStepBytes), std::byte{0});
+  transpose_block({static_cast<const std::byte*>(from), bytes, stride, to_size(padded), steps,
+                   columns, kStepBytes});
+}
+
+/// From column `column` and row `k` on.
+ComputedMatrix part_of(const ComputedMatrix& b, std::int64_t k, std::int64_t depth,
+                       std::int64_t column, std::int64_t columns) {
+  const std::int64_t offset = b.transposed ? column * b.stride + k : k * b.stride + column;
+  return {b.from + offset, b.stride, b.transposed, depth, columns};
+}
+
+/// Calls visit(first column, columns, columns rounded up to a vector) for each panel.
+template <class Visit>
+void for_each_panel(const MatMulWidths& widths, std::int64_t all, const Visit& visit) {
+  const auto width = static_cast<std::int64_t>(widths.panel);
+  for (std::int64_t column = 0; column < all; column += width) {
+    const std::int64_t columns = std::min(width, all - column);
+    visit(column, columns, rounded_up(columns, widths.vector));
   }
 }
 
-/// All the depth of the panel that begins at `column`.
-void run_panel(const MatMulBlock& block, const MatMulWidths& widths, std::int64_t column,
-               float* packed) {
-  MatMulPanel panel;
-  panel.lda = to_size(block.lda);
-  float* const c = block.c + column;
-  panel.c = c;
-  panel.ldc = to_size(block.ldc);
-  panel.rows = to_size(block.rows);
-  panel.columns = std::min(widths.panel, to_size(block.columns - column));
-  panel.bias = block.bias == nullptr ? nullptr : block.bias + column;
-  const std::size_t padded = (panel.columns + widths.vector - 1) / widths.vector * widths.vector;
-  const bool in_place = !block.b_transposed && padded == panel.columns &&
-                        (block.rows < kPackRows || padded == to_size(block.ldb) ||
-                         block.depth * static_cast<std::int64_t>(padded) <= kSmallPanel);
-  const std::int64_t blocks = tile_count(block.depth, kBlockDepth);
-  for (std::int64_t i = 0; i < blocks; ++i) {
-    const auto k = tile_range(block.depth, blocks, i, 4);
-    panel.a = block.a + k.begin;
-    panel.depth = to_size(k.end - k.begin);
-    panel.accumulate = block.accumulate || i > 0;
-    if (in_place) {
-      panel.b = block.b + k.begin * block.ldb + column;
-      panel.ldb = to_size(block.ldb);
-    } else {
-      copy_panel(block, k.begin, column, packed, panel.depth, panel.columns, padded);
-      panel.b = packed;
-      panel.ldb = padded;
+/// Rows and depth of A that are converted at once: all where they are not.
+struct Part {
+  TileRange rows, depth;
+  std::int64_t steps;   ///< of the depth
+  std::int64_t blocks;  ///< that panels are packed in
+
+  Part(const GemmType& type, TileRange rows_of, TileRange depth_of)
+      : rows(rows_of),
+        depth(depth_of),
+        steps(type.steps(depth.end - depth.begin)),
+        // What was converted at once is no longer than a block.
+        blocks(type.converts() ? 1 : tile_count(steps, kBlockSteps)) {}
+};
+
+/// Where scratch has what.
+struct Places {
+  std::byte *a, *turned, *panel;
+
+  Places(const GemmType& type, std::byte* scratch) : a(scratch), turned(a), panel(a) {
+    if (!type.converts()) return;
+    turned = a + kConvertedRows * kConvertedSteps * kStepBytes;
+    panel = turned + kConvertedSteps * kStepBytes * static_cast<std::int64_t>(type.widths().panel);
+  }
+};
+
+class BlockProduct {
+ public:
+  BlockProduct(const GemmType& type, const MatMulBlock& block, std::byte* scratch)
+      : type_(type),
+        block_(block),
+        b_{block.b, block.ldb, block.b_transposed, block.depth, block.columns},
+        places_(type, scratch) {}
+
+  void run() const {
+    if (!type_.converts()) return run_part({type_, {0, block_.rows}, {0, block_.depth}});
+    const std::int64_t depths = tile_count(block_.depth, kConvertedSteps * type_.elements);
+    const std::int64_t blocks = tile_count(block_.rows, kConvertedRows);
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const auto rows = tile_range(block_.rows, blocks, i);
+      for (std::int64_t j = 0; j < depths; ++j)
+        run_part({type_, rows, tile_range(block_.depth, depths, j)});
     }
-    matmul_panel(panel);
   }
-  if (block.activation != UnaryFunction::kNone)
-    apply_unary_rows(block.activation, c, panel.ldc, panel.rows, panel.columns);
-}
+
+ private:
+  void run_part(const Part& part) const {
+    MatMulPanel panel;
+    panel.rows = to_size(part.rows.end - part.rows.begin);
+    panel.ldc = to_size(block_.ldc);
+    panel.lda = to_size(block_.lda);
+    const void* a = block_.a + part.rows.begin * block_.lda + part.depth.begin;
+    if (type_.converts()) {
+      panel.lda = to_size(part.steps);
+      type_.convert_rows(a, to_size(block_.lda), panel.rows,
+                         to_size(part.depth.end - part.depth.begin), places_.a, panel.lda);
+      a = places_.a;
+    }
+    for_each_panel(type_.widths(), block_.columns,
+                   [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+                     panel.c = block_.c + part.rows.begin * block_.ldc + column;
+                     panel.columns = to_size(columns);
+                     panel.bias = block_.bias == nullptr ? nullptr : block_.bias + column;
+                     run_panel(part, a, column, padded, panel);
+                   });
+  }
+
+  /// The part's depth of the panel that begins at `column`.
+  void run_panel(const Part& part, const void* a, std::int64_t column, std::int64_t padded,
+                 MatMulPanel& panel) const {
+    const auto columns = static_cast<std::int64_t>(panel.columns);
+    const bool in_place =
+        !type_.converts() && !b_.transposed && padded == columns &&
+        (block_.rows < kPackRows || padded == b_.stride || block_.depth * padded <= kSmallPanel);
+    const std::int64_t depth = part.depth.end - part.depth.begin;
+    for (std::int64_t i = 0; i < part.blocks; ++i) {
+      const TileRange k =
+          part.blocks == 1 ? TileRange{0, depth} : tile_range(depth, part.blocks, i, 4);
+      const std::int64_t begin = part.depth.begin + k.begin, end = part.depth.begin + k.end;
+      const ComputedMatrix b = part_of(b_, begin, end - begin, column, columns);
+      panel.a = at(a, k.begin);
+      panel.depth = part.blocks == 1 ? to_size(part.steps) : to_size(end - begin);
+      panel.accumulate = block_.accumulate || begin > 0;
+      panel.relu = false;
+      if (end == block_.depth) begin_epilogue(type_, block_.activation, panel);
+      panel.b = in_place ? static_cast<const void*>(b.from) : places_.panel;
+      panel.ldb = to_size(in_place ? b.stride : padded);
+      if (!in_place) pack_panel(type_, b, panel.depth, padded, places_.turned, places_.panel);
+      type_.multiply(panel);
+    }
+    if (part.depth.end == block_.depth) finish_epilogue(panel, block_.activation);
+  }
+
+  const GemmType& type_;
+  const MatMulBlock& block_;
+  ComputedMatrix b_;
+  Places places_;
+};
 
 }  // namespace
 
 std::int64_t matmul_block_scratch_bytes(Precision precision) {
-  const std::int64_t f32 =
-      kBlockDepth * static_cast<std::int64_t>(matmul_widths().panel * sizeof(float));
-  return precision == Precision::kBf16 ? std::max(f32, bf16_block_scratch_bytes()) : f32;
+  std::int64_t most = 0;
+  // Few rows stay f32.
+  for (const GemmType* type : {&gemm_type(Precision::kF32), &gemm_type(precision)}) {
+    const auto panel = static_cast<std::int64_t>(type->widths().panel);
+    const std::int64_t steps =
+        type->converts() ? kConvertedSteps * (kConvertedRows + 2 * panel) : kBlockSteps * panel;
+    most = std::max(most, steps * kStepBytes);
+  }
+  return most;
 }
 
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch) {
-  if (block.precision == Precision::kBf16 && block.rows >= kPackRows)
-    return bf16_block(block, scratch);
-  const MatMulWidths widths = matmul_widths();
-  const auto width = static_cast<std::int64_t>(widths.panel);
-  for (std::int64_t column = 0; column < block.columns; column += width)
-    run_panel(block, widths, column, reinterpret_cast<float*>(scratch.data()));
+  const bool few = block.rows < kPackRows;
+  const GemmType& type = gemm_type(few ? Precision::kF32 : block.precision);
+  BlockProduct(type, block, scratch.data()).run();
+}
+
+void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to) {
+  const std::int64_t steps = type.steps(b.depth);
+  for_each_panel(type.widths(), b.columns,
+                 [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+                   pack_panel(type, part_of(b, 0, b.depth, column, columns), to_size(steps), padded,
+                              turned, at(to, column * steps));
+                 });
+}
+
+void multiply_panels(const GemmType& type, const PanelsProduct& product) {
+  MatMulPanel panel;
+  panel.a = product.a;
+  panel.lda = panel.depth = to_size(product.steps);
+  panel.ldc = to_size(product.c_stride);
+  panel.rows = to_size(product.rows);
+  for_each_panel(type.widths(), product.columns,
+                 [&](std::int64_t column, std::int64_t columns, std::int64_t padded) {
+                   panel.b = at(product.b, column * product.steps);
+                   panel.ldb = to_size(padded);
+                   panel.c = at(product.c, column);
+                   panel.columns = to_size(columns);
+                   type.multiply(panel);
+                 });
 }
 
 }  // namespace parallax

@@ -1,6 +1,6 @@
-// One matrix product of two f32 matrices in memory, panel after panel of the right one. Panels that
-// many rows use are copied to scratch first, block by block, so that the inner loops read them in
-// order; few rows read B where it lies. Thread-safe.
+// Products of matrices that are computed while running. matmul_block multiplies two of f32, panel
+// after panel of the right one. Panels that many rows use are packed into scratch first, block by
+// block, so that the inner loops read them in order; few rows read B where it lies. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 #include <span>
 
 #include "kernels/cpu/elementwise/unary_loops.h"
+#include "kernels/cpu/gemm/gemm_type.h"
 #include "parallax/dtype.h"
 
 namespace parallax {
@@ -32,5 +33,27 @@ struct MatMulBlock {
 /// Scratch that matmul_block needs, in bytes.
 std::int64_t matmul_block_scratch_bytes(Precision precision = Precision::kF32);
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch);
+
+/// B [depth, columns] f32, or its transpose, in rows `stride` elements apart.
+struct ComputedMatrix {
+  const float* from = nullptr;
+  std::int64_t stride = 0;
+  bool transposed = false;
+  std::int64_t depth = 0, columns = 0;
+};
+/// Packs it as panels of the type, one after the other, each [steps of the depth, its columns
+/// rounded up to a vector]. Where a transposed matrix is converted, `turned` holds a panel of it;
+/// it may be where B lies, which is lost then.
+void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to);
+
+/// C[rows, columns] = A[rows, steps] B, whose panels lie as pack_panels() leaves them.
+struct PanelsProduct {
+  const void* a = nullptr;  ///< rows one after the other
+  std::int64_t steps = 0;
+  const void* b = nullptr;
+  void* c = nullptr;
+  std::int64_t c_stride = 0, rows = 0, columns = 0;
+};
+void multiply_panels(const GemmType& type, const PanelsProduct& product);
 
 }  // namespace parallax

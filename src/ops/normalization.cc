@@ -1,4 +1,4 @@
-// Softmax, LayerNormalization, RMSNormalization and BatchNormalization.
+// Softmax, LpNormalization, LayerNormalization, RMSNormalization and BatchNormalization.
 #include <fmt/core.h>
 
 #include "ops/common.h"
@@ -12,6 +12,12 @@ InferResult infer_softmax(const InferContext& context) {
   const InferInput& x = context.inputs[0];
   PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
   return one_output(x.dtype, x.shape);
+}
+
+InferResult infer_lp_normalization(const InferContext& context) {
+  const std::int64_t p = context.node.attributes.get_int("p", 2);
+  if (p != 1 && p != 2) return fail(context, fmt::format("p must be 1 or 2, is {}", p));
+  return infer_softmax(context);
 }
 
 /// Scale and bias must broadcast to the normalised dimensions without widening them.
@@ -100,6 +106,19 @@ const OpDef& op_def_Softmax() {
     d.kind = OpKind::kSoftmax;
     d.attributes = {{"axis", AttributeType::kInt}};
     d.infer = infer_softmax;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+/// x / norm along an axis; 0 where the norm is 0.
+const OpDef& op_def_LpNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kLpNormalization;
+    d.attributes = {{"axis", AttributeType::kInt}, {"p", AttributeType::kInt}};
+    d.infer = infer_lp_normalization;
     d.macs = macs_per_input;
     return d;
   }();

@@ -6,6 +6,8 @@ namespace {
 TEST(NormalizationTest, Shapes) {
   check_rows({
       {"input x f32 [b, s]\ny = Softmax(x)\noutput y", "float32 bxs"},
+      {"input x f32 [b, s, 8]\ny = LpNormalization(x) {axis = -2, p = 1}\noutput y",
+       "float32 bxsx8"},
       {"input x f32 [b, s, 8]\nconst w f32 [8] = fill 1\n"
        "y, m, d = LayerNormalization(x, w) {axis = -1, epsilon = 0.1}\noutput y, m, d",
        "float32 bxsx8; float32 bxsx1; float32 bxsx1"},
@@ -26,6 +28,9 @@ TEST(NormalizationTest, Refusals) {
       {"input x i64 [3]\ny = Softmax(x)\noutput y", "may not be int64"},
       {"input x f32 [3]\ny = Softmax(x) {axis = 1}\noutput y", "axis 1 is outside rank 1"},
       {"input x f32 []\ny = Softmax(x)\noutput y", "outside rank 0"},
+      {"input x i32 [3]\ny = LpNormalization(x)\noutput y", "may not be int32"},
+      {"input x f32 [3]\ny = LpNormalization(x) {axis = -2}\noutput y", "outside rank 1"},
+      {"input x f32 [3]\ny = LpNormalization(x) {p = 3}\noutput y", "p must be 1 or 2, is 3"},
       {"input x f32 [b, 8]\nconst w f32 [7] = fill 1\ny = LayerNormalization(x, w)\noutput y",
        "does not broadcast"},
       {"input x f32 [8]\nconst w f32 [1, 8] = fill 1\ny = LayerNormalization(x, w)\noutput y",

@@ -169,6 +169,11 @@ const OpDef& op_def_ReduceSum() {
   return def;
 }
 
+const OpDef& op_def_ReduceSumSquare() {
+  static const OpDef def = reduction(OpKind::kReduceSumSquare, infer_reduce<kWideTypes>);
+  return def;
+}
+
 const OpDef& op_def_ReduceMax() {
   static const OpDef def = reduction(OpKind::kReduceMax, infer_reduce<kAllTypes, larger_of>);
   return def;

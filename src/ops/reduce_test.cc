@@ -12,6 +12,8 @@ TEST(ReduceTest, Shapes) {
        "float32 3"},
       {"input x f32 [b, 3]\ny = ReduceMax(x)\noutput y", "float32 1x1"},
       {"input x f32 [b, 3]\ny = ReduceL2(x) {keepdims = 0}\noutput y", "float32 scalar"},
+      {"input x i32 [b, 3]\nconst a i64 [1] = [-1]\ny = ReduceSumSquare(x, a)\noutput y",
+       "int32 bx1"},
       {"input x f32 [b, 3]\nconst a i64 [0] = []\ny = ReduceSum(x, a) {noop_with_empty_axes = 1}\n"
        "output y",
        "float32 bx3"},
@@ -58,6 +60,7 @@ TEST(TopKTest, Shapes) {
 TEST(ReduceTest, Refusals) {
   check_refusals({
       {"input x u8 [3]\ny = ReduceSum(x)\noutput y", "may not be uint8"},
+      {"input x u8 [3]\ny = ReduceSumSquare(x)\noutput y", "may not be uint8"},
       {"input x bool [3]\ny = ReduceMean(x)\noutput y", "may not be bool"},
       {"input x f32 [3]\nconst a i64 [1] = [1]\ny = ReduceSum(x, a)\noutput y",
        "axis 1 is outside rank 1"},

@@ -75,11 +75,13 @@ std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
     case OpKind::kReduceMax:
     case OpKind::kReduceMean:
     case OpKind::kReduceSum:
+    case OpKind::kReduceSumSquare:
     case OpKind::kArgMax:
       // Output positions times what each takes in: every element of the input.
       return inputs.empty() ? 0 : product(inputs[0].span());
     case OpKind::kSoftmax:
     case OpKind::kLayerNormalization:
+    case OpKind::kLpNormalization:
     case OpKind::kRMSNormalization:
     case OpKind::kBatchNormalization:
       return product(outputs[0].span());

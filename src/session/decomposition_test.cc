@@ -266,13 +266,22 @@ void make_normalization(Maker& m, OpKind op) {
 void make_layer_normalization(Maker& m) { make_normalization(m, OpKind::kLayerNormalization); }
 void make_rms_normalization(Maker& m) { make_normalization(m, OpKind::kRMSNormalization); }
 
-void make_reduce_l2(Maker& m) {
+void make_squares(Maker& m, OpKind op) {
   const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
   if (m.chance(50)) m.attributes.set("keepdims", m.below(2));
   if (m.chance(20)) m.attributes.set("noop_with_empty_axes", std::int64_t{1});
   std::vector<ValueId> inputs = {m.input(dims)};
   if (m.chance(70)) inputs.push_back(m.ints({m.below(std::ssize(dims))}));
-  m.node(OpKind::kReduceL2, std::move(inputs));
+  m.node(op, std::move(inputs));
+}
+void make_reduce_l2(Maker& m) { make_squares(m, OpKind::kReduceL2); }
+void make_reduce_sum_square(Maker& m) { make_squares(m, OpKind::kReduceSumSquare); }
+
+void make_lp_normalization(Maker& m) {
+  const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
+  if (m.chance(50)) m.attributes.set("axis", m.below(std::ssize(dims)));
+  if (m.chance(50)) m.attributes.set("p", 1 + m.below(2));
+  m.node(OpKind::kLpNormalization, {m.input(dims)});
 }
 
 const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
@@ -280,7 +289,9 @@ const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
     {"HardSwish", make_hard_swish},
     {"LayerNormalization", make_layer_normalization},
     {"RMSNormalization", make_rms_normalization},
+    {"LpNormalization", make_lp_normalization},
     {"ReduceL2", make_reduce_l2},
+    {"ReduceSumSquare", make_reduce_sum_square},
     {"activation", make_activation},
     {"MatMul bias", make_matmul_bias},
     {"Silu", make_silu},

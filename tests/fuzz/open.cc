@@ -120,11 +120,12 @@ bool is_open_power(std::span<const Constant* const> inputs, const Constant& outp
   return open;
 }
 
-/// Whether a sum of integers may leave their type on the way: ONNX Runtime does not wrap.
-bool is_open_sum(const Constant& input) {
+/// Whether a sum of integers, or of their squares, may leave their type: ONNX Runtime does not wrap.
+bool is_open_sum(const Constant& input, bool squares) {
   if (input.dtype == DType::kF32) return false;
   double sum = 0;
-  for_each_number(input, [&](auto x) { sum += std::abs(double(x)); });
+  for_each_number(input,
+                  [&](auto x) { sum += squares ? double(x) * double(x) : std::abs(double(x)); });
   return sum >= std::exp2(input.dtype == DType::kI32 ? 31 : 63);
 }
 
@@ -147,7 +148,9 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kReduceMean:
       return has_empty(inputs.first(1));
     case OpKind::kReduceSum:
-      return has_empty(inputs.first(1)) || is_open_sum(*inputs[0]);
+    case OpKind::kReduceSumSquare:
+      return has_empty(inputs.first(1)) ||
+             is_open_sum(*inputs[0], node.op == OpKind::kReduceSumSquare);
     case OpKind::kArgMax:
     case OpKind::kReduceMax:
       return has_empty(inputs.first(1)) || has_nan(inputs);

@@ -17,10 +17,10 @@ struct MovedRow {
   std::int64_t since;
 };
 constexpr std::array kMoved = {
-    MovedRow{OpKind::kReduceL2, 1, "axes", 18},   MovedRow{OpKind::kReduceMax, 1, "axes", 18},
-    MovedRow{OpKind::kReduceMean, 1, "axes", 18}, MovedRow{OpKind::kReduceSum, 1, "axes", 13},
-    MovedRow{OpKind::kSplit, 1, "split", 13},     MovedRow{OpKind::kSqueeze, 1, "axes", 13},
-    MovedRow{OpKind::kUnsqueeze, 1, "axes", 13},
+    MovedRow{OpKind::kReduceL2, 1, "axes", 18},        MovedRow{OpKind::kReduceMax, 1, "axes", 18},
+    MovedRow{OpKind::kReduceMean, 1, "axes", 18},      MovedRow{OpKind::kReduceSum, 1, "axes", 13},
+    MovedRow{OpKind::kReduceSumSquare, 1, "axes", 18}, MovedRow{OpKind::kSplit, 1, "split", 13},
+    MovedRow{OpKind::kSqueeze, 1, "axes", 13},         MovedRow{OpKind::kUnsqueeze, 1, "axes", 13},
 };
 
 /// An attribute that came with `since`; with an empty name, a meaning that did.
@@ -42,6 +42,7 @@ constexpr std::array kNew = {
     NewRow{OpKind::kReduceMax, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceMean, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceSum, "noop_with_empty_axes", 13},
+    NewRow{OpKind::kReduceSumSquare, "noop_with_empty_axes", 18},
     NewRow{OpKind::kArgMax, "select_last_index", 12},
     NewRow{OpKind::kGatherND, "batch_dims", 12},
     NewRow{OpKind::kCast, "saturate", 19},

@@ -37,6 +37,7 @@ constexpr std::array kRows = {
     RecipeRow{OpKind::kReduceMax, propose_reduce},
     RecipeRow{OpKind::kReduceMean, propose_reduce},
     RecipeRow{OpKind::kReduceSum, propose_reduce},
+    RecipeRow{OpKind::kReduceSumSquare, propose_reduce},
     RecipeRow{OpKind::kReshape, propose_reshape},
     RecipeRow{OpKind::kResize, propose_resize},
     RecipeRow{OpKind::kScan, propose_scan},

@@ -1,5 +1,5 @@
-// Softmax, LayerNormalization, RMSNormalization, BatchNormalization. Sums are taken in double
-// precision.
+// Softmax, LpNormalization, LayerNormalization, RMSNormalization, BatchNormalization. Sums are taken
+// in double precision.
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 
@@ -17,6 +17,39 @@ void softmax_of(const float* x, std::int64_t count, std::int64_t step, float* y)
   for (std::int64_t i = 0; i < count; ++i) {
     y[i * step] = static_cast<float>(static_cast<double>(y[i * step]) / sum);
   }
+}
+
+/// By the sum of the magnitudes, or by the root of that of the squares.
+void divide_by_norm(const float* x, std::int64_t count, std::int64_t step, bool squares, float* y) {
+  double norm = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double magnitude = std::abs(static_cast<double>(x[i * step]));
+    norm += squares ? magnitude * magnitude : magnitude;
+  }
+  if (squares) norm = std::sqrt(norm);
+  for (std::int64_t i = 0; i < count; ++i)
+    y[i * step] = norm == 0 ? 0 : static_cast<float>(static_cast<double>(x[i * step]) / norm);
+}
+
+/// run(x, count, step, y) for each row along the attribute `axis`.
+template <class Run>
+KernelResult along_axis(const KernelRequest& request, Run run) {
+  const Dims& dims = request.inputs[0].dims;
+  if (request.inputs[0].dtype != DType::kF32) return nullptr;
+  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const std::int64_t dim = dims[axis], inner = count_of(dims, axis + 1, dims.rank());
+  const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / dim;
+  const std::int64_t tiles = tile_count(
+      rows, std::max<std::int64_t>(kElementsPerTile / 8 / std::max<std::int64_t>(dim, 1), 1));
+  return make_lambda_kernel({.tiles = tiles},
+                            [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                              const TileRange range = tile_range(rows, tiles, tile);
+                              for (std::int64_t row = range.begin; row < range.end; ++row) {
+                                const std::int64_t at = row / inner * dim * inner + row % inner;
+                                run(args.in<float>(0) + at, dim, inner, args.out<float>() + at);
+                              }
+                              return {};
+                            });
 }
 
 struct Moments {
@@ -38,22 +71,13 @@ Moments moments_of(const float* x, std::int64_t count, double epsilon, bool cent
 }  // namespace
 
 KernelResult reference_softmax(const KernelRequest& request) {
-  const Dims& dims = request.inputs[0].dims;
-  if (request.inputs[0].dtype != DType::kF32) return nullptr;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
-  const std::int64_t dim = dims[axis], inner = count_of(dims, axis + 1, dims.rank());
-  const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / dim;
-  const std::int64_t tiles = tile_count(
-      rows, std::max<std::int64_t>(kElementsPerTile / 8 / std::max<std::int64_t>(dim, 1), 1));
-  return make_lambda_kernel(
-      {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
-        const TileRange range = tile_range(rows, tiles, tile);
-        for (std::int64_t row = range.begin; row < range.end; ++row) {
-          const std::int64_t at = row / inner * dim * inner + row % inner;
-          softmax_of(args.in<float>(0) + at, dim, inner, args.out<float>() + at);
-        }
-        return {};
-      });
+  return along_axis(request, softmax_of);
+}
+
+KernelResult reference_lp_normalization(const KernelRequest& request) {
+  const bool squares = request.node.attributes.get_int("p", 2) == 2;
+  return along_axis(request, [squares](const float* x, std::int64_t count, std::int64_t step,
+                                       float* y) { divide_by_norm(x, count, step, squares, y); });
 }
 
 /// LayerNormalization and RMSNormalization. Outputs 1 and 2, where asked for, are the mean and

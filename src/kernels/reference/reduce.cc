@@ -1,4 +1,4 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in double precision, in
+// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in double precision, in
 // row-major order.
 #include <fmt/core.h>
 
@@ -54,7 +54,11 @@ T fold(OpKind op, std::int64_t count, Visit visit) {
   } else {
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
     Sum sum = 0;
-    visit([&](T x) { sum = wrap_add(sum, static_cast<Sum>(x)); });
+    const bool square = op == OpKind::kReduceSumSquare;
+    visit([&](T x) {
+      const auto wide = static_cast<Sum>(x);
+      sum = wrap_add(sum, square ? wrap_mul(wide, wide) : wide);
+    });
     return static_cast<T>(op == OpKind::kReduceMean ? sum / static_cast<Sum>(count) : sum);
   }
 }

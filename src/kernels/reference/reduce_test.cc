@@ -1,4 +1,5 @@
-// Reduce*, ArgMax, TopK, Softmax, LayerNormalization, RMSNormalization, BatchNormalization.
+// Reduce*, ArgMax, TopK, Softmax, LpNormalization, LayerNormalization, RMSNormalization,
+// BatchNormalization.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -22,6 +23,9 @@ TEST(ReferenceReduce, AnyAxes) {
   EXPECT_THAT(run_one<float>(OpKind::kReduceMax, test_inputs(matrix(), ints({0, 1}))),
               ElementsAre(6));
   EXPECT_THAT(run_one<float>(OpKind::kReduceL2, test_inputs(row<float>({3, 4}))), ElementsAre(5));
+  EXPECT_THAT(run_one<float>(OpKind::kReduceSumSquare, test_inputs(matrix(), ints({-2}))),
+              ElementsAre(17, 29, 45));
+  EXPECT_THAT(run_one<float>(OpKind::kReduceSumSquare, test_inputs(scalar(-3.0F))), ElementsAre(9));
   EXPECT_THAT(run_one<float>(OpKind::kReduceSum, test_inputs(row<float>({3, 4})),
                              flag("noop_with_empty_axes", 1)),
               ElementsAre(3, 4));
@@ -33,6 +37,9 @@ TEST(ReferenceReduce, IntegersAndBool) {
                   OpKind::kReduceSum,
                   test_inputs(row<std::int32_t>({std::numeric_limits<std::int32_t>::max(), 1}))),
               ElementsAre(std::numeric_limits<std::int32_t>::min()));
+  EXPECT_THAT(run_one<std::int32_t>(OpKind::kReduceSumSquare,
+                                    test_inputs(row<std::int32_t>({1 << 16, -3}))),
+              ElementsAre(9));
   EXPECT_THAT(run_one<std::int64_t>(OpKind::kReduceMean, test_inputs(ints({-3, -4}))),
               ElementsAre(-3));
   EXPECT_THAT(run_one<std::uint8_t>(OpKind::kReduceMax, test_inputs(row<std::uint8_t>({3, 200}))),
@@ -44,6 +51,8 @@ TEST(ReferenceReduce, IntegersAndBool) {
 TEST(ReferenceReduce, OfNothing) {
   const auto none = [] { return test_tensor<float>({2, 0}, {}); };
   EXPECT_THAT(run_one<float>(OpKind::kReduceSum, test_inputs(none(), ints({1}))),
+              ElementsAre(0, 0));
+  EXPECT_THAT(run_one<float>(OpKind::kReduceSumSquare, test_inputs(none(), ints({1}))),
               ElementsAre(0, 0));
   EXPECT_THAT(run_one<float>(OpKind::kReduceMax, test_inputs(none(), ints({1}))),
               ElementsAre(-kInf, -kInf));
@@ -96,6 +105,22 @@ TEST(ReferenceSoftmax, IsStableAndTakesAnyAxis) {
       {0.5F, 0.5F, 0.5F, 0.5F});
   EXPECT_TRUE(
       run_one<float>(OpKind::kSoftmax, test_inputs(test_tensor<float>({2, 0}, {}))).empty());
+}
+
+TEST(ReferenceLpNormalization, DividesByTheNormUnlessThatIsZero) {
+  const auto x = [] { return test_tensor<float>({2, 2}, {3, -4, 0, -0.0F}); };
+  expect_near(run_one<float>(OpKind::kLpNormalization, test_inputs(x())), {0.6F, -0.8F, 0, 0});
+  expect_near(run_one<float>(OpKind::kLpNormalization, test_inputs(x()), flag("p", 1)),
+              {3.0F / 7, -4.0F / 7, 0, 0});
+  expect_near(run_one<float>(OpKind::kLpNormalization, test_inputs(x()), flag("axis", -2)),
+              {1, -1, 0, 0});
+  EXPECT_TRUE(run_one<float>(OpKind::kLpNormalization, test_inputs(test_tensor<float>({2, 0}, {})))
+                  .empty());
+  const auto special =
+      run_one<float>(OpKind::kLpNormalization,
+                     test_inputs(test_tensor<float>({2, 2}, {kInf, 1, kNan, 1})), flag("p", 1));
+  EXPECT_TRUE(std::isnan(special[0]) && special[1] == 0);
+  EXPECT_TRUE(std::isnan(special[2]) && std::isnan(special[3]));
 }
 
 TEST(ReferenceLayerNormalization, ScaleBiasAndStatistics) {

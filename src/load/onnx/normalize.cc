@@ -34,6 +34,7 @@ constexpr std::array kRows = {
     Row{"ReduceMax", OpKind::kReduceMax, rewrite_reduce},
     Row{"ReduceMean", OpKind::kReduceMean, rewrite_reduce},
     Row{"ReduceSum", OpKind::kReduceSum, rewrite_reduce_sum},
+    Row{"ReduceSumSquare", OpKind::kReduceSumSquare, rewrite_reduce},
     Row{"Resize", OpKind::kResize, rewrite_resize},
     Row{"Slice", OpKind::kSlice, rewrite_slice},
     Row{"Softmax", OpKind::kSoftmax, rewrite_softmax},

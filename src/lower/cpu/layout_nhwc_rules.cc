@@ -30,6 +30,7 @@ Rule rule_of(OpKind op) {
     case OpKind::kResize:
       return Rule::kWindow;
     case OpKind::kSoftmax:
+    case OpKind::kLpNormalization:
     case OpKind::kSplit:
       return Rule::kAxis;
     case OpKind::kConcat:
@@ -38,6 +39,7 @@ Rule rule_of(OpKind op) {
     case OpKind::kReduceSum:
     case OpKind::kReduceMax:
     case OpKind::kReduceL2:
+    case OpKind::kReduceSumSquare:
     case OpKind::kSlice:
       return Rule::kAxesInput;
     case OpKind::kPad:
@@ -55,7 +57,9 @@ constexpr std::int64_t kMostRank = 4;
 
 std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
 
-std::int64_t default_axis(OpKind op) { return op == OpKind::kSoftmax ? -1 : 0; }
+std::int64_t default_axis(OpKind op) {
+  return op == OpKind::kSoftmax || op == OpKind::kLpNormalization ? -1 : 0;
+}
 
 /// The NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
 std::int64_t moved_axis(std::int64_t axis, std::size_t rank) {

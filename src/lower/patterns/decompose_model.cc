@@ -74,11 +74,32 @@ void decompose_rms_normalization(Parts& parts) {
   parts.result(OpKind::kMul, {normal, parts.input(1)});
 }
 
-void decompose_reduce_l2(Parts& parts) {
+/// Inputs of a ReduceSum in the place of the node, which folds squares.
+std::vector<ValueId> squared(Parts& parts) {
   std::vector<ValueId> inputs = parts.node().inputs;
   inputs[0] = parts.op(OpKind::kMul, {inputs[0], inputs[0]});
+  return inputs;
+}
+
+void decompose_reduce_l2(Parts& parts) {
   parts.result(OpKind::kSqrt,
-               {parts.op(OpKind::kReduceSum, std::move(inputs), parts.node().attributes)});
+               {parts.op(OpKind::kReduceSum, squared(parts), parts.node().attributes)});
+}
+
+void decompose_reduce_sum_square(Parts& parts) {
+  parts.result(OpKind::kReduceSum, squared(parts), parts.node().attributes);
+}
+
+/// x / norm along one axis; 0 where the norm is.
+void decompose_lp_normalization(Parts& parts) {
+  const ValueId x = parts.input(0);
+  const ValueId axis = parts.ints({parts.node().attributes.get_int("axis", -1)});
+  const ValueId norm = parts.node().attributes.get_int("p", 2) == 1
+                           ? parts.op(OpKind::kReduceSum, {parts.op(OpKind::kAbs, {x}), axis})
+                           : parts.op(OpKind::kReduceL2, {x, axis});
+  const ValueId none = parts.op(OpKind::kEqual, {norm, parts.number(0)});
+  const ValueId quotient = parts.op(OpKind::kDiv, {x, norm});
+  parts.result(OpKind::kWhere, {none, parts.number(0), quotient});
 }
 
 /// The statistics, where asked for, are results of their own.
@@ -100,8 +121,12 @@ constexpr Decomposition kModels[] = {
      decompose_layer_normalization},
     {"RMSNormalization", [](const Node& node) { return node.op == OpKind::kRMSNormalization; },
      decompose_rms_normalization},
+    {"LpNormalization", [](const Node& node) { return node.op == OpKind::kLpNormalization; },
+     decompose_lp_normalization},
     {"ReduceL2", [](const Node& node) { return node.op == OpKind::kReduceL2; },
      decompose_reduce_l2},
+    {"ReduceSumSquare", [](const Node& node) { return node.op == OpKind::kReduceSumSquare; },
+     decompose_reduce_sum_square},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceMean, ReduceMax, ReduceL2 and GlobalAveragePool of f32 over neighbouring axes:
-// the middle of [outer, n, inner].
+// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and GlobalAveragePool of f32 over
+// neighbouring axes: the middle of [outer, n, inner].
 #include <algorithm>
 #include <cstring>
 
@@ -50,6 +50,8 @@ std::optional<Reduction> reduction_of(OpKind op) {
   switch (op) {
     case OpKind::kReduceSum:
       return Reduction::kSum;
+    case OpKind::kReduceSumSquare:
+      return Reduction::kSquares;
     case OpKind::kReduceMean:
       return Reduction::kMean;
     case OpKind::kReduceMax:

@@ -20,11 +20,14 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 HWY_INLINE float reduce_row(Reduction reduction, const float* x, std::size_t n) {
   const auto same = [](FloatVec v) HWY_ATTR { return v; };
+  const auto square = [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); };
   switch (reduction) {
     case Reduction::kMax:
       return max_row(x, n);
     case Reduction::kL2:
-      return std::sqrt(sum_row(x, n, [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); }));
+      return std::sqrt(sum_row(x, n, square));
+    case Reduction::kSquares:
+      return sum_row(x, n, square);
     case Reduction::kMean:
       return sum_row(x, n, same) / static_cast<float>(n);
     case Reduction::kSum:
@@ -53,10 +56,11 @@ struct LargestOfColumns {
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return v; }
 };
 
-struct LengthOfColumns {
-  static constexpr float kStart = 0;
+struct SquaresOfColumns : AddColumns {
   HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::MulAdd(x, x, a); }
-  HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return hn::Add(a, b); }
+};
+
+struct LengthOfColumns : SquaresOfColumns {
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return hn::Sqrt(v); }
 };
 
@@ -136,6 +140,8 @@ void reduce_by_columns(Reduction reduction, const float* x, float* y, std::size_
       return fold_columns(x, y, columns, n, stride, LargestOfColumns());
     case Reduction::kL2:
       return fold_columns(x, y, columns, n, stride, LengthOfColumns());
+    case Reduction::kSquares:
+      return fold_columns(x, y, columns, n, stride, SquaresOfColumns());
     case Reduction::kMean:
       return fold_columns(x, y, columns, n, stride, AverageColumns());
     case Reduction::kSum:

@@ -6,7 +6,7 @@
 
 namespace parallax {
 
-enum class Reduction : std::uint8_t { kSum, kMean, kMax, kL2 };
+enum class Reduction : std::uint8_t { kSum, kSquares, kMean, kMax, kL2 };
 
 /// y[r] = reduction of row r, for `rows` rows of `n` elements.
 void reduce_rows(Reduction reduction, const float* x, float* y, std::size_t rows, std::size_t n);

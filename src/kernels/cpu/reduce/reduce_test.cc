@@ -11,8 +11,8 @@ KernelRun reduce(OpKind op, Tensor x, const std::vector<std::int64_t>& axes, std
           test_attributes({{"keepdims", keep}}), 1, 0b10};
 }
 
-constexpr OpKind kReductions[] = {OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kReduceMax,
-                                  OpKind::kReduceL2};
+constexpr OpKind kReductions[] = {OpKind::kReduceSum, OpKind::kReduceSumSquare, OpKind::kReduceMean,
+                                  OpKind::kReduceMax, OpKind::kReduceL2};
 
 TEST(CpuReduce, AgreesWithReferenceOverNeighbouringAxes) {
   const std::vector<std::vector<std::int64_t>> axes = {{-1},   {0},    {1},

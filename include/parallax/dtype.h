@@ -94,28 +94,18 @@ constexpr DTypeSet dtypes_where(Condition condition) {
 inline constexpr DTypeSet kComputedTypes =
     dtypes_where([](const DTypeInfo& type) { return type.computed; });
 
-// Elements of types that C++ lacks, as their bits.
-struct Float16 {
-  std::uint16_t bits = 0;
+/// An element of a type that C++ lacks, as its bits.
+template <DType kType, class Bits>
+struct Encoded {
+  Bits bits = 0;
 };
-struct BFloat16 {
-  std::uint16_t bits = 0;
-};
-struct Float8E4M3FN {
-  std::uint8_t bits = 0;
-};
-struct Float8E4M3FNUZ {
-  std::uint8_t bits = 0;
-};
-struct Float8E5M2 {
-  std::uint8_t bits = 0;
-};
-struct Float8E5M2FNUZ {
-  std::uint8_t bits = 0;
-};
-struct Float8E8M0 {
-  std::uint8_t bits = 0;
-};
+using Float16 = Encoded<DType::kF16, std::uint16_t>;
+using BFloat16 = Encoded<DType::kBF16, std::uint16_t>;
+using Float8E4M3FN = Encoded<DType::kF8E4M3FN, std::uint8_t>;
+using Float8E4M3FNUZ = Encoded<DType::kF8E4M3FNUZ, std::uint8_t>;
+using Float8E5M2 = Encoded<DType::kF8E5M2, std::uint8_t>;
+using Float8E5M2FNUZ = Encoded<DType::kF8E5M2FNUZ, std::uint8_t>;
+using Float8E8M0 = Encoded<DType::kF8E8M0, std::uint8_t>;
 
 /// The C++ type of an element of `kType`, as the member `type`.
 template <DType kType>

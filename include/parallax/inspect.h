@@ -1,4 +1,5 @@
-// What a model file holds, whether Parallax can run it or not.
+// What a model file holds, whether Parallax can run it or not; and what kernels take the machine to
+// be.
 #pragma once
 
 #include <cstdint>
@@ -63,5 +64,15 @@ struct FileReport {
 /// Reads names, types and counts, but no weights. Errors: kIo; kInvalidModel if the file is damaged
 /// or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
+
+/// What kernels are cut for, in bytes: the vectors of Session::instruction_set() and the data caches
+/// of the first CPU. What the system does not tell is as on a Zen 4: 32 KiB, 1 MiB and 32 MiB.
+struct MachineReport {
+  std::int64_t vector_bytes = 0;
+  std::int64_t l1_bytes = 0;
+  std::int64_t l2_bytes = 0;    ///< a core's share where several have one
+  std::int64_t last_bytes = 0;  ///< the last level, of all cores that share it
+};
+MachineReport inspect_machine();
 
 }  // namespace parallax

@@ -2,8 +2,8 @@
 //
 // Kernels never start threads, never allocate while running, never print. The executor owns all
 // parallelism: it may run the tiles of one node in any order, on any threads, at once. How a node
-// is cut into tiles depends on shapes and the instruction set only, NEVER on the number of threads,
-// so that outputs have the same bits however they are run.
+// is cut into tiles depends on shapes and the machine (its instruction set and caches) only, NEVER
+// on the number of threads, so that outputs have the same bits however they are run.
 //
 // Life: accepts()/make() at plan time with concrete shapes (and constants), then run_tile() many
 // times, from many threads at once on the same object (const).
@@ -36,6 +36,9 @@ struct TensorDesc {
   std::int64_t bytes() const { return bytes_of(dtype, elements()).value_or(0); }
 };
 
+class Machine;
+const Machine& this_machine();
+
 struct KernelRequest {
   const Node& node;
   std::span<const TensorDesc> inputs;  ///< one per node input; .present = false where left out
@@ -44,6 +47,8 @@ struct KernelRequest {
   PackedWeights& packed;
   /// What products may round both operands to; kBf16 only where cpu_multiplies_bf16().
   Precision precision = Precision::kF32;
+  /// What tiles are cut for (kernels/cpu/machine.h).
+  const Machine* machine = &this_machine();
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
 };

@@ -1,11 +1,14 @@
 #include "parallax/inspect.h"
 
+#include <new>
 #include <utility>
 
 #include "base/caught.h"
+#include "base/cpu_caches.h"
 #include "base/fork.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "kernels/cpu/machine.h"
 #include "kernels/registry.h"
 #include "load/onnx/describe.h"
 #include "load/onnx/normalize.h"
@@ -36,6 +39,15 @@ Result<FileReport> inspect_file(const std::filesystem::path& path) {
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }
+}
+
+MachineReport inspect_machine() {
+  CpuCaches caches;
+  try {
+    caches = cpu_caches();
+  } catch (const std::bad_alloc&) {  // as where the system does not tell
+  }
+  return {vector_bytes(), caches.l1, caches.l2, caches.last};
 }
 
 }  // namespace parallax

@@ -46,5 +46,13 @@ TEST(InspectFile, SaysWhyAFileCannotBeRead) {
   EXPECT_THAT(inspect_file(PX_SOURCE_DIR "/README.md").error().message, HasSubstr("README.md"));
 }
 
+TEST(InspectMachine, HasVectorsAndCachesThatGrow) {
+  const MachineReport machine = inspect_machine();
+  EXPECT_THAT(machine.vector_bytes, testing::AnyOf(4, 16, 32, 64));
+  EXPECT_GT(machine.l1_bytes, 0);
+  EXPECT_GE(machine.l2_bytes, machine.l1_bytes);
+  EXPECT_GE(machine.last_bytes, machine.l2_bytes);
+}
+
 }  // namespace
 }  // namespace parallax

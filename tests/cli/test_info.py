@@ -49,6 +49,15 @@ def test_json_of_a_model_that_runs(info):
     assert digits["parameter_bytes"] == 4 * digits["parameters"] == sum(each["bytes"] for each in digits["weights"])
 
 
+def test_the_machine_is_that_of_bench(parallax, info):
+    machine = info(DIGITS)["machine"]
+    caches = machine["cache_bytes"]
+    assert machine["vector_bytes"] in (4, 16, 32, 64) and 0 < caches["l1"] <= caches["l2"] <= caches["last"]
+    bench = parallax("bench", DIGITS, "--dim", "batch=1", "--runs", "1", "--json", "-")
+    assert json.loads(bench.stdout)["machine"] == machine
+    assert f"{machine['instruction_set']} with vectors of {machine['vector_bytes']} bytes" in parallax("info", DIGITS).stdout
+
+
 def test_the_command_that_it_names_runs(parallax, info):
     words = shlex.split(info(DIGITS)["command"])
     assert words[0] == "parallax"

@@ -15,6 +15,7 @@
 
 #include "files.h"
 #include "inputs.h"
+#include "parallax/inspect.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -108,19 +109,8 @@ double memory_rate(int threads, std::int64_t cache_bytes) {
   return sums.front() == ~std::uint64_t{0} ? 0 : best;  // the sums are used: no read is left out
 }
 
-/// Of the first CPU's largest cache; sysconf() tells that of the host where a machine is virtual.
-std::int64_t last_cache_bytes() {
-  std::int64_t largest = kMiB;
-  for (int index = 0; index < 8; ++index) {
-    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", index));
-    std::int64_t kilobytes = 0;
-    if (file >> kilobytes) largest = std::max(largest, kilobytes * 1024);
-  }
-  return largest;
-}
-
 toml::table new_profile(int cores) {
-  const std::int64_t cache = last_cache_bytes();
+  const std::int64_t cache = inspect_machine().last_bytes;
   return toml::table{{"name", "this machine"},
                      {"source", "timed by `parallax calibrate`, on one core of this machine"},
                      {"cores", toml::array{toml::table{

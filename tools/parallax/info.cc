@@ -7,6 +7,7 @@
 
 #include "example.h"
 #include "info_need.h"
+#include "machine.h"
 #include "parallax/inspect.h"
 #include "report.h"
 
@@ -125,6 +126,7 @@ void print_bodies(const FileReport& file) {
 }
 
 void print_what_runs(const Info& info) {
+  fmt::print("\nmachine: {}\n", machine_text());
   if (info.problem) {
     fmt::print("\ncannot run: {}\n", info.problem->to_string());
     return;
@@ -227,6 +229,7 @@ nlohmann::json to_json(const Options& options, const Info& info) {
                          {"weights", weights_json(file)},
                          {"parameters", all.parameters},
                          {"parameter_bytes", all.bytes},
+                         {"machine", machine_json()},
                          {"problem", info.problem ? info.problem->to_string() : ""}};
   if (!info.model) return json;
   json["nodes_after_passes"] = info.model->nodes();

@@ -1,6 +1,7 @@
 #include "machine.h"
 
 #include <commit.h>
+#include <fmt/format.h>
 #include <sys/utsname.h>
 
 #include <fstream>
@@ -8,7 +9,9 @@
 #include <string_view>
 #include <thread>
 
+#include "parallax/inspect.h"
 #include "parallax/session.h"
+#include "report.h"
 
 namespace parallax::cli {
 namespace {
@@ -26,10 +29,22 @@ std::string cpu_model() {
 
 }  // namespace
 
+std::string machine_text() {
+  const MachineReport machine = inspect_machine();
+  return fmt::format(
+      "{}, {} with vectors of {} bytes; caches: {} and {} of a core, {} in the last level",
+      cpu_model(), Session::instruction_set(), machine.vector_bytes, format_bytes(machine.l1_bytes),
+      format_bytes(machine.l2_bytes), format_bytes(machine.last_bytes));
+}
+
 nlohmann::json machine_json() {
+  const MachineReport machine = inspect_machine();
   return {{"cpu", cpu_model()},
           {"cores", std::thread::hardware_concurrency()},
-          {"instruction_set", Session::instruction_set()}};
+          {"instruction_set", Session::instruction_set()},
+          {"vector_bytes", machine.vector_bytes},
+          {"cache_bytes",
+           {{"l1", machine.l1_bytes}, {"l2", machine.l2_bytes}, {"last", machine.last_bytes}}}};
 }
 
 nlohmann::json commit_json() {

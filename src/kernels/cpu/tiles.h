@@ -1,5 +1,6 @@
-// How the kernels of this folder cut their work: by shape alone, into pieces of some 20-100
-// microseconds whose operands fit a second-level cache, small nodes into 2, 4 or 8 smaller ones.
+// How the kernels of this folder cut their work: by shape and machine alone, into pieces of some
+// 20-100 microseconds whose operands fit a second-level cache, small nodes into 2, 4 or 8 smaller
+// ones.
 #pragma once
 
 #include <algorithm>
@@ -7,19 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/machine.h"
 #include "kernels/kernel.h"
 
 namespace parallax {
-
-/// Elements per tile where each costs a load, a store and a few instructions.
-inline constexpr std::int64_t kTileElements = std::int64_t{1} << 16;
-/// The same for exp, erf and their like.
-inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
-/// Tiles begin at multiples of this many elements where they can, so that no cache line is shared.
-inline constexpr std::int64_t kTileGranule = 64;
-
-/// Most tiles of a node that has too little work for this number of tiles of the usual size.
-inline constexpr std::int64_t kSmallNodeTiles = 8;
 
 /// Tiles of `units` that cost `work` each, of which `most` make a tile of the usual size. A node of
 /// less than eight of those is cut into tiles down to an eighth of it, some 5 microseconds

@@ -19,19 +19,12 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Elements of the matrix that is multiplied at once (144 KiB), and its rows.
-constexpr std::int64_t kBlockElements = 36864, kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
-/// The same of filters too large for that (768 KiB), whose weights would be read too often else.
-constexpr std::int64_t kDeepElements = 196608, kMostDeepRows = 48;
-/// Weights of at most kCachedElements stay in the second-level cache: a small node's tiles may then
-/// have few rows.
-constexpr std::int64_t kCachedElements = 65536, kFewestCachedRows = 36;
-/// Steps of the weights that are used at once: two such blocks of a panel fit a second-level cache.
-constexpr std::int64_t kDepth = 768;
-/// Multiply-accumulates of a tile. At most kMostMacs where copying would be done for each group of
-/// panels, about 200 microseconds of an AVX-512 core; at least kFewestMacs, about 50. Products do
-/// as many times more as a step has elements.
-constexpr std::int64_t kMostMacs = 12000000, kFewestMacs = 2000000;
+/// Rows of the copied columns that are multiplied at once; of filters so deep that fewer fit; of
+/// weights that stay in the cache, so that a small node's tiles may have few.
+constexpr std::int64_t kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
+constexpr std::int64_t kMostDeepRows = 48, kFewestCachedRows = 36;
+/// Deeper filters are left to others.
+constexpr std::int64_t kMostDepth = 196608;
 
 bool pixels_are_rows(const ConvolutionShape& s) {
   using Pair = std::array<std::int64_t, 2>;
@@ -43,23 +36,28 @@ bool pixels_are_rows(const ConvolutionShape& s) {
 struct ColumnCut {
   std::int64_t pixels = 0, runs = 0, groups = 0;
   std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied at once
+  std::int64_t depth = 0;       ///< steps of the weights that are used at once
 
   /// `copied`: into rows of scratch, by each group of panels.
-  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, bool copied) {
+  ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, const Machine& machine,
+            bool copied) {
+    depth = machine.block_depth();
     const std::int64_t speed = weights.type->elements;
     pixels = shape.batch * shape.out[0] * shape.out[1];
-    block_rows = std::clamp(kBlockElements / weights.depth / kRowGranule * kRowGranule, kFewestRows,
-                            kMostRows);
-    if (weights.depth * kFewestRows > kBlockElements)
-      block_rows = std::clamp<std::int64_t>(kDeepElements / weights.depth, 1, kMostDeepRows);
+    block_rows = std::clamp(machine.columns() / weights.depth / kRowGranule * kRowGranule,
+                            kFewestRows, kMostRows);
+    if (weights.depth * kFewestRows > machine.columns())
+      block_rows =
+          std::clamp<std::int64_t>(machine.most_window() / weights.depth, 1, kMostDeepRows);
     const std::int64_t pixel_macs = weights.depth * weights.columns;
-    runs = tile_count(pixels, std::max(kFewestMacs * speed / pixel_macs, block_rows));
-    const std::int64_t wanted = count_tiles(pixels, pixel_macs, kFewestMacs * speed);
-    if (pixel_macs <= kCachedElements)
+    runs = tile_count(pixels, std::max(kLeastTileMacs * speed / pixel_macs, block_rows));
+    const std::int64_t wanted = count_tiles(pixels, pixel_macs, kLeastTileMacs * speed);
+    if (pixel_macs <= machine.kept_weights())
       runs = std::max(runs, std::min(wanted, tile_count(pixels, kFewestCachedRows)));
     const double macs =
         static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
-    const double most = static_cast<double>(speed * (copied ? kMostMacs : 2 * kFewestMacs));
+    const double most =
+        static_cast<double>(speed * (copied ? kMostCopyingTileMacs : kMostTileMacs));
     groups = static_cast<std::int64_t>(macs / most);
     if (!copied) groups = std::max(groups, wanted / runs);
     groups = std::clamp(groups, std::int64_t{1}, weights.panels());
@@ -68,12 +66,13 @@ struct ColumnCut {
 
 class ColumnConvolution final : public Kernel {
  public:
-  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation)
+  ColumnConvolution(const ConvolutionShape& shape, PackedMatrix weights, const Unary& activation,
+                    const Machine& machine)
       : shape_(shape),
         in_place_(pixels_are_rows(shape)),
         weights_(std::move(weights)),
         activation_(activation),
-        cut_(shape, weights_, !in_place_ || weights_.type->converts()) {}
+        cut_(shape, weights_, machine, !in_place_ || weights_.type->converts()) {}
 
   std::int64_t tiles() const override { return cut_.runs * cut_.groups; }
   std::int64_t scratch_bytes() const override {
@@ -103,7 +102,7 @@ class ColumnConvolution final : public Kernel {
                          args.out<float>() + pixels.begin * weights_.columns,
                          args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
                          activation_,
-                         tile_count(weights_.steps(), kDepth)};
+                         tile_count(weights_.steps(), cut_.depth)};
       for (std::int64_t p = panels.begin; p < panels.end; ++p)
         multiply(a, weights_, p, p + 1 < panels.end);
     }
@@ -201,7 +200,7 @@ Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request
   const TensorDesc& w = request.inputs[1];
   const std::int64_t depth = w.elements() / shape.out_channels;
   if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows) ||
-      depth > kDeepElements)
+      depth > kMostDepth)
     return std::nullopt;
   const std::string layout =
       fmt::format("columns {}x{}x{}x{} {}", shape.out_channels, shape.in_channels, shape.kernel[0],
@@ -223,7 +222,8 @@ Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
                                              const ConvolutionShape& shape) {
   if (pixels_are_rows(shape)) return not_covered();
   PX_ASSIGN(const auto weights, column_weights(request, shape));
-  return weights ? make_window_convolution(shape, weights->matrix, weights->activation)
+  return weights ? make_window_convolution(shape, weights->matrix, weights->activation,
+                                           *request.machine)
                  : not_covered();
 }
 
@@ -231,8 +231,8 @@ Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape) {
   PX_ASSIGN(auto weights, column_weights(request, shape));
   if (!weights) return not_covered();
-  return std::make_unique<ColumnConvolution>(shape, std::move(weights->matrix),
-                                             weights->activation);
+  return std::make_unique<ColumnConvolution>(shape, std::move(weights->matrix), weights->activation,
+                                             *request.machine);
 }
 
 }  // namespace parallax

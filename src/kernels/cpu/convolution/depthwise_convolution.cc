@@ -14,8 +14,6 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Multiply-accumulates of a tile, some 30 microseconds of an AVX-512 core.
-constexpr std::int64_t kMacsPerTile = 1000000;
 
 class DepthwiseConvolution final : public Kernel {
  public:
@@ -25,7 +23,7 @@ class DepthwiseConvolution final : public Kernel {
     rows_ = shape.batch * shape.out[0];
     const std::int64_t row_macs =
         shape.out[1] * shape.in_channels * shape.kernel[0] * shape.kernel[1];
-    tiles_ = count_tiles(rows_, row_macs, kMacsPerTile);
+    tiles_ = count_tiles(rows_, row_macs, kDepthwiseTileMacs);
   }
 
   std::int64_t tiles() const override { return tiles_; }

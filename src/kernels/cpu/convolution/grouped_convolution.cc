@@ -57,7 +57,7 @@ Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& re
       pack_group(shape, matrix, source + g * from, reinterpret_cast<float*>(to + g * size));
   };
   PX_ASSIGN(matrix.bytes, request.packed.get(w.data, layout, *bytes, pack));
-  return make_grouped_windows(shape, matrix, *activation);
+  return make_grouped_windows(shape, matrix, *activation, *request.machine);
 }
 
 }  // namespace parallax

@@ -24,35 +24,35 @@ constexpr double kMostScratchElements = 1 << 24;
 /// Outputs of a row that are worth leaving out the taps that none of them sees.
 constexpr std::int64_t kFewestCutColumns = 6;
 constexpr std::int64_t kMostTaps = 65536;
-/// Weights that stay in a second-level cache are not prefetched.
-constexpr std::int64_t kCachedElements = 65536;
-constexpr std::int64_t kLine = 16;
 
 class PlanarConvolution final : public Kernel {
  public:
   PlanarConvolution(const ConvolutionShape& shape, PlanarWeights weights, const Unary& activation,
-                    PlanarWindow window, const PlanarCut& cut)
+                    PlanarWindow window, const PlanarCut& cut, const Machine& machine)
       : shape_(shape),
         weights_(std::move(weights)),
         activation_(activation),
         by_pixels_(weights_.unit > 1),
         window_(std::move(window)),
-        cut_(cut) {
+        cut_(cut),
+        streamed_(weights_.elements() > machine.kept_weights()) {
     window_.set_outputs(cut_.rows, cut_.columns);
     in_place_ = !by_pixels_ &&
                 (cut_.rows == 1 || (cut_.column_tiles == 1 && window_.pitch() == cut_.columns));
-    reads_in_place_ = by_pixels_ && cut_.column_tiles == 1 && pixels_stay(shape);
+    reads_in_place_ = by_pixels_ && cut_.column_tiles == 1 && pixels_stay(shape, machine);
     const std::int64_t channels = tile_count(weights_.channels, weights_.blocks);
     results_ = reads_in_place_
                    ? 0
-                   : tile_count(channels * window_.channel_stride() + kPlanarSlack, kLine) * kLine;
+                   : tile_count(channels * window_.channel_stride() + kPlanarSlack, kLineFloats) *
+                         kLineFloats;
     const std::int64_t pixels = (cut_.rows - 1) * window_.pitch() + cut_.columns;
     const std::int64_t panels = tile_count(weights_.panels, cut_.panel_tiles);
     const std::int64_t widest = tile_count(weights_.units, weights_.panels) * weights_.unit;
-    result_stride_ = by_pixels_ ? panels * widest : tile_count(pixels, kLine) * kLine + kLine;
+    result_stride_ =
+        by_pixels_ ? panels * widest : tile_count(pixels, kLineFloats) * kLineFloats + kLineFloats;
     taps_ = results_;
     if (!in_place_) taps_ += result_stride_ * (by_pixels_ ? pixels : panels * widest);
-    taps_ = tile_count(taps_, kLine) * kLine;
+    taps_ = tile_count(taps_, kLineFloats) * kLineFloats;
     add_cuts();
     run_ = static_cast<std::int64_t>(planar_widths().run) *
            std::clamp<std::int64_t>(256 / (channels * weights_.taps), 1, 16);
@@ -266,7 +266,7 @@ class PlanarConvolution final : public Kernel {
       product.columns = to_size(std::min(filters.end, weights_.filters) - filters.begin);
       product.rows = to_size(count);
       // Weights of few outputs stream from afar; behind a panel of a block lies the next one.
-      if (p + 1 < work.panels.end && weights_.elements() > kCachedElements)
+      if (p + 1 < work.panels.end && streamed_)
         product.next_weights = product_of<PixelProduct>(work, p + 1).weights;
       pixel_multiply(product);
     }
@@ -321,6 +321,7 @@ class PlanarConvolution final : public Kernel {
   bool by_pixels_;  ///< filters are in vectors, else outputs are
   PlanarWindow window_;
   PlanarCut cut_;
+  bool streamed_;          ///< weights do not stay near
   bool in_place_ = false;  ///< results go where they belong at once
   bool reads_in_place_ = false;
   std::int64_t results_ = 0, result_stride_ = 0, taps_ = 0;  ///< elements of scratch
@@ -339,7 +340,7 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
     return not_covered();
   PlanarWeights weights(shape, filters_in_vectors(shape));
   PlanarWindow window(shape, wants_exact(shape, weights));
-  const PlanarCut cut = cut_planar(shape, weights, window);
+  const PlanarCut cut = cut_planar(shape, weights, window, *request.machine);
   if (window.elements(tile_count(weights.channels, weights.blocks), cut.rows, cut.columns) >
       kMostScratchElements)
     return not_covered();
@@ -350,7 +351,7 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
   const auto fill = [weights, source = w.data](std::byte* to) { pack_planar(weights, source, to); };
   PX_ASSIGN(weights.bytes, request.packed.get(w.data, layout, weights.elements() * kFloat, fill));
   return std::make_unique<PlanarConvolution>(shape, std::move(weights), *activation,
-                                             std::move(window), cut);
+                                             std::move(window), cut, *request.machine);
 }
 
 }  // namespace parallax

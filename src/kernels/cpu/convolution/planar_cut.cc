@@ -7,25 +7,18 @@
 namespace parallax {
 namespace {
 
-/// Elements of what a tile reads at once, and of what it writes: together they fit a second-level
-/// cache.
-constexpr std::int64_t kWindowElements = 49152, kResultElements = 65536;
-/// Multiply-accumulates of a tile: the most, and the fewest where filters are cut, since each cut
-/// copies anew.
-constexpr std::int64_t kFewestMacs = 4000000, kMostMacs = 16000000;
-constexpr std::int64_t kFewestVolumeMacs = 24000000;
 constexpr std::int64_t kFewestPixels = 64;
 /// Multiplications that copying an element costs.
 constexpr std::int64_t kCopyCost = 48;
 
 }  // namespace
 
-PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w,
-                     const PlanarWindow& window) {
+PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w, const PlanarWindow& window,
+                     const Machine& machine) {
   const std::int64_t channels = tile_count(w.channels, w.blocks);
   const auto fits = [&](std::int64_t rows, std::int64_t columns) {
-    return window.elements(channels, rows, columns) <= kWindowElements &&
-           w.filters * rows * columns <= kResultElements;
+    return window.elements(channels, rows, columns) <= static_cast<double>(machine.window()) &&
+           w.filters * rows * columns <= machine.results();
   };
   PlanarCut cut;
   std::int64_t columns = s.out[1];
@@ -33,8 +26,7 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w,
     columns = std::max(kFewestPixels, (columns + 1) / 2);
   const std::int64_t pixel_macs = w.channels * w.taps * w.filters;
   const std::int64_t pixels = s.batch * s.planes.out * s.out[0] * s.out[1];
-  // Each plane of the filter copies an image.
-  const std::int64_t fewest = s.planes.kernel > 1 ? kFewestVolumeMacs : kFewestMacs;
+  const std::int64_t fewest = s.planes.kernel > 1 ? kVolumeTileMacs : kPlanarTileMacs;
   const std::int64_t tiles = count_tiles(pixels, pixel_macs * s.groups, fewest);
   const std::int64_t wanted = std::max(kFewestPixels, tile_count(pixels, tiles));
   columns = std::min(columns, wanted);
@@ -50,24 +42,24 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w,
   const std::int64_t rectangles = s.batch * s.planes.out * cut.row_tiles * cut.column_tiles;
   cut.group_tiles = std::clamp<std::int64_t>(tile_count(tiles, rectangles), 1, s.groups);
   const std::int64_t results = w.filters * rows * columns;
-  if (results > kResultElements) cut.group_tiles = s.groups;
+  if (results > machine.results()) cut.group_tiles = s.groups;
   if (cut.group_tiles == s.groups)
-    cut.panel_tiles = std::clamp<std::int64_t>(
-        std::max(rows * columns * pixel_macs / kMostMacs, tile_count(results, kResultElements)), 1,
-        w.panels);
+    cut.panel_tiles =
+        std::clamp<std::int64_t>(std::max(rows * columns * pixel_macs / kMostPlanarTileMacs,
+                                          tile_count(results, machine.results())),
+                                 1, w.panels);
   cut.rows = rows;
   cut.columns = columns;
   return cut;
 }
 
 /// Channels that begin in the same set of the first-level cache would push each other out of it.
-bool pixels_stay(const ConvolutionShape& s) {
+bool pixels_stay(const ConvolutionShape& s, const Machine& machine) {
   const ConvolutionAxis& z = s.planes;
   const bool one = z.kernel * s.kernel[0] * s.kernel[1] == 1 &&
                    z.stride * s.stride[0] * s.stride[1] == 1 && z.in == z.out && s.in == s.out;
-  constexpr std::int64_t kSets = 1024;  // floats
   return one && z.pad_begin + s.pad_begin[0] + s.pad_begin[1] == 0 &&
-         z.in * s.in[0] * s.in[1] % kSets != 0;
+         z.in * s.in[0] * s.in[1] % machine.set_distance() != 0;
 }
 
 bool wants_exact(const ConvolutionShape& s, const PlanarWeights& w) {

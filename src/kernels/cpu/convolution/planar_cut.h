@@ -1,5 +1,5 @@
-// How a planar convolution is cut into tiles, and what they copy: by shape alone. Thread-safety:
-// plain values.
+// How a planar convolution is cut into tiles, and what they copy: by shape and machine
+// alone. Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include "kernels/convolution_shape.h"
 #include "kernels/cpu/convolution/planar_weights.h"
 #include "kernels/cpu/convolution/planar_window.h"
+#include "kernels/cpu/machine.h"
 
 namespace parallax {
 
@@ -18,11 +19,11 @@ struct PlanarCut {
 };
 
 PlanarCut cut_planar(const ConvolutionShape& shape, const PlanarWeights& weights,
-                     const PlanarWindow& window);
+                     const PlanarWindow& window, const Machine& machine);
 /// Rows with fewer outputs are multiplied together, with what lies between them.
 inline constexpr std::int64_t kFewestPlanarColumns = 12;
 /// Whether filters of one tap can read the image where it lies.
-bool pixels_stay(const ConvolutionShape& shape);
+bool pixels_stay(const ConvolutionShape& shape, const Machine& machine);
 /// Whether a window is copied once for each kernel column, so that nothing lies between its rows.
 bool wants_exact(const ConvolutionShape& shape, const PlanarWeights& weights);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/cpu/machine.h"
 #include "kernels/cpu/targets.h"
 #include "kernels/cpu/unroll.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kLineFloats = 16;
+constexpr auto kLine = static_cast<std::size_t>(kLineFloats);
 
 /// R filters times V vectors of outputs from `column` on, of which `last` elements are in the last.
 template <std::size_t R, std::size_t V>
@@ -141,9 +142,8 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
   const float* HWY_RESTRICT w = product.weights;
   const float* HWY_RESTRICT x = product.x + row;
   for (std::size_t channel = 0; channel < product.channels; ++channel) {
-    for (std::size_t line = 0; line < lines; ++line)
-      __builtin_prefetch(next + line * kLineFloats, 0, 2);
-    next += lines * kLineFloats;
+    for (std::size_t line = 0; line < lines; ++line) __builtin_prefetch(next + line * kLine, 0, 2);
+    next += lines * kLine;
     for (std::size_t t = 0; t < product.tap_count; ++t) {
       const float* from = x + product.taps[t].offset;
       const float* at = w + product.taps[t].index * static_cast<std::ptrdiff_t>(V * lanes);
@@ -177,7 +177,7 @@ HWY_NOINLINE void multiply_groups(const PixelProduct& product, std::size_t row, 
                                   const float* next, std::size_t lines) {
   for (; groups != 0; --groups, row += R) {
     multiply_pixels<R, V>(product, row, next, lines);
-    next += lines * product.channels * kLineFloats;
+    next += lines * product.channels * kLine;
   }
 }
 
@@ -320,11 +320,11 @@ void multiply_by_pixels(const PixelProduct& product) {
   const float* next = product.next_weights;
   std::size_t lines = 0;
   if (next != nullptr) {
-    const std::size_t all = product.all_taps * vectors * lanes / kLineFloats;
+    const std::size_t all = product.all_taps * vectors * lanes / kLine;
     lines = (all + groups - 1) / groups;
   }
   if (larger > 0) multiply_of(rows + 1, vectors)(product, 0, larger, next, lines);
-  next += larger * lines * product.channels * kLineFloats;
+  next += larger * lines * product.channels * kLine;
   multiply_of(rows, vectors)(product, larger * (rows + 1), groups - larger, next, lines);
 }
 
@@ -347,7 +347,7 @@ void write_plane(const PlaneCopy& copy) {
           std::fill_n(to + (part - p) * copy.part_stride, copy.count, 0.0F);
         continue;
       }
-      for (std::ptrdiff_t i = 0; p == 0 && copy.ahead != 0 && i < count * step; i += kLineFloats)
+      for (std::ptrdiff_t i = 0; p == 0 && copy.ahead != 0 && i < count * step; i += kLine)
         __builtin_prefetch(from + copy.ahead + i, 0, 3);
       if (together) {
         write_parts(copy, from + copy.left, to);

@@ -7,15 +7,13 @@
 namespace parallax {
 namespace {
 
-/// Channels begin in different sets of the first-level cache.
-constexpr std::int64_t kLine = 16;
-
 /// Rows that taps lie apart for which they are copied one by one: few lie between them in a tile.
 constexpr std::int64_t kFarRows = 3;
 
+/// Channels then begin in different sets of the first-level cache.
 std::int64_t skewed(std::int64_t elements) {
-  const std::int64_t lines = tile_count(elements, kLine);
-  return (lines % 2 == 0 ? lines + 1 : lines) * kLine;
+  const std::int64_t lines = tile_count(elements, kLineFloats);
+  return (lines % 2 == 0 ? lines + 1 : lines) * kLineFloats;
 }
 
 /// Which of first + i * step, i in [0, n), lie in [0, end).

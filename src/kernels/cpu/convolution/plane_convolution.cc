@@ -10,14 +10,6 @@
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
-namespace {
-
-/// Multiply-accumulates of a tile, which reads an element of the image for every filter.
-constexpr std::int64_t kMacsPerTile = 1000000;
-/// With few filters reading the planes is what costs: elements of a tile.
-constexpr std::int64_t kElementsPerTile = 65536;
-
-}  // namespace
 
 Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& request,
                                                        const ConvolutionShape& shape) {
@@ -29,9 +21,10 @@ Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& requ
     return not_covered();
   const std::int64_t channels = shape.in_channels, filters = shape.out_channels;
   const std::int64_t pixels = shape.in[0] * shape.in[1];
+  // With few filters reading the planes is what costs.
   const std::int64_t tiles =
-      std::min(std::max(count_tiles(pixels, channels, kElementsPerTile),
-                        count_tiles(pixels, channels * filters, kMacsPerTile)),
+      std::min(std::max(count_tiles(pixels, channels, kTileElements),
+                        count_tiles(pixels, channels * filters, kPlaneTileMacs)),
                tile_count(pixels, kTileGranule));
   const LambdaKernelOptions options{.tiles = shape.batch * tiles,
                                     .scratch_bytes = matmul_block_scratch_bytes()};

@@ -17,10 +17,6 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-constexpr std::int64_t kMacsPerTile = 2000000;
-/// Weights that are used for all rows of a tile before others are: with a row of the image they fit
-/// a first-level cache.
-constexpr std::int64_t kNearElements = 6144;
 /// Weights of one vector of filters: with more, products of blocks of them are better.
 constexpr std::int64_t kMostBlockElements = 65536;
 /// How filters are put into vectors: those of `groups` groups a vector, a block.
@@ -71,12 +67,13 @@ void pack(const ConvolutionShape& s, const SmallGroups& g, const std::byte* sour
 class SmallGroupConvolution final : public Kernel {
  public:
   SmallGroupConvolution(const ConvolutionShape& shape, const SmallGroups& groups,
-                        const Unary& activation, std::shared_ptr<const AlignedBytes> weights)
+                        const Unary& activation, std::shared_ptr<const AlignedBytes> weights,
+                        const Machine& machine)
       : shape_(shape), groups_(groups), activation_(activation), weights_(std::move(weights)) {
     rows_ = shape.batch * shape.out[0];
     const std::int64_t row_macs = shape.out[1] * groups.blocks * groups.block_elements();
-    tiles_ = count_tiles(rows_, row_macs, kMacsPerTile);
-    near_ = std::max<std::int64_t>(kNearElements / groups.block_elements(), 1);
+    tiles_ = count_tiles(rows_, row_macs, kSmallGroupTileMacs);
+    near_ = std::max<std::int64_t>(machine.near_weights() / groups.block_elements(), 1);
     for (std::int64_t l = 0; groups.groups > 1 && l < groups.lanes; ++l)
       lanes_.push_back(static_cast<std::int32_t>(std::min(l / groups.filters, groups.groups - 1) *
                                                  groups.channels));
@@ -174,7 +171,8 @@ Result<std::unique_ptr<Kernel>> make_small_groups(const KernelRequest& request,
     pack(shape, groups, source, to);
   };
   PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout, *bytes, fill));
-  return std::make_unique<SmallGroupConvolution>(shape, groups, *activation, std::move(weights));
+  return std::make_unique<SmallGroupConvolution>(shape, groups, *activation, std::move(weights),
+                                                 *request.machine);
 }
 
 }  // namespace parallax

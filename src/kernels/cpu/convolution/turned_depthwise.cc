@@ -17,13 +17,10 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 /// Channels of a tile, a cache line of them.
-constexpr std::int64_t kChannels = 16;
+constexpr std::int64_t kChannels = kLineFloats;
 constexpr std::int64_t kFewestTaps = 25;
-/// Multiply-accumulates of a tile: with fewer the rows that two tiles turn cost more than a
-/// twentieth.
-constexpr std::int64_t kMacsPerTile = 4000000;
-/// Elements that a tile turns, unless one row of outputs reads more.
-constexpr std::int64_t kWindowElements = 65536, kMostWindowElements = 16 * kWindowElements;
+/// Where a tile turns and gives more elements than these, a convolution is left to others.
+constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
 
 /// Tiles of the node: some rows of the outputs of kChannels channels of one image.
 struct TurnedCut {
@@ -31,7 +28,7 @@ struct TurnedCut {
   std::int64_t window = 0, results = 0;  ///< elements of a tile
 };
 
-TurnedCut cut_turned(const ConvolutionShape& s) {
+TurnedCut cut_turned(const ConvolutionShape& s, const Machine& machine) {
   TurnedCut cut;
   cut.blocks = tile_count(s.in_channels, kChannels);
   const auto window = [&s](std::int64_t rows) {
@@ -39,8 +36,9 @@ TurnedCut cut_turned(const ConvolutionShape& s) {
   };
   const std::int64_t all = s.batch * cut.blocks * s.out[0];
   const std::int64_t row_macs = s.out[1] * kChannels * s.kernel[0] * s.kernel[1];
-  std::int64_t rows = std::min(tile_count(all, count_tiles(all, row_macs, kMacsPerTile)), s.out[0]);
-  while (rows > 1 && window(rows) > kWindowElements) rows = (rows + 1) / 2;
+  std::int64_t rows =
+      std::min(tile_count(all, count_tiles(all, row_macs, kTurnedTileMacs)), s.out[0]);
+  while (rows > 1 && window(rows) > machine.turned_window()) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
   cut.window = window(rows);
@@ -131,8 +129,8 @@ Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& reque
   if (!activation || shape.nhwc || request.inputs[0].dims.rank() > 4 || taps < kFewestTaps ||
       shape.groups != channels || shape.out_channels != channels || 2 * channels < kChannels)
     return not_covered();
-  const TurnedCut cut = cut_turned(shape);
-  if (cut.window + cut.results > kMostWindowElements) return not_covered();
+  const TurnedCut cut = cut_turned(shape, *request.machine);
+  if (cut.window + cut.results > kMostElements) return not_covered();
   const std::string layout = fmt::format("depthwise blocks {}x{}", taps, channels);
   // By value: packing may wait until all kernels of a model are made.
   const auto pack = [=, source = request.inputs[1].data](std::byte* to) {

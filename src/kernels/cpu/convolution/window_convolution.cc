@@ -17,59 +17,53 @@ constexpr std::int64_t kFloat = sizeof(float);
 /// that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took 1.05 of
 /// the time of copied columns, 40x40 of 128x64x3x3 the same.
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
-/// Elements of what a tile reads (192 KiB), unless fewer than kFewestColumns outputs read more.
-constexpr std::int64_t kWindowElements = 49152, kMostWindowElements = 4 * kWindowElements;
 /// With more than these (64 MiB) a window is left to others.
 constexpr double kMostScratchElements = 1 << 24;
-/// Multiply-accumulates of a tile: at least kFewestMacs if its window is not too large, about 50
-/// microseconds of an AVX-512 core; with more, panels are cut into groups. Weights are read from
-/// the second-level cache or beyond for each tile, hence kFewestPixels.
-constexpr std::int64_t kFewestMacs = 2000000, kMostMacs = 4000000, kFewestPixels = 48;
-/// Rows of the weights that are used at once: two such blocks of a panel fit a second-level cache.
-constexpr std::int64_t kDepth = 768;
-/// Weights of fewer elements stay in a second-level cache and are not prefetched.
-constexpr std::int64_t kStreamedElements = 65536;
+/// Outputs of a tile at least, for each of which weights come from the second-level cache or beyond.
+constexpr std::int64_t kFewestPixels = 48;
 
 /// Tiles of the node: rectangles of output pixels of one image times groups of panels.
 struct WindowCut {
   std::int64_t row_tiles = 0, column_tiles = 0, groups = 0;
   std::int64_t height = 0, width = 0;  ///< pixels of the largest window
+  std::int64_t depth = 0;              ///< rows of the weights that are used at once
+  bool streamed = false;               ///< the weights, which do not stay near
 };
-
-bool streamed(const PackedMatrix& weights) {
-  return weights.depth * weights.columns > kStreamedElements;
-}
 
 /// Pixels that `outputs` outputs read along an axis.
 std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outputs) {
   return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
 }
 
+/// `any_size`: a window may be larger than a cache.
 std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatrix& weights,
-                                     bool any_size) {
+                                     const Machine& machine, bool any_size) {
+  WindowCut cut;
+  cut.depth = machine.block_depth();
+  cut.streamed = weights.depth * weights.columns > machine.kept_weights();
   const std::int64_t pixel_macs = s.groups * weights.depth * weights.columns;
   const auto elements = [&](std::int64_t rows, std::int64_t columns) {
     return static_cast<double>(window_size(s, 0, rows)) *
            static_cast<double>(window_size(s, 1, columns)) * static_cast<double>(s.in_channels);
   };
-  const bool fits = s.out[1] >= (streamed(weights) ? kFewestStreamedColumns : kFewestColumns) &&
-                    elements(1, kFewestColumns) <= kMostWindowElements;
+  const auto window = static_cast<double>(machine.window());
+  const bool fits = s.out[1] >= (cut.streamed ? kFewestStreamedColumns : kFewestColumns) &&
+                    elements(1, kFewestColumns) <= static_cast<double>(machine.most_window());
   if (!fits && (!any_size || elements(1, kFewestColumns) > kMostScratchElements))
     return std::nullopt;
   const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
-  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kFewestMacs));
+  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kLeastTileMacs));
   std::int64_t columns = std::clamp(pixels, std::min(kFewestPixels, s.out[1]), s.out[1]);
-  while (columns > kFewestColumns && elements(1, columns) > kWindowElements)
+  while (columns > kFewestColumns && elements(1, columns) > window)
     columns = std::max(columns / 2, kFewestColumns);
-  WindowCut cut;
   cut.column_tiles = tile_count(s.out[1], columns);
   columns = tile_count(s.out[1], cut.column_tiles);
   std::int64_t rows =
       std::clamp<std::int64_t>(tile_count(std::max(pixels, kFewestPixels), columns), 1, s.out[0]);
-  while (rows > 1 && elements(rows, columns) > kWindowElements) rows = (rows + 1) / 2;
+  while (rows > 1 && elements(rows, columns) > window) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
-  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostMacs, 1,
+  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostTileMacs, 1,
                                         s.groups * weights.panels());
   cut.height = window_size(s, 0, rows);
   cut.width = window_size(s, 1, columns);
@@ -156,7 +150,7 @@ class WindowConvolution final : public Kernel {
     const bool together = shape_.groups == 1 && !by_columns_ && taps_lie_together(shape_);
     const std::int64_t channels = shape_.in_channels;
     const std::int64_t length = together ? shape_.kernel[1] * channels : channels / shape_.groups;
-    const std::int64_t pieces = tile_count(length, kDepth);
+    const std::int64_t pieces = tile_count(length, cut_.depth);
     std::int64_t k = 0;
     for (std::int64_t j = 0; j < (together ? 1 : shape_.kernel[1]); ++j) {
       for (std::int64_t i = 0; i < shape_.kernel[0]; ++i) {
@@ -165,7 +159,7 @@ class WindowConvolution final : public Kernel {
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
           const auto range = tile_range(length, pieces, piece, 4);
           const std::int64_t depth = range.end - range.begin;
-          if (blocks_.empty() || blocks_.back().depth + depth > kDepth)
+          if (blocks_.empty() || blocks_.back().depth + depth > cut_.depth)
             blocks_.push_back({segments_.size(), 0, k, 0});
           segments_.push_back({static_cast<std::ptrdiff_t>(offset + range.begin), to_size(depth)});
           ++blocks_.back().count;
@@ -233,7 +227,7 @@ class WindowConvolution final : public Kernel {
         const std::int64_t row = outputs.image * shape_.out[0] + y;
         panel.c = args.out<float>() +
                   (row * shape_.out[1] + outputs.columns.begin) * shape_.out_channels + filter;
-        panel.next_b = streamed(b) && y + 1 == outputs.rows.end ? next : nullptr;
+        panel.next_b = cut_.streamed && y + 1 == outputs.rows.end ? next : nullptr;
         matmul_panel(panel);
         if (last) finish_epilogue(panel, activation_);
       }
@@ -255,15 +249,16 @@ class WindowConvolution final : public Kernel {
 
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
-                                                const Unary& activation) {
-  const auto cut = cut_windows(shape, weights, false);
+                                                const Unary& activation, const Machine& machine) {
+  const auto cut = cut_windows(shape, weights, machine, false);
   if (!cut) return nullptr;
   return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, false);
 }
 
 std::unique_ptr<Kernel> make_grouped_windows(const ConvolutionShape& shape,
-                                             const PackedMatrix& weights, const Unary& activation) {
-  const auto cut = cut_windows(shape, weights, true);
+                                             const PackedMatrix& weights, const Unary& activation,
+                                             const Machine& machine) {
+  const auto cut = cut_windows(shape, weights, machine, true);
   if (!cut) return nullptr;
   return std::make_unique<WindowConvolution>(shape, weights, activation, *cut, true);
 }

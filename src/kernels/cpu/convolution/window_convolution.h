@@ -8,6 +8,7 @@
 #include "kernels/convolution_shape.h"
 #include "kernels/cpu/elementwise/unary_loops.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
+#include "kernels/cpu/machine.h"
 #include "kernels/kernel.h"
 
 namespace parallax {
@@ -22,11 +23,12 @@ inline bool taps_lie_together(const ConvolutionShape& shape) { return shape.dila
 /// REQUIRES: NHWC, one group.
 std::unique_ptr<Kernel> make_window_convolution(const ConvolutionShape& shape,
                                                 const PackedMatrix& weights,
-                                                const Unary& activation);
+                                                const Unary& activation, const Machine& machine);
 /// The same of any number of groups; a null pointer where a tile would need more than 64 MiB.
 /// `weights` are those of the first group, and those of the others lie behind them; rows in the
 /// order of kernel columns, kernel rows, channels.
 std::unique_ptr<Kernel> make_grouped_windows(const ConvolutionShape& shape,
-                                             const PackedMatrix& weights, const Unary& activation);
+                                             const PackedMatrix& weights, const Unary& activation,
+                                             const Machine& machine);
 
 }  // namespace parallax

@@ -16,21 +16,14 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// The transformed inputs and the products of a tile: most of a second-level cache of 1 MiB, since
-/// the weights stream through.
-constexpr std::int64_t kMostElements = 176 * 1024;
-/// Squares per tile: a multiple of the rows that the inner loop takes at once.
+/// Squares per tile: a multiple of the rows that the inner loop takes at once; along one axis.
 constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
-/// Multiply-accumulates of a tile, about 60 microseconds of an AVX-512 core.
-constexpr std::int64_t kMacsPerTile = 3000000;
-/// The same along one axis, where transforms are a larger share and a tile begins with them, and
-/// the fewest squares. Whisper's second convolution 9.96 instead of 10.5 ms, the first 1 % less.
-constexpr std::int64_t kLineMacsPerTile = 12000000, kFewestLineSquares = 24;
+constexpr std::int64_t kFewestLineSquares = 24;
 /// The most points of a form.
 constexpr std::size_t kMostPoints = 36;
 /// Elements between the matrices of two points beyond their size: else all points of an element
 /// would want the same set of the first-level cache.
-constexpr std::int64_t kSkew = 16;
+constexpr std::int64_t kSkew = kLineFloats;
 
 /// How the columns of the products, the filters, are cut into panels of whole vectors, as even as
 /// can be.
@@ -59,7 +52,7 @@ struct WinogradCut {
 };
 
 std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const WinogradSizes& sizes,
-                                        const Panels& panels) {
+                                        const Panels& panels, const Machine& machine) {
   WinogradCut cut;
   cut.rows = tile_count(shape.out[0], sizes.out_h);
   cut.columns = tile_count(shape.out[1], sizes.out_w);
@@ -69,11 +62,11 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
   const std::int64_t elements =
       sizes.points() *
       (tile_count(shape.in_channels, panels.vector) * panels.vector + panels.widest());
-  const std::int64_t fitting = kMostElements / elements / kRowGranule * kRowGranule;
+  const std::int64_t fitting = machine.winograd_squares() / elements / kRowGranule * kRowGranule;
   if (fitting < kRowGranule) return std::nullopt;
   const std::int64_t macs = sizes.points() * shape.in_channels * panels.vectors * panels.vector;
   const bool line = sizes.in_h == 1;
-  const std::int64_t tile_macs = line ? kLineMacsPerTile : kMacsPerTile;
+  const std::int64_t tile_macs = line ? kWinogradLineTileMacs : kWinogradTileMacs;
   const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, tile_macs));
   const std::int64_t wanted = std::clamp(tile_count(even, kRowGranule) * kRowGranule,
                                          line ? kFewestLineSquares : kFewestSquares, kMostSquares);
@@ -298,7 +291,7 @@ Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
   if (!activation || !can_compute(shape, form)) return not_covered();
   const WinogradSizes sizes = winograd_sizes(form);
   const Panels panels(shape.out_channels);
-  const auto cut = cut_winograd(shape, sizes, panels);
+  const auto cut = cut_winograd(shape, sizes, panels, *request.machine);
   if (!cut) return not_covered();
   // At most 2^24 channels each, so that the product of two fits.
   const auto bytes =

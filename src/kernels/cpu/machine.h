@@ -1,0 +1,97 @@
+// What kernels of this folder know of the machine: the sizes of its caches, which are read, and the
+// thresholds that tiles are cut by. Those about a cache are parts of it, those about work are
+// numbers. How long vectors are is no threshold: loops say it (matmul_widths() and its like).
+//
+// Figures are those of one core of a Zen 4 with AVX-512: 32 KiB and 1 MiB of cache, 57 G
+// multiply-accumulates a second. On a machine with other caches parts are as large in proportion;
+// that was not measured. Sums are cut by some of them: outputs have the same bits on machines with
+// the same instruction set and caches. What is packed depends on none, so that a cache's file
+// serves every machine with its instruction set.
+//
+// Thread-safety: plain values.
+#pragma once
+
+#include <cstdint>
+
+#include "base/cpu_caches.h"
+
+namespace parallax {
+
+/// Floats of a cache line.
+inline constexpr std::int64_t kLineFloats = 16;
+
+/// Thresholds that follow from caches, in floats unless said.
+class Machine {
+ public:
+  /// A first-level cache counts as 16 to 128 KiB, a second-level one as 128 KiB to 4 MiB: scratch
+  /// of tiles grows with them.
+  explicit Machine(const CpuCaches& caches);
+
+  // In the first-level cache.
+  /// Weights that all rows of a tile are multiplied with before other weights are. A row of the
+  /// image lies beside them.
+  std::int64_t near_weights() const { return l1_ * 3 / 4; }
+  /// Places that are a multiple of this apart want the same set of the cache.
+  std::int64_t set_distance() const { return l1_way_; }
+
+  // In the second-level cache.
+  /// Weights that stay from tile to tile: nothing fetches them ahead, and tiles may be small.
+  std::int64_t kept_weights() const { return l2_ / 4; }
+  /// What a tile of a convolution reads.
+  std::int64_t window() const { return l2_ * 3 / 16; }
+  /// The same where a few outputs read more than that: with still fewer, weights are read too often.
+  std::int64_t most_window() const { return l2_ * 3 / 4; }
+  /// What a tile of a convolution of planes writes.
+  std::int64_t results() const { return l2_ / 4; }
+  /// Pixels that a tile turns to channels last.
+  std::int64_t turned_window() const { return l2_ / 4; }
+  /// Copied columns that are multiplied at once.
+  std::int64_t columns() const { return l2_ * 9 / 64; }
+  /// Winograd's transformed inputs and products of a tile; weights stream by.
+  std::int64_t winograd_squares() const { return l2_ * 11 / 16; }
+  /// Rows of a block of a right operand of 64 columns: there is room for two blocks, and for rows of
+  /// the left one.
+  std::int64_t block_depth() const { return l2_ * 3 / 16 / 64; }
+
+ private:
+  std::int64_t l1_, l1_way_, l2_;  ///< floats
+};
+
+/// The machine that this process runs on.
+const Machine& this_machine();
+/// How long the vectors of its kernels are, for reports.
+std::int64_t vector_bytes();
+
+// Work of a tile: some 20 to 100 microseconds. Offering it to another thread takes half of one.
+
+/// Elements where each costs a load, a store and a few instructions.
+inline constexpr std::int64_t kTileElements = std::int64_t{1} << 16;
+/// The same for exp, erf and their like.
+inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
+/// Tiles begin at multiples of this many elements where they can, so that they share no cache line.
+inline constexpr std::int64_t kTileGranule = 4 * kLineFloats;
+/// Most tiles of a node that has too little work for this number of tiles of the usual size: YuNet
+/// takes 0.59 of the time on two cores that it takes without (docs/decisions/kernels-and-tiles.md).
+inline constexpr std::int64_t kSmallNodeTiles = 8;
+
+// Multiply-accumulates of a tile.
+
+/// 30 microseconds: depthwise filters, and filters of one tap on planes, which read an element of
+/// the image for every filter.
+inline constexpr std::int64_t kDepthwiseTileMacs = 1000000, kPlaneTileMacs = 1000000;
+/// 50 microseconds at least: windows and copied columns; groups of few filters.
+inline constexpr std::int64_t kLeastTileMacs = 2000000, kSmallGroupTileMacs = 2000000;
+/// At most, where more groups of panels copy nothing again, and where each copies columns again.
+inline constexpr std::int64_t kMostTileMacs = 4000000, kMostCopyingTileMacs = 12000000;
+/// 60 microseconds: Winograd in two axes. Along one, transforms are a larger share: Whisper's second
+/// convolution takes 9.96 instead of 10.5 ms, the first 1 % less.
+inline constexpr std::int64_t kWinogradTileMacs = 3000000, kWinogradLineTileMacs = 12000000;
+/// Depthwise filters on turned pixels: with fewer, the rows that two tiles turn cost a twentieth.
+inline constexpr std::int64_t kTurnedTileMacs = 4000000;
+/// Convolutions of planes; with three axes each plane of the filter copies an image: 64x8x28x28
+/// takes 0.96 of the time that it takes with as few as in two. At most, where filters are cut: each
+/// part copies anew.
+inline constexpr std::int64_t kPlanarTileMacs = 4000000, kVolumeTileMacs = 24000000,
+                              kMostPlanarTileMacs = 16000000;
+
+}  // namespace parallax

@@ -1,0 +1,85 @@
+// Kernels on machines with other caches than this one.
+#include "kernels/cpu/machine.h"
+
+#include "kernels/cpu/convolution/convolution_test_util.h"
+
+namespace parallax {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+
+TEST(Machine, HasTheThresholdsThatWereMeasuredOnOne) {
+  const Machine zen4(CpuCaches{});
+  EXPECT_EQ(zen4.near_weights(), 6144);
+  EXPECT_EQ(zen4.set_distance(), 1024);
+  EXPECT_EQ(zen4.kept_weights(), 65536);
+  EXPECT_EQ(zen4.window(), 49152);
+  EXPECT_EQ(zen4.most_window(), 196608);
+  EXPECT_EQ(zen4.results(), 65536);
+  EXPECT_EQ(zen4.turned_window(), 65536);
+  EXPECT_EQ(zen4.columns(), 36864);
+  EXPECT_EQ(zen4.winograd_squares(), 176 * 1024);
+  EXPECT_EQ(zen4.block_depth(), 768);
+}
+
+TEST(Machine, CountsCachesBetweenBounds) {
+  const Machine small(CpuCaches{1, 1, 1, 1});
+  const Machine large(CpuCaches{1LL << 40, 1LL << 40, 1LL << 40, 1LL << 40});
+  EXPECT_EQ(small.near_weights() * 8, large.near_weights());
+  EXPECT_EQ(small.window() * 32, large.window());
+  EXPECT_GT(small.set_distance(), 0);
+  EXPECT_GT(small.block_depth(), 64);
+}
+
+/// A convolution of each kernel, large enough to be cut otherwise on one of the machines below.
+std::vector<std::pair<KernelRun, Tolerance>> runs() {
+  const Tolerance sums{1e-4, 1e-4};
+  std::vector<std::pair<KernelRun, Tolerance>> list;
+  const auto convolve = [&](const ConvolutionCase& c) {
+    list.emplace_back(convolution_run(c, true, "Relu"), sums);
+  };
+  convolve({"window", {1, 19, 33, 64}, 40, {3, 3}, {1, 1, 1, 1}, {2, 2}});
+  convolve({"columns", {1, 9, 7, 160}, 40, {3, 3}, {1, 1, 1, 1}, {2, 2}});
+  convolve({"deep columns", {1, 5, 5, 1100}, 24, {3, 3}, {1, 1, 1, 1}, {2, 2}});
+  convolve({"Winograd", {1, 14, 27, 67}, 70, {3, 3}, {1, 1, 1, 1}});
+  convolve({"small groups", {1, 9, 31, 64}, 64, {3, 3}, {1, 1, 1, 1}, {}, {}, 32});
+  convolve({"large groups", {1, 9, 31, 96}, 96, {3, 3}, {1, 1, 1, 1}, {}, {}, 2});
+  const auto convolve_planes = [&](const Dims& x, const Dims& w, const Ints& pads,
+                                   std::int64_t group) {
+    KernelRun run{OpKind::kConv,
+                  test_inputs(random_floats(x, 1, -1, 1), random_floats(w, 2, -1, 1))};
+    run.attributes = test_attributes({{"pads", pads}, {"group", group}});
+    run.constants = 0b10;
+    list.emplace_back(std::move(run), sums);
+  };
+  convolve_planes({1, 40, 32, 32}, {48, 40, 3, 3}, {1, 1, 1, 1}, 1);
+  convolve_planes({1, 96, 32, 32}, {64, 96, 1, 1}, {0, 0, 0, 0}, 1);
+  convolve_planes({1, 24, 40, 40}, {24, 1, 7, 7}, {3, 3, 3, 3}, 24);
+  return list;
+}
+
+const std::vector<CpuCaches> kMachines = {{1, 1, 1, 1},                           // least
+                                          {48 << 10, 4 << 10, 2 << 20, 8 << 20},  // more
+                                          {1 << 20, 1 << 20, 1 << 30, 1 << 30}};  // most
+
+TEST(Machine, EveryOneAgreesWithReference) {
+  for (const auto& [run, tolerance] : runs()) {
+    SCOPED_TRACE(to_string(run.op));
+    const auto want = run_kernel(run, KernelLibrary::kReference);
+    ASSERT_TRUE(want) << want.error().to_string();
+    for (const CpuCaches& caches : kMachines) {
+      SCOPED_TRACE(caches.l2);
+      const Machine machine(caches);
+      const auto make = [&](KernelRequest request) {
+        request.machine = &machine;
+        return test_detail::make_of(request, KernelLibrary::kCpu);
+      };
+      const auto got = run_kernel_tiles(run, make);
+      ASSERT_TRUE(got) << got.error().to_string();
+      expect_close(got->outputs[0], (*want)[0], tolerance);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace parallax

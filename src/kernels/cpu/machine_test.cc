@@ -11,6 +11,8 @@ using Ints = std::vector<std::int64_t>;
 TEST(Machine, HasTheThresholdsThatWereMeasuredOnOne) {
   const Machine zen4(CpuCaches{});
   EXPECT_EQ(zen4.near_weights(), 6144);
+  EXPECT_EQ(zen4.near_panel(), 4096);
+  EXPECT_EQ(zen4.near_scores(), 96 * 64);
   EXPECT_EQ(zen4.set_distance(), 1024);
   EXPECT_EQ(zen4.kept_weights(), 65536);
   EXPECT_EQ(zen4.window(), 49152);
@@ -20,6 +22,11 @@ TEST(Machine, HasTheThresholdsThatWereMeasuredOnOne) {
   EXPECT_EQ(zen4.columns(), 36864);
   EXPECT_EQ(zen4.winograd_squares(), 176 * 1024);
   EXPECT_EQ(zen4.block_depth(), 768);
+  EXPECT_EQ(zen4.packed_product_rows(), 98304);
+  EXPECT_EQ(zen4.copied_product_rows(), 65536);
+  EXPECT_EQ(zen4.scores(), 144 * 256);
+  EXPECT_EQ(zen4.window_scores(), 32768);
+  EXPECT_EQ(zen4.rounded_head(), 1 << 19);
 }
 
 TEST(Machine, CountsCachesBetweenBounds) {

@@ -19,10 +19,10 @@ namespace parallax {
 namespace {
 
 /// Keys of a block.
-constexpr std::int64_t kBlockKeys = 256;
+std::int64_t block_keys() { return this_machine().scores() / kMostBlockRows; }
 /// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
 /// put the rows that are worked on at once into the same few sets of the first-level cache.
-constexpr std::int64_t kLine = 16;
+constexpr std::int64_t kLine = kLineFloats;
 
 /// True where rows of Q, V and the result are contiguous, and rows or columns of K.
 bool has_rows(const AttentionShape& s) {
@@ -42,13 +42,13 @@ AttentionCut cut_attention(const AttentionShape& shape) {
   cut.row_blocks = tile_count(shape.queries, kMostBlockRows);
   // Rounding to the granule may lend a block some rows of its neighbour.
   cut.block_rows = std::min(shape.queries, kMostBlockRows + kBlockRowGranule);
-  cut.key_blocks = tile_count(shape.keys, kBlockKeys);
+  cut.key_blocks = tile_count(shape.keys, block_keys());
   cut.units = shape.batches * cut.row_blocks;
   // Saturated: no tile has less than a unit.
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
   cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
-  const std::int64_t block = std::min(shape.keys, kBlockKeys + kLine);
+  const std::int64_t block = std::min(shape.keys, block_keys() + kLine);
   cut.score_stride = (tile_count(block, kLine) | 1) * kLine;
   return cut;
 }

@@ -25,8 +25,8 @@ constexpr auto kVector = static_cast<std::int64_t>(kBf16Vector);
 constexpr std::int64_t kBlockQueries = 64, kBlockKeys = 192;
 /// With fewer queries, rounding keys and values takes longer than multiplying in f32.
 constexpr std::int64_t kFewestQueries = 13;
-/// Elements of keys and values, rounded 1 MiB; and what a block holds of each query.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 19, kMostDepth = 1280;
+/// What a block holds of each query.
+constexpr std::int64_t kMostDepth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
 /// Keys by columns are transposed in groups of this size.
@@ -207,7 +207,7 @@ class Bf16Attention final : public Kernel {
 std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& s) {
   const auto width = checked_add(s.depth, s.width);
   const auto elements = width ? checked_mul(*width, s.keys) : std::nullopt;
-  if (s.queries < kFewestQueries || !elements || *elements > kMostElements ||
+  if (s.queries < kFewestQueries || !elements || *elements > this_machine().rounded_head() ||
       s.depth > kMostDepth || s.width > kMostDepth)
     return nullptr;
   return std::make_unique<Bf16Attention>(s);

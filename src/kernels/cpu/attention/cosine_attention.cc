@@ -14,10 +14,8 @@
 namespace parallax {
 namespace {
 
-/// Scores kept at once, and rows of them.
-constexpr std::int64_t kScores = 32768, kMostRows = 96, kFewestRows = 6;
-/// Multiply-adds per tile.
-constexpr std::int64_t kTileMacs = std::int64_t{2} << 20;
+/// Rows of scores that are kept at once.
+constexpr std::int64_t kMostRows = 96, kFewestRows = 6;
 /// Keys in scratch, packed: more of them would not stay in a second-level cache.
 constexpr std::int64_t kMostKeys = 4096, kMostDepth = 512;
 constexpr std::int64_t kFloat = sizeof(float);
@@ -38,7 +36,8 @@ class CosineAttention final : public Kernel {
   explicit CosineAttention(const CosineShape& shape)
       : shape_(shape), type_(gemm_type(shape.precision)) {
     stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(type_.widths().vector));
-    block_rows_ = std::min(shape.queries, std::clamp(kScores / stride_, kFewestRows, kMostRows));
+    block_rows_ = std::min(shape.queries, std::clamp(this_machine().window_scores() / stride_,
+                                                     kFewestRows, kMostRows));
     unit_keys_ = rounded_up(shape.keys * shape.depth, kTileGranule);
     packed_keys_ = rounded_up(stride_ * shape.depth, kTileGranule);
     unit_queries_ = rounded_up(block_rows_ * shape.depth, kTileGranule);
@@ -46,7 +45,7 @@ class CosineAttention final : public Kernel {
       packed_values_ = type_.steps(shape.keys) * rounded_up(shape.width, kTileGranule);
     const std::int64_t unit = shape.queries * shape.keys * (shape.depth + shape.width);
     units_ = shape.batches * shape.heads;
-    tiles_ = count_tiles(units_, unit, kTileMacs);
+    tiles_ = count_tiles(units_, unit, kBlockTileMacs);
   }
 
   std::int64_t tiles() const override { return tiles_; }

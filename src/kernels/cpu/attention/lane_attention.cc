@@ -20,9 +20,11 @@
 namespace parallax {
 namespace {
 
-/// Queries of a unit at most, and keys of a block. Whisper's heads, 1500 x 1500 x 64, in ms on one
-/// Zen 4 core: 34.1 with 96 keys, 34.4 with 64, 34.3 with 144; 34.3 to 35.3 with 32 or 128 queries.
-constexpr std::int64_t kUnitQueries = 64, kBlockKeys = 96;
+/// Queries of a unit at most. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1; 34.3
+/// to 35.3 with 32 or 128.
+constexpr std::int64_t kUnitQueries = 64;
+/// Keys of a block.
+std::int64_t block_keys() { return this_machine().near_scores() / kUnitQueries; }
 /// Units that take longer than 0.3 ms are made smaller until threads have kFewestUnits of them to
 /// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
 /// in a unit, 110 with 32 or 48, 112 with 64; of 1280, the widest: 81, 89, 97 and 106.
@@ -55,7 +57,7 @@ LaneCut cut_lanes(const AttentionShape& shape) {
   cut_queries(tile_count(shape.queries, kUnitQueries));
   if (cut.units < kFewestUnits && macs() > kLongUnit)
     cut_queries(std::min(tile_count(kFewestUnits, shape.batches), shape.queries));
-  cut.key_blocks = tile_count(shape.keys, kBlockKeys);
+  cut.key_blocks = tile_count(shape.keys, block_keys());
   cut.tiles = count_tiles(cut.units, macs(), kBlockTileMacs);
   return cut;
 }
@@ -66,10 +68,10 @@ class LaneAttention final : public Kernel {
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
-    const std::int64_t masks = shape_.mask.stride != 0 ? kMostBlock : 0;
+    const std::int64_t masks = shape_.mask.stride != 0 ? most_block() : 0;
     // A choice takes a byte of each score.
-    const std::int64_t choices = shape_.choice.given ? tile_count(kMostBlock, 4) : 0;
-    return (shape_.depth + kMostBlock + masks + choices + shape_.width + 3) * cut_.stride *
+    const std::int64_t choices = shape_.choice.given ? tile_count(most_block(), 4) : 0;
+    return (shape_.depth + most_block() + masks + choices + shape_.width + 3) * cut_.stride *
            static_cast<std::int64_t>(sizeof(float));
   }
 
@@ -85,7 +87,7 @@ class LaneAttention final : public Kernel {
 
  private:
   /// Rounding to the granule may lend a block some keys of its neighbour.
-  static constexpr std::int64_t kMostBlock = kBlockKeys + kBlockRowGranule;
+  static std::int64_t most_block() { return block_keys() + kBlockRowGranule; }
 
   void run_unit(std::int64_t batch, TileRange queries, const KernelArgs& args) const {
     const AttentionShape& s = shape_;
@@ -101,7 +103,7 @@ class LaneAttention final : public Kernel {
     float* q = take(s.depth);
     LaneBlock block;
     block.sums = {take(1), take(1), take(1)};
-    block.x = take(kMostBlock);
+    block.x = take(most_block());
     block.stride = to_size(stride);
     block.depth = to_size(s.depth);
     block.width = to_size(s.width);
@@ -109,7 +111,7 @@ class LaneAttention final : public Kernel {
     block.v_stride = to_size(s.v.row_stride);
     block.q = q;
     block.y = take(s.width);
-    float* const mask = s.mask.stride != 0 ? take(kMostBlock) : nullptr;
+    float* const mask = s.mask.stride != 0 ? take(most_block()) : nullptr;
     auto* const choice = reinterpret_cast<std::uint8_t*>(scratch);
 
     const float* from = args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride;

@@ -7,11 +7,8 @@
 namespace parallax {
 namespace {
 
-/// Rows of A that are worked on at once hold at most this many elements (384 KiB of f32).
-constexpr std::int64_t kBlockElements = 98304;
 /// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
-/// Else a block is as long as two of them fit a second-level cache.
-constexpr std::int64_t kFewRows = 18, kShortDepth = 128, kLongDepth = 768;
+constexpr std::int64_t kFewRows = 18, kShortDepth = 128;
 /// A tile takes about this many nanoseconds, at the type's speed and 20 bytes of weights each; up
 /// to GemmType::longest_tile where a node has more than kManyTiles.
 constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 20;
@@ -21,8 +18,8 @@ constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 
 MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
   const GemmType& type = *b.type;
   const std::int64_t block =
-      std::clamp(kBlockElements / b.depth, kFewestBlockRows, kMostBlockRows) / kBlockRowGranule *
-      kBlockRowGranule;
+      std::clamp(this_machine().packed_product_rows() / b.depth, kFewestBlockRows, kMostBlockRows) /
+      kBlockRowGranule * kBlockRowGranule;
   const std::int64_t block_rows = std::min(rows, block);
   MatMulCut cut;
   cut.row_blocks = tile_count(rows, block);
@@ -42,7 +39,8 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
       type.converts() ? tile_count(panels, std::max<std::int64_t>(tile_cost / panel_cost, 1))
                       : count_tiles(panels, panel_cost, tile_cost);
   cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
-  cut.depth_blocks = tile_count(b.steps(), block_rows <= kFewRows ? kShortDepth : kLongDepth);
+  cut.depth_blocks =
+      tile_count(b.steps(), block_rows <= kFewRows ? kShortDepth : this_machine().block_depth());
   return cut;
 }
 

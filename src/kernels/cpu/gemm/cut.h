@@ -12,8 +12,6 @@ namespace parallax {
 inline constexpr std::int64_t kBlockRowGranule = 6;
 /// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
 inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
-/// Multiply-adds per tile of a product that is made of small ones.
-inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
 
 /// Tiles of a product with a packed matrix: blocks of rows, which begin at multiples of
 /// kBlockRowGranule, times groups of panels.

@@ -14,9 +14,6 @@ namespace {
 constexpr std::int64_t kBlockSteps = 256;
 /// With fewer rows than these, packing a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
-/// And so it does where all of a panel stays in half a first-level cache: then only the first rows
-/// read it from afar.
-constexpr std::int64_t kSmallPanel = 4096;
 /// What is converted at once: rows and steps of A.
 constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
 
@@ -136,9 +133,9 @@ class BlockProduct {
   void run_panel(const Part& part, const void* a, std::int64_t column, std::int64_t padded,
                  MatMulPanel& panel) const {
     const auto columns = static_cast<std::int64_t>(panel.columns);
-    const bool in_place =
-        !type_.converts() && !b_.transposed && padded == columns &&
-        (block_.rows < kPackRows || padded == b_.stride || block_.depth * padded <= kSmallPanel);
+    const bool in_place = !type_.converts() && !b_.transposed && padded == columns &&
+                          (block_.rows < kPackRows || padded == b_.stride ||
+                           block_.depth * padded <= this_machine().near_panel());
     const std::int64_t depth = part.depth.end - part.depth.begin;
     for (std::int64_t i = 0; i < part.blocks; ++i) {
       const TileRange k =

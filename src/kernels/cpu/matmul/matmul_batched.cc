@@ -17,9 +17,6 @@
 namespace parallax {
 namespace {
 
-/// Elements of A worked on at once.
-constexpr std::int64_t kBlockElements = 65536;
-
 /// [.., rows, depth] x [.., depth, columns] over broadcast batches.
 struct BatchedShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
@@ -84,9 +81,9 @@ class BatchedMatMul final : public Kernel {
  public:
   BatchedMatMul(const BatchedShape& shape, const Unary& activation, Precision precision)
       : shape_(shape), activation_(activation), precision_(precision) {
-    const std::int64_t block =
-        std::clamp(kBlockElements / shape.depth / kBlockRowGranule * kBlockRowGranule,
-                   kFewestBlockRows, kMostBlockRows);
+    const std::int64_t block = std::clamp(
+        this_machine().copied_product_rows() / shape.depth / kBlockRowGranule * kBlockRowGranule,
+        kFewestBlockRows, kMostBlockRows);
     row_blocks_ = tile_count(shape.rows, block);
     const std::int64_t unit_rows = std::min(shape.rows, block);
     const std::int64_t unit = unit_rows * shape.depth * shape.columns;

@@ -65,8 +65,9 @@ struct FileReport {
 /// or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
 
-/// What kernels are cut for, in bytes: the vectors of Session::instruction_set() and the data caches
-/// of the first CPU. What the system does not tell is as on a Zen 4: 32 KiB, 1 MiB and 32 MiB.
+/// What kernels are cut for, in bytes: the vectors of Session::instruction_set() and the data
+/// caches of the first CPU. What the system does not tell is as on a Zen 4: 32 KiB, 1 MiB and 32
+/// MiB.
 struct MachineReport {
   std::int64_t vector_bytes = 0;
   std::int64_t l1_bytes = 0;

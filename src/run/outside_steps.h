@@ -22,8 +22,8 @@ namespace parallax {
 
 class Run;
 
-/// Is told of each step that ended, by the thread that ends it, under the mutex. Must not throw, nor
-/// begin a step.
+/// Is told of each step that ended, by the thread that ends it, under the mutex. Must not throw,
+/// nor begin a step.
 class StepListener {
  public:
   virtual ~StepListener() = default;

@@ -120,7 +120,8 @@ bool is_open_power(std::span<const Constant* const> inputs, const Constant& outp
   return open;
 }
 
-/// Whether a sum of integers, or of their squares, may leave their type: ONNX Runtime does not wrap.
+/// Whether a sum of integers, or of their squares, may leave their type: ONNX Runtime does not
+/// wrap.
 bool is_open_sum(const Constant& input, bool squares) {
   if (input.dtype == DType::kF32) return false;
   double sum = 0;

@@ -45,7 +45,8 @@ class Machine {
   std::int64_t kept_weights() const { return l2_ / 4; }
   /// What a tile of a convolution reads.
   std::int64_t window() const { return l2_ * 3 / 16; }
-  /// The same where a few outputs read more than that: with still fewer, weights are read too often.
+  /// The same where a few outputs read more than that: with still fewer, weights are read too
+  /// often.
   std::int64_t most_window() const { return l2_ * 3 / 4; }
   /// What a tile of a convolution of planes writes.
   std::int64_t results() const { return l2_ / 4; }
@@ -55,11 +56,11 @@ class Machine {
   std::int64_t columns() const { return l2_ * 9 / 64; }
   /// Winograd's transformed inputs and products of a tile; weights stream by.
   std::int64_t winograd_squares() const { return l2_ * 11 / 16; }
-  /// Rows of a block of a right operand of 64 columns: there is room for two blocks, and for rows of
-  /// the left one.
+  /// Rows of a block of a right operand of 64 columns: there is room for two blocks, and for rows
+  /// of the left one.
   std::int64_t block_depth() const { return l2_ * 3 / 16 / 64; }
-  /// Rows of a left operand that are multiplied at once, where the right one is packed, and where it
-  /// is copied while the product is computed.
+  /// Rows of a left operand that are multiplied at once, where the right one is packed, and where
+  /// it is copied while the product is computed.
   std::int64_t packed_product_rows() const { return l2_ * 3 / 8; }
   std::int64_t copied_product_rows() const { return l2_ / 4; }
   /// Scores of a block of queries and a block of keys.
@@ -101,8 +102,8 @@ inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
 inline constexpr std::int64_t kLeastTileMacs = 2000000, kSmallGroupTileMacs = 2000000;
 /// At most, where more groups of panels copy nothing again, and where each copies columns again.
 inline constexpr std::int64_t kMostTileMacs = 4000000, kMostCopyingTileMacs = 12000000;
-/// 60 microseconds: Winograd in two axes. Along one, transforms are a larger share: Whisper's second
-/// convolution takes 9.96 instead of 10.5 ms, the first 1 % less.
+/// 60 microseconds: Winograd in two axes. Along one, transforms are a larger share: Whisper's
+/// second convolution takes 9.96 instead of 10.5 ms, the first 1 % less.
 inline constexpr std::int64_t kWinogradTileMacs = 3000000, kWinogradLineTileMacs = 12000000;
 /// Depthwise filters on turned pixels: with fewer, the rows that two tiles turn cost a twentieth.
 inline constexpr std::int64_t kTurnedTileMacs = 4000000;

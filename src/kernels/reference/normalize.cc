@@ -1,5 +1,5 @@
-// Softmax, LpNormalization, LayerNormalization, RMSNormalization, BatchNormalization. Sums are taken
-// in double precision.
+// Softmax, LpNormalization, LayerNormalization, RMSNormalization, BatchNormalization. Sums are
+// taken in double precision.
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in double precision, in
-// row-major order.
+// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in
+// double precision, in row-major order.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"

@@ -1,6 +1,7 @@
 // FusedAttention on one thread; "work" counts floating point operations of its two products.
-// Arguments: kernels (bench_kernels()), heads, queries, keys, depth. As it comes from projections ("heads"), the matrices of
-// the heads lie side by side; "batches" has them one after the other, K by columns.
+// Arguments: kernels (bench_kernels()), heads, queries, keys, depth. As it comes from projections
+// ("heads"), the matrices of the heads lie side by side; "batches" has them one after the other, K
+// by columns.
 #include <benchmark/benchmark.h>
 
 #include <array>

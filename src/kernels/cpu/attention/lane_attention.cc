@@ -20,8 +20,8 @@
 namespace parallax {
 namespace {
 
-/// Queries of a unit at most. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1; 34.3
-/// to 35.3 with 32 or 128.
+/// Queries of a unit at most. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1;
+/// 34.3 to 35.3 with 32 or 128.
 constexpr std::int64_t kUnitQueries = 64;
 /// Keys of a block.
 std::int64_t block_keys() { return this_machine().near_scores() / kUnitQueries; }

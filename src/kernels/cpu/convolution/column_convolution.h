@@ -10,12 +10,12 @@
 
 namespace parallax {
 
-/// In the precision of the request. A null pointer for unknown activations, and filters with too many taps for a tile to fit a
-/// cache. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
+/// In the precision of the request. A null pointer for unknown activations, and filters with too
+/// many taps for a tile to fit a cache. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape);
-/// The same product of f32 from windows of the image that are not copied (window_convolution.h); a null
-/// pointer also where it would not pay.
+/// The same product of f32 from windows of the image that are not copied (window_convolution.h); a
+/// null pointer also where it would not pay.
 Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
                                              const ConvolutionShape& shape);
 

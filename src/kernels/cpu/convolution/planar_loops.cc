@@ -168,7 +168,8 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
   }
 }
 
-/// Each of the `groups` groups prefetches `lines` lines of the next weights a channel, from `next` on.
+/// Each of the `groups` groups prefetches `lines` lines of the next weights a channel, from `next`
+/// on.
 using MultiplyPixels = void (*)(const PixelProduct&, std::size_t row, std::size_t groups,
                                 const float* next, std::size_t lines);
 

@@ -19,7 +19,8 @@ constexpr std::int64_t kFloat = sizeof(float);
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
 /// With more than these (64 MiB) a window is left to others.
 constexpr double kMostScratchElements = 1 << 24;
-/// Outputs of a tile at least, for each of which weights come from the second-level cache or beyond.
+/// Outputs of a tile at least, for each of which weights come from the second-level cache or
+/// beyond.
 constexpr std::int64_t kFewestPixels = 48;
 
 /// Tiles of the node: rectangles of output pixels of one image times groups of panels.

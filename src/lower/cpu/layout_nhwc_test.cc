@@ -75,6 +75,18 @@ TEST(LayoutNhwc, TransposesOnlyAtTheBorders) {
             (std::vector<std::int64_t>{0, 2, 3, 1}));
 }
 
+TEST(LayoutNhwc, TurnsTheAxesOfNormsAndOfSquares) {
+  const Graph graph =
+      after_layout(kHead +
+                       "const k i64 [1] = [-3]\nc = LpNormalization(b) {axis = 1} @channels\n"
+                       "d = LpNormalization(c) @columns\ne = ReduceSumSquare(d, k)\noutput e",
+                   5);
+  EXPECT_EQ(ops(graph),
+            "Transpose Conv Conv LpNormalization LpNormalization ReduceSumSquare Transpose");
+  EXPECT_EQ(node_named(graph, "channels").attributes.get_int("axis", -1), 3);
+  EXPECT_EQ(node_named(graph, "columns").attributes.get_int("axis", -1), 2);
+}
+
 TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
   const std::string text =
       "input x f32 [1, 3, 8, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"

@@ -46,7 +46,7 @@ struct Row {
   KernelRun run;
 };
 
-/// A convolution of each kernel, large enough to be cut otherwise on one of the machines below.
+/// A node of each kernel that asks for its machine, large enough to be cut otherwise on one of the machines below.
 std::vector<Row> rows() {
   std::vector<Row> list;
   for (const ConvolutionCase& c :
@@ -68,6 +68,20 @@ std::vector<Row> rows() {
   planes("planes", {1, 40, 32, 32}, {48, 40, 3, 3}, 1, 1);
   planes("planes in place", {1, 96, 32, 32}, {64, 96, 1, 1}, 0, 1);
   planes("turned", {1, 24, 40, 40}, {24, 1, 7, 7}, 3, 24);
+  for (const bool constant : {true, false})
+    list.push_back({constant ? "constant product" : "computed product",
+                    {OpKind::kMatMul,
+                     test_inputs(random_floats({190, 900}, 1), random_floats({900, 100}, 2)),
+                     {},
+                     1,
+                     constant ? 0b10U : 0}});
+  for (const std::int64_t queries : {3, 77}) {
+    KernelRun run{OpKind::kFusedAttention, test_inputs(random_floats({2, queries, 21}, 1, -1, 1),
+                                                       random_floats({2, 1200, 21}, 2, -1, 1),
+                                                       random_floats({2, 1200, 37}, 3, -1, 1))};
+    run.attributes.set("k_perm", Ints{0, 2, 1});
+    list.push_back({queries < 4 ? "attention in blocks" : "attention in lanes", std::move(run)});
+  }
   return list;
 }
 

@@ -18,8 +18,6 @@
 namespace parallax {
 namespace {
 
-/// Keys of a block.
-std::int64_t block_keys() { return this_machine().scores() / kMostBlockRows; }
 /// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
 /// put the rows that are worked on at once into the same few sets of the first-level cache.
 constexpr std::int64_t kLine = kLineFloats;
@@ -37,26 +35,27 @@ struct AttentionCut {
   std::int64_t score_stride = 0;  ///< elements
 };
 
-AttentionCut cut_attention(const AttentionShape& shape) {
+AttentionCut cut_attention(const AttentionShape& shape, const Machine& machine) {
+  const std::int64_t block_keys = machine.scores() / kMostBlockRows;
   AttentionCut cut;
   cut.row_blocks = tile_count(shape.queries, kMostBlockRows);
   // Rounding to the granule may lend a block some rows of its neighbour.
   cut.block_rows = std::min(shape.queries, kMostBlockRows + kBlockRowGranule);
-  cut.key_blocks = tile_count(shape.keys, block_keys());
+  cut.key_blocks = tile_count(shape.keys, block_keys);
   cut.units = shape.batches * cut.row_blocks;
   // Saturated: no tile has less than a unit.
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
   cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);
-  const std::int64_t block = std::min(shape.keys, block_keys() + kLine);
+  const std::int64_t block = std::min(shape.keys, block_keys + kLine);
   cut.score_stride = (tile_count(block, kLine) | 1) * kLine;
   return cut;
 }
 
 class Attention final : public Kernel {
  public:
-  Attention(const AttentionShape& shape, Precision precision)
-      : shape_(shape), precision_(precision), cut_(cut_attention(shape)) {}
+  Attention(const AttentionShape& shape, Precision precision, const Machine& machine)
+      : shape_(shape), precision_(precision), cut_(cut_attention(shape, machine)) {}
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
@@ -226,7 +225,7 @@ Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const auto shape = taken_shape(request);
   if (!shape) return not_covered();
-  return std::make_unique<Attention>(*shape, request.precision);
+  return std::make_unique<Attention>(*shape, request.precision, *request.machine);
 }
 
 }  // namespace
@@ -235,13 +234,13 @@ Result<std::unique_ptr<Kernel>> packed_bf16_attention(const KernelRequest& reque
   if (request.precision != Precision::kBf16 || request.outputs[0].elements() == 0)
     return not_covered();
   const auto shape = taken_shape(request);
-  return shape ? make_bf16_attention(*shape) : nullptr;
+  return shape ? make_bf16_attention(*shape, *request.machine) : nullptr;
 }
 Result<std::unique_ptr<Kernel>> lanes_f32_attention(const KernelRequest& request) {
   if (request.precision == Precision::kBf16 || request.outputs[0].elements() == 0)
     return not_covered();
   const auto shape = taken_shape(request);
-  return shape ? make_lane_attention(*shape) : nullptr;
+  return shape ? make_lane_attention(*shape, *request.machine) : nullptr;
 }
 Result<std::unique_ptr<Kernel>> blocks_bf16_attention(const KernelRequest& request) {
   return request.precision == Precision::kBf16 ? blocks(request) : not_covered();

@@ -204,10 +204,10 @@ class Bf16Attention final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& s) {
+std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& s, const Machine& machine) {
   const auto width = checked_add(s.depth, s.width);
   const auto elements = width ? checked_mul(*width, s.keys) : std::nullopt;
-  if (s.queries < kFewestQueries || !elements || *elements > this_machine().rounded_head() ||
+  if (s.queries < kFewestQueries || !elements || *elements > machine.rounded_head() ||
       s.depth > kMostDepth || s.width > kMostDepth)
     return nullptr;
   return std::make_unique<Bf16Attention>(s);

@@ -33,11 +33,11 @@ std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) /
 
 class CosineAttention final : public Kernel {
  public:
-  explicit CosineAttention(const CosineShape& shape)
+  CosineAttention(const CosineShape& shape, const Machine& machine)
       : shape_(shape), type_(gemm_type(shape.precision)) {
     stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(type_.widths().vector));
-    block_rows_ = std::min(shape.queries, std::clamp(this_machine().window_scores() / stride_,
-                                                     kFewestRows, kMostRows));
+    block_rows_ = std::min(shape.queries,
+                           std::clamp(machine.window_scores() / stride_, kFewestRows, kMostRows));
     unit_keys_ = rounded_up(shape.keys * shape.depth, kTileGranule);
     packed_keys_ = rounded_up(stride_ * shape.depth, kTileGranule);
     unit_queries_ = rounded_up(block_rows_ * shape.depth, kTileGranule);
@@ -156,7 +156,7 @@ Result<std::unique_ptr<Kernel>> cpu_cosine_attention(const KernelRequest& reques
   if (shape.keys == 0 || shape.keys > kMostKeys || shape.depth == 0 || shape.depth > kMostDepth ||
       shape.width > kMostDepth)
     return not_covered();
-  return std::make_unique<CosineAttention>(shape);
+  return std::make_unique<CosineAttention>(shape, *request.machine);
 }
 
 }  // namespace parallax

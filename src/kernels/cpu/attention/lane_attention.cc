@@ -23,8 +23,6 @@ namespace {
 /// Queries of a unit at most. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1;
 /// 34.3 to 35.3 with 32 or 128.
 constexpr std::int64_t kUnitQueries = 64;
-/// Keys of a block.
-std::int64_t block_keys() { return this_machine().near_scores() / kUnitQueries; }
 /// Units that take longer than 0.3 ms are made smaller until threads have kFewestUnits of them to
 /// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
 /// in a unit, 110 with 32 or 48, 112 with 64; of 1280, the widest: 81, 89, 97 and 106.
@@ -38,9 +36,11 @@ constexpr std::int64_t kMostDepth = 1280;
 struct LaneCut {
   std::int64_t query_blocks = 0, key_blocks = 0, units = 0, tiles = 0;
   std::int64_t stride = 0;  ///< queries of a block, padded to whole vectors
+  /// Keys of a block: rounding to the granule may lend it some of its neighbour.
+  std::int64_t most_keys = 0;
 };
 
-LaneCut cut_lanes(const AttentionShape& shape) {
+LaneCut cut_lanes(const AttentionShape& shape, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(matmul_widths().vector);
   LaneCut cut;
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
@@ -57,21 +57,24 @@ LaneCut cut_lanes(const AttentionShape& shape) {
   cut_queries(tile_count(shape.queries, kUnitQueries));
   if (cut.units < kFewestUnits && macs() > kLongUnit)
     cut_queries(std::min(tile_count(kFewestUnits, shape.batches), shape.queries));
-  cut.key_blocks = tile_count(shape.keys, block_keys());
+  const std::int64_t block_keys = machine.near_scores() / kUnitQueries;
+  cut.key_blocks = tile_count(shape.keys, block_keys);
+  cut.most_keys = block_keys + kBlockRowGranule;
   cut.tiles = count_tiles(cut.units, macs(), kBlockTileMacs);
   return cut;
 }
 
 class LaneAttention final : public Kernel {
  public:
-  explicit LaneAttention(const AttentionShape& shape) : shape_(shape), cut_(cut_lanes(shape)) {}
+  LaneAttention(const AttentionShape& shape, const Machine& machine)
+      : shape_(shape), cut_(cut_lanes(shape, machine)) {}
 
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
-    const std::int64_t masks = shape_.mask.stride != 0 ? most_block() : 0;
+    const std::int64_t masks = shape_.mask.stride != 0 ? cut_.most_keys : 0;
     // A choice takes a byte of each score.
-    const std::int64_t choices = shape_.choice.given ? tile_count(most_block(), 4) : 0;
-    return (shape_.depth + most_block() + masks + choices + shape_.width + 3) * cut_.stride *
+    const std::int64_t choices = shape_.choice.given ? tile_count(cut_.most_keys, 4) : 0;
+    return (shape_.depth + cut_.most_keys + masks + choices + shape_.width + 3) * cut_.stride *
            static_cast<std::int64_t>(sizeof(float));
   }
 
@@ -86,9 +89,6 @@ class LaneAttention final : public Kernel {
   }
 
  private:
-  /// Rounding to the granule may lend a block some keys of its neighbour.
-  static std::int64_t most_block() { return block_keys() + kBlockRowGranule; }
-
   void run_unit(std::int64_t batch, TileRange queries, const KernelArgs& args) const {
     const AttentionShape& s = shape_;
     const auto vector = static_cast<std::int64_t>(matmul_widths().vector);
@@ -103,7 +103,7 @@ class LaneAttention final : public Kernel {
     float* q = take(s.depth);
     LaneBlock block;
     block.sums = {take(1), take(1), take(1)};
-    block.x = take(most_block());
+    block.x = take(cut_.most_keys);
     block.stride = to_size(stride);
     block.depth = to_size(s.depth);
     block.width = to_size(s.width);
@@ -111,7 +111,7 @@ class LaneAttention final : public Kernel {
     block.v_stride = to_size(s.v.row_stride);
     block.q = q;
     block.y = take(s.width);
-    float* const mask = s.mask.stride != 0 ? take(most_block()) : nullptr;
+    float* const mask = s.mask.stride != 0 ? take(cut_.most_keys) : nullptr;
     auto* const choice = reinterpret_cast<std::uint8_t*>(scratch);
 
     const float* from = args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride;
@@ -144,12 +144,12 @@ class LaneAttention final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_lane_attention(const AttentionShape& s) {
+std::unique_ptr<Kernel> make_lane_attention(const AttentionShape& s, const Machine& machine) {
   if (s.queries < kLaneQueries || s.depth > kMostDepth || s.width > kMostDepth ||
       s.q.column_stride != 1 || s.k.row_stride != 1 || s.v.column_stride != 1 ||
       s.y.column_stride != 1)
     return nullptr;
-  return std::make_unique<LaneAttention>(s);
+  return std::make_unique<LaneAttention>(s, machine);
 }
 
 }  // namespace parallax

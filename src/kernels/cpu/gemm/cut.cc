@@ -15,10 +15,10 @@ constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 
 
 }  // namespace
 
-MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
+MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& machine) {
   const GemmType& type = *b.type;
   const std::int64_t block =
-      std::clamp(this_machine().packed_product_rows() / b.depth, kFewestBlockRows, kMostBlockRows) /
+      std::clamp(machine.packed_product_rows() / b.depth, kFewestBlockRows, kMostBlockRows) /
       kBlockRowGranule * kBlockRowGranule;
   const std::int64_t block_rows = std::min(rows, block);
   MatMulCut cut;
@@ -40,7 +40,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b) {
                       : count_tiles(panels, panel_cost, tile_cost);
   cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
   cut.depth_blocks =
-      tile_count(b.steps(), block_rows <= kFewRows ? kShortDepth : this_machine().block_depth());
+      tile_count(b.steps(), block_rows <= kFewRows ? kShortDepth : machine.block_depth());
   return cut;
 }
 

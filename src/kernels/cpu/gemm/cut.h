@@ -1,10 +1,11 @@
-// How products are cut into tiles for threads, and tiles into what caches hold: by shape and type
-// alone.
+// How products are cut into tiles for threads, and tiles into what caches hold: by shape, type and
+// machine alone.
 #pragma once
 
 #include <cstdint>
 
 #include "kernels/cpu/gemm/packed_matrix.h"
+#include "kernels/cpu/machine.h"
 
 namespace parallax {
 
@@ -23,6 +24,6 @@ struct MatMulCut {
   std::int64_t tiles() const { return row_blocks * panel_groups; }
 };
 /// REQUIRES: b has depth and columns.
-MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b);
+MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& machine);
 
 }  // namespace parallax

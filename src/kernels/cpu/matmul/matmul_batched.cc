@@ -79,10 +79,11 @@ BatchedShape batched_shape(const Dims& a, const Dims& b, std::span<const std::in
 
 class BatchedMatMul final : public Kernel {
  public:
-  BatchedMatMul(const BatchedShape& shape, const Unary& activation, Precision precision)
+  BatchedMatMul(const BatchedShape& shape, const Unary& activation, Precision precision,
+                const Machine& machine)
       : shape_(shape), activation_(activation), precision_(precision) {
     const std::int64_t block = std::clamp(
-        this_machine().copied_product_rows() / shape.depth / kBlockRowGranule * kBlockRowGranule,
+        machine.copied_product_rows() / shape.depth / kBlockRowGranule * kBlockRowGranule,
         kFewestBlockRows, kMostBlockRows);
     row_blocks_ = tile_count(shape.rows, block);
     const std::int64_t unit_rows = std::min(shape.rows, block);
@@ -155,7 +156,7 @@ Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
     PX_ASSIGN(shape.packed, pack_transposed(b, operand, request.packed));
     shape.b = right_operand(operand.dims, {}, shape.batch_rank);
   }
-  return std::make_unique<BatchedMatMul>(shape, *activation, request.precision);
+  return std::make_unique<BatchedMatMul>(shape, *activation, request.precision, *request.machine);
 }
 
 }  // namespace

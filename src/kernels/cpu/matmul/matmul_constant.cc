@@ -17,8 +17,11 @@ namespace {
 
 class ConstantMatMul final : public Kernel {
  public:
-  ConstantMatMul(std::int64_t rows, PackedMatrix b, const Unary& activation)
-      : rows_(rows), b_(std::move(b)), activation_(activation), cut_(cut_matmul(rows, b_)) {}
+  ConstantMatMul(std::int64_t rows, PackedMatrix b, const Unary& activation, const Machine& machine)
+      : rows_(rows),
+        b_(std::move(b)),
+        activation_(activation),
+        cut_(cut_matmul(rows, b_, machine)) {}
 
   std::int64_t tiles() const override { return cut_.tiles(); }
   std::int64_t scratch_bytes() const override {
@@ -111,7 +114,7 @@ Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision p
   if (request.precision != precision || !takes(request, product)) return not_covered();
   PX_ASSIGN(PackedMatrix b, pack_matrix(gemm_type(precision), product->source, request.packed));
   return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
-                                          *fused_activation(request.node));
+                                          *fused_activation(request.node), *request.machine);
 }
 
 }  // namespace

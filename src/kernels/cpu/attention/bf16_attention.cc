@@ -171,7 +171,7 @@ class Bf16Attention final : public Kernel {
     const std::int64_t count = queries.end - queries.begin, stride = rounded_up(count, kVector);
     round_queries(batch, queries, stride, args);
     Bf16LaneBlock block;
-    block.pairs = to_size(pairs_of(s.depth));
+    block.depth = block.k_stride = to_size(pairs_of(s.depth));
     block.v_stride = to_size(rounded_up(s.width, kVector));
     block.width = to_size(s.width);
     block.stride = to_size(stride);

@@ -10,15 +10,8 @@
 
 namespace parallax {
 
-/// A block of keys and what belongs to it; `stride` is a multiple of kBf16Vector, and x has a row
-/// more where the number of keys is odd.
-struct Bf16LaneBlock : LaneRows {
-  const Bf16Pair* k = nullptr;  ///< [keys, pairs]
-  const Bf16Pair* v = nullptr;  ///< [pairs_of(keys), v_stride], v_stride >= width
-  const Bf16Pair* q = nullptr;  ///< [pairs, stride]: Q^T
-  std::size_t pairs = 0;        ///< of the depth
-  std::size_t v_stride = 0;
-};
+/// `stride` is a multiple of kBf16Vector, and x has a row more where the number of keys is odd.
+using Bf16LaneBlock = LaneBlockOf<Bf16Pair>;
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
 /// e^(score + mask - largest) with a mask, 2^(score - largest) without, off by 1e-4 of themselves
 /// and then rounded.

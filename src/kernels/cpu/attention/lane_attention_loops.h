@@ -35,13 +35,15 @@ struct LaneRows {
   bool adjusted() const { return masked() || filled != nullptr; }
 };
 
-/// A block of keys and what belongs to it.
-struct LaneBlock : LaneRows {
-  const float* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
-  const float* v = nullptr;  ///< [keys, width], rows `v_stride` elements apart
-  const float* q = nullptr;  ///< [depth, stride]: Q^T
+/// A block of keys and what belongs to it, in elements that are a step of depth, or of keys in V.
+template <class Element>
+struct LaneBlockOf : LaneRows {
+  const Element* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
+  const Element* v = nullptr;  ///< [steps of keys, width], rows `v_stride` elements apart
+  const Element* q = nullptr;  ///< [depth, stride]: Q^T
   std::size_t k_stride = 0, v_stride = 0, depth = 0;
 };
+using LaneBlock = LaneBlockOf<float>;
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
 /// e^(score + mask - largest) with a mask or a fill, 2^(score - largest) without.
 void lane_block(const LaneBlock& block);

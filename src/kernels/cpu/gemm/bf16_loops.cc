@@ -122,9 +122,12 @@ Multiply multiply_of(std::size_t rows, std::size_t vectors) {
 }  // namespace
 
 bool cpu_multiplies_bf16() {
+  // Also what the loops of attention are compiled for.
   static const bool has = __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+                          __builtin_cpu_supports("avx512dq") &&
+                          __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("bmi") &&
+                          __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("fma");
   return has;
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/column_loops.h"
 #include "kernels/cpu/convolution/window_convolution.h"
+#include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
 
@@ -19,10 +20,9 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Rows of the copied columns that are multiplied at once; of filters so deep that fewer fit; of
-/// weights that stay in the cache, so that a small node's tiles may have few.
-constexpr std::int64_t kMostRows = 144, kFewestRows = 12, kRowGranule = 6;
-constexpr std::int64_t kMostDeepRows = 48, kFewestCachedRows = 36;
+/// Fewest rows of the copied columns that are multiplied at once; most of filters so deep that fewer
+/// fit; fewest of weights that stay in the cache, so that a small node's tiles may have few.
+constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
 /// Deeper filters are left to others.
 constexpr std::int64_t kMostDepth = 196608;
 
@@ -44,8 +44,7 @@ struct ColumnCut {
     depth = machine.block_depth();
     const std::int64_t speed = weights.type->elements;
     pixels = shape.batch * shape.out[0] * shape.out[1];
-    block_rows = std::clamp(machine.columns() / weights.depth / kRowGranule * kRowGranule,
-                            kFewestRows, kMostRows);
+    block_rows = fitting_rows(machine.columns(), weights.depth, kFewestRows);
     if (weights.depth * kFewestRows > machine.columns())
       block_rows =
           std::clamp<std::int64_t>(machine.most_window() / weights.depth, 1, kMostDeepRows);
@@ -86,7 +85,7 @@ class ColumnConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kRowGranule);
+    const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kBlockRowGranule);
     const auto panels = tile_range(weights_.panels(), cut_.groups, tile % cut_.groups);
     for (std::int64_t begin = run.begin; begin < run.end; begin += cut_.block_rows) {
       const TileRange pixels{begin, std::min(begin + cut_.block_rows, run.end)};

@@ -17,10 +17,8 @@ constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 
 
 MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& machine) {
   const GemmType& type = *b.type;
-  const std::int64_t block =
-      std::clamp(machine.packed_product_rows() / b.depth, kFewestBlockRows, kMostBlockRows) /
-      kBlockRowGranule * kBlockRowGranule;
-  const std::int64_t block_rows = std::min(rows, block);
+  const std::int64_t block = fitting_rows(machine.packed_product_rows(), b.depth);
+  const std::int64_t filled = std::min(rows, block);
   MatMulCut cut;
   cut.row_blocks = tile_count(rows, block);
   // Rounding to the granule may lend a block some rows of its neighbour.
@@ -28,7 +26,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
   const std::int64_t panel_steps = b.steps() * static_cast<std::int64_t>(b.widths.panel);
   const std::int64_t panel_cost =
       std::max({panel_steps * kStepBytes / kWeightBytes,
-                panel_steps * type.elements / type.speed * block_rows, std::int64_t{1}});
+                panel_steps * type.elements / type.speed * filled, std::int64_t{1}});
   const std::int64_t panels = cut.row_blocks * b.panels();
   const double cost = static_cast<double>(panel_cost) * static_cast<double>(panels);
   const auto tile_cost = static_cast<std::int64_t>(std::clamp<double>(
@@ -40,7 +38,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
                       : count_tiles(panels, panel_cost, tile_cost);
   cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
   cut.depth_blocks =
-      tile_count(b.steps(), block_rows <= kFewRows ? kShortDepth : machine.block_depth());
+      tile_count(b.steps(), filled <= kFewRows ? kShortDepth : machine.block_depth());
   return cut;
 }
 

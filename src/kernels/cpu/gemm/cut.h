@@ -2,6 +2,7 @@
 // machine alone.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/cpu/gemm/packed_matrix.h"
@@ -13,6 +14,11 @@ namespace parallax {
 inline constexpr std::int64_t kBlockRowGranule = 6;
 /// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
 inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
+/// Rows of `depth` elements for a block of `elements`, whole granules of them.
+inline std::int64_t fitting_rows(std::int64_t elements, std::int64_t depth,
+                                 std::int64_t fewest = kFewestBlockRows) {
+  return std::clamp(elements / depth / kBlockRowGranule * kBlockRowGranule, fewest, kMostBlockRows);
+}
 
 /// Tiles of a product with a packed matrix: blocks of rows, which begin at multiples of
 /// kBlockRowGranule, times groups of panels.

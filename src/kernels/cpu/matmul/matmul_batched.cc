@@ -82,9 +82,7 @@ class BatchedMatMul final : public Kernel {
   BatchedMatMul(const BatchedShape& shape, const Unary& activation, Precision precision,
                 const Machine& machine)
       : shape_(shape), activation_(activation), precision_(precision) {
-    const std::int64_t block = std::clamp(
-        machine.copied_product_rows() / shape.depth / kBlockRowGranule * kBlockRowGranule,
-        kFewestBlockRows, kMostBlockRows);
+    const std::int64_t block = fitting_rows(machine.copied_product_rows(), shape.depth);
     row_blocks_ = tile_count(shape.rows, block);
     const std::int64_t unit_rows = std::min(shape.rows, block);
     const std::int64_t unit = unit_rows * shape.depth * shape.columns;

@@ -46,7 +46,8 @@ struct Row {
   KernelRun run;
 };
 
-/// A node of each kernel that asks for its machine, large enough to be cut otherwise on one of the machines below.
+/// A node of each kernel that asks for its machine, large enough to be cut otherwise on one of the
+/// machines below.
 std::vector<Row> rows() {
   std::vector<Row> list;
   for (const ConvolutionCase& c :

@@ -20,8 +20,8 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
-/// Fewest rows of the copied columns that are multiplied at once; most of filters so deep that fewer
-/// fit; fewest of weights that stay in the cache, so that a small node's tiles may have few.
+/// Fewest rows of the copied columns that are multiplied at once; most of filters so deep that
+/// fewer fit; fewest of weights that stay in the cache, so that a small node's tiles may have few.
 constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
 /// Deeper filters are left to others.
 constexpr std::int64_t kMostDepth = 196608;

@@ -186,13 +186,12 @@ HWY_INLINE void other_values(const LaneBlockOf<typename T::Element>& s, std::siz
   run_groups(kTable, s, lane, row, s.width);
 }
 
-/// Rows of y while weights are computed: two vectors of queries leave registers for the powers. In
-/// bf16 6 to 16 rows by 1 or 2 vectors differ by 2 %.
-constexpr std::size_t kFirstRows = kVectors == 4 ? 8 : 4;
-
 template <class T, class Power>
 HWY_INLINE std::size_t weigh_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                                    std::size_t end, const Power& power) {
+  // Rows of y while weights are computed: two vectors of queries leave registers for the powers. In
+  // bf16 6 to 16 rows by 1 or 2 vectors differ by 2 %.
+  constexpr std::size_t kFirstRows = kVectors == 4 ? 8 : 4;
   const std::size_t lanes = hn::Lanes(FloatTag());
   const bool wide = s.width >= kFirstRows;
   for (; lane + 2 * lanes <= end; lane += 2 * lanes)

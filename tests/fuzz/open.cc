@@ -76,19 +76,20 @@ bool is_open_window(const CaseNode& node, std::span<const Constant* const> input
   return (same && crops) || (empty && std::ranges::any_of(strides, more_than_1));
 }
 
-/// Whether the quotient of the sizes, rounded before it is used as ONNX Runtime does, moves a
-/// position of nearest mode to another element. half_pixel_symmetric rounds more than once.
-bool takes_other_element(const ResizeShape& shape) {
+/// Whether a scale that is rounded otherwise moves a position of nearest mode to another element:
+/// ONNX Runtime rounds the quotient of sizes before it is used. half_pixel_symmetric rounds more
+/// than once, given scales too. `scales`: null where sizes rule.
+bool takes_other_element(const ResizeShape& shape, const Constant* scales) {
   for (int axis = 0; axis < shape.in.rank(); ++axis) {
-    const auto above = static_cast<float>(shape.out[axis]);
-    const auto below = static_cast<float>(shape.in[axis]);
-    if (below == 0) continue;
-    const float scale = above / below;
+    const ResizeScale exact = resize_scale(
+        shape, axis, scales == nullptr ? nullptr : scales->bytes.data(), scales != nullptr);
+    if (exact.below == 0) continue;
+    const float scale = exact.above / exact.below;
     const bool more = shape.coordinates == ResizeCoordinates::kHalfPixelSymmetric;
     for (const float rounded :
          {scale, more ? scale * 1.000001F : scale, more ? scale * 0.999999F : scale})
       for (std::int64_t i = 0; i < shape.out[axis]; ++i)
-        if (resize_source(shape, axis, i, {above, below}).low !=
+        if (resize_source(shape, axis, i, exact).low !=
             resize_source(shape, axis, i, {rounded, 1}).low)
           return true;
   }
@@ -98,9 +99,10 @@ bool takes_other_element(const ResizeShape& shape) {
 bool is_open_resize(const CaseNode& node, std::span<const Constant* const> inputs,
                     const Constant& output) {
   const ResizeShape shape = resize_shape(node.attributes, inputs[0]->dims, output.dims);
-  const bool by_scales = inputs.size() > 2 && inputs[2] != nullptr && !inputs[2]->bytes.empty();
-  if (by_scales) return shape.in == shape.out || (shape.linear && output.dtype != DType::kF32);
-  return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape);
+  const Constant* scales =
+      inputs.size() > 2 && inputs[2] != nullptr && !inputs[2]->bytes.empty() ? inputs[2] : nullptr;
+  if (scales != nullptr && shape.in == shape.out) return true;
+  return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape, scales);
 }
 
 /// Whether a power of integers is the least or the largest number of its type, or one of these

@@ -4,7 +4,7 @@
 #pragma once
 
 #define PX_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-// With a sanitizer not SSE4 either: a quarter of the time that such a build of the kernels takes.
+// With a sanitizer not SSE4 either: one of four instruction sets less to compile for.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define HWY_DISABLED_TARGETS (PX_DISABLED_TARGETS | HWY_SSE4)
 #else

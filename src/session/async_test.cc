@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <thread>
 
 #include "parallax/session.h"
 #include "session/session_test_util.h"
+#include "session/threads_test_util.h"
 
 namespace parallax {
 namespace {
@@ -123,11 +123,6 @@ TEST_F(Async, ASessionWaitsForItsRuns) {
     Session moved = std::move(session);
   }
   EXPECT_EQ(done, static_cast<int>(x_.size()));
-}
-
-/// Threads of this process. Some that have ended may still be among them.
-std::ptrdiff_t threads_now() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
 }
 
 TEST_F(Async, TakesNoMoreThreadsThanTheRuntimeMay) {

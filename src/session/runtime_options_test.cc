@@ -18,6 +18,7 @@
 #include "run/users_pool_test_util.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
+#include "session/threads_test_util.h"
 
 namespace parallax {
 namespace {
@@ -209,10 +210,6 @@ TEST(RuntimeOptions, TheUsersAllocatorHasTensorsOfRunTimeSize) {
   }
   EXPECT_EQ(allocator->taken(), 0U);
   EXPECT_EQ(allocator->wrong, 0);
-}
-
-std::ptrdiff_t threads_now() {
-  return std::distance(fs::directory_iterator("/proc/self/task"), {});
 }
 
 TEST(RuntimeOptions, TheUsersPoolHasAllThreads) {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <thread>
 
@@ -16,14 +15,10 @@
 #include "session/memory_account.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
+#include "session/threads_test_util.h"
 
 namespace parallax {
 namespace {
-
-/// Threads of this process. Some that have ended may still be among them.
-std::ptrdiff_t threads_now() {
-  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
-}
 
 /// Threads of the pool, a caller included.
 int started(const Runtime& runtime) { return runtime.impl()->workers.pool().threads(); }

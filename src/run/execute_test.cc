@@ -1,5 +1,4 @@
 #include "run/execute.h"
-#include "bind/bind.h"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -10,81 +9,28 @@
 #include <cstring>
 #include <thread>
 
-#include "base/status.h"
-#include "compile/compile_test_util.h"
+#include "run/run_test_util.h"
 
 namespace parallax {
 namespace {
 
-struct Settings {
-  std::vector<std::optional<std::int64_t>> symbols = {};
-  bool reference_only = true;
-  bool parallel = true;
-  int threads = 1;
-  std::optional<std::int64_t> budget = {};
-  bool poison = false;
-  Scheduler scheduler = Scheduler::kDataflow;
-};
-
 constexpr std::array kSchedulers = {Scheduler::kSequential, Scheduler::kLayers,
                                     Scheduler::kDataflow};
-
-Result<std::shared_ptr<const Program>> program_of(const std::shared_ptr<GraphContext>& context,
-                                                  const Settings& settings) {
-  Binding binding{settings.symbols};
-  binding.symbols.resize(context->graph.symbols.size());
-  PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
-  PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
-  PX_RETURN_IF_ERROR(bind(*bound));
-  return lay_out(std::move(bound), {settings.parallel, settings.threads, settings.budget});
-}
-
-using Bytes = std::vector<std::byte>;
-template <class T>
-Bytes bytes_of(const std::vector<T>& elements) {
-  Bytes bytes(elements.size() * sizeof(T));
-  if (!bytes.empty()) std::memcpy(bytes.data(), elements.data(), bytes.size());
-  return bytes;
-}
 
 struct Outcome {
   std::vector<Tensor> outputs;
   std::int64_t peak = 0;
 };
 
-template <class T>
-std::vector<T> values(const Tensor& tensor) {
-  const T* data = tensor.view().as<T>();
-  return {data, data + tensor.dims().elements()};
-}
-
-Result<std::vector<Tensor>> run(const Program& program, const std::vector<Bytes>& inputs,
-                                WorkerPool& pool, RunMemory& memory, const Settings& settings,
-                                RunTrace* trace = nullptr) {
-  std::vector<const std::byte*> pointers;
-  for (const Bytes& input : inputs) pointers.push_back(input.data());
-  std::vector<Tensor> outputs(program.compiled().graph().outputs.size());
-  const PlaceOutput place = [&](int i, DType dtype, const Dims& dims) -> Result<std::byte*> {
-    Tensor& tensor = outputs[static_cast<std::size_t>(i)];
-    PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
-    return tensor.mutable_view().bytes.data();
-  };
-  PX_ASSIGN(RunMemory::Lease lease, memory.acquire({program.bytes, settings.budget,
-                                                    program.compiled().has_run_time_nodes}));
-  PX_RETURN_IF_ERROR(execute(program, pointers, place, pool, lease,
-                             {settings.poison, trace, nullptr, settings.scheduler}));
-  return outputs;
-}
-
-Result<Outcome> run(const std::shared_ptr<GraphContext>& context, const std::vector<Bytes>& inputs,
-                    const Settings& settings) {
+/// The second run uses the block of the first.
+Result<Outcome> run_twice(const std::shared_ptr<GraphContext>& context, const Inputs& inputs,
+                          const Settings& settings) {
   PX_ASSIGN(const auto program, program_of(context, settings));
   WorkerPool pool(settings.threads);
   RunMemory memory;
   Outcome outcome;
-  // Twice: the second run uses the block of the first.
   for (int i = 0; i < 2; ++i) {
-    PX_ASSIGN(outcome.outputs, run(*program, inputs, pool, memory, settings));
+    PX_ASSIGN(outcome.outputs, run(*program, pool, memory, inputs, settings));
   }
   outcome.peak = memory.peak_bytes();
   return outcome;
@@ -121,10 +67,10 @@ std::vector<float> ramp(std::size_t count) {
 TEST(Execute, SameBitsUnderEveryPlan) {
   const auto context = context_of(kInception);
   const std::int64_t n = 700;
-  const std::vector<Bytes> inputs = {bytes_of(ramp(static_cast<std::size_t>(n) * 64))};
+  const Inputs inputs = {bytes_of(ramp(static_cast<std::size_t>(n) * 64))};
   for (const bool reference_only : {true, false}) {
-    const auto oracle =
-        run(context, inputs, {.symbols = {n}, .reference_only = reference_only, .parallel = false});
+    const auto oracle = run_twice(
+        context, inputs, {.symbols = {n}, .reference_only = reference_only, .parallel = false});
     ASSERT_TRUE(oracle) << oracle.error().to_string();
     const auto expected = values<float>(oracle->outputs[0]);
     for (const Scheduler scheduler : kSchedulers) {
@@ -135,7 +81,6 @@ TEST(Execute, SameBitsUnderEveryPlan) {
                             .reference_only = reference_only,
                             .parallel = parallel,
                             .threads = threads,
-                            .poison = true,
                             .scheduler = scheduler};
           const auto sequential = program_of(context, {.symbols = {n},
                                                        .reference_only = reference_only,
@@ -143,7 +88,7 @@ TEST(Execute, SameBitsUnderEveryPlan) {
                                                        .threads = threads});
           ASSERT_TRUE(sequential);
           if (extra >= 0) settings.budget = (*sequential)->bytes + extra;
-          const auto outcome = run(context, inputs, settings);
+          const auto outcome = run_twice(context, inputs, settings);
           ASSERT_TRUE(outcome) << outcome.error().to_string();
           EXPECT_EQ(values<float>(outcome->outputs[0]), expected)
               << parallel << ' ' << threads << ' ' << extra;
@@ -186,21 +131,20 @@ std::string random_graph() {
 
 RC_GTEST_PROP(Execute, RandomGraphsGiveTheSameBitsUnderEveryPlan, ()) {
   const auto context = context_of(random_graph());
-  const std::vector<Bytes> inputs = {bytes_of(ramp(40))};
-  const auto oracle = run(context, inputs, {.parallel = false});
+  const Inputs inputs = {bytes_of(ramp(40))};
+  const auto oracle = run_twice(context, inputs, {.parallel = false});
   RC_ASSERT(oracle.has_value());
   Settings settings{.reference_only = false,
                     .parallel = *rc::gen::arbitrary<bool>(),
                     .threads = *rc::gen::element(1, 2, 3, 8),
-                    .poison = *rc::gen::arbitrary<bool>(),
                     .scheduler = *rc::gen::elementOf(kSchedulers)};
   const auto tight = program_of(
       context, {.reference_only = false, .parallel = false, .threads = settings.threads});
   RC_ASSERT(tight.has_value());
   if (*rc::gen::arbitrary<bool>())
     settings.budget = (*tight)->bytes + *rc::gen::inRange<std::int64_t>(0, 1000);
-  const auto one_thread = run(context, inputs, {.reference_only = false, .parallel = false});
-  const auto outcome = run(context, inputs, settings);
+  const auto one_thread = run_twice(context, inputs, {.reference_only = false, .parallel = false});
+  const auto outcome = run_twice(context, inputs, settings);
   RC_ASSERT(one_thread.has_value() && outcome.has_value());
   for (std::size_t i = 0; i < outcome->outputs.size(); ++i) {
     RC_ASSERT(values<float>(outcome->outputs[i]) == values<float>(one_thread->outputs[i]));
@@ -220,13 +164,13 @@ TEST(Execute, BranchesOfAStepRunAtOnce) {
 
 TEST(Execute, BudgetSweepNeverExceedsAndSaysWhatIsMissing) {
   const auto context = context_of(kInception);
-  const std::vector<Bytes> inputs = {bytes_of(ramp(200 * 64))};
+  const Inputs inputs = {bytes_of(ramp(200 * 64))};
   const auto roomy = program_of(context, {.symbols = {200}, .threads = 3});
   ASSERT_TRUE(roomy);
   int fitting = 0;
   for (std::int64_t budget = 0; budget <= (*roomy)->bytes + 64; budget += 12'800) {
     const auto outcome =
-        run(context, inputs, {.symbols = {200}, .threads = 3, .budget = budget, .poison = true});
+        run_twice(context, inputs, {.symbols = {200}, .threads = 3, .budget = budget});
     if (outcome) {
       ++fitting;
       EXPECT_LE(outcome->peak, budget);
@@ -245,8 +189,8 @@ TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
   const auto program = program_of(context, settings);
   ASSERT_TRUE(program);
   ASSERT_GE((*program)->plan.max_branches, 2);
-  const std::vector<Bytes> inputs = {bytes_of(ramp(200 * 64))};
-  const auto expected = run(context, inputs, settings);
+  const Inputs inputs = {bytes_of(ramp(200 * 64))};
+  const auto expected = run_twice(context, inputs, settings);
   ASSERT_TRUE(expected);
   WorkerPool pool(3);
   RunMemory memory;
@@ -291,8 +235,7 @@ TEST(Execute, OutputsThatNoKernelWrites) {
     w = Reshape(y, flat)
     z = Abs(w)
     output x, c, v, y, y, w, z)");
-  const auto outcome =
-      run(context, {bytes_of<float>({1, 2, 3, 4, 5, 6})}, {.threads = 2, .poison = true});
+  const auto outcome = run_twice(context, {bytes_of<float>({1, 2, 3, 4, 5, 6})}, {.threads = 2});
   ASSERT_TRUE(outcome) << outcome.error().to_string();
   const std::vector<float> x = {1, 2, 3, 4, 5, 6}, y = {-1, -2, -3, -4, -5, -6};
   const std::vector<std::vector<float>> expected = {x, {7, 8}, x, y, y, y, x};
@@ -336,13 +279,13 @@ TEST(Execute, AnErrorStopsTheRunAndNothingElse) {
   const auto x = bytes_of(ramp(64));
   for (int round = 0; round < 3; ++round) {
     const auto bad =
-        run(**program, {x, bytes_of<std::int64_t>({0, 4})}, pool, memory, {.threads = 3});
+        run(**program, pool, memory, {x, bytes_of<std::int64_t>({0, 4})}, {.threads = 3});
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(bad.error().stage, Stage::kExecute);
     EXPECT_EQ(bad.error().node, "the_gather");
     const auto good =
-        run(**program, {x, bytes_of<std::int64_t>({0, -1})}, pool, memory, {.threads = 3});
+        run(**program, pool, memory, {x, bytes_of<std::int64_t>({0, -1})}, {.threads = 3});
     ASSERT_TRUE(good) << good.error().to_string();
   }
 }
@@ -355,15 +298,15 @@ TEST(Execute, RunsAtOnceShareAProgram) {
   RunMemory memory;
   // Room for two runs at once: the others wait.
   const Settings settings{.budget = (*program)->bytes * 2};
-  const Bytes input = bytes_of(ramp(50 * 64));
-  const auto expected = run(**program, {input}, pool, memory, settings);
+  const auto input = bytes_of(ramp(50 * 64));
+  const auto expected = run(**program, pool, memory, {input}, settings);
   ASSERT_TRUE(expected);
   std::vector<std::thread> threads;
   std::atomic<int> wrong{0};
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
-        const auto got = run(**program, {input}, pool, memory, settings);
+        const auto got = run(**program, pool, memory, {input}, settings);
         if (!got || values<float>((*got)[0]) != values<float>((*expected)[0])) ++wrong;
       }
     });
@@ -380,7 +323,7 @@ TEST(Execute, TraceHasEveryNodeThatRan) {
   WorkerPool pool(2);
   RunMemory memory;
   RunTrace trace;
-  ASSERT_TRUE(run(**program, {bytes_of(ramp(640))}, pool, memory, {}, &trace));
+  ASSERT_TRUE(run(**program, pool, memory, {bytes_of(ramp(640))}, {.trace = &trace}));
   ASSERT_EQ(trace.nodes.size(), context->graph.nodes.size());
   for (const NodeEvent& event : trace.nodes) {
     EXPECT_LE(event.start_ns, event.end_ns);

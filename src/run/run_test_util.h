@@ -18,6 +18,7 @@ namespace parallax {
 struct Settings {
   std::vector<std::optional<std::int64_t>> symbols = {};
   bool reference_only = true;
+  std::optional<bool> parallel = {};  ///< where none: with several threads
   int threads = 1;
   std::optional<std::int64_t> budget = {};
   std::int64_t max_trips = 1000;
@@ -55,7 +56,8 @@ inline Result<std::shared_ptr<const Program>> program_of(
   PX_ASSIGN(auto compiled, compile(context, binding, {settings.reference_only}));
   PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
   PX_RETURN_IF_ERROR(bind(*bound));
-  return lay_out(std::move(bound), {settings.threads > 1, settings.threads, settings.budget});
+  return lay_out(std::move(bound), {settings.parallel.value_or(settings.threads > 1),
+                                    settings.threads, settings.budget});
 }
 
 inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool, RunMemory& memory,

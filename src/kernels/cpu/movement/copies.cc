@@ -63,58 +63,54 @@ bool all_present(std::span<const TensorDesc> tensors) {
                      [](const TensorDesc& tensor) { return tensor.present; });
 }
 
+/// Cuts the `total` bytes of the whole into tiles; copy(args, part, offset in the part, offset in
+/// the whole, bytes).
+template <class Copy>
+Result<std::unique_ptr<Kernel>> parts_kernel(LambdaKernelOptions options, std::int64_t total,
+                                             std::vector<std::int64_t> starts, Copy copy) {
+  if (total == 0) return empty_kernel();
+  options.tiles = count_tiles(total, kTileBytes);
+  options.table_bytes = bytes_of_table(starts);
+  return tiled_kernel(options,
+                      [total, tiles = options.tiles, starts = std::move(starts), copy](
+                          std::int64_t tile, const KernelArgs& args) -> Status {
+                        const auto [begin, end] = tile_range(total, tiles, tile, kTileGranule);
+                        for_each_part(starts, begin, end,
+                                      [&](std::size_t part, std::int64_t in_part,
+                                          std::int64_t in_whole, std::int64_t bytes) {
+                                        copy(args, part, in_part, in_whole, to_size(bytes));
+                                      });
+                        return {};
+                      });
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> cpu_concat(const KernelRequest& request) {
   const auto axis =
       normalize_axis(request.node.attributes.get_int("axis", 0), request.outputs[0].dims.rank());
   if (!axis || !all_present(request.inputs)) return not_covered();
-  const std::int64_t total = request.outputs[0].bytes();
-  if (total == 0) return empty_kernel();
   LambdaKernelOptions options;
-  options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = ~std::uint32_t{0};
-  auto starts = part_starts(request.inputs, *axis);
-  options.table_bytes = bytes_of_table(starts);
-  return tiled_kernel(
-      options,
-      [total, tiles = options.tiles, starts = std::move(starts)](std::int64_t tile,
-                                                                 const KernelArgs& args) -> Status {
-        const auto [begin, end] = tile_range(total, tiles, tile, kTileGranule);
-        for_each_part(
-            starts, begin, end,
-            [&](std::size_t part, std::int64_t from, std::int64_t to, std::int64_t bytes) {
-              copy_run(args.outputs[0] + to, args.inputs[part] + from, to_size(bytes));
-            });
-        return {};
-      });
+  return parts_kernel(
+      options, request.outputs[0].bytes(), part_starts(request.inputs, *axis),
+      [](const KernelArgs& args, std::size_t part, std::int64_t from, std::int64_t to,
+         std::size_t bytes) { copy_run(args.outputs[0] + to, args.inputs[part] + from, bytes); });
 }
 
 Result<std::unique_ptr<Kernel>> cpu_split(const KernelRequest& request) {
   const auto axis =
       normalize_axis(request.node.attributes.get_int("axis", 0), request.inputs[0].dims.rank());
   if (!axis || !all_present(request.outputs)) return not_covered();
-  const std::int64_t total = request.inputs[0].bytes();
-  if (total == 0) return empty_kernel();
   LambdaKernelOptions options;
-  options.tiles = count_tiles(total, kTileBytes);
   options.byte_inputs = 0b1;
   options.unused_inputs = 0b10;
-  auto starts = part_starts(request.outputs, *axis);
-  options.table_bytes = bytes_of_table(starts);
-  return tiled_kernel(
-      options,
-      [total, tiles = options.tiles, starts = std::move(starts)](std::int64_t tile,
-                                                                 const KernelArgs& args) -> Status {
-        const auto [begin, end] = tile_range(total, tiles, tile, kTileGranule);
-        for_each_part(
-            starts, begin, end,
-            [&](std::size_t part, std::int64_t to, std::int64_t from, std::int64_t bytes) {
-              if (args.outputs[part] != nullptr)
-                copy_run(args.outputs[part] + to, args.inputs[0] + from, to_size(bytes));
-            });
-        return {};
-      });
+  return parts_kernel(options, request.inputs[0].bytes(), part_starts(request.outputs, *axis),
+                      [](const KernelArgs& args, std::size_t part, std::int64_t to,
+                         std::int64_t from, std::size_t bytes) {
+                        if (args.outputs[part] != nullptr)
+                          copy_run(args.outputs[part] + to, args.inputs[0] + from, bytes);
+                      });
 }
 
 namespace {

@@ -3,10 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
-#include <unordered_map>
-#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -15,30 +12,34 @@
 #include "ops/infer.h"
 
 namespace parallax {
-namespace {
 
-/// Tries with the dimensions of the first trip before all of a carried value count as changing.
-constexpr int kTries = 3;
-
-tl::unexpected<Error> refuse(const Node& node, std::string message,
-                             ErrorCode code = ErrorCode::kInvalidModel) {
+tl::unexpected<Error> control_flow_error(const Node& node, std::string message, ErrorCode code) {
   return tl::unexpected(Error{Stage::kLoad, code, node.name,
                               fmt::format("{}: {}", to_string(node.op), std::move(message))});
 }
 
-Status check_if(const Node& node) {
-  if (node.bodies.size() != 2) return refuse(node, "must have two bodies");
+Status check_branches(const Node& node) {
+  if (node.bodies.size() != 2) return control_flow_error(node, "must have two bodies");
   if (node.inputs.size() != 1 + node.captures || !node.inputs[0].valid())
-    return refuse(node, "must have one input, the condition");
+    return control_flow_error(node, "must have one input, the condition");
   for (const auto& body : node.bodies) {
-    if (body->inputs.size() != node.captures) return refuse(node, "a branch must have no inputs");
+    if (body->inputs.size() != node.captures)
+      return control_flow_error(node, "a branch must have no inputs");
     if (body->outputs.size() != node.outputs.size()) {
-      return refuse(node, fmt::format("a branch has {} outputs, the node {}", body->outputs.size(),
-                                      node.outputs.size()));
+      return control_flow_error(node, fmt::format("a branch has {} outputs, the node {}",
+                                                  body->outputs.size(), node.outputs.size()));
     }
   }
   return {};
 }
+
+bool changes_in_body(const Graph& body, const Expr& dim) {
+  const auto symbols = dim.symbols();
+  return symbols.size() == 1 && dim == Expr::symbol(symbols[0]) &&
+         !body.symbols[symbols[0]].outer.valid();
+}
+
+namespace {
 
 /// The list itself: a node may have very many scans, each of which reads it.
 const std::vector<std::int64_t>& ints_of(const Node& node, std::string_view name) {
@@ -55,212 +56,22 @@ Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t 
   const auto& directions = ints_of(node, fmt::format("scan_{}_directions", kind));
   if ((!axes.empty() && axes.size() != count) ||
       (!directions.empty() && directions.size() != count)) {
-    return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
-                                    kind, count));
+    return control_flow_error(node, fmt::format("axes or directions of {} scan {}s, there are {}",
+                                                axes.size(), kind, count));
   }
   const auto axis = normalize_axis(axes.empty() ? 0 : axes[i], rank);
   const std::int64_t direction = directions.empty() ? 0 : directions[i];
-  if (!axis) return refuse(node, fmt::format("scan {} {} has no axis {}", kind, i, axes[i]));
+  if (!axis)
+    return control_flow_error(node, fmt::format("scan {} {} has no axis {}", kind, i, axes[i]));
   if (direction != 0 && direction != 1)
-    return refuse(node, fmt::format("a direction must be 0 or 1, not {}", direction));
+    return control_flow_error(node, fmt::format("a direction must be 0 or 1, not {}", direction));
   return ScanAxis{*axis, direction == 1};
-}
-
-/// The expression in the symbols of the graph around the body; nothing where the body has symbols
-/// of its own in it.
-std::optional<Expr> outside(const Graph& body, const Expr& e) {
-  for (const SymbolId id : e.symbols()) {
-    if (!body.symbols[id].outer.valid()) return std::nullopt;
-  }
-  return substitute(e, [&](SymbolId id) { return Expr::symbol(body.symbols[id].outer); });
-}
-
-/// Whether the dimension of a body's input was found to change from trip to trip.
-bool changes(const Graph& body, const Expr& dim) {
-  const auto symbols = dim.symbols();
-  return symbols.size() == 1 && dim == Expr::symbol(symbols[0]) &&
-         !body.symbols[symbols[0]].outer.valid();
-}
-
-/// The symbols of a body, found by what they stand for. The tables are built when first asked for.
-class BodySymbols {
- public:
-  BodySymbols(const Graph& around, Graph& body) : around_(around), body_(body) {}
-
-  /// `list`, in the symbols of the graph around, in those of the body.
-  std::vector<Expr> inside(const std::vector<Expr>& list) {
-    std::vector<Expr> result;
-    result.reserve(list.size());
-    for (const Expr& e : list)
-      result.push_back(substitute(e, [this](SymbolId id) { return Expr::symbol(at(id)); }));
-    return result;
-  }
-
-  Expr changing_dimension(const Value& input, std::size_t axis) {
-    look();
-    return Expr::symbol(add({fmt::format("{}.{}", input.name, axis), SymbolKind::kData, {}}));
-  }
-
- private:
-  SymbolId at(SymbolId outer) {
-    look();
-    const auto known = inner_.find(outer.value);
-    if (known != inner_.end()) return known->second;
-    const Symbol& symbol = around_.symbols[outer];
-    return inner_[outer.value] = add({symbol.name, symbol.kind, outer});
-  }
-
-  void look() {
-    for (; seen_ < static_cast<std::int32_t>(body_.symbols.size()); ++seen_) {
-      const Symbol& symbol = body_.symbols[SymbolId{seen_}];
-      names_.insert(symbol.name);
-      if (symbol.outer.valid()) inner_.emplace(symbol.outer.value, SymbolId{seen_});
-    }
-  }
-
-  SymbolId add(Symbol symbol) {
-    while (!names_.insert(symbol.name).second) symbol.name += '\'';
-    return body_.symbols.push_back(std::move(symbol));
-  }
-
-  const Graph& around_;
-  Graph& body_;
-  std::int32_t seen_ = 0;  ///< symbols of the body that the tables have
-  std::unordered_map<std::int32_t, SymbolId> inner_;
-  std::unordered_set<std::string> names_;
-};
-
-class Seeder {
- public:
-  Seeder(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget)
-      : graph_(graph), node_(node), body_(body), budget_(budget), symbols_(graph, body) {}
-
-  Status run() {
-    // What copying the body and its symbols costs.
-    const auto size = std::ssize(body_.values) + std::ssize(body_.symbols);
-    const std::int64_t terms = expr_terms();
-    PX_RETURN_IF_ERROR(need_work(graph_, node_, size * LoadBudget::kWorkPerInput, budget_));
-    PX_RETURN_IF_ERROR(seed());
-    return need_work(graph_, node_, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_);
-  }
-
- private:
-  Status seed() {
-    if (node_.op != OpKind::kIf) {
-      PX_ASSIGN(const LoopParts parts, loop_parts(node_));
-      if (parts.first_input == 2) {
-        seed_counter(0, DType::kI64);
-        seed_counter(1, DType::kBool);
-      }
-      for (std::size_t i = 0; i < parts.carried; ++i)
-        PX_RETURN_IF_ERROR(seed_carried(parts.first_input + i));
-      for (std::size_t i = 0; i < parts.scan_inputs; ++i) PX_RETURN_IF_ERROR(seed_slice(parts, i));
-    }
-    for (std::size_t i = 1; i <= node_.captures; ++i) {
-      const Value& value = outer(node_.inputs.size() - i);
-      Value& input = inner(body_.inputs.size() - i);
-      InferOutput type{value.dtype, symbols_.inside(value.shape), {}};
-      // Asked before the elements are made: very many bodies may capture them.
-      const std::int64_t room = budget_.bytes_left() + content_bytes(input.content);
-      if (value.content && content_bytes(value.content) > room) {
-        budget_.leave_out();
-      } else if (value.content) {
-        type.content = symbols_.inside(*value.content);
-      }
-      PX_RETURN_IF_ERROR(set_type(graph_, node_, input, std::move(type), budget_));
-    }
-    return {};
-  }
-
-  const Value& outer(std::size_t i) const { return graph_.values[node_.inputs[i]]; }
-  Value& inner(std::size_t i) { return body_.values[body_.inputs[i]]; }
-
-  /// Models declare the iteration and the condition as scalars or as one element of any rank.
-  void seed_counter(std::size_t i, DType dtype) {
-    Value& input = inner(i);
-    input.dtype = dtype;
-    input.shape.assign(input.shape.size(), Expr(1));
-  }
-
-  Status seed_carried(std::size_t i) {
-    const Value& value = outer(i);
-    Shape shape = symbols_.inside(value.shape);
-    Value& input = inner(i);
-    if (input.shape.size() == shape.size()) {
-      for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        if (changes(body_, input.shape[axis])) shape[axis] = input.shape[axis];
-    }
-    return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}}, budget_);
-  }
-
-  Status seed_slice(const LoopParts& parts, std::size_t i) {
-    const Value& value = outer(parts.carried + i);
-    PX_ASSIGN(const ScanAxis axis,
-              scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
-    Shape shape = symbols_.inside(value.shape);
-    shape.erase(shape.begin() + axis.axis);
-    return set_type(graph_, node_, inner(parts.carried + i), {value.dtype, std::move(shape), {}},
-                    budget_);
-  }
-
-  const Graph& graph_;
-  const Node& node_;
-  Graph& body_;
-  LoadBudget& budget_;
-  BodySymbols symbols_;
-};
-
-/// Makes dimensions that the body changes symbols of its own; false where none is left.
-Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
-                          LoadBudget& budget, bool all) {
-  BodySymbols symbols(graph, body);
-  bool changed = false;
-  for (std::size_t i = 0; i < parts.carried; ++i) {
-    const ValueId in = body.inputs[parts.first_input + i];
-    const Value& out = body.values[body.outputs[parts.first_output + i]];
-    if (out.dtype != body.values[in].dtype) {
-      return refuse(node,
-                    fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
-                                to_string(body.values[in].dtype), to_string(out.dtype)));
-    }
-    if (out.shape.size() != body.values[in].shape.size()) {
-      return refuse(
-          node,
-          fmt::format("'{}' is carried with {} dimensions and comes back with {}",
-                      body.values[in].name, body.values[in].shape.size(), out.shape.size()),
-          ErrorCode::kUnsupported);
-    }
-    const Shape after = out.shape;
-    InferOutput type{body.values[in].dtype, body.values[in].shape, {}};
-    for (std::size_t axis = 0; axis < after.size(); ++axis) {
-      const Expr before = type.shape[axis];
-      if (changes(body, before) || (!all && before == after[axis])) continue;
-      type.shape[axis] = symbols.changing_dimension(body.values[in], axis);
-      changed = true;
-    }
-    PX_RETURN_IF_ERROR(set_type(graph, node, body.values[in], std::move(type), budget));
-  }
-  return changed;
-}
-
-Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
-  PX_ASSIGN(const LoopParts parts, loop_parts(node));
-  for (int tries = 1;; ++tries) {
-    PX_RETURN_IF_ERROR(infer_graph(body, budget));
-    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, budget, tries == kTries));
-    if (!changed) break;
-    PX_RETURN_IF_ERROR(seed_body(graph, node, body, budget));
-  }
-  if (parts.first_output == 0) return {};
-  const Value& condition = body.values[body.outputs[0]];
-  if (condition.dtype != DType::kBool) return refuse(node, "the body's condition is no bool");
-  return {};
 }
 
 }  // namespace
 
 Result<LoopParts> loop_parts(const Node& node) {
-  if (node.bodies.size() != 1) return refuse(node, "must have one body");
+  if (node.bodies.size() != 1) return control_flow_error(node, "must have one body");
   const Graph& body = *node.bodies[0];
   LoopParts parts;
   parts.captures = node.captures;
@@ -268,35 +79,38 @@ Result<LoopParts> loop_parts(const Node& node) {
   if (node.op == OpKind::kLoop) {
     parts.first_input = 2;
     parts.first_output = 1;
-    if (own < 2) return refuse(node, "must have a limit and a condition, or leave them out");
+    if (own < 2)
+      return control_flow_error(node, "must have a limit and a condition, or leave them out");
     parts.carried = own - 2;
   } else {
     const std::int64_t scans = node.attributes.get_int("num_scan_inputs", 0);
     if (scans < 1 || static_cast<std::uint64_t>(scans) > own)
-      return refuse(node, fmt::format("{} scan inputs of {} inputs", scans, own));
+      return control_flow_error(node, fmt::format("{} scan inputs of {} inputs", scans, own));
     parts.scan_inputs = static_cast<std::size_t>(scans);
     parts.carried = own - parts.scan_inputs;
   }
   for (std::size_t i = parts.first_input; i < own; ++i)
-    if (!node.inputs[i].valid()) return refuse(node, fmt::format("input {} is left out", i));
+    if (!node.inputs[i].valid())
+      return control_flow_error(node, fmt::format("input {} is left out", i));
   const std::size_t inputs = parts.first_input + parts.carried + parts.scan_inputs + parts.captures;
   if (body.inputs.size() != inputs) {
-    return refuse(node,
-                  fmt::format("the body has {} inputs, must have {}",
-                              body.inputs.size() - std::min(body.inputs.size(), node.captures),
-                              inputs - parts.captures));
+    return control_flow_error(
+        node, fmt::format("the body has {} inputs, must have {}",
+                          body.inputs.size() - std::min(body.inputs.size(), node.captures),
+                          inputs - parts.captures));
   }
   if (body.outputs.size() < parts.first_output + parts.carried ||
       body.outputs.size() - parts.first_output != node.outputs.size()) {
-    return refuse(node, fmt::format("the body has {} outputs, the node {}, with {} carried values",
-                                    body.outputs.size(), node.outputs.size(), parts.carried));
+    return control_flow_error(
+        node, fmt::format("the body has {} outputs, the node {}, with {} carried values",
+                          body.outputs.size(), node.outputs.size(), parts.carried));
   }
   parts.scan_outputs = node.outputs.size() - parts.carried;
   return parts;
 }
 
 Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
-  if (rank == 0) return refuse(node, fmt::format("scan input {} is a scalar", i));
+  if (rank == 0) return control_flow_error(node, fmt::format("scan input {} is a scalar", i));
   return scan_axis(node, "input", i, count, rank);
 }
 
@@ -323,27 +137,16 @@ bool never_stops_early(const Graph& body) {
   return condition == body.inputs[1] || known_scalar(body.values[condition]).value_or(0) != 0;
 }
 
-Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
-  return Seeder(graph, node, body, budget).run();
-}
-
-Status infer_bodies(Graph& graph, NodeId id, LoadBudget& budget) {
-  if (graph.nodes[id].op == OpKind::kIf) PX_RETURN_IF_ERROR(check_if(graph.nodes[id]));
-  for (std::size_t i = 0; i < graph.nodes[id].bodies.size(); ++i) {
-    Node& node = graph.nodes[id];
-    if (i > 0 && node.bodies[i] == node.bodies[0]) continue;
-    auto body = std::make_shared<Graph>(*node.bodies[i]);
-    PX_RETURN_IF_ERROR(seed_body(graph, node, *body, budget));
-    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body, budget)
-                                              : infer_loop_body(graph, node, *body, budget));
-    const auto before = std::exchange(node.bodies[i], std::move(body));
-    for (std::size_t k = i + 1; k < node.bodies.size(); ++k)
-      if (node.bodies[k] == before) node.bodies[k] = node.bodies[i];
-  }
-  return {};
-}
-
 namespace {
+
+/// The expression in the symbols of the graph around the body; nothing where the body has symbols
+/// of its own in it.
+std::optional<Expr> outside(const Graph& body, const Expr& e) {
+  for (const SymbolId id : e.symbols()) {
+    if (!body.symbols[id].outer.valid()) return std::nullopt;
+  }
+  return substitute(e, [&](SymbolId id) { return Expr::symbol(body.symbols[id].outer); });
+}
 
 Result<InferOutput> join(const InferContext& context, std::size_t i, const Graph& a,
                          const Graph& b) {
@@ -380,7 +183,7 @@ Result<InferOutput> join(const InferContext& context, std::size_t i, const Graph
 }
 
 InferResult infer_if(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_if(context.node));
+  PX_RETURN_IF_ERROR(check_branches(context.node));
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kBoolTypes));
   PX_RETURN_IF_ERROR(expect_one_element(context, 0));
   const auto condition = context.known_ints(0);
@@ -433,7 +236,7 @@ InferResult infer_loop(const InferContext& context) {
     const Value& carried = body.values[body.inputs[parts.first_input + i]];
     outputs.push_back({first.dtype, first.shape, {}});
     for (std::size_t axis = 0; axis < first.shape.size(); ++axis)
-      if (axis < carried.shape.size() && changes(body, carried.shape[axis]))
+      if (axis < carried.shape.size() && changes_in_body(body, carried.shape[axis]))
         outputs.back().shape[axis] = context.fresh_symbol("carried");
   }
   if (parts.scan_outputs == 0 && node.op == OpKind::kLoop) return outputs;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/load_budget.h"
@@ -39,6 +40,16 @@ struct ScanAxis {
 /// length.
 Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank);
 Result<ScanAxis> scan_output_axis(const Node& node, std::size_t i, std::size_t count, int rank);
+
+/// `message` behind the operator's name, at the node.
+tl::unexpected<Error> control_flow_error(const Node& node, std::string message,
+                                         ErrorCode code = ErrorCode::kInvalidModel);
+
+/// Errors: kInvalidModel where the counts of an If and of its branches do not go together.
+Status check_branches(const Node& node);
+
+/// Whether the dimension of a body's input was found to change from trip to trip.
+bool changes_in_body(const Graph& body, const Expr& dim);
 
 /// True where the condition that a Loop's body gives is the one that it got, or always true: then
 /// the trip count is the limit, if the first condition holds.

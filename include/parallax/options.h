@@ -84,11 +84,18 @@ enum class CostModel : std::uint8_t {
   kMeasured,  ///< the same with rates of single operators from a calibration
 };
 
+/// Which of the regions that an accelerator could run it does run.
+enum class Offload : std::uint8_t {
+  kProfitable,  ///< those with which the whole is predicted to take least
+  kAll,         ///< all that fit its memory
+};
+
 /// What Session::plan plans for. The device need not be there: its profile describes it.
 struct PlanOptions {
   /// A device profile (.toml) with a delegate, as in profiles/; empty: the CPU runs everything.
   std::string profile;
   CostModel cost_model = CostModel::kExact;
+  Offload offload = Offload::kProfitable;
   std::string calibration;  ///< a .toml file, for kMeasured
   /// Offload at most this many regions, those that save the most predicted time. Nothing: no limit.
   std::optional<int> max_regions = {};

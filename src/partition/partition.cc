@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "partition/join_bridges.h"
+#include "partition/overlap.h"
 #include "partition/parts.h"
 #include "partition/regions.h"
 
@@ -36,9 +37,10 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
       seconds[node] = seconds_in_parts(graph, shapes, node, delegate, options);
       if (seconds[node]) support = {};
     }
-    kinds.can_run[node] = support.reason == CpuReason::kNone && !support.bridge;
-    kinds.bridge[node] = support.bridge;
-    if (support.bridge) {
+    const bool bridge = support.bridge && options.offload == Offload::kProfitable;
+    kinds.can_run[node] = support.reason == CpuReason::kNone && !bridge;
+    kinds.bridge[node] = bridge;
+    if (bridge) {
       support = {CpuReason::kBridge, "joins no regions that save time together", true};
     }
     result.placement[node].reason = support.reason;
@@ -65,6 +67,11 @@ std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kind
     return a.nodes.front() < b.nodes.front();
   });
   return regions;
+}
+
+void take_losers(std::vector<Region>& regions) {
+  for (Region& region : regions)
+    if (region.verdict.reason == CpuReason::kLoses) region.verdict.reason = CpuReason::kNone;
 }
 
 /// Gives back the winners that save least beyond the first `limit`.
@@ -117,7 +124,14 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   result.maximal = !quotient.exhausted();
 
   std::vector<Region> regions = judge_groups(quotient, kinds, pricer);
+  if (options.offload == Offload::kAll) take_losers(regions);
   if (options.max_regions) keep_best(regions, *options.max_regions);
+  if (options.offload == Offload::kProfitable && options.model != CostModel::kPaper) {
+    IdVector<NodeId, double> cpu_seconds;
+    for (const NodeId node : graph.nodes.ids())
+      cpu_seconds.push_back(pricer.node_cost(node).cpu_seconds);
+    choose_by_overlap(Overlap(edges, cpu_seconds, regions), regions, options.max_regions);
+  }
   place_regions(std::move(regions), result);
   return result;
 }

@@ -8,6 +8,8 @@
 //   3. A candidate that loses under the cost model is given back to the CPU, and so is one that
 //      does not fit the delegate's memory. Where `max_regions` is given, the ones that save most
 //      time stay.
+//   4. Both run at once, so that the best of each is not the best of all: regions change sides as
+//      long as the predicted time of the whole falls (overlap.h). Not under the paper's model.
 //
 // Regions are indivisible for all later stages; taken as one node each, they leave the graph
 // without cycles. Pure and deterministic; near linear in the graph.
@@ -50,6 +52,8 @@ struct Partition {
 };
 
 struct PartitionOptions {
+  /// kAll: no candidate is given back because it loses, and bridges are nodes like others.
+  Offload offload = Offload::kProfitable;
   CostModel model = CostModel::kExact;
   Calibration calibration = {};  ///< for CostModel::kMeasured
   /// What the CPU makes of each node (cpu_share.h); empty: what its operator takes alone.

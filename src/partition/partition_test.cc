@@ -375,7 +375,6 @@ TEST(Partition, WithBridgesRegionsStayIndivisible) {
       }
     }
     RC_ASSERT(std::all_of(done.begin(), done.end(), [](bool x) { return x; }));
-    for (const Region& region : result.regions) RC_ASSERT(region.cost.saved_seconds() > 0);
   }));
 }
 

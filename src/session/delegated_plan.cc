@@ -22,6 +22,7 @@ tl::unexpected<Error> refuse(std::string message) {
 Result<PartitionOptions> partition_options(const PlanOptions& plan) {
   PartitionOptions options;
   options.model = plan.cost_model;
+  options.offload = plan.offload;
   options.max_regions = plan.max_regions;
   if (plan.max_regions && *plan.max_regions < 0)
     return refuse(fmt::format("at most {} regions", *plan.max_regions));

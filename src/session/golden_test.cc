@@ -104,9 +104,10 @@ Result<std::string> planned_text(const GoldenCase& c) {
   binding.symbols.assign(graph->symbols.size(), 64);
   const LayoutOptions layout{.parallel = true, .threads = 2, .budget = c.budget};
   if (c.delegate) {
-    auto plan =
-        plan_for_delegate(*graph, *graph, binding, {(kFolder / "small.toml").string(), c.model, {}},
-                          {{true}, c.refinement, layout});
+    PlanOptions options;
+    options.profile = (kFolder / "small.toml").string();
+    options.cost_model = c.model;
+    auto plan = plan_for_delegate(*graph, *graph, binding, options, {{true}, c.refinement, layout});
     if (!plan) return tl::unexpected(plan.error());
     return print(plan->graph, plan->partition) + branches_text(plan->program->compiled()) +
            plan_text(*plan->program) + report_text(report_of(*plan, c.refinement));

@@ -62,6 +62,7 @@ Status check_options(const SessionOptions& options) {
 }
 
 Status check_options(const PlanOptions& options) {
+  PX_RETURN_IF_ERROR(check_choice(options.offload, Offload::kAll, "offload"));
   return check_choice(options.cost_model, CostModel::kMeasured, "cost_model");
 }
 

@@ -260,6 +260,9 @@ TEST(Session, RefusesOptionsThatAreNone) {
   EXPECT_EQ(session->plan(dims, unknown).error().code, ErrorCode::kInvalidInput);
   EXPECT_EQ(session->predict(dims, "none.toml", unknown).error().message,
             "cost_model must be 0 to 2, not 3");
+  unknown.cost_model = CostModel::kExact;
+  unknown.offload = static_cast<Offload>(2);
+  EXPECT_EQ(session->plan(dims, unknown).error().message, "offload must be 0 to 1, not 2");
 }
 
 TEST(Session, BudgetIsAGuarantee) {

@@ -36,6 +36,7 @@ def test_cost_models_and_limits(parallax, wide, small, tmp_path):
     calibration.write_text("launch_seconds = 10\n")
     assert regions("--cost-model", "exact")[0] == 1
     assert regions("--cost-model", "paper") == (0, "F = 7.555e+07 < 1e+09")
+    assert regions("--cost-model", "paper", "--offload", "all") == (1, "F = 7.555e+07 < 1e+09")
     assert regions("--max-regions", 0) == (0, "other regions save more")
     assert regions("--max-regions", 1)[0] == 1
     measured, reason = regions("--cost-model", "measured", "--calibration", calibration)

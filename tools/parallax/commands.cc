@@ -257,6 +257,11 @@ CLI::Option* add_delegate(CLI::App& command, Options& options) {
       ->check(within(0, 1000000))
       ->type_name("N")
       ->needs(delegate);
+  add_choice<Offload>(command, "--offload", options.plan.offload,
+                      {{"profitable", Offload::kProfitable}, {"all", Offload::kAll}},
+                      "Which regions the delegate gets: those with which the whole is predicted to "
+                      "take least, or all that it can run (profitable)")
+      ->needs(delegate);
   add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
                         {{"exact", CostModel::kExact},
                          {"paper", CostModel::kPaper},

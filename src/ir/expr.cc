@@ -188,11 +188,12 @@ Expr operator*(const Expr& a, const Expr& b) {
     return product ? Expr(*product) : Polynomial::overflowed();
   }
   if (a.overflow() || b.overflow()) return Polynomial::overflowed();
-  const Terms left = terms_of(a);
+  if (a.poly_ == nullptr) return Polynomial::scaled(b, a.constant_);
+  if (b.poly_ == nullptr) return Polynomial::scaled(a, b.constant_);
   Terms result;
-  for (const Term& term : terms_of(b)) {
-    const auto product = multiply(left, term);
-    auto sum = product ? add(result, *product) : std::nullopt;
+  for (const Term& term : b.poly_->terms) {
+    auto product = multiply(a.poly_->terms, term);
+    auto sum = product && !result.empty() ? add(result, *product) : std::move(product);
     if (!sum || sum->size() > 4 * kMaxTerms) return Polynomial::overflowed();
     result = std::move(*sum);
   }

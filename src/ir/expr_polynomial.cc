@@ -165,6 +165,19 @@ Expr Expr::Polynomial::make(Terms terms) {
   return wrap(std::move(p));
 }
 
+Expr Expr::Polynomial::scaled(const Expr& e, std::int64_t factor) {
+  if (factor == 0) return Expr(0);
+  if (factor == 1) return e;
+  Terms terms = of(e)->terms;
+  count(terms.size());
+  for (Term& term : terms) {
+    const auto coefficient = checked_mul(term.coefficient, factor);
+    if (!coefficient) return overflowed();
+    term.coefficient = *coefficient;
+  }
+  return make(std::move(terms));
+}
+
 Expr Expr::Polynomial::atom(AtomKind kind, const Expr& a, const Expr& b) {
   if (a.overflow() || b.overflow()) return overflowed();
   Atom atom;
@@ -216,6 +229,23 @@ int compare(const Expr& a, const Expr& b) {
     if (coefficients != 0) return coefficients;
   }
   return 0;
+}
+
+bool symbols_below(const Expr& e, std::size_t count) {
+  const auto* p = Expr::Polynomial::of(e);
+  if (p == nullptr) return true;
+  for (const Term& term : p->terms) {
+    for (const Factor& factor : term.factors) {
+      const Atom& atom = *factor.atom;
+      if (atom.kind == AtomKind::kSymbol) {
+        if (!atom.symbol.valid() || static_cast<std::size_t>(atom.symbol.value) >= count)
+          return false;
+      } else if (!symbols_below(atom.a, count) || !symbols_below(atom.b, count)) {
+        return false;
+      }
+    }
+  }
+  return true;
 }
 
 Interval range_of(const Expr& e) {

@@ -1,6 +1,6 @@
 // The inside of Expr: polynomials over atoms. A polynomial is a list of terms in descending
 // lexicographic order of their monomials, the constant term last, no coefficient 0, no monomial
-// twice. Only the sources of Expr include this.
+// twice. Only the sources of Expr and verify.cc include this.
 //
 // Limits keep a hostile model from growing expressions without end: what passes kMaxTerms,
 // kMaxDepth or kMaxSize becomes Expr::overflow(). Thread-safety: immutable once made.
@@ -60,6 +60,8 @@ struct Expr::Polynomial {
   static Expr overflowed();
   /// The expression of sorted terms; overflowed() past the limits.
   static Expr make(Terms terms);
+  /// e * factor. REQUIRES: `e` is no constant and does not overflow.
+  static Expr scaled(const Expr& e, std::int64_t factor);
   /// floor_div, mod, min, max or broadcast left as it is.
   static Expr atom(AtomKind kind, const Expr& a, const Expr& b);
   static Expr wrap(Polynomial p) { return Expr(std::make_shared<const Polynomial>(std::move(p))); }
@@ -71,6 +73,8 @@ int compare(const Atom& a, const Atom& b);
 /// The lexicographic monomial order: compatible with products, so long division works.
 int compare_monomials(const Term& a, const Term& b);
 
+/// Whether every symbol that occurs is below `count`: what symbols() says, without a list of them.
+bool symbols_below(const Expr& e, std::size_t count);
 Interval range_of(const Expr& e);
 Terms terms_of(const Expr& e);
 /// The atom of an expression that is exactly `1 * atom`; null otherwise.

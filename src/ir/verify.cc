@@ -9,13 +9,15 @@
 #include "base/name_map.h"
 #include "base/status.h"
 #include "ir/dtype_sets.h"
+#include "ir/expr_polynomial.h"
 #include "ir/graph.h"
+#include "ir/verify.h"
 
 namespace parallax {
 namespace {
 
-/// Tells whether up to `count` names differ. One block of memory: a pass ends with a verification,
-/// and the nodes of a std::unordered_set took half its time.
+/// Tells whether up to `count` names differ. One block of memory: the nodes of a std::unordered_set
+/// took half the time of a verification.
 class Names {
  public:
   explicit Names(std::size_t count) : slots_(std::bit_ceil(2 * count + 1)) {}
@@ -46,11 +48,32 @@ class Verifier {
   Verifier(const Graph& graph, Stage stage, const Graph* around, int depth)
       : graph_(graph), stage_(stage), around_(around), depth_(depth) {}
 
-  Status run() const {
+  /// All but names.
+  Status structure() const {
     PX_RETURN_IF_ERROR(check_symbols());
     PX_RETURN_IF_ERROR(check_values());
     PX_RETURN_IF_ERROR(check_nodes());
     return check_ends();
+  }
+
+  /// REQUIRES: structure() found nothing.
+  Status names() const {
+    Names symbols(graph_.symbols.size());
+    for (const Symbol& symbol : graph_.symbols)
+      if (!symbols.insert(symbol.name)) return error("", "symbol '{}' exists twice", symbol.name);
+    Names values(graph_.values.size());
+    for (const Value& value : graph_.values)
+      if (!values.insert(value.name)) return error("", "two values are named '{}'", value.name);
+    Names nodes(graph_.nodes.size());
+    for (const Node& node : graph_.nodes)
+      if (!nodes.insert(node.name)) return error(node.name, "two nodes have this name");
+    for (const Node& node : graph_.nodes) {
+      for (std::size_t i = 0; i < node.bodies.size(); ++i) {
+        if (i > 0 && node.bodies[i] == node.bodies[0]) continue;
+        PX_RETURN_IF_ERROR(Verifier(*node.bodies[i], stage_, &graph_, depth_ + 1).names());
+      }
+    }
+    return {};
   }
 
  private:
@@ -62,13 +85,7 @@ class Verifier {
   }
 
   Status check_symbols() const {
-    Names names(graph_.symbols.size());
-    for (const Symbol& symbol : graph_.symbols) {
-      if (!names.insert(symbol.name)) {
-        return error("", "symbol '{}' exists twice", symbol.name);
-      }
-      PX_RETURN_IF_ERROR(check_outer(symbol));
-    }
+    for (const Symbol& symbol : graph_.symbols) PX_RETURN_IF_ERROR(check_outer(symbol));
     return {};
   }
 
@@ -93,7 +110,7 @@ class Verifier {
       if (body == nullptr) return error(node.name, "has no body");
       // Both branches of an If may be one graph, at every depth.
       if (&body != &node.bodies[0] && body == node.bodies[0]) continue;
-      PX_RETURN_IF_ERROR(Verifier(*body, stage_, &graph_, depth_ + 1).run());
+      PX_RETURN_IF_ERROR(Verifier(*body, stage_, &graph_, depth_ + 1).structure());
       if (body->inputs.size() < node.captures) return error(node.name, "captures more than it has");
       for (std::size_t i = 1; i <= node.captures; ++i) {
         const ValueId outside = node.inputs[node.inputs.size() - i];
@@ -104,13 +121,8 @@ class Verifier {
   }
 
   Status check_expr(const Value& value, const Expr& expr) const {
-    if (expr.constant()) return {};
-    for (const SymbolId id : expr.symbols()) {
-      if (!graph_.symbols.contains(id)) {
-        return error("", "value '{}' uses symbol {}, which does not exist", value.name, id.value);
-      }
-    }
-    return {};
+    if (symbols_below(expr, graph_.symbols.size())) return {};
+    return error("", "value '{}' uses a symbol that does not exist", value.name);
   }
 
   Status check_shape(const Value& value) const {
@@ -118,9 +130,11 @@ class Verifier {
       return error("", "value '{}' has rank {}", value.name, value.shape.size());
     }
     for (const Expr& dim : value.shape) {
-      PX_RETURN_IF_ERROR(check_expr(value, dim));
-      if (dim.constant().value_or(0) < 0) {
-        return error("", "value '{}' has dimension {}", value.name, *dim.constant());
+      const auto number = dim.constant();
+      if (!number) {
+        PX_RETURN_IF_ERROR(check_expr(value, dim));
+      } else if (*number < 0) {
+        return error("", "value '{}' has dimension {}", value.name, *number);
       }
     }
     return {};
@@ -166,12 +180,8 @@ class Verifier {
   }
 
   Status check_values() const {
-    Names names(graph_.values.size());
     for (const ValueId id : graph_.values.ids()) {
       const Value& value = graph_.values[id];
-      if (!names.insert(value.name)) {
-        return error("", "two values are named '{}'", value.name);
-      }
       PX_RETURN_IF_ERROR(check_shape(value));
       PX_RETURN_IF_ERROR(check_content(value));
       if (value.constant.has_value() != (value.kind == ValueKind::kConstant)) {
@@ -199,11 +209,9 @@ class Verifier {
   }
 
   Status check_nodes() const {
-    Names names(graph_.nodes.size());
     IdVector<ValueId, bool> made(graph_.values.size(), false);
     for (const NodeId id : graph_.nodes.ids()) {
       const Node& node = graph_.nodes[id];
-      if (!names.insert(node.name)) return error(node.name, "two nodes have this name");
       for (const ValueId input : node.inputs) {
         if (!input.valid()) continue;
         if (!graph_.values.contains(input)) return error(node.name, "reads a missing value");
@@ -261,6 +269,17 @@ class Verifier {
 
 }  // namespace
 
-Status verify(const Graph& graph, Stage stage) { return Verifier(graph, stage, nullptr, 0).run(); }
+Status verify(const Graph& graph, Stage stage) {
+  PX_RETURN_IF_ERROR(verify_structure(graph, stage));
+  return verify_names(graph, stage);
+}
+
+Status verify_structure(const Graph& graph, Stage stage) {
+  return Verifier(graph, stage, nullptr, 0).structure();
+}
+
+Status verify_names(const Graph& graph, Stage stage) {
+  return Verifier(graph, stage, nullptr, 0).names();
+}
 
 }  // namespace parallax

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "ir/verify.h"
 #include "ops/infer.h"
 #include "simplify/control_flow.h"
 
@@ -17,7 +18,7 @@ Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int&
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   if (changes == 0) return {};
   settle(graph, *context.budget);
-  return verify(graph, Stage::kPasses);
+  return verify_structure(graph, Stage::kPasses);
 }
 
 }  // namespace
@@ -63,6 +64,9 @@ Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& 
     report.ms = time.count();
     report.near_misses = context.near_misses->take();
   }
+  const auto changed = [](const PassReport& pass) { return pass.changes > 0; };
+  if (std::ranges::any_of(reports, changed))
+    PX_RETURN_IF_ERROR(verify_names(graph, Stage::kPasses));
   return reports;
 }
 

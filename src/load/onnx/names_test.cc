@@ -26,6 +26,19 @@ TEST(CheckName, RefusesWhatCannotBePrinted) {
   }
 }
 
+TEST(CheckName, LooksAtEveryByte) {
+  for (std::size_t size = 1; size <= 25; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string name(size, '~');
+        name[at] = static_cast<char>(byte);
+        EXPECT_EQ(check_name("a node", name).has_value(), byte >= 0x20 && byte < 0x7F)
+            << size << ' ' << at << ' ' << byte;
+      }
+    }
+  }
+}
+
 TEST(Quote, ShortensLongNames) {
   EXPECT_EQ(quote("x"), "'x'");
   EXPECT_EQ(quote(std::string(60, 'a') + "middle" + std::string(60, 'b')),

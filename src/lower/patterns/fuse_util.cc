@@ -1,16 +1,36 @@
 #include "lower/patterns/fuse_util.h"
 
 #include <cstring>
+#include <span>
 #include <utility>
 
 namespace parallax {
 Readers::Readers(const Graph& graph)
-    : readers_(consumers(graph)), is_output_(graph.values.size(), false) {
+    : end_(graph.values.size(), 0), is_output_(graph.values.size(), false) {
   for (const ValueId output : graph.outputs) is_output_[output] = true;
+  for (const Node& node : graph.nodes)
+    for (const ValueId input : node.inputs)
+      if (input.valid()) ++end_[input];
+  // Room for a reader that reads twice; its second place stays empty.
+  std::uint32_t room = 0;
+  for (std::uint32_t& end : end_) end = std::exchange(room, room + end);
+  begin_ = end_;
+  readers_.resize(room);
+  for (const NodeId id : graph.nodes.ids()) {
+    for (const ValueId input : graph.nodes[id].inputs) {
+      if (!input.valid()) continue;
+      std::uint32_t& end = end_[input];
+      if (end == begin_[input] || readers_[end - 1] != id) readers_[end++] = id;
+    }
+  }
 }
 
 bool Readers::single(ValueId value) const {
-  return readers_.contains(value) && readers_[value].size() == 1 && !is_output_[value];
+  return begin_.contains(value) && end_[value] - begin_[value] == 1 && !is_output_[value];
+}
+
+std::span<const NodeId> Readers::of(ValueId value) const {
+  return std::span(readers_).subspan(begin_[value], end_[value] - begin_[value]);
 }
 
 const Node* produced_by(const Graph& graph, ValueId value, OpKind kind) {

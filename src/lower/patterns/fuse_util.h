@@ -4,7 +4,9 @@
 // leaves the nodes it made superfluous to erase_unused. Not thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -24,10 +26,12 @@ class Readers {
   bool single(ValueId value) const;
   bool is_output(ValueId value) const { return is_output_[value]; }
   /// The nodes, in order, each once.
-  const std::vector<NodeId>& of(ValueId value) const { return readers_[value]; }
+  std::span<const NodeId> of(ValueId value) const;
 
  private:
-  IdVector<ValueId, std::vector<NodeId>> readers_;
+  // Those of one value after those of another: most passes ask for readers, and find little to do.
+  std::vector<NodeId> readers_;
+  IdVector<ValueId, std::uint32_t> begin_, end_;
   IdVector<ValueId, bool> is_output_;
 };
 

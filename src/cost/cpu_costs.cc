@@ -34,8 +34,8 @@ double distance(const std::array<double, 2>& a, const std::array<double, 2>& b) 
 
 }  // namespace
 
-CpuCosts::CpuCosts(const CpuRates& rates) : rates_(rates) {
-  for (const NodeSample& sample : rates.samples) {
+CpuCosts::CpuCosts(const std::vector<NodeSample>& samples) {
+  for (const NodeSample& sample : samples) {
     exact_.insert_or_assign(key_of(sample.op, sample.kernel, sample.shapes), sample.seconds);
     if (sample.seconds > 0) by_kind_[kind_of(sample.op, sample.kernel)].push_back(&sample);
   }
@@ -67,17 +67,17 @@ double CpuCosts::from_neighbours(const std::vector<const NodeSample*>& samples,
   return weights > 0 ? sum / weights * work(node.macs, node.bytes) : -1;
 }
 
-CpuCost CpuCosts::cost(const NodeWork& node) const {
+CpuCost CpuCosts::cost(const NodeWork& node, const CoreKind& core) const {
   const std::string_view op = to_string(node.op);
   const auto exact = exact_.find(key_of(op, node.kernel, node.shapes));
-  if (exact != exact_.end()) return {exact->second, CostBasis::kTimed};
+  if (exact != exact_.end()) return {exact->second / core.speed, CostBasis::kTimed};
   const auto kind = by_kind_.find(kind_of(op, node.kernel));
   if (kind != by_kind_.end()) {
     if (const double guess = from_neighbours(kind->second, node); guess >= 0)
-      return {guess, CostBasis::kSimilar};
+      return {guess / core.speed, CostBasis::kSimilar};
   }
-  const Core core = {rates_.macs_per_second, rates_.bytes_per_second};
-  return {kernel_seconds({node.op, node.kernel, node.macs, node.bytes}, core), CostBasis::kRates};
+  return {kernel_seconds({node.op, node.kernel, node.macs, node.bytes}, core.rates),
+          CostBasis::kRates};
 }
 
 }  // namespace parallax

@@ -27,23 +27,27 @@ enum class CostBasis : std::uint8_t {
   kSimilar,  ///< others of its kind were
   kRates,    ///< its kernel's rates on such a machine
 };
+/// A core on which a node may run.
+struct CoreKind {
+  double speed = 1;  ///< beside the core on which samples were timed
+  Core rates;
+};
 struct CpuCost {
-  /// Of all tiles of the node one after the other on a core of relative speed 1.
+  /// Of all tiles of the node one after the other.
   double seconds = 0;
   CostBasis basis = CostBasis::kRates;
 };
 
 class CpuCosts {
  public:
-  /// `rates` must outlive the costs.
-  explicit CpuCosts(const CpuRates& rates);
+  /// `samples` must outlive the costs.
+  explicit CpuCosts(const std::vector<NodeSample>& samples);
 
-  CpuCost cost(const NodeWork& node) const;
+  CpuCost cost(const NodeWork& node, const CoreKind& core) const;
 
  private:
   double from_neighbours(const std::vector<const NodeSample*>& samples, const NodeWork& node) const;
 
-  const CpuRates& rates_;
   std::map<std::string, double, std::less<>> exact_;                            // key() -> seconds
   std::map<std::string, std::vector<const NodeSample*>, std::less<>> by_kind_;  // "op kernel"
 };

@@ -16,7 +16,7 @@ struct NodeSample {
 };
 
 struct CpuRates {
-  double macs_per_second = 0;    ///< of one core of relative speed 1, in f32
+  double macs_per_second = 0;    ///< of one core of relative speed 1, in f32; 0: not known
   double bytes_per_second = 0;   ///< between memory and all cores together
   std::int64_t cache_bytes = 0;  ///< of the last level: what fits it is not read from memory again
   double node_seconds = 0;       ///< to start a node

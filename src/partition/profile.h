@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cost/cpu_rates.h"
+#include "cost/kernel_seconds.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -53,7 +54,7 @@ struct Delegate {
 struct CoreClass {
   std::string name;
   int count = 0;
-  double hertz = 0;           ///< 0: not known
+  CorePeaks peaks;            ///< zeros where not known; the clock may be known alone
   double relative_speed = 1;  ///< of the fastest class = 1: what a core gets done per second
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <safe_toml.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -41,6 +42,7 @@ struct Range {
   double min, max;
 };
 constexpr Range kRate{1e-30, kMaxRate};
+constexpr Range kHertz{1, 1e12};
 
 /// Reads the keys of one table; call finish() at the end: it refuses keys that were not asked
 /// for.
@@ -255,6 +257,14 @@ Delegate read_delegate(const toml::table& table, Report& report) {
   return delegate;
 }
 
+/// Of cores that are described by how they are built.
+void speeds_of_peaks(std::vector<CoreClass>& cores) {
+  double most = 0;
+  for (const CoreClass& core : cores) most = std::max(most, core_of(core.peaks).macs_per_second);
+  for (CoreClass& core : cores)
+    if (most > 0) core.relative_speed = core_of(core.peaks).macs_per_second / most;
+}
+
 std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
   std::vector<CoreClass> cores;
   if (array == nullptr) return cores;
@@ -263,11 +273,21 @@ std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
     CoreClass core;
     core.name = reader.text("name");
     core.count = static_cast<int>(reader.integer("count", 1, kMaxCores));
-    core.hertz = reader.number("hertz", {1, 1e12}, 0);
-    core.relative_speed = reader.number("relative_speed", {1e-6, 1});
+    const bool built = reader.has("macs_per_cycle");
+    core.peaks.hertz = built ? reader.number("hertz", kHertz) : reader.number("hertz", kHertz, 0);
+    if (built) {
+      core.peaks.macs_per_cycle = reader.number("macs_per_cycle", {1e-3, 1e6});
+      core.peaks.bytes_per_cycle = reader.number("bytes_per_cycle", {1e-3, 1e6});
+    } else {
+      core.relative_speed = reader.number("relative_speed", {1e-6, 1});
+    }
     reader.finish();
+    if (!cores.empty() && built != (cores.front().peaks.macs_per_cycle > 0))
+      report.add(node.source(),
+                 "'macs_per_cycle' must be given for every kind of core, or for none");
     cores.push_back(std::move(core));
   }
+  speeds_of_peaks(cores);
   return cores;
 }
 
@@ -292,7 +312,7 @@ std::vector<NodeSample> read_samples(const toml::array* array, Report& report) {
 CpuRates read_cpu(const toml::table& table, Report& report) {
   TableReader reader(table, report);
   CpuRates cpu;
-  cpu.macs_per_second = reader.number("macs_per_second", kRate);
+  cpu.macs_per_second = reader.number("macs_per_second", kRate, 0);
   cpu.bytes_per_second = reader.number("bytes_per_second", kRate);
   cpu.cache_bytes = reader.integer("cache_bytes", 0, INT64_MAX);
   cpu.node_seconds = reader.number("node_seconds", {0, kMaxSeconds});
@@ -340,7 +360,12 @@ Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file
     if (reader.has("source")) profile.source = reader.text("source");
     profile.memory_bytes = reader.integer("memory_bytes", 0, INT64_MAX, 0);
     profile.cores = read_cores(reader.tables("cores"), report);
-    if (const toml::table* cpu = reader.table("cpu")) profile.cpu = read_cpu(*cpu, report);
+    if (const toml::table* cpu = reader.table("cpu")) {
+      profile.cpu = read_cpu(*cpu, report);
+      const bool built = !profile.cores.empty() && profile.cores.front().peaks.macs_per_cycle > 0;
+      if (built && profile.cpu.macs_per_second > 0)
+        report.add(cpu->source(), "the cores have 'macs_per_cycle': 'macs_per_second' must go");
+    }
     if (const toml::table* delegate = reader.table("delegate")) {
       profile.delegate = read_delegate(*delegate, report);
     }

@@ -45,7 +45,7 @@ TEST(Profile, SourceAndClockMayBeLeftOut) {
   without_clock.erase(plain.find("hertz"), std::string_view("hertz = 2.8e9\n").size());
   const auto profile = parse_profile(without_clock, "p.toml");
   ASSERT_TRUE(profile) << profile.error().message;
-  EXPECT_EQ(profile->cores[0].hertz, 0);
+  EXPECT_EQ(profile->cores[0].peaks.hertz, 0);
 }
 
 TEST(Profile, IsRead) {
@@ -55,7 +55,7 @@ TEST(Profile, IsRead) {
   EXPECT_EQ(profile->memory_bytes, 1000);
   ASSERT_EQ(profile->cores.size(), 1U);
   EXPECT_EQ(profile->cores[0].count, 2);
-  EXPECT_EQ(profile->cores[0].hertz, 2.8e9);
+  EXPECT_EQ(profile->cores[0].peaks.hertz, 2.8e9);
   ASSERT_TRUE(profile->delegate.has_value());
   const Delegate& delegate = *profile->delegate;
   EXPECT_EQ(delegate.launch_seconds, 2e-4);
@@ -103,9 +103,41 @@ seconds = 1e-3
   EXPECT_FALSE(parse_profile("name = \"x\"\n[cpu]\nmacs_per_second = 1", "p.toml"));
 }
 
-/// kProfile with the first `from` replaced.
-std::string changed(std::string_view from, std::string_view to) {
-  std::string text(kProfile);
+constexpr std::string_view kBuilt = R"(name = "phone"
+[[cores]]
+name = "big"
+count = 1
+hertz = 3e9
+macs_per_cycle = 16
+bytes_per_cycle = 48
+[[cores]]
+name = "little"
+count = 4
+hertz = 2e9
+macs_per_cycle = 4
+bytes_per_cycle = 8
+[cpu]
+bytes_per_second = 5e10
+cache_bytes = 4194304
+node_seconds = 1e-6
+share_seconds = 1e-6
+)";
+
+TEST(Profile, CoresMayBeDescribedByHowTheyAreBuilt) {
+  const auto profile = parse_profile(kBuilt, "p.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  ASSERT_EQ(profile->cores.size(), 2U);
+  EXPECT_EQ(profile->cores[0].peaks.macs_per_cycle, 16);
+  EXPECT_EQ(profile->cores[1].peaks.bytes_per_cycle, 8);
+  EXPECT_DOUBLE_EQ(profile->cores[0].relative_speed, 1);
+  EXPECT_DOUBLE_EQ(profile->cores[1].relative_speed, 4 * 2e9 / (16 * 3e9));
+  EXPECT_EQ(profile->cpu.macs_per_second, 0);
+}
+
+/// `profile` with the first `from` replaced.
+std::string changed(std::string_view from, std::string_view to,
+                    std::string_view profile = kProfile) {
+  std::string text(profile);
   return text.replace(text.find(from), from.size(), to);
 }
 
@@ -134,6 +166,16 @@ TEST(Profile, ErrorsNameFileAndLine) {
       {changed("[[cores]]", "[cores]"), "p.toml:3: 'cores' must be a list of tables"},
       {changed("[delegate]", "[delegat]"), "p.toml:19: 'name' is missing"},
       {changed("[delegate]", "delegate]"), "p.toml:8: "},
+      {changed("hertz = 3e9\n", "", kBuilt), "p.toml:2: 'hertz' is missing"},
+      {changed("bytes_per_cycle = 8\n", "", kBuilt), "p.toml:8: 'bytes_per_cycle' is missing"},
+      {changed("macs_per_cycle = 16", "macs_per_cycle = 0", kBuilt),
+       "p.toml:6: 'macs_per_cycle' must be a number"},
+      {changed("macs_per_cycle = 16", "macs_per_cycle = 16\nrelative_speed = 1", kBuilt),
+       "p.toml:7: key 'relative_speed' is not known"},
+      {changed("macs_per_cycle = 4\nbytes_per_cycle = 8", "relative_speed = 1", kBuilt),
+       "p.toml:8: 'macs_per_cycle' must be given for every kind of core, or for none"},
+      {changed("[cpu]", "[cpu]\nmacs_per_second = 1e9", kBuilt),
+       "p.toml:14: the cores have 'macs_per_cycle'"},
       {std::string(2U << 20, ' '), "larger than 1048576 bytes"},
       {"a = " + std::string(100000, '['), "p.toml:1: "},
   };

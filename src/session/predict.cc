@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <numeric>
+#include <utility>
 
 #include "base/status.h"
 #include "cost/cpu_costs.h"
@@ -35,20 +37,39 @@ Traffic traffic_of(const Compiled& compiled, const Node& node) {
   return traffic;
 }
 
-/// Profiles of phones give one rate of the CPU, beside the accelerator it is compared with.
-CpuRates rates_of(const DeviceProfile& device) {
-  CpuRates cpu = device.cpu;
-  if (cpu.macs_per_second <= 0 && device.delegate) {
-    cpu.macs_per_second = device.delegate->cpu_macs_per_second;
-    cpu.bytes_per_second = device.delegate->bytes_per_second;
+/// The kinds of cores of a device, fastest first, and which of them each core is.
+struct Cores {
+  std::vector<CoreKind> kinds;
+  std::vector<std::size_t> kind_of;
+  double hertz = 0;  ///< of the fastest
+};
+
+Cores find_cores(const DeviceProfile& device) {
+  std::vector<CoreClass> classes = device.cores;
+  std::ranges::stable_sort(classes, std::greater{}, &CoreClass::relative_speed);
+  Cores cores;
+  for (const CoreClass& each : classes) {
+    const double speed = each.relative_speed;
+    const Core rates = each.peaks.macs_per_cycle > 0
+                           ? core_of(each.peaks)
+                           : core_with(device.cpu.macs_per_second * speed);
+    cores.kind_of.insert(cores.kind_of.end(), static_cast<std::size_t>(each.count),
+                         cores.kinds.size());
+    cores.kinds.push_back({speed, rates});
   }
-  return cpu;
+  if (!classes.empty()) cores.hertz = classes.front().peaks.hertz;
+  return cores;
 }
 
 class WorkloadMaker {
  public:
-  WorkloadMaker(const Program& program, const CpuRates& cpu)
-      : program_(program), compiled_(program.compiled()), cpu_(cpu), costs_(cpu) {
+  /// All must outlive the maker.
+  WorkloadMaker(const Program& program, const CpuRates& cpu, const std::vector<CoreKind>& kinds)
+      : program_(program),
+        compiled_(program.compiled()),
+        cpu_(cpu),
+        kinds_(kinds),
+        costs_(cpu.samples) {
     double constants = 0;
     for (const Node& node : compiled_.graph().nodes)
       constants += traffic_of(compiled_, node).constants;
@@ -87,16 +108,19 @@ class WorkloadMaker {
     const CompiledNode& compiled = graph.nodes[id];
     if (compiled.role == NodeRole::kBodies) return bodies_of(compiled);
     if (compiled.role == NodeRole::kRunTime) ++unknown_nodes_;
-    if (compiled.role != NodeRole::kPlanned) return {0, 0, 0};
+    if (compiled.role != NodeRole::kPlanned) return nothing(0);
     const Node& node = graph.graph().nodes[id];
     const Traffic traffic = traffic_of(graph, node);
     SimulatedNode result;
     result.tiles = std::max<std::int64_t>(compiled.code.tiles, 1);
     const std::string shapes = shapes_text(node, [&graph](ValueId v) { return *graph.dims[v]; });
-    const CpuCost cost =
-        costs_.cost({node.op, compiled.code.row->name, shapes, static_cast<double>(compiled.macs),
-                     static_cast<double>(compiled.bytes)});
-    result.seconds = cost.seconds;
+    const NodeWork work = {node.op, compiled.code.row->name, shapes,
+                           static_cast<double>(compiled.macs), static_cast<double>(compiled.bytes)};
+    CpuCost cost;
+    for (const CoreKind& kind : kinds_) {
+      cost = costs_.cost(work, kind);
+      result.seconds.push_back(cost.seconds);
+    }
     ++nodes_[static_cast<std::size_t>(cost.basis)];
     if (constants_from_memory_) result.memory_bytes += traffic.constants;
     if (traffic.activations > static_cast<double>(cpu_.cache_bytes))
@@ -108,29 +132,33 @@ class WorkloadMaker {
   /// node, that has the tiles of the widest inside it. Bodies lie at most
   /// LoadOptions::max_nesting deep.
   SimulatedNode bodies_of(const CompiledNode& compiled) {
-    SimulatedNode slowest;
-    slowest.tiles = 1;
+    SimulatedNode slowest = nothing(1);
     for (const CompiledBody& body : compiled.bodies) {
       if (body.error) continue;
-      SimulatedNode all;
-      all.tiles = 1;
+      SimulatedNode all = nothing(1);
       for (const NodeId id : body.compiled->graph().nodes.ids()) {
         const SimulatedNode node = node_of(*body.compiled, id);
-        all.seconds += node.seconds;
+        for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
+          all.seconds[kind] += node.seconds[kind];
         all.memory_bytes += node.memory_bytes;
         all.tiles = std::max(all.tiles, node.tiles);
       }
-      if (all.seconds >= slowest.seconds) slowest = all;
+      if (all.seconds >= slowest.seconds) slowest = std::move(all);
     }
     const auto trips = static_cast<double>(compiled.trips.value_or(1));
-    slowest.seconds *= trips;
+    for (double& seconds : slowest.seconds) seconds *= trips;
     slowest.memory_bytes *= trips;
     return slowest;
+  }
+
+  SimulatedNode nothing(std::int64_t tiles) const {
+    return {std::vector<double>(kinds_.size(), 0), 0, tiles};
   }
 
   const Program& program_;
   const Compiled& compiled_;
   const CpuRates& cpu_;
+  const std::vector<CoreKind>& kinds_;
   const CpuCosts costs_;
   bool constants_from_memory_ = false;
   int unknown_nodes_ = 0;
@@ -159,29 +187,26 @@ Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path) {
   return device;
 }
 
-std::vector<double> core_speeds(const DeviceProfile& device) {
-  std::vector<double> speeds;
-  for (const CoreClass& cores : device.cores)
-    speeds.insert(speeds.end(), static_cast<std::size_t>(cores.count), cores.relative_speed);
-  std::stable_sort(speeds.begin(), speeds.end(), std::greater{});
-  return speeds;
+int cores_of(const DeviceProfile& device) {
+  return std::accumulate(device.cores.begin(), device.cores.end(), 0,
+                         [](int sum, const CoreClass& cores) { return sum + cores.count; });
 }
 
 Result<Prediction> predict(const Program& program, const DeviceProfile& device,
                            Scheduler scheduler) {
-  const CpuRates rates = rates_of(device);
-  SimulatedCpu cpu{core_speeds(device), rates.bytes_per_second, rates.node_seconds,
-                   rates.share_seconds};
+  const CpuRates& rates = device.cpu;
+  Cores cores = find_cores(device);
   const auto threads = static_cast<std::size_t>(program.threads);
-  if (threads > cpu.core_speeds.size()) {
+  if (threads > cores.kind_of.size()) {
     return refuse(fmt::format("'{}' has {} cores, the plan is for {} threads", device.name,
-                              cpu.core_speeds.size(), threads));
+                              cores.kind_of.size(), threads));
   }
-  if (rates.macs_per_second <= 0)
+  if (cores.kinds.front().rates.macs_per_second <= 0)
     return refuse(fmt::format("'{}' says nothing about its CPU's speed", device.name));
-  cpu.core_speeds.resize(threads);
-  const auto fastest = std::ranges::max_element(device.cores, {}, &CoreClass::relative_speed);
-  WorkloadMaker maker(program, rates);
+  cores.kind_of.resize(threads);
+  const SimulatedCpu cpu{std::move(cores.kind_of), rates.bytes_per_second, rates.node_seconds,
+                         rates.share_seconds};
+  WorkloadMaker maker(program, rates, cores.kinds);
   const Workload workload = maker.make(scheduler);
   PX_ASSIGN(const Simulation simulation, simulate(workload, cpu));
   Prediction prediction;
@@ -191,8 +216,8 @@ Result<Prediction> predict(const Program& program, const DeviceProfile& device,
   prediction.busy_ms = simulation.busy_seconds * 1e3;
   prediction.unknown_nodes = maker.unknown_nodes();
   prediction.basis = {device.source,
-                      fastest == device.cores.end() ? 0 : fastest->hertz,
-                      rates.macs_per_second,
+                      cores.hertz,
+                      cores.kinds.front().rates.macs_per_second,
                       rates.bytes_per_second,
                       maker.nodes(CostBasis::kTimed),
                       maker.nodes(CostBasis::kSimilar),

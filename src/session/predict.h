@@ -15,8 +15,7 @@ namespace parallax {
 /// not have: they say nothing of another kernel of the operator.
 Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path);
 
-/// Relative speed of every core of a device, fastest first.
-std::vector<double> core_speeds(const DeviceProfile& device);
+int cores_of(const DeviceProfile& device);
 
 /// The delegate runs the program's regions one after the other, beside the cores, in the time that
 /// its Delegation says. Errors (kInvalidInput): fewer cores than the program has threads, no rates

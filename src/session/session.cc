@@ -172,7 +172,7 @@ Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::s
 Result<int> Session::profile_cores(const std::string& profile) {
   return without_exceptions([&]() -> Result<int> {
     PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
-    return static_cast<int>(core_speeds(device).size());
+    return cores_of(device);
   });
 }
 

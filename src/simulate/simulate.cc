@@ -17,7 +17,7 @@ struct Running {
 };
 
 struct Core {
-  double speed = 1;
+  std::size_t kind = 0;
   double demand = 0;  ///< bytes per second of its present tile
   int own = -1;       ///< index into running
   int helps = -1;     ///< the node it took tiles of last: index into running, and which node
@@ -47,7 +47,7 @@ class Replay {
  public:
   Replay(const Workload& workload, const SimulatedCpu& cpu)
       : workload_(workload), cpu_(cpu), waiting_(workload.branches.size()) {
-    for (const double speed : cpu.core_speeds) cores_.push_back({.speed = speed});
+    for (const std::size_t kind : cpu.kinds) cores_.push_back({.kind = kind});
     dependents_.resize(workload.branches.size());
     for (const BranchId branch : workload.branches.ids()) {
       waiting_[branch] = static_cast<int>(workload.waits[branch].size());
@@ -76,7 +76,8 @@ class Replay {
   Simulation result() && { return std::move(result_); }
 
  private:
-  /// Longest path of seconds from each branch to the end, in reverse topological order.
+  /// Longest path of seconds from each branch to the end, on cores like the first, in reverse
+  /// topological order.
   bool find_remaining() {
     remaining_ = IdVector<BranchId, double>(workload_.branches.size(), 0);
     IdVector<BranchId, int> readers(workload_.branches.size(), 0);
@@ -91,7 +92,8 @@ class Replay {
       for (const BranchId after : dependents_[branch])
         seconds = std::max(seconds, remaining_[after]);
       seconds += workload_.delegate_seconds[branch];
-      for (const SimulatedNode& node : workload_.branches[branch]) seconds += node.seconds;
+      for (const SimulatedNode& node : workload_.branches[branch])
+        seconds += node.seconds[cores_.front().kind];
       for (const BranchId before : workload_.waits[branch])
         if (--readers[before] == 0) order.push_back(before);
     }
@@ -194,7 +196,7 @@ class Replay {
     const SimulatedNode& node = workload_.branches[at.branch][at.node];
     const auto tiles = static_cast<double>(std::min(node.tiles, kMaxReplayedTiles));
     Core& core = cores_[index];
-    double seconds = node.seconds / tiles / core.speed;
+    double seconds = node.seconds[core.kind] / tiles;
     if (seconds > 0 && cpu_.bytes_per_second > 0) {
       core.demand = node.memory_bytes / tiles / seconds;
       double demand = 0;
@@ -239,7 +241,11 @@ Result<Simulation> simulate(const Workload& workload, const SimulatedCpu& cpu) {
       workload.delegate_seconds.size() != workload.branches.size()) {
     return failure("the parts of a workload have different sizes");
   }
-  if (cpu.core_speeds.empty()) return failure("a machine without cores");
+  if (cpu.kinds.empty()) return failure("a machine without cores");
+  const std::size_t kinds = 1 + *std::ranges::max_element(cpu.kinds);
+  for (const auto& nodes : workload.branches)
+    for (const SimulatedNode& node : nodes)
+      if (node.seconds.size() < kinds) return failure("a node without seconds for a core");
   Replay replay(workload, cpu);
   if (!replay.run()) return failure("the branches wait for each other");
   return std::move(replay).result();

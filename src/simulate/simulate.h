@@ -9,6 +9,7 @@
 // when its last tile is, which is what makes few large tiles on many cores slow. Pure function.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -18,7 +19,8 @@
 namespace parallax {
 
 struct SimulatedNode {
-  double seconds = 0;       ///< all tiles one after the other on an otherwise idle core of speed 1
+  /// By kind of core: all tiles one after the other on an otherwise idle one.
+  std::vector<double> seconds;
   double memory_bytes = 0;  ///< that pass between memory and caches meanwhile
   std::int64_t tiles = 1;   ///< 0: nothing to do
 };
@@ -32,10 +34,10 @@ struct Workload {
 };
 
 struct SimulatedCpu {
-  std::vector<double> core_speeds;  ///< one per thread, each > 0; the first one starts
-  double bytes_per_second = 0;      ///< of the memory, all cores together; 0: no limit
-  double node_seconds = 0;          ///< to start a node
-  double share_seconds = 0;         ///< until a core has joined a node that runs elsewhere
+  std::vector<std::size_t> kinds;  ///< of the core of each thread; the first one starts
+  double bytes_per_second = 0;     ///< of the memory, all cores together; 0: no limit
+  double node_seconds = 0;         ///< to start a node
+  double share_seconds = 0;        ///< until a core has joined a node that runs elsewhere
 };
 
 struct Simulation {
@@ -50,7 +52,8 @@ struct Simulation {
 /// Nodes with more tiles than this are replayed as this many.
 inline constexpr std::int64_t kMaxReplayedTiles = 4096;
 
-/// Errors (stage kSchedule, kInternal): sizes that do not belong together, no cores, a cycle.
+/// Errors (stage kSchedule, kInternal): sizes that do not belong together, no cores, a cycle, a
+/// node without seconds for a kind of core.
 /// O((V + E + tiles) * cores); deterministic.
 Result<Simulation> simulate(const Workload& workload, const SimulatedCpu& cpu);
 

@@ -10,7 +10,11 @@ namespace parallax {
 namespace {
 
 SimulatedNode node(double seconds, std::int64_t tiles = 1, double bytes = 0) {
-  return {seconds, bytes, tiles};
+  return {{seconds}, bytes, tiles};
+}
+/// On two kinds of cores.
+SimulatedNode uneven(double fast, double slow, std::int64_t tiles = 1) {
+  return {{fast, slow}, 0, tiles};
 }
 
 Workload workload(std::vector<std::vector<SimulatedNode>> branches,
@@ -32,7 +36,7 @@ double seconds(const Workload& w, const SimulatedCpu& cpu) {
 }
 
 TEST(Simulate, KnownAnswers) {
-  const SimulatedCpu one{{1}, 0, 0, 0}, two{{1, 1}, 0, 0, 0}, uneven{{1, 0.5}, 0, 0, 0};
+  const SimulatedCpu one{{0}, 0, 0, 0}, two{{0, 0}, 0, 0, 0}, mixed{{0, 1}, 0, 0, 0};
   const Workload chain = workload({{node(3), node(4)}}, {{}});
   const Workload tiled = workload({{node(4, 4)}}, {{}});
   const Workload diamond =
@@ -46,12 +50,13 @@ TEST(Simulate, KnownAnswers) {
       {"a chain", chain, one, 7},
       {"one tile cannot be shared", chain, two, 7},
       {"four tiles on two cores", tiled, two, 2},
-      {"the slow core takes one tile of four", tiled, uneven, 3},
+      {"the slow core takes one tile of four", workload({{uneven(4, 8, 4)}}, {{}}), mixed, 3},
+      {"what a core is slow at", workload({{uneven(2, 20, 2), uneven(2, 2, 2)}}, {{}}), mixed, 11},
+      {"only slow cores", workload({{uneven(4, 8, 4)}}, {{}}), {{1}, 0, 0, 0}, 8},
       {"a diamond one after the other", diamond, one, 7},
       {"both sides of a diamond at once", diamond, two, 5},
-      {"every node costs to start", chain, {{1}, 0, 0.5, 0}, 8},
-      {"joining costs", tiled, {{1, 1}, 0, 0, 0.5}, 2.5},
-      {"a machine twice as fast", chain, {{2}, 0, 0, 0}, 3.5},
+      {"every node costs to start", chain, {{0}, 0, 0.5, 0}, 8},
+      {"joining costs", tiled, {{0, 0}, 0, 0, 0.5}, 2.5},
       {"nothing at all", workload({}, {}), one, 0},
       {"nodes without tiles", workload({{node(9, 0)}}, {{}}), one, 0},
   };
@@ -63,15 +68,15 @@ TEST(Simulate, KnownAnswers) {
 TEST(Simulate, CoresShareTheMemory) {
   // Each branch alone draws 8 bytes per second.
   const Workload pair = workload({{node(1, 1, 8)}, {node(1, 1, 8)}}, {{}, {}});
-  EXPECT_DOUBLE_EQ(seconds(pair, {{1, 1}, 16, 0, 0}), 1);
+  EXPECT_DOUBLE_EQ(seconds(pair, {{0, 0}, 16, 0, 0}), 1);
   // The first tile starts alone at full speed, the second finds half of the bandwidth taken.
-  EXPECT_DOUBLE_EQ(seconds(pair, {{1, 1}, 8, 0, 0}), 2);
+  EXPECT_DOUBLE_EQ(seconds(pair, {{0, 0}, 8, 0, 0}), 2);
 }
 
 TEST(Simulate, ADelegateRunsBesideTheCpu) {
   Workload w = workload({{}, {node(3)}, {node(1)}}, {{}, {}, {0, 1}});
   w.delegate_seconds[BranchId{0}] = 2;
-  const auto simulation = simulate(w, {{1}, 0, 0, 0});
+  const auto simulation = simulate(w, {{0}, 0, 0, 0});
   ASSERT_TRUE(simulation.has_value());
   EXPECT_DOUBLE_EQ(simulation->seconds, 4);
   EXPECT_DOUBLE_EQ(simulation->busy_seconds, 4);
@@ -82,7 +87,7 @@ TEST(Simulate, ADelegateTakesOneRegionAfterTheOther) {
   Workload w = workload({{}, {}, {node(1)}}, {{}, {}, {}});
   w.delegate_seconds[BranchId{0}] = 2;
   w.delegate_seconds[BranchId{1}] = 3;
-  const auto simulation = simulate(w, {{1}, 0, 0, 0});
+  const auto simulation = simulate(w, {{0}, 0, 0, 0});
   ASSERT_TRUE(simulation.has_value());
   EXPECT_DOUBLE_EQ(simulation->seconds, 5);
   EXPECT_DOUBLE_EQ(simulation->spans[BranchId{1}].begin, 2);
@@ -90,9 +95,10 @@ TEST(Simulate, ADelegateTakesOneRegionAfterTheOther) {
 }
 
 TEST(Simulate, RefusesWhatCannotRun) {
-  EXPECT_FALSE(simulate(workload({{}, {}}, {{1}, {0}}), {{1}, 0, 0, 0}).has_value());
+  EXPECT_FALSE(simulate(workload({{}, {}}, {{1}, {0}}), {{0}, 0, 0, 0}).has_value());
   EXPECT_FALSE(simulate(workload({{}}, {{}}), {{}, 0, 0, 0}).has_value());
-  EXPECT_FALSE(simulate(workload({{}, {}}, {{}}), {{1}, 0, 0, 0}).has_value());
+  EXPECT_FALSE(simulate(workload({{}, {}}, {{}}), {{0}, 0, 0, 0}).has_value());
+  EXPECT_FALSE(simulate(workload({{node(1)}}, {{}}), {{0, 1}, 0, 0, 0}).has_value());
 }
 
 RC_GTEST_PROP(SimulateProperty, StaysBetweenItsBounds, ()) {
@@ -105,8 +111,8 @@ RC_GTEST_PROP(SimulateProperty, StaysBetweenItsBounds, ()) {
     branches.emplace_back();
     for (int k = *rc::gen::inRange(0, 4); k > 0; --k, ++nodes) {
       branches.back().push_back(node(*rc::gen::inRange(0, 100), *rc::gen::inRange(1, 9)));
-      work += branches.back().back().seconds;
-      longest_tile = std::max(longest_tile, branches.back().back().seconds);
+      work += branches.back().back().seconds[0];
+      longest_tile = std::max(longest_tile, branches.back().back().seconds[0]);
     }
     waits.emplace_back();
     for (int j = 0; j < i; ++j)
@@ -114,7 +120,7 @@ RC_GTEST_PROP(SimulateProperty, StaysBetweenItsBounds, ()) {
   }
   const Workload w = workload(branches, waits);
   const auto threads = static_cast<std::size_t>(*rc::gen::inRange(1, 5));
-  const SimulatedCpu cpu{std::vector<double>(threads, 1), 0, 0, 0};
+  const SimulatedCpu cpu{std::vector<std::size_t>(threads, 0), 0, 0, 0};
   const auto simulation = simulate(w, cpu);
   RC_ASSERT(simulation.has_value());
   const double epsilon = 1e-9 * (work + 1);

@@ -53,6 +53,7 @@ enum class Admission : std::uint8_t {
 enum class Refinement : std::uint8_t {
   kTime,   ///< groups with predicted times within a factor of 1.5, each worth a hand-over
   kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
+  kNone,   ///< every layer, whatever its branches take: what refinement is worth shows against it
 };
 
 /// How many trips the loops of a run may make together, by default. A trip takes at least a

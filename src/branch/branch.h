@@ -78,5 +78,7 @@ std::vector<LayerGroups> refine_by_time(const BranchGraph& graph,
 /// branch after the other otherwise. `macs`: F of each branch.
 std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
                                          const IdVector<BranchId, double>& macs);
+/// Every layer that has several branches runs in parallel.
+std::vector<LayerGroups> refine_nothing(const BranchGraph& graph);
 
 }  // namespace parallax

@@ -271,6 +271,12 @@ INSTANTIATE_TEST_SUITE_P(
                     RefineCase{"all_are_empty", {{3, 0}, {3, 0}}, {}, {0, 1}}),
     [](const auto& test) { return std::string(test.param.name); });
 
+TEST(RefineNothing, EveryLayerOfSeveralBranchesIsParallel) {
+  for (const RefineCase& layer :
+       {RefineCase{"one", {{9, 5}}, {}, {0}}, RefineCase{"uneven", {{1, 0}, {3, 9}}, {{0, 1}}, {}}})
+    expect_groups(refine_nothing(Layer(layer.branches).graph), layer);
+}
+
 /// The unit of each node.
 IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
   IdVector<NodeId, UnitId> result(nodes);

@@ -93,4 +93,12 @@ std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
   return groups;
 }
 
+std::vector<LayerGroups> refine_nothing(const BranchGraph& graph) {
+  std::vector<LayerGroups> groups;
+  groups.reserve(graph.layers.size());
+  for (const auto& layer : graph.layers)
+    groups.push_back(layer.size() > 1 ? LayerGroups{{layer}, {}} : LayerGroups{{}, layer});
+  return groups;
+}
+
 }  // namespace parallax

@@ -283,8 +283,17 @@ class Compiler {
       if (const RegionId region = graph.region[branch]; region.valid())
         seconds[branch] = context_.delegation.seconds[region];
     }
-    compiled_->groups = refinement == Refinement::kPaper ? refine_by_paper(graph, macs)
-                                                         : refine_by_time(graph, seconds);
+    switch (refinement) {
+      case Refinement::kTime:
+        compiled_->groups = refine_by_time(graph, seconds);
+        break;
+      case Refinement::kPaper:
+        compiled_->groups = refine_by_paper(graph, macs);
+        break;
+      case Refinement::kNone:
+        compiled_->groups = refine_nothing(graph);
+        break;
+    }
     compiled_->work = std::move(seconds);
   }
 

@@ -41,7 +41,7 @@ Status check_options(const SessionOptions& options) {
   PX_RETURN_IF_ERROR(check_choice(options.budget.kind, MemoryBudget::Kind::kAuto, "budget.kind"));
   PX_RETURN_IF_ERROR(check_choice(options.kernels, Kernels::kReference, "kernels"));
   PX_RETURN_IF_ERROR(check_choice(options.admission, Admission::kPaper, "admission"));
-  PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kPaper, "refinement"));
+  PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kNone, "refinement"));
   PX_RETURN_IF_ERROR(check_choice(options.precision, Precision::kBf16, "precision"));
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return refuse(

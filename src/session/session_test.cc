@@ -243,7 +243,7 @@ TEST(Session, RefusesOptionsThatAreNone) {
   EXPECT_TRUE(refused({.budget = {static_cast<MemoryBudget::Kind>(3)}}));
   EXPECT_TRUE(refused({.kernels = static_cast<Kernels>(2)}));
   EXPECT_TRUE(refused({.admission = static_cast<Admission>(2)}));
-  EXPECT_TRUE(refused({.refinement = static_cast<Refinement>(2)}));
+  EXPECT_TRUE(refused({.refinement = static_cast<Refinement>(3)}));
   EXPECT_TRUE(refused({.precision = static_cast<Precision>(2)}));
   EXPECT_TRUE(refused({.threads = -1}));
   EXPECT_TRUE(refused({.threads = 1 << 20}));

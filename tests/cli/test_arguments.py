@@ -20,7 +20,7 @@ def two_rows(tmp_path):
     ("--dim", "batch=3..1"), ("--dim", "batch=1,"), ("--dim", "other=1"), ("--shape", "image"), ("--shape", "image="), ("--shape", "image=1x1x8xeight"),
     ("--shape", "image=1x1x8"), ("--shape", "image=1x1x8x9"), ("--shape", "other=1"), ("--input", "ok.npy"), ("--input", "other=ok.npy"), ("--threads", "0"),
     ("--threads", "two"), ("--threads", "1.5"), ("--scheduler", "fast"), ("--precision", "f64"), ("--memory-budget", "64MB5"), ("--memory-budget", "nan"),
-    ("--admission", "all"), ("--refinement", "none"), ("--max-loop-trips", "-1"), ("--max-loop-trips", "1e3"), ("--time-limit", "-1"), ("--time-limit", "nan"),
+    ("--admission", "all"), ("--refinement", "some"), ("--max-loop-trips", "-1"), ("--max-loop-trips", "1e3"), ("--time-limit", "-1"), ("--time-limit", "nan"),
     ("--time-limit", "soon"), ("--max-nesting", "65"), ("--seed", "-1"), ("--seed", "x"), ("--cache", None), ("--output-dir", None),
 ])
 def test_values_of_run_that_mean_nothing(refused, option, value):

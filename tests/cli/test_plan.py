@@ -101,7 +101,7 @@ def reasons_hold(plan):
     assert plan["parallel_layers"] == sum(layer["parallel"] > 0 for layer in plan["layer_list"])
 
 
-@pytest.mark.parametrize("extra", [[], ["--scheduler", "sequential"], ["--refinement", "paper"], ["--threads", 1]])
+@pytest.mark.parametrize("extra", [[], ["--scheduler", "sequential"], ["--refinement", "paper"], ["--refinement", "none"], ["--threads", 1]])
 def test_reasons_agree_with_the_plan(parallax, wide, extra):
     reasons_hold(plan_of(parallax, wide, "--dim", "n=64", "--threads", 2, *extra) if "--threads" not in extra else plan_of(parallax, wide, "--dim", "n=64", *extra))
 

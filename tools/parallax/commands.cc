@@ -168,8 +168,10 @@ void add_limits(CLI::App& command, Options& options) {
 void add_parallelism(CLI::App& command, Options& options) {
   add_choice<Refinement>(
       command, "--refinement", options.session.refinement,
-      {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}},
-      "Which branches of a layer run at once: by predicted time (the default) or the paper's rule");
+      {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}, {"none", Refinement::kNone}},
+      "Which branches of a layer run at once: by predicted time (the default), the paper's rule, "
+      "or "
+      "all");
   command
       .add_option_function<std::string>(
           "--admission",

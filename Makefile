@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 check compare bench bench-check docs sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 check compare bench bench-check docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -66,6 +66,9 @@ bench-check: build venv  ## fails where a case is more than 5 % slower beside th
 
 docs: build $(if $(filter --structure,$(ARGS)),,venv)  ## every table of README and docs, on a quiet machine; ARGS=--structure those without times
 	@python=build/venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python scripts/docs.py $(ARGS)
+
+paper: build  ## the paper's tables beside what is predicted of its phones: docs/paper-tables.md, in a minute
+	@$(firstword $(wildcard build/venv/bin/python) $(PYTHON)) scripts/docs.py --page docs/paper-tables.md
 
 clean:
 	rm -rf build

@@ -3,6 +3,7 @@
 
     docs.py               # every table, docs/performance.md included: takes an hour, wants a quiet machine
     docs.py --structure   # only those that measure no time: nodes, layers, bytes, libraries, operators
+    docs.py --page PAGE   # only those of one page, as docs/paper-tables.md
     docs.py --check       # names the tables of structure that are not what this build says, and the tables of time that do not say
                           # on which machine and from which commit they are
 
@@ -21,6 +22,7 @@ import compare  # noqa: E402
 import demo  # noqa: E402
 import deployment  # noqa: E402
 import gains  # noqa: E402
+import paper  # noqa: E402
 import planner  # noqa: E402
 
 THREADS = 2
@@ -54,6 +56,7 @@ STRUCTURE = {
 TIMES = {
     "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains)},
     "docs/planner.md": {"packing": functools.partial(timed, planner.packing), "prediction": functools.partial(timed, planner.prediction)},
+    "docs/paper-tables.md": {make.__name__: functools.partial(timed, make) for make in (paper.efficiency, paper.latency, paper.memory, paper.layers, paper.structure, paper.threads, paper.ablation)},
 }
 
 
@@ -95,6 +98,7 @@ def unsigned():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--structure", action="store_true", help="only the tables that measure no time")
+    parser.add_argument("--page", choices=sorted({*STRUCTURE, *TIMES}), help="only the tables of this page")
     parser.add_argument("--check", action="store_true", help="write nothing; fail where a table is not as it should be")
     arguments = parser.parse_args()
     list(demo.unpack_zoo())
@@ -102,6 +106,9 @@ def main():
         wrong = [*unsigned(), *stale()]
         print("\n".join(wrong), end="\n" if wrong else "")
         return 1 if wrong else 0
+    if arguments.page:
+        write({arguments.page: {**STRUCTURE.get(arguments.page, {}), **TIMES.get(arguments.page, {})}})
+        return 0
     subprocess.run([sys.executable, ROOT / "scripts" / "operators.py"], check=True)
     write(STRUCTURE)
     if not arguments.structure:

@@ -34,6 +34,12 @@ def test_the_contract_of_the_json(bench):
     assert set(figures["arena_bytes"]) == {"naive", "greedy", "lower_bound", "paper", "parallax"}
 
 
+def test_runs_and_warm_ups_are_the_papers(bench, parallax):
+    """P54: 20 runs after 5."""
+    assert bench("--dim", "batch=2")[0]["runs"] == 20
+    assert re.search(r"--warmup\b.*\(5\)", parallax("bench", "--help").stdout)
+
+
 def test_samples_make_the_figures(bench):
     figures, text = bench("--dim", "batch=2", "--runs", 7)
     samples, latency = figures["samples_ms"], figures["latency_ms"]

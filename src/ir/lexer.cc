@@ -4,15 +4,10 @@ namespace parallax {
 namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 int hex_digit(char c) {
   if (is_digit(c)) return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
-}
-
-tl::unexpected<Error> error(std::string message) {
-  return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
 }
 
 /// Length of the number that `text` starts with: 12, 0.5, 1e-05.
@@ -48,21 +43,27 @@ Result<std::string> read_quoted(std::string_view line, std::size_t& i) {
     ++i;
     if (i + 2 < line.size() && line[i] == 'x') {
       const int high = hex_digit(line[i + 1]), low = hex_digit(line[i + 2]);
-      if (high < 0 || low < 0) return error("\\x wants two hexadecimal digits");
+      if (high < 0 || low < 0) return syntax_error("\\x wants two hexadecimal digits");
       text += static_cast<char>(high * 16 + low);
       i += 2;
     } else if (i < line.size() && (line[i] == '"' || line[i] == '\\')) {
       text += line[i];
     } else {
-      return error("unknown escape in a string");
+      return syntax_error("unknown escape in a string");
     }
   }
-  if (i >= line.size()) return error("string without end");
+  if (i >= line.size()) return syntax_error("string without end");
   ++i;
   return text;
 }
 
 }  // namespace
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+
+tl::unexpected<Error> syntax_error(std::string message) {
+  return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
+}
 
 Result<std::vector<Token>> tokens_of(std::string_view line) {
   std::vector<Token> tokens;
@@ -92,7 +93,7 @@ Result<std::vector<Token>> tokens_of(std::string_view line) {
       tokens.push_back({Token::Kind::kPunctuation, std::string(1, c)});
       ++i;
     } else {
-      return error(std::string("unexpected character '") + c + "'");
+      return syntax_error(std::string("unexpected character '") + c + "'");
     }
   }
   tokens.push_back({});

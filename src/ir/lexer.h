@@ -1,4 +1,5 @@
-// Splits one line of the text form into tokens. Used by the parser only.
+// Splits one line of the text form into tokens. Used by the parser, and by the printer, which must
+// write names so that they are read back.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +25,11 @@ struct Token {
 /// The tokens of `line` up to `#` or the line's end, closed by one of kind kEnd. Errors:
 /// kInvalidModel.
 Result<std::vector<Token>> tokens_of(std::string_view line);
+
+/// What names that need no quotes start with.
+bool is_letter(char c);
+
+/// What parser and lexer say of a text that is none: kInvalidModel.
+tl::unexpected<Error> syntax_error(std::string message);
 
 }  // namespace parallax

@@ -20,10 +20,6 @@ using Kind = Token::Kind;
 constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
 constexpr int kMaxParentheses = 64;             ///< inside each other
 
-tl::unexpected<Error> error(std::string message) {
-  return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
-}
-
 /// Appends `element`, given as text, in the bytes of `dtype`.
 template <class T>
 bool append_as(std::string_view text, std::vector<std::byte>& bytes) {
@@ -54,7 +50,7 @@ class Parser {
     return tokens && tokens->size() == 2 && (*tokens)[0].is_word(word);
   }
   Status add_body(Graph body) {
-    if (graph_.nodes.empty()) return error("a body without a node");
+    if (graph_.nodes.empty()) return syntax_error("a body without a node");
     graph_.nodes[NodeId{static_cast<std::int32_t>(graph_.nodes.size()) - 1}].bodies.push_back(
         std::make_shared<const Graph>(std::move(body)));
     return {};
@@ -65,7 +61,7 @@ class Parser {
     at_ = 0;
     if (peek().kind == Kind::kEnd) return {};
     PX_RETURN_IF_ERROR(statement());
-    if (peek().kind != Kind::kEnd) return error("unexpected '" + peek().text + "'");
+    if (peek().kind != Kind::kEnd) return syntax_error("unexpected '" + peek().text + "'");
     return {};
   }
 
@@ -86,11 +82,11 @@ class Parser {
   }
   Status expect(std::string_view punctuation) {
     if (accept(punctuation)) return {};
-    return error(fmt::format("expected '{}', found '{}'", punctuation, peek().text));
+    return syntax_error(fmt::format("expected '{}', found '{}'", punctuation, peek().text));
   }
   Result<std::string> name() {
     if (peek().kind != Kind::kName && peek().kind != Kind::kQuoted) {
-      return error("expected a name, found '" + peek().text + "'");
+      return syntax_error("expected a name, found '" + peek().text + "'");
     }
     return next().text;
   }
@@ -113,7 +109,7 @@ class Parser {
   Status symbols(SymbolKind kind) {
     while (peek().kind != Kind::kEnd) {
       PX_ASSIGN(const std::string text, name());
-      if (symbols_.contains(text)) return error("symbol '" + text + "' exists");
+      if (symbols_.contains(text)) return syntax_error("symbol '" + text + "' exists");
       symbols_[text] = graph_.symbols.push_back(Symbol{text, kind});
     }
     return {};
@@ -127,10 +123,11 @@ class Parser {
       if (accept("=")) {
         PX_ASSIGN(outer, name());
       }
-      if (around_ == nullptr) return error("no graph is around this one");
+      if (around_ == nullptr) return syntax_error("no graph is around this one");
       const auto found = around_->symbols_.find(outer);
-      if (found == around_->symbols_.end()) return error("unknown symbol '" + outer + "' outside");
-      if (symbols_.contains(text)) return error("symbol '" + text + "' exists");
+      if (found == around_->symbols_.end())
+        return syntax_error("unknown symbol '" + outer + "' outside");
+      if (symbols_.contains(text)) return syntax_error("symbol '" + text + "' exists");
       const SymbolKind kind = around_->graph_.symbols[found->second].kind;
       symbols_[text] = graph_.symbols.push_back(Symbol{text, kind, found->second});
     }
@@ -138,7 +135,7 @@ class Parser {
   }
 
   Result<ValueId> define(Value value) {
-    if (values_.contains(value.name)) return error("value '" + value.name + "' exists");
+    if (values_.contains(value.name)) return syntax_error("value '" + value.name + "' exists");
     const std::string text = value.name;
     return values_[text] = graph_.values.push_back(std::move(value));
   }
@@ -147,14 +144,15 @@ class Parser {
   Status type(Value& value) {
     PX_ASSIGN(value.dtype, dtype());
     PX_ASSIGN(value.shape, exprs());
-    if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) return error("rank above 8");
+    if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank))
+      return syntax_error("rank above 8");
     return {};
   }
 
   Result<DType> dtype() {
     PX_ASSIGN(const std::string text, name());
     if (const auto dtype = dtype_from_text(text)) return *dtype;
-    return error("unknown dtype '" + text + "'");
+    return syntax_error("unknown dtype '" + text + "'");
   }
 
   Status input() {
@@ -195,7 +193,7 @@ class Parser {
   Status outputs() {
     do {
       PX_ASSIGN(const ValueId id, use());
-      if (!id.valid()) return error("an output needs a name");
+      if (!id.valid()) return syntax_error("an output needs a name");
       graph_.outputs.push_back(id);
     } while (accept(","));
     return {};
@@ -206,7 +204,7 @@ class Parser {
     if (accept_word("_")) return ValueId{};
     PX_ASSIGN(const std::string text, name());
     const auto found = values_.find(text);
-    if (found == values_.end()) return error("unknown value '" + text + "'");
+    if (found == values_.end()) return syntax_error("unknown value '" + text + "'");
     return found->second;
   }
 
@@ -229,7 +227,8 @@ class Parser {
     if (accept("@")) {
       PX_ASSIGN(node.name, name());
     }
-    if (!node_names_.emplace(node.name, id).second) return error("node '" + node.name + "' exists");
+    if (!node_names_.emplace(node.name, id).second)
+      return syntax_error("node '" + node.name + "' exists");
     for (Value& value : results) {
       if (value.name.empty()) {
         node.outputs.push_back(ValueId{});
@@ -246,7 +245,7 @@ class Parser {
   Status call(Node& node) {
     PX_ASSIGN(const std::string op, name());
     const auto kind = op_from_string(op);
-    if (!kind) return error("unknown operator '" + op + "'");
+    if (!kind) return syntax_error("unknown operator '" + op + "'");
     node.op = *kind;
     PX_RETURN_IF_ERROR(expect("("));
     bool captures = false;
@@ -280,7 +279,7 @@ class Parser {
   Status activation(Activation& activation) {
     PX_ASSIGN(const std::string op, name());
     const auto kind = op_from_string(op);
-    if (!kind || !is_activation(*kind)) return error("unknown activation '" + op + "'");
+    if (!kind || !is_activation(*kind)) return syntax_error("unknown activation '" + op + "'");
     activation.op = *kind;
     if (!accept("{")) return {};
     for (bool first = true; !accept("}"); first = false) {
@@ -294,7 +293,7 @@ class Parser {
         const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
         known = code == std::errc{} && end == text.data() + text.size();
       });
-      if (!known) return error(fmt::format("no parameter '{} = {}'", key, text));
+      if (!known) return syntax_error(fmt::format("no parameter '{} = {}'", key, text));
     }
     return {};
   }
@@ -303,7 +302,7 @@ class Parser {
   Result<std::string> number() {
     std::string text = accept("-") ? "-" : "";
     if (peek().kind != Kind::kNumber && !peek().is_word("inf") && !peek().is_word("nan")) {
-      return error("expected a number, found '" + peek().text + "'");
+      return syntax_error("expected a number, found '" + peek().text + "'");
     }
     return text + next().text;
   }
@@ -318,7 +317,7 @@ class Parser {
       T element{};
       const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), element);
       if (code != std::errc{} || end != text.data() + text.size()) {
-        return error("bad number '" + text + "'");
+        return syntax_error("bad number '" + text + "'");
       }
       result.push_back(element);
     }
@@ -352,29 +351,31 @@ class Parser {
     float value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc{} || end != text.data() + text.size()) {
-      return error("bad number '" + text + "'");
+      return syntax_error("bad number '" + text + "'");
     }
     return AttributeValue(value);
   }
 
   /// `[1, 2]` or `fill 0.5`, as many as `shape` asks for.
   Result<Constant> elements(DType element_type, const Shape& shape) {
-    if (accept("...")) return error("the elements of this constant were abbreviated");
-    if (shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) return error("rank above 8");
+    if (accept("...")) return syntax_error("the elements of this constant were abbreviated");
+    if (shape.size() > static_cast<std::size_t>(Dims::kMaxRank))
+      return syntax_error("rank above 8");
     Dims dims;
     for (const Expr& dim : shape) {
-      if (dim.constant().value_or(-1) < 0) return error("a constant needs dimensions >= 0");
+      if (dim.constant().value_or(-1) < 0) return syntax_error("a constant needs dimensions >= 0");
       dims.push_back(*dim.constant());
     }
     const auto count = dims.checked_elements();
-    if (!count || *count > kMaxElements) return error("constant too large");
+    if (!count || *count > kMaxElements) return syntax_error("constant too large");
     if (!info_of(element_type).computed)
-      return error(fmt::format("elements of {} have no text", info_of(element_type).text));
+      return syntax_error(fmt::format("elements of {} have no text", info_of(element_type).text));
     const auto size = static_cast<std::size_t>(bytes_of(element_type, *count).value_or(0));
     std::vector<std::byte> bytes;
     if (accept_word("fill")) {
       PX_ASSIGN(const std::string text, number());
-      if (!append_element(element_type, text, bytes)) return error("bad element '" + text + "'");
+      if (!append_element(element_type, text, bytes))
+        return syntax_error("bad element '" + text + "'");
       const std::vector<std::byte> one = bytes;
       bytes.clear();
       while (bytes.size() < size) bytes.insert(bytes.end(), one.begin(), one.end());
@@ -383,9 +384,10 @@ class Parser {
       while (!accept("]")) {
         if (!bytes.empty()) PX_RETURN_IF_ERROR(expect(","));
         PX_ASSIGN(const std::string text, number());
-        if (!append_element(element_type, text, bytes)) return error("bad element '" + text + "'");
+        if (!append_element(element_type, text, bytes))
+          return syntax_error("bad element '" + text + "'");
       }
-      if (bytes.size() != size) return error("count of elements and shape differ");
+      if (bytes.size() != size) return syntax_error("count of elements and shape differ");
     }
     return make_constant(element_type, dims, bytes);
   }
@@ -421,14 +423,14 @@ class Parser {
   }
 
   Result<Expr> factor(int nesting) {
-    if (nesting > kMaxParentheses) return error("expression nested too deeply");
+    if (nesting > kMaxParentheses) return syntax_error("expression nested too deeply");
     const bool negative = accept("-");
     if (peek().kind == Kind::kNumber) {
       const std::string text = (negative ? "-" : "") + next().text;
       std::int64_t value = 0;
       const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
       if (code != std::errc{} || end != text.data() + text.size()) {
-        return error("bad integer '" + text + "'");
+        return syntax_error("bad integer '" + text + "'");
       }
       return Expr(value);
     }
@@ -460,7 +462,7 @@ class Parser {
     }
     PX_ASSIGN(const std::string text, name());
     const auto found = symbols_.find(text);
-    if (found == symbols_.end()) return error("unknown symbol '" + text + "'");
+    if (found == symbols_.end()) return syntax_error("unknown symbol '" + text + "'");
     return Expr::symbol(found->second);
   }
 
@@ -482,12 +484,12 @@ Result<Graph> parse_graph(std::string_view text) {
   parsers.push_back(std::make_unique<Parser>());
   const auto read = [&](std::string_view line) -> Status {
     if (Parser::is_alone(line, "body")) {
-      if (parsers.size() > kMaxNesting) return error("bodies nested too deeply");
+      if (parsers.size() > kMaxNesting) return syntax_error("bodies nested too deeply");
       parsers.push_back(std::make_unique<Parser>(parsers.back().get()));
       return {};
     }
     if (!Parser::is_alone(line, "end")) return parsers.back()->line(line);
-    if (parsers.size() == 1) return error("'end' without 'body'");
+    if (parsers.size() == 1) return syntax_error("'end' without 'body'");
     Graph body = parsers.back()->take();
     parsers.pop_back();
     return parsers.back()->add_body(std::move(body));
@@ -501,7 +503,7 @@ Result<Graph> parse_graph(std::string_view text) {
     }
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
-  if (parsers.size() > 1) return error("a body without 'end'");
+  if (parsers.size() > 1) return syntax_error("a body without 'end'");
   return parsers.front()->take();
 }
 

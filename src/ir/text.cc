@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "ir/lexer.h"
+
 namespace parallax {
 namespace {
 
@@ -27,8 +29,6 @@ std::string quoted(std::string_view text) {
   }
   return result + '"';
 }
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 /// Names as they are where the parser would read them back, in quotes otherwise.
 std::string name_text(std::string_view name) {

@@ -12,6 +12,11 @@ tl::unexpected<Error> fail(const InferContext& context, std::string message, Err
   return tl::unexpected(context.error(std::move(message), code));
 }
 
+tl::unexpected<Error> refuse(const Node& node, std::string message, ErrorCode code) {
+  return tl::unexpected(Error{Stage::kLoad, code, node.name,
+                              fmt::format("{}: {}", to_string(node.op), std::move(message))});
+}
+
 Status expect_dtype(const InferContext& context, std::size_t i, DTypeSet types) {
   if (!context.has(i) || contains(types, context.inputs[i].dtype)) return {};
   return fail(context,

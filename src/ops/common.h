@@ -26,6 +26,10 @@ using Content = std::optional<std::vector<Expr>>;
 tl::unexpected<Error> fail(const InferContext& context, std::string message,
                            ErrorCode code = ErrorCode::kInvalidModel);
 
+/// The same without one: `message` behind the operator's name, at the node.
+tl::unexpected<Error> refuse(const Node& node, std::string message,
+                             ErrorCode code = ErrorCode::kInvalidModel);
+
 /// Refuses input i where its dtype is not in `types`. Absent inputs pass.
 Status expect_dtype(const InferContext& context, std::size_t i, DTypeSet types);
 /// Refuses input i where its dtype is not that of input 0. Absent inputs pass.

@@ -13,21 +13,15 @@
 
 namespace parallax {
 
-tl::unexpected<Error> control_flow_error(const Node& node, std::string message, ErrorCode code) {
-  return tl::unexpected(Error{Stage::kLoad, code, node.name,
-                              fmt::format("{}: {}", to_string(node.op), std::move(message))});
-}
-
 Status check_branches(const Node& node) {
-  if (node.bodies.size() != 2) return control_flow_error(node, "must have two bodies");
+  if (node.bodies.size() != 2) return refuse(node, "must have two bodies");
   if (node.inputs.size() != 1 + node.captures || !node.inputs[0].valid())
-    return control_flow_error(node, "must have one input, the condition");
+    return refuse(node, "must have one input, the condition");
   for (const auto& body : node.bodies) {
-    if (body->inputs.size() != node.captures)
-      return control_flow_error(node, "a branch must have no inputs");
+    if (body->inputs.size() != node.captures) return refuse(node, "a branch must have no inputs");
     if (body->outputs.size() != node.outputs.size()) {
-      return control_flow_error(node, fmt::format("a branch has {} outputs, the node {}",
-                                                  body->outputs.size(), node.outputs.size()));
+      return refuse(node, fmt::format("a branch has {} outputs, the node {}", body->outputs.size(),
+                                      node.outputs.size()));
     }
   }
   return {};
@@ -56,22 +50,21 @@ Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t 
   const auto& directions = ints_of(node, fmt::format("scan_{}_directions", kind));
   if ((!axes.empty() && axes.size() != count) ||
       (!directions.empty() && directions.size() != count)) {
-    return control_flow_error(node, fmt::format("axes or directions of {} scan {}s, there are {}",
-                                                axes.size(), kind, count));
+    return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
+                                    kind, count));
   }
   const auto axis = normalize_axis(axes.empty() ? 0 : axes[i], rank);
   const std::int64_t direction = directions.empty() ? 0 : directions[i];
-  if (!axis)
-    return control_flow_error(node, fmt::format("scan {} {} has no axis {}", kind, i, axes[i]));
+  if (!axis) return refuse(node, fmt::format("scan {} {} has no axis {}", kind, i, axes[i]));
   if (direction != 0 && direction != 1)
-    return control_flow_error(node, fmt::format("a direction must be 0 or 1, not {}", direction));
+    return refuse(node, fmt::format("a direction must be 0 or 1, not {}", direction));
   return ScanAxis{*axis, direction == 1};
 }
 
 }  // namespace
 
 Result<LoopParts> loop_parts(const Node& node) {
-  if (node.bodies.size() != 1) return control_flow_error(node, "must have one body");
+  if (node.bodies.size() != 1) return refuse(node, "must have one body");
   const Graph& body = *node.bodies[0];
   LoopParts parts;
   parts.captures = node.captures;
@@ -79,38 +72,35 @@ Result<LoopParts> loop_parts(const Node& node) {
   if (node.op == OpKind::kLoop) {
     parts.first_input = 2;
     parts.first_output = 1;
-    if (own < 2)
-      return control_flow_error(node, "must have a limit and a condition, or leave them out");
+    if (own < 2) return refuse(node, "must have a limit and a condition, or leave them out");
     parts.carried = own - 2;
   } else {
     const std::int64_t scans = node.attributes.get_int("num_scan_inputs", 0);
     if (scans < 1 || static_cast<std::uint64_t>(scans) > own)
-      return control_flow_error(node, fmt::format("{} scan inputs of {} inputs", scans, own));
+      return refuse(node, fmt::format("{} scan inputs of {} inputs", scans, own));
     parts.scan_inputs = static_cast<std::size_t>(scans);
     parts.carried = own - parts.scan_inputs;
   }
   for (std::size_t i = parts.first_input; i < own; ++i)
-    if (!node.inputs[i].valid())
-      return control_flow_error(node, fmt::format("input {} is left out", i));
+    if (!node.inputs[i].valid()) return refuse(node, fmt::format("input {} is left out", i));
   const std::size_t inputs = parts.first_input + parts.carried + parts.scan_inputs + parts.captures;
   if (body.inputs.size() != inputs) {
-    return control_flow_error(
-        node, fmt::format("the body has {} inputs, must have {}",
-                          body.inputs.size() - std::min(body.inputs.size(), node.captures),
-                          inputs - parts.captures));
+    return refuse(node,
+                  fmt::format("the body has {} inputs, must have {}",
+                              body.inputs.size() - std::min(body.inputs.size(), node.captures),
+                              inputs - parts.captures));
   }
   if (body.outputs.size() < parts.first_output + parts.carried ||
       body.outputs.size() - parts.first_output != node.outputs.size()) {
-    return control_flow_error(
-        node, fmt::format("the body has {} outputs, the node {}, with {} carried values",
-                          body.outputs.size(), node.outputs.size(), parts.carried));
+    return refuse(node, fmt::format("the body has {} outputs, the node {}, with {} carried values",
+                                    body.outputs.size(), node.outputs.size(), parts.carried));
   }
   parts.scan_outputs = node.outputs.size() - parts.carried;
   return parts;
 }
 
 Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
-  if (rank == 0) return control_flow_error(node, fmt::format("scan input {} is a scalar", i));
+  if (rank == 0) return refuse(node, fmt::format("scan input {} is a scalar", i));
   return scan_axis(node, "input", i, count, rank);
 }
 

@@ -41,10 +41,6 @@ struct ScanAxis {
 Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank);
 Result<ScanAxis> scan_output_axis(const Node& node, std::size_t i, std::size_t count, int rank);
 
-/// `message` behind the operator's name, at the node.
-tl::unexpected<Error> control_flow_error(const Node& node, std::string message,
-                                         ErrorCode code = ErrorCode::kInvalidModel);
-
 /// Errors: kInvalidModel where the counts of an If and of its branches do not go together.
 Status check_branches(const Node& node);
 

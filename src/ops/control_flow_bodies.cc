@@ -155,12 +155,12 @@ Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts&
     const ValueId in = body.inputs[parts.first_input + i];
     const Value& out = body.values[body.outputs[parts.first_output + i]];
     if (out.dtype != body.values[in].dtype) {
-      return control_flow_error(
-          node, fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
-                            to_string(body.values[in].dtype), to_string(out.dtype)));
+      return refuse(node,
+                    fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
+                                to_string(body.values[in].dtype), to_string(out.dtype)));
     }
     if (out.shape.size() != body.values[in].shape.size()) {
-      return control_flow_error(
+      return refuse(
           node,
           fmt::format("'{}' is carried with {} dimensions and comes back with {}",
                       body.values[in].name, body.values[in].shape.size(), out.shape.size()),
@@ -189,8 +189,7 @@ Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBu
   }
   if (parts.first_output == 0) return {};
   const Value& condition = body.values[body.outputs[0]];
-  if (condition.dtype != DType::kBool)
-    return control_flow_error(node, "the body's condition is no bool");
+  if (condition.dtype != DType::kBool) return refuse(node, "the body's condition is no bool");
   return {};
 }
 

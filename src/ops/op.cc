@@ -37,12 +37,6 @@ std::string_view to_string(AttributeType type) {
   return "of unknown type";
 }
 
-tl::unexpected<Error> refuse(const Node& node, std::string message,
-                             ErrorCode code = ErrorCode::kInvalidModel) {
-  return tl::unexpected(Error{Stage::kLoad, code, node.name,
-                              fmt::format("{}: {}", parallax::to_string(node.op), message)});
-}
-
 /// Number of ids up to the last that is not left out.
 int used(std::span<const ValueId> ids) {
   std::size_t n = ids.size();

@@ -8,8 +8,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kBytes = LoadBudget::kBytes;
-
 Constant of_bytes(std::int64_t bytes) {
   return make_constant(DType::kU8, Dims{bytes},
                        std::vector<std::byte>(static_cast<std::size_t>(bytes)));
@@ -26,19 +24,20 @@ TEST(Payment, EndsWithTheLastOwner) {
   Constant constant = of_bytes(1000);
   EXPECT_EQ(paid_for(constant).bytes, 0);
   ASSERT_TRUE(pay(budget, constant));
-  EXPECT_EQ(budget->bytes_left(), kBytes - 2000) << "kernels may keep the bytes once more";
+  EXPECT_EQ(budget->bytes_left(), LoadBudget::kBytes - 2000)
+      << "kernels may keep the bytes once more";
   EXPECT_EQ(paid_for(constant).bytes, 2000);
   Constant view = constant;
   EXPECT_EQ(paid_for(constant).bytes, 0) << "letting go of one of two gives nothing back";
   constant = {};
-  EXPECT_EQ(budget->bytes_left(), kBytes - 2000);
+  EXPECT_EQ(budget->bytes_left(), LoadBudget::kBytes - 2000);
   view = {};
-  EXPECT_EQ(budget->bytes_left(), kBytes);
+  EXPECT_EQ(budget->bytes_left(), LoadBudget::kBytes);
 }
 
 TEST(Payment, TakesNothingWhereTooLittleIsLeft) {
   const auto budget = std::make_shared<LoadBudget>();
-  ASSERT_TRUE(budget->take_bytes(kBytes - 10));
+  ASSERT_TRUE(budget->take_bytes(LoadBudget::kBytes - 10));
   Constant constant = of_bytes(6);
   EXPECT_FALSE(can_pay(*budget, 6));
   EXPECT_TRUE(can_pay(*budget, 6, 0, {.bytes = 2}));
@@ -49,7 +48,7 @@ TEST(Payment, TakesNothingWhereTooLittleIsLeft) {
 TEST(Payment, CopiesOfWeightsHaveAPartOfTheirOwn) {
   const auto budget = std::make_shared<LoadBudget>();
   budget->allow_weights(100);
-  ASSERT_TRUE(budget->take_bytes(kBytes));
+  ASSERT_TRUE(budget->take_bytes(LoadBudget::kBytes));
   EXPECT_EQ(weight_bytes(of_bytes(100)), 0);
   const Constant stored = of_another_file(100);
   ASSERT_EQ(weight_bytes(stored), 100);

@@ -15,9 +15,9 @@ constexpr std::size_t kMaxNeighbours = 8;
 /// Nodes priced in all trials together, per node of the graph: keeps the whole linear.
 constexpr std::int64_t kTrialsPerNode = 32;
 
-class Joiner {
+class BridgeJoiner {
  public:
-  Joiner(const NodeKinds& kinds, Pricer& pricer, Quotient& quotient)
+  BridgeJoiner(const NodeKinds& kinds, Pricer& pricer, Quotient& quotient)
       : kinds_(kinds),
         pricer_(pricer),
         quotient_(quotient),
@@ -129,7 +129,7 @@ class Joiner {
 }  // namespace
 
 void join_bridges(const NodeKinds& kinds, Pricer& pricer, Quotient& quotient) {
-  Joiner joiner(kinds, pricer, quotient);
+  BridgeJoiner joiner(kinds, pricer, quotient);
   for (const NodeId node : kinds.bridge.ids()) {
     if (kinds.bridge[node]) joiner.join(node);
   }

@@ -91,9 +91,9 @@ void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
 }
 
 /// Adds nodes of regions to a rest.
-class Joiner {
+class RestBuilder {
  public:
-  Joiner(const Graph& graph, Placed& placed)
+  RestBuilder(const Graph& graph, Placed& placed)
       : graph_(graph), placed_(placed), to_(graph.values.size()) {
     for (const Value& value : placed.graph.values) value_names_.take(value.name);
     for (const Node& node : placed.graph.nodes) node_names_.take(node.name);
@@ -161,18 +161,18 @@ Placed put_together(const Graph& graph, const Partition& partition, Graph rest) 
   IdVector<NodeId, NodeId> from = places(graph, rest);
   Placed placed{std::move(rest), {}};
   placed.region_of.resize(placed.graph.nodes.size());
-  Joiner joiner(graph, placed);
+  RestBuilder builder(graph, placed);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-    joiner.same(graph.inputs[i], placed.graph.inputs[i]);
+    builder.same(graph.inputs[i], placed.graph.inputs[i]);
   for (std::size_t i = 0; i < boundary.given.size(); ++i)
-    joiner.same(boundary.given[i], placed.graph.inputs[graph.inputs.size() + i]);
+    builder.same(boundary.given[i], placed.graph.inputs[graph.inputs.size() + i]);
   for (std::size_t i = 0; i < boundary.taken.size(); ++i)
-    joiner.same(boundary.taken[i], placed.graph.outputs[graph.outputs.size() + i]);
+    builder.same(boundary.taken[i], placed.graph.outputs[graph.outputs.size() + i]);
   placed.graph.inputs.resize(graph.inputs.size());
   placed.graph.outputs.resize(graph.outputs.size());
   for (const NodeId id : graph.nodes.ids())
     if (const RegionId region = partition.placement[id].region; region.valid()) {
-      joiner.add(id, region);
+      builder.add(id, region);
       from.push_back(id);
     }
   sort_nodes(from, placed);

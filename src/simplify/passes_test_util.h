@@ -24,6 +24,14 @@ inline Graph graph_of(const std::string& text) {
   return *std::move(graph);
 }
 
+/// "Conv Relu": the graph's operators, in order.
+inline std::string operators_of(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes)
+    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
+  return text;
+}
+
 /// Expects that `pass` makes of `text` a valid graph that `summary` calls `after` and whose outputs
 /// keep their shapes.
 inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,

@@ -13,75 +13,79 @@ namespace parallax {
 namespace {
 
 const std::string kQuery = "symbols b s t\ninput q f32 [b, s, 6, 8]\n";
-const std::string kHead =
+const std::string kInputs =
     kQuery + "input k f32 [b, t, 6, 8]\ninput v f32 [b, t, 6, 5]\nconst c f32 [] = [0.5]\n";
 const std::string kOperands =
     "qt = Transpose(q) {perm = [0, 2, 1, 3]}\nkt = Transpose(k) {perm = [0, 2, 3, 1]}\n"
     "vt = Transpose(v) {perm = [0, 2, 1, 3]}\n";
-const std::string kAttention = "y = FusedAttention(qt, kt, vt)\n";
+const std::string kTransposedAttention = "y = FusedAttention(qt, kt, vt)\n";
 
-struct Case {
+struct TransposeCase {
   const char* name;
   std::string text;
   const char* after;  ///< operators in order; of FusedAttention also scale, inputs and permutations
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const TransposeCase& row, std::ostream* out) { *out << row.name; }
 
-const std::vector<Case> kCases = {
-    {"All", kHead + kOperands + kAttention + "z = Transpose(y) {perm = [0, 2, 1, 3]}\noutput z",
+const std::vector<TransposeCase> kTransposeCases = {
+    {"All",
+     kInputs + kOperands + kTransposedAttention +
+         "z = Transpose(y) {perm = [0, 2, 1, 3]}\noutput z",
      "FusedAttention(q0213,k0231,v0213)0213"},
-    {"OperandsOnly", kHead + kOperands + kAttention + "output y",
+    {"OperandsOnly", kInputs + kOperands + kTransposedAttention + "output y",
      "FusedAttention(q0213,k0231,v0213)"},
     {"TwoTransposesOfKeys",
-     kHead +
+     kInputs +
          "qt = Transpose(q) {perm = [0, 2, 1, 3]}\nku = Transpose(k) {perm = [0, 2, 1, 3]}\n"
          "kt = Transpose(ku) {perm = [0, 1, 3, 2]}\nvt = Transpose(v) {perm = [0, 2, 1, 3]}\n" +
-         kAttention + "output y",
+         kTransposedAttention + "output y",
      "FusedAttention(q0213,k0231,v0213)"},
-    {"OperandReadElsewhere", kHead + kOperands + kAttention + "z = Neg(vt)\noutput y, z",
+    {"OperandReadElsewhere",
+     kInputs + kOperands + kTransposedAttention + "z = Neg(vt)\noutput y, z",
      "Transpose FusedAttention(q0213,k0231,vt) Neg"},
-    {"OperandIsOutput", kHead + kOperands + kAttention + "output y, qt",
+    {"OperandIsOutput", kInputs + kOperands + kTransposedAttention + "output y, qt",
      "Transpose FusedAttention(qt,k0231,v0213)"},
     {"ColumnsOfValues",
      kQuery +
          "input k f32 [b, t, 6, 8]\ninput v f32 [b, 6, 5, t]\n"
          "qt = Transpose(q) {perm = [0, 2, 1, 3]}\nkt = Transpose(k) {perm = [0, 2, 3, 1]}\n"
          "vt = Transpose(v) {perm = [0, 1, 3, 2]}\n" +
-         kAttention + "output y",
+         kTransposedAttention + "output y",
      "Transpose FusedAttention(q0213,k0231,vt)"},
     {"ResultByColumns",
-     kHead + kOperands + kAttention + "z = Transpose(y) {perm = [0, 1, 3, 2]}\noutput z",
+     kInputs + kOperands + kTransposedAttention +
+         "z = Transpose(y) {perm = [0, 1, 3, 2]}\noutput z",
      "FusedAttention(q0213,k0231,v0213) Transpose"},
     {"ResultReadElsewhere",
-     kHead + kOperands + kAttention +
+     kInputs + kOperands + kTransposedAttention +
          "z = Transpose(y) {perm = [0, 2, 1, 3]}\nn = Neg(y)\noutput z, n",
      "FusedAttention(q0213,k0231,v0213) Transpose Neg"},
     {"Scaled",
      "symbols b s t\ninput p f32 [b, s, 48]\ninput k f32 [b, t, 6, 8]\n"
      "input v f32 [b, t, 6, 5]\nconst c f32 [] = [0.5]\nconst n i64 [4] = [0, 0, 6, 8]\n"
      "m = Mul(c, p)\nq = Reshape(m, n)\n" +
-         kOperands + kAttention + "output y",
+         kOperands + kTransposedAttention + "output y",
      "Reshape FusedAttention(q0213,k0231,v0213)*0.5"},
     {"BothScaled",
-     kHead + "qm = Mul(q, c)\nkm = Mul(k, c)\nqt = Transpose(qm) {perm = [0, 2, 1, 3]}\n"
-             "kt = Transpose(km) {perm = [0, 2, 3, 1]}\n"
-             "vt = Transpose(v) {perm = [0, 2, 1, 3]}\n"
-             "y = FusedAttention(qt, kt, vt) {scale = 3.0}\noutput y",
+     kInputs + "qm = Mul(q, c)\nkm = Mul(k, c)\nqt = Transpose(qm) {perm = [0, 2, 1, 3]}\n"
+               "kt = Transpose(km) {perm = [0, 2, 3, 1]}\n"
+               "vt = Transpose(v) {perm = [0, 2, 1, 3]}\n"
+               "y = FusedAttention(qt, kt, vt) {scale = 3.0}\noutput y",
      "FusedAttention(q0213,k0231,v0213)*0.75"},
     {"ProductReadElsewhere",
-     kHead +
+     kInputs +
          "qm = Mul(q, c)\nqt = Transpose(qm) {perm = [0, 2, 1, 3]}\n"
          "kt = Transpose(k) {perm = [0, 2, 3, 1]}\n"
          "vt = Transpose(v) {perm = [0, 2, 1, 3]}\n" +
-         kAttention + "z = Neg(qm)\noutput y, z",
+         kTransposedAttention + "z = Neg(qm)\noutput y, z",
      "Mul FusedAttention(qm0213,k0231,v0213) Neg"},
     {"ProductOfTensors",
-     kHead +
+     kInputs +
          "qm = Mul(q, q)\nqt = Transpose(qm) {perm = [0, 2, 1, 3]}\n"
          "kt = Transpose(k) {perm = [0, 2, 3, 1]}\n"
          "vt = Transpose(v) {perm = [0, 2, 1, 3]}\n" +
-         kAttention + "output y",
+         kTransposedAttention + "output y",
      "Mul FusedAttention(qm0213,k0231,v0213)"},
     {"OneProductForBoth",
      "input q f32 [6, 8, 8]\ninput v f32 [6, 8, 5]\nconst c f32 [] = [0.5]\nm = Mul(q, c)\n"
@@ -95,7 +99,7 @@ std::string digits(const Attributes& attributes, std::string_view name) {
   return text;
 }
 
-std::string summary(const Graph& graph) {
+std::string operators_with_perms(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {
     text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
@@ -111,13 +115,13 @@ std::string summary(const Graph& graph) {
   return text;
 }
 
-class AbsorbTransposes : public testing::TestWithParam<Case> {};
+class AbsorbTransposes : public testing::TestWithParam<TransposeCase> {};
 
 TEST_P(AbsorbTransposes, FiresExactlyWhereItMay) {
-  expect_rewrite(GetParam().text, absorb_transposes, summary, GetParam().after);
+  expect_rewrite(GetParam().text, absorb_transposes, operators_with_perms, GetParam().after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, AbsorbTransposes, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, AbsorbTransposes, testing::ValuesIn(kTransposeCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

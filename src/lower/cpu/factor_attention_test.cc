@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-const std::string kHead =
+const std::string kProjections =
     "symbols b q s u\ninput t f32 [b, q, 6, 4]\ninput x f32 [b, s, 20]\n"
     "const wk f32 [20, 24] = fill 0.5\nconst wv f32 [20, 18] = fill 0.25\n"
     "const bk f32 [24] = fill 1.0\nconst bv f32 [18] = fill 2.0\n"
@@ -23,80 +23,75 @@ const char* const kPlain = "MatMul Reshape MatMul Reshape FusedAttention";
 const char* const kFactored =
     "Transpose MatMul Reshape FusedAttention Reshape MatMul Add Transpose";
 
-struct Case {
+struct FactorCase {
   const char* name;
   std::string text;
   const char* after;
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const FactorCase& row, std::ostream* out) { *out << row.name; }
 
-const std::vector<Case> kCases = {
-    {"Projected", kHead + kKeysValues + kAttention, kFactored},
+const std::vector<FactorCase> kFactorCases = {
+    {"Projected", kProjections + kKeysValues + kAttention, kFactored},
     {"BiasOfKeysDropsOut",
-     kHead + "kp = MatMul(x, wk, bk)\nk = Reshape(kp, ks)\n" + kValues + kAttention, kFactored},
-    {"NoBias", kHead + kKeys + "vp = MatMul(x, wv)\nv = Reshape(vp, vs)\n" + kAttention,
+     kProjections + "kp = MatMul(x, wk, bk)\nk = Reshape(kp, ks)\n" + kValues + kAttention,
+     kFactored},
+    {"NoBias", kProjections + kKeys + "vp = MatMul(x, wv)\nv = Reshape(vp, vs)\n" + kAttention,
      "Transpose MatMul Reshape FusedAttention Reshape MatMul Transpose"},
     {"QueriesByHead",
-     kHead + kKeysValues + "input h f32 [b, 6, q, 4]\ny = FusedAttention(h, k, v) {" +
+     kProjections + kKeysValues + "input h f32 [b, 6, q, 4]\ny = FusedAttention(h, k, v) {" +
          "k_perm = [0, 2, 3, 1], v_perm = [0, 2, 1, 3]}\noutput y",
      "MatMul Reshape FusedAttention Reshape MatMul Add"},
     {"OneProjectionForBoth",
-     kHead + kKeys + "y = FusedAttention(t, k, k) {q_perm = [0, 2, 1, 3], " + kPerms + "output y",
+     kProjections + kKeys + "y = FusedAttention(t, k, k) {q_perm = [0, 2, 1, 3], " + kPerms +
+         "output y",
      "Transpose MatMul Reshape FusedAttention Reshape MatMul Transpose"},
     {"Masked",
-     kHead + kKeysValues + "input m f32 [b, 1, 1, s]\ny = FusedAttention(t, k, v, m) " +
+     kProjections + kKeysValues + "input m f32 [b, 1, 1, s]\ny = FusedAttention(t, k, v, m) " +
          "{q_perm = [0, 2, 1, 3], " + kPerms + "output y",
      kPlain},
-    {"KeysReadTwice", kHead + kKeysValues + kAttention + "\nz = Neg(k)\noutput z",
+    {"KeysReadTwice", kProjections + kKeysValues + kAttention + "\nz = Neg(k)\noutput z",
      "MatMul Reshape MatMul Reshape FusedAttention Neg"},
-    {"ValuesAreOutput", kHead + kKeysValues + kAttention + ", v", kPlain},
-    {"ProductIsOutput", kHead + kKeysValues + kAttention + ", kp", kPlain},
+    {"ValuesAreOutput", kProjections + kKeysValues + kAttention + ", v", kPlain},
+    {"ProductIsOutput", kProjections + kKeysValues + kAttention + ", kp", kPlain},
     {"Activation",
-     kHead + "kp = MatMul(x, wk) then Relu\nk = Reshape(kp, ks)\n" + kValues + kAttention, kPlain},
+     kProjections + "kp = MatMul(x, wk) then Relu\nk = Reshape(kp, ks)\n" + kValues + kAttention,
+     kPlain},
     {"WeightsAreComputed",
-     kHead + "input w f32 [20, 24]\nkp = MatMul(x, w)\nk = Reshape(kp, ks)\n" + kValues +
+     kProjections + "input w f32 [20, 24]\nkp = MatMul(x, w)\nk = Reshape(kp, ks)\n" + kValues +
          kAttention,
      kPlain},
     {"BiasIsComputed",
-     kHead + kKeys + "input c f32 [18]\nvp = MatMul(x, wv, c)\nv = Reshape(vp, vs)\n" + kAttention,
+     kProjections + kKeys + "input c f32 [18]\nvp = MatMul(x, wv, c)\nv = Reshape(vp, vs)\n" +
+         kAttention,
      kPlain},
     {"OtherSource",
-     kHead + kKeys + "input z f32 [b, s, 20]\nvp = MatMul(z, wv)\nv = Reshape(vp, vs)\n" +
+     kProjections + kKeys + "input z f32 [b, s, 20]\nvp = MatMul(z, wv)\nv = Reshape(vp, vs)\n" +
          kAttention,
      kPlain},
     {"HeadsInAnotherPlace",
-     kHead + kKeys + "input h f32 [b, 6, q, s]\ny = FusedAttention(h, k, k) {" +
+     kProjections + kKeys + "input h f32 [b, 6, q, s]\ny = FusedAttention(h, k, k) {" +
          "k_perm = [0, 2, 1, 3], v_perm = [0, 2, 3, 1]}\noutput y",
      "MatMul Reshape FusedAttention"},
     {"AsManyQueriesAsKeys",
-     kHead + kKeysValues + "input h f32 [b, s, 6, 4]\ny = FusedAttention(h, k, v) " +
+     kProjections + kKeysValues + "input h f32 [b, s, 6, 4]\ny = FusedAttention(h, k, v) " +
          "{q_perm = [0, 2, 1, 3], " + kPerms + "output y",
      kPlain},
     {"BatchOfItsOwn",
-     kHead + kKeysValues + "input h f32 [1, q, 6, 4]\ny = FusedAttention(h, k, v) " +
+     kProjections + kKeysValues + "input h f32 [1, q, 6, 4]\ny = FusedAttention(h, k, v) " +
          "{q_perm = [0, 2, 1, 3], " + kPerms + "output y",
      kPlain},
 };
 
-std::string operators(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes) {
-    if (!text.empty()) text += ' ';
-    text += to_string(node.op);
-  }
-  return text;
-}
-
-class FactorAttention : public testing::TestWithParam<Case> {};
+class FactorAttention : public testing::TestWithParam<FactorCase> {};
 
 TEST_P(FactorAttention, FiresExactlyWhereItMay) {
   const Graph before = graph_of(GetParam().text);
   const auto found = find_cross_attention(before);
   const auto after = factor_attention(before, found);
   ASSERT_TRUE(after) << after.error().to_string();
-  EXPECT_EQ(operators(*after), GetParam().after);
-  EXPECT_EQ(found.empty(), operators(before) == operators(*after));
+  EXPECT_EQ(operators_of(*after), GetParam().after);
+  EXPECT_EQ(found.empty(), operators_of(before) == operators_of(*after));
   EXPECT_EQ(after->symbols.size(), before.symbols.size());
   ASSERT_EQ(after->outputs.size(), before.outputs.size());
   for (std::size_t i = 0; i < before.outputs.size(); ++i) {
@@ -106,7 +101,7 @@ TEST_P(FactorAttention, FiresExactlyWhereItMay) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, FactorAttention, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, FactorAttention, testing::ValuesIn(kFactorCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 /// Sizes of Whisper's smallest decoder.

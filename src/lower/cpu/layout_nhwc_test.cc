@@ -10,6 +10,7 @@
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/infer.h"
+#include "simplify/passes_test_util.h"
 
 namespace parallax {
 namespace {
@@ -36,14 +37,6 @@ Graph after_layout(const std::string& text, int changes) {
   return graph;
 }
 
-std::string ops(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes) {
-    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
-  }
-  return text;
-}
-
 const Node& node_named(const Graph& graph, const std::string& name) {
   for (const Node& node : graph.nodes) {
     if (node.name == name) return node;
@@ -52,21 +45,22 @@ const Node& node_named(const Graph& graph, const std::string& name) {
   return graph.nodes[NodeId{0}];
 }
 
-const std::string kHead =
+const std::string kTwoConvolutions =
     "symbols n h\ninput x f32 [n, 3, h, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\n"
     "const v f32 [4, 4, 1, 1] = fill 0.5\na = Conv(x, w) {pads = [1, 1, 1, 1]} @first\n"
     "b = Conv(a, v) @second\n";
 
 TEST(LayoutNhwc, TransposesOnlyAtTheBorders) {
   const Graph graph = after_layout(
-      kHead +
+      kTwoConvolutions +
           "const d f32 [1, 4, 1, 1] = [1, 2, 3, 4]\nconst one f32 [] = [1]\n"
           "c = Mul(b, d)\ne = Add(c, one)\nf = Silu(e)\ng = Concat(a, f) {axis = 1} @cat\n"
           "p = MaxPool(g) {kernel_shape = [2, 2]} @pool\nq, r = Split(p) {axis = 1, num_outputs = "
           "2} "
           "@split\ns = Sub(q, r)\noutput s",
       9);
-  EXPECT_EQ(ops(graph), "Transpose Conv Conv Mul Add Silu Concat MaxPool Split Sub Transpose");
+  EXPECT_EQ(operators_of(graph),
+            "Transpose Conv Conv Mul Add Silu Concat MaxPool Split Sub Transpose");
   EXPECT_EQ(node_named(graph, "cat").attributes.get_int("axis", 0), 3);
   EXPECT_EQ(node_named(graph, "split").attributes.get_int("axis", 0), 3);
   EXPECT_EQ(node_named(graph, "pool").attributes.get_string("layout", ""), "NHWC");
@@ -77,11 +71,11 @@ TEST(LayoutNhwc, TransposesOnlyAtTheBorders) {
 
 TEST(LayoutNhwc, TurnsTheAxesOfNormsAndOfSquares) {
   const Graph graph =
-      after_layout(kHead +
+      after_layout(kTwoConvolutions +
                        "const k i64 [1] = [-3]\nc = LpNormalization(b) {axis = 1} @channels\n"
                        "d = LpNormalization(c) @columns\ne = ReduceSumSquare(d, k)\noutput e",
                    5);
-  EXPECT_EQ(ops(graph),
+  EXPECT_EQ(operators_of(graph),
             "Transpose Conv Conv LpNormalization LpNormalization ReduceSumSquare Transpose");
   EXPECT_EQ(node_named(graph, "channels").attributes.get_int("axis", -1), 3);
   EXPECT_EQ(node_named(graph, "columns").attributes.get_int("axis", -1), 2);
@@ -91,7 +85,7 @@ TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
   const std::string text =
       "input x f32 [1, 3, 8, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"
       "b = Relu(a)\noutput b";
-  EXPECT_EQ(ops(after_layout(text, 0)), "Conv Relu");
+  EXPECT_EQ(operators_of(after_layout(text, 0)), "Conv Relu");
 }
 
 TEST(LayoutNhwc, ASingleConvolutionTurnsForFewerMultiplications) {
@@ -99,14 +93,15 @@ TEST(LayoutNhwc, ASingleConvolutionTurnsForFewerMultiplications) {
     return "input x f32 [1, 16, 8, 8]\nconst w f32 " + filters + " = fill 0.5\na = Conv(x, w)" +
            attributes + "\noutput a";
   };
-  EXPECT_EQ(ops(after_layout(text("[16, 16, 3, 3]", ""), 1)), "Transpose Conv Transpose");
+  EXPECT_EQ(operators_of(after_layout(text("[16, 16, 3, 3]", ""), 1)), "Transpose Conv Transpose");
   for (const auto& [filters, attributes] :
        std::vector<std::pair<std::string, std::string>>{{"[15, 16, 3, 3]", ""},
                                                         {"[16, 16, 3, 5]", ""},
                                                         {"[16, 16, 3, 3]", " {strides = [1, 2]}"},
                                                         {"[16, 16, 3, 3]", " {dilations = [2, 2]}"},
                                                         {"[16, 8, 3, 3]", " {group = 2}"}})
-    EXPECT_EQ(ops(after_layout(text(filters, attributes), 0)), "Conv") << filters << attributes;
+    EXPECT_EQ(operators_of(after_layout(text(filters, attributes), 0)), "Conv")
+        << filters << attributes;
 }
 
 TEST(LayoutNhwc, APatchEmbeddingIsAView) {
@@ -116,25 +111,25 @@ TEST(LayoutNhwc, APatchEmbeddingIsAView) {
       "a = Conv(x, w) {strides = [4, 4]}\n";
   const std::string flat = "b = Reshape(a, d)\nc = Transpose(b) {perm = [0, 2, 1]}\n";
   const Graph graph = after_layout(head + flat + "output c", 1);
-  EXPECT_EQ(ops(graph), "Transpose Conv Reshape");
+  EXPECT_EQ(operators_of(graph), "Transpose Conv Reshape");
   EXPECT_EQ(graph.nodes[NodeId{1}].attributes.get_string("layout", ""), "NHWC");
   // What else reads the image or its pixels has them as before.
-  EXPECT_EQ(ops(after_layout(head + flat + "e = Softmax(b)\noutput c\noutput e", 1)),
+  EXPECT_EQ(operators_of(after_layout(head + flat + "e = Softmax(b)\noutput c\noutput e", 1)),
             "Transpose Conv Transpose Reshape Reshape Softmax");
-  EXPECT_EQ(ops(after_layout(head + "e = Conv(a, v)\n" + flat + "output c\noutput e", 2)),
+  EXPECT_EQ(operators_of(after_layout(head + "e = Conv(a, v)\n" + flat + "output c\noutput e", 2)),
             "Transpose Conv Conv Transpose Reshape");
   // No pixels: other axes, or another shape.
   for (const char* other : {"b = Reshape(a, d)\nc = Transpose(b) {perm = [1, 2, 0]}\noutput c",
                             "const k i64 [3] = [5, 2, 6]\nb = Reshape(a, k)\n"
                             "c = Transpose(b) {perm = [0, 2, 1]}\noutput c"})
-    EXPECT_EQ(ops(after_layout(head + other, 0)), "Conv Reshape Transpose");
+    EXPECT_EQ(operators_of(after_layout(head + other, 0)), "Conv Reshape Transpose");
 }
 
 TEST(LayoutNhwc, LeavesOtherRanksAlone) {
   const std::string text =
       "input x f32 [1, 3, 8, 8, 8]\nconst w f32 [3, 3, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"
       "b = Conv(a, w)\noutput b";
-  EXPECT_EQ(ops(after_layout(text, 0)), "Conv Conv");
+  EXPECT_EQ(operators_of(after_layout(text, 0)), "Conv Conv");
 }
 
 TEST(LayoutNhwc, SoundIsAnImageOfRank3) {
@@ -146,7 +141,8 @@ TEST(LayoutNhwc, SoundIsAnImageOfRank3) {
       "r = ReduceMean(e, m) {keepdims = 0}\nt = Transpose(e) {perm = [0, 2, 1]}\n"
       "s = Transpose(t) {perm = [1, 0, 2]}\noutput s, r";
   const Graph graph = after_layout(text, 6);
-  EXPECT_EQ(ops(graph), "Transpose Conv Conv Mul Split Concat ReduceMean Identity Transpose");
+  EXPECT_EQ(operators_of(graph),
+            "Transpose Conv Conv Mul Split Concat ReduceMean Identity Transpose");
   EXPECT_EQ(graph.nodes[NodeId{0}].attributes.get_ints("perm"), (Permutation{0, 2, 1}));
   EXPECT_EQ(node_named(graph, "split").attributes.get_int("axis", 0), 2);
   EXPECT_EQ(node_named(graph, "first").attributes.get_string("layout", ""), "NHWC");
@@ -155,28 +151,28 @@ TEST(LayoutNhwc, SoundIsAnImageOfRank3) {
 TEST(LayoutNhwc, RanksDoNotMix) {
   // One constant among images of either rank; a sum of images of both ranks is left alone.
   const std::string text =
-      kHead +
+      kTwoConvolutions +
       "input y f32 [1, 4, 6]\nconst f f32 [4, 4, 1] = fill 0.5\nconst d f32 [4, 1] = [1, 2, 3, 4]\n"
       "const e f32 [4, 1, 1] = [1, 2, 3, 4]\nc = Conv(y, f)\ng = Conv(c, f)\ni = Mul(g, d)\n"
       "j = Mul(g, e)\nk = Mul(b, e)\nl = Mul(b, d)\nm = Concat(i, j) {axis = 0}\n"
       "o = ReduceMax(l) {keepdims = 0}\np = Add(m, o)\noutput p, k";
   const Graph graph = after_layout(text, 9);
-  EXPECT_EQ(ops(graph),
+  EXPECT_EQ(operators_of(graph),
             "Transpose Conv Conv Transpose Conv Conv Mul Mul Mul Transpose Mul Transpose Concat "
             "Transpose ReduceMax Add");
 }
 
 TEST(LayoutNhwc, LeavesIndicesOfMaxPoolAlone) {
   const std::string text =
-      kHead + "p, i = MaxPool(b) {kernel_shape = [2, 2]}\nc = Relu(p)\noutput c, i";
-  EXPECT_EQ(ops(after_layout(text, 2)), "Transpose Conv Conv Transpose MaxPool Relu");
+      kTwoConvolutions + "p, i = MaxPool(b) {kernel_shape = [2, 2]}\nc = Relu(p)\noutput c, i";
+  EXPECT_EQ(operators_of(after_layout(text, 2)), "Transpose Conv Conv Transpose MaxPool Relu");
 }
 
 TEST(LayoutNhwc, AnImageReadInBothLayoutsIsConvertedOnce) {
-  const std::string text = kHead +
+  const std::string text = kTwoConvolutions +
                            "const s i64 [2] = [0, -1]\nr = Reshape(a, s)\nt = Reshape(a, s)\n"
                            "c = Concat(r, t) {axis = 1}\noutput c, b";
-  EXPECT_EQ(ops(after_layout(text, 2)),
+  EXPECT_EQ(operators_of(after_layout(text, 2)),
             "Transpose Conv Transpose Conv Transpose Reshape Reshape Concat");
 }
 
@@ -185,35 +181,35 @@ TEST(LayoutNhwc, TakesOnTransposesThatAreThere) {
       "input x f32 [1, 8, 8, 3]\nconst w f32 [4, 3, 3, 3] = fill 0.5\n"
       "const v f32 [4, 4, 1, 1] = fill 0.5\nt = Transpose(x) {perm = [0, 3, 1, 2]}\n"
       "a = Conv(t, w)\nb = Conv(a, v)\nu = Transpose(b) {perm = [0, 2, 3, 1]}\noutput u";
-  EXPECT_EQ(ops(after_layout(text, 2)), "Conv Conv Identity");
+  EXPECT_EQ(operators_of(after_layout(text, 2)), "Conv Conv Identity");
 }
 
 TEST(LayoutNhwc, OneChannelIsAView) {
   const std::string text =
       "input x f32 [1, 1, 8, 8]\nconst w f32 [4, 1, 3, 3] = fill 0.5\n"
       "const v f32 [1, 4, 1, 1] = fill 0.5\na = Conv(x, w)\nb = Conv(a, v)\noutput b";
-  EXPECT_EQ(ops(after_layout(text, 2)), "Reshape Conv Conv Reshape");
+  EXPECT_EQ(operators_of(after_layout(text, 2)), "Reshape Conv Conv Reshape");
 }
 
 TEST(LayoutNhwc, AxesInInputsAreRenamed) {
-  const std::string text = kHead +
+  const std::string text = kTwoConvolutions +
                            "const m i64 [2] = [2, 3]\nr = ReduceMean(b, m) {keepdims = 1} @mean\n"
                            "c = Mul(b, r)\nconst k i64 [1] = [1]\nconst z i64 [1] = [0]\n"
                            "const two i64 [1] = [2]\nd = Slice(c, z, two, k) @slice\n"
                            "e = ReduceMean(d, m) {keepdims = 0}\noutput e";
   const Graph graph = after_layout(text, 6);
-  EXPECT_EQ(ops(graph), "Transpose Conv Conv ReduceMean Mul Slice ReduceMean");
+  EXPECT_EQ(operators_of(graph), "Transpose Conv Conv ReduceMean Mul Slice ReduceMean");
   const auto axes = [&graph](ValueId id) { return *integers(*graph.values[id].constant); };
   EXPECT_EQ(axes(node_named(graph, "mean").inputs[1]), (std::vector<std::int64_t>{1, 2}));
   EXPECT_EQ(axes(node_named(graph, "slice").inputs[3]), (std::vector<std::int64_t>{3}));
 }
 
 TEST(LayoutNhwc, PaddingIsReordered) {
-  const std::string text = kHead +
+  const std::string text = kTwoConvolutions +
                            "const p i64 [8] = [0, 1, 2, 3, 4, 5, 6, 7]\nconst z f32 [] = [0]\n"
                            "c = Pad(b, p, z) @pad\noutput c";
   const Graph graph = after_layout(text, 3);
-  EXPECT_EQ(ops(graph), "Transpose Conv Conv Pad Transpose");
+  EXPECT_EQ(operators_of(graph), "Transpose Conv Conv Pad Transpose");
   EXPECT_EQ(*integers(*graph.values[node_named(graph, "pad").inputs[1]].constant),
             (std::vector<std::int64_t>{0, 2, 3, 1, 4, 6, 7, 5}));
 }

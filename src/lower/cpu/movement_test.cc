@@ -16,13 +16,6 @@
 namespace parallax {
 namespace {
 
-std::string operators(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes)
-    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
-  return text;
-}
-
 /// The pass keeps the graph valid, and its outputs' shapes.
 int run(Result<int> (*pass)(Graph&, const PassContext&), Graph& graph) {
   std::vector<Shape> shapes;
@@ -63,7 +56,7 @@ TEST(ComposeMovement, RollsAndCutsIntoWindowsInOnePass) {
                "s = Reshape(r, six)\nt = Transpose(s) {perm = [0, 1, 3, 2, 4, 5]}\n"
                "w = Reshape(t, flat)\ny = Relu(w)\noutput y");
   EXPECT_EQ(run(compose_movement, graph), 1);
-  EXPECT_EQ(operators(graph), "Reshape Gather Reshape Relu");
+  EXPECT_EQ(operators_of(graph), "Reshape Gather Reshape Relu");
   std::int64_t length = 0;
   const std::vector<std::int64_t> indices = indices_of(graph, length);
   EXPECT_EQ(length, 32);  // two pixels that lie side by side in a window
@@ -77,7 +70,7 @@ TEST(ComposeMovement, MergesPatches) {
                          "c = Slice(a, zero, far, two, two)\nd = Slice(b, one, far, two, two)\n"
                          "m = Concat(c, d) {axis = 3}\ny = Relu(m)\noutput y");
   EXPECT_EQ(run(compose_movement, graph), 1);
-  EXPECT_EQ(operators(graph), "Reshape Gather Reshape Relu");
+  EXPECT_EQ(operators_of(graph), "Reshape Gather Reshape Relu");
   std::int64_t length = 0;
   EXPECT_EQ(indices_of(graph, length),
             (std::vector<std::int64_t>{0, 7, 2, 9, 4, 11, 12, 19, 14, 21, 16, 23}));
@@ -89,7 +82,7 @@ TEST(ComposeMovement, MovementsThatUndoEachOtherAreViews) {
                          "t = Transpose(x) {perm = [0, 2, 1, 3]}\n"
                          "u = Transpose(t) {perm = [0, 2, 1, 3]}\ny = Relu(u)\noutput y");
   EXPECT_EQ(run(compose_movement, graph), 1);
-  EXPECT_EQ(operators(graph), "Reshape Relu");
+  EXPECT_EQ(operators_of(graph), "Reshape Relu");
 }
 
 TEST(ComposeMovement, TakesPartsOfASplit) {
@@ -98,7 +91,7 @@ TEST(ComposeMovement, TakesPartsOfASplit) {
       "a, b, c = Split(t) {axis = 0, num_outputs = 3}\n"
       "d = Transpose(b) {perm = [2, 0, 1, 3]}\ny = Relu(d)\noutput y");
   EXPECT_EQ(run(compose_movement, graph), 1);
-  EXPECT_EQ(operators(graph), "Reshape Gather Reshape Relu");
+  EXPECT_EQ(operators_of(graph), "Reshape Gather Reshape Relu");
   std::int64_t length = 0;
   EXPECT_EQ(indices_of(graph, length), (std::vector<std::int64_t>{4, 16, 5, 17, 6, 18, 7, 19}));
 }
@@ -126,9 +119,9 @@ TEST(ComposeMovement, Refuses) {
                kRoll + sum,
        }) {
     Graph graph = graph_of(text);
-    const std::string before = operators(graph);
+    const std::string before = operators_of(graph);
     EXPECT_EQ(run(compose_movement, graph), 0) << text;
-    EXPECT_EQ(operators(graph), before);
+    EXPECT_EQ(operators_of(graph), before);
   }
 }
 
@@ -139,7 +132,7 @@ TEST(ComposeMovement, ManyCopiesOfCopiesEndSoon) {
             std::to_string(i) + ") {axis = 0}\n";
   Graph graph = graph_of(text + "y = Relu(a14)\noutput y");
   EXPECT_EQ(run(compose_movement, graph), 1);
-  EXPECT_EQ(operators(graph), "Reshape Gather Reshape Relu");
+  EXPECT_EQ(operators_of(graph), "Reshape Gather Reshape Relu");
 }
 
 const std::string kNorm =
@@ -150,7 +143,7 @@ TEST(FuseNormResidual, Fires) {
   for (const char* sum : {"y = Add(r, n)\noutput y", "y = Add(n, r)\noutput y"}) {
     Graph graph = graph_of(kNorm + sum);
     EXPECT_EQ(run(fuse_norm_residual, graph), 1);
-    ASSERT_EQ(operators(graph), "LayerNormalization");
+    ASSERT_EQ(operators_of(graph), "LayerNormalization");
     const Node& node = graph.nodes[NodeId{0}];
     EXPECT_EQ(graph.values[node.inputs.at(3)].name, "r");
     EXPECT_EQ(node.attributes.get_float("epsilon", 0), 0.5F);

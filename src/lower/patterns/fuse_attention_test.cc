@@ -16,15 +16,15 @@ const std::string kHead =
     "input v f32 [b, 6, t, 5]\nconst c f32 [] = [0.5]\n";
 const std::string kTail = "w = Softmax(a) {axis = -1}\ny = MatMul(w, v)\noutput y";
 
-struct Case {
+struct AttentionCase {
   const char* name;
   std::string text;
   const char* after;  ///< operators in order; FusedAttention with scale and inputs
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const AttentionCase& row, std::ostream* out) { *out << row.name; }
 
-const std::vector<Case> kCases = {
+const std::vector<AttentionCase> kAttentionCases = {
     {"Plain", kHead + "a = MatMul(q, k)\n" + kTail, "FusedAttention(q,k,v)*1"},
     {"Scaled", kHead + "p = MatMul(q, k)\na = Mul(c, p)\n" + kTail, "FusedAttention(q,k,v)*0.5"},
     {"Divided", kHead + "p = MatMul(q, k)\na = Div(p, c)\n" + kTail, "FusedAttention(q,k,v)*2"},
@@ -103,7 +103,7 @@ const std::vector<Case> kCases = {
      "FusedAttention(q,k,v)*1 FusedAttention(y,l,v)*1"},
 };
 
-std::string summary(const Graph& graph) {
+std::string operators_with_inputs(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {
     if (!text.empty()) text += ' ';
@@ -120,13 +120,13 @@ std::string summary(const Graph& graph) {
   return text;
 }
 
-class FuseAttention : public testing::TestWithParam<Case> {};
+class FuseAttention : public testing::TestWithParam<AttentionCase> {};
 
 TEST_P(FuseAttention, FiresExactlyWhereItMay) {
-  expect_rewrite(GetParam().text, fuse_attention, summary, GetParam().after);
+  expect_rewrite(GetParam().text, fuse_attention, operators_with_inputs, GetParam().after);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, FuseAttention, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, FuseAttention, testing::ValuesIn(kAttentionCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

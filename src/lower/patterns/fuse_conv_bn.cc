@@ -58,7 +58,7 @@ std::optional<ChannelAffine> channel_bias(const Constant& bias, std::size_t chan
   return affine;
 }
 
-struct Match {
+struct AffineMatch {
   const Node* convolution = nullptr;
   ChannelAffine affine;
 };
@@ -81,8 +81,8 @@ const Node* convolution_before(const Graph& graph, const Readers& readers,
   return convolution;
 }
 
-std::optional<Match> match(const Graph& graph, const Readers& readers, const PassContext& context,
-                           const Node& node) {
+std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& readers,
+                                        const PassContext& context, const Node& node) {
   const bool add = node.op == OpKind::kAdd;
   if (!add && node.op != OpKind::kBatchNormalization) return std::nullopt;
   for (std::size_t side = 0; side < (add ? 2U : 1U); ++side) {
@@ -99,7 +99,7 @@ std::optional<Match> match(const Graph& graph, const Readers& readers, const Pas
                             static_cast<int>(graph.values[node.inputs[side]].shape.size()));
     }
     if (affine && all_finite(affine->scale) && all_finite(affine->shift)) {
-      return Match{convolution, *std::move(affine)};
+      return AffineMatch{convolution, *std::move(affine)};
     }
     if (!add) context.missed("its statistics are no finite constants", node);
   }
@@ -108,7 +108,7 @@ std::optional<Match> match(const Graph& graph, const Readers& readers, const Pas
 
 /// False where the budget does not cover the copies: convolutions may share their weights, of which
 /// each gets one.
-bool fold(Graph& graph, UniqueNames& names, NodeId last, const Match& found,
+bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& found,
           const PassContext& context) {
   const Node convolution = *found.convolution;
   const Constant& weights = *float_constant(graph, convolution.inputs[1]);
@@ -151,7 +151,7 @@ Result<int> fuse_conv_bn(Graph& graph, const PassContext& context) {
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, context, graph.nodes[id]);
+    const auto found = match_affine(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     if (!names) names.emplace(graph);
     if (fold(graph, *names, id, *found, context)) {

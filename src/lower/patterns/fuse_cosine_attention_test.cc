@@ -38,18 +38,18 @@ std::string text_of(const Parts& parts) {
          "w = Softmax(e)\nr = MatMul(w, vt)\ny = Transpose(r) {perm = [0, 2, 1, 3]}\n" + parts.tail;
 }
 
-struct Case {
+struct CosineCase {
   const char* name;
   Parts parts;
   const char* inputs;  ///< of CosineAttention; empty where the pass must not fire
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const CosineCase& row, std::ostream* out) { *out << row.name; }
 
 const std::string kWindows = "c1 = Reshape(c, windows)\n";
 const std::string kBack = "e = Reshape(c2, flat)\n";
 
-const std::vector<Case> kCases = {
+const std::vector<CosineCase> kCosineCases = {
     // "e = Identity(c)" is gone when the pass runs; the cases without mask say so.
     {"Bias", {.bias = "e = Add(bias, a)\n", .mask = ""}, "q k v 3 3x9x9"},
     {"NoBias", {.scale = "e = Mul(scale, p)\n", .bias = "", .mask = ""}, "q k v 3"},
@@ -100,7 +100,7 @@ const std::vector<Case> kCases = {
     {"WeightsAreOutput", {.bias = "e = Add(bias, a)\n", .mask = "", .tail = "output y, w"}, ""},
 };
 
-std::string summary(const Graph& graph) {
+std::string cosine_inputs(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     if (node.op != OpKind::kCosineAttention) continue;
     EXPECT_EQ(graph.nodes.size(), 1U);
@@ -119,7 +119,7 @@ std::string summary(const Graph& graph) {
   return "";
 }
 
-class FuseCosineAttention : public testing::TestWithParam<Case> {};
+class FuseCosineAttention : public testing::TestWithParam<CosineCase> {};
 
 TEST_P(FuseCosineAttention, FiresExactlyWhereItMay) {
   auto graph = parse_graph(text_of(GetParam().parts));
@@ -128,7 +128,7 @@ TEST_P(FuseCosineAttention, FiresExactlyWhereItMay) {
   const Shape shape = graph->values[graph->outputs[0]].shape;
   const Result<int> changes = fuse_cosine_attention(*graph, {});
   ASSERT_TRUE(changes) << changes.error().to_string();
-  EXPECT_EQ(summary(*graph), GetParam().inputs);
+  EXPECT_EQ(cosine_inputs(*graph), GetParam().inputs);
   const Status valid = verify(*graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(*graph);
@@ -136,7 +136,7 @@ TEST_P(FuseCosineAttention, FiresExactlyWhereItMay) {
   EXPECT_EQ(graph->values[graph->outputs[0]].shape, shape);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, FuseCosineAttention, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, FuseCosineAttention, testing::ValuesIn(kCosineCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(FuseCosineAttention, AddsUpMasks) {

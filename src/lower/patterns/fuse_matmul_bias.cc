@@ -42,8 +42,8 @@ std::string_view obstacle(const Graph& graph, const Readers& readers, const Node
   return {};
 }
 
-std::optional<BiasMatch> match(const Graph& graph, const Readers& readers,
-                               const PassContext& context, const Node& add) {
+std::optional<BiasMatch> match_bias(const Graph& graph, const Readers& readers,
+                                    const PassContext& context, const Node& add) {
   if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
   for (const std::size_t side : {0U, 1U}) {
     const Node* product = produced_by(graph, add.inputs[side], OpKind::kMatMul);
@@ -63,7 +63,7 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context) {
   std::optional<UniqueNames> names;
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, context, graph.nodes[id]);
+    const auto found = match_bias(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     ValueId bias = found->bias;
     const Constant& given = *graph.values[bias].constant;

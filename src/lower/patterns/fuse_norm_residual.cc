@@ -37,8 +37,8 @@ std::string_view obstacle(const Graph& graph, const Readers& readers, const Node
   return {};
 }
 
-std::optional<ResidualMatch> match(const Graph& graph, const Readers& readers,
-                                   const PassContext& context, const Node& add) {
+std::optional<ResidualMatch> match_residual(const Graph& graph, const Readers& readers,
+                                            const PassContext& context, const Node& add) {
   if (add.op != OpKind::kAdd || !add.outputs[0].valid()) return std::nullopt;
   for (const std::size_t side : {1U, 0U}) {
     const ValueId normal = add.inputs[side], residual = add.inputs[1 - side];
@@ -57,7 +57,7 @@ Result<int> fuse_norm_residual(Graph& graph, const PassContext& context) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match(graph, readers, context, graph.nodes[id]);
+    const auto found = match_residual(graph, readers, context, graph.nodes[id]);
     if (!found) continue;
     std::vector<ValueId> inputs = found->norm->inputs;
     inputs.resize(kResidual);

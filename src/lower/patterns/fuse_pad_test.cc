@@ -10,16 +10,16 @@
 namespace parallax {
 namespace {
 
-struct Case {
+struct PadCase {
   const char* name;
   std::string text;
   /// Operators with their pads afterwards, e.g. "Conv[1 1 2 2]".
   const char* after;
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const PadCase& row, std::ostream* out) { *out << row.name; }
 
-std::string summary(const Graph& graph) {
+std::string operators_with_pads(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {
     text += text.empty() ? "" : " ";
@@ -43,7 +43,7 @@ std::string padded(const std::string& pads,
 const std::string kOne = "0, 0, 1, 1, 0, 0, 1, 1";
 const std::string kPool = " {kernel_shape = [3, 3]";
 
-const std::vector<Case> kCases = {
+const std::vector<PadCase> kPadCases = {
     {"Conv", padded(kOne) + "p = Pad(x, n)\ny = Conv(p, w)\noutput y", "Conv[1 1 1 1]"},
     {"ConvWithPads",
      padded("0, 0, 0, 1, 0, 0, 1, 0") +
@@ -113,7 +113,7 @@ const std::vector<Case> kCases = {
      "Pad AveragePool[1 1 1 1]"},
 };
 
-class FusePad : public testing::TestWithParam<Case> {};
+class FusePad : public testing::TestWithParam<PadCase> {};
 
 TEST_P(FusePad, FiresExactlyWhereItMay) {
   auto graph = parse_graph(GetParam().text);
@@ -124,7 +124,7 @@ TEST_P(FusePad, FiresExactlyWhereItMay) {
   for (const ValueId output : graph->outputs) shapes.push_back(graph->values[output].shape);
   const Result<int> changes = fuse_pad(*graph, {});
   ASSERT_TRUE(changes) << changes.error().to_string();
-  EXPECT_EQ(summary(*graph), GetParam().after);
+  EXPECT_EQ(operators_with_pads(*graph), GetParam().after);
   EXPECT_EQ(*changes == 0, std::string(GetParam().after).find("Pad ") != std::string::npos);
   const Status valid = verify(*graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();
@@ -134,7 +134,7 @@ TEST_P(FusePad, FiresExactlyWhereItMay) {
     EXPECT_EQ(graph->values[graph->outputs[i]].shape, shapes[i]);
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, FusePad, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, FusePad, testing::ValuesIn(kPadCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

@@ -17,7 +17,7 @@ using PassFunction = Result<int> (*)(Graph&, const PassContext&);
 
 /// The graph of `text` after inference.
 /// Operators in order with what the pass may have set, e.g. "Conv[Silu] Add".
-std::string summary(const Graph& graph) {
+std::string operators_with_epilogues(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {
     if (!text.empty()) text += ' ';
@@ -34,7 +34,7 @@ std::string summary(const Graph& graph) {
   return text;
 }
 
-struct Case {
+struct FusionCase {
   const char* name;
   PassFunction pass;
   std::string text;
@@ -42,7 +42,7 @@ struct Case {
   const char* after;
 };
 
-void PrintTo(const Case& row, std::ostream* out) { *out << row.name; }
+void PrintTo(const FusionCase& row, std::ostream* out) { *out << row.name; }
 
 const std::string kConv =
     "input x f32 [1, 2, 5, 5]\nconst w f32 [2, 2, 3, 3] = fill 0.5\nconst c f32 [2] = [1, 2]\n"
@@ -56,7 +56,7 @@ const std::string kTanh =
     "input x f32 [2, 4]\nconst k f32 [] = [0.7978846]\nconst a f32 [] = [0.044715]\n"
     "const one f32 [] = [1]\nconst half f32 [] = [0.5]\nconst three f32 [] = [3]\n";
 
-const std::vector<Case> kCases = {
+const std::vector<FusionCase> kFusionCases = {
     {"Silu", fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(x, s)\noutput y", 1, "Silu"},
     {"SiluReversed", fuse_silu, "input x f32 [4]\ns = Sigmoid(x)\ny = Mul(s, x)\noutput y", 1,
      "Silu"},
@@ -193,10 +193,10 @@ const std::vector<Case> kCases = {
      kConv + "const d f32 [1, 1, 3, 3] = fill 1\nz = Add(y, d)\noutput z", 0, "Conv Add"},
 };
 
-class Fuse : public testing::TestWithParam<Case> {};
+class Fuse : public testing::TestWithParam<FusionCase> {};
 
 TEST_P(Fuse, FiresExactlyWhereItMay) {
-  const Case& row = GetParam();
+  const FusionCase& row = GetParam();
   Graph graph = graph_of(row.text);
   const std::vector<ValueId> outputs = graph.outputs;
   std::vector<Shape> shapes;
@@ -210,7 +210,7 @@ TEST_P(Fuse, FiresExactlyWhereItMay) {
   ASSERT_TRUE(changes) << changes.error().to_string();
   EXPECT_EQ(*changes, row.changes);
   EXPECT_EQ(*changes > 0, print(graph) != before);
-  EXPECT_EQ(summary(graph), row.after);
+  EXPECT_EQ(operators_with_epilogues(graph), row.after);
   const Status valid = verify(graph, Stage::kPasses);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(graph);
@@ -221,7 +221,7 @@ TEST_P(Fuse, FiresExactlyWhereItMay) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Fuse, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, Fuse, testing::ValuesIn(kFusionCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(NearMisses, NameTheGuardThatRefused) {
@@ -288,7 +288,7 @@ TEST(FuseFor, MakesWhatADeviceHasButForDisabledPasses) {
   const auto all = [](OpKind) { return true; };
   EXPECT_EQ(fuse_for(all, graph, {}, disabled).value_or(-1), 0);
   EXPECT_EQ(fuse_for(all, graph, {}).value_or(-1), 1);
-  EXPECT_EQ(summary(graph), "Silu");
+  EXPECT_EQ(operators_with_epilogues(graph), "Silu");
 }
 
 TEST(FuseConvBn, ScalesWeightsAndBias) {

@@ -17,6 +17,8 @@
 
 namespace parallax {
 
+/// Bytes of a float.
+inline constexpr std::int64_t kFloatBytes = sizeof(float);
 /// Floats of a cache line.
 inline constexpr std::int64_t kLineFloats = 16;
 

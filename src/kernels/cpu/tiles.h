@@ -32,6 +32,10 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
   return count_tiles(elements, 1, most);
 }
 
+/// What a tile of a convolution may copy, in floats (64 MiB): larger ones are left to other
+/// kernels.
+inline constexpr double kMostScratchElements = 1 << 24;
+
 /// make_lambda_kernel as the Result that factories return.
 inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options, TileFunction run) {
   return make_lambda_kernel(options, std::move(run));
@@ -54,6 +58,9 @@ T first_element(const TensorDesc& tensor) {
   __builtin_memcpy(&value, tensor.data, sizeof(T));
   return value;
 }
+
+/// `n` up to the next multiple of `to`.
+inline std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return tile_count(n, to) * to; }
 
 inline std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 

@@ -43,7 +43,7 @@ KernelResult map_pairs(const KernelRequest& request, F f) {
 }
 
 template <DTypeSet kSet, class F>
-KernelResult map_types(const KernelRequest& request, F f) {
+KernelResult map_typed_pairs(const KernelRequest& request, F f) {
   return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_pairs<T, T, T>(request, f);
@@ -127,11 +127,11 @@ T smaller_of(T a, T b) {
 KernelResult reference_arithmetic(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kAdd:
-      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_add(a, b); });
+      return map_typed_pairs<kNumericTypes>(request, [](auto a, auto b) { return wrap_add(a, b); });
     case OpKind::kSub:
-      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_sub(a, b); });
+      return map_typed_pairs<kNumericTypes>(request, [](auto a, auto b) { return wrap_sub(a, b); });
     case OpKind::kMul:
-      return map_types<kNumericTypes>(request, [](auto a, auto b) { return wrap_mul(a, b); });
+      return map_typed_pairs<kNumericTypes>(request, [](auto a, auto b) { return wrap_mul(a, b); });
     default:
       return nullptr;
   }

@@ -8,25 +8,23 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Tensor matrix() { return test_tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
-Attributes axis(std::int64_t value) { return test_attributes({{"axis", value}}); }
-
 TEST(ReferenceGather, PicksAlongAnyAxis) {
-  EXPECT_THAT(run_one<float>(OpKind::kGather, test_inputs(matrix(), ints({-1, 0})), axis(0)),
+  EXPECT_THAT(run_one<float>(OpKind::kGather, test_inputs(matrix(), ints({-1, 0})), on_axis(0)),
               ElementsAre(4, 5, 6, 1, 2, 3));
+  EXPECT_THAT(run_one<float>(OpKind::kGather, test_inputs(matrix(), row<std::int32_t>({2, -3})),
+                             on_axis(-1)),
+              ElementsAre(3, 1, 6, 4));
   EXPECT_THAT(
-      run_one<float>(OpKind::kGather, test_inputs(matrix(), row<std::int32_t>({2, -3})), axis(-1)),
-      ElementsAre(3, 1, 6, 4));
-  EXPECT_THAT(
-      run_one<float>(OpKind::kGather, test_inputs(matrix(), scalar<std::int64_t>(1)), axis(1)),
+      run_one<float>(OpKind::kGather, test_inputs(matrix(), scalar<std::int64_t>(1)), on_axis(1)),
       ElementsAre(2, 5));
-  EXPECT_TRUE(run_one<float>(OpKind::kGather, test_inputs(matrix(), ints({})), axis(0)).empty());
+  EXPECT_TRUE(run_one<float>(OpKind::kGather, test_inputs(matrix(), ints({})), on_axis(0)).empty());
 }
 
 TEST(ReferenceGather, NamesIndexAxisAndDimension) {
   for (const std::int64_t index :
        {std::int64_t{3}, std::int64_t{-4}, std::numeric_limits<std::int64_t>::min()}) {
-    const Error error = error_of(OpKind::kGather, test_inputs(matrix(), ints({0, index})), axis(1));
+    const Error error =
+        error_of(OpKind::kGather, test_inputs(matrix(), ints({0, index})), on_axis(1));
     EXPECT_EQ(error.code, ErrorCode::kOutOfRange);
     EXPECT_THAT(error.message,
                 HasSubstr("index " + std::to_string(index) + " is out of range for axis 1 of 3"));

@@ -15,7 +15,7 @@ Attributes with(Attributes attributes, std::string name, AttributeValue value) {
   attributes.set(std::move(name), std::move(value));
   return attributes;
 }
-Tensor counting(const Dims& dims) {
+Tensor from_one(const Dims& dims) {
   Floats elements(static_cast<std::size_t>(dims.elements()));
   for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i + 1);
   return test_tensor<float>(dims, elements);
@@ -23,7 +23,7 @@ Tensor counting(const Dims& dims) {
 
 TEST(ReferenceConv, PadsStridesDilationsGroupsByHand) {
   // One row 1 2 3 4 5.
-  const auto x = [] { return counting({1, 1, 5}); };
+  const auto x = [] { return from_one({1, 1, 5}); };
   const auto w = [](Floats taps) {
     return test_tensor<float>({1, 1, static_cast<std::int64_t>(taps.size())}, taps);
   };
@@ -42,7 +42,7 @@ TEST(ReferenceConv, PadsStridesDilationsGroupsByHand) {
                              test_attributes({{"auto_pad", std::string("SAME_LOWER")}})),
               ElementsAre(10, 21, 32, 43, 54));
   EXPECT_THAT(run_one<float>(OpKind::kConv,
-                             test_inputs(counting({1, 2, 2}), test_tensor<float>({2, 1, 1}, {2, 3}),
+                             test_inputs(from_one({1, 2, 2}), test_tensor<float>({2, 1, 1}, {2, 3}),
                                          row<float>({1, -20})),
                              test_attributes({{"group", std::int64_t{2}}}), 1, 0, then("Relu")),
               ElementsAre(3, 5, 0, 0));
@@ -103,24 +103,24 @@ RC_GTEST_PROP(ReferenceConvProperty, BothLayoutsEqualThePlainLoops, ()) {
 
 TEST(ReferenceConv, ThreeSpatialAxesAndEmptyBatch) {
   EXPECT_THAT(run_one<float>(OpKind::kConv,
-                             test_inputs(counting({1, 1, 2, 2, 2}), counting({1, 1, 2, 2, 2}))),
+                             test_inputs(from_one({1, 1, 2, 2, 2}), from_one({1, 1, 2, 2, 2}))),
               ElementsAre(204));
   EXPECT_TRUE(run_one<float>(OpKind::kConv,
-                             test_inputs(test_tensor<float>({0, 1, 3}, {}), counting({1, 1, 2})))
+                             test_inputs(test_tensor<float>({0, 1, 3}, {}), from_one({1, 1, 2})))
                   .empty());
 }
 
 TEST(ReferenceMaxPool, WindowsIndicesAndNan) {
   const auto two = test_attributes({{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
-  EXPECT_THAT(run_one<float>(OpKind::kMaxPool, test_inputs(counting({1, 1, 4, 4})), two),
+  EXPECT_THAT(run_one<float>(OpKind::kMaxPool, test_inputs(from_one({1, 1, 4, 4})), two),
               ElementsAre(6, 8, 14, 16));
   EXPECT_THAT(
-      run_one<std::int64_t>(OpKind::kMaxPool, test_inputs(counting({1, 1, 4, 4})), two, 2, 1),
+      run_one<std::int64_t>(OpKind::kMaxPool, test_inputs(from_one({1, 1, 4, 4})), two, 2, 1),
       ElementsAre(5, 7, 13, 15));
-  EXPECT_THAT(run_one<std::int64_t>(OpKind::kMaxPool, test_inputs(counting({1, 1, 2, 4})),
+  EXPECT_THAT(run_one<std::int64_t>(OpKind::kMaxPool, test_inputs(from_one({1, 1, 2, 4})),
                                     with(two, "storage_order", std::int64_t{1}), 2, 1),
               ElementsAre(3, 7));
-  EXPECT_THAT(run_one<float>(OpKind::kMaxPool, test_inputs(counting({1, 1, 3})),
+  EXPECT_THAT(run_one<float>(OpKind::kMaxPool, test_inputs(from_one({1, 1, 3})),
                              test_attributes({{"kernel_shape", Ints{2}},
                                               {"strides", Ints{2}},
                                               {"ceil_mode", std::int64_t{1}}})),
@@ -144,7 +144,7 @@ TEST(ReferenceMaxPool, WindowsIndicesAndNan) {
 TEST(ReferenceMaxPool, HugeWindowsCostNoMoreThanTheImage) {
   const std::int64_t huge = 2'000'000'000;
   EXPECT_THAT(
-      run_one<float>(OpKind::kMaxPool, test_inputs(counting({1, 1, 3})),
+      run_one<float>(OpKind::kMaxPool, test_inputs(from_one({1, 1, 3})),
                      test_attributes({{"kernel_shape", Ints{huge}}, {"pads", Ints{0, huge - 3}}})),
       ElementsAre(3));
 }
@@ -157,7 +157,7 @@ TEST(ReferenceAveragePool, WhatCounts) {
   // 1 2 3 4, windows of 3 every 2 from -1: [_ 1 2], [2 3 4], with ceil_mode [4 _ .].
   const Case cases[] = {{0, 0, {1.5F, 3}}, {1, 0, {1, 3}}, {0, 1, {1.5F, 3, 4}}, {1, 1, {1, 3, 2}}};
   for (const Case& c : cases) {
-    expect_near(run_one<float>(OpKind::kAveragePool, test_inputs(counting({1, 1, 4})),
+    expect_near(run_one<float>(OpKind::kAveragePool, test_inputs(from_one({1, 1, 4})),
                                test_attributes({{"kernel_shape", Ints{3}},
                                                 {"strides", Ints{2}},
                                                 {"pads", Ints{1, 1}},
@@ -168,9 +168,9 @@ TEST(ReferenceAveragePool, WhatCounts) {
 }
 
 TEST(ReferenceGlobalAveragePool, BothLayouts) {
-  EXPECT_THAT(run_one<float>(OpKind::kGlobalAveragePool, test_inputs(counting({1, 2, 2, 2}))),
+  EXPECT_THAT(run_one<float>(OpKind::kGlobalAveragePool, test_inputs(from_one({1, 2, 2, 2}))),
               ElementsAre(2.5F, 6.5F));
-  EXPECT_THAT(run_one<float>(OpKind::kGlobalAveragePool, test_inputs(counting({1, 2, 2, 2})),
+  EXPECT_THAT(run_one<float>(OpKind::kGlobalAveragePool, test_inputs(from_one({1, 2, 2, 2})),
                              test_attributes({{"layout", std::string("NHWC")}})),
               ElementsAre(4, 5));
 }
@@ -209,7 +209,7 @@ TEST(ReferenceResize, NearestInAllRoundings) {
 TEST(ReferenceResize, SizesFindTheExactMiddleBetweenElements) {
   // Position 4 of 8 lies at 4 * 7 / 8 = 3.5; the quotient 8 / 7, rounded, would put it below.
   EXPECT_THAT(run_one<float>(OpKind::kResize,
-                             test_inputs(counting({7}), std::nullopt, std::nullopt, ints({8})),
+                             test_inputs(from_one({7}), std::nullopt, std::nullopt, ints({8})),
                              resize_attributes("asymmetric", "round_prefer_ceil")),
               ElementsAre(1, 2, 3, 4, 5, 5, 6, 7));
 }
@@ -241,13 +241,13 @@ TEST(ReferenceResize, ScalesNameNchwAxesInBothLayouts) {
   const auto scales = [] { return row<float>({1, 1, 2, 1}); };
   const auto nearest = test_attributes({{"layout", std::string("NHWC")}});
   EXPECT_THAT(run_one<float>(OpKind::kResize,
-                             test_inputs(counting({1, 2, 1, 2}), std::nullopt, scales()), nearest),
+                             test_inputs(from_one({1, 2, 1, 2}), std::nullopt, scales()), nearest),
               ElementsAre(1, 2, 1, 2, 3, 4, 3, 4));
   EXPECT_THAT(
-      run_one<float>(OpKind::kResize, test_inputs(counting({1, 2, 2, 1}), std::nullopt, scales())),
+      run_one<float>(OpKind::kResize, test_inputs(from_one({1, 2, 2, 1}), std::nullopt, scales())),
       ElementsAre(1, 1, 2, 2, 3, 3, 4, 4));
   EXPECT_THAT(
-      run_one<float>(OpKind::kResize, test_inputs(counting({1, 2}), std::nullopt, row<float>({2})),
+      run_one<float>(OpKind::kResize, test_inputs(from_one({1, 2}), std::nullopt, row<float>({2})),
                      test_attributes({{"axes", Ints{0}}})),
       ElementsAre(1, 2, 1, 2));
 }

@@ -11,7 +11,6 @@ namespace {
 
 using testing::ElementsAre;
 
-Tensor matrix() { return test_tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
 Attributes flag(const char* name, std::int64_t value) { return test_attributes({{name, value}}); }
 
 TEST(ReferenceReduce, AnyAxes) {

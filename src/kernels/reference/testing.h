@@ -28,6 +28,8 @@ Tensor scalar(T element) {
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 inline Tensor ints(const Ints& elements) { return row<std::int64_t>(elements); }
+inline Tensor matrix() { return test_tensor<float>({2, 3}, {1, 2, 3, 4, 5, 6}); }
+inline Attributes on_axis(std::int64_t axis) { return test_attributes({{"axis", axis}}); }
 
 /// Elements of output `output`; a test failure and no elements where the node cannot run.
 template <class T>

@@ -22,7 +22,7 @@ KernelResult map_elements(const KernelRequest& request, F f) {
 
 /// The same for each of the types of a set; f is generic.
 template <DTypeSet kSet, class F>
-KernelResult map_types(const KernelRequest& request, F f) {
+KernelResult map_typed_elements(const KernelRequest& request, F f) {
   return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_elements<T, T>(request, f);
@@ -48,14 +48,15 @@ T abs_of(T x) {
 }
 
 KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
-  return map_types<kFloatTypes>(request, f);
+  return map_typed_elements<kFloatTypes>(request, f);
 }
 
 /// As it is fused.
 KernelResult activation_function(const KernelRequest& request) {
   const Activation activation{.op = request.node.op,
                               .alpha = request.node.attributes.get_float("alpha", 1.0F)};
-  return map_types<kFloatTypes>(request, [activation](float x) { return activate(activation, x); });
+  return map_typed_elements<kFloatTypes>(request,
+                                         [activation](float x) { return activate(activation, x); });
 }
 
 }  // namespace
@@ -63,13 +64,14 @@ KernelResult activation_function(const KernelRequest& request) {
 KernelResult reference_unary(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kAbs:
-      return map_types<kNumericTypes>(request, [](auto x) { return abs_of(x); });
+      return map_typed_elements<kNumericTypes>(request, [](auto x) { return abs_of(x); });
     case OpKind::kNeg:
-      return map_types<kSignedTypes>(request, [](auto x) { return negate_of(x); });
+      return map_typed_elements<kSignedTypes>(request, [](auto x) { return negate_of(x); });
     case OpKind::kRelu:
-      return map_types<kSignedTypes>(request, [](auto x) { return x < 0 ? decltype(x){0} : x; });
+      return map_typed_elements<kSignedTypes>(request,
+                                              [](auto x) { return x < 0 ? decltype(x){0} : x; });
     case OpKind::kErf:
-      return map_types<kNumericTypes>(
+      return map_typed_elements<kNumericTypes>(
           request, [](auto x) { return convert<decltype(x)>(std::erf(static_cast<float>(x))); });
     case OpKind::kNot:
       return map_elements<BoolByte, BoolByte>(request, [](BoolByte x) { return BoolByte(!x); });

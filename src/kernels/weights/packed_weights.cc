@@ -20,16 +20,6 @@
 #include "kernels/weights/weight_memory.h"
 
 namespace parallax {
-namespace {
-
-Error out_of_memory(std::int64_t bytes) {
-  return {Stage::kCompile,
-          ErrorCode::kOutOfMemory,
-          {},
-          "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
-}
-
-}  // namespace
 
 void AlignedBytes::Free::operator()(std::byte* p) const {
   if (owner == nullptr) std::free(p);
@@ -50,10 +40,10 @@ AlignedBytes AlignedBytes::sized(std::int64_t bytes) {
 
 Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes, MemorySource* source) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  if (bytes < 0 || !rounded) return tl::unexpected(out_of_memory(bytes));
+  if (bytes < 0 || !rounded) return tl::unexpected(no_memory_for_weights(bytes));
   if (source != nullptr && source->is_users()) {
     const auto memory = source->allocate(*rounded, kAlignment);
-    if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+    if (memory == nullptr) return tl::unexpected(no_memory_for_weights(bytes));
     return shared({{memory.get(), static_cast<std::size_t>(bytes)}, memory});
   }
   const bool huge = bytes >= kLargePage, large = source == nullptr || source->large();
@@ -64,7 +54,7 @@ Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes, MemorySource* so
   } else if (posix_memalign(&memory, static_cast<std::size_t>(kLargePage), size) != 0) {
     memory = nullptr;
   }
-  if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+  if (memory == nullptr) return tl::unexpected(no_memory_for_weights(bytes));
   // A refusal costs speed only.
   if (huge) (void)madvise(memory, size, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   AlignedBytes result;

@@ -22,13 +22,6 @@ constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
 /// While prefaulting, between two questions for room: 32 MiB take 2 ms or more, an answer 0.1.
 constexpr std::int64_t kPagesBetween = 16;
 
-Error out_of_memory(std::int64_t bytes) {
-  return {Stage::kCompile,
-          ErrorCode::kOutOfMemory,
-          {},
-          "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
-}
-
 /// `bytes`, a multiple of kLargePage, at a multiple of it; null where there is no room.
 std::shared_ptr<std::byte> map_aligned(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
@@ -57,6 +50,13 @@ void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t
 }
 
 }  // namespace
+
+Error no_memory_for_weights(std::int64_t bytes) {
+  return {Stage::kCompile,
+          ErrorCode::kOutOfMemory,
+          {},
+          "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
+}
 
 struct WeightMemory::Chunk {
   enum class State : std::uint8_t { kUntouched, kTouching, kSmall, kLarge };
@@ -150,14 +150,14 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   const auto more = bytes < 0 ? std::nullopt : checked_add(bytes, 1);
   const auto taken = more ? checked_align(*more, kAlignment) : std::nullopt;
   const auto own = taken ? checked_align(*taken, kLargePage) : std::nullopt;
-  if (!own || !checked_add(*own, kLargePage)) return tl::unexpected(out_of_memory(bytes));
+  if (!own || !checked_add(*own, kLargePage)) return tl::unexpected(no_memory_for_weights(bytes));
   const MutexLock lock(mutex_);
   if (chunks_.empty() || *taken > chunks_.back()->bytes - chunks_.back()->used) {
     // As much again as there is: half of the addresses are used, small models take few.
     const std::int64_t size =
         std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
     if (!add_chunk(size) && (size == *own || !add_chunk(*own)))
-      return tl::unexpected(out_of_memory(bytes));
+      return tl::unexpected(no_memory_for_weights(bytes));
   }
   const std::shared_ptr<Chunk>& chunk = chunks_.back();
   std::byte* const begin = chunk->begin + chunk->used.fetch_add(*taken);

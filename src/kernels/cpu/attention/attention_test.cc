@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-struct Sizes {
+struct AttentionDims {
   Dims q, k, v;
   std::optional<Dims> mask = std::nullopt;
 };
@@ -29,16 +29,16 @@ void put_keys_in_rows(KernelRun& run) {
   run.attributes.set("k_perm", perm);
 }
 
-KernelRun attention(const Sizes& sizes, float scale) {
+KernelRun attention(const AttentionDims& dims, float scale) {
   KernelRun run{OpKind::kFusedAttention,
-                test_inputs(random_floats(sizes.q, 1, -1, 1), random_floats(sizes.k, 2, -1, 1),
-                            random_floats(sizes.v, 3, -1, 1)),
+                test_inputs(random_floats(dims.q, 1, -1, 1), random_floats(dims.k, 2, -1, 1),
+                            random_floats(dims.v, 3, -1, 1)),
                 test_attributes({{"scale", scale}})};
-  if (sizes.mask) run.inputs.emplace_back(random_floats(*sizes.mask, 4, -2, 2));
+  if (dims.mask) run.inputs.emplace_back(random_floats(*dims.mask, 4, -2, 2));
   return run;
 }
 
-const std::vector<Sizes> kSizes = {
+const std::vector<AttentionDims> kAttentionDims = {
     {{7, 5}, {5, 9}, {9, 3}},
     {{1, 1}, {1, 1}, {1, 1}},
     {{2, 3, 49, 32}, {2, 3, 32, 49}, {2, 3, 49, 32}},
@@ -63,10 +63,10 @@ const std::vector<Sizes> kSizes = {
 };
 
 TEST(CpuAttention, AgreesWithReference) {
-  for (const Sizes& sizes : kSizes) {
+  for (const AttentionDims& dims : kAttentionDims) {
     for (const float scale : {1.0F, 0.125F, -2.0F}) {
-      SCOPED_TRACE(sizes.q.to_string() + " " + sizes.k.to_string());
-      KernelRun run = attention(sizes, scale);
+      SCOPED_TRACE(dims.q.to_string() + " " + dims.k.to_string());
+      KernelRun run = attention(dims, scale);
       expect_same_as_reference(run, {1e-5, 1e-5});
       put_keys_in_rows(run);
       expect_same_as_reference(run, {1e-5, 1e-5});
@@ -234,11 +234,12 @@ Tensor reference_of(OpKind op, const Tensor& a, const Tensor* b = nullptr) {
 }
 
 TEST(ReferenceAttention, IsSoftmaxBetweenTwoProducts) {
-  for (const Sizes& sizes :
-       {Sizes{{2, 3, 7, 4}, {2, 3, 4, 9}, {3, 9, 5}, Dims{2, 1, 7, 1}},
-        Sizes{{7, 4}, {2, 3, 4, 9}, {9, 5}, Dims{3, 1, 9}}, Sizes{{3, 4}, {4, 0}, {0, 5}, Dims{1}},
-        Sizes{{3, 0}, {0, 4}, {4, 5}, Dims{3, 4}}}) {
-    const KernelRun run = attention(sizes, 0.25F);
+  for (const AttentionDims& dims :
+       {AttentionDims{{2, 3, 7, 4}, {2, 3, 4, 9}, {3, 9, 5}, Dims{2, 1, 7, 1}},
+        AttentionDims{{7, 4}, {2, 3, 4, 9}, {9, 5}, Dims{3, 1, 9}},
+        AttentionDims{{3, 4}, {4, 0}, {0, 5}, Dims{1}},
+        AttentionDims{{3, 0}, {0, 4}, {4, 5}, Dims{3, 4}}}) {
+    const KernelRun run = attention(dims, 0.25F);
     const Tensor factor = test_tensor<float>({1}, {0.25F});
     const Tensor products = reference_of(OpKind::kMatMul, *run.inputs[0], &*run.inputs[1]);
     const Tensor scaled = reference_of(OpKind::kMul, products, &factor);

@@ -26,13 +26,11 @@ constexpr std::int64_t kBlockQueries = 64, kBlockKeys = 192;
 /// With fewer queries, rounding keys and values takes longer than multiplying in f32.
 constexpr std::int64_t kFewestQueries = 13;
 /// What a block holds of each query.
-constexpr std::int64_t kMostDepth = 1280;
+constexpr std::int64_t kMostBf16Depth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
 /// Keys by columns are transposed in groups of this size.
 constexpr std::int64_t kTurnedKeys = 64;
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return tile_count(n, to) * to; }
 
 /// How a request is cut.
 struct Cut {
@@ -208,7 +206,7 @@ std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& s, const Machi
   const auto width = checked_add(s.depth, s.width);
   const auto elements = width ? checked_mul(*width, s.keys) : std::nullopt;
   if (s.queries < kFewestQueries || !elements || *elements > machine.rounded_head() ||
-      s.depth > kMostDepth || s.width > kMostDepth)
+      s.depth > kMostBf16Depth || s.width > kMostBf16Depth)
     return nullptr;
   return std::make_unique<Bf16Attention>(s);
 }

@@ -17,8 +17,7 @@ namespace {
 /// Rows of scores that are kept at once.
 constexpr std::int64_t kMostRows = 96, kFewestRows = 6;
 /// Keys in scratch, packed: more of them would not stay in a second-level cache.
-constexpr std::int64_t kMostKeys = 4096, kMostDepth = 512;
-constexpr std::int64_t kFloat = sizeof(float);
+constexpr std::int64_t kMostKeys = 4096, kMostCosineDepth = 512;
 
 struct CosineShape {
   std::int64_t batches = 0, queries = 0, keys = 0, heads = 0, depth = 0, width = 0;
@@ -28,8 +27,6 @@ struct CosineShape {
 
   float epsilon = 0;
 };
-
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return (n + to - 1) / to * to; }
 
 class CosineAttention final : public Kernel {
  public:
@@ -50,8 +47,8 @@ class CosineAttention final : public Kernel {
 
   std::int64_t tiles() const override { return tiles_; }
   std::int64_t scratch_bytes() const override {
-    return (unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat +
-           (type_.converts() ? packed_values_ * kFloat : matmul_block_scratch_bytes());
+    return (unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloatBytes +
+           (type_.converts() ? packed_values_ * kFloatBytes : matmul_block_scratch_bytes());
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
@@ -69,7 +66,7 @@ class CosineAttention final : public Kernel {
     float* queries = packed + packed_keys_;
     float* scores = queries + unit_queries_;
     const auto panels = args.scratch.subspan(
-        to_size((unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloat));
+        to_size((unit_keys_ + packed_keys_ + unit_queries_ + block_rows_ * stride_) * kFloatBytes));
     const float* const values = args.in<float>(2) + (batch * s.keys * s.heads + head) * s.width;
     pack_keys(args.in<float>(1) + (batch * s.keys * s.heads + head) * s.depth, keys, packed);
     if (type_.converts())
@@ -153,8 +150,8 @@ Result<std::unique_ptr<Kernel>> cpu_cosine_attention(const KernelRequest& reques
   shape.biased = request.has(4);
   shape.precision = request.precision;
   if (request.has(5)) shape.masks = request.inputs[5].dims[0];
-  if (shape.keys == 0 || shape.keys > kMostKeys || shape.depth == 0 || shape.depth > kMostDepth ||
-      shape.width > kMostDepth)
+  if (shape.keys == 0 || shape.keys > kMostKeys || shape.depth == 0 ||
+      shape.depth > kMostCosineDepth || shape.width > kMostCosineDepth)
     return not_covered();
   return std::make_unique<CosineAttention>(shape, *request.machine);
 }

@@ -5,17 +5,17 @@
 namespace parallax {
 namespace {
 
-struct Sizes {
+struct CosineSizes {
   std::int64_t batches, queries, keys, heads, depth, width;
   std::int64_t masks = 0;
   bool biased = false;
 };
 
-void PrintTo(const Sizes& s, std::ostream* out) {
+void PrintTo(const CosineSizes& s, std::ostream* out) {
   *out << s.batches << " x " << s.queries << " x " << s.keys << ", " << s.heads << " heads";
 }
 
-KernelRun cosine_attention(const Sizes& s, float epsilon = 1e-6F) {
+KernelRun cosine_attention(const CosineSizes& s, float epsilon = 1e-6F) {
   KernelRun run{OpKind::kCosineAttention,
                 test_inputs(random_floats({s.batches, s.queries, s.heads, s.depth}, 1),
                             random_floats({s.batches, s.keys, s.heads, s.depth}, 2),
@@ -28,7 +28,7 @@ KernelRun cosine_attention(const Sizes& s, float epsilon = 1e-6F) {
   return run;
 }
 
-class CpuCosineAttention : public testing::TestWithParam<Sizes> {};
+class CpuCosineAttention : public testing::TestWithParam<CosineSizes> {};
 
 TEST_P(CpuCosineAttention, AgreesWithReference) {
   expect_same_as_reference(cosine_attention(GetParam()), {1e-5, 1e-5});
@@ -45,13 +45,16 @@ TEST_P(CpuCosineAttention, InBf16IsNearTheReference) {
   expect_close(got->outputs[0], (*want)[0], {0.1F, 0.1F});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Table, CpuCosineAttention,
-    testing::Values(Sizes{1, 1, 1, 1, 1, 1}, Sizes{4, 49, 49, 3, 32, 32},
-                    Sizes{4, 49, 49, 3, 32, 32, 4, true}, Sizes{6, 49, 49, 2, 32, 32, 2, false},
-                    Sizes{2, 64, 64, 2, 24, 40, 1, true}, Sizes{3, 7, 70, 5, 3, 17, 3, true},
-                    Sizes{1, 256, 256, 2, 32, 32, 0, true}, Sizes{2, 5, 3, 2, 8, 0, 1, true},
-                    Sizes{0, 5, 3, 2, 8, 4, 1, true}));
+INSTANTIATE_TEST_SUITE_P(Table, CpuCosineAttention,
+                         testing::Values(CosineSizes{1, 1, 1, 1, 1, 1},
+                                         CosineSizes{4, 49, 49, 3, 32, 32},
+                                         CosineSizes{4, 49, 49, 3, 32, 32, 4, true},
+                                         CosineSizes{6, 49, 49, 2, 32, 32, 2, false},
+                                         CosineSizes{2, 64, 64, 2, 24, 40, 1, true},
+                                         CosineSizes{3, 7, 70, 5, 3, 17, 3, true},
+                                         CosineSizes{1, 256, 256, 2, 32, 32, 0, true},
+                                         CosineSizes{2, 5, 3, 2, 8, 0, 1, true},
+                                         CosineSizes{0, 5, 3, 2, 8, 4, 1, true}));
 
 TEST(CosineAttention, ShortVectorsAreDividedByEpsilon) {
   // Lengths 1e-3 against an epsilon of 1: cosines near 0, so that weights are nearly equal.

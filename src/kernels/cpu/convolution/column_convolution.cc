@@ -19,7 +19,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Fewest rows of the copied columns that are multiplied at once; most of filters so deep that
 /// fewer fit; fewest of weights that stay in the cache, so that a small node's tiles may have few.
 constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
@@ -78,7 +77,8 @@ class ColumnConvolution final : public Kernel {
     // Rows are converted where they were copied to.
     if (in_place_)
       return weights_.type->converts() ? cut_.block_rows * weights_.steps() * kStepBytes : 0;
-    return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) * kFloat;
+    return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) *
+           kFloatBytes;
   }
   InputUse input_use(std::size_t input) const override {
     return input == 1 ? InputUse::kNone : InputUse::kAligned;
@@ -177,12 +177,12 @@ void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::
                 const std::byte* source, float* to) {
   const RowOrder order{shape};
   const std::int64_t stride = matrix.stride(p);
-  source += matrix.column(p) * matrix.depth * kFloat;
+  source += matrix.column(p) * matrix.depth * kFloatBytes;
   std::fill_n(to, matrix.depth * stride, 0.0F);
   for (std::int64_t k = 0; k < matrix.width(p); ++k)
     for (std::int64_t c = 0; c < shape.in_channels; ++c)
       for (std::int64_t i = 0; i < shape.kernel[0]; ++i)
-        for (std::int64_t j = 0; j < shape.kernel[1]; ++j, source += kFloat)
+        for (std::int64_t j = 0; j < shape.kernel[1]; ++j, source += kFloatBytes)
           std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
 }
 

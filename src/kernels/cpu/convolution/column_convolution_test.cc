@@ -23,9 +23,7 @@ Result<std::unique_ptr<Kernel>> planes(const KernelRequest& request) {
   return make_plane_convolution(request, *shape);
 }
 
-constexpr double kError = 5e-6;
-
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kColumnCases = {
     {"Pointwise", {1, 9, 7, 8}, 16, {1, 1}, {0, 0, 0, 0}},
     {"PointwiseBatch", {3, 40, 11, 33}, 70, {1, 1}, {0, 0, 0, 0}},
     {"PointwiseStrided", {1, 9, 8, 8}, 16, {1, 1}, {0, 0, 0, 0}, {2, 3}},
@@ -55,7 +53,7 @@ class ColumnConvolution : public testing::TestWithParam<ConvolutionCase> {};
 TEST_P(ColumnConvolution, LikeReference) {
   for (const char* activation : {"", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, columns), kError) << activation;
+    EXPECT_LE(error_against_reference(run, columns), kConvolutionError) << activation;
   }
 }
 
@@ -69,7 +67,7 @@ TEST_P(ColumnConvolution, InBf16LikeReferenceOnRoundedInputs) {
     };
     // Products of bf16 are exact in f32; only the order of the sums differs.
     const KernelRun rounded = with_rounded_operands(run);
-    EXPECT_LE(error_against_reference(rounded, in_bf16), kError) << activation;
+    EXPECT_LE(error_against_reference(rounded, in_bf16), kConvolutionError) << activation;
     // It rounds by itself: the same bits for numbers that were not.
     const auto got = run_kernel_tiles(run, in_bf16), want = run_kernel_tiles(rounded, in_bf16);
     ASSERT_TRUE(got && want);
@@ -77,7 +75,7 @@ TEST_P(ColumnConvolution, InBf16LikeReferenceOnRoundedInputs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, ColumnConvolution, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, ColumnConvolution, testing::ValuesIn(kColumnCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ColumnConvolutions, RandomShapesAreLikeReference) {
@@ -97,7 +95,7 @@ TEST(ColumnConvolutions, RandomShapesAreLikeReference) {
     row.filters = pick(1, 90);
     const KernelRun run = convolution_run(row, i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
-    EXPECT_LE(error_against_reference(run, columns), kError);
+    EXPECT_LE(error_against_reference(run, columns), kConvolutionError);
   }
 }
 
@@ -136,7 +134,7 @@ TEST(PlaneConvolution, LikeReference) {
   for (const Dims& x :
        {Dims{1, 16, 4, 840}, Dims{2, 3, 5, 7}, Dims{1, 1, 1, 1}, Dims{2, 70, 9, 33}})
     for (const std::int64_t filters : {1, 4, 33})
-      EXPECT_LE(error_against_reference(plane_run(x, filters, "Relu"), planes), kError)
+      EXPECT_LE(error_against_reference(plane_run(x, filters, "Relu"), planes), kConvolutionError)
           << x.to_string() << " " << filters;
 }
 

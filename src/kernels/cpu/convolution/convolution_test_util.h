@@ -43,6 +43,10 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
   return run;
 }
 
+/// What error_against_reference() may be: sums of products of numbers below 1 in f32, taken in
+/// other orders.
+inline constexpr double kConvolutionError = 5e-6;
+
 /// The greatest difference to the reference kernel over the greatest of its elements; infinite
 /// where a kernel fails.
 inline double error_against_reference(const KernelRun& run, const KernelMaker& make) {

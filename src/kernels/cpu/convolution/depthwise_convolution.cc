@@ -13,8 +13,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 class DepthwiseConvolution final : public Kernel {
  public:
   DepthwiseConvolution(const ConvolutionShape& shape, const Unary& activation,
@@ -96,11 +94,11 @@ Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& 
   // By value: packing may wait until all kernels of a model are made.
   const auto pack = [taps, channels, source = request.inputs[1].data](std::byte* to) {
     for (std::int64_t t = 0; t < taps; ++t)
-      for (std::int64_t c = 0; c < channels; ++c, to += kFloat)
-        std::memcpy(to, source + (c * taps + t) * kFloat, sizeof(float));
+      for (std::int64_t c = 0; c < channels; ++c, to += kFloatBytes)
+        std::memcpy(to, source + (c * taps + t) * kFloatBytes, sizeof(float));
   };
   PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout,
-                                             request.inputs[1].elements() * kFloat, pack));
+                                             request.inputs[1].elements() * kFloatBytes, pack));
   return std::make_unique<DepthwiseConvolution>(shape, *activation, std::move(weights));
 }
 

@@ -14,14 +14,14 @@ Result<std::unique_ptr<Kernel>> depthwise(const KernelRequest& request) {
   return make_depthwise_convolution(request, *shape);
 }
 
-constexpr double kError = 2e-6;
+constexpr double kDepthwiseError = 2e-6;
 
 ConvolutionCase of_channels(ConvolutionCase row) {
   row.filters = row.group = row.x[row.x.rank() - 1];
   return row;
 }
 
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kDepthwiseCases = {
     {"Common", {1, 30, 40, 64}, 0, {3, 3}, {1, 1, 1, 1}},
     {"Halves", {1, 9, 60, 8}, 0, {3, 3}, {1, 1, 1, 1}, {2, 2}},
     {"VectorAndHalf", {2, 19, 13, 24}, 0, {3, 3}, {1, 1, 1, 1}},
@@ -44,11 +44,11 @@ class DepthwiseConvolution : public testing::TestWithParam<ConvolutionCase> {};
 TEST_P(DepthwiseConvolution, LikeReference) {
   for (const char* activation : {"", "Relu", "Silu"}) {
     const KernelRun run = convolution_run(of_channels(GetParam()), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, depthwise), kError) << activation;
+    EXPECT_LE(error_against_reference(run, depthwise), kDepthwiseError) << activation;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, DepthwiseConvolution, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, DepthwiseConvolution, testing::ValuesIn(kDepthwiseCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(DepthwiseConvolutions, RandomShapesAreLikeReference) {
@@ -67,7 +67,7 @@ TEST(DepthwiseConvolutions, RandomShapesAreLikeReference) {
     row.x = {pick(1, 2), pick(9, 16), pick(9, 26), pick(8, 70)};
     const KernelRun run = convolution_run(of_channels(row), i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string());
-    EXPECT_LE(error_against_reference(run, depthwise), kError);
+    EXPECT_LE(error_against_reference(run, depthwise), kDepthwiseError);
   }
 }
 

@@ -15,8 +15,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 /// The filters of one group, `source`, as columns; rows by kernel columns, kernel rows, channels.
 void pack_group(const ConvolutionShape& shape, const PackedMatrix& matrix, const std::byte* source,
                 float* to) {
@@ -28,7 +26,7 @@ void pack_group(const ConvolutionShape& shape, const PackedMatrix& matrix, const
     for (std::int64_t m = 0; m < matrix.width(p); ++m)
       for (std::int64_t c = 0; c < channels; ++c)
         for (std::int64_t i = 0; i < height; ++i)
-          for (std::int64_t j = 0; j < width; ++j, source += kFloat)
+          for (std::int64_t j = 0; j < width; ++j, source += kFloatBytes)
             std::memcpy(to + ((j * height + i) * channels + c) * stride + m, source, sizeof(float));
     to += matrix.depth * stride;
   }
@@ -52,7 +50,7 @@ Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& re
                   matrix.widths.panel, matrix.widths.vector);
   // By value: packing may wait until all kernels of a model are made.
   const auto pack = [shape, matrix, size = *group, source = w.data](std::byte* to) {
-    const std::int64_t from = matrix.depth * matrix.columns * kFloat;
+    const std::int64_t from = matrix.depth * matrix.columns * kFloatBytes;
     for (std::int64_t g = 0; g < shape.groups; ++g)
       pack_group(shape, matrix, source + g * from, reinterpret_cast<float*>(to + g * size));
   };

@@ -14,9 +14,7 @@ Result<std::unique_ptr<Kernel>> grouped(const KernelRequest& request) {
   return make_grouped_convolution(request, *shape);
 }
 
-constexpr double kError = 5e-6;
-
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kGroupedCases = {
     {"FewChannels", {1, 28, 30, 32}, 32, {3, 3}, {1, 1, 1, 1}, {}, {}, 8},
     {"VectorsOfChannels", {2, 14, 14, 64}, 96, {3, 3}, {1, 1, 1, 1}, {2, 2}, {}, 4},
     {"SeveralPanels", {1, 20, 20, 60}, 210, {3, 3}, {1, 1, 1, 1}, {}, {}, 3},
@@ -36,11 +34,11 @@ class GroupedConvolution : public testing::TestWithParam<ConvolutionCase> {};
 TEST_P(GroupedConvolution, LikeReference) {
   for (const char* activation : {"", "Relu", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, grouped), kError) << activation;
+    EXPECT_LE(error_against_reference(run, grouped), kConvolutionError) << activation;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, GroupedConvolution, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, GroupedConvolution, testing::ValuesIn(kGroupedCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(GroupedConvolutions, RandomShapesAreLikeReference) {
@@ -49,7 +47,7 @@ TEST(GroupedConvolutions, RandomShapesAreLikeReference) {
     const ConvolutionCase row = random_groups(random, {{1, 4}, {1, 20}, {1, 40}});
     const KernelRun run = convolution_run(row, i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
-    EXPECT_LE(error_against_reference(run, grouped), kError);
+    EXPECT_LE(error_against_reference(run, grouped), kConvolutionError);
   }
 }
 

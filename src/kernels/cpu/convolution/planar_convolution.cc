@@ -18,9 +18,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-/// With more than these (64 MiB) a tile is left to others.
-constexpr double kMostScratchElements = 1 << 24;
 /// Outputs of a row that are worth leaving out the taps that none of them sees.
 constexpr std::int64_t kFewestCutColumns = 6;
 constexpr std::int64_t kMostTaps = 65536;
@@ -63,7 +60,7 @@ class PlanarConvolution final : public Kernel {
            cut_.group_tiles * cut_.panel_tiles;
   }
   std::int64_t scratch_bytes() const override {
-    return taps_ * kFloat + weights_.taps * static_cast<std::int64_t>(sizeof(PlanarTap));
+    return taps_ * kFloatBytes + weights_.taps * static_cast<std::int64_t>(sizeof(PlanarTap));
   }
   std::int64_t table_bytes() const override {
     return window_.table_bytes() +
@@ -349,7 +346,8 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
       weights.channels, weights.taps, weights.blocks, weights.panels, weights.unit);
   // By value: packing may wait until all kernels of a model are made.
   const auto fill = [weights, source = w.data](std::byte* to) { pack_planar(weights, source, to); };
-  PX_ASSIGN(weights.bytes, request.packed.get(w.data, layout, weights.elements() * kFloat, fill));
+  PX_ASSIGN(weights.bytes,
+            request.packed.get(w.data, layout, weights.elements() * kFloatBytes, fill));
   return std::make_unique<PlanarConvolution>(shape, std::move(weights), *activation,
                                              std::move(window), cut, *request.machine);
 }

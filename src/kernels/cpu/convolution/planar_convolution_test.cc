@@ -15,8 +15,6 @@ Result<std::unique_ptr<Kernel>> planar(const KernelRequest& request) {
   return make_planar_convolution(request, *shape);
 }
 
-constexpr double kError = 5e-6;
-
 /// `row` has its image channels first.
 KernelRun planar_run(const ConvolutionCase& row, bool bias, const std::string& activation) {
   KernelRun run = convolution_run(row, bias, activation);
@@ -27,7 +25,7 @@ KernelRun planar_run(const ConvolutionCase& row, bool bias, const std::string& a
   return run;
 }
 
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kPlanarCases = {
     {"Pointwise", {1, 8, 9, 7}, 16, {1, 1}, {0, 0, 0, 0}},
     {"OnePixel", {1, 16, 1, 1}, 8, {1, 1}, {0, 0, 0, 0}},
     {"OddChannels", {1, 3, 11, 13}, 5, {3, 3}, {1, 1, 1, 1}},
@@ -69,11 +67,11 @@ class PlanarConvolution : public testing::TestWithParam<ConvolutionCase> {};
 TEST_P(PlanarConvolution, LikeReference) {
   for (const char* activation : {"", "Relu", "Silu"}) {
     const KernelRun run = planar_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, planar), kError) << activation;
+    EXPECT_LE(error_against_reference(run, planar), kConvolutionError) << activation;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, PlanarConvolution, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, PlanarConvolution, testing::ValuesIn(kPlanarCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(PlanarConvolutions, RandomShapesAreLikeReference) {
@@ -100,12 +98,12 @@ TEST(PlanarConvolutions, RandomShapesAreLikeReference) {
     }
     const KernelRun run = planar_run(row, i % 2 == 0, i % 5 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
-    EXPECT_LE(error_against_reference(run, planar), kError);
+    EXPECT_LE(error_against_reference(run, planar), kConvolutionError);
   }
 }
 
 TEST(PlanarConvolutions, NotANumberGoesWhereTheReferencePutsIt) {
-  for (const ConvolutionCase& row : kCases) {
+  for (const ConvolutionCase& row : kPlanarCases) {
     if (row.filters > 100) continue;
     KernelRun run = planar_run(row, true, "Relu");
     std::vector<float> x = test_values<float>(*run.inputs[0]);
@@ -120,7 +118,7 @@ TEST(PlanarConvolutions, NotANumberGoesWhereTheReferencePutsIt) {
 }
 
 TEST(PlanarConvolutions, LargeOnesAreCut) {
-  for (const ConvolutionCase& row : kCases) {
+  for (const ConvolutionCase& row : kPlanarCases) {
     const std::string name = row.name;
     if (name != "PanelsAreCut" && name != "ManyTiles" && name != "ManyGroups") continue;
     const auto got = run_kernel_tiles(planar_run(row, false, ""), planar);

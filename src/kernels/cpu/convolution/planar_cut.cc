@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFewestPixels = 64;
+constexpr std::int64_t kFewestPlanarPixels = 64;
 /// Multiplications that copying an element costs.
 constexpr std::int64_t kCopyCost = 48;
 
@@ -22,13 +22,13 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w, const Pl
   };
   PlanarCut cut;
   std::int64_t columns = s.out[1];
-  while (columns > kFewestPixels && !fits(1, columns))
-    columns = std::max(kFewestPixels, (columns + 1) / 2);
+  while (columns > kFewestPlanarPixels && !fits(1, columns))
+    columns = std::max(kFewestPlanarPixels, (columns + 1) / 2);
   const std::int64_t pixel_macs = w.channels * w.taps * w.filters;
   const std::int64_t pixels = s.batch * s.planes.out * s.out[0] * s.out[1];
   const std::int64_t fewest = s.planes.kernel > 1 ? kVolumeTileMacs : kPlanarTileMacs;
   const std::int64_t tiles = count_tiles(pixels, pixel_macs * s.groups, fewest);
-  const std::int64_t wanted = std::max(kFewestPixels, tile_count(pixels, tiles));
+  const std::int64_t wanted = std::max(kFewestPlanarPixels, tile_count(pixels, tiles));
   columns = std::min(columns, wanted);
   cut.column_tiles = tile_count(s.out[1], columns);
   columns = tile_count(s.out[1], cut.column_tiles);

@@ -9,7 +9,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Channels times taps that are summed before others are copied, as far as a channel is no more.
 constexpr std::int64_t kDepth = 1152;
 /// Depth of sums from which results are turned.
@@ -37,9 +36,9 @@ void pack_planar(const PlanarWeights& w, const std::byte* source, std::byte* to)
       for (std::int64_t p = 0; p < w.panels; ++p) {
         const TileRange channels = w.block(b), filters = w.panel(p);
         for (std::int64_t k = channels.begin * w.taps; k < channels.end * w.taps; ++k)
-          for (std::int64_t m = filters.begin; m < filters.end; ++m, to += kFloat) {
+          for (std::int64_t m = filters.begin; m < filters.end; ++m, to += kFloatBytes) {
             const std::byte* from =
-                source + ((g * w.filters + m) * w.channels * w.taps + k) * kFloat;
+                source + ((g * w.filters + m) * w.channels * w.taps + k) * kFloatBytes;
             std::memcpy(to, m < w.filters ? from : reinterpret_cast<const std::byte*>(&zero),
                         sizeof(float));
           }

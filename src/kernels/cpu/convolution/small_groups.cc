@@ -16,7 +16,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Weights of one vector of filters: with more, products of blocks of them are better.
 constexpr std::int64_t kMostBlockElements = 65536;
 /// How filters are put into vectors: those of `groups` groups a vector, a block.
@@ -48,18 +47,18 @@ bool choose_groups(const ConvolutionShape& s, SmallGroups& g) {
 /// Filters of the source, [filter, channel, kernel row, kernel column], to blocks whose rows are as
 /// SmallGroupRow says.
 void pack(const ConvolutionShape& s, const SmallGroups& g, const std::byte* source, std::byte* to) {
-  std::memset(to, 0, to_size(g.blocks * g.block_elements() * kFloat));
+  std::memset(to, 0, to_size(g.blocks * g.block_elements() * kFloatBytes));
   for (std::int64_t m = 0; m < s.out_channels; ++m) {
     const std::int64_t block = m / g.block_filters(), lane = m % g.block_filters();
     for (std::int64_t c = 0; c < g.channels; ++c)
       for (std::int64_t i = 0; i < s.kernel[0]; ++i)
-        for (std::int64_t j = 0; j < s.kernel[1]; ++j, source += kFloat) {
+        for (std::int64_t j = 0; j < s.kernel[1]; ++j, source += kFloatBytes) {
           const std::int64_t begin = j < g.side_taps ? j / kSmallGroupTaps * kSmallGroupTaps : j;
           const std::int64_t together = j < g.side_taps ? kSmallGroupTaps : 1;
           const std::int64_t row =
               (i * s.kernel[1] + begin) * g.channels + c * together + j - begin;
-          std::memcpy(to + (block * g.block_elements() + row * g.lanes + lane) * kFloat, source,
-                      sizeof(float));
+          std::memcpy(to + (block * g.block_elements() + row * g.lanes + lane) * kFloatBytes,
+                      source, sizeof(float));
         }
   }
 }
@@ -160,7 +159,7 @@ Result<std::unique_ptr<Kernel>> make_small_groups(const KernelRequest& request,
   SmallGroups groups;
   if (!activation || !shape.nhwc || !choose_groups(shape, groups)) return not_covered();
   const auto elements = checked_mul(groups.blocks, groups.block_elements());
-  const auto bytes = elements ? checked_mul(*elements, kFloat) : std::nullopt;
+  const auto bytes = elements ? checked_mul(*elements, kFloatBytes) : std::nullopt;
   if (!bytes) return not_covered();
   const std::string layout =
       fmt::format("small groups {}x{}x{}x{}x{} side {} lanes {} of {}", shape.groups,

@@ -15,10 +15,8 @@ Result<std::unique_ptr<Kernel>> small(const KernelRequest& request) {
   return make_small_groups(request, *shape);
 }
 
-constexpr double kError = 5e-6;
-
 /// Groups of up to 4 filters, which every vector holds.
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kSmallGroupsCases = {
     {"FourChannels", {1, 28, 30, 64}, 64, {3, 3}, {1, 1, 1, 1}, {}, {}, 16},
     {"FewFilters", {2, 14, 15, 48}, 16, {3, 3}, {1, 1, 1, 1}, {}, {}, 16},
     {"TwoPerChannel", {1, 9, 17, 24}, 48, {3, 3}, {1, 1, 1, 1}, {}, {}, 24},
@@ -37,11 +35,11 @@ class SmallGroups : public testing::TestWithParam<ConvolutionCase> {};
 TEST_P(SmallGroups, LikeReference) {
   for (const char* activation : {"", "Relu", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, small), kError) << activation;
+    EXPECT_LE(error_against_reference(run, small), kConvolutionError) << activation;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, SmallGroups, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, SmallGroups, testing::ValuesIn(kSmallGroupsCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(SmallGroupConvolutions, RandomShapesAreLikeReference) {
@@ -50,12 +48,12 @@ TEST(SmallGroupConvolutions, RandomShapesAreLikeReference) {
     const ConvolutionCase row = random_groups(random, {{8, 20}, {2, 5}, {1, 4}});
     const KernelRun run = convolution_run(row, i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
-    EXPECT_LE(error_against_reference(run, small), kError);
+    EXPECT_LE(error_against_reference(run, small), kConvolutionError);
   }
 }
 
 TEST(SmallGroupConvolutions, NotANumberStaysInItsGroup) {
-  for (const ConvolutionCase& row : kCases) {
+  for (const ConvolutionCase& row : kSmallGroupsCases) {
     KernelRun run = convolution_run(row, true, "Relu");
     std::vector<float> x = test_values<float>(*run.inputs[0]);
     x[x.size() / 3] = std::nanf("");

@@ -15,7 +15,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Channels of a tile, a cache line of them.
 constexpr std::int64_t kChannels = kLineFloats;
 constexpr std::int64_t kFewestTaps = 25;
@@ -53,7 +52,7 @@ class TurnedDepthwise final : public Kernel {
       : shape_(shape), activation_(activation), weights_(std::move(weights)), cut_(cut) {}
 
   std::int64_t tiles() const override { return shape_.batch * cut_.blocks * cut_.row_tiles; }
-  std::int64_t scratch_bytes() const override { return (cut_.window + cut_.results) * kFloat; }
+  std::int64_t scratch_bytes() const override { return (cut_.window + cut_.results) * kFloatBytes; }
   InputUse input_use(std::size_t input) const override {
     return input == 1 ? InputUse::kNone : InputUse::kAligned;
   }
@@ -134,14 +133,14 @@ Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& reque
   const std::string layout = fmt::format("depthwise blocks {}x{}", taps, channels);
   // By value: packing may wait until all kernels of a model are made.
   const auto pack = [=, source = request.inputs[1].data](std::byte* to) {
-    std::fill_n(to, cut.blocks * taps * kChannels * kFloat, std::byte{0});
+    std::fill_n(to, cut.blocks * taps * kChannels * kFloatBytes, std::byte{0});
     for (std::int64_t c = 0; c < channels; ++c)
       for (std::int64_t t = 0; t < taps; ++t)
-        std::memcpy(to + ((c / kChannels * taps + t) * kChannels + c % kChannels) * kFloat,
-                    source + (c * taps + t) * kFloat, sizeof(float));
+        std::memcpy(to + ((c / kChannels * taps + t) * kChannels + c % kChannels) * kFloatBytes,
+                    source + (c * taps + t) * kFloatBytes, sizeof(float));
   };
   PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout,
-                                             cut.blocks * taps * kChannels * kFloat, pack));
+                                             cut.blocks * taps * kChannels * kFloatBytes, pack));
   return std::make_unique<TurnedDepthwise>(shape, *activation, std::move(weights), cut);
 }
 

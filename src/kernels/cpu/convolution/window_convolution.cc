@@ -12,16 +12,13 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Outputs of a row, which are multiplied at once; with fewer, columns are better copied. Weights
 /// that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took 1.05 of
 /// the time of copied columns, 40x40 of 128x64x3x3 the same.
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
-/// With more than these (64 MiB) a window is left to others.
-constexpr double kMostScratchElements = 1 << 24;
 /// Outputs of a tile at least, for each of which weights come from the second-level cache or
 /// beyond.
-constexpr std::int64_t kFewestPixels = 48;
+constexpr std::int64_t kFewestWindowPixels = 48;
 
 /// Tiles of the node: rectangles of output pixels of one image times groups of panels.
 struct WindowCut {
@@ -54,13 +51,13 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
     return std::nullopt;
   const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
   const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kLeastTileMacs));
-  std::int64_t columns = std::clamp(pixels, std::min(kFewestPixels, s.out[1]), s.out[1]);
+  std::int64_t columns = std::clamp(pixels, std::min(kFewestWindowPixels, s.out[1]), s.out[1]);
   while (columns > kFewestColumns && elements(1, columns) > window)
     columns = std::max(columns / 2, kFewestColumns);
   cut.column_tiles = tile_count(s.out[1], columns);
   columns = tile_count(s.out[1], cut.column_tiles);
-  std::int64_t rows =
-      std::clamp<std::int64_t>(tile_count(std::max(pixels, kFewestPixels), columns), 1, s.out[0]);
+  std::int64_t rows = std::clamp<std::int64_t>(
+      tile_count(std::max(pixels, kFewestWindowPixels), columns), 1, s.out[0]);
   while (rows > 1 && elements(rows, columns) > window) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
@@ -97,7 +94,7 @@ class WindowConvolution final : public Kernel {
     return shape_.batch * cut_.row_tiles * cut_.column_tiles * cut_.groups;
   }
   std::int64_t scratch_bytes() const override {
-    return in_place_ ? 0 : cut_.height * row_step_ * kFloat;
+    return in_place_ ? 0 : cut_.height * row_step_ * kFloatBytes;
   }
   std::int64_t table_bytes() const override {
     return static_cast<std::int64_t>(segments_.capacity() * sizeof(MatMulSegment) +
@@ -187,7 +184,7 @@ class WindowConvolution final : public Kernel {
       }
       std::fill_n(to, begin * channels, 0.0F);
       std::memcpy(to + begin * channels, image + (y * shape_.in[1] + left + begin) * channels,
-                  to_size((end - begin) * channels * kFloat));
+                  to_size((end - begin) * channels * kFloatBytes));
       std::fill(to + end * channels, to + width * channels, 0.0F);
     }
   }

@@ -15,7 +15,6 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
 /// Squares per tile: a multiple of the rows that the inner loop takes at once; along one axis.
 constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
 constexpr std::int64_t kFewestLineSquares = 24;
@@ -87,7 +86,7 @@ class WinogradConvolution final : public Kernel {
         cut_(cut),
         activation_(activation),
         weights_(std::move(weights)) {
-    const std::int64_t line = kAlignment / kFloat;
+    const std::int64_t line = kAlignment / kFloatBytes;
     channels_ = tile_count(shape.in_channels, panels_.vector) * panels_.vector;
     input_stride_ = tile_count(cut.most_squares * channels_, line) * line + kSkew;
     product_stride_ = tile_count(cut.most_squares * panels_.widest(), line) * line + kSkew;
@@ -99,7 +98,7 @@ class WinogradConvolution final : public Kernel {
   }
 
   std::int64_t tiles() const override { return cut_.blocks * cut_.groups; }
-  std::int64_t scratch_bytes() const override { return end_ * kFloat; }
+  std::int64_t scratch_bytes() const override { return end_ * kFloatBytes; }
   InputUse input_use(std::size_t input) const override {
     return input == 1 ? InputUse::kNone : InputUse::kAligned;
   }
@@ -216,7 +215,8 @@ class WinogradConvolution final : public Kernel {
 void pack_weights(const ConvolutionShape& shape, WinogradForm form, const Panels& panels,
                   const std::byte* source, float* to) {
   const WinogradSizes sizes = winograd_sizes(form);
-  const std::int64_t filter_bytes = shape.in_channels * shape.kernel[0] * shape.kernel[1] * kFloat;
+  const std::int64_t filter_bytes =
+      shape.in_channels * shape.kernel[0] * shape.kernel[1] * kFloatBytes;
   const std::int64_t channel_bytes = filter_bytes / shape.in_channels;
   for (std::int64_t p = 0; p < panels.count; ++p) {
     const std::int64_t begin = panels.begin(p), width = panels.width(p);
@@ -295,7 +295,7 @@ Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
   if (!cut) return not_covered();
   // At most 2^24 channels each, so that the product of two fits.
   const auto bytes =
-      checked_mul(shape.in_channels * panels.vectors * panels.vector, sizes.matrices * kFloat);
+      checked_mul(shape.in_channels * panels.vectors * panels.vector, sizes.matrices * kFloatBytes);
   if (!bytes) return not_covered();
   const std::string layout = fmt::format("winograd {} {}x{} panels {}", static_cast<int>(form),
                                          shape.in_channels, shape.out_channels, panels.widest());

@@ -16,10 +16,7 @@ KernelMaker winograd(WinogradForm form) {
   };
 }
 
-/// Sums of 9 channels' products of numbers below 1 in f32, taken in three ways.
-constexpr double kError = 5e-6;
-
-const std::vector<ConvolutionCase> kCases = {
+const std::vector<ConvolutionCase> kWinogradCases = {
     {"OnePixel", {1, 1, 1, 1}, 1, {3, 3}, {1, 1, 1, 1}},
     {"OneOutput", {1, 3, 3, 5}, 7, {3, 3}, {0, 0, 0, 0}},
     {"ExactSquares", {1, 8, 8, 16}, 16, {3, 3}, {1, 1, 1, 1}},
@@ -41,13 +38,13 @@ TEST_P(Winograd, LikeReference) {
   for (const WinogradForm form : {WinogradForm::k2x2, WinogradForm::k4x4}) {
     for (const char* activation : {"", "Silu", "HardSwish"}) {
       const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
-      EXPECT_LE(error_against_reference(run, winograd(form)), kError)
+      EXPECT_LE(error_against_reference(run, winograd(form)), kConvolutionError)
           << static_cast<int>(form) << activation;
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Table, Winograd, testing::ValuesIn(kCases),
+INSTANTIATE_TEST_SUITE_P(Table, Winograd, testing::ValuesIn(kWinogradCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(WinogradLine, LikeReference) {
@@ -58,11 +55,11 @@ TEST(WinogradLine, LikeReference) {
       ConvolutionCase line{"", {2, width, 19}, 37, {3}, {pad, pad}};
       EXPECT_LE(error_against_reference(convolution_run(line, true, "Gelu"),
                                         winograd(WinogradForm::k1x4)),
-                kError);
+                kConvolutionError);
       line.strides = {2};
       EXPECT_LE(error_against_reference(convolution_run(line, true, "Gelu"),
                                         winograd(WinogradForm::k1x4Stride2)),
-                kError);
+                kConvolutionError);
     }
   }
 }
@@ -81,7 +78,7 @@ TEST(WinogradForms, RandomShapesAreLikeReference) {
     const KernelRun run = convolution_run(row, i % 2 == 0, i % 3 == 0 ? "Relu" : "");
     SCOPED_TRACE(row.x.to_string() + " filters " + std::to_string(row.filters));
     for (const WinogradForm form : {WinogradForm::k2x2, WinogradForm::k4x4})
-      EXPECT_LE(error_against_reference(run, winograd(form)), kError);
+      EXPECT_LE(error_against_reference(run, winograd(form)), kConvolutionError);
   }
 }
 

@@ -17,11 +17,6 @@ constexpr std::int64_t kPackRows = 13;
 /// What is converted at once: rows and steps of A.
 constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
 
-std::int64_t rounded_up(std::int64_t n, std::size_t to) {
-  const auto granule = static_cast<std::int64_t>(to);
-  return tile_count(n, granule) * granule;
-}
-
 Step* at(void* from, std::int64_t steps) { return static_cast<Step*>(from) + steps; }
 const Step* at(const void* from, std::int64_t steps) {
   return static_cast<const Step*>(from) + steps;
@@ -59,7 +54,7 @@ void for_each_panel(const MatMulWidths& widths, std::int64_t all, const Visit& v
   const auto width = static_cast<std::int64_t>(widths.panel);
   for (std::int64_t column = 0; column < all; column += width) {
     const std::int64_t columns = std::min(width, all - column);
-    visit(column, columns, rounded_up(columns, widths.vector));
+    visit(column, columns, rounded_up(columns, static_cast<std::int64_t>(widths.vector)));
   }
 }
 

@@ -15,21 +15,19 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFloat = sizeof(float);
-
 void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
                 std::int64_t stride, float* to) {
   if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
   if (source.transposed) {
     for (std::int64_t j = 0; j < width; ++j) {
-      const std::byte* from = source.data + (column + j) * source.depth * kFloat;
+      const std::byte* from = source.data + (column + j) * source.depth * kFloatBytes;
       for (std::int64_t k = 0; k < source.depth; ++k)
-        std::memcpy(to + k * stride + j, from + k * kFloat, kFloat);
+        std::memcpy(to + k * stride + j, from + k * kFloatBytes, kFloatBytes);
     }
   } else {
     for (std::int64_t k = 0; k < source.depth; ++k)
-      std::memcpy(to + k * stride, source.data + (k * source.columns + column) * kFloat,
-                  static_cast<std::size_t>(width * kFloat));
+      std::memcpy(to + k * stride, source.data + (k * source.columns + column) * kFloatBytes,
+                  static_cast<std::size_t>(width * kFloatBytes));
   }
   if (source.alpha != 1.0F)
     std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });

@@ -33,7 +33,6 @@ struct BatchedShape {
 Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const TensorDesc& stored,
                                                             const Permuted& operand,
                                                             PackedWeights& packed) {
-  constexpr std::int64_t kFloat = sizeof(float);
   std::string layout = "matmul batches of";
   for (int axis = 0; axis < operand.dims.rank(); ++axis)
     layout += fmt::format(" {} by {}", operand.dims[axis],
@@ -42,15 +41,17 @@ Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const TensorDesc& st
     const int rank = operand.dims.rank() - 2;
     const MatrixOperand from = matrix_operand(operand, rank);
     const std::int64_t matrix = from.rows * from.columns;
-    for (std::int64_t i = 0; i < operand.dims.elements() / matrix; ++i, to += matrix * kFloat) {
-      const std::byte* at = data + batch_offset(operand.dims, rank, from.batches, i) * kFloat;
+    for (std::int64_t i = 0; i < operand.dims.elements() / matrix;
+         ++i, to += matrix * kFloatBytes) {
+      const std::byte* at = data + batch_offset(operand.dims, rank, from.batches, i) * kFloatBytes;
       for (std::int64_t j = 0; j < from.columns; ++j)
         for (std::int64_t k = 0; k < from.rows; ++k)
-          std::memcpy(to + (k * from.columns + j) * kFloat,
-                      at + (k * from.row_stride + j * from.column_stride) * kFloat, kFloat);
+          std::memcpy(to + (k * from.columns + j) * kFloatBytes,
+                      at + (k * from.row_stride + j * from.column_stride) * kFloatBytes,
+                      kFloatBytes);
     }
   };
-  return packed.get(stored.data, layout, operand.dims.elements() * kFloat, fill);
+  return packed.get(stored.data, layout, operand.dims.elements() * kFloatBytes, fill);
 }
 
 /// `stored` where it is a vector: a column.

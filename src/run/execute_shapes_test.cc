@@ -8,18 +8,6 @@
 namespace parallax {
 namespace {
 
-/// The second run uses the block of the first.
-Result<std::vector<Tensor>> run_twice(const std::shared_ptr<GraphContext>& context,
-                                      const Inputs& inputs, const Settings& settings) {
-  PX_ASSIGN(const auto program, program_of(context, settings));
-  WorkerPool pool(settings.threads);
-  RunMemory memory;
-  PX_RETURN_IF_ERROR(run(*program, pool, memory, inputs, settings));
-  auto outputs = run(*program, pool, memory, inputs, settings);
-  if (settings.peak != nullptr) *settings.peak = memory.peak_bytes();
-  return outputs;
-}
-
 TEST(Execute, EmptyTensors) {
   const auto context = context_of(R"(
     symbols n

@@ -17,25 +17,6 @@ namespace {
 constexpr std::array kSchedulers = {Scheduler::kSequential, Scheduler::kLayers,
                                     Scheduler::kDataflow};
 
-struct Outcome {
-  std::vector<Tensor> outputs;
-  std::int64_t peak = 0;
-};
-
-/// The second run uses the block of the first.
-Result<Outcome> run_twice(const std::shared_ptr<GraphContext>& context, const Inputs& inputs,
-                          const Settings& settings) {
-  PX_ASSIGN(const auto program, program_of(context, settings));
-  WorkerPool pool(settings.threads);
-  RunMemory memory;
-  Outcome outcome;
-  for (int i = 0; i < 2; ++i) {
-    PX_ASSIGN(outcome.outputs, run(*program, pool, memory, inputs, settings));
-  }
-  outcome.peak = memory.peak_bytes();
-  return outcome;
-}
-
 /// Four branches of three nodes that may run at once, between a splitter and a merger.
 constexpr std::string_view kInception = R"(
     symbols n
@@ -72,16 +53,18 @@ TEST(Execute, SameBitsUnderEveryPlan) {
     const auto oracle = run_twice(
         context, inputs, {.symbols = {n}, .reference_only = reference_only, .parallel = false});
     ASSERT_TRUE(oracle) << oracle.error().to_string();
-    const auto expected = values<float>(oracle->outputs[0]);
+    const auto expected = values<float>((*oracle)[0]);
     for (const Scheduler scheduler : kSchedulers) {
       const bool parallel = scheduler != Scheduler::kSequential;
       for (const int threads : {1, 2, 3, 8}) {
         for (const std::int64_t extra : {-1, 0, 100'000}) {
+          std::int64_t peak = 0;
           Settings settings{.symbols = {n},
                             .reference_only = reference_only,
                             .parallel = parallel,
                             .threads = threads,
-                            .scheduler = scheduler};
+                            .scheduler = scheduler,
+                            .peak = &peak};
           const auto sequential = program_of(context, {.symbols = {n},
                                                        .reference_only = reference_only,
                                                        .parallel = false,
@@ -90,10 +73,10 @@ TEST(Execute, SameBitsUnderEveryPlan) {
           if (extra >= 0) settings.budget = (*sequential)->bytes + extra;
           const auto outcome = run_twice(context, inputs, settings);
           ASSERT_TRUE(outcome) << outcome.error().to_string();
-          EXPECT_EQ(values<float>(outcome->outputs[0]), expected)
+          EXPECT_EQ(values<float>((*outcome)[0]), expected)
               << parallel << ' ' << threads << ' ' << extra;
           if (settings.budget) {
-            EXPECT_LE(outcome->peak, *settings.budget);
+            EXPECT_LE(peak, *settings.budget);
           }
         }
       }
@@ -134,10 +117,12 @@ RC_GTEST_PROP(Execute, RandomGraphsGiveTheSameBitsUnderEveryPlan, ()) {
   const Inputs inputs = {bytes_of(ramp(40))};
   const auto oracle = run_twice(context, inputs, {.parallel = false});
   RC_ASSERT(oracle.has_value());
+  std::int64_t peak = 0;
   Settings settings{.reference_only = false,
                     .parallel = *rc::gen::arbitrary<bool>(),
                     .threads = *rc::gen::element(1, 2, 3, 8),
-                    .scheduler = *rc::gen::elementOf(kSchedulers)};
+                    .scheduler = *rc::gen::elementOf(kSchedulers),
+                    .peak = &peak};
   const auto tight = program_of(
       context, {.reference_only = false, .parallel = false, .threads = settings.threads});
   RC_ASSERT(tight.has_value());
@@ -146,14 +131,14 @@ RC_GTEST_PROP(Execute, RandomGraphsGiveTheSameBitsUnderEveryPlan, ()) {
   const auto one_thread = run_twice(context, inputs, {.reference_only = false, .parallel = false});
   const auto outcome = run_twice(context, inputs, settings);
   RC_ASSERT(one_thread.has_value() && outcome.has_value());
-  for (std::size_t i = 0; i < outcome->outputs.size(); ++i) {
-    RC_ASSERT(values<float>(outcome->outputs[i]) == values<float>(one_thread->outputs[i]));
-    const auto expected = values<float>(oracle->outputs[i]);
-    const auto got = values<float>(outcome->outputs[i]);
+  for (std::size_t i = 0; i < outcome->size(); ++i) {
+    RC_ASSERT(values<float>((*outcome)[i]) == values<float>((*one_thread)[i]));
+    const auto expected = values<float>((*oracle)[i]);
+    const auto got = values<float>((*outcome)[i]);
     for (std::size_t k = 0; k < got.size(); ++k)
       RC_ASSERT(std::abs(got[k] - expected[k]) <= 1e-5F * (1 + std::abs(expected[k])));
   }
-  if (settings.budget) RC_ASSERT(outcome->peak <= *settings.budget);
+  if (settings.budget) RC_ASSERT(peak <= *settings.budget);
 }
 
 TEST(Execute, BranchesOfAStepRunAtOnce) {
@@ -169,11 +154,12 @@ TEST(Execute, BudgetSweepNeverExceedsAndSaysWhatIsMissing) {
   ASSERT_TRUE(roomy);
   int fitting = 0;
   for (std::int64_t budget = 0; budget <= (*roomy)->bytes + 64; budget += 12'800) {
-    const auto outcome =
-        run_twice(context, inputs, {.symbols = {200}, .threads = 3, .budget = budget});
+    std::int64_t peak = 0;
+    const auto outcome = run_twice(
+        context, inputs, {.symbols = {200}, .threads = 3, .budget = budget, .peak = &peak});
     if (outcome) {
       ++fitting;
-      EXPECT_LE(outcome->peak, budget);
+      EXPECT_LE(peak, budget);
     } else {
       EXPECT_EQ(outcome.error().code, ErrorCode::kBudgetExceeded);
       EXPECT_THAT(outcome.error().message, testing::HasSubstr("missing"));
@@ -216,7 +202,7 @@ TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
     ASSERT_TRUE(execute(**program, std::span(&input, 1), place, pool, *lease,
                         {false, &trace, &watch, scheduler}));
     EXPECT_GE(readings, 1);
-    EXPECT_EQ(values<float>(output), values<float>(expected->outputs[0]));
+    EXPECT_EQ(values<float>(output), values<float>((*expected)[0]));
     for (const NodeEvent& a : trace.nodes)
       for (const NodeEvent& b : trace.nodes)
         EXPECT_TRUE(a.branch == b.branch || a.end_ns <= b.start_ns || b.end_ns <= a.start_ns)
@@ -240,8 +226,8 @@ TEST(Execute, OutputsThatNoKernelWrites) {
   const std::vector<float> x = {1, 2, 3, 4, 5, 6}, y = {-1, -2, -3, -4, -5, -6};
   const std::vector<std::vector<float>> expected = {x, {7, 8}, x, y, y, y, x};
   for (std::size_t i = 0; i < expected.size(); ++i)
-    EXPECT_EQ(values<float>(outcome->outputs[i]), expected[i]) << i;
-  EXPECT_EQ(outcome->outputs[5].dims(), (Dims{6}));
+    EXPECT_EQ(values<float>((*outcome)[i]), expected[i]) << i;
+  EXPECT_EQ((*outcome)[5].dims(), (Dims{6}));
 }
 
 TEST(Execute, MisalignedDestination) {

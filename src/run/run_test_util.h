@@ -102,6 +102,18 @@ inline Result<std::vector<Tensor>> run(const std::shared_ptr<GraphContext>& cont
   return outputs;
 }
 
+/// The second run uses the block of the first.
+inline Result<std::vector<Tensor>> run_twice(const std::shared_ptr<GraphContext>& context,
+                                             const Inputs& inputs, const Settings& settings) {
+  PX_ASSIGN(const auto program, program_of(context, settings));
+  WorkerPool pool(settings.threads);
+  RunMemory memory;
+  PX_RETURN_IF_ERROR(run(*program, pool, memory, inputs, settings));
+  auto outputs = run(*program, pool, memory, inputs, settings);
+  if (settings.peak != nullptr) *settings.peak = memory.peak_bytes();
+  return outputs;
+}
+
 inline const std::vector<std::byte> kYes{std::byte{1}}, kNo{std::byte{0}};
 
 }  // namespace parallax

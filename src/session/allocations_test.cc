@@ -23,6 +23,7 @@
 #include "parallax/session.h"
 #include "session/memory_account.h"
 #include "session/session_test_util.h"
+#include "session/zoo_test_util.h"
 
 // The linker puts these in the place of the library's calls; budget_test.cc has two more.
 extern "C" {
@@ -171,12 +172,6 @@ Result<std::vector<Tensor>> run(const Case& one, Session& session, const Tensor&
   return session.run({&input, 1});
 }
 
-bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) {
-    return x.dims() == y.dims() && std::ranges::equal(x.view().bytes, y.view().bytes);
-  });
-}
-
 fs::path cache_folder();
 
 class OutOfMemory : public testing::TestWithParam<Case> {
@@ -251,11 +246,10 @@ TEST_P(OutOfMemory, RunningAndDestroying) {
 }
 
 /// Loads the digits; all that is not the library's is made before.
-std::function<Result<Model>()> digits(const std::string& cache = "") {
+std::function<Result<Model>()> load_digits(const std::string& cache = "") {
   RuntimeOptions options;
   options.cache = cache;
-  return [runtime = *Runtime::create(options),
-          path = fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"] {
+  return [runtime = *Runtime::create(options), path = digits_file()] {
     return Model::load(path, {}, runtime);
   };
 }
@@ -278,34 +272,38 @@ Result<Model> all_sorts() {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, OutOfMemory,
-    testing::Values(
-        Case{"Digits", digits(), "image", {2, 1, 8, 8}, {.threads = 1}},
-        Case{"DigitsOnThreads", digits(), "image", {2, 1, 8, 8}, {.threads = 3}},
-        Case{"DigitsInBf16",
-             digits(),
-             "image",
-             {2, 1, 8, 8},
-             {.threads = 2, .precision = Precision::kBf16}},
-        Case{"DigitsFromCache",
-             digits(cache_folder().string()),
-             "image",
-             {2, 1, 8, 8},
-             {.threads = 2}},
-        // All that writing needs is made, and then there is no such folder.
-        Case{"DigitsWithoutFolder", digits("/proc/none"), "image", {2, 1, 8, 8}, {.threads = 2}},
-        Case{"AllSorts", all_sorts, "x", {30, 8}, {.threads = 2}},
-        Case{"AllSortsInABudget",
-             all_sorts,
-             "x",
-             {30, 8},
-             {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 20}}},
-        Case{"AllSortsInLayers",
-             all_sorts,
-             "x",
-             {3000, 8},
-             {.scheduler = Scheduler::kLayers,
-              .threads = 3,
-              .budget = {MemoryBudget::Kind::kAuto}}}),
+    testing::Values(Case{"Digits", load_digits(), "image", {2, 1, 8, 8}, {.threads = 1}},
+                    Case{"DigitsOnThreads", load_digits(), "image", {2, 1, 8, 8}, {.threads = 3}},
+                    Case{"DigitsInBf16",
+                         load_digits(),
+                         "image",
+                         {2, 1, 8, 8},
+                         {.threads = 2, .precision = Precision::kBf16}},
+                    Case{"DigitsFromCache",
+                         load_digits(cache_folder().string()),
+                         "image",
+                         {2, 1, 8, 8},
+                         {.threads = 2}},
+                    // All that writing needs is made, and then there is no such folder.
+                    Case{"DigitsWithoutFolder",
+                         load_digits("/proc/none"),
+                         "image",
+                         {2, 1, 8, 8},
+                         {.threads = 2}},
+                    Case{"AllSorts", all_sorts, "x", {30, 8}, {.threads = 2}},
+                    Case{"AllSortsInABudget",
+                         all_sorts,
+                         "x",
+                         {30, 8},
+                         {.threads = 2,
+                          .budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 20}}},
+                    Case{"AllSortsInLayers",
+                         all_sorts,
+                         "x",
+                         {3000, 8},
+                         {.scheduler = Scheduler::kLayers,
+                          .threads = 3,
+                          .budget = {MemoryBudget::Kind::kAuto}}}),
     [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace

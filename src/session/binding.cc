@@ -7,13 +7,10 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "session/user_call.h"
 
 namespace parallax {
 namespace {
-
-tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
-  return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
-}
 
 std::string shape_text(const Graph& graph, const Value& value) {
   return to_string(value.shape, graph.symbol_names());

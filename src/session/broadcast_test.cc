@@ -76,7 +76,7 @@ Array shape_of(const Array& a) {
 
 float sum(const std::vector<float>& x) { return x[0] + x[1]; }
 
-struct Row {
+struct BroadcastCase {
   std::string_view name, graph;
   /// The outputs for the inputs, none where they are refused.
   std::function<Arrays(const Arrays&)> oracle;
@@ -91,7 +91,7 @@ Arrays listed(std::initializer_list<MaybeArray> arrays) {
   return result;
 }
 
-std::vector<Row> rows() {
+std::vector<BroadcastCase> broadcast_cases() {
   return {
       {"Add", "input a f32 [n, 2]\ninput b f32 [m, 2]\ny = Add(a, b)\nz = Shape(y)\noutput y, z",
        [](const Arrays& in) {
@@ -198,7 +198,7 @@ Array array_of(const Tensor& tensor) {
   return a;
 }
 
-void check(const Row& row, const Model& model, Session& session, const Sizes& sizes) {
+void check(const BroadcastCase& row, const Model& model, Session& session, const Sizes& sizes) {
   std::vector<Tensor> tensors;
   std::vector<NamedInput> inputs;
   Arrays arrays;
@@ -228,7 +228,7 @@ TEST(Broadcast, EverySizeGivesWhatPlainBroadcastingGives) {
   const std::vector<SessionOptions> sessions = {
       {.scheduler = Scheduler::kSequential, .threads = 1, .kernels = Kernels::kReference},
       {.scheduler = Scheduler::kDataflow, .threads = 2}};
-  for (const Row& row : rows()) {
+  for (const BroadcastCase& row : broadcast_cases()) {
     const Model model = model_of("symbols n m k\n" + std::string(row.graph));
     for (const SessionOptions& options : sessions) {
       auto session = Session::create(model, options);

@@ -72,15 +72,15 @@ constexpr bool kSanitized = false;
 #endif
 
 /// Counts what arenas take while it lives.
-class Counting {
+class ArenaCount {
  public:
-  Counting() {
+  ArenaCount() {
     const std::lock_guard lock(counted_mutex);
     counted_bytes = most_counted_bytes = 0;
     counted.clear();
     counting = true;
   }
-  ~Counting() { counting = false; }
+  ~ArenaCount() { counting = false; }
   std::int64_t most() const {
     const std::lock_guard lock(counted_mutex);
     return most_counted_bytes;
@@ -101,8 +101,8 @@ constexpr std::string_view kBranches = R"(
     output y)";
 
 /// Inputs as the command line tool makes them up: floats in [0, 1), integers 1 to 9, all true.
-struct Inputs {
-  Inputs(const Session& session, const Model& model, std::int64_t batch, std::int64_t other) {
+struct ModelInputs {
+  ModelInputs(const Session& session, const Model& model, std::int64_t batch, std::int64_t other) {
     std::vector<Session::DimValue> dims;
     for (const std::string& name : model.symbols())
       dims.push_back({name, name == "batch" ? batch : other});
@@ -129,13 +129,6 @@ struct Inputs {
   std::vector<NamedInput> views;
 };
 
-bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
-    return x.dims() == y.dims() && x.view().bytes.size() == y.view().bytes.size() &&
-           std::memcmp(x.view().bytes.data(), y.view().bytes.data(), x.view().bytes.size()) == 0;
-  });
-}
-
 class Zoo : public testing::TestWithParam<const char*> {};
 
 TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
@@ -148,7 +141,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
     return *Session::create(*model, {.threads = 2, .budget = std::move(budget)});
   };
   auto roomy = session_of({});
-  const Inputs inputs(roomy, *model, 1, 7);
+  const ModelInputs inputs(roomy, *model, 1, 7);
   const auto expected = roomy.run(inputs.views);
   ASSERT_TRUE(expected) << expected.error().to_string();
   const std::int64_t all = roomy.peak_arena_bytes();
@@ -169,7 +162,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   EXPECT_EQ(short_of_one.peak_arena_bytes(), 0);
   for (int step = 0; step < 10; ++step) {
     const std::int64_t bytes = least + (all - least) * step / 9;
-    const Counting count;
+    const ArenaCount count;
     auto session = session_of({MemoryBudget::Kind::kBytes, bytes});
     const auto outputs = session.run(inputs.views);
     ASSERT_TRUE(outputs) << bytes << ": " << outputs.error().to_string();
@@ -189,10 +182,10 @@ TEST(Budget, KeptPlansCountAgainstIt) {
   std::int64_t plan = 0, later = 0;  // those after the first lack what only reports read
   for (std::int64_t seq = 190; seq <= 200; ++seq) {
     auto roomy = *Session::create(model, {.threads = 2});
-    ASSERT_TRUE(roomy.run(Inputs(roomy, model, 1, seq).views));
+    ASSERT_TRUE(roomy.run(ModelInputs(roomy, model, 1, seq).views));
     arena[seq] = roomy.peak_arena_bytes();
     plan = roomy.plan_cache_bytes();
-    ASSERT_TRUE(roomy.run(Inputs(roomy, model, 1, seq - 1).views));
+    ASSERT_TRUE(roomy.run(ModelInputs(roomy, model, 1, seq - 1).views));
     later = roomy.plan_cache_bytes() - plan;
   }
   // Room for the largest arena and two and a half plans beside the one in use.
@@ -201,7 +194,7 @@ TEST(Budget, KeptPlansCountAgainstIt) {
       *Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
   for (const int repeat : {0, 1}) {
     for (std::int64_t seq = 190; seq <= 200; ++seq) {
-      ASSERT_TRUE(session.run(Inputs(session, model, 1, seq).views)) << repeat;
+      ASSERT_TRUE(session.run(ModelInputs(session, model, 1, seq).views)) << repeat;
       EXPECT_LE(arena[seq] + session.plan_cache_bytes() - plan, bytes) << seq;
     }
     EXPECT_GE(session.plan_cache_bytes(), later * 3) << "two are kept beside the latest";
@@ -212,8 +205,8 @@ TEST(Budget, KeptPlansCountAgainstIt) {
       *Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, arena[190]}});
   for (int i = 0; i < 3; ++i) {
     for (const std::int64_t seq : {190, 150})
-      ASSERT_TRUE(tight.run(Inputs(tight, model, 1, seq).views));
-    ASSERT_TRUE(tight.run(Inputs(tight, model, 1, 190).views));
+      ASSERT_TRUE(tight.run(ModelInputs(tight, model, 1, seq).views));
+    ASSERT_TRUE(tight.run(ModelInputs(tight, model, 1, 190).views));
     EXPECT_LE(tight.plan_cache_bytes(), plan);
   }
 }
@@ -227,7 +220,7 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
     y = Neg(found)
     output y)");
   auto roomy = *Session::create(model, {.threads = 2});
-  ASSERT_TRUE(roomy.run(Inputs(roomy, model, 1, 300).views));
+  ASSERT_TRUE(roomy.run(ModelInputs(roomy, model, 1, 300).views));
   const std::int64_t bytes = roomy.peak_arena_bytes() * 3 / 2 + 500'000;
   RuntimeOptions options{.threads = 2};
   options.account = *make_memory_account();
@@ -238,12 +231,13 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
   Session sessions[] = {session_of(model), session_of(model), session_of(growing)};
   std::atomic<int> wrong{0}, done{0};
   std::vector<std::thread> threads;
-  const Counting count;
+  const ArenaCount count;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&, t] {
       Session& session = sessions[t % 3];
       for (int i = 0; i < 40; ++i) {
-        const Inputs inputs(session, t % 3 == 2 ? growing : model, 1, 1 + (i * 37 + t * 11) % 300);
+        const ModelInputs inputs(session, t % 3 == 2 ? growing : model, 1,
+                                 1 + (i * 37 + t * 11) % 300);
         const auto outputs = session.run(inputs.views);
         outputs ? ++done : ++wrong;
       }
@@ -262,7 +256,7 @@ TEST(Budget, SessionsUnderAutoShareTheProcess) {
     return *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
   };
   auto one = make(), other = make();
-  ASSERT_TRUE(one.run(Inputs(one, model, 1, 100).views));
+  ASSERT_TRUE(one.run(ModelInputs(one, model, 1, 100).views));
   EXPECT_GT(one.peak_arena_bytes(), 0);
   EXPECT_EQ(one.peak_arena_bytes(), other.peak_arena_bytes());
 }
@@ -271,7 +265,7 @@ TEST(Budget, SessionsUnderAutoShareTheProcess) {
 int under_address_limit(std::int64_t bytes, std::int64_t rows, bool fits) {
   const Model model = model_of(kBranches);
   auto session = *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
-  const Inputs inputs(session, model, 1, rows);
+  const ModelInputs inputs(session, model, 1, rows);
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;
   statm >> pages;
@@ -315,10 +309,10 @@ std::int64_t resident_bytes() {
 
 TEST(Soak, RandomShapesKeepResidentMemoryBelowACeiling) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer keeps freed memory";
-  const auto model = Model::load(fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx");
+  const auto model = Model::load(digits_file());
   ASSERT_TRUE(model);
   auto session = *Session::create(*model, {.threads = 1});
-  std::vector<Inputs> inputs;
+  std::vector<ModelInputs> inputs;
   for (std::int64_t batch = 1; batch <= 16; ++batch)
     inputs.emplace_back(session, *model, batch, batch);
   std::mt19937 random(11);

@@ -24,7 +24,7 @@ testing::AssertionResult is_cancelled(const Result<std::vector<Tensor>>& result)
 
 /// Branches whose nodes have several tiles, and a loop that ends when `go` is false or after `most`
 /// trips.
-constexpr std::string_view kText = R"(
+constexpr std::string_view kBranchesAndLoop = R"(
     symbols n
     input x f32 [n, 64]
     input most i64 []
@@ -75,7 +75,7 @@ class Cancel : public testing::TestWithParam<Scheduler> {
   }
 
   static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
-  const Model model_ = model_of(kText);
+  const Model model_ = model_of(kBranchesAndLoop);
   Tensor x_ = *Tensor::allocate(DType::kF32, {300, 64});
 };
 

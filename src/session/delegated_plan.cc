@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-tl::unexpected<Error> refuse(std::string message) {
+tl::unexpected<Error> refuse_delegate(std::string message) {
   return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
@@ -25,12 +25,12 @@ Result<PartitionOptions> partition_options(const PlanOptions& plan) {
   options.offload = plan.offload;
   options.max_regions = plan.max_regions;
   if (plan.max_regions && *plan.max_regions < 0)
-    return refuse(fmt::format("at most {} regions", *plan.max_regions));
+    return refuse_delegate(fmt::format("at most {} regions", *plan.max_regions));
   const bool measured = plan.cost_model == CostModel::kMeasured;
   if (measured && plan.calibration.empty())
-    return refuse("the cost model 'measured' needs a calibration file");
+    return refuse_delegate("the cost model 'measured' needs a calibration file");
   if (!measured && !plan.calibration.empty())
-    return refuse("only the cost model 'measured' reads a calibration file");
+    return refuse_delegate("only the cost model 'measured' reads a calibration file");
   if (measured) {
     PX_ASSIGN(options.calibration, load_calibration(plan.calibration));
   }
@@ -71,7 +71,7 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
                                         const DelegatedOptions& options) {
   PX_ASSIGN(const DeviceProfile device, load_profile(plan.profile));
   if (!device.delegate) {
-    return refuse(fmt::format("'{}' describes a device without a delegate", plan.profile));
+    return refuse_delegate(fmt::format("'{}' describes a device without a delegate", plan.profile));
   }
   PX_ASSIGN(PartitionOptions partitioning, partition_options(plan));
   DelegatedPlan result;

@@ -43,30 +43,13 @@ int in_child(const std::function<int()>& check) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-struct Input {
-  explicit Input(std::int64_t rows) : x(*Tensor::allocate(DType::kF32, {rows, 64})) {
-    for (std::int64_t i = 0; i < rows * 64; ++i)
-      x.mutable_view().as<float>()[i] = static_cast<float>(i % 17) - 8;
-  }
-  Result<std::vector<Tensor>> run(Session& session) const {
-    const NamedInput input{"x", x.view()};
-    return session.run({&input, 1});
-  }
-  Tensor x;
-};
-
-bool same_bits(const Result<std::vector<Tensor>>& a, const Result<std::vector<Tensor>>& b) {
-  return a && b && (*a)[0].dims() == (*b)[0].dims() &&
-         std::ranges::equal((*a)[0].view().bytes, (*b)[0].view().bytes);
-}
-
 TEST(Fork, AChildDestroysWhatItsParentMade) {
   auto model = std::make_unique<Model>(model_of(kTwoBranches));
   for (const int threads : {1, 2, 4}) {
     std::optional<Session> session = *Session::create(*model, {.threads = threads});
     for (const bool used : {false, true}) {
       if (used) {
-        ASSERT_TRUE(Input(100).run(*session));
+        ASSERT_TRUE(BranchesInput(100).run(*session));
       }
       EXPECT_EQ(in_child([&] {
                   session.reset();
@@ -75,7 +58,7 @@ TEST(Fork, AChildDestroysWhatItsParentMade) {
                 }),
                 0);
     }
-    EXPECT_TRUE(Input(100).run(*session));
+    EXPECT_TRUE(BranchesInput(100).run(*session));
   }
 }
 
@@ -86,13 +69,15 @@ TEST(Fork, AChildRunsWhatItsParentMade) {
        {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
     auto session = Session::create(model, {.scheduler = scheduler, .threads = 3});
     ASSERT_TRUE(session);
-    const Input known(1000), other(700);
+    const BranchesInput known(1000), other(700);
     const auto expected = known.run(*session);
     const auto check = [&] {
       std::atomic<int> wrong{0};
       const auto run = [&] {
-        for (int i = 0; i < 10; ++i)
-          if (!same_bits(known.run(*session), expected) || !other.run(*session)) ++wrong;
+        for (int i = 0; i < 10; ++i) {
+          const auto got = known.run(*session);
+          if (!got || !same_bits(*got, *expected) || !other.run(*session)) ++wrong;
+        }
       };
       std::thread beside(run);
       run();
@@ -116,7 +101,7 @@ TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
               const auto refused = [](const auto& result) {
                 return !result && result.error().code == ErrorCode::kUnsupported;
               };
-              if (!refused(Input(10).run(*session))) return 1;
+              if (!refused(BranchesInput(10).run(*session))) return 1;
               if (!refused(Session::create(*model)) || !refused(Model::load("m.onnx"))) return 2;
               if (!refused(inspect_file("m.onnx"))) return 4;
               if (session->plan_cache_bytes() != 0) return 3;

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-struct Sizes {
+struct AttentionSizes {
   std::int64_t model, heads, depth, width;
 };
 
@@ -28,7 +28,7 @@ std::string constant(const char* name, const std::string& dims, std::int64_t ele
 }
 
 /// One decoder layer's cross attention of `queries` on `keys`, twice.
-std::string cross_attention(const Sizes& s, std::mt19937& random) {
+std::string cross_attention(const AttentionSizes& s, std::mt19937& random) {
   const std::int64_t k = s.heads * s.depth, v = s.heads * s.width;
   std::string text = fmt::format(
       "symbols batch queries keys\ninput t f32 [batch, queries, {}]\n"
@@ -65,10 +65,10 @@ Tensor random_tensor(const Dims& dims, std::mt19937& random) {
   return result;
 }
 
-class Inputs {
+class AttentionInputs {
  public:
-  Inputs(const Sizes& s, std::int64_t batch, std::int64_t queries, std::int64_t keys,
-         std::mt19937& random)
+  AttentionInputs(const AttentionSizes& s, std::int64_t batch, std::int64_t queries,
+                  std::int64_t keys, std::mt19937& random)
       : t_(random_tensor({batch, queries, s.heads * s.depth}, random)),
         x_(random_tensor({batch, keys, s.model}, random)) {}
   std::vector<NamedInput> named() const { return {{"t", t_.view()}, {"x", x_.view()}}; }
@@ -77,7 +77,7 @@ class Inputs {
   Tensor t_, x_;
 };
 
-std::vector<Tensor> run(Session& session, const Inputs& inputs) {
+std::vector<Tensor> run(Session& session, const AttentionInputs& inputs) {
   auto outputs = session.run(inputs.named());
   EXPECT_TRUE(outputs) << outputs.error().to_string();
   return outputs ? *std::move(outputs) : std::vector<Tensor>();
@@ -96,8 +96,8 @@ void expect_same_bits(const Tensor& a, const Tensor& b) {
 
 TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
   std::mt19937 random(7);
-  for (const Sizes& s :
-       {Sizes{24, 3, 8, 8}, Sizes{20, 6, 4, 3}, Sizes{33, 2, 17, 5}, Sizes{8, 1, 8, 8}}) {
+  for (const AttentionSizes& s : {AttentionSizes{24, 3, 8, 8}, AttentionSizes{20, 6, 4, 3},
+                                  AttentionSizes{33, 2, 17, 5}, AttentionSizes{8, 1, 8, 8}}) {
     const Model model = model_of(cross_attention(s, random));
     auto best = Session::create(model, {Scheduler::kDataflow, 2});
     auto sequential = Session::create(model, {Scheduler::kSequential, 1});
@@ -114,7 +114,7 @@ TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
       EXPECT_EQ(is_factored, queries > 0 && queries < 10);
       factored += is_factored ? 1 : 0;
       EXPECT_EQ(forms.of(binding, {.reference_only = true}).value(), forms.canonical().value());
-      const Inputs inputs(s, 2, queries, keys, random);
+      const AttentionInputs inputs(s, 2, queries, keys, random);
       const auto a = run(*best, inputs), b = run(*sequential, inputs), c = run(*reference, inputs);
       ASSERT_TRUE(a.size() == 2 && b.size() == 2 && c.size() == 2);
       for (std::size_t i = 0; i < 2; ++i) {
@@ -128,7 +128,7 @@ TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
 
 TEST(GraphForms, ThePlanIsOfTheFormThatRuns) {
   std::mt19937 random(7);
-  const Sizes s{24, 3, 8, 8};
+  const AttentionSizes s{24, 3, 8, 8};
   auto session = Session::create(model_of(cross_attention(s, random)), {.threads = 2});
   ASSERT_TRUE(session);
   const auto nodes = [&](std::int64_t queries) {

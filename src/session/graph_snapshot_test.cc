@@ -28,12 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<float> ramp(std::size_t count) {
-  std::vector<float> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<float>(i % 7) - 3;
-  return result;
-}
-
 std::string external_tensor(std::string_view name, const Ints& dims, std::string_view location) {
   return tensor_head(name, kOnnxFloat, dims) + message([&](protozero::pbf_writer& w) {
            w.add_message(13, message([&](protozero::pbf_writer& e) {
@@ -56,7 +50,7 @@ std::string body(float by) {
 
 /// Weights in the file, beside it and computed; free dimensions, and expressions of them; one that
 /// only running tells; bodies with constants.
-std::string test_model() {
+std::string snapshot_model() {
   const std::vector<Dim> shape = {std::string("batch"), std::string("seq"), std::int64_t{4}};
   return model(
       {{node("MatMul", {"x", "w"}, {"a"}, {}, "product"), node("Add", {"a", "b"}, {"b1"}),
@@ -77,9 +71,9 @@ class SnapshotTest : public FolderTest {
   void SetUp() override {
     FolderTest::SetUp();
     fs::create_directories(folder_ / "beside");
-    write(model_, test_model());
-    write(folder_ / "beside/v.bin", bytes_of(ramp(16)));
-    write(folder_ / "again.bin", bytes_of(ramp(4)));
+    write(model_, snapshot_model());
+    write(folder_ / "beside/v.bin", raw_data(ramp(16)));
+    write(folder_ / "again.bin", raw_data(ramp(4)));
     // Only then do their times of modification tell them from later ones.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
@@ -214,7 +208,7 @@ TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
     filled();
     std::vector<float> other = ramp(fs::file_size(folder_ / name) / sizeof(float));
     other[2] = 100;
-    write(folder_ / name, bytes_of(other));
+    write(folder_ / name, raw_data(other));
     const auto changed = load(with_cache());
     ASSERT_TRUE(changed) << changed.error().to_string();
     EXPECT_FALSE(from_snapshot(*changed)) << name;
@@ -224,7 +218,7 @@ TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
     fs::create_symlink(model_, folder_ / name);
     EXPECT_FALSE(load(with_cache())) << name;
     fs::remove(folder_ / name);
-    write(folder_ / name, bytes_of(other));
+    write(folder_ / name, raw_data(other));
   }
 }
 
@@ -262,12 +256,12 @@ TEST_F(SnapshotTest, TheModelMayLieInTheCurrentFolder) {
 
 /// The bytes of a map change with its file, and with them what their hash would stand for.
 TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
-  std::string other_model = test_model();
+  std::string other_model = snapshot_model();
   other_model[other_model.find("product")] = 'q';
   std::vector<float> other = ramp(16);
   other[2] = 100;
   const std::vector<std::pair<fs::path, std::string>> changes = {
-      {folder_ / "beside/v.bin", bytes_of(other)}, {model_, other_model}};
+      {folder_ / "beside/v.bin", raw_data(other)}, {model_, other_model}};
   for (const auto& [file, contents] : changes) {
     const auto first = load(with_cache());
     ASSERT_TRUE(first);
@@ -284,7 +278,7 @@ TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
 
 TEST_F(SnapshotTest, IsOfTheModel) {
   filled();
-  std::string contents = test_model();
+  std::string contents = snapshot_model();
   write(model_, contents);
   const auto copied = load(with_cache());
   EXPECT_TRUE(copied && from_snapshot(*copied)) << "the same contents";

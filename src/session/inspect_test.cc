@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "session/zoo_test_util.h"
+
 namespace parallax {
 namespace {
 
@@ -12,12 +14,10 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-const std::string kDigits = PX_SOURCE_DIR "/models/digits/digits.onnx";
-
 TEST(InspectFile, SaysWhatTheLoadedModelHas) {
-  const auto report = inspect_file(kDigits);
+  const auto report = inspect_file(digits_file());
   ASSERT_TRUE(report) << report.error().to_string();
-  const auto model = Model::load(kDigits);
+  const auto model = Model::load(digits_file());
   ASSERT_TRUE(model) << model.error().to_string();
   EXPECT_EQ(report->nodes, model->file_nodes());
   ASSERT_EQ(report->inputs.size(), model->inputs().size());
@@ -29,7 +29,7 @@ TEST(InspectFile, SaysWhatTheLoadedModelHas) {
 }
 
 TEST(InspectFile, NamesTheLibrariesThatHaveKernels) {
-  const auto report = inspect_file(kDigits);
+  const auto report = inspect_file(digits_file());
   ASSERT_TRUE(report) << report.error().to_string();
   for (const FileOperator& op : report->operators) {
     EXPECT_TRUE(op.supported) << op.name;

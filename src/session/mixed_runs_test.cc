@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-struct Kind {
+struct RunKind {
   SessionOptions options;
   std::int64_t index, big;
   std::optional<ErrorCode> code;  ///< nothing: the run ends well
@@ -28,7 +28,7 @@ SessionOptions under_auto(Scheduler scheduler) {
   return options;
 }
 
-std::vector<Kind> kinds(Scheduler scheduler) {
+std::vector<RunKind> kinds(Scheduler scheduler) {
   const SessionOptions plain = under_auto(scheduler);
   SessionOptions trips = plain, time = plain;
   trips.max_loop_trips = 2100;  // more than the Scan has
@@ -41,7 +41,7 @@ std::vector<Kind> kinds(Scheduler scheduler) {
 
 class Mixed {
  public:
-  Mixed(const Model& model, const Kind& kind)
+  Mixed(const Model& model, const RunKind& kind)
       : kind_(kind),
         session_(*Session::create(model, kind.options)),
         bytes_(mixed_inputs(kind.index, kind.big)) {
@@ -62,7 +62,7 @@ class Mixed {
   }
 
  private:
-  const Kind kind_;
+  const RunKind kind_;
   Session session_;
   const Inputs bytes_;
   std::vector<NamedInput> inputs_;
@@ -73,7 +73,7 @@ TEST(MixedRuns, ShareFreeMemory) {
   for (const Scheduler scheduler : {Scheduler::kDataflow, Scheduler::kLayers}) {
     std::vector<std::thread> threads;
     std::vector<std::unique_ptr<Mixed>> sessions;
-    for (const Kind& kind : kinds(scheduler))
+    for (const RunKind& kind : kinds(scheduler))
       sessions.push_back(std::make_unique<Mixed>(model, kind));
     for (const auto& session : sessions) {
       for (int callers = 0; callers < 2; ++callers) {

@@ -17,16 +17,10 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::vector<float> ramp(std::size_t count) {
-  std::vector<float> result(count);
-  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<float>(i % 7) - 3;
-  return result;
-}
-
 /// Weights of each size of element, read in place, packed, computed with and gathered from. The
 /// length of the name `first` shifts all that follow. The weights v, unless `outside` is null, lie
 /// in a file of that name.
-std::string test_model(const std::string& first = "w", const char* outside = nullptr) {
+std::string bytes_model(const std::string& first = "w", const char* outside = nullptr) {
   std::string v = float_tensor("v", {4, 4}, ramp(16));
   if (outside != nullptr) {
     v = tensor_head("v", kOnnxFloat, {4, 4}) + message([&](protozero::pbf_writer& w) {
@@ -48,7 +42,7 @@ std::string test_model(const std::string& first = "w", const char* outside = nul
        {float_tensor(first, {4, 4}, ramp(16)), v, float_tensor("k", {1, 1, 3, 3}, ramp(9)),
         float_tensor("scale", {4}, ramp(4)), int_tensor("rows", {5, 0, 3}),
         float_tensor("table", {3, 4}, ramp(12)),
-        raw_tensor("picks", kOnnxInt32, {3}, bytes_of(std::vector<std::int32_t>{2, 0, 1})),
+        raw_tensor("picks", kOnnxInt32, {3}, raw_data(std::vector<std::int32_t>{2, 0, 1})),
         raw_tensor("which", kOnnxBool, {4}, std::string("\1\0\1\0", 4))},
        {value_info("x", kOnnxFloat, shape)},
        {value_info("y"), value_info("t")}});
@@ -89,13 +83,13 @@ class ModelBytesTest : public FolderTest {
 
 TEST_F(ModelBytesTest, GivesWhatTheFileGivesAtAnyAddress) {
   for (const std::string first : {"w", "wx", "wxy", "wxyz"}) {
-    write(folder_ / "model.onnx", test_model(first));
+    write(folder_ / "model.onnx", bytes_model(first));
     const auto file = Model::load(folder_ / "model.onnx");
     ASSERT_TRUE(file) << file.error().to_string();
     const std::string outputs = run(*file);
     ASSERT_THAT(outputs, StartsWith("2x1x3x4 "));
     for (std::size_t shift = 0; shift < sizeof(double); ++shift) {
-      const auto model = Model::load(at(test_model(first), shift));
+      const auto model = Model::load(at(bytes_model(first), shift));
       ASSERT_TRUE(model) << model.error().to_string();
       EXPECT_EQ(model->file_nodes(), file->file_nodes());
       EXPECT_EQ(model->nodes(), file->nodes());
@@ -109,7 +103,7 @@ TEST_F(ModelBytesTest, LivesAsLongAsItsReaders) {
   {
     std::optional<Session> session;
     {
-      ModelBytes bytes = at(test_model(), 1);
+      ModelBytes bytes = at(bytes_model(), 1);
       memory = bytes.owner;
       const auto model = Model::load(std::move(bytes));
       ASSERT_TRUE(model);
@@ -123,14 +117,14 @@ TEST_F(ModelBytesTest, LivesAsLongAsItsReaders) {
 }
 
 TEST_F(ModelBytesTest, NeedsNoOwner) {
-  const std::string bytes = test_model();
+  const std::string bytes = bytes_model();
   const auto model = Model::load(ModelBytes{as_bytes(bytes)});
   ASSERT_TRUE(model);
   EXPECT_THAT(run(*model), StartsWith("2x1x3x4 "));
 }
 
 TEST_F(ModelBytesTest, RefusesWhatIsNoModel) {
-  const std::string whole = test_model();
+  const std::string whole = bytes_model();
   const struct {
     ModelBytes bytes;
     ErrorCode code;
@@ -140,9 +134,9 @@ TEST_F(ModelBytesTest, RefusesWhatIsNoModel) {
       {{{static_cast<const std::byte*>(nullptr), 7}}, ErrorCode::kInvalidInput, "without memory"},
       {at("this is no model"), ErrorCode::kInvalidModel, "not an ONNX model"},
       {at(whole.substr(0, whole.size() / 2)), ErrorCode::kInvalidModel, "damaged"},
-      {at(test_model("w", "v.bin")), ErrorCode::kUnsupported, "no folder"},
-      {at(test_model("w", "v.bin"), 0, folder_), ErrorCode::kIo, "'v.bin'"},
-      {at(test_model("w", "../v.bin"), 0, folder_), ErrorCode::kInvalidModel, "not inside"},
+      {at(bytes_model("w", "v.bin")), ErrorCode::kUnsupported, "no folder"},
+      {at(bytes_model("w", "v.bin"), 0, folder_), ErrorCode::kIo, "'v.bin'"},
+      {at(bytes_model("w", "../v.bin"), 0, folder_), ErrorCode::kInvalidModel, "not inside"},
   };
   for (const auto& row : rows) {
     for (const bool cached : {false, true}) {
@@ -155,17 +149,17 @@ TEST_F(ModelBytesTest, RefusesWhatIsNoModel) {
 }
 
 TEST_F(ModelBytesTest, TakesExternalWeightsFromItsFolder) {
-  write(folder_ / "v.bin", bytes_of(ramp(16)));
-  const auto inside = Model::load(at(test_model()));
-  const auto outside = Model::load(at(test_model("w", "v.bin"), 3, folder_));
+  write(folder_ / "v.bin", raw_data(ramp(16)));
+  const auto inside = Model::load(at(bytes_model()));
+  const auto outside = Model::load(at(bytes_model("w", "v.bin"), 3, folder_));
   ASSERT_TRUE(inside && outside);
   EXPECT_EQ(run(*outside), run(*inside));
 }
 
 TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
-  const std::string outputs = run(*Model::load(at(test_model())));
+  const std::string outputs = run(*Model::load(at(bytes_model())));
   for (const std::size_t shift : {0, 1, 4}) {
-    const auto model = Model::load(at(test_model(), shift), {}, with_cache());
+    const auto model = Model::load(at(bytes_model(), shift), {}, with_cache());
     ASSERT_TRUE(model);
     EXPECT_EQ(run(*model), outputs) << shift;
     const CacheReport report = model->cache();
@@ -175,8 +169,8 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
     EXPECT_EQ(report.hits > 0, shift != 0);
     EXPECT_EQ(model->load_times().passes == 0, shift != 0);
   }
-  std::string other = test_model();  // of the same length
-  other[other.find(bytes_of(ramp(16))) + 1] = 1;
+  std::string other = bytes_model();  // of the same length
+  other[other.find(raw_data(ramp(16))) + 1] = 1;
   const auto model = Model::load(at(other), {}, with_cache());
   ASSERT_TRUE(model);
   EXPECT_EQ(run(*model), run(*Model::load(at(other))));
@@ -186,7 +180,7 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
 }
 
 TEST_F(ModelBytesTest, IsKnownToTheCacheByItsExternalWeightsToo) {
-  const std::string bytes = test_model("w", "v.bin");
+  const std::string bytes = bytes_model("w", "v.bin");
   std::string outputs[2];
   for (int round = 0; round < 2; ++round) {
     for (const int which : {0, 1}) {
@@ -194,7 +188,7 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsExternalWeightsToo) {
       fs::create_directories(near);
       std::vector<float> weights = ramp(16);
       weights[0] = static_cast<float>(which) * 9 - 4;
-      if (round == 0) write(near / "v.bin", bytes_of(weights));
+      if (round == 0) write(near / "v.bin", raw_data(weights));
       const auto model = Model::load(at(bytes, 0, near), {}, with_cache());
       ASSERT_TRUE(model) << model.error().to_string();
       const std::string now = run(*model);
@@ -204,10 +198,10 @@ TEST_F(ModelBytesTest, IsKnownToTheCacheByItsExternalWeightsToo) {
     }
   }
   EXPECT_NE(outputs[0], outputs[1]);
-  write(folder_ / "0" / "v.bin", bytes_of(ramp(16)));
+  write(folder_ / "0" / "v.bin", raw_data(ramp(16)));
   const auto changed = Model::load(at(bytes, 0, folder_ / "0"), {}, with_cache());
   ASSERT_TRUE(changed);
-  EXPECT_EQ(run(*changed), run(*Model::load(at(test_model()))));
+  EXPECT_EQ(run(*changed), run(*Model::load(at(bytes_model()))));
 }
 
 }  // namespace

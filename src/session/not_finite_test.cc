@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-struct Row {
+struct NotFiniteCase {
   std::string name, graph;
   /// NaN may also come out beside those of the oracle: Winograd's minimal filtering adds
   /// neighbours to each other (docs/decisions/kernels-and-tiles.md).
@@ -60,7 +60,7 @@ std::vector<Way> ways() {
 }
 
 /// Every float input in turn has the special number.
-void check(const Row& row) {
+void check(const NotFiniteCase& row) {
   const Model alone = loaded(row.graph, false), fused = loaded(row.graph, true);
   auto oracle = Session::create(alone, {.threads = 1, .kernels = Kernels::kReference});
   ASSERT_TRUE(oracle);
@@ -114,7 +114,7 @@ const std::vector<std::pair<std::string, std::string>> kActivations = {
     {"ClipBelow", "const low f32 [] = [0]\ny = Clip(c, low)\n"},
 };
 
-std::vector<Row> convolutions() {
+std::vector<NotFiniteCase> convolutions() {
   struct Kind {
     const char *name, *text;
     bool spreads = false;
@@ -155,7 +155,7 @@ std::vector<Row> convolutions() {
        "input x f32 [1, 3, 12, 12]\nI\nconst w f32 [16, 4, 3, 3] = fill 0.25\n"
        "c = Conv(x0, w) {group = 4, pads = [1, 1, 1, 1]}"},
   };
-  std::vector<Row> rows;
+  std::vector<NotFiniteCase> rows;
   for (const Kind& kind : kinds) {
     std::string text = kind.text;
     if (const auto at = text.find("\nI\n"); at != std::string::npos)
@@ -167,7 +167,7 @@ std::vector<Row> convolutions() {
   return rows;
 }
 
-std::vector<Row> products() {
+std::vector<NotFiniteCase> products() {
   const std::vector<std::pair<std::string, std::string>> kinds = {
       {"FewRows",
        "input x f32 [3, 24]\nconst w f32 [24, 20] = fill 0.25\n"
@@ -180,15 +180,15 @@ std::vector<Row> products() {
        "input x f32 [5, 24]\nconst w f32 [20, 24] = fill 0.25\n"
        "const b f32 [20] = fill -0.5\nc = Gemm(x, w, b) {transB = 1}"},
   };
-  std::vector<Row> rows;
+  std::vector<NotFiniteCase> rows;
   for (const auto& [kind, text] : kinds)
     for (const auto& [name, activation] : kActivations)
       rows.push_back({kind + "/" + name, text + "\n" + activation + "output y"});
   return rows;
 }
 
-std::vector<Row> attentions() {
-  std::vector<Row> rows;
+std::vector<NotFiniteCase> attentions() {
+  std::vector<NotFiniteCase> rows;
   for (const int queries : {3, 40}) {
     for (const int keys : {5, 33}) {
       const std::string head =
@@ -208,7 +208,7 @@ std::vector<Row> attentions() {
 }
 
 /// Attention of cosines as Swin v2 writes it.
-Row cosines() {
+NotFiniteCase cosines() {
   return {"Cosines",
           "input q f32 [4, 9, 3, 8]\ninput k f32 [4, 9, 3, 8]\ninput v f32 [4, 9, 3, 5]\n"
           "input bias f32 [1, 3, 9, 9]\nconst scale f32 [3, 1, 1] = [1, 2, 3]\n"
@@ -221,8 +221,8 @@ Row cosines() {
           "r = MatMul(w, vt)\ny = Transpose(r) {perm = [0, 2, 1, 3]}\noutput y"};
 }
 
-std::vector<Row> folds() {
-  std::vector<Row> rows;
+std::vector<NotFiniteCase> folds() {
+  std::vector<NotFiniteCase> rows;
   for (const int n : {1, 2, 3, 4, 7, 16, 40, 200}) {
     rows.push_back({fmt::format("Softmax{}", n),
                     fmt::format("input x f32 [5, {}]\ny = Softmax(x)\noutput y", n)});
@@ -261,8 +261,8 @@ std::vector<Row> folds() {
   return rows;
 }
 
-std::vector<Row> elementwise() {
-  std::vector<Row> rows;
+std::vector<NotFiniteCase> elementwise() {
+  std::vector<NotFiniteCase> rows;
   for (const auto& [name, activation] : kActivations)
     rows.push_back({name, "input c f32 [70]\n" + activation + "output y"});
   for (const char* op : {"Abs", "Neg", "Exp", "Log", "Erf", "Sqrt", "Reciprocal", "Gelu"})
@@ -290,8 +290,8 @@ std::vector<Row> elementwise() {
   return rows;
 }
 
-void check_all(const std::vector<Row>& rows) {
-  for (const Row& row : rows) check(row);
+void check_all(const std::vector<NotFiniteCase>& rows) {
+  for (const NotFiniteCase& row : rows) check(row);
 }
 
 TEST(NotFinite, Elementwise) { check_all(elementwise()); }

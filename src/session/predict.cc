@@ -14,6 +14,7 @@
 #include "ops/op.h"
 #include "partition/profile_toml.h"
 #include "run/node_text.h"
+#include "session/user_call.h"
 #include "simulate/simulate.h"
 
 namespace parallax {
@@ -165,10 +166,6 @@ class WorkloadMaker {
   std::array<int, 3> nodes_ = {};  // by CostBasis
 };
 
-tl::unexpected<Error> refuse(std::string message) {
-  return tl::unexpected(Error{Stage::kSession, ErrorCode::kInvalidInput, {}, std::move(message)});
-}
-
 }  // namespace
 
 Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path) {
@@ -178,10 +175,10 @@ Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path) {
       return to_string(row.op) == sample.op && row.name == sample.kernel;
     });
     if (!known) {
-      return refuse(
-          fmt::format("{}: times kernel '{}' of {}, which this build does not have; "
-                      "remove the file and calibrate again",
-                      path.string(), sample.kernel, sample.op));
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("{}: times kernel '{}' of {}, which this build does not have; "
+                                "remove the file and calibrate again",
+                                path.string(), sample.kernel, sample.op));
     }
   }
   return device;
@@ -198,11 +195,13 @@ Result<Prediction> predict(const Program& program, const DeviceProfile& device,
   Cores cores = find_cores(device);
   const auto threads = static_cast<std::size_t>(program.threads);
   if (threads > cores.kind_of.size()) {
-    return refuse(fmt::format("'{}' has {} cores, the plan is for {} threads", device.name,
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("'{}' has {} cores, the plan is for {} threads", device.name,
                               cores.kind_of.size(), threads));
   }
   if (cores.kinds.front().rates.macs_per_second <= 0)
-    return refuse(fmt::format("'{}' says nothing about its CPU's speed", device.name));
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("'{}' says nothing about its CPU's speed", device.name));
   cores.kind_of.resize(threads);
   const SimulatedCpu cpu{std::move(cores.kind_of), rates.bytes_per_second, rates.node_seconds,
                          rates.share_seconds};

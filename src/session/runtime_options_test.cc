@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <string>
@@ -19,20 +18,12 @@
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 #include "session/threads_test_util.h"
+#include "session/zoo_test_util.h"
 
 namespace parallax {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-fs::path digits() { return fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"; }
-
-std::vector<std::byte> bits(const Result<std::vector<Tensor>>& outputs) {
-  if (!outputs) return {};
-  const auto bytes = outputs->front().view().bytes;
-  return {bytes.begin(), bytes.end()};
-}
 
 /// Images for the digits.
 struct Images {
@@ -43,11 +34,11 @@ struct Images {
   NamedInput input() const { return {"image", x.view()}; }
   std::vector<std::byte> run(Session& session) const {
     const NamedInput input = this->input();
-    return bits(session.run({&input, 1}));
+    return bits_of(session.run({&input, 1}));
   }
   /// Of the digits on `options`.
   std::vector<std::byte> run(const RuntimeOptions& options) const {
-    const auto model = Model::load(digits(), {}, *Runtime::create(options));
+    const auto model = Model::load(digits_file(), {}, *Runtime::create(options));
     if (!model) return {};
     Session session = *Session::create(*model);
     return run(session);
@@ -83,7 +74,7 @@ TEST(RuntimeOptions, TheLogGetsProblemsOfTheCache) {
   RuntimeOptions options;
   options.cache = "/proc/none";
   options.log = messages.log();
-  const Model model = *Model::load(digits(), {}, *Runtime::create(options));
+  const Model model = *Model::load(digits_file(), {}, *Runtime::create(options));
   EXPECT_EQ(messages.warnings(), "");
   Session session = *Session::create(model);
   ASSERT_FALSE(images.run(session).empty());
@@ -95,7 +86,7 @@ TEST(RuntimeOptions, TheLogIsToldOfARuntimeThatNobodyMade) {
   Messages messages;
   RuntimeOptions options{.threads = 2};
   options.log = messages.log();
-  const Model model = *Model::load(digits(), {}, *Runtime::create(options));
+  const Model model = *Model::load(digits_file(), {}, *Runtime::create(options));
   const Session same = *Session::create(model, {.threads = 2});
   EXPECT_EQ(messages.infos(), "");
   const Session more = *Session::create(model, {.threads = 3});
@@ -126,7 +117,7 @@ TEST(RuntimeOptions, PagesChangeNoBits) {
 }
 
 /// Counts what it gives; fills it, as memory of the user's may hold anything.
-class Counting final : public Allocator {
+class CountingAllocator final : public Allocator {
  public:
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     void* memory = nullptr;
@@ -163,11 +154,11 @@ class Counting final : public Allocator {
 
 TEST(RuntimeOptions, TheUsersAllocatorHasActivationsAndPackedWeights) {
   const Images images;
-  const auto allocator = std::make_shared<Counting>();
+  const auto allocator = std::make_shared<CountingAllocator>();
   RuntimeOptions options;
   options.allocator = allocator;
   {
-    const Model model = *Model::load(digits(), {}, *Runtime::create(options));
+    const Model model = *Model::load(digits_file(), {}, *Runtime::create(options));
     Session session = *Session::create(model);
     EXPECT_EQ(images.run(session), images.run(RuntimeOptions{}));
     EXPECT_EQ(allocator->count(), 2) << "packed weights, the block of a run";
@@ -178,7 +169,7 @@ TEST(RuntimeOptions, TheUsersAllocatorHasActivationsAndPackedWeights) {
   EXPECT_EQ(allocator->taken(), 0U);
   EXPECT_EQ(allocator->wrong, 0);
   allocator->empty = true;
-  const Model model = *Model::load(digits(), {}, *Runtime::create(options));
+  const Model model = *Model::load(digits_file(), {}, *Runtime::create(options));
   Session session = *Session::create(model);
   const NamedInput input = images.input();
   const auto outputs = session.run({&input, 1});
@@ -197,7 +188,7 @@ TEST(RuntimeOptions, TheUsersAllocatorHasTensorsOfRunTimeSize) {
     pairs = Neg(found)
     y = Abs(pairs)
     output y)");
-  const auto allocator = std::make_shared<Counting>();
+  const auto allocator = std::make_shared<CountingAllocator>();
   RuntimeOptions options;
   options.allocator = allocator;
   {
@@ -220,14 +211,14 @@ TEST(RuntimeOptions, TheUsersPoolHasAllThreads) {
   {
     RuntimeOptions options{.threads = 3};
     options.pool = pool;
-    const Model model = *Model::load(digits(), {}, *Runtime::create(options));
+    const Model model = *Model::load(digits_file(), {}, *Runtime::create(options));
     Session session = *Session::create(model);
     EXPECT_EQ(session.threads(), 3);
     for (int round = 0; round < 20; ++round) ASSERT_EQ(images.run(session), expected);
     const int submitted = pool->submitted;
     auto later = session.run_async({images.input()});
     ASSERT_TRUE(later) << later.error().to_string();
-    EXPECT_EQ(bits(later->get()), expected);
+    EXPECT_EQ(bits_of(later->get()), expected);
     EXPECT_GT(pool->submitted, submitted);
     EXPECT_LE(threads_now(), before);
     pool->refuses = true;

@@ -23,24 +23,9 @@ namespace {
 /// Threads of the pool, a caller included.
 int started(const Runtime& runtime) { return runtime.impl()->workers.pool().threads(); }
 
-struct Input {
-  explicit Input(std::int64_t rows) : x(*Tensor::allocate(DType::kF32, {rows, 64})) {
-    for (std::int64_t i = 0; i < rows * 64; ++i)
-      x.mutable_view().as<float>()[i] = static_cast<float>(i % 17) - 8;
-  }
-  std::vector<std::byte> run(Session& session) const {
-    const NamedInput input{"x", x.view()};
-    const auto outputs = session.run({&input, 1});
-    if (!outputs) return {};
-    const auto bytes = outputs->front().view().bytes;
-    return {bytes.begin(), bytes.end()};
-  }
-  Tensor x;
-};
-
 TEST(Runtime, SessionsShareOnePool) {
   const Model model = model_of(kTwoBranches);
-  const Input input(500);
+  const BranchesInput input(500);
   const std::ptrdiff_t before = threads_now();
   const Runtime runtime = *Runtime::create({.threads = 4});
   EXPECT_EQ(started(runtime), 1) << "no session needs a thread yet";
@@ -51,11 +36,11 @@ TEST(Runtime, SessionsShareOnePool) {
     sessions.push_back(*Session::create(model, {.threads = threads}, runtime));
   EXPECT_EQ(started(runtime), 4);
   const int expected[] = {2, 4, 4, 1, 4, 4};
-  const auto bits = input.run(sessions[3]);
+  const auto bits = bits_of(input.run(sessions[3]));
   ASSERT_FALSE(bits.empty());
   for (std::size_t i = 0; i < sessions.size(); ++i) {
     EXPECT_EQ(sessions[i].threads(), expected[i]);
-    EXPECT_EQ(input.run(sessions[i]), bits);
+    EXPECT_EQ(bits_of(input.run(sessions[i])), bits);
   }
   EXPECT_EQ(started(runtime), 4);
   EXPECT_LE(threads_now(), before + 3);
@@ -87,7 +72,7 @@ TEST(Runtime, LivesAsLongAsASession) {
     session.emplace(*Session::create(model, {}, runtime));
   }
   EXPECT_EQ(session->threads(), 3);
-  EXPECT_FALSE(Input(50).run(*session).empty());
+  EXPECT_TRUE(BranchesInput(50).run(*session));
 }
 
 TEST(Runtime, RefusesThreadsThatMakeNoSense) {
@@ -104,14 +89,14 @@ TEST(Runtime, ServesMoreCallersThanItHasPlaces) {
   std::vector<Session> sessions;
   for (const int threads : {3, 2})
     sessions.push_back(*Session::create(model, {.threads = threads}, runtime));
-  const Input input(300);
-  const auto bits = input.run(sessions[0]);
+  const BranchesInput input(300);
+  const auto bits = bits_of(input.run(sessions[0]));
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
   for (std::size_t caller = 0; caller < 20; ++caller) {
     callers.emplace_back([&, caller] {
       for (int i = 0; i < 10; ++i)
-        if (input.run(sessions[caller % 2]) != bits) ++wrong;
+        if (bits_of(input.run(sessions[caller % 2])) != bits) ++wrong;
     });
   }
   for (std::thread& caller : callers) caller.join();
@@ -131,7 +116,7 @@ TEST(Runtime, ItsAccountIsThatOfItsSessions) {
       Session session = shares ? *Session::create(model, row, runtime)
                                : *Session::create(model, row, *Runtime::create({.threads = 1}));
       // More than any run before.
-      ASSERT_FALSE(Input(100 + before / 64).run(session).empty());
+      ASSERT_TRUE(BranchesInput(100 + before / 64).run(session));
       EXPECT_EQ(options.account->memory.peak_bytes() > before, shares);
     }
   }
@@ -143,12 +128,12 @@ TEST(Runtime, AChildHasOnePoolToo) {
   const Model model = model_of(kTwoBranches);
   const Runtime runtime = *Runtime::create({.threads = 3});
   Session a = *Session::create(model, {}, runtime), b = *Session::create(model, {}, runtime);
-  const Input input(300);
-  const auto bits = input.run(a);
+  const BranchesInput input(300);
+  const auto bits = bits_of(input.run(a));
   const pid_t child = ::fork();
   if (child == 0) {
     ::alarm(120);
-    if (input.run(a) != bits || input.run(b) != bits) ::_exit(1);
+    if (bits_of(input.run(a)) != bits || bits_of(input.run(b)) != bits) ::_exit(1);
     if (threads_now() != 3) ::_exit(2);
     const auto c = Session::create(model, {.threads = 2}, runtime);
     ::_exit(c && c->threads() == 2 && threads_now() == 3 ? 0 : 3);

@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::string_view kText = R"(
+constexpr std::string_view kBranchesAndMask = R"(
     symbols batch seq
     input x f32 [batch, seq, 4]
     input mask bool [batch, 2*seq]
@@ -41,7 +41,7 @@ Tensor tensor(DType dtype, const Dims& dims) {
 }
 
 TEST(Model, DescribesItself) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kBranchesAndMask);
   ASSERT_EQ(model.inputs().size(), 2U);
   EXPECT_EQ(model.inputs()[0].name, "x");
   EXPECT_EQ(model.inputs()[0].shape[1].symbol, "seq");
@@ -68,7 +68,7 @@ TEST(Model, FilesThatAreNoModels) {
 }
 
 TEST(Session, RunsWithAnyShape) {
-  auto session = Session::create(model_of(kText), {.threads = 2});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 2});
   ASSERT_TRUE(session);
   for (const std::int64_t seq : {1, 3, 5, 3, 0}) {
     const Tensor x = tensor(DType::kF32, {2, seq, 4});
@@ -84,7 +84,7 @@ TEST(Session, RunsWithAnyShape) {
 }
 
 TEST(Session, RefusesWrongInputs) {
-  auto session = Session::create(model_of(kText), {.threads = 1});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 1});
   ASSERT_TRUE(session);
   const Tensor x = tensor(DType::kF32, {2, 3, 4});
   const Tensor wide = tensor(DType::kF32, {2, 3, 5});
@@ -125,7 +125,7 @@ TEST(Session, RefusesWrongInputs) {
 }
 
 TEST(Session, NamesAllDimensionsWithoutAValueAtOnce) {
-  auto session = Session::create(model_of(kText), {.threads = 1});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 1});
   ASSERT_TRUE(session);
   const std::vector<Session::DimValue> none, batch = {{"batch", 2}};
   for (const Error& error : {session->plan(none).error(), session->input_dims(none).error()}) {
@@ -139,7 +139,7 @@ TEST(Session, NamesAllDimensionsWithoutAValueAtOnce) {
 }
 
 TEST(Session, RunIntoWritesInPlace) {
-  auto session = Session::create(model_of(kText), {.threads = 1});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 1});
   ASSERT_TRUE(session);
   const Tensor x = tensor(DType::kF32, {1, 2, 4});
   const Tensor mask = tensor(DType::kBool, {1, 4});
@@ -168,7 +168,7 @@ TEST(Session, RunIntoWritesInPlace) {
 }
 
 TEST(Session, RunIntoRefusesMemoryThatIsNone) {
-  auto session = Session::create(model_of(kText), {.threads = 1});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 1});
   ASSERT_TRUE(session);
   const Tensor x = tensor(DType::kF32, {1, 2, 4});
   const Tensor mask = tensor(DType::kBool, {1, 4});
@@ -199,7 +199,7 @@ TEST(Session, RunIntoRefusesMemoryThatIsNone) {
 }
 
 TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kBranchesAndMask);
   const Tensor x = tensor(DType::kF32, {8, 64, 4});
   const Tensor mask = tensor(DType::kBool, {8, 128});
   auto free = Session::create(model, {.threads = 2});
@@ -230,7 +230,7 @@ TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
 }
 
 TEST(Session, RefusesOptionsThatAreNone) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kBranchesAndMask);
   const auto refused = [&](const SessionOptions& options) {
     const auto session = Session::create(model, options);
     return !session && session.error().code == ErrorCode::kInvalidInput;
@@ -266,7 +266,7 @@ TEST(Session, RefusesOptionsThatAreNone) {
 }
 
 TEST(Session, BudgetIsAGuarantee) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kBranchesAndMask);
   const Tensor x = tensor(DType::kF32, {8, 64, 4});
   const Tensor mask = tensor(DType::kBool, {8, 128});
   const std::vector<NamedInput> inputs = {{"x", x.view()}, {"mask", mask.view()}};
@@ -326,7 +326,7 @@ TEST(Session, ASmallerPlanLeavesRoomForDataDependentTensors) {
 }
 
 TEST(Session, ManyThreadsRunAtOnce) {
-  auto session = Session::create(model_of(kText), {.threads = 3});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 3});
   ASSERT_TRUE(session);
   std::atomic<int> wrong{0};
   std::vector<std::thread> threads;
@@ -346,7 +346,7 @@ TEST(Session, ManyThreadsRunAtOnce) {
 }
 
 TEST(Session, PlansWithoutRunning) {
-  auto session = Session::create(model_of(kText), {.threads = 2});
+  auto session = Session::create(model_of(kBranchesAndMask), {.threads = 2});
   ASSERT_TRUE(session);
   using Dim = Session::DimValue;
   const auto report = session->plan(std::vector<Dim>{{"batch", 2}, {"seq", 8}});
@@ -372,7 +372,7 @@ TEST(Session, PlansWithoutRunning) {
 }
 
 TEST(Session, OptionsThatMakeNoSense) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kBranchesAndMask);
   EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
   EXPECT_EQ(Session::create(model, {.budget = {MemoryBudget::Kind::kBytes, -1}}).error().code,
             ErrorCode::kInvalidInput);
@@ -388,7 +388,7 @@ TEST(Session, Bf16IsRefusedExactlyWhereTheCpuDoesNotHaveIt) {
   EXPECT_TRUE(Session::supports(Precision::kF32));
   SessionOptions options;
   options.precision = Precision::kBf16;
-  const auto session = Session::create(model_of(kText), options);
+  const auto session = Session::create(model_of(kBranchesAndMask), options);
   EXPECT_EQ(session.has_value(), Session::supports(Precision::kBf16));
   if (session) return;
   EXPECT_EQ(session.error().code, ErrorCode::kUnsupported);

@@ -1,9 +1,12 @@
-// For tests of sessions: models from text.
+// For tests of sessions: models from text, and what outputs hold.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "ir/text.h"
 #include "ops/infer.h"
@@ -20,6 +23,19 @@ inline Model model_of(std::string_view text) {
   auto model = Model::Impl::make(*std::move(graph), {});
   if (!model) throw std::runtime_error(model.error().to_string());
   return *std::move(model);
+}
+
+inline bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::ranges::equal(a, b, [](const Tensor& x, const Tensor& y) {
+    return x.dims() == y.dims() && std::ranges::equal(x.view().bytes, y.view().bytes);
+  });
+}
+
+/// The bytes of the first output; none where the run failed.
+inline std::vector<std::byte> bits_of(const Result<std::vector<Tensor>>& outputs) {
+  if (!outputs) return {};
+  const auto bytes = outputs->front().view().bytes;
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace parallax

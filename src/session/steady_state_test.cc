@@ -16,7 +16,7 @@ namespace parallax {
 namespace {
 
 /// Branches, views, products, a symbol alone and one that is not.
-constexpr std::string_view kText = R"(
+constexpr std::string_view kSteadyModel = R"(
     symbols batch seq
     input x f32 [batch, seq, 64]
     input mask bool [batch, 2*seq]
@@ -34,7 +34,7 @@ constexpr std::string_view kText = R"(
 class SteadyState : public testing::TestWithParam<Scheduler> {};
 
 TEST_P(SteadyState, RunsAllocateNothing) {
-  const Model model = model_of(kText);
+  const Model model = model_of(kSteadyModel);
   for (const int threads : {1, 2, 4}) {
     for (const bool budgeted : {false, true}) {
       SessionOptions options{GetParam(), threads};

@@ -12,6 +12,7 @@
 #include "parallax/session.h"
 #include "session/allocations_test_util.h"
 #include "session/session_test_util.h"
+#include "session/zoo_test_util.h"
 
 namespace parallax {
 namespace {
@@ -37,10 +38,8 @@ void expect_errors(const Question& question) {
                 {Failures::kOne, Failures::kAllFromThere, Failures::kStranger});
 }
 
-fs::path digits() { return fs::path(PX_SOURCE_DIR) / "models/digits/digits.onnx"; }
-
 TEST(StrangeCalls, WithoutASession) {
-  const fs::path path = digits(), nowhere = "/proc/none/such a file";
+  const fs::path path = digits_file(), nowhere = "/proc/none/such a file";
   RuntimeOptions cached;
   cached.cache = "/proc/none";
   const Runtime runtime = *Runtime::create(cached);
@@ -89,14 +88,14 @@ void ask_session(const Model& model, const std::vector<Session::DimValue>& dims,
 }
 
 TEST(StrangeCalls, OfDigits) {
-  const auto model = Model::load(digits());
+  const auto model = Model::load(digits_file());
   ASSERT_TRUE(model);
   ask_session(*model, {{"batch", 2}}, {.threads = 2});
 }
 
 TEST(StrangeCalls, OfDigitsInBf16) {
   if (!Session::supports(Precision::kBf16)) GTEST_SKIP() << "this CPU has no bf16";
-  const auto model = Model::load(digits());
+  const auto model = Model::load(digits_file());
   ASSERT_TRUE(model);
   ask_session(*model, {{"batch", 2}}, {.threads = 2, .precision = Precision::kBf16});
 }

@@ -12,7 +12,11 @@ namespace parallax {
 inline constexpr const char* kZoo[] = {"clip_text", "distilbert", "swinv2_tiny", "whisper_tiny",
                                        "yolov8n"};
 
-/// The model's file, unpacked beside the build; empty where that cannot be done.
+inline std::filesystem::path digits_file() {
+  return std::filesystem::path(PX_SOURCE_DIR) / "models/digits/digits.onnx";
+}
+
+/// The file of model `name` of the zoo, unpacked beside the build; empty where that cannot be done.
 inline std::filesystem::path unpacked(const std::string& name) {
   const std::filesystem::path root(PX_SOURCE_DIR);
   const std::filesystem::path packed = root / "models/zoo" / (name + ".onnx.xz");

@@ -33,8 +33,15 @@ std::string message(Fill fill) {
 }
 
 template <class T>
-std::string bytes_of(const std::vector<T>& elements) {
+std::string raw_data(const std::vector<T>& elements) {
   return {reinterpret_cast<const char*>(elements.data()), elements.size() * sizeof(T)};
+}
+
+/// -3 to 3, again and again.
+inline std::vector<float> ramp(std::size_t count) {
+  std::vector<float> result(count);
+  for (std::size_t i = 0; i < count; ++i) result[i] = static_cast<float>(i % 7) - 3;
+  return result;
 }
 
 /// What all tensors have; more fields are appended by the caller.
@@ -52,11 +59,11 @@ inline std::string raw_tensor(std::string_view name, int type, const Ints& dims,
 }
 inline std::string float_tensor(std::string_view name, const Ints& dims,
                                 const std::vector<float>& elements) {
-  return raw_tensor(name, kOnnxFloat, dims, bytes_of(elements));
+  return raw_tensor(name, kOnnxFloat, dims, raw_data(elements));
 }
 inline std::string int_tensor(std::string_view name, const Ints& elements) {
   return raw_tensor(name, kOnnxInt64, {static_cast<std::int64_t>(elements.size())},
-                    bytes_of(elements));
+                    raw_data(elements));
 }
 
 inline std::string attribute_head(std::string_view name, int type) {

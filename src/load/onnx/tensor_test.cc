@@ -80,8 +80,8 @@ TEST(ReadTensor, DecodesTypedFields) {
     w.add_int32(5, 1);
     w.add_int32(5, 0);
   };
-  const std::string i64 = bytes_of(small), i32 = bytes_of(std::vector<std::int32_t>{-3, 0, 5});
-  const std::string i8 = bytes_of(std::vector<std::int8_t>{-3, 0, 5});
+  const std::string i64 = raw_data(small), i32 = raw_data(std::vector<std::int32_t>{-3, 0, 5});
+  const std::string i8 = raw_data(std::vector<std::int8_t>{-3, 0, 5});
   const struct {
     std::string tensor, expected;
   } cases[] = {
@@ -90,7 +90,7 @@ TEST(ReadTensor, DecodesTypedFields) {
       {tensor(kOnnxInt8, {3, 1}, packed32), i8},
       {tensor(kOnnxInt64, {3}, packed64), i64},
       {tensor(kOnnxInt64, {1, 3}, runs), i64},
-      {tensor(kOnnxFloat, {2}, floats), bytes_of(std::vector<float>{1.5F, -2})},
+      {tensor(kOnnxFloat, {2}, floats), raw_data(std::vector<float>{1.5F, -2})},
       {tensor(kOnnxBool, {2}, bools), std::string("\1\0", 2)},
       {tensor(kOnnxFloat, {0, 5}, [](pbf_writer&) {}), ""},
       {tensor(kOnnxInt64, {3, 0}, [](pbf_writer&) {}), ""},

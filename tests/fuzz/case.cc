@@ -25,7 +25,7 @@ std::string elements_of(const Constant& tensor) {
   return text + (count > kMostPrinted ? ", ..." : "");
 }
 
-std::string text_of(const AttributeValue& value) {
+std::string attribute_text(const AttributeValue& value) {
   return std::visit(
       [](const auto& v) -> std::string {
         if constexpr (std::is_same_v<std::decay_t<decltype(v)>, Constant>) {
@@ -61,7 +61,7 @@ void print(const CaseGraph& graph, const Case& fuzzed, const std::string& indent
     for (const std::string& output : node.outputs)
       outputs.push_back(fmt::format("{}: {}", output.empty() ? "_" : output, dtype(output)));
     for (const auto& [name, value] : node.attributes)
-      attributes.push_back(fmt::format("{} = {}", name, text_of(value)));
+      attributes.push_back(fmt::format("{} = {}", name, attribute_text(value)));
     text += fmt::format("{}{} = {}({})", indent, fmt::join(outputs, ", "), to_string(node.op),
                         fmt::join(node.inputs, ", "));
     text += attributes.empty() ? "\n" : fmt::format(" {{{}}}\n", fmt::join(attributes, ", "));

@@ -43,13 +43,13 @@ struct Sample {
   std::vector<double> seconds;
 };
 
-struct Measured {
+struct NodeTimes {
   std::map<std::string, Sample> samples;  // by op, kernel and shapes
   double node_seconds = 0;
 };
 
 /// Seconds of each different node, on one core, and what a run takes beside them.
-Result<Measured> measure(const Options& options) {
+Result<NodeTimes> measure(const Options& options) {
   Options one = options;
   one.session.threads = 1;
   one.session.scheduler = Scheduler::kSequential;
@@ -59,7 +59,7 @@ Result<Measured> measure(const Options& options) {
   auto inputs = make_inputs(options, opened->model, session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
   const auto views = inputs->views();
-  Measured measured;
+  NodeTimes measured;
   std::vector<double> beside;
   for (int run = 0; run < kWarmup + kRuns; ++run) {
     RunTrace trace;
@@ -124,7 +124,7 @@ toml::table new_profile(int cores) {
 }
 
 /// Puts what was measured in the place of samples of the same node, behind those of others.
-void merge(toml::table& cpu, const Measured& measured) {
+void merge(toml::table& cpu, const NodeTimes& measured) {
   toml::array& samples = *cpu["samples"].as_array();
   std::map<std::string, const Sample*> fresh;
   for (const auto& [key, sample] : measured.samples) fresh.emplace(key, &sample);
@@ -157,7 +157,7 @@ void merge(toml::table& cpu, const Measured& measured) {
   cpu.insert_or_assign("node_seconds", measured.node_seconds);
 }
 
-Status write(const std::string& path, const toml::table& profile) {
+Status write_profile(const std::string& path, const toml::table& profile) {
   std::ostringstream text;
   text << "# Written by `parallax calibrate`.\n" << profile << "\n";
   return write_file(path, {text.str()});
@@ -189,7 +189,7 @@ Status calibrate_command(const Options& options) {
   }
   merge(*profile["cpu"].as_table(), *measured);
   fmt::print("{}: {} different nodes timed on one core\n", options.model, measured->samples.size());
-  return write(options.profile, profile);
+  return write_profile(options.profile, profile);
 }
 
 }  // namespace parallax::cli

@@ -1,5 +1,5 @@
-// The two halves of verify() (ir/graph.h). Names take half of its time, and nothing indexes by them:
-// they may be checked once after several passes. Pure functions.
+// The two halves of verify() (ir/graph.h). Names take half of its time, and nothing indexes by
+// them: they may be checked once after several passes. Pure functions.
 #pragma once
 
 #include "ir/graph.h"

@@ -11,8 +11,8 @@ namespace {
 
 /// A change that saves less of the predicted time is left out: predictions are not that exact.
 constexpr double kWorthwhile = 0.002;
-/// Graphs that are replayed at most, for each choice of regions: those with the longest times are
-/// tried first.
+/// Replays at most, for the choice of regions and for the texts about it: a contrived graph has
+/// very many regions. Those with the longest times are tried first.
 constexpr int kMaxTrials = 64;
 constexpr int kRounds = 3;
 
@@ -145,7 +145,7 @@ std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
   return result;
 }
 
-/// What the whole would take with the other choice for region `r`.
+/// With what the whole would take with the other choice for region `r`: a replay.
 void tell(const Overlap& overlap, Region& region, std::size_t r, std::vector<bool> offloaded,
           double best) {
   const bool offload = offloaded[r];
@@ -163,28 +163,37 @@ double choose_by_overlap(const Overlap& overlap, std::vector<Region>& regions,
                          std::optional<int> max_regions) {
   double best = 0;
   std::vector<bool> offloaded = start(overlap, regions, max_regions, best);
-  const auto count = [&] { return std::count(offloaded.begin(), offloaded.end(), true); };
+  auto count = std::count(offloaded.begin(), offloaded.end(), true);
   const auto order = order_of_trials(regions);
   int trials = 0;
   bool changed = true;
   for (int round = 0; round < kRounds && changed; ++round) {
     changed = false;
     for (const std::size_t r : order) {
-      if (!offloaded[r] && max_regions && count() >= *max_regions) continue;
+      if (!offloaded[r] && max_regions && count >= *max_regions) continue;
       if (++trials > kMaxTrials) break;
       offloaded[r] = !offloaded[r];
       const double now = overlap.seconds(offloaded);
       if (now < best * (1 - kWorthwhile)) {
         best = now;
         changed = true;
+        count += offloaded[r] ? 1 : -1;
       } else {
         offloaded[r] = !offloaded[r];
       }
     }
   }
-  for (std::size_t r = 0; r < regions.size(); ++r)
-    if (offloaded[r] != (regions[r].verdict.reason == CpuReason::kNone) && may_change(regions[r]))
+  int told = 0;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    if (offloaded[r] == (regions[r].verdict.reason == CpuReason::kNone) || !may_change(regions[r]))
+      continue;
+    if (++told <= kMaxTrials) {
       tell(overlap, regions[r], r, offloaded, best);
+    } else {
+      regions[r].verdict = {offloaded[r] ? CpuReason::kNone : CpuReason::kLoses,
+                            fmt::format("the whole takes {:.4g} ms so", best * 1e3)};
+    }
+  }
   return best;
 }
 

@@ -115,6 +115,18 @@ TEST(ChooseByOverlap, LeavesWhatDoesNotFit) {
   EXPECT_EQ(graph.regions[0].verdict.reason, CpuReason::kMemory);
 }
 
+TEST(ChooseByOverlap, TakesNoReplayForEachOfVeryManyRegions) {
+  constexpr int kRegions = 20'000;
+  Case graph(std::vector<double>(kRegions, 1));
+  for (int i = 0; i < kRegions; ++i) {
+    graph.region({i}, 5);
+    graph.regions.back().verdict.reason = CpuReason::kNone;
+  }
+  EXPECT_EQ(graph.choose(kRegions), kRegions) << "nothing is offloaded";
+  EXPECT_EQ(graph.regions.back().verdict.reason, CpuReason::kLoses);
+  EXPECT_EQ(graph.choose(), graph.seconds(graph.offloaded()));
+}
+
 /// Layers of nodes with edges to the next one; regions are single nodes.
 Case random_case() {
   const int layers = *rc::gen::inRange(1, 6), width = *rc::gen::inRange(1, 4);

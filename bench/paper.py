@@ -10,6 +10,7 @@ import tempfile
 import paper_figures as figures
 from cases import CLI, ROOT
 from report import table
+from tables import busy_ms
 
 THREADS = 6  # of all runtimes, section 4.1
 SWEEP = range(1, 9)
@@ -94,15 +95,6 @@ def memory():
         rows.append([model, f"{peak:.1f}", *(f"{p[3]:.1f} ({min(m for m in p[:3] if m):.1f})" for p in figures.PEAK[model].values()),
                      *(f"{arena[kind]:.2f}" for kind in ("parallax", "paper", "naive")), f"{four[3]:.2f} ({min(four[:3]):.2f})", f"{naive:.2f}"])
     return table(["model", "peak MB", *(f"the paper's, {name}" for name in figures.PHONES.values()), "arena MB", "as the paper plans", "no reuse", "the paper's arena", "its no reuse"], rows)
-
-
-def busy_ms(spans):
-    """How long at least one of the spans (begin, end) lasts."""
-    busy, until = 0, float("-inf")
-    for begin, end in sorted(spans):
-        busy += max(0, end - max(begin, until))
-        until = max(until, end)
-    return busy
 
 
 def layer_rows(model, *extra):

@@ -16,8 +16,8 @@ GRID = [0.0] + [STEP**i / 1000 for i in range(330)]  # nanoseconds for a unit: u
 START = 300  # nanoseconds of the shortest nodes: their timing alone
 FEW = 4
 CORE = (57, 24)  # kMeasuredCore, for a nanosecond
-HEAD = """// Written by scripts/kernel_rates.py from profiles of `parallax calibrate` (one core of a Zen 4, AVX-512).
-// PX_RATES(OpKind, kernel, multiply-accumulates and bytes in a nanosecond).
+HEAD = """// Written by scripts/kernel_rates.py from profiles of `parallax calibrate` (one core of a Zen 4,
+// AVX-512). PX_RATES(OpKind, kernel, multiply-accumulates and bytes in a nanosecond).
 """
 
 

@@ -12,5 +12,6 @@ function(px_commit target)
   add_custom_target(${target}_commit BYPRODUCTS ${header} COMMENT "" VERBATIM
     COMMAND ${CMAKE_COMMAND} -DSOURCES=${PROJECT_SOURCE_DIR} -DHEADER=${header} -P ${PROJECT_SOURCE_DIR}/cmake/Commit.cmake)
   add_dependencies(${target} ${target}_commit)
+  add_dependencies(px_generated ${target}_commit)
   target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
 endfunction()

@@ -53,6 +53,24 @@ function(px_precompile library)
   endif()
 endfunction()
 
+# px_group(TARGET SOURCES...): where a build compiles several sources as one (CMAKE_UNITY_BUILD), those are up to eight of one folder:
+# they have most headers in common. What Highway includes again for each instruction set stays by itself.
+function(px_group target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    file(STRINGS ${source} again REGEX "HWY_TARGET_INCLUDE" LIMIT_COUNT 1)
+    if(NOT again)
+      cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE folder)
+      cmake_path(GET folder PARENT_PATH folder)
+      string(MAKE_C_IDENTIFIER ${folder} folder)
+      list(APPEND in_${folder} ${source})
+      list(LENGTH in_${folder} number)
+      math(EXPR group "(${number} - 1) / 8")
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder}_${group})
+    endif()
+  endforeach()
+endfunction()
+
 function(px_folder folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${folder}/*.cc)
@@ -75,6 +93,7 @@ function(px_folder folder)
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
 
   add_library(px_${name} STATIC ${sources})
+  px_group(px_${name} ${sources})
   target_include_directories(px_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)
   target_compile_options(px_${name} PRIVATE ${PX_WARNINGS})
   # Multiply and add stay two roundings in plain C++: results must not depend on what the compiler fuses. Public, for tests that
@@ -96,6 +115,7 @@ function(px_folder folder)
 
   if(PARALLAX_BUILD_TESTS AND tests)
     add_executable(px_${name}_test ${tests})
+    px_group(px_${name}_test ${tests})
     target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_WARNINGS} ${PX_TEST_OPTIONS})
     target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.

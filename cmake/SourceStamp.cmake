@@ -38,4 +38,6 @@ function(px_stamp name header source)
   target_sources(px_${target} PRIVATE ${output})
   set_source_files_properties(${CMAKE_CURRENT_SOURCE_DIR}/src/${source} PROPERTIES
     OBJECT_DEPENDS ${output} INCLUDE_DIRECTORIES ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  add_custom_target(px_${name} DEPENDS ${output})
+  add_dependencies(px_generated px_${name})
 endfunction()

@@ -20,7 +20,7 @@ def main():
     wrong = []
     for file in tracked("src/*.cc", "src/*.h", "include/*.h", "tools/*.cc", "tools/*.h"):
         name, lines = file.relative_to(ROOT), file.read_text().splitlines()
-        test = name.stem.endswith(("_test", "_bench", "_fuzz"))
+        test = name.stem.endswith(("_test", "_test_util", "_bench", "_fuzz"))
         if len(lines) > HARD_LIMIT:
             wrong.append(f"{name}: {len(lines)} lines")
         for number, line in enumerate(lines, 1):

@@ -2,13 +2,14 @@
 """clang's thread-safety analysis (src/base/mutex.h) of every source of the library that includes the annotations, directly
 or not."""
 import concurrent.futures
-import json
 import os
 import pathlib
 import re
 import shlex
 import subprocess
 import sys
+
+from commands import commands
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SRC = ROOT / "src"
@@ -49,10 +50,8 @@ def analyse(entry):
 
 
 def main():
-    subprocess.run([ROOT / "scripts/build.sh", "release", str(os.cpu_count()), "px_base"], stdout=subprocess.DEVNULL, check=True)
-    commands = json.loads((ROOT / "build/release/compile_commands.json").read_text())
     files = {str(SRC / name) for name in including(ANNOTATIONS) if not re.search(r"_(test|bench|fuzz)\.cc$", name)}
-    entries = [entry for entry in commands if entry["file"] in files]
+    entries = [entry for entry in commands() if entry["file"] in files]
     wrong = list(not_annotated())
     found = subprocess.run(["clang++", "-std=c++20", f"-I{SRC}", *ANALYSIS, "-Xclang", "-verify", "-Xclang", "-verify-ignore-unexpected=note", MISTAKES], capture_output=True, text=True, check=False)
     wrong += [found.stderr] if found.returncode else []

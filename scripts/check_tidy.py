@@ -2,18 +2,17 @@
 """clang-tidy (.clang-tidy says which checks) over the sources of the library, the tools and the examples.
 
 Sources of one folder are read as one translation unit: their headers, which take most of the time, are then parsed and matched once.
-A source whose names another of the unit has, too, goes into a second unit. A source that Highway includes again for each
-instruction set is a unit of its own. A unit that was clean leaves a stamp in build/tidy and is not read again while neither its
-sources nor any header changes."""
+A source that Highway includes again for each instruction set, and each of the examples, which are programs, is a unit of its own. A
+unit that was clean leaves a stamp in build/tidy and is not read again while neither its sources nor any header changes."""
 import concurrent.futures
 import hashlib
-import json
 import os
 import pathlib
-import re
 import shlex
 import subprocess
 import sys
+
+from commands import commands
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNITS = ROOT / "build" / "tidy"
@@ -28,9 +27,8 @@ def tracked(*patterns):
 
 def flags():
     """source -> the compiler's options for it, without its own name and its output's."""
-    entries = json.loads((ROOT / "build" / "release" / "compile_commands.json").read_text())
     result = {}
-    for entry in entries:
+    for entry in commands():
         words = shlex.split(entry["command"])[1:]
         del words[words.index("-o"):words.index("-c") + 2]
         result[os.path.relpath(entry["file"], ROOT)] = tuple(words)
@@ -43,29 +41,17 @@ def units():
     for source in tracked("src/*.cc", "tools/*.cc", "examples/*.cc"):
         if source.endswith(OTHERS):
             continue
-        if "HWY_TARGET_INCLUDE" in (ROOT / source).read_text():
+        if source.startswith("examples/") or "HWY_TARGET_INCLUDE" in (ROOT / source).read_text():
             alone.append((of[source], [source]))
         else:
             groups.setdefault((of[source], os.path.dirname(source)), []).append(source)
     return alone + [(options, sources[i:i + SOURCES]) for (options, _), sources in groups.items() for i in range(0, len(sources), SOURCES)]
 
 
-def run(command, options, unit):
-    return subprocess.run([*command, str(unit), *options, "-w"], capture_output=True, text=True)
-
-
-def strangers(options, sources, unit):
-    """The sources of a unit that do not compile after the others."""
-    if len(sources) == 1:
-        return []
-    done = run(["clang++", "-fsyntax-only", "-w", "-ferror-limit=0"], options, unit)
-    named = set(re.findall(rf"^{ROOT}/(\S+?):\d+:\d+: error:", done.stderr, re.M))
-    return [source for source in sources if source in named]
-
-
 def lint(options, unit):
     """What clang-tidy says of a unit."""
-    done = run(["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", f"--header-filter=^{ROOT}/(src|include|tools|examples)/"], ["--", *options], unit)
+    command = ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", f"--header-filter=^{ROOT}/(src|include|tools|examples)/"]
+    done = subprocess.run([*command, str(unit), "--", *options, "-w"], capture_output=True, text=True)
     return "" if done.returncode == 0 else done.stdout or done.stderr
 
 
@@ -76,14 +62,8 @@ def check(options, sources, headers):
     if stamp.exists():
         return ""
     unit.write_text("".join(f'#include "{ROOT / source}"\n' for source in sources))
-    apart = strangers(options, sources, unit)
-    if apart:
-        unit.unlink()
-        first = [source for source in sources if source not in apart] or sources[:1]
-        said = check(options, first, headers) + check(options, [source for source in sources if source not in first], headers)
-    else:
-        said = lint(options, unit)
-        unit.unlink()
+    said = lint(options, unit)
+    unit.unlink()
     if not said:
         stamp.touch()
     return said

@@ -69,10 +69,10 @@ TEST_P(Spellings, BecomeOneOperatorThatGivesTheSame) {
   auto session = Session::create(model, {.threads = 2});
   auto oracle = Session::create(model, {.threads = 1, .kernels = Kernels::kReference});
   ASSERT_TRUE(session && oracle);
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr float kInf = std::numeric_limits<float>::infinity();
   for (const auto special :
-       {std::optional<float>{}, std::optional(-0.0F), std::optional(kInfinity),
-        std::optional(-kInfinity), std::optional(std::numeric_limits<float>::quiet_NaN())}) {
+       {std::optional<float>{}, std::optional(-0.0F), std::optional(kInf), std::optional(-kInf),
+        std::optional(std::numeric_limits<float>::quiet_NaN())}) {
     std::vector<Tensor> tensors;
     std::vector<NamedInput> inputs;
     for (const TensorInfo& info : model.inputs()) {

@@ -16,26 +16,17 @@
 #include "parallax/session.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
+#include "session/threads_test_util.h"
 #include "session/weight_prefault.h"
 
 namespace parallax {
 namespace {
 
-/// The thread sanitizer lets no child of a process with threads start threads.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kChildHasThreads = false;
-#else
-constexpr bool kChildHasThreads = true;
-#endif
-
-/// Seconds after which a child that hangs is ended.
-constexpr unsigned kPatience = 120;
-
 /// What `check` gives in a child: 0 where all is well.
 int in_child(const std::function<int()>& check) {
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(kPatience);
+    ::alarm(kPatienceOfChildren);
     ::_exit(check());
   }
   int status = -1;
@@ -63,7 +54,7 @@ TEST(Fork, AChildDestroysWhatItsParentMade) {
 }
 
 TEST(Fork, AChildRunsWhatItsParentMade) {
-  if (!kChildHasThreads) GTEST_SKIP() << "no threads in children";
+  if (!child_has_threads()) GTEST_SKIP() << kNoThreadsInChildren;
   const Model model = model_of(kTwoBranches);
   for (const Scheduler scheduler :
        {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {

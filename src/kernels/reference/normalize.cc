@@ -2,6 +2,7 @@
 // taken in double precision.
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/reference/moments.h"
 
 namespace parallax {
 namespace {
@@ -50,22 +51,6 @@ KernelResult along_axis(const KernelRequest& request, Run run) {
                               }
                               return {};
                             });
-}
-
-struct Moments {
-  double mean, inverse_deviation;
-};
-
-/// Not `centered`: about 0.
-Moments moments_of(const float* x, std::int64_t count, double epsilon, bool centered) {
-  double sum = 0, squares = 0;
-  for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]);
-  const double mean = centered ? sum / static_cast<double>(count) : 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double off = static_cast<double>(x[i]) - mean;
-    squares += off * off;
-  }
-  return {mean, 1.0 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cpu/cpu_test_util.h"
 
@@ -71,6 +72,24 @@ TEST(CpuRMSNormalization, AgreesWithReference) {
         {OpKind::kRMSNormalization, test_inputs(random_floats(dims, 1, 5.0F, 9.0F),
                                                 random_floats({dims[dims.rank() - 1]}, 2))},
         {5e-6, 5e-6});
+  }
+}
+
+TEST(CpuNormalization, SumsBeyondF32AreTheReferences) {
+  const float most = std::numeric_limits<float>::max(),
+              inf = std::numeric_limits<float>::infinity();
+  for (const OpKind op : {OpKind::kLayerNormalization, OpKind::kRMSNormalization}) {
+    for (const float large : {most, -most, 3e19F, inf, std::nanf("")}) {
+      std::vector<float> x(std::size_t{2} * 37, 1.5F);
+      x[3] = large;
+      x[5] = x[50] = -large / 2;
+      KernelRun run{op, test_inputs(test_tensor<float>({2, 37}, x), random_floats({37}, 2))};
+      expect_same_as_reference(run, {5e-6, 5e-6});
+      if (op == OpKind::kRMSNormalization) continue;
+      run.inputs.emplace_back(random_floats({37}, 3));
+      run.inputs.emplace_back(random_floats({2, 37}, 4));
+      expect_same_as_reference(run, {5e-6, 5e-6});
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "kernels/cpu/targets.h"
+#include "kernels/reference/moments.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce/softmax_loops.cc"
@@ -180,6 +181,22 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, const f
   }
 }
 
+/// A row whose sums are beyond f32, as the reference has it: elements near the largest float are
+/// finite, their squares are not.
+void normalize_in_double(const LayerNormRows& rows, std::size_t r) {
+  const float* const x = rows.x + r * rows.n;
+  const auto [mean, inverse] = moments_of(x, static_cast<std::int64_t>(rows.n),
+                                          static_cast<double>(rows.epsilon), rows.centered);
+  for (std::size_t i = 0; i < rows.n; ++i) {
+    const auto v = static_cast<float>((static_cast<double>(x[i]) - mean) * inverse);
+    const float bias = rows.bias == nullptr ? -0.0F : rows.bias[i];
+    const float residual = rows.residual == nullptr ? -0.0F : rows.residual[r * rows.n + i];
+    rows.y[r * rows.n + i] = v * rows.scale[i] + bias + residual;
+  }
+  if (rows.mean != nullptr) rows.mean[r] = static_cast<float>(mean);
+  if (rows.inverse_deviation != nullptr) rows.inverse_deviation[r] = static_cast<float>(inverse);
+}
+
 }  // namespace
 
 void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
@@ -235,6 +252,10 @@ void layer_norm(const LayerNormRows& rows) {
       const auto off = hn::Sub(v, center);
       return hn::Mul(off, off);
     });
+    if (!std::isfinite(squares)) {
+      normalize_in_double(rows, r);
+      continue;
+    }
     const float inverse = 1.0F / std::sqrt(squares / count + rows.epsilon);
     const float* residual = rows.residual == nullptr ? nullptr : rows.residual + r * rows.n;
     normalize_row(rows, x, residual, rows.y + r * rows.n, mean, inverse);

@@ -3,26 +3,45 @@
 #include <utility>
 #include <vector>
 
+#include "base/caught.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "bind/deferred_constants.h"
 
 namespace parallax {
 namespace {
 
-void add_packings(const Bound& bound, std::vector<const PackingList*>& packings) {
-  for (const CompiledNode& node : bound.compiled->nodes) {
+struct NodePacking {
+  const PackingList* list = nullptr;
+  std::vector<Constant> of;  ///< deferred constants
+};
+
+void add_packings(const Bound& bound, std::vector<NodePacking>& packings) {
+  for (const NodeId id : bound.compiled->nodes.ids()) {
+    const CompiledNode& node = bound.compiled->nodes[id];
     // The CPU as substitute for a device packs when it is one.
     if (node.code.packings != nullptr && node.role != NodeRole::kDelegated)
-      packings.push_back(node.code.packings.get());
+      packings.push_back({node.code.packings.get(), constants_packed(bound, id)});
   }
   for (const auto& [id, programs] : bound.bodies)
     for (const auto& program : programs)
       if (program != nullptr) add_packings(*program->bound, packings);
 }
 
-Status allocate(PackedWeights& packed, const std::vector<const PackingList*>& packings) {
-  for (const PackingList* list : packings) PX_RETURN_IF_ERROR(packed.allocate(*list));
+Status allocate(PackedWeights& packed, const std::vector<NodePacking>& packings) {
+  for (const NodePacking& one : packings) PX_RETURN_IF_ERROR(packed.allocate(*one.list));
   return {};
+}
+
+/// What weights are made of is computed for as long as they are packed.
+Status fill(PackedWeights& packed, const NodePacking& packing) {
+  if (packing.of.empty() || packed.is_filled(*packing.list)) return packed.fill(*packing.list);
+  try {
+    PX_ASSIGN(const std::vector<Computed> computed, compute_all(packing.of, serial_for));
+    return packed.fill(*packing.list);
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kCompile));
+  }
 }
 
 /// Puts copies in the place of constants that the kernel cannot read where they lie.
@@ -63,16 +82,17 @@ Status bind(Bound& bound, const ParallelFor& parallel) {
   if (bound.done.load(std::memory_order_acquire)) return {};
   const MutexLock binding(bound.binding);
   if (bound.done.load(std::memory_order_relaxed)) return {};
+  PX_ASSIGN(bound.computed, compute_all(constants_read(bound), parallel));
   // Before packing, which releases the pages of constants that are read no more.
   PX_RETURN_IF_ERROR(align(bound));
-  std::vector<const PackingList*> packings;
+  std::vector<NodePacking> packings;
   add_packings(bound, packings);
   PackedWeights& packed = bound.compiled->context->packed;
   PX_RETURN_IF_ERROR(allocate(packed, packings));
   Mutex mutex;
   Status status;
   parallel(std::ssize(packings), [&](std::int64_t i) {
-    Status filled = packed.fill(*packings[static_cast<std::size_t>(i)]);
+    Status filled = fill(packed, packings[static_cast<std::size_t>(i)]);
     if (filled) return;
     const MutexLock lock(mutex);
     if (status) status = std::move(filled);

@@ -17,8 +17,13 @@ namespace {
 /// The results while they are computed. Kernels that size their outputs ask it for memory.
 class Results final : public DynamicOutputs {
  public:
-  Results(const Graph& graph, const Node& node)
-      : graph_(graph), node_(node), constants_(node.outputs.size()), data_(node.outputs.size()) {}
+  /// `into` is the memory of the only output; null: each gets some.
+  Results(const Graph& graph, const Node& node, std::span<std::byte> into)
+      : graph_(graph),
+        node_(node),
+        into_(into),
+        constants_(node.outputs.size()),
+        data_(node.outputs.size()) {}
 
   Result<std::byte*> allocate(int output, const Dims& dims) override {
     const auto i = static_cast<std::size_t>(output);
@@ -26,6 +31,11 @@ class Results final : public DynamicOutputs {
       return tl::unexpected(error(ErrorCode::kInternal, "sized an output it lacks"));
     const DType dtype = graph_.values[node_.outputs[i]].dtype;
     const auto bytes = bytes_of(dtype, dims);
+    if (into_.data() != nullptr) {
+      if (bytes != std::ssize(into_))
+        return tl::unexpected(error(ErrorCode::kInternal, "has another size than was inferred"));
+      return data_[i] = into_.data();
+    }
     if (!bytes || *bytes > kMaxFoldedBytes - total_) {
       return tl::unexpected(error(ErrorCode::kUnsupported,
                                   "a result of shape " + dims.to_string() + " is not folded"));
@@ -48,6 +58,7 @@ class Results final : public DynamicOutputs {
  private:
   const Graph& graph_;
   const Node& node_;
+  const std::span<std::byte> into_;
   std::vector<Constant> constants_;
   std::vector<std::byte*> data_;
   std::int64_t total_ = 0;
@@ -85,11 +96,7 @@ Result<Operands> gather(const Graph& graph, const Node& node, const Results& res
   return operands;
 }
 
-}  // namespace
-
-Result<std::vector<Constant>> evaluate_node(const Graph& graph, NodeId id) {
-  const Node& node = graph.nodes[id];
-  Results results(graph, node);
+Status evaluate(const Graph& graph, const Node& node, Results& results) {
   PX_ASSIGN(Operands operands, gather(graph, node, results));
   PX_ASSIGN(const std::vector<std::optional<Dims>> dims, infer_runtime(node, operands.inputs));
   std::vector<TensorDesc> outputs(node.outputs.size());
@@ -110,7 +117,22 @@ Result<std::vector<Constant>> evaluate_node(const Graph& graph, NodeId id) {
                         kernel.dynamic_outputs() ? &results : nullptr};
   for (std::int64_t tile = 0; tile < kernel.tiles(); ++tile)
     PX_RETURN_IF_ERROR(kernel.run_tile(tile, args));
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Constant>> evaluate_node(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
+  Results results(graph, node, {});
+  PX_RETURN_IF_ERROR(evaluate(graph, node, results));
   return results.take();
+}
+
+Status evaluate_into(const Graph& graph, NodeId id, std::span<std::byte> into) {
+  const Node& node = graph.nodes[id];
+  Results results(graph, node, into);
+  return evaluate(graph, node, results);
 }
 
 }  // namespace parallax

@@ -13,6 +13,7 @@
 #include "bind/faster_order.h"
 #include "bind/run_time_kernels.h"
 #include "compile/compiled.h"
+#include "ops/deferred.h"
 
 namespace parallax {
 
@@ -49,6 +50,7 @@ struct Bound {
   /// Of each node's kernel, as BoundKernel::fixed once bind() is done; before, the constants among
   /// them lie at any alignment.
   IdVector<NodeId, std::vector<const std::byte*>> fixed;
+  std::vector<Computed> computed;  ///< deferred constants that kernels read, once bind() is done
   Mutex binding;                   ///< bind() holds it
   std::atomic<bool> done = false;  ///< bind() is
   RunTimeKernels run_time_kernels;

@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "ops/deferred.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -13,6 +14,7 @@ namespace {
 bool same(const Constant& a, const Constant& b) {
   // Lists that decide shapes are short; two large constants are not worth reading.
   constexpr std::size_t kMostBytes = 1024;
+  static_assert(kMostBytes < kDeferredBytes, "bytes that are not computed cannot be compared");
   if (a.dtype != b.dtype || !(a.dims == b.dims)) return false;
   if (a.bytes.data() == b.bytes.data()) return true;
   return a.bytes.size() <= kMostBytes && std::ranges::equal(a.bytes, b.bytes);

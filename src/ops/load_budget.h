@@ -91,6 +91,10 @@ class LoadBudget {
   std::int64_t needed_bytes_left() const {
     return saturating_add(bytes_left(), kKeptBytes - (needed() - beyond_kept()));
   }
+  /// Whether half of the bytes is left, and of those for copies of weights in other files.
+  bool half_is_left() const {
+    return bytes_left() >= bytes_ / 2 && weight_bytes_left() >= saturating_mul(2, weights_);
+  }
   std::int64_t work_left() const { return work_; }
   std::int64_t needed_work_left() const { return saturating_add(kept_work_, work_); }
   /// Known elements were left out: a fresh account may give another graph.

@@ -47,6 +47,11 @@ std::int64_t weight_bytes(const Constant& constant) {
   return copy ? std::ssize(constant.bytes) : 0;
 }
 
+const std::shared_ptr<const void>& unpaid(const std::shared_ptr<const void>& owner) {
+  const auto* const payment = std::get_deleter<Payment>(owner);
+  return payment == nullptr ? owner : unpaid(payment->held);
+}
+
 PaidBytes paid_for(const Constant& constant) {
   const auto* const payment = std::get_deleter<Payment>(constant.owner);
   return payment == nullptr || constant.owner.use_count() > 1 ? PaidBytes{} : payment->paid;

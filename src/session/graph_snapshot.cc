@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "kernels/packing_version.h"
 #include "load/onnx/external_data.h"
+#include "ops/deferred.h"
 #include "session/graph_version.h"
 
 namespace parallax {
@@ -87,6 +88,13 @@ void write(const KeptGraph& graph, Holders& holders, ByteWriter& out) {
   out.block(graph.snapshot.bytes);
 }
 
+/// A cache has the bytes of all constants: the next process computes nothing.
+Status compute_all(const KeptGraph& graph) {
+  for (const auto& [bytes, owner] : graph.constants)
+    PX_RETURN_IF_ERROR(compute_for_good(Constant{DType::kF32, {}, bytes, owner}));
+  return {};
+}
+
 /// What is damaged has no bytes, or fails `in`.
 KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
                      const Snapshot& snapshot, std::int64_t file_bytes) {
@@ -152,11 +160,15 @@ std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBy
 
 void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelBytes& model,
                    const std::vector<NamedFile>& external, const LoadOptions& options) {
+  const KeptGraph lowered = keep(loaded.graph);
+  const bool computed =
+      compute_all(lowered) && (!loaded.canonical || compute_all(*loaded.canonical));
+  if (!computed) return;  // the first run says why
   Holders holders(model.bytes, external);
   ByteWriter out;
   out.number(static_cast<std::uint64_t>(loaded.file_nodes));
   out.number(loaded.canonical ? 2 : 1);
-  write(keep(loaded.graph), holders, out);
+  write(lowered, holders, out);
   if (loaded.canonical) write(*loaded.canonical, holders, out);
   const auto bytes = std::make_shared<const std::vector<std::byte>>(out.take());
   cache.keep_snapshot(options_name(options),

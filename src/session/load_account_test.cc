@@ -8,15 +8,19 @@
 #include "bind/evaluate.h"
 #include "load/onnx/onnx_test_util.h"
 #include "lower/cpu/lower.h"
+#include "ops/deferred.h"
 #include "ops/infer.h"
 #include "ops/payment.h"
 
 namespace parallax {
 namespace {
 
+constexpr std::size_t kSide = 160;  // squares are large enough to be deferred
+
 /// Weights of int8 and normalised ones, both folded, and shapes that only running tells.
 std::string folding_model() {
-  const std::string half(64 * 64, '\1');
+  constexpr std::int64_t kDim = kSide;
+  const std::string half(kSide * kSide, '\1');
   const TestGraph graph{
       {node("Cast", {"q"}, {"f"}, {attribute("to", 1)}), node("Mul", {"f", "scale"}, {"w"}),
        node("Div", {"v", "scale"}, {"unit"}), node("Mul", {"unit", "scale"}, {"normal"}),
@@ -24,11 +28,11 @@ std::string folding_model() {
        node("MatMul", {"x", "w"}, {"a"}), node("MatMul", {"a", "u"}, {"b"}),
        node("NonZero", {"b"}, {"n"}), node("Shape", {"b"}, {"s"}), node("Mul", {"s", "two"}, {"t"}),
        node("Expand", {"one", "t"}, {"y"})},
-      {raw_tensor("q", kOnnxInt8, {64, 64}, half),
-       raw_tensor("scale", kOnnxFloat, {64, 1}, std::string(64 * 4, '\0')),
-       raw_tensor("v", kOnnxFloat, {64, 64}, std::string(64 * 64 * 4, '\0')),
+      {raw_tensor("q", kOnnxInt8, {kDim, kDim}, half),
+       raw_tensor("scale", kOnnxFloat, {kDim, 1}, std::string(kSide * 4, '\0')),
+       raw_tensor("v", kOnnxFloat, {kDim, kDim}, std::string(kSide * kSide * 4, '\0')),
        int_tensor("two", {2, 2}), raw_tensor("one", kOnnxFloat, {1}, std::string(4, '\0'))},
-      {value_info("x", kOnnxFloat, {Dim("rows"), Dim(64)})},
+      {value_info("x", kOnnxFloat, {Dim("rows"), Dim(kDim)})},
       {value_info("y"), value_info("n")}};
   return model(graph);
 }
@@ -55,7 +59,7 @@ class LoadAccount : public testing::Test {
     return sum;
   }
 
-  PassContext context_{evaluate_node};
+  PassContext context_{evaluate_node, evaluate_into};
   const LoadBudget& budget_ = *context_.budget;
   std::int64_t limit_ = 0;
   Graph graph_;
@@ -67,7 +71,11 @@ TEST_F(LoadAccount, AddsUpAfterThePasses) {
   ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
   for (const Node& node : graph_.nodes)
     EXPECT_TRUE(node.op != OpKind::kCast && node.op != OpKind::kDiv) << node.name;
-  EXPECT_GE(constants(), 2 * 2 * 64 * 64 * 4) << "both weights are constants of floats";
+  EXPECT_GE(constants(), std::int64_t{2 * 2 * kSide * kSide * 4})
+      << "both weights are constants of floats";
+  EXPECT_LT(budget_.bytes_left(), limit_ - elements() - constants()) << "made of others";
+  for (const Value& value : graph_.values)
+    EXPECT_TRUE(!value.constant || compute_for_good(*value.constant));
   EXPECT_EQ(budget_.bytes_left(), limit_ - elements() - constants());
   graph_ = {};
   settle(graph_, *context_.budget);

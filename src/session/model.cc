@@ -112,7 +112,7 @@ class Loader {
   /// Parses the file and runs the passes.
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
-    const PassContext context{evaluate_node};
+    const PassContext context{evaluate_node, evaluate_into};
     Result<Graph> graph =
         load_onnx(source_.model, options_.max_nesting, &external, context.budget.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
@@ -203,7 +203,8 @@ Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
   const int file_nodes = static_cast<int>(graph.nodes.size());
   PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
   LoadedGraph loaded{std::move(graph), file_nodes};
-  PX_RETURN_IF_ERROR(run_all_passes(loaded, {evaluate_node}, options.disabled_passes));
+  PX_RETURN_IF_ERROR(
+      run_all_passes(loaded, {evaluate_node, evaluate_into}, options.disabled_passes));
   auto impl = finish(std::move(loaded), nullptr);
   impl->disabled_passes = options.disabled_passes;
   return Model(std::move(impl));

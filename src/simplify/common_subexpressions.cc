@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "base/status.h"
+#include "ops/deferred.h"
 #include "ops/infer.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
@@ -16,6 +17,7 @@ namespace {
 /// Constants of more bytes are equal only where they are the same bytes in memory, as are those
 /// beyond what the budget has left: constants may overlap in a small file.
 constexpr std::size_t kMaxCompared = 4096;
+static_assert(kMaxCompared < kDeferredBytes, "bytes that are not computed cannot be compared");
 
 /// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
 /// that different parts never give the same bytes.

@@ -147,9 +147,12 @@ Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context
     Node& node = graph.nodes[id];
     if (node.bodies.empty()) continue;
     Bodies bodies(node);
+    // What cannot be computed fails a run only where its branch is taken.
+    PassContext at_once = context;
+    at_once.evaluate_into = nullptr;
     int changed = 0;
     for (Graph& body : bodies.graphs)
-      PX_RETURN_IF_ERROR(run_everywhere(pass, body, context, changed, inside));
+      PX_RETURN_IF_ERROR(run_everywhere(pass, body, at_once, changed, inside));
     if (changed == 0) continue;
     bodies.store();
     changes += changed;

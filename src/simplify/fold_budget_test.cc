@@ -32,7 +32,7 @@ Constant filled(DType dtype, const Dims& dims) {
       std::vector<std::byte>(static_cast<std::size_t>(dims.elements() * size_of(dtype))));
 }
 
-/// A context whose account has `left` bytes left.
+/// A context whose account has `left` bytes left. What is large is computed at once.
 PassContext with_bytes(std::int64_t left) {
   PassContext context{zeros};
   EXPECT_TRUE(context.budget->take_bytes(LoadBudget::kBytes - left));

@@ -1,7 +1,7 @@
 // Computes nodes whose inputs are all constants, once and for all. Three limits keep a small file
 // from asking for much memory or time: on the bytes of one result, and, over the whole model, on
 // the bytes of all and on the work. What goes beyond stays in the graph and is computed at each
-// run.
+// run. Large results are deferred: they are paid for here and computed when they are bound.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -15,6 +15,7 @@
 #include "base/checked.h"
 #include "base/saturating.h"
 #include "base/status.h"
+#include "ops/deferred.h"
 #include "ops/infer.h"
 #include "ops/op.h"
 #include "ops/payment.h"
@@ -58,12 +59,35 @@ bool reads_part(OpKind op) {
          op == OpKind::kShape;
 }
 
+struct NodeAlone {
+  std::shared_ptr<const Graph> graph;
+  std::vector<Constant> sources;
+};
+
+/// A graph of one node, whose inputs are constants.
+NodeAlone node_alone(const Graph& from, NodeId id) {
+  NodeAlone result;
+  auto graph = std::make_shared<Graph>();
+  Node node = from.nodes[id];
+  for (ValueId& input : node.inputs) {
+    if (!input.valid()) continue;
+    result.sources.push_back(*from.values[input].constant);
+    input = graph->values.push_back(from.values[input]);
+  }
+  node.outputs[0] = graph->values.push_back(from.values[node.outputs[0]]);
+  graph->nodes.push_back(std::move(node));
+  result.graph = std::move(graph);
+  return result;
+}
+
 class Folder {
  public:
   Folder(Graph& graph, const PassContext& context)
       : graph_(graph),
         evaluate_(context.evaluate),
+        evaluate_into_(context.evaluate_into),
         budget_(context.budget),
+        defers_(context.evaluate_into != nullptr),
         reads_left_(graph.values.size(), 0) {
     count_reads();
   }
@@ -78,6 +102,8 @@ class Folder {
       }
       ++changes;
     }
+    // Other passes make copies too.
+    if (!budget_->half_is_left()) compute_deferred();
     return changes;
   }
 
@@ -146,8 +172,11 @@ class Folder {
            });
   }
 
+  struct Cost {
+    std::int64_t work = 0, bytes = 0;
+  };
   /// What computing the node costs, whose inputs are constants; nothing where a limit forbids it.
-  std::optional<std::int64_t> work_of(const Node& node, const Source& source) const {
+  std::optional<Cost> cost_of(const Node& node, const Source& source) const {
     std::vector<Dims> inputs, outputs;
     for (const ValueId id : node.inputs)
       inputs.push_back(id.valid() ? graph_.values[id].constant->dims : Dims{});
@@ -164,9 +193,9 @@ class Folder {
       if (!bytes) return std::nullopt;
       result = saturating_add(result, *bytes);
     }
-    if (!any_output || !affordable(result, source)) return std::nullopt;
+    if (!any_output) return std::nullopt;
     work = saturating_add(work, result);
-    return saturating_add(work, products(node, inputs, outputs));
+    return Cost{saturating_add(work, products(node, inputs, outputs)), result};
   }
 
   bool is_aligned(ValueId constant) const {
@@ -188,10 +217,18 @@ class Folder {
 
   bool compute(NodeId id) {
     if (!all_constant(graph_.nodes[id])) return false;
-    const Source source = source_of(graph_.nodes[id]);
-    const auto work = work_of(graph_.nodes[id], source);
-    if (!work || !budget_->take_work(*work)) return false;  // spent whether or not it succeeds
+    Source source = source_of(graph_.nodes[id]);
+    const auto cost = cost_of(graph_.nodes[id], source);
+    if (!cost) return false;
+    if (!affordable(cost->bytes, source)) {
+      compute_deferred();
+      source = source_of(graph_.nodes[id]);
+      if (!affordable(cost->bytes, source)) return false;
+    }
+    if (!budget_->take_work(cost->work)) return false;  // spent whether or not it succeeds
+    if (defer_result(id, source)) return true;
     const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
+    if (!compute_inputs(graph_.nodes[id])) return false;
     auto results = evaluate_(graph_, id);
     if (!results || results->size() < outputs.size()) return false;
     std::int64_t bytes = 0;
@@ -207,9 +244,54 @@ class Folder {
     return true;
   }
 
+  bool compute_inputs(const Node& node) const {
+    return std::ranges::all_of(node.inputs, [this](ValueId id) {
+      return !id.valid() || compute_for_good(*graph_.values[id].constant);
+    });
+  }
+
+  /// Gives the bytes back that deferred constants hold beside their own, and defers no more.
+  void compute_deferred() {
+    if (!std::exchange(defers_, false)) return;
+    for (const Value& value : graph_.values)
+      if (value.constant && holds_memory(*value.constant)) (void)compute_for_good(*value.constant);
+  }
+
+  /// Whether the result of a node of constants may wait.
+  bool may_wait(const Node& node) const {
+    if (!defers_ || node.outputs.size() != 1) return false;
+    const Value& result = graph_.values[node.outputs[0]];
+    const auto dims = dims_of(result);
+    if (!dims || !may_be_deferred(result.dtype, *dims)) return false;
+    return std::ranges::all_of(node.inputs, [this](ValueId id) {
+      return !id.valid() || deferred_depth(*graph_.values[id].constant) < kMaxDeferredDepth;
+    });
+  }
+
+  /// False where it may not wait, or cannot be paid for beside what it is made of.
+  bool defer_result(NodeId id, const Source& source) {
+    if (!may_wait(graph_.nodes[id])) return false;
+    const ValueId output = graph_.nodes[id].outputs[0];
+    const Dims dims = *dims_of(graph_.values[output]);
+    const DType dtype = graph_.values[output].dtype;
+    if (!can_pay(*budget_, *bytes_of(dtype, dims), source.weights)) return false;
+    auto [alone, sources] = node_alone(graph_, id);
+    Constant constant = defer(
+        dtype, dims, std::move(sources),
+        [evaluate = evaluate_into_, graph = std::move(alone)](std::span<std::byte> into) -> Status {
+          return evaluate(*graph, NodeId{0}, into);
+        });
+    pay(budget_, constant, source.weights);
+    release_inputs(graph_.nodes[id]);
+    make_constant_value(graph_, output, std::move(constant));
+    return true;
+  }
+
   Graph& graph_;
   const Evaluate& evaluate_;
+  const EvaluateInto& evaluate_into_;
   const std::shared_ptr<LoadBudget>& budget_;
+  bool defers_;
   IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
 };
 

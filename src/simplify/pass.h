@@ -3,6 +3,7 @@
 // after the last pass.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,6 +20,8 @@ namespace parallax {
 /// Computes the outputs of one node whose inputs are all constants (the session gives the reference
 /// kernels). An error leaves the node in the graph.
 using Evaluate = std::function<Result<std::vector<Constant>>(const Graph&, NodeId)>;
+/// The same of a node with one output, into memory of its size.
+using EvaluateInto = std::function<Status(const Graph&, NodeId, std::span<std::byte>)>;
 
 /// What kept passes from changing nodes that they were made for. Not thread-safe.
 class NearMisses {
@@ -33,6 +36,8 @@ class NearMisses {
 
 struct PassContext {
   Evaluate evaluate;
+  /// For large results, which are deferred (ops/deferred.h); null: nothing is.
+  EvaluateInto evaluate_into = nullptr;
   /// What all passes, over the graph and its bodies, take copies of constants and work from.
   std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();

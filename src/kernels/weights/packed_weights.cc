@@ -167,6 +167,13 @@ void PackedWeights::fill(const std::shared_ptr<PackedBlock>& block) {
   block->filled = true;
 }
 
+bool PackedWeights::is_filled(const PackingList& list) const {
+  return std::ranges::all_of(list.blocks_, [](const std::shared_ptr<PackedBlock>& block) {
+    const MutexLock lock(block->filling);
+    return block->filled;
+  });
+}
+
 Status PackedWeights::allocate(const PackingList& list) {
   for (const auto& block : list.blocks_) PX_RETURN_IF_ERROR(give_memory(*block));
   return {};

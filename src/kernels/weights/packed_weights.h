@@ -86,6 +86,8 @@ class PackedWeights {
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
                                                   std::function<void(std::byte*)> fill);
+  /// Whether fill(list) has done what it does.
+  bool is_filled(const PackingList& list) const;
   /// Gives memory to the blocks of `list` that have none, in the order of get(). Errors:
   /// kOutOfMemory.
   Status allocate(const PackingList& list);

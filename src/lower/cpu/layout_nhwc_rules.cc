@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "ops/deferred.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -253,17 +255,20 @@ Constant to_nhwc(const Constant& constant, std::size_t rank) {
   for (std::size_t axis = 2; axis < rank; ++axis) plane *= from[axis];
   const auto element = static_cast<std::size_t>(size_of(constant.dtype));
   const std::int64_t channels = from[1];
-  std::vector<std::byte> bytes(constant.bytes.size());
-  for (std::int64_t n = 0; n < from[0]; ++n) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t hw = 0; hw < plane; ++hw) {
-        const auto source = static_cast<std::size_t>((n * channels + c) * plane + hw) * element;
-        const auto target = static_cast<std::size_t>((n * plane + hw) * channels + c) * element;
-        std::memcpy(bytes.data() + target, constant.bytes.data() + source, element);
+  const auto fill = [nchw = constant, images = from[0], channels, plane,
+                     element](std::span<std::byte> into) -> Status {
+    for (std::int64_t n = 0; n < images; ++n) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        for (std::int64_t hw = 0; hw < plane; ++hw) {
+          const auto source = static_cast<std::size_t>((n * channels + c) * plane + hw) * element;
+          const auto target = static_cast<std::size_t>((n * plane + hw) * channels + c) * element;
+          std::memcpy(into.data() + target, nchw.bytes.data() + source, element);
+        }
       }
     }
-  }
-  return make_constant(constant.dtype, to, bytes);
+    return {};
+  };
+  return defer_large(constant.dtype, to, {constant}, fill);
 }
 
 }  // namespace parallax

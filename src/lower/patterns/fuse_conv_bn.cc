@@ -1,12 +1,15 @@
 // Constant arithmetic per channel after a convolution moves into its weights and bias:
 // BatchNormalization, and the Add of a bias to a convolution that has none.
 #include <cmath>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/deferred.h"
 #include "ops/payment.h"
 #include "simplify/rewrite.h"
 
@@ -54,7 +57,9 @@ std::optional<ChannelAffine> channel_bias(const Constant& bias, std::size_t chan
   if (bias.dims[axis] != static_cast<std::int64_t>(channels)) return std::nullopt;
   if (bias.dims.elements() != static_cast<std::int64_t>(channels)) return std::nullopt;
   ChannelAffine affine{std::vector<double>(channels, 1.0), {}};
-  for (const float number : floats(bias)) affine.shift.push_back(static_cast<double>(number));
+  const std::vector<float> numbers = floats(bias);
+  if (numbers.size() != channels) return std::nullopt;
+  for (const float number : numbers) affine.shift.push_back(static_cast<double>(number));
   return affine;
 }
 
@@ -106,19 +111,36 @@ std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& reade
   return std::nullopt;
 }
 
-/// False where the budget does not cover the copies: convolutions may share their weights, of which
-/// each gets one.
+/// `weights`, of which each filter is multiplied by its factor.
+Constant scaled_filters(const Constant& weights, const std::vector<double>& factors) {
+  const std::size_t filter = weights.bytes.size() / sizeof(float) / factors.size();
+  const auto fill = [from = weights, factors, filter](std::span<std::byte> into) -> Status {
+    for (std::size_t i = 0; i < into.size() / sizeof(float); ++i) {
+      float element = 0;
+      std::memcpy(&element, from.bytes.data() + i * sizeof element, sizeof element);
+      element = static_cast<float>(static_cast<double>(element) * factors[i / filter]);
+      std::memcpy(into.data() + i * sizeof element, &element, sizeof element);
+    }
+    return {};
+  };
+  return defer_large(weights.dtype, weights.dims, {weights}, fill);
+}
+
+/// False where the budget does not cover the copies (convolutions may share their weights, of which
+/// each gets one), and where the weights are made of too many others or cannot be computed.
 bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& found,
           const PassContext& context) {
   const Node convolution = *found.convolution;
   const Constant& weights = *float_constant(graph, convolution.inputs[1]);
   const std::size_t channels = found.affine.scale.size();
   const bool scales = graph.nodes[last].op == OpKind::kBatchNormalization;
-  if (scales && !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights)))
+  if (scales && (deferred_depth(weights) >= kMaxDeferredDepth ||
+                 !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights))))
     return false;
   std::vector<float> bias(channels, 0.0F);
   if (convolution.inputs.size() > 2 && convolution.inputs[2].valid()) {
     bias = floats(*float_constant(graph, convolution.inputs[2]));
+    if (bias.size() != channels) return false;
   }
   for (std::size_t c = 0; c < channels; ++c) {
     bias[c] = static_cast<float>(static_cast<double>(bias[c]) * found.affine.scale[c] +
@@ -128,13 +150,7 @@ bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& foun
   if (!pay(context.budget, shift)) return false;
   ValueId scaled = convolution.inputs[1];
   if (scales) {
-    std::vector<float> elements = floats(weights);
-    const std::size_t filter = elements.size() / channels;
-    for (std::size_t i = 0; i < elements.size(); ++i) {
-      elements[i] =
-          static_cast<float>(static_cast<double>(elements[i]) * found.affine.scale[i / filter]);
-    }
-    Constant copy = make_f32(weights.dims, elements);
+    Constant copy = scaled_filters(weights, found.affine.scale);
     if (!pay(context.budget, copy, weight_bytes(weights))) return false;
     scaled = add_constant(graph, names, convolution.name + "/weights", std::move(copy));
   }

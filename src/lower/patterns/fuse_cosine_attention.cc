@@ -18,12 +18,14 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/deferred.h"
 #include "ops/op.h"
 #include "ops/payment.h"
 #include "simplify/rewrite.h"
@@ -313,16 +315,22 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
   const Constant& first = *graph.values[masks[0]].constant;
   const Dims dims = {first.dims[1], first.dims[3], first.dims[4]};
   if (masks.size() == 1) return reshaped(graph, names, masks[0], dims);
-  std::vector<float> sum = floats(first);
-  for (std::size_t m = 1; m < masks.size(); ++m) {
-    const std::byte* more = graph.values[masks[m]].constant->bytes.data();
-    for (std::size_t i = 0; i < sum.size(); ++i) {
-      float element = 0;
-      std::memcpy(&element, more + i * sizeof element, sizeof element);
-      sum[i] += element;
+  std::vector<Constant> parts;
+  for (const ValueId mask : masks) parts.push_back(*graph.values[mask].constant);
+  const auto fill = [parts](std::span<std::byte> into) -> Status {
+    for (std::size_t at = 0; at < into.size(); at += sizeof(float)) {
+      float sum = 0;
+      std::memcpy(&sum, parts[0].bytes.data() + at, sizeof sum);
+      for (const Constant& part : std::span(parts).subspan(1)) {
+        float element = 0;
+        std::memcpy(&element, part.bytes.data() + at, sizeof element);
+        sum += element;
+      }
+      std::memcpy(into.data() + at, &sum, sizeof sum);
     }
-  }
-  Constant constant = make_f32(dims, sum);
+    return {};
+  };
+  Constant constant = defer_large(DType::kF32, dims, parts, fill);
   pay(budget, constant);  // the match has asked
   return add_constant(graph, names, graph.values[masks[0]].name + "/sum", std::move(constant));
 }

@@ -4,6 +4,8 @@
 #include <span>
 #include <utility>
 
+#include "ops/deferred.h"
+
 namespace parallax {
 Readers::Readers(const Graph& graph)
     : end_(graph.values.size(), 0), is_output_(graph.values.size(), false) {
@@ -56,6 +58,7 @@ std::optional<float> scalar_constant(const Graph& graph, ValueId value) {
 }
 
 std::vector<float> floats(const Constant& constant) {
+  if (!compute_for_good(constant)) return {};
   std::vector<float> elements(constant.bytes.size() / sizeof(float));
   if (!elements.empty()) {
     std::memcpy(elements.data(), constant.bytes.data(), elements.size() * sizeof(float));

@@ -41,7 +41,7 @@ const Node* produced_by(const Graph& graph, ValueId value, OpKind kind);
 const Constant* float_constant(const Graph& graph, ValueId value);
 /// The number in an f32 constant of one element.
 std::optional<float> scalar_constant(const Graph& graph, ValueId value);
-/// All elements of an f32 constant.
+/// All elements of an f32 constant, which is computed; none where that fails.
 std::vector<float> floats(const Constant& constant);
 /// An f32 constant with a copy of `elements`.
 Constant make_f32(const Dims& dims, const std::vector<float>& elements);

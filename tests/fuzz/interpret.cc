@@ -35,17 +35,23 @@ bool is_exact(OpKind op) {
 /// Whether a small result may be what is left of larger elements.
 bool cancels(OpKind op) {
   static const std::set<OpKind> kCancels = {
-      OpKind::kAdd,  OpKind::kSub,  OpKind::kMatMul,    OpKind::kGemm,       OpKind::kConv,
-      OpKind::kGelu, OpKind::kMod,  OpKind::kReduceSum, OpKind::kReduceMean, OpKind::kAveragePool,
-      OpKind::kErf,  OpKind::kTanh, OpKind::kResize,    OpKind::kLog};
+      OpKind::kAdd,         OpKind::kSub,       OpKind::kMatMul,
+      OpKind::kGemm,        OpKind::kConv,      OpKind::kGelu,
+      OpKind::kMod,         OpKind::kReduceSum, OpKind::kReduceMean,
+      OpKind::kAveragePool, OpKind::kErf,       OpKind::kTanh,
+      OpKind::kResize,      OpKind::kLog,       OpKind::kLayerNormalization};
   return kCancels.contains(op);
 }
 
 /// Whether it adds up many terms, so that its kernels may leave another rest of 0.
 bool sums(OpKind op) {
-  static const std::set<OpKind> kSums = {OpKind::kMatMul,     OpKind::kGemm,
-                                         OpKind::kConv,       OpKind::kReduceSum,
-                                         OpKind::kReduceMean, OpKind::kAveragePool};
+  static const std::set<OpKind> kSums = {OpKind::kMatMul,
+                                         OpKind::kGemm,
+                                         OpKind::kConv,
+                                         OpKind::kReduceSum,
+                                         OpKind::kReduceMean,
+                                         OpKind::kAveragePool,
+                                         OpKind::kLayerNormalization};
   return kSums.contains(op);
 }
 

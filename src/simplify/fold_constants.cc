@@ -88,8 +88,10 @@ class Folder {
         evaluate_into_(context.evaluate_into),
         budget_(context.budget),
         defers_(context.evaluate_into != nullptr),
-        reads_left_(graph.values.size(), 0) {
+        reads_left_(graph.values.size(), 0),
+        read_at_once_(graph.values.size(), false) {
     count_reads();
+    if (defers_) find_read_at_once();
   }
 
   int run() {
@@ -115,6 +117,38 @@ class Folder {
       for (const ValueId id : node.inputs)
         if (id.valid()) ++reads_left_[id];
     }
+  }
+
+  /// What is computed at once reads its inputs: deferring them would cost memory of their own, page
+  /// by page, where results that are computed one after the other take the same.
+  void find_read_at_once() {
+    IdVector<ValueId, bool> constant(graph_.values.size(), false);
+    for (const ValueId id : graph_.values.ids())
+      constant[id] = graph_.values[id].constant.has_value();
+    std::vector<NodeId> made;  // nodes whose inputs are constants, or such nodes' results
+    for (const NodeId id : graph_.nodes.ids()) {
+      const Node& node = graph_.nodes[id];
+      if (!node.bodies.empty() || !std::ranges::all_of(node.inputs, [&](ValueId input) {
+            return !input.valid() || constant[input];
+          }))
+        continue;
+      made.push_back(id);
+      for (const ValueId output : node.outputs)
+        if (output.valid()) constant[output] = true;
+    }
+    std::ranges::reverse(made);
+    for (const NodeId id : made) {
+      const Node& node = graph_.nodes[id];
+      if (node.outputs.size() == 1 && may_wait(node.outputs[0])) continue;
+      for (const ValueId input : node.inputs)
+        if (input.valid()) read_at_once_[input] = true;
+    }
+  }
+
+  bool may_wait(ValueId result) const {
+    if (!result.valid() || read_at_once_[result]) return false;
+    const auto dims = dims_of(graph_.values[result]);
+    return dims && may_be_deferred(graph_.values[result].dtype, *dims);
   }
 
   /// Lets go of the bytes that only folded nodes read, so that the next results take their memory:
@@ -259,10 +293,7 @@ class Folder {
 
   /// Whether the result of a node of constants may wait.
   bool may_wait(const Node& node) const {
-    if (!defers_ || node.outputs.size() != 1) return false;
-    const Value& result = graph_.values[node.outputs[0]];
-    const auto dims = dims_of(result);
-    if (!dims || !may_be_deferred(result.dtype, *dims)) return false;
+    if (!defers_ || node.outputs.size() != 1 || !may_wait(node.outputs[0])) return false;
     return std::ranges::all_of(node.inputs, [this](ValueId id) {
       return !id.valid() || deferred_depth(*graph_.values[id].constant) < kMaxDeferredDepth;
     });
@@ -293,6 +324,7 @@ class Folder {
   const std::shared_ptr<LoadBudget>& budget_;
   bool defers_;
   IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
+  IdVector<ValueId, bool> read_at_once_;        ///< by nodes of constants, for small results
 };
 
 }  // namespace

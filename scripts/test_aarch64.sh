@@ -17,5 +17,5 @@ scripts/setup.sh aarch64
 scripts/sysroot.sh
 scripts/build.sh release "$jobs" parallax_cli
 scripts/build.sh aarch64 "$jobs" "${targets[@]}"
-scripts/test.sh build/aarch64 "$jobs" "${tests[@]}"
+scripts/test.sh build/aarch64 "$jobs" --timeout 3600 "${tests[@]}"  # 10,000 runs of a model take 15 minutes here
 [[ ${#tests[@]} -eq 0 ]] || echo "test_aarch64: a part; \`make test-aarch64\` runs the other unit tests and the five models too"

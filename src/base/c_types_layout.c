@@ -1,7 +1,7 @@
-/* parallax/c_types.h as C11 sees and uses it: for c_types_test.cc. */
+/* parallax/c_types.h and delegate.h as C11 sees and uses them: for c_types_test.cc. */
 #include <stdlib.h>
 
-#include "parallax/c_types.h"
+#include "parallax/delegate.h"
 
 #define PX_SIZE(type) sizeof(type),
 #define PX_FIELD(type, field) offsetof(type, field),
@@ -13,6 +13,7 @@ const size_t* px_c_layout(size_t* count);
 px_allocator px_c_allocator(int* calls);
 px_status px_c_failure(int* calls);
 int px_c_sum(const px_tensor* tensor, double* sum);
+px_code px_c_fail(px_status* status);
 
 const size_t* px_c_layout(size_t* count) {
   *count = sizeof layout / sizeof *layout;
@@ -53,3 +54,5 @@ int px_c_sum(const px_tensor* tensor, double* sum) {
   for (size_t i = 0; i < elements; ++i) *sum += data[i];
   return 1;
 }
+
+px_code px_c_fail(px_status* status) { return px_fail(status, PX_OUT_OF_MEMORY, "device full"); }

@@ -11,11 +11,14 @@
 #include <string>
 #include <vector>
 
+#include "parallax/delegate.h"
+
 extern "C" {
 const size_t* px_c_layout(size_t* count);
 px_allocator px_c_allocator(int* calls);
 px_status px_c_failure(int* calls);
 int px_c_sum(const px_tensor* tensor, double* sum);
+px_code px_c_fail(px_status* status);
 }
 
 namespace parallax {
@@ -29,6 +32,8 @@ static_assert(sizeof(px_tensor) == 40 && offsetof(px_tensor, bytes) == 32);
 static_assert(sizeof(px_type) == 32 && offsetof(px_type, symbols) == 24);
 static_assert(sizeof(px_status) == 48 && offsetof(px_status, release) == 40);
 static_assert(sizeof(px_allocator) == 32 && offsetof(px_allocator, deallocate) == 24);
+static_assert(sizeof(px_node) == 72 && sizeof(px_region) == 88 && sizeof(px_place) == 40);
+static_assert(sizeof(px_delegate) == 128 && offsetof(px_delegate, read) == 120);
 
 TEST(CTypes, HaveOneLayoutInCAndCpp) {
 #define PX_SIZE(type) sizeof(type),
@@ -41,6 +46,14 @@ TEST(CTypes, HaveOneLayoutInCAndCpp) {
   std::size_t count = 0;
   const std::size_t* const in_c = px_c_layout(&count);
   EXPECT_THAT(std::span(in_c, count), ElementsAreArray(layout));
+}
+
+TEST(CTypes, ADelegateSaysWhyItFails) {
+  px_status status{};
+  status.size = sizeof status;
+  EXPECT_EQ(px_c_fail(&status), PX_OUT_OF_MEMORY);
+  EXPECT_EQ(status_from(&status).error().to_string(), "device full");
+  EXPECT_EQ(px_c_fail(nullptr), PX_OUT_OF_MEMORY);
 }
 
 TEST(CTypes, ElementTypesHaveNames) {

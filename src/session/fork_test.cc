@@ -12,7 +12,7 @@
 
 #include "base/fork.h"
 #include "base/large_pages.h"
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 #include "parallax/session.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"

@@ -1,4 +1,4 @@
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

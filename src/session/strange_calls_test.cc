@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 #include "parallax/session.h"
 #include "session/allocations_test_util.h"
 #include "session/session_test_util.h"

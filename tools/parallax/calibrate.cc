@@ -15,7 +15,7 @@
 
 #include "files.h"
 #include "inputs.h"
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 #include "report.h"
 
 namespace parallax::cli {

@@ -8,7 +8,7 @@
 #include "example.h"
 #include "info_need.h"
 #include "machine.h"
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 #include "report.h"
 
 namespace parallax::cli {

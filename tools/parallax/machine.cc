@@ -9,7 +9,7 @@
 #include <string_view>
 #include <thread>
 
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 #include "parallax/session.h"
 #include "report.h"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "parallax/inspect.h"
+#include "parallax/model.h"
 
 namespace parallax {
 

@@ -41,6 +41,7 @@ struct Storage {
 };
 
 struct Program;
+class Device;
 
 /// One Compiled, and what all its programs share beside it.
 struct Bound {
@@ -54,6 +55,7 @@ struct Bound {
   Mutex binding;                   ///< bind() holds it
   std::atomic<bool> done = false;  ///< bind() is
   RunTimeKernels run_time_kernels;
+  std::shared_ptr<Device> device = nullptr;  ///< runs its regions (run/device.h); null: none
 };
 
 /// Packs nothing, copies nothing: bind() does, before the first run. Errors: as lay_out().

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "bind/program.h"
@@ -61,6 +62,8 @@ class Completion {
   };
   Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies);
   void operator()(Status status) const;
+  /// Whether the run still waits for it. False soon after the run has ended.
+  bool is_wanted() const;
 
  private:
   struct Step;
@@ -72,6 +75,12 @@ class Device {
   virtual ~Device() = default;
   /// Its own memory, in which regions then find their tensors; null: it works in the CPU's.
   virtual DeviceMemory* memory() { return nullptr; }
+  /// Why the CPU runs a region from the start, where the plan has a substitute: it has failed
+  /// before. Nothing: the device runs it. A run asks once.
+  virtual std::optional<Error> problem(RegionId) const { return std::nullopt; }
+  /// A region has taken longer than ExecuteOptions::region_time: its run has ended with `error`.
+  /// Must not call back.
+  virtual void late(RegionId, const Error& /*error*/) noexcept {}
   /// Begins to run a region and returns; calls `done` then or later. Of tensors in kHost it may
   /// touch nothing after it has returned, and of others nothing after the call of `done`. The run
   /// may end before that call: the memory of these tensors waits for it nevertheless. What it

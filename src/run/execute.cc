@@ -109,8 +109,9 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
   own_limits_.trips_left = options.max_loop_trips;
   own_limits_.deadline = options.deadline;
   if (options.device != nullptr && around == nullptr) {
-    outside_ = std::make_shared<OutsideSteps>(*this);
+    outside_ = std::make_shared<OutsideSteps>(*this, options.region_time);
     substitute_.resize(compiled_.context->branches.branches.size());
+    leave_to_cpu();
   }
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
@@ -330,7 +331,9 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
   std::shared_ptr<OutsideSteps> outside;
   Status status = execute_within(program, inputs, place, pool, lease, options, outside);
   // The run itself gives bytes back to the lease.
-  if (outside != nullptr) outside->keep(lease, options.lease_owner);
+  if (outside == nullptr) return status;
+  if (options.late != nullptr) *options.late = outside->is_late();
+  outside->keep(lease, options.lease_owner);
   return status;
 }
 

@@ -12,6 +12,7 @@
 // with a lease of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -47,6 +48,10 @@ struct ExecuteOptions {
   /// Runs the regions. Null: the CPU does, or a program that has one fails
   /// (Delegation::substitute).
   Device* device = nullptr;
+  /// How long a region may take, copies included; 0: any time. A run whose region takes longer ends
+  /// with kLimitExceeded and sets `late`: its memory waits for the device.
+  std::chrono::nanoseconds region_time{0};
+  bool* late = nullptr;
   /// Is told of each region that the CPU runs because the device failed to. Null: nothing is.
   const Logger* log = nullptr;
   /// What the lease needs for as long as a device holds its memory.

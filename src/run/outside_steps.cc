@@ -1,5 +1,8 @@
 #include "run/outside_steps.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
@@ -53,6 +56,8 @@ void Completion::operator()(Status status) const {
   step_->complete(std::move(status));
 }
 
+bool Completion::is_wanted() const { return step_->steps->has_begun(step_->branch); }
+
 void OutsideSteps::tell(StepListener* listener) {
   const MutexLock lock(mutex_);
   listener_ = listener;
@@ -66,7 +71,8 @@ bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
     // A thread that cancels a run stops it before it looks for steps here.
     if (run_.failed()) return false;
     abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
-    begun_.push_back(branch);
+    begun_.push_back(
+        {branch, region.region, &device, std::chrono::steady_clock::now() + region_time_});
   }
   try {
     device.start(std::move(region), done);
@@ -79,11 +85,20 @@ bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
 void OutsideSteps::complete(BranchId branch, Status status) noexcept {
   std::unique_ptr<Memory> memory;  // goes back without the mutex
   const MutexLock lock(mutex_);
-  if (std::erase(begun_, branch) > 0) {
+  if (take_begun(branch)) {
     end(branch, run_.end_region(branch, std::move(status)));
   } else if (std::erase(abandoned_, branch) > 0 && abandoned_.empty() && memory_->lease) {
     memory = std::move(memory_);
   }
+}
+
+bool OutsideSteps::has_begun(BranchId branch) const {
+  const MutexLock lock(mutex_);
+  return std::ranges::find(begun_, branch, &Begun::branch) != begun_.end();
+}
+
+bool OutsideSteps::take_begun(BranchId branch) {
+  return std::erase_if(begun_, [&](const Begun& step) { return step.branch == branch; }) > 0;
 }
 
 void OutsideSteps::end(BranchId branch, bool again) {
@@ -98,20 +113,59 @@ void OutsideSteps::abandon(Error error) noexcept {
 
 void OutsideSteps::abandon_all(Error error) {
   if (begun_.empty()) return;
-  run_.fail_branch(begun_.front(), std::move(error));
+  run_.fail_branch(begun_.front().branch, std::move(error));
   while (!begun_.empty()) {
-    const BranchId branch = begun_.back();
+    const BranchId branch = begun_.back().branch;
     begun_.pop_back();
     abandoned_.push_back(branch);
     end(branch, false);
   }
 }
 
+/// True where a step has taken too long.
+bool OutsideSteps::abandon_late() {
+  if (region_time_.count() == 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  const auto step = std::ranges::find_if(begun_, [&](const Begun& s) { return s.until <= now; });
+  if (step == begun_.end()) return false;
+  const double seconds = std::chrono::duration<double>(region_time_).count();
+  const Error error{Stage::kExecute,
+                    ErrorCode::kLimitExceeded,
+                    {},
+                    fmt::format("the delegate gave no answer within {:g} s", seconds)};
+  late_ = true;
+  step->device->late(step->region, error);
+  std::rotate(begun_.begin(), step, step + 1);  // the run ends with its name
+  abandon_all(error);
+  return true;
+}
+
 void OutsideSteps::wait(const Deadline& deadline) {
   const MutexLock lock(mutex_);
   // A caller who cancels the run abandons its steps.
-  while (!begun_.empty())
-    if (!wait_within(deadline, mutex_, changed_)) abandon_all(ended(deadline));
+  while (!begun_.empty()) {
+    Deadline next = deadline;
+    if (region_time_.count() > 0) {
+      const auto first = std::ranges::min(begun_, {}, &Begun::until).until;
+      next.time = std::min(deadline.time.value_or(first), first);
+    }
+    if (wait_within(next, mutex_, changed_) || abandon_late()) continue;
+    if (Status status = check_deadline(deadline); !status) abandon_all(std::move(status).error());
+  }
+}
+
+std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) const {
+  if (region_time_.count() == 0) return deadline.time;
+  // Steps begin while the caller sleeps: it looks for late ones eight times as often as one can be.
+  const auto next = std::chrono::steady_clock::now() +
+                    std::chrono::duration_cast<Deadline::Time::duration>(region_time_ / 8);
+  return std::min(deadline.time.value_or(next), next);
+}
+
+void OutsideSteps::look(const Deadline& deadline) {
+  if (Status status = check_deadline(deadline); !status) return abandon(std::move(status).error());
+  const MutexLock lock(mutex_);
+  (void)abandon_late();
 }
 
 void OutsideSteps::hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept {

@@ -7,6 +7,7 @@
 // that finds no step left under the mutex may destroy the run.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,17 +34,29 @@ class StepListener {
 
 class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
  public:
-  explicit OutsideSteps(Run& run) : run_(run) {}
+  /// `region_time`: as in ExecuteOptions.
+  explicit OutsideSteps(Run& run, std::chrono::nanoseconds region_time = {})
+      : run_(run), region_time_(region_time) {}
 
   /// For the steps from here on; null: none is told.
   void tell(StepListener* listener);
   /// Begins a step; false where the run has failed before.
   bool begin(BranchId branch, Device& device, RegionRun region, Completion::Copies copies);
   void complete(BranchId branch, Status status) noexcept;
+  bool has_begun(BranchId branch) const;
   /// The run ends with `error` if a step is left.
   void abandon(Error error) noexcept;
-  /// Returns when no step is left; abandons them where `deadline` comes first.
+  /// Returns when no step is left; abandons them where `deadline` comes first, or one takes too
+  /// long.
   void wait(const Deadline& deadline);
+  /// When a caller that waits elsewhere has to look for these two; nothing: never.
+  std::optional<Deadline::Time> patience(const Deadline& deadline) const;
+  void look(const Deadline& deadline);
+  /// A step has taken too long.
+  bool is_late() const {
+    const MutexLock lock(mutex_);
+    return late_;
+  }
   /// Returns when the thread that ended a step has let go of the run.
   void settle() { const MutexLock lock(mutex_); }
   /// When no step is left: what devices write besides the block of the lease, and how many bytes
@@ -66,14 +79,26 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
     std::vector<AlignedBytes> outputs = {};
   };
 
+  struct Begun {
+    BranchId branch;
+    RegionId region;
+    Device* device;
+    Deadline::Time until;
+  };
+
+  bool take_begun(BranchId branch) PX_REQUIRES(mutex_);
+  bool abandon_late() PX_REQUIRES(mutex_);
   void end(BranchId branch, bool again) PX_REQUIRES(mutex_);
   void abandon_all(Error error) PX_REQUIRES(mutex_);
 
   Run& run_;  // while begun_ has a step, or the caller is a thread of the run
-  Mutex mutex_;
+  const std::chrono::nanoseconds region_time_;
+  mutable Mutex mutex_;
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
-  std::vector<BranchId> begun_ PX_GUARDED_BY(mutex_), abandoned_ PX_GUARDED_BY(mutex_);
+  std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
+  std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
+  bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
 };
 

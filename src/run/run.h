@@ -97,6 +97,7 @@ class Run {
   void run_dataflow(Participant& self);
 
   // run_regions.cc
+  void leave_to_cpu();
   void run_and_wait(BranchId branch, Participant& self);
   bool is_planned(BranchId branch) const;
   /// Of a region that the CPU runs if its device fails.

@@ -74,12 +74,10 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     return true;
   }
   std::optional<Deadline::Time> patience() const override {
-    return run_.outside() == nullptr ? std::nullopt : run_.deadline().time;
+    return run_.outside() == nullptr ? std::nullopt : run_.outside()->patience(run_.deadline());
   }
   void waited() override {
-    if (run_.outside() == nullptr) return;
-    if (Status status = check_deadline(run_.deadline()); !status)
-      run_.outside()->abandon(std::move(status).error());
+    if (run_.outside() != nullptr) run_.outside()->look(run_.deadline());
   }
 
   /// After a branch that a device ran, on any thread.

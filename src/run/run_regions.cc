@@ -30,6 +30,22 @@ bool Run::on_device(BranchId branch) const {
   return !context.delegation.substitute || is_planned(branch);
 }
 
+/// Regions that the device does not run this time. REQUIRES: called before any branch runs.
+void Run::leave_to_cpu() {
+  const BranchGraph& branches = compiled_.context->branches;
+  if (!compiled_.context->delegation.substitute) return;
+  for (const BranchId branch : branches.branches.ids()) {
+    if (!branches.region[branch].valid()) continue;
+    const std::optional<Error> problem = options_.device->problem(branches.region[branch]);
+    if (!problem) continue;
+    substitute_[branch] = Substitute::kWanted;
+    if (options_.trace == nullptr) continue;
+    const MutexLock lock(mutex_);
+    region_events_.push_back(
+        {branches.region[branch].value, branch.value, 0, 0, problem->to_string()});
+  }
+}
+
 /// Of a region.
 bool Run::is_for_cpu(BranchId branch) const {
   return compiled_.context->delegation.substitute &&

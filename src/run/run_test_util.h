@@ -32,6 +32,8 @@ struct Settings {
   Device* device = nullptr;
   const Logger* log = nullptr;
   std::shared_ptr<const void> lease_owner = nullptr;
+  std::chrono::nanoseconds region_time{0};
+  bool* late = nullptr;
 };
 
 template <class T>
@@ -83,6 +85,8 @@ inline Result<std::vector<Tensor>> run(const Program& program, WorkerPool& pool,
   options.device = settings.device;
   options.log = settings.log;
   options.lease_owner = settings.lease_owner;
+  options.region_time = settings.region_time;
+  options.late = settings.late;
   std::optional<BudgetWatch> watch;
   if (settings.budget_later) {
     watch.emplace(lease, settings.budget_later, true, std::chrono::nanoseconds(0));

@@ -1,0 +1,34 @@
+// The answers of delegates (px_done). What a delegate gets as its context is a number, not an
+// address: an answer that comes twice, or for something that nobody waits for any more, finds
+// nothing and does no harm.
+//
+// Thread-safe.
+#pragma once
+
+#include <functional>
+
+#include "parallax/delegate.h"
+#include "parallax/result.h"
+
+namespace parallax {
+
+/// Gets the first answer, on whatever thread the delegate answers.
+using TakeAnswer = std::function<void(Status)>;
+
+/// A context for px_done: give both to the delegate. Throws std::bad_alloc.
+void* expect_answer(TakeAnswer take);
+/// The px_done of all contexts.
+void answer(void* context, px_code code, const char* message) noexcept;
+/// The delegate has refused and will not answer. False where it has answered nevertheless.
+bool expect_no_answer(void* context) noexcept;
+
+/// Destroys what a delegate gave: later, on another thread, where this is a delegate's thread that
+/// answers, because what hands things back may wait for that thread.
+void destroy_outside_answers(std::function<void()> destroy);
+
+/// What a delegate's function returned, with the text that it wrote, which is released.
+Status status_of(px_code code, px_status& status);
+/// An empty status of this version, to be written.
+px_status no_status();
+
+}  // namespace parallax

@@ -1,0 +1,195 @@
+#include "delegate/c_region.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/status.h"
+#include "ops/deferred.h"
+
+namespace parallax {
+namespace {
+
+/// Of a value, which has a name of its own.
+TensorInfo type_of(const Graph& graph, ValueId id, const std::vector<std::string>& symbols) {
+  const Value& value = graph.values[id];
+  TensorInfo info{{}, value.dtype, {}};
+  for (const Expr& expr : value.shape) {
+    const auto fixed = expr.constant();
+    info.shape.push_back(fixed ? Dimension{*fixed, {}} : Dimension{-1, expr.to_string(symbols)});
+  }
+  return info;
+}
+
+bool in_region(const Compiled& compiled, NodeId node, BranchId branch) {
+  return node.valid() && compiled.context->branches.branch_of[node] == branch;
+}
+
+BranchId branch_of(const Compiled& compiled, RegionId region) {
+  const auto& regions = compiled.context->branches.region;
+  for (const BranchId branch : regions.ids())
+    if (regions[branch] == region) return branch;
+  return {};
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const CRegion>> CRegion::make(const Compiled& compiled, RegionId region) {
+  const BranchId branch = branch_of(compiled, region);
+  if (!branch.valid())
+    return tl::unexpected(Error{Stage::kCompile, ErrorCode::kInternal, {}, "no such region"});
+  const std::vector<NodeId>& nodes = compiled.context->branches.branches[branch];
+  const Graph& graph = compiled.graph();
+  const std::shared_ptr<CRegion> result(new CRegion);
+  result->index_ = IdVector<ValueId, std::int32_t>(graph.values.size(), -1);
+  result->symbols_ = graph.symbol_names();
+  for (const NodeId id : nodes) {
+    for (const ValueId input : graph.nodes[id].inputs) {
+      const bool constant = input.valid() && graph.values[input].constant.has_value();
+      if (constant) PX_RETURN_IF_ERROR(compute_for_good(*graph.values[input].constant));
+    }
+    result->add_node(graph, graph.nodes[id]);
+  }
+  result->find_boundary(compiled, nodes);
+  result->finish(graph.nodes[nodes.front()].name);
+  return result;
+}
+
+std::int32_t CRegion::index_of(const Graph& graph, ValueId id) {
+  if (!id.valid()) return -1;
+  if (index_[id] >= 0) return index_[id];
+  const Value& value = graph.values[id];
+  index_[id] = static_cast<std::int32_t>(values.size());
+  values.push_back(id);
+  const CType& type = types_.emplace_back(type_of(graph, id, symbols_));
+  px_value given{};
+  given.size = sizeof given;
+  given.name = names_.emplace_back(value.name).c_str();
+  given.type = &type.get();
+  given.constant = value.constant ? tensor(*value.constant) : nullptr;
+  given.known_when_bound = value.kind == ValueKind::kSymbolic ? 1 : 0;
+  key_ += fmt::format(
+      "{} {} {};", value.name, static_cast<int>(value.dtype),
+      value.constant ? static_cast<const void*>(value.constant->bytes.data()) : nullptr);
+  values_.push_back(given);
+  return index_[id];
+}
+
+const px_tensor* CRegion::tensor(const Constant& constant) {
+  // A copy holds the bytes.
+  const Constant& kept = constants_.emplace_back(constant);
+  const auto& dims = integers_.emplace_back(kept.dims.begin(), kept.dims.end());
+  return &tensors_.emplace_back(px_tensor{sizeof(px_tensor), to_c(kept.dtype), kept.dims.rank(),
+                                          dims.data(), const_cast<std::byte*>(kept.bytes.data()),
+                                          kept.bytes.size()});
+}
+
+px_attribute CRegion::attribute(const std::string& name, const AttributeValue& value) {
+  px_attribute result{};
+  result.size = sizeof result;
+  result.name = names_.emplace_back(name).c_str();
+  const auto integers = [&](std::vector<std::int64_t> list) {
+    result.count = list.size();
+    result.integers = integers_.emplace_back(std::move(list)).data();
+  };
+  const auto numbers = [&](std::vector<float> list) {
+    result.count = list.size();
+    result.floats = floats_.emplace_back(std::move(list)).data();
+  };
+  // In the order of AttributeValue, as the kinds are.
+  result.kind = static_cast<px_attribute_kind>(value.index()) + 1;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) integers({*integer});
+  if (const auto* number = std::get_if<float>(&value)) numbers({*number});
+  if (const auto* text = std::get_if<std::string>(&value))
+    result.text = names_.emplace_back(*text).c_str();
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) integers(*list);
+  if (const auto* list = std::get_if<std::vector<float>>(&value)) numbers(*list);
+  if (const auto* constant = std::get_if<Constant>(&value)) result.tensor = tensor(*constant);
+  return result;
+}
+
+void CRegion::add_node(const Graph& graph, const Node& node) {
+  const auto indices = [&](const std::vector<ValueId>& ids) -> const std::vector<std::int32_t>& {
+    std::vector<std::int32_t> list;
+    for (const ValueId id : ids) list.push_back(index_of(graph, id));
+    return indices_.emplace_back(std::move(list));
+  };
+  const auto& inputs_of = indices(node.inputs);
+  const auto& outputs_of = indices(node.outputs);
+  std::vector<const px_attribute*> list;
+  for (const auto& [name, value] : node.attributes)
+    list.push_back(&attributes_.emplace_back(attribute(name, value)));
+  const auto& attributes_of = lists_.emplace_back(std::move(list));
+  px_node given{};
+  given.size = sizeof given;
+  given.op = names_.emplace_back(to_string(node.op)).c_str();
+  given.name = names_.emplace_back(node.name).c_str();
+  given.attribute_count = attributes_of.size();
+  given.attributes = attributes_of.data();
+  given.input_count = inputs_of.size();
+  given.inputs = inputs_of.data();
+  given.output_count = outputs_of.size();
+  given.outputs = outputs_of.data();
+  nodes_.push_back(given);
+  key_ += fmt::format("{} {}\n", given.op, node.name);
+}
+
+/// What a run brings, each once, and what it wants: values that others read, by the value in whose
+/// bytes they lie.
+void CRegion::find_boundary(const Compiled& compiled, const std::vector<NodeId>& nodes) {
+  const Graph& graph = compiled.graph();
+  const BranchId branch = compiled.context->branches.branch_of[nodes.front()];
+  for (const ValueId id : values) {
+    const Value& value = graph.values[id];
+    if (value.kind != ValueKind::kResult && value.kind != ValueKind::kInput) continue;
+    if (!in_region(compiled, value.producer, branch)) {
+      inputs.push_back(id);
+      input_list_.push_back(index_[id]);
+    } else if (compiled.root[id] == id && !compiled.is_internal(id)) {
+      outputs.push_back(id);
+      output_list_.push_back(index_[id]);
+    }
+  }
+}
+
+void CRegion::finish(std::string name) {
+  for (const px_value& value : values_) value_list_.push_back(&value);
+  for (const px_node& node : nodes_) node_list_.push_back(&node);
+  for (const std::int32_t output : output_list_) key_ += fmt::format("> {}\n", output);
+  region_ = {sizeof region_,      names_.emplace_back(std::move(name)).c_str(),
+             value_list_.size(),  value_list_.data(),
+             node_list_.size(),   node_list_.data(),
+             input_list_.size(),  input_list_.data(),
+             output_list_.size(), output_list_.data(),
+             PX_FLOAT32};
+}
+
+Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRegion& region) {
+  const auto refuse_size = [&](ValueId id, const char* why) {
+    return tl::unexpected(Error{Stage::kCompile,
+                                ErrorCode::kUnsupported,
+                                {},
+                                fmt::format("'{}' {}", compiled.graph().values[id].name, why)});
+  };
+  std::unique_ptr<CSizes> result(new CSizes);
+  result->tensors_.reserve(region.values.size());
+  for (const ValueId id : region.values) {
+    if (!compiled.dims[id]) return refuse_size(id, "has a size that only running tells");
+    const Dims& dims = *compiled.dims[id];
+    const DType dtype = compiled.graph().values[id].dtype;
+    const std::byte* const bytes = compiled.fixed[id];
+    const std::int64_t size = bytes_of(dtype, dims).value_or(0);
+    result->tensors_.push_back({sizeof(px_tensor), to_c(dtype), dims.rank(), dims.begin(),
+                                const_cast<std::byte*>(bytes), static_cast<std::size_t>(size)});
+    result->list_.push_back(&result->tensors_.back());
+  }
+  for (const auto* ids : {&region.inputs, &region.outputs})
+    for (const ValueId id : *ids)
+      if (compiled.dims[id]->elements() == 0) return refuse_size(id, "has no elements");
+  result->sizes_ = {sizeof(px_sizes), result->list_.size(), result->list_.data()};
+  return result;
+}
+
+}  // namespace parallax

@@ -1,0 +1,239 @@
+// Regions on a delegate: right, late, wrong and silent answers, in its memory and in the host's.
+#include "delegate/delegate_device.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <thread>
+
+#include "delegate/test_delegate_util.h"
+#include "run/run_test_util.h"
+
+namespace parallax {
+namespace {
+
+using testing::HasSubstr;
+
+/// Two regions, one behind the other, with the CPU before, beside and between them.
+constexpr std::string_view kText = R"(
+    symbols n
+    input x f32 [n, 8]
+    const w f32 [8] = fill 0.5
+    a = Neg(x) @r0
+    b = Exp(a) @r0b
+    c = Tanh(x)
+    d = Tanh(b)
+    e = Add(d, c) @r1
+    f = Relu(e) @r1b
+    g = Add(e, f) @r1c
+    output g, b)";
+
+std::shared_ptr<GraphContext> with_regions(const std::shared_ptr<GraphContext>& plain) {
+  Delegation delegation;
+  delegation.substitute = true;
+  for (const Node& node : plain->graph.nodes) {
+    const bool in_region = node.name.size() > 1 && node.name[0] == 'r';
+    delegation.region_of.push_back(in_region ? RegionId{node.name[1] - '0'} : RegionId{});
+  }
+  for (int region = 0; region < 2; ++region) delegation.seconds.push_back(1e-3);
+  return std::make_shared<GraphContext>(plain->graph, std::move(delegation));
+}
+
+struct Memory {
+  const char* name;
+  bool own, host_sees_it;
+};
+void PrintTo(const Memory& memory, std::ostream* out) { *out << memory.name; }
+
+class DelegateDeviceIn : public testing::TestWithParam<Memory> {
+ protected:
+  DelegateDeviceIn() {
+    faults_.own_memory = GetParam().own;
+    faults_.host_sees_it = GetParam().host_sees_it;
+    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<float>(i % 7) / 4 - 1;
+    settings_.threads = 2;
+    settings_.parallel = true;
+    settings_.lease_owner = memory_;
+    settings_.late = &late_;
+    use(x_);
+  }
+  ~DelegateDeviceIn() override {
+    faults_.answer_held();
+    device_.reset();
+    program_.reset();
+    store_.reset();
+    const bool opened = opened_ != nullptr;
+    opened_.reset();
+    // A thread that answered may still hand back.
+    for (int i = 0; i < 1000 && faults_.closed == 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(faults_.closed, opened ? 1 : 0);
+    EXPECT_EQ(faults_.regions, 0);
+    EXPECT_EQ(faults_.bindings, 0);
+    EXPECT_EQ(faults_.pieces, 0);
+  }
+
+  void use(const std::vector<float>& x) {
+    inputs_ = {bytes_of(x)};
+    settings_.symbols = {static_cast<std::int64_t>(x.size() / 8)};
+    program_ = *program_of(context_, settings_);
+    device_ = std::make_shared<DelegateDevice>(opened_, store_, program_->bound->compiled);
+    const auto got = parallax::run(plain_, inputs_, {.symbols = settings_.symbols});
+    expected_.clear();
+    for (const Tensor& output : *got) expected_.push_back(floats(output));
+  }
+  Result<std::vector<Tensor>> run() {
+    device_->prepare(log_);
+    settings_.device = device_.get();
+    settings_.log = &log_;
+    return parallax::run(*program_, pool_, *memory_, inputs_, settings_);
+  }
+  void expect_right() {
+    const auto got = run();
+    ASSERT_TRUE(got) << got.error().to_string();
+    for (std::size_t i = 0; i < expected_.size(); ++i)
+      for (std::size_t j = 0; j < expected_[i].size(); ++j)
+        EXPECT_NEAR(floats((*got)[i])[j], expected_[i][j], 1e-6);
+  }
+
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+  std::vector<std::string> lines_;
+  std::mutex lines_mutex_;
+  Logger log_{Log([this](LogLevel level, std::string_view line) {
+    const std::lock_guard lock(lines_mutex_);
+    if (level == LogLevel::kWarning) lines_.emplace_back(line);
+  })};
+  const bool set_ = [this] {
+    faults_.own_memory = GetParam().own;
+    return true;
+  }();
+  std::shared_ptr<const OpenDelegate> opened_ =
+      *open_delegate(*check_table(&table_, ""), "test", "", log_);
+  std::shared_ptr<RegionStore> store_ = std::make_shared<RegionStore>();
+  std::shared_ptr<GraphContext> plain_ = context_of(kText), context_ = with_regions(plain_);
+  std::vector<float> x_ = std::vector<float>(40);
+  bool late_ = false;
+  Inputs inputs_;
+  Settings settings_;
+  std::vector<std::vector<float>> expected_;
+  WorkerPool pool_{2};
+  std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<DelegateDevice> device_;
+};
+
+TEST_P(DelegateDeviceIn, Runs) {
+  for (int i = 0; i < 20; ++i) {
+    faults_.at_once = i % 2 == 0;
+    expect_right();
+  }
+  EXPECT_EQ(faults_.compiled, 2);
+  EXPECT_EQ(faults_.bound, 2);
+  EXPECT_EQ(faults_.runs, 40);
+  EXPECT_TRUE(lines_.empty());
+  EXPECT_LE(faults_.pieces, 6) << "memory serves again";
+}
+
+TEST_P(DelegateDeviceIn, ANewShapeIsBoundAndCompilesNothing) {
+  expect_right();
+  use(std::vector<float>(80, 0.25F));
+  expect_right();
+  EXPECT_EQ(faults_.compiled, 2);
+  EXPECT_EQ(faults_.bound, 4);
+}
+
+TEST_P(DelegateDeviceIn, ToleratesSecondAnswers) {
+  faults_.twice = true;
+  for (int i = 0; i < 10; ++i) expect_right();
+}
+
+struct Fault {
+  const char* name;
+  std::atomic<int> TestFaults::*count;
+  const char* message;
+  bool copies;  ///< needs a memory of its own
+};
+const Fault kFaults[] = {
+    {"compile", &TestFaults::refuse_compile, "no program for this", false},
+    {"bind", &TestFaults::refuse_bind, "no room for these sizes", false},
+    {"start", &TestFaults::refuse_run, "the device is lost", false},
+    {"run", &TestFaults::fail_run, "device lost", false},
+    {"copy", &TestFaults::fail_copy, "no copy", true},
+    {"allocate", &TestFaults::refuse_memory, "device full", true},
+};
+
+TEST_P(DelegateDeviceIn, TheCpuRunsWhatFailsUntilToldToTryAgain) {
+  for (const Fault& fault : kFaults) {
+    if (fault.copies && !(GetParam().own && !GetParam().host_sees_it)) continue;
+    SCOPED_TRACE(fault.name);
+    store_ = std::make_shared<RegionStore>();
+    use(x_);
+    faults_.*fault.count = 1;
+    lines_.clear();
+    expect_right();
+    EXPECT_EQ(faults_.*fault.count, 0);
+    const auto failures = store_->failures();
+    ASSERT_EQ(failures.size(), 1U);
+    EXPECT_THAT(failures[0].second, HasSubstr(fault.message));
+    ASSERT_FALSE(lines_.empty());
+    EXPECT_THAT(lines_[0], HasSubstr(fault.message));
+    const int runs = faults_.runs;
+    RunTrace trace;
+    settings_.trace = &trace;
+    expect_right();
+    settings_.trace = nullptr;
+    EXPECT_EQ(faults_.runs, runs + 1) << "the region that failed is not tried again";
+    ASSERT_EQ(trace.regions.size(), 2U);
+    EXPECT_TRUE(std::ranges::any_of(trace.regions, [&](const RegionEvent& event) {
+      return event.problem.find(fault.message) != std::string::npos;
+    }));
+    store_->forget_failures();
+    expect_right();
+    EXPECT_EQ(faults_.runs, runs + 3);
+    EXPECT_TRUE(store_->failures().empty());
+  }
+}
+
+TEST_P(DelegateDeviceIn, RefusesNullHandles) {
+  faults_.null_handles = true;
+  expect_right();
+  EXPECT_EQ(store_->failures().size(), 2U);
+  EXPECT_EQ(faults_.runs, 0);
+  faults_.regions = 0;  // it leaks them
+}
+
+TEST_P(DelegateDeviceIn, ASilentDeviceEndsTheRunAndIsNotAskedAgain) {
+  for (const Scheduler scheduler :
+       {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
+    store_ = std::make_shared<RegionStore>();
+    use(x_);
+    settings_.scheduler = scheduler;
+    settings_.region_time = std::chrono::milliseconds(20);
+    faults_.silent = true;
+    const auto got = run();
+    faults_.silent = false;
+    settings_.region_time = {};  // the machine may be busy
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kLimitExceeded) << got.error().to_string();
+    EXPECT_THAT(got.error().message, HasSubstr("no answer within 0.02 s"));
+    EXPECT_TRUE(late_);
+    const int runs = faults_.runs;
+    expect_right();
+    EXPECT_EQ(faults_.runs, runs);
+    faults_.answer_held();  // late, into memory that waited
+    expect_right();
+    store_->forget_failures();
+    expect_right();
+    EXPECT_EQ(faults_.runs, runs + 2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Memories, DelegateDeviceIn,
+                         testing::Values(Memory{"Host", false, false}, Memory{"Own", true, false},
+                                         Memory{"Visible", true, true}),
+                         [](const auto& memory) { return std::string(memory.param.name); });
+
+}  // namespace
+}  // namespace parallax

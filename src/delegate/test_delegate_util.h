@@ -1,0 +1,266 @@
+// For tests: a delegate that computes a few operators, in the host's memory or its own, and fails
+// as it is told to.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "parallax/delegate.h"
+
+namespace parallax {
+
+/// What the next calls do. Thread-safe but for texts, which are set before a delegate is opened.
+struct TestFaults {
+  std::string profile = R"(
+name = "test"
+[delegate]
+name = "test"
+launch_seconds = 1e-6
+macs_per_second = 1e15
+bytes_per_second = 1e15
+cpu_macs_per_second = 1e6
+memory_bytes = 1000000000
+dtypes = ["f32"]
+operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
+)";
+  std::string device = "a test", driver = "1.0";
+  std::atomic<bool> own_memory{false}, host_sees_it{false};
+  std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
+      fail_copy{0}, refuse_memory{0};  ///< the next n calls
+  std::atomic<bool> silent{false}, twice{false}, at_once{false}, null_handles{false};
+  std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0};
+  std::atomic<int> regions{0}, bindings{0}, pieces{0};  ///< alive
+  Mutex mutex;
+  /// Answers that a silent delegate never gave.
+  std::vector<std::function<void()>> held PX_GUARDED_BY(mutex);
+
+  static bool take(std::atomic<int>& count) {
+    for (int n = count.load(); n > 0;)
+      if (count.compare_exchange_weak(n, n - 1)) return true;
+    return false;
+  }
+  void answer_held() {
+    std::vector<std::function<void()>> all;
+    {
+      const MutexLock lock(mutex);
+      all.swap(held);
+    }
+    for (const auto& one : all) one();
+  }
+};
+/// Of all test delegates of the process.
+inline TestFaults*& test_faults() {
+  static TestFaults* faults = nullptr;
+  return faults;
+}
+
+/// The steps of a region: an operator, where its inputs are, where its output goes.
+struct TestRegion {
+  struct Step {
+    std::string op;
+    std::vector<int> inputs;
+    int output;
+  };
+  std::vector<Step> steps;
+  std::vector<int> inputs, outputs;
+  std::map<int, std::vector<float>> constants;
+  std::size_t values = 0;
+};
+struct TestBinding {
+  TestRegion* region;
+  std::vector<std::size_t> elements;
+};
+
+inline float test_operator(const std::string& op, float x, float y) {
+  if (op == "Relu") return x > 0 ? x : 0;
+  if (op == "Neg") return -x;
+  if (op == "Abs") return std::fabs(x);
+  if (op == "Exp") return std::exp(x);
+  return x + y;
+}
+
+/// Answers at once, or from another thread a moment later.
+inline void test_answer(px_done done, void* context, px_code code, const char* text) {
+  TestFaults& faults = *test_faults();
+  const auto say = [done, context, code, text, twice = faults.twice.load()] {
+    done(context, code, text);
+    if (twice) done(context, PX_INTERNAL, "again");
+  };
+  if (faults.silent) {
+    const MutexLock lock(faults.mutex);
+    faults.held.emplace_back(say);
+  } else if (faults.at_once) {
+    say();
+  } else {
+    std::thread([say] {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      say();
+    }).detach();
+  }
+}
+
+inline px_code test_compile(void*, const px_region* given, px_compiled* out, px_status* status) {
+  TestFaults& faults = *test_faults();
+  ++faults.compiled;
+  if (TestFaults::take(faults.refuse_compile))
+    return px_fail(status, PX_UNSUPPORTED, "no program for this");
+  auto* region = new TestRegion;
+  for (std::size_t i = 0; i < given->node_count; ++i) {
+    const px_node& node = *given->nodes[i];
+    region->steps.push_back(
+        {node.op, {node.inputs, node.inputs + node.input_count}, node.outputs[0]});
+  }
+  region->inputs.assign(given->inputs, given->inputs + given->input_count);
+  region->outputs.assign(given->outputs, given->outputs + given->output_count);
+  region->values = given->value_count;
+  for (std::size_t i = 0; i < given->value_count; ++i) {
+    const px_tensor* const constant = given->values[i]->constant;
+    if (constant == nullptr) continue;
+    auto& numbers = region->constants[static_cast<int>(i)];
+    numbers.resize(constant->bytes / sizeof(float));
+    std::memcpy(numbers.data(), constant->data, constant->bytes);
+  }
+  ++faults.regions;
+  out->region = faults.null_handles ? nullptr : region;
+  return PX_OK;
+}
+
+inline px_code test_bind(void*, void* region, const px_sizes* sizes, px_binding* out,
+                         px_status* status) {
+  TestFaults& faults = *test_faults();
+  ++faults.bound;
+  if (TestFaults::take(faults.refuse_bind))
+    return px_fail(status, PX_OUT_OF_MEMORY, "no room for these sizes");
+  auto* binding = new TestBinding{static_cast<TestRegion*>(region), {}};
+  for (std::size_t i = 0; i < sizes->value_count; ++i)
+    binding->elements.push_back(sizes->values[i]->bytes / sizeof(float));
+  ++faults.bindings;
+  out->binding = binding;
+  return PX_OK;
+}
+
+inline char* test_bytes(const px_place& place) {
+  return static_cast<char*>(place.data != nullptr ? place.data : place.memory) + place.offset;
+}
+
+inline void test_compute(const TestBinding& binding, const px_run& run) {
+  std::vector<std::vector<float>> values(binding.region->values);
+  for (const auto& [index, numbers] : binding.region->constants)
+    values[static_cast<std::size_t>(index)] = numbers;
+  const auto at = [&](int i) -> std::vector<float>& { return values[static_cast<std::size_t>(i)]; };
+  for (std::size_t i = 0; i < run.input_count; ++i) {
+    std::vector<float>& value = at(binding.region->inputs[i]);
+    value.resize(run.inputs[i]->bytes / sizeof(float));
+    std::memcpy(value.data(), test_bytes(*run.inputs[i]), run.inputs[i]->bytes);
+  }
+  for (const TestRegion::Step& step : binding.region->steps) {
+    const std::vector<float>&x = at(step.inputs.front()), &y = at(step.inputs.back());
+    std::vector<float> result(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) result[i] = test_operator(step.op, x[i], y[i]);
+    at(step.output) = std::move(result);
+  }
+  for (std::size_t i = 0; i < run.output_count; ++i)
+    std::memcpy(test_bytes(*run.outputs[i]), at(binding.region->outputs[i]).data(),
+                run.outputs[i]->bytes);
+}
+
+inline px_code test_run(void*, void* binding, const px_run* run, px_done done, void* context,
+                        px_status* status) {
+  TestFaults& faults = *test_faults();
+  ++faults.runs;
+  if (TestFaults::take(faults.refuse_run)) {
+    if (faults.twice) done(context, PX_OK, nullptr);
+    return px_fail(status, PX_IO, "the device is lost");
+  }
+  const bool fails = TestFaults::take(faults.fail_run);
+  if (!fails) test_compute(*static_cast<TestBinding*>(binding), *run);
+  test_answer(done, context, fails ? PX_IO : PX_OK, fails ? "device\nlost" : nullptr);
+  return PX_OK;
+}
+
+inline px_code test_copy(void* to, const void* from, std::size_t bytes, px_done done,
+                         void* context) {
+  TestFaults& faults = *test_faults();
+  ++faults.copies;
+  const bool fails = TestFaults::take(faults.fail_copy);
+  if (!fails) std::memcpy(to, from, bytes);
+  test_answer(done, context, fails ? PX_IO : PX_OK, fails ? "no copy" : nullptr);
+  return PX_OK;
+}
+
+/// Copies of it may be changed and opened.
+inline px_delegate test_delegate() {
+  px_delegate table{};
+  table.size = sizeof table;
+  table.abi = PX_DELEGATE_ABI;
+  table.name = "test";
+  table.open = [](const px_open_options* options, void** device, px_status* status) {
+    TestFaults& faults = *test_faults();
+    if (TestFaults::take(faults.refuse_open))
+      return px_fail(status, PX_UNSUPPORTED, "no such device");
+    options->log(options->log_context, 0, "open");
+    ++faults.opened;
+    *device = &faults;
+    return px_code{PX_OK};
+  };
+  table.close = [](void*) { ++test_faults()->closed; };
+  table.describe = [](void*, px_description* description, px_status*) {
+    const TestFaults& faults = *test_faults();
+    description->device = faults.device.c_str();
+    description->driver = faults.driver.c_str();
+    description->profile = faults.profile.c_str();
+    description->memory = faults.own_memory ? PX_MEMORY_DEVICE : PX_MEMORY_HOST;
+    return px_code{PX_OK};
+  };
+  table.compile = test_compile;
+  table.bind = test_bind;
+  table.run = test_run;
+  table.unbind = [](void*, void*, void* binding) {
+    delete static_cast<TestBinding*>(binding);
+    --test_faults()->bindings;
+  };
+  table.discard = [](void*, void* region) {
+    delete static_cast<TestRegion*>(region);
+    --test_faults()->regions;
+  };
+  table.allocate = [](void*, std::size_t bytes, px_memory* memory, px_status* status) {
+    TestFaults& faults = *test_faults();
+    if (TestFaults::take(faults.refuse_memory))
+      return px_fail(status, PX_OUT_OF_MEMORY, "device full");
+    memory->memory = new char[bytes];
+    memory->host = faults.host_sees_it ? memory->memory : nullptr;
+    ++faults.pieces;
+    return px_code{PX_OK};
+  };
+  table.release = [](void*, void* memory) {
+    delete[] static_cast<char*>(memory);
+    --test_faults()->pieces;
+  };
+  table.write = [](void*, void* memory, std::size_t offset, const void* from, std::size_t bytes,
+                   px_done done, void* context, px_status*) {
+    return test_copy(static_cast<char*>(memory) + offset, from, bytes, done, context);
+  };
+  table.read = [](void*, void* memory, std::size_t offset, void* to, std::size_t bytes,
+                  px_done done, void* context, px_status*) {
+    return test_copy(to, static_cast<char*>(memory) + offset, bytes, done, context);
+  };
+  return table;
+}
+
+/// Sets the faults of the process while it lives.
+struct WithFaults : TestFaults {
+  WithFaults() { test_faults() = this; }
+  ~WithFaults() { test_faults() = nullptr; }
+  WithFaults(const WithFaults&) = delete;
+  WithFaults& operator=(const WithFaults&) = delete;
+};
+
+}  // namespace parallax

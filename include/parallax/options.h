@@ -60,6 +60,12 @@ enum class Refinement : std::uint8_t {
 /// microsecond, so a loop that never ends is stopped after seconds.
 inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 
+/// Which of the regions that an accelerator could run it does run.
+enum class Offload : std::uint8_t {
+  kProfitable,  ///< those with which the whole is predicted to take least
+  kAll,         ///< all that fit its memory
+};
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of
@@ -76,6 +82,19 @@ struct SessionOptions {
   /// and packing, which the next run finds done. 0: no limit.
   double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
+  /// What runs parts of the model beside the CPU: "NAME" or "NAME:TEXT" of a delegate that this
+  /// build has or a library of the runtime's, which the text tells more. One at most so far. Where
+  /// it does not open, or fails while it runs, the CPU does its part: Session::delegates() says
+  /// why. A region that fails is not tried again before Session::retry_delegates().
+  std::vector<std::string> delegates = {};
+  Offload offload = Offload::kProfitable;
+  /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
+  /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.
+  /// 0: any time.
+  double delegate_time_limit_seconds = 10;
+  /// Where a node would run on the CPU the run fails, and where the delegate does not open
+  /// Session::create() does.
+  bool require_full_delegation = false;
 };
 
 /// The rule that decides which regions an accelerator runs (docs/decisions/partition.md).
@@ -83,12 +102,6 @@ enum class CostModel : std::uint8_t {
   kPaper,     ///< N >= 3, F >= 1e9 and B/F <= 0.1
   kExact,     ///< L + F/R_acc + B/BW < F/R_cpu
   kMeasured,  ///< the same with rates of single operators from a calibration
-};
-
-/// Which of the regions that an accelerator could run it does run.
-enum class Offload : std::uint8_t {
-  kProfitable,  ///< those with which the whole is predicted to take least
-  kAll,         ///< all that fit its memory
 };
 
 /// What Session::plan plans for. The device need not be there: its profile describes it.

@@ -142,6 +142,22 @@ struct PlanReport {
   std::vector<KernelReport> kernel_reports;  ///< most nodes first; bodies included
 };
 
+/// A delegate, and what a session could not run on it.
+struct DelegateReport {
+  std::string name;            ///< "NAME" or "NAME:TEXT"
+  std::string file;            ///< of the shared object; empty: built in
+  std::string device, driver;  ///< empty: not known
+  std::int64_t memory_bytes = 0;
+  bool shares_memory = false;  ///< it works in the CPU's, and nothing is copied
+  int operators = 0;           ///< that it has
+  std::string problem;         ///< why it did not open; empty: it is open
+  struct Failure {
+    std::string node;  ///< the first of the region
+    std::string reason;
+  };
+  std::vector<Failure> failures;  ///< regions that the CPU runs since
+};
+
 /// Milliseconds that a session has spent so far on plans, and on packing weights for them.
 struct PlanTimes {
   double plan = 0, pack = 0;

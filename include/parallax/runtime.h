@@ -9,8 +9,10 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "parallax/options.h"
+#include "parallax/report.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -77,6 +79,9 @@ struct RuntimeOptions {
   /// (SIGBUS). Parallax only replaces files. Empty: no cache. A cache that cannot be used is no
   /// error: Model::cache() says why.
   std::string cache = {};
+  /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate is first
+  /// asked for, and stay loaded. They are code of this process: load none that you do not trust.
+  std::vector<std::string> delegate_libraries = {};
   /// Null: messages are lost. The library prints nothing by itself.
   Log log = nullptr;
   /// Has tasks in place of threads of the runtime's own: threads - 1 at once at most for workers,
@@ -107,6 +112,11 @@ class Runtime {
 
   /// Threads that a run may have, its caller's included.
   int threads() const;
+  /// The delegates that sessions may name, with what each says of its device. Opens them, and
+  /// keeps them open. Empty where memory runs out.
+  std::vector<DelegateReport> delegates() const;
+  /// Names of those that this build has.
+  static std::vector<std::string> built_in_delegates();
 
   struct Impl;
   const std::shared_ptr<Impl>& impl() const { return impl_; }  ///< for the library itself

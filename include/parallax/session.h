@@ -85,9 +85,10 @@ class Session {
   Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
                                                              const RunOptions& options = {});
 
-  /// Plans without running. `dims` gives a value for each of the model's symbols. Errors:
-  /// kUnboundSymbol, kInvalidInput, kBudgetExceeded; with a profile also kIo and kInvalidInput of
-  /// its file, and where it has no delegate.
+  /// Plans without running, with the session's delegate unless `options` have a profile. `dims`
+  /// gives a value for each of the model's symbols. Errors: kUnboundSymbol, kInvalidInput,
+  /// kBudgetExceeded; with a profile also kIo and kInvalidInput of its file, and where it has no
+  /// delegate.
   struct DimValue {
     std::string name;
     std::int64_t value = 0;
@@ -105,6 +106,10 @@ class Session {
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 
   int threads() const;
+  /// What became of the delegates that the options name.
+  std::vector<DelegateReport> delegates() const;
+  /// Lets the next runs try regions again that have failed.
+  void retry_delegates();
   /// The most bytes that arenas and scratch of this session, or of all that share its account, ever
   /// held at once.
   std::int64_t peak_arena_bytes() const;

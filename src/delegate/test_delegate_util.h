@@ -177,7 +177,7 @@ inline px_code test_run(void*, void* binding, const px_run* run, px_done done, v
   TestFaults& faults = *test_faults();
   ++faults.runs;
   if (TestFaults::take(faults.refuse_run)) {
-    if (faults.twice) done(context, PX_OK, nullptr);
+    if (faults.twice) done(context, PX_IO, "lost");
     return px_fail(status, PX_IO, "the device is lost");
   }
   const bool fails = TestFaults::take(faults.fail_run);
@@ -255,10 +255,15 @@ inline px_delegate test_delegate() {
   return table;
 }
 
-/// Sets the faults of the process while it lives.
+/// Sets the faults of the process while it lives, and as long as a delegate that it opened does: a
+/// thread that nothing waits for may close it.
 struct WithFaults : TestFaults {
   WithFaults() { test_faults() = this; }
-  ~WithFaults() { test_faults() = nullptr; }
+  ~WithFaults() {
+    for (int i = 0; i < 5000 && closed != opened; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    test_faults() = nullptr;
+  }
   WithFaults(const WithFaults&) = delete;
   WithFaults& operator=(const WithFaults&) = delete;
 };

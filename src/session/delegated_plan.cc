@@ -57,14 +57,45 @@ Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const Delegate
   }
   Placed all = put_together(plan.graph, plan.partition, std::move(rest));
   PX_RETURN_IF_ERROR(verify(all.graph, Stage::kPartition));
-  Delegation delegation{std::move(all.region_of), {}};
+  Delegation delegation{std::move(all.region_of), {}, options.substitute};
   for (const Region& region : plan.partition.regions)
     delegation.seconds.push_back(region.cost.delegate_seconds);
   // Constants are shared, not copied.
-  return std::make_shared<GraphContext>(std::move(all.graph), std::move(delegation));
+  return std::make_shared<GraphContext>(std::move(all.graph), std::move(delegation),
+                                        options.weights);
 }
 
 }  // namespace
+
+Result<DelegatedPlan> bind_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const Delegate& delegate,
+                                        const PlanOptions& plan, const DelegatedOptions& options) {
+  PX_ASSIGN(PartitionOptions partitioning, partition_options(plan));
+  DelegatedPlan result;
+  result.delegate = delegate.name;
+  result.graph = canonical;
+  const auto& has = delegate.operators;
+  PX_RETURN_IF_ERROR(fuse_for([&](OpKind op) { return has.contains(op); }, result.graph,
+                              {evaluate_node}, options.disabled_passes));
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(result.graph, binding));
+  PX_ASSIGN(partitioning.cpu_seconds,
+            seconds_on_cpu(result.graph, shapes, lowered, binding, delegate, partitioning));
+  result.partition = partition(result.graph, shapes, delegate, partitioning);
+  PX_ASSIGN(auto context, placed(result, options));
+  PX_ASSIGN(auto compiled,
+            compile(std::move(context), binding, options.kernels, options.refinement));
+  PX_ASSIGN(result.bound, make_bound(std::move(compiled)));
+  return result;
+}
+
+Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const Delegate& delegate,
+                                        const PlanOptions& plan, const DelegatedOptions& options) {
+  PX_ASSIGN(DelegatedPlan result,
+            bind_for_delegate(canonical, lowered, binding, delegate, plan, options));
+  PX_ASSIGN(result.program, lay_out(result.bound, options.layout));
+  return result;
+}
 
 Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
                                         const Binding& binding, const PlanOptions& plan,
@@ -73,23 +104,7 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
   if (!device.delegate) {
     return refuse_delegate(fmt::format("'{}' describes a device without a delegate", plan.profile));
   }
-  PX_ASSIGN(PartitionOptions partitioning, partition_options(plan));
-  DelegatedPlan result;
-  result.delegate = device.delegate->name;
-  result.graph = canonical;
-  const auto& has = device.delegate->operators;
-  PX_RETURN_IF_ERROR(fuse_for([&](OpKind op) { return has.contains(op); }, result.graph,
-                              {evaluate_node}, options.disabled_passes));
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(result.graph, binding));
-  PX_ASSIGN(partitioning.cpu_seconds,
-            seconds_on_cpu(result.graph, shapes, lowered, binding, *device.delegate, partitioning));
-  result.partition = partition(result.graph, shapes, *device.delegate, partitioning);
-  PX_ASSIGN(auto context, placed(result, options));
-  PX_ASSIGN(auto compiled,
-            compile(std::move(context), binding, options.kernels, options.refinement));
-  PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
-  PX_ASSIGN(result.program, lay_out(std::move(bound), options.layout));
-  return result;
+  return plan_for_delegate(canonical, lowered, binding, *device.delegate, plan, options);
 }
 
 }  // namespace parallax

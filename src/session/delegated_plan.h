@@ -1,6 +1,6 @@
-// A plan for a device that need not be there: the delegate of its profile runs regions of the
-// canonical graph that it runs faster, the CPU what it makes of the rest. Pure but for reading
-// files. Internal to session/.
+// A plan for a device, which need not be there where the plan is only reported: the delegate of its
+// profile runs regions of the canonical graph that it runs faster, the CPU what it makes of the
+// rest. Pure but for reading files. Internal to session/.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@
 namespace parallax {
 
 struct DelegatedPlan {
-  std::shared_ptr<const Program> program;  ///< for reports; no executor runs regions
+  std::shared_ptr<Bound> bound;
+  std::shared_ptr<const Program> program;  ///< of plan_for_delegate() only
   Graph graph;                             ///< canonical, with the patterns that the delegate takes
   Partition partition;                     ///< of `graph`
   std::string delegate;
@@ -25,8 +26,12 @@ struct DelegatedPlan {
 struct DelegatedOptions {
   KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
-  LayoutOptions layout;
+  LayoutOptions layout = {};
   std::vector<std::string> disabled_passes = {};  ///< neither the CPU nor the delegate takes them
+  /// The plan is run: it has the CPU as the delegate's substitute, if `substitute` is true, and
+  /// shares these weights. Null: it is for reports.
+  std::shared_ptr<GraphContext::Weights> weights = nullptr;
+  bool substitute = false;
 };
 
 /// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:
@@ -35,5 +40,13 @@ struct DelegatedOptions {
 Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
                                         const Binding& binding, const PlanOptions& plan,
                                         const DelegatedOptions& options);
+/// The same for a delegate that is known; `plan` has no profile.
+Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const Delegate& delegate,
+                                        const PlanOptions& plan, const DelegatedOptions& options);
+/// The same without offsets.
+Result<DelegatedPlan> bind_for_delegate(const Graph& canonical, const Graph& lowered,
+                                        const Binding& binding, const Delegate& delegate,
+                                        const PlanOptions& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

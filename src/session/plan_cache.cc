@@ -26,6 +26,12 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
 
 Status PlanCache::compile_once(const Binding& binding, Entry& item) {
   if (item.bound != nullptr) return {};
+  if (options_.make != nullptr) {
+    PX_ASSIGN(item.bound, options_.make(binding));
+    item.changed = true;
+    item.may_change = item.bound->compiled->has_run_time_nodes;
+    return {};
+  }
   PX_ASSIGN(auto context, forms_->of(binding, options_.kernels));
   const auto like = pattern(context.get());
   PX_ASSIGN(auto compiled,
@@ -96,6 +102,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
       item.changed = true;
       if (like == nullptr) {
         const MutexLock lock(mutex_);
+        std::erase_if(patterns_, [](const auto& entry) { return entry.second.expired(); });
         patterns_[item.bound->compiled->context.get()] = item.free_choice;
       }
       if (fits(item.free_choice)) return item.free_choice;

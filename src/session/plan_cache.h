@@ -6,6 +6,7 @@
 // wait. A thread that waits for another thread's plan gives up when its time is over.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -33,6 +34,8 @@ class PlanCache {
     Admission admission = Admission::kTimeSaved;
     Refinement refinement = Refinement::kTime;
     std::int64_t bytes = kPlanCacheBytes;
+    /// Compiles for a binding where a delegate has a part; null: the form of the binding is.
+    std::function<Result<std::shared_ptr<Bound>>(const Binding&)> make = nullptr;
   };
   /// bind() packs weights by `parallel`.
   PlanCache(std::shared_ptr<GraphForms> forms, const Options& options,

@@ -66,6 +66,23 @@ Result<Runtime> Runtime::shared() {
 
 int Runtime::threads() const { return impl_->workers.most_threads(); }
 
+std::vector<DelegateReport> Runtime::delegates() const {
+  const Call call;
+  if (torn_by_fork()) return {};
+  try {
+    return impl_->delegates.list();
+  } catch (...) {
+    return {};
+  }
+}
+
+std::vector<std::string> Runtime::built_in_delegates() {
+  std::vector<std::string> names;
+  for (const px_delegate* const table : parallax::built_in_delegates())
+    names.emplace_back(table->name);
+  return names;
+}
+
 int Runtime::Impl::start(int threads) {
   const int started = workers.start(threads), wanted = std::min(threads, workers.most_threads());
   if (started < wanted) log.warn(fmt::format("no more than {} of {} threads", started, wanted));

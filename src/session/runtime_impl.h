@@ -9,6 +9,7 @@
 #include "parallax/model.h"
 #include "parallax/runtime.h"
 #include "session/async_runs.h"
+#include "session/delegates.h"
 #include "session/workers.h"
 
 namespace parallax {
@@ -23,13 +24,15 @@ struct Runtime::Impl {
         log(options.log),
         source(std::make_shared<MemorySource>(options.pages, options.allocator)),
         workers(threads, options.pool),
-        async(options.pool) {}
+        async(options.pool),
+        delegates(options.delegate_libraries, options.cache, log) {}
 
   const RuntimeOptions options;
   const Logger log;
   const std::shared_ptr<MemorySource> source;
   Workers workers;
   AsyncRuns async;
+  Delegates delegates;
 
   /// As Workers::start().
   int start(int threads);

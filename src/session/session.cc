@@ -1,6 +1,7 @@
 #include "parallax/session.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <utility>
 #include <vector>
@@ -17,25 +18,36 @@
 namespace parallax {
 namespace {
 
-PlanCache::Options plan_options(const SessionOptions& options, int threads) {
+using MakeBound = std::function<Result<std::shared_ptr<Bound>>(const Binding&)>;
+
+PlanCache::Options plan_options(const SessionOptions& options, int threads, MakeBound make) {
   return {{options.kernels == Kernels::kReference, options.precision},
           options.scheduler != Scheduler::kSequential,
           threads,
           options.admission,
-          options.refinement};
+          options.refinement,
+          kPlanCacheBytes,
+          std::move(make)};
 }
 
 }  // namespace
 
 Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
-                    const Runtime& runtime_in)
+                    const Runtime& runtime_in, std::shared_ptr<SessionDelegate> delegate_in)
     : model(model_in),
       options(options_in),
       runtime(runtime_in.impl()),
+      delegate(std::move(delegate_in)),
       width(runtime->start(options.threads > 0 ? options.threads : kMaxThreads)),
       account(account_for(options.budget, runtime->options.account)),
       binder(model.impl().graph()),
-      plans(model.impl().forms, plan_options(options, width), runtime->workers.on(width)) {
+      plans(
+          model.impl().forms,
+          plan_options(options, width,
+                       has_delegate()
+                           ? [this](const Binding& binding) { return bound_for_delegate(binding); }
+                           : MakeBound{}),
+          runtime->workers.on(width)) {
   account->add(plans);
 }
 
@@ -55,21 +67,6 @@ RunBudget Session::Impl::budget() const {
   if (!now.bytes && !told_of_no_limit.exchange(true))
     runtime->log.warn("how much memory is free cannot be read: a budget of it is none");
   return now;
-}
-
-Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
-                                               const RunBudget& limit) const {
-  const PlanCache::Options plain = plan_options(options, width);
-  PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
-  PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, plain.kernels));
-  return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted,
-                           {plain.kernels,
-                            plain.refinement,
-                            {.parallel = plain.parallel && limit.at_once,
-                             .threads = plain.threads,
-                             .budget = limit.bytes,
-                             .admission = options.admission},
-                            model.impl().disabled_passes});
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -112,7 +109,8 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
                                 const Runtime& runtime) {
   return without_exceptions([&]() -> Result<Session> {
     PX_RETURN_IF_ERROR(check_options(options));
-    return Session(std::make_unique<Impl>(model, options, runtime));
+    PX_ASSIGN(auto delegate, delegate_for(options, runtime.impl()->delegates, runtime.impl()->log));
+    return Session(std::make_unique<Impl>(model, options, runtime, std::move(delegate)));
   });
 }
 
@@ -141,7 +139,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
       return report;
     };
     const Refinement refinement = impl_->options.refinement;
-    if (options.profile.empty()) {
+    if (options.profile.empty() && !impl_->has_delegate()) {
       PX_ASSIGN(const auto program, impl_->plans.get(binding, budget, true));
       impl_->plans.save();
       return within(report_of(*program, refinement));
@@ -159,7 +157,7 @@ Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::s
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
     std::shared_ptr<const Program> program;
-    if (options.profile.empty()) {
+    if (options.profile.empty() && !impl_->has_delegate()) {
       PX_ASSIGN(program, impl_->plans.get(binding, budget));
     } else {
       PX_ASSIGN(DelegatedPlan plan, impl_->delegated(binding, options, budget));
@@ -185,6 +183,25 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
       PX_ASSIGN(result.emplace_back(), bound_dims(graph, id, binding));
     }
     return result;
+  });
+}
+
+std::vector<DelegateReport> Session::delegates() const {
+  return unless_torn([&]() -> std::vector<DelegateReport> {
+    if (impl_->delegate == nullptr) return {};
+    DelegateReport report;
+    report.name = impl_->options.delegates.front();
+    report.problem = impl_->delegate->problem;
+    if (impl_->has_delegate()) report = report_of(*impl_->delegate->opened);
+    for (auto& [node, reason] : impl_->delegate->store->failures())
+      report.failures.push_back({std::move(node), std::move(reason)});
+    return {std::move(report)};
+  });
+}
+void Session::retry_delegates() {
+  unless_torn([&] {
+    if (impl_->delegate != nullptr) impl_->delegate->store->forget_failures();
+    return 0;
   });
 }
 

@@ -13,6 +13,7 @@
 #include "run/execute.h"
 #include "session/binding.h"
 #include "session/delegated_plan.h"
+#include "session/delegates.h"
 #include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
@@ -23,7 +24,8 @@ namespace parallax {
 
 /// Thread-safe.
 struct Session::Impl {
-  Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in);
+  Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in,
+       std::shared_ptr<SessionDelegate> delegate_in = nullptr);
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -31,8 +33,17 @@ struct Session::Impl {
   const Graph& graph() const { return model.impl().graph(); }
   /// What a run that starts now may take.
   RunBudget budget() const;
+  /// For a profile, or else for the session's delegate.
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const;
+  bool has_delegate() const { return delegate != nullptr && delegate->opened != nullptr; }
+
+  // session_delegate.cc
+  Result<DelegatedPlan> plan_regions(const Binding& binding, const PlanOptions& wanted,
+                                     const DelegatedOptions& how, bool lay_out) const;
+  Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
+  /// Compiles regions where the delegate has not.
+  void prepare_regions(const Program& program) const;
 
   // session_run.cc
   struct Request {
@@ -47,7 +58,9 @@ struct Session::Impl {
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace,
                                   const Deadline& deadline);
   Status run_bound(const BoundInputs& bound, const Request& request);
-  Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request);
+  /// `late`: set where a delegate's region took too long.
+  Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request,
+                     bool* late = nullptr);
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const;
@@ -56,6 +69,7 @@ struct Session::Impl {
   const Model model;
   const SessionOptions options;
   const std::shared_ptr<Runtime::Impl> runtime;
+  const std::shared_ptr<SessionDelegate> delegate;  ///< null: none is named
   PendingRuns async;
   const int width;  ///< threads of a run, its caller's included
   /// As last read for a run; outputs are checked against it without another reading.

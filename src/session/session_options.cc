@@ -43,6 +43,13 @@ Status check_options(const SessionOptions& options) {
   PX_RETURN_IF_ERROR(check_choice(options.admission, Admission::kPaper, "admission"));
   PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kNone, "refinement"));
   PX_RETURN_IF_ERROR(check_choice(options.precision, Precision::kBf16, "precision"));
+  PX_RETURN_IF_ERROR(check_choice(options.offload, Offload::kAll, "offload"));
+  if (!(options.delegate_time_limit_seconds >= 0) ||
+      options.delegate_time_limit_seconds > kMaxSeconds)
+    return refuse(ErrorCode::kInvalidInput, fmt::format("a limit of {} seconds for a delegate",
+                                                        options.delegate_time_limit_seconds));
+  if (options.delegates.empty() && options.require_full_delegation)
+    return refuse(ErrorCode::kInvalidInput, "full delegation without a delegate");
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return refuse(
         ErrorCode::kInvalidInput,

@@ -117,6 +117,18 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
     program = run.program;
     kept = run.kept_by_plans;
+    prepare_regions(*program);
+    bool late = false;
+    status = run_program(run, bound, request, &late);
+    if (late) runtime->log.warn(fmt::format("the run begins anew: {}", status.error().to_string()));
+    if (late && !options.require_full_delegation) program = nullptr;
+  }
+  if (program == nullptr) {
+    // What the delegate did not answer for is the CPU's now, as all that the delegate had; the
+    // memory of the first try is the delegate's until it answers.
+    PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+    program = run.program;
+    kept = run.kept_by_plans;
     status = run_program(run, bound, request);
   }
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the
@@ -131,7 +143,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
 }
 
 Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
-                                  const Request& request) {
+                                  const Request& request, bool* late) {
   // A plan for one branch after the other is kept to where what runs beside it may need its bytes.
   const bool in_order = run.program->compiled().has_run_time_nodes &&
                         run.budget.bytes.has_value() && run.program->plan.max_branches == 1;
@@ -141,6 +153,15 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
   execute_options.max_loop_trips = options.max_loop_trips;
   execute_options.deadline = request.deadline;
   execute_options.log = &runtime->log;
+  if (const auto& device = run.program->bound->device; device != nullptr) {
+    execute_options.device = device.get();
+    execute_options.lease_owner =
+        std::make_shared<std::pair<std::shared_ptr<MemoryAccount>, std::shared_ptr<const Program>>>(
+            account, run.program);
+    execute_options.late = late;
+    execute_options.region_time = std::chrono::duration_cast<std::chrono::nanoseconds>(
+        std::chrono::duration<double>(options.delegate_time_limit_seconds));
+  }
   std::optional<BudgetWatch> watch;
   if (options.budget.kind == MemoryBudget::Kind::kAuto) {
     watch.emplace(

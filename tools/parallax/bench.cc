@@ -124,6 +124,8 @@ nlohmann::json to_json(const Options& options, const Model& model, const Session
           {"memory_budget", budget_json(options.session.budget, plan)},
           {"packed_weight_bytes", plan.packed_weight_bytes},
           {"cache", cache_json(model.cache())},
+          {"delegates", delegates_json(session.delegates())},
+          {"regions", plan.regions},
           {"cpu_ms_per_run", timed.cpu_ms_per_run}};
 }
 
@@ -149,6 +151,9 @@ void print(const Options& options, const Model& model, const Session& session,
       format_bytes(measured.rss), format_bytes(session.peak_arena_bytes()),
       budget_text(options.session.budget, measured.plan),
       format_bytes(measured.plan.packed_weight_bytes), format_bytes(session.plan_cache_bytes()));
+  for (const DelegateReport& d : session.delegates())
+    fmt::print("delegate     {}: {} regions, {} of them failed\n", d.name, measured.plan.regions,
+               d.failures.size());
   print_values(json["values"]);
 }
 

@@ -245,25 +245,62 @@ void add_inputs(CLI::App& command, Options& options) {
   add_images(command, options);
 }
 
+void add_library(CLI::App& command, Options& options) {
+  add_files(command, "--delegate-lib", options.runtime.delegate_libraries,
+            "A shared object with a further delegate; it is code that runs with your rights")
+      ->type_name("FILE");
+}
+
+void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
+  add_choice<Offload>(command, "--offload", options.plan.offload,
+                      {{"profitable", Offload::kProfitable}, {"all", Offload::kAll}},
+                      "Which regions the delegate gets: those with which the whole is predicted to "
+                      "take least, or all that it can run (profitable)")
+      ->needs(delegate);
+}
+
+/// What runs parts of the model beside the CPU.
+void add_device(CLI::App& command, Options& options) {
+  add_library(command, options);
+  CLI::Option* delegate =
+      command
+          .add_option("--delegate", options.delegate,
+                      "What runs parts of the model beside the CPU: parallax delegates lists them; "
+                      "a text behind a colon tells it more")
+          ->type_name("NAME[:TEXT]");
+  add_offload(command, options, delegate);
+  command
+      .add_option("--delegate-time-limit", options.session.delegate_time_limit_seconds,
+                  "Seconds that it may take for one region (10); then the run begins anew without "
+                  "it. 0: any time")
+      ->check(within(0.0, 1e8))
+      ->type_name("S")
+      ->needs(delegate);
+  command
+      .add_flag("--require-full-delegation", options.require_full_delegation,
+                "Fail where a node stays on the CPU, or the delegate fails")
+      ->needs(delegate);
+  command.parse_complete_callback([&options] {
+    if (!options.delegate.empty()) use_delegate(options, options.delegate);
+  });
+}
+
 /// What an accelerator gets, for commands that do not run it.
 CLI::Option* add_delegate(CLI::App& command, Options& options) {
   CLI::Option* delegate =
       command
           .add_option("--delegate", options.delegate,
-                      "Plan for the accelerator of a device profile, which need not be there: a "
-                      ".toml file or the name of one in profiles/")
-          ->type_name("PROFILE");
+                      "Plan for a delegate, or for the accelerator of a device profile, which "
+                      "need not be there: a .toml file or the name of one in profiles/")
+          ->type_name("NAME");
+  add_library(command, options);
   command
       .add_option("--max-regions", options.plan.max_regions,
                   "Give the delegate at most N regions, those that save the most predicted time")
       ->check(within(0, 1000000))
       ->type_name("N")
       ->needs(delegate);
-  add_choice<Offload>(command, "--offload", options.plan.offload,
-                      {{"profitable", Offload::kProfitable}, {"all", Offload::kAll}},
-                      "Which regions the delegate gets: those with which the whole is predicted to "
-                      "take least, or all that it can run (profitable)")
-      ->needs(delegate);
+  add_offload(command, options, delegate);
   add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
                         {{"exact", CostModel::kExact},
                          {"paper", CostModel::kPaper},
@@ -304,6 +341,7 @@ void add_run(CLI::App& run, Options& options) {
   add_execution(run, options);
   add_parallelism(run, options);
   add_limits(run, options);
+  add_device(run, options);
   add_inputs(run, options);
   run.add_option("--output-dir", options.output_dir,
                  "Where 0.npy, 1.npy, ... and outputs.json are written, in place of those that an "
@@ -341,6 +379,7 @@ void add_bench(CLI::App& bench, Options& options) {
   add_execution(bench, options);
   add_parallelism(bench, options);
   add_limits(bench, options);
+  add_device(bench, options);
   add_inputs(bench, options);
   bench
       .add_option(
@@ -374,6 +413,7 @@ void add_verify(CLI::App& verify, Options& options) {
   add_common(verify, options, 1);
   add_parallelism(verify, options);
   add_limits(verify, options);
+  add_device(verify, options);
   add_inputs(verify, options);
   CLI::Option* expected =
       verify
@@ -421,6 +461,11 @@ void add_calibrate(CLI::App& calibrate, Options& options) {
       ->type_name("FILE");
 }
 
+void add_delegates(CLI::App& delegates, Options& options) {
+  add_library(delegates, options);
+  add_json(delegates, options, "the same");
+}
+
 struct CommandRow {
   const char *name, *what;
   Command command;
@@ -439,14 +484,16 @@ constexpr CommandRow kCommands[] = {
     {"simulate", "Predict how long the plan takes on the cores of a profile", simulate_command,
      add_simulate},
     {"calibrate", "Time the nodes of a model on one core of this machine, for simulate",
-     calibrate_command, add_calibrate}};
+     calibrate_command, add_calibrate},
+    {"delegates", "List what can run parts of models beside the CPU", delegates_command,
+     add_delegates}};
 
 }  // namespace
 
 void add_commands(CLI::App& app, Options& options, Command& chosen) {
   for (const CommandRow& row : kCommands) {
     CLI::App* const command = app.add_subcommand(row.name, row.what);
-    add_model(*command, options);
+    if (row.command != delegates_command) add_model(*command, options);
     row.add_options(*command, options);
     for (CLI::Option* const option : command->get_options())
       if (option->get_items_expected_max() > 0) option->check(check_not_empty);

@@ -50,6 +50,8 @@ std::int64_t lost_nan(const Tensor& ours, const Tensor& oracle) {
 
 SessionOptions reference_of(SessionOptions options) {
   options.kernels = Kernels::kReference;
+  options.delegates.clear();
+  options.require_full_delegation = false;
   options.precision = Precision::kF32;
   return options;
 }

@@ -166,11 +166,32 @@ MemoryBudget parse_budget(const std::string& text) {
                       static_cast<std::int64_t>(number * found->second)};
 }
 
-Result<Model> load_model(const Options& options, bool runs) {
+bool is_delegate(const Options& options, const std::string& delegate) {
+  const std::string name = delegate.substr(0, delegate.find(':'));
+  if (name.find('/') != std::string::npos || name.ends_with(".toml")) return false;
+  const std::vector<std::string> known = Runtime::built_in_delegates();
+  return !options.runtime.delegate_libraries.empty() ||
+         std::ranges::find(known, name) != known.end();
+}
+
+void use_delegate(Options& options, const std::string& delegate) {
+  if (!is_delegate(options, delegate))
+    refuse("--delegate {}: there is {} built in; --delegate-lib FILE adds others", delegate,
+           fmt::join(Runtime::built_in_delegates(), ", "));
+  options.session.delegates = {delegate};
+  options.session.offload = options.plan.offload;
+  options.session.require_full_delegation = options.require_full_delegation;
+}
+
+Result<Runtime> make_runtime(const Options& options, bool runs) {
   RuntimeOptions wanted = options.runtime;
   wanted.pages.prefault = runs;
   wanted.log = print_warning;
-  auto runtime = Runtime::create(wanted);
+  return Runtime::create(wanted);
+}
+
+Result<Model> load_model(const Options& options, bool runs) {
+  auto runtime = make_runtime(options, runs);
   if (!runtime) return tl::unexpected(runtime.error());
   return Model::load(options.model, options.load, *runtime);
 }

@@ -68,7 +68,8 @@ struct Options {
   std::string profile;
   bool explain = false;
   bool structure = false;
-  std::string delegate;  ///< a profile: name or path; empty: none
+  std::string
+      delegate;  ///< of plan and simulate: a delegate, or a profile's name or path; empty: none
   PlanOptions plan;
   bool require_full_delegation = false;
   bool ops = false;
@@ -96,6 +97,13 @@ SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 
+/// Runs the session of `options` with `delegate`. Throws UsageError for one that is not there.
+void use_delegate(Options& options, const std::string& delegate);
+/// Whether `delegate` is one that runs, and no profile: where libraries are given any may be.
+bool is_delegate(const Options& options, const std::string& delegate);
+/// The runtime that `options` ask for; its warnings go to standard error.
+Result<Runtime> make_runtime(const Options& options, bool runs = true);
+
 /// Loads the model; warnings of the library then go to standard error. `runs`: a command that does
 /// pre-faults memory for packed weights.
 Result<Model> load_model(const Options& options, bool runs = true);
@@ -116,5 +124,6 @@ Status verify_command(const Options& options);
 Status simulate_command(const Options& options);
 Status calibrate_command(const Options& options);
 Status info_command(const Options& options);
+Status delegates_command(const Options& options);
 
 }  // namespace parallax::cli

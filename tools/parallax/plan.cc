@@ -266,8 +266,14 @@ Status check_full_delegation(const PlanReport& plan) {
 
 Status plan_command(const Options& options) {
   PlanOptions wanted = options.plan;
-  if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
-  auto opened = open_model(options, false);
+  Options used = options;
+  if (is_delegate(options, options.delegate)) {
+    used.require_full_delegation = false;  // the plan is printed before it fails
+    use_delegate(used, options.delegate);
+  } else if (!options.delegate.empty()) {
+    wanted.profile = find_profile(options.delegate);
+  }
+  auto opened = open_model(used, false);
   if (!opened) return tl::unexpected(opened.error());
   auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());

@@ -28,6 +28,8 @@ inline constexpr std::pair<std::string_view, Scheduler> kSchedulers[] = {
     {"sequential", Scheduler::kSequential}};
 std::string_view scheduler_name(Scheduler scheduler);
 std::string_view precision_name(Precision precision);
+/// A list of {"name": ..., "device": ..., "problem": "" or why it did not open, "failures": ...}.
+nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates);
 /// Writes `json` to `path` ("-": standard output). Errors: kIo.
 Status write_json(const std::string& path, const nlohmann::json& json);
 

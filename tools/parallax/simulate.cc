@@ -78,9 +78,17 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
 Status simulate_command(const Options& options) {
   Options own = options;
   PlanOptions wanted = options.plan;
+  const bool runs = is_delegate(options, options.delegate);
+  if (runs && options.profile.empty())
+    throw UsageError(fmt::format("--delegate {} says nothing of cores: --profile names a device",
+                                 options.delegate));
   const std::string device =
       find_profile(options.profile.empty() ? options.delegate : options.profile);
-  if (!options.delegate.empty()) wanted.profile = find_profile(options.delegate);
+  if (runs) {
+    use_delegate(own, options.delegate);
+  } else if (!options.delegate.empty()) {
+    wanted.profile = find_profile(options.delegate);
+  }
   auto cores = Session::profile_cores(device);
   if (!cores) return tl::unexpected(cores.error());
   if (*cores == 0) {

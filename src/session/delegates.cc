@@ -1,0 +1,116 @@
+#include "session/delegates.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+
+namespace parallax {
+
+const std::vector<Delegates::Known>& Delegates::known() {
+  if (known_) return *known_;
+  std::vector<Known> all;
+  const auto add_table = [&](Result<DelegateTable> table, const std::string& file) {
+    all.push_back({table ? table->name : file, std::move(table)});
+  };
+  for (const px_delegate* const table : built_in_delegates()) add_table(check_table(table, ""), "");
+  for (const std::string& file : libraries_) add_table(load_delegate_library(file), file);
+  return known_.emplace(std::move(all));
+}
+
+void Delegates::add(const px_delegate* table) {
+  const MutexLock lock(mutex_);
+  (void)known();
+  auto checked = check_table(table, "");
+  known_->push_back({checked ? checked->name : "", std::move(checked)});
+}
+
+Result<std::shared_ptr<const OpenDelegate>> Delegates::open(const std::string& spec) {
+  const MutexLock lock(mutex_);
+  return open_locked(spec);
+}
+
+Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::string& spec) {
+  if (const auto found = opened_.find(spec); found != opened_.end()) return found->second;
+  const std::string name = spec.substr(0, spec.find(':'));
+  std::vector<std::string> names;
+  const Error* not_loaded = nullptr;
+  for (const Known& each : known()) {
+    if (!each.table) {
+      not_loaded = &each.table.error();
+    } else if (each.name == name) {
+      PX_ASSIGN(auto opened, open_delegate(*each.table, spec, cache_folder_, log_));
+      opened_.emplace(spec, opened);
+      return opened;
+    } else {
+      names.push_back(each.name);
+    }
+  }
+  // It may have been in that file.
+  if (not_loaded != nullptr) return tl::unexpected(*not_loaded);
+  return tl::unexpected(
+      Error{Stage::kPartition,
+            ErrorCode::kInvalidInput,
+            {},
+            fmt::format("there is no delegate '{}'; there is {}", name,
+                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")))});
+}
+
+DelegateReport report_of(const OpenDelegate& opened) {
+  DelegateReport report;
+  report.name = opened.spec;
+  report.file = opened.table.file;
+  report.device = opened.device_name;
+  report.driver = opened.driver;
+  report.memory_bytes = opened.description().memory_bytes;
+  report.shares_memory = opened.memory == PX_MEMORY_HOST;
+  report.operators = static_cast<int>(opened.description().operators.size());
+  return report;
+}
+
+std::vector<DelegateReport> Delegates::list() {
+  const MutexLock lock(mutex_);
+  std::vector<DelegateReport> reports;
+  for (const Known& each : known()) {
+    DelegateReport& report = reports.emplace_back();
+    report.name = each.name;
+    if (!each.table) {
+      report.file = each.name;
+      report.problem = each.table.error().to_string();
+      continue;
+    }
+    const auto opened = open_locked(each.name);
+    if (opened) {
+      report = report_of(**opened);
+    } else {
+      report.file = each.table->file;
+      report.problem = opened.error().to_string();
+    }
+  }
+  return reports;
+}
+
+Result<std::shared_ptr<SessionDelegate>> delegate_for(const SessionOptions& options,
+                                                      Delegates& delegates, const Logger& log) {
+  if (options.delegates.empty()) return nullptr;
+  if (options.delegates.size() > 1)
+    return tl::unexpected(Error{Stage::kPartition,
+                                ErrorCode::kUnsupported,
+                                {},
+                                "a session has one delegate so far, several are given"});
+  auto result = std::make_shared<SessionDelegate>();
+  auto opened = delegates.open(options.delegates.front());
+  if (opened) {
+    result->opened = *std::move(opened);
+    return result;
+  }
+  if (options.require_full_delegation) return tl::unexpected(std::move(opened).error());
+  result->problem = opened.error().to_string();
+  log.warn(fmt::format("the CPU runs everything: {}", result->problem));
+  return result;
+}
+
+}  // namespace parallax

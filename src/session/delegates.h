@@ -1,0 +1,70 @@
+// The delegates of a runtime: built-in ones and those of shared objects, each opened once for each
+// text that names it; and what one session has of them. Internal to session/.
+//
+// Thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "delegate/open_delegate.h"
+#include "delegate/region_store.h"
+#include "parallax/options.h"
+#include "parallax/report.h"
+
+namespace parallax {
+
+/// Tables that this build has.
+std::vector<const px_delegate*> built_in_delegates();
+
+class Delegates {
+ public:
+  Delegates(std::vector<std::string> libraries, std::string cache_folder, const Logger& log)
+      : libraries_(std::move(libraries)), cache_folder_(std::move(cache_folder)), log_(log) {}
+
+  /// `spec`: "NAME" or "NAME:TEXT". Errors: kInvalidInput where there is none of that name; of a
+  /// library that does not load, where none has it; of the delegate.
+  Result<std::shared_ptr<const OpenDelegate>> open(const std::string& spec);
+  /// All, opened without a text.
+  std::vector<DelegateReport> list();
+  /// For tests: a further built-in one.
+  void add(const px_delegate* table);
+
+ private:
+  struct Known {
+    std::string name;  ///< of a file that did not load: that of the file
+    Result<DelegateTable> table;
+  };
+  const std::vector<Known>& known() PX_REQUIRES(mutex_);
+  Result<std::shared_ptr<const OpenDelegate>> open_locked(const std::string& spec)
+      PX_REQUIRES(mutex_);
+
+  const std::vector<std::string> libraries_;
+  const std::string cache_folder_;
+  const Logger log_;
+  Mutex mutex_;
+  std::optional<std::vector<Known>> known_ PX_GUARDED_BY(mutex_);
+  std::map<std::string, std::shared_ptr<const OpenDelegate>, std::less<>> opened_
+      PX_GUARDED_BY(mutex_);
+};
+
+/// What is known of an open delegate.
+DelegateReport report_of(const OpenDelegate& opened);
+
+/// What a session has of the delegate that its options name.
+struct SessionDelegate {
+  std::shared_ptr<const OpenDelegate> opened;  ///< null: `problem` says why
+  std::string problem;
+  std::shared_ptr<RegionStore> store = std::make_shared<RegionStore>();
+};
+/// Null where `options` name none. Errors: kInvalidInput for several; why it did not open, where
+/// the options require it.
+Result<std::shared_ptr<SessionDelegate>> delegate_for(const SessionOptions& options,
+                                                      Delegates& delegates, const Logger& log);
+
+}  // namespace parallax

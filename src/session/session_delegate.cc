@@ -1,0 +1,94 @@
+// What a session does with a delegate: plans for it, and what runs need of it.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "delegate/delegate_device.h"
+#include "session/session_impl.h"
+
+namespace parallax {
+namespace {
+
+/// Errors: kUnsupported where a node that computes stays on the CPU.
+Status check_full_delegation(const DelegatedPlan& plan) {
+  const Graph& graph = plan.graph;
+  int left = 0;
+  std::string first;
+  for (const NodeId node : graph.nodes.ids()) {
+    if (plan.partition.placement[node].reason == CpuReason::kNone) continue;
+    if (left++ == 0)
+      first = fmt::format("'{}' ({}), {}", graph.nodes[node].name, to_string(graph.nodes[node].op),
+                          cpu_reason(plan.partition, node));
+  }
+  if (left == 0) return {};
+  return tl::unexpected(Error{
+      Stage::kPartition,
+      ErrorCode::kUnsupported,
+      {},
+      fmt::format("{} of {} nodes stay on the CPU, full delegation is required; the first: {}",
+                  left, graph.nodes.size(), first)});
+}
+
+}  // namespace
+
+Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const PlanOptions& wanted,
+                                                  const DelegatedOptions& how, bool lay_out) const {
+  PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
+  PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
+  if (!wanted.profile.empty())
+    return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted, how);
+  const auto plan =
+      lay_out ? static_cast<decltype(&bind_for_delegate)>(plan_for_delegate) : bind_for_delegate;
+  return plan(canonical->graph, lowered->graph, binding, delegate->opened->description(), wanted,
+              how);
+}
+
+Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
+                                               const RunBudget& limit) const {
+  PlanOptions options_of_plan = wanted;
+  // Of the delegate that the session runs, the session's options say what it gets.
+  if (wanted.profile.empty()) options_of_plan.offload = options.offload;
+  const bool parallel = options.scheduler != Scheduler::kSequential;
+  return plan_regions(binding, options_of_plan,
+                      {.kernels = {options.kernels == Kernels::kReference, options.precision},
+                       .refinement = options.refinement,
+                       .layout = {.parallel = parallel && limit.at_once,
+                                  .threads = width,
+                                  .budget = limit.bytes,
+                                  .admission = options.admission},
+                       .disabled_passes = model.impl().disabled_passes,
+                       // As the plan of a run, which has bytes for the CPU in the delegate's place.
+                       .substitute = wanted.profile.empty() && !options.require_full_delegation},
+                      true);
+}
+
+Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
+  PlanOptions wanted;
+  wanted.offload = options.offload;
+  DelegatedOptions how;
+  how.kernels = {options.kernels == Kernels::kReference, options.precision};
+  how.refinement = options.refinement;
+  how.disabled_passes = model.impl().disabled_passes;
+  how.weights = model.impl().forms->plain()->weights;
+  how.substitute = !options.require_full_delegation;
+  PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, wanted, how, false));
+  if (options.require_full_delegation) PX_RETURN_IF_ERROR(check_full_delegation(plan));
+  if (plan.partition.regions.empty()) {
+    // As without a delegate, in the form that the CPU has its weights packed for.
+    PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
+    PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
+    return make_bound(std::move(compiled));
+  }
+  plan.bound->device =
+      std::make_shared<DelegateDevice>(delegate->opened, delegate->store, plan.bound->compiled);
+  return plan.bound;
+}
+
+void Session::Impl::prepare_regions(const Program& program) const {
+  if (program.bound->device != nullptr)
+    std::static_pointer_cast<DelegateDevice>(program.bound->device)->prepare(runtime->log);
+}
+
+}  // namespace parallax

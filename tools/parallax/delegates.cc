@@ -1,0 +1,51 @@
+// `parallax delegates`: what can run parts of models beside the CPU.
+#include <fmt/core.h>
+
+#include "report.h"
+
+namespace parallax::cli {
+namespace {
+
+std::string line_of(const DelegateReport& d) {
+  if (!d.problem.empty()) return fmt::format("not available: {}", d.problem);
+  return fmt::format("{}{}{}, {} {}, {} operators", d.device.empty() ? "device unknown" : d.device,
+                     d.driver.empty() ? "" : ", ", d.driver, format_bytes(d.memory_bytes),
+                     d.shares_memory ? "shared with the CPU" : "of its own", d.operators);
+}
+
+}  // namespace
+
+nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const DelegateReport& d : delegates) {
+    nlohmann::json failures = nlohmann::json::array();
+    for (const auto& failure : d.failures)
+      failures.push_back({{"node", failure.node}, {"reason", failure.reason}});
+    list.push_back({{"name", d.name},
+                    {"file", d.file},
+                    {"device", d.device},
+                    {"driver", d.driver},
+                    {"memory_bytes", d.memory_bytes},
+                    {"shares_memory", d.shares_memory},
+                    {"operators", d.operators},
+                    {"problem", d.problem},
+                    {"failures", std::move(failures)}});
+  }
+  return list;
+}
+
+Status delegates_command(const Options& options) {
+  auto runtime = make_runtime(options, false);
+  if (!runtime) return tl::unexpected(runtime.error());
+  const std::vector<DelegateReport> delegates = runtime->delegates();
+  if (options.json != "-") {
+    if (delegates.empty()) fmt::print("none\n");
+    for (const DelegateReport& d : delegates)
+      fmt::print("{}{}  {}\n", d.name,
+                 d.file.empty() || d.file == d.name ? "" : fmt::format(" ({})", d.file),
+                 line_of(d));
+  }
+  return options.json.empty() ? Status{} : write_json(options.json, delegates_json(delegates));
+}
+
+}  // namespace parallax::cli

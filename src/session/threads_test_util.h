@@ -38,7 +38,8 @@ inline bool child_has_threads() {
     begun.notify_one();
     over.wait(false);
   });
-  // A thread that is being started holds locks of the address sanitizer, which a child would inherit.
+  // A thread that is being started holds locks of the address sanitizer, which a child would
+  // inherit.
   begun.wait(false);
   const pid_t child = ::fork();
   if (child == 0) {

@@ -24,7 +24,8 @@ Result<std::unique_ptr<DeviceBytes>> DeviceBytes::allocate(
 }
 
 DeviceBytes::~DeviceBytes() {
-  if (memory_.memory != nullptr) delegate_->table.functions.release(delegate_->device, memory());
+  if (memory_.memory != nullptr && delegate_->is_here())
+    delegate_->table.functions.release(delegate_->device, memory());
 }
 
 Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
@@ -57,7 +58,7 @@ BoundRegion::~BoundRegion() {
     const MutexLock lock(mutex_);
     idle_.clear();
   }
-  if (handle == nullptr) return;
+  if (handle == nullptr || !delegate().is_here()) return;
   const MutexLock lock(region->one_call);
   delegate().table.functions.unbind(delegate().device, region->handle, handle);
 }

@@ -16,6 +16,7 @@ DelegateDevice::DelegateDevice(std::shared_ptr<const OpenDelegate> delegate,
 DelegateDevice::~DelegateDevice() = default;
 
 void DelegateDevice::prepare(const Logger& log) {
+  if (!delegate_->is_here()) return;
   if (prepared_.load(std::memory_order_acquire) == store_->generation()) return;
   const MutexLock preparing(preparing_);
   const int generation = store_->generation();
@@ -58,6 +59,9 @@ std::shared_ptr<BoundRegion> DelegateDevice::bind(RegionId region,
 }
 
 std::optional<Error> DelegateDevice::problem(RegionId region) const {
+  if (!delegate_->is_here())
+    return Error{
+        Stage::kExecute, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
   const MutexLock lock(mutex_);
   if (!states_.contains(region) || states_[region] == nullptr)
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
@@ -74,6 +78,8 @@ void DelegateDevice::late(RegionId, const Error& error) noexcept {
 }
 
 void DelegateDevice::start(RegionRun run, Completion done) {
+  // Of a plan without a substitute.
+  if (auto known = problem(run.region)) return done(tl::unexpected(*std::move(known)));
   std::shared_ptr<BoundRegion> region;
   {
     const MutexLock lock(mutex_);

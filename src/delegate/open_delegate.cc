@@ -142,7 +142,7 @@ OpenDelegate::OpenDelegate(const DelegateTable& table_in, std::string wanted, Lo
     : table(table_in), spec(std::move(wanted)), log(std::move(log_in)) {}
 
 OpenDelegate::~OpenDelegate() {
-  if (device != nullptr) table.functions.close(device);
+  if (device != nullptr && is_here()) table.functions.close(device);
 }
 
 Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& table,

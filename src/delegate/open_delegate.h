@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "parallax/delegate.h"
 #include "parallax/result.h"
@@ -48,6 +49,10 @@ struct OpenDelegate {
   px_memory_kind memory = PX_MEMORY_HOST;
 
   const Delegate& description() const { return *profile.delegate; }
+  /// Whether it was opened by this process: a child of fork() has none of its threads.
+  bool is_here() const { return process == process_number(); }
+
+  const std::uint64_t process = process_number();
 };
 
 /// Opens `table` with the text behind the colon of `spec`. Errors: of the delegate, with its name;

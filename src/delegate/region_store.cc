@@ -30,7 +30,8 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
 }  // namespace
 
 CompiledRegion::~CompiledRegion() {
-  if (handle != nullptr) delegate->table.functions.discard(delegate->device, handle);
+  if (handle != nullptr && delegate->is_here())
+    delegate->table.functions.discard(delegate->device, handle);
 }
 
 std::optional<Error> RegionState::problem() const {

@@ -1,8 +1,9 @@
 // The delegates that this build has: a line each.
+#include "delegates/cores/cores.h"
 #include "session/delegates.h"
 
 namespace parallax {
 
-std::vector<const px_delegate*> built_in_delegates() { return {}; }
+std::vector<const px_delegate*> built_in_delegates() { return {cores_delegate()}; }
 
 }  // namespace parallax

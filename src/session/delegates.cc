@@ -34,7 +34,10 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open(const std::string& s
 }
 
 Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::string& spec) {
-  if (const auto found = opened_.find(spec); found != opened_.end()) return found->second;
+  if (const auto found = opened_.find(spec); found != opened_.end()) {
+    if (found->second->is_here()) return found->second;
+    opened_.erase(found);
+  }
   const std::string name = spec.substr(0, spec.find(':'));
   std::vector<std::string> names;
   const Error* not_loaded = nullptr;

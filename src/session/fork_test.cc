@@ -84,6 +84,31 @@ TEST(Fork, AChildRunsWhatItsParentMade) {
   }
 }
 
+TEST(Fork, AChildRunsWithoutTheDelegateOfItsParent) {
+  if (!child_has_threads()) GTEST_SKIP() << kNoThreadsInChildren;
+  const Model model = model_of(kTwoBranches);
+  SessionOptions options;
+  options.threads = 2;
+  options.delegates = {"cores"};
+  options.offload = Offload::kAll;
+  std::optional<Session> session = *Session::create(model, options);
+  ASSERT_TRUE(BranchesInput(100).run(*session));
+  EXPECT_EQ(in_child([&] {
+              if (!BranchesInput(100).run(*session)) return 1;
+              session.reset();
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              // One that the child opens itself.
+              auto own = Session::create(model, options);
+              if (!own || !BranchesInput(100).run(*own)) return 1;
+              return own->delegates()[0].failures.empty() ? 0 : 2;
+            }),
+            0);
+  EXPECT_TRUE(BranchesInput(100).run(*session));
+}
+
 TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
   auto model = std::make_unique<Model>(model_of(kTwoBranches));
   auto session = std::make_unique<Session>(*Session::create(*model, {.threads = 2}));

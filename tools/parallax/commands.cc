@@ -246,8 +246,10 @@ void add_inputs(CLI::App& command, Options& options) {
 }
 
 void add_library(CLI::App& command, Options& options) {
-  add_files(command, "--delegate-lib", options.runtime.delegate_libraries,
-            "A shared object with a further delegate; it is code that runs with your rights")
+  add_repeated(
+      command, "--delegate-lib",
+      [&options](const std::string& file) { options.runtime.delegate_libraries.push_back(file); },
+      "A shared object with a further delegate; it is code that runs with your rights")
       ->type_name("FILE");
 }
 

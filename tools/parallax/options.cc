@@ -9,6 +9,8 @@
 #include <optional>
 #include <utility>
 
+#include "profiles.h"
+
 namespace parallax::cli {
 namespace {
 
@@ -166,6 +168,22 @@ MemoryBudget parse_budget(const std::string& text) {
                       static_cast<std::int64_t>(number * found->second)};
 }
 
+namespace {
+
+/// "cores:2,opencl-mobile" with the path of the profile.
+std::string with_profile(const std::string& delegate) {
+  constexpr std::string_view kCores = "cores:";
+  if (!delegate.starts_with(kCores)) return delegate;
+  std::string text(kCores);
+  for (const std::string_view item : split(std::string_view(delegate).substr(kCores.size()), ',')) {
+    if (text.size() > kCores.size()) text += ',';
+    text += item.empty() || parse_int(item) ? std::string(item) : find_profile(std::string(item));
+  }
+  return text;
+}
+
+}  // namespace
+
 bool is_delegate(const Options& options, const std::string& delegate) {
   const std::string name = delegate.substr(0, delegate.find(':'));
   if (name.find('/') != std::string::npos || name.ends_with(".toml")) return false;
@@ -178,7 +196,7 @@ void use_delegate(Options& options, const std::string& delegate) {
   if (!is_delegate(options, delegate))
     refuse("--delegate {}: there is {} built in; --delegate-lib FILE adds others", delegate,
            fmt::join(Runtime::built_in_delegates(), ", "));
-  options.session.delegates = {delegate};
+  options.session.delegates = {with_profile(delegate)};
   options.session.offload = options.plan.offload;
   options.session.require_full_delegation = options.require_full_delegation;
 }

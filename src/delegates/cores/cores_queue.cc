@@ -1,0 +1,75 @@
+#include "delegates/cores/cores_queue.h"
+
+#include <utility>
+
+#include "base/caught.h"
+#include "base/status.h"
+#include "run/execute.h"
+
+namespace parallax {
+
+CoresQueue::CoresQueue(int threads) : pool_(threads), thread_([this] { work(); }) {}
+
+CoresQueue::~CoresQueue() {
+  {
+    const MutexLock lock(mutex_);
+    ends_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void CoresQueue::add(CoresJob job) {
+  const MutexLock lock(mutex_);
+  jobs_.push_back(std::move(job));
+  changed_.notify_all();
+}
+
+void CoresQueue::cancel(void* context) {
+  const MutexLock lock(mutex_);
+  if (running_ == context) (void)stop_.request_stop();
+  for (CoresJob& job : jobs_)
+    if (job.context == context) (void)job.stop.request_stop();
+}
+
+void CoresQueue::work() {
+  while (true) {
+    CoresJob job;
+    {
+      const MutexLock lock(mutex_);
+      while (jobs_.empty() && !ends_) changed_.wait(mutex_);
+      if (jobs_.empty()) return;
+      job = std::move(jobs_.front());
+      jobs_.pop_front();
+      running_ = job.context;
+      stop_ = job.stop;
+    }
+    Status status;
+    try {
+      status = run(job);
+    } catch (...) {
+      status = tl::unexpected(caught(Stage::kExecute));
+    }
+    {
+      const MutexLock lock(mutex_);
+      running_ = nullptr;
+    }
+    // The host may hand the program's region back as soon as it knows.
+    job.program.reset();
+    const px_code code =
+        status ? px_code{PX_OK} : static_cast<px_code>(status.error().code) + PX_INVALID_MODEL;
+    job.done(job.context, code, status ? nullptr : status.error().message.c_str());
+  }
+}
+
+Status CoresQueue::run(const CoresJob& job) {
+  const PlaceOutput place = [&](int output, DType, const Dims&) -> Result<std::byte*> {
+    return job.outputs[static_cast<std::size_t>(output)];
+  };
+  PX_ASSIGN(RunMemory::Lease lease, memory_.acquire({job.program->bytes, std::nullopt}));
+  ExecuteOptions options;
+  options.deadline.stop = job.stop.get_token();
+  return execute(*job.program, job.inputs, place, pool_, lease, options);
+}
+
+}  // namespace parallax

@@ -1,0 +1,55 @@
+// The threads of the delegate "cores", which run programs one after the other. Thread-safe.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <stop_token>
+#include <thread>
+#include <vector>
+
+#include "base/mutex.h"
+#include "bind/program.h"
+#include "parallax/delegate.h"
+#include "run/run_memory.h"
+#include "run/worker_pool.h"
+
+namespace parallax {
+
+struct CoresJob {
+  std::shared_ptr<const Program> program;
+  std::vector<const std::byte*> inputs;
+  std::vector<std::byte*> outputs;
+  px_done done = nullptr;
+  void* context = nullptr;
+  std::stop_source stop = {};
+};
+
+class CoresQueue {
+ public:
+  /// Starts a thread, which has `threads` - 1 workers. Throws std::system_error.
+  explicit CoresQueue(int threads);
+  /// Runs what is left.
+  ~CoresQueue();
+  CoresQueue(const CoresQueue&) = delete;
+  CoresQueue& operator=(const CoresQueue&) = delete;
+
+  void add(CoresJob job);
+  /// Ends the job of that context where it is, if it is here.
+  void cancel(void* context);
+
+ private:
+  void work();
+  Status run(const CoresJob& job);
+
+  WorkerPool pool_;
+  RunMemory memory_;
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<CoresJob> jobs_ PX_GUARDED_BY(mutex_);
+  void* running_ PX_GUARDED_BY(mutex_) = nullptr;
+  std::stop_source stop_ PX_GUARDED_BY(mutex_) = std::stop_source(std::nostopstate);
+  bool ends_ PX_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,62 @@
+"""Delegates on the command line: what is listed, what runs, what is refused."""
+import json
+
+import numpy as np
+import pytest
+from conftest import DIGITS
+
+BATCH = ("--dim", "batch=2")
+
+
+def test_cores_is_listed(parallax):
+    listed = json.loads(parallax("delegates", "--json", "-").stdout)
+    cores = next(d for d in listed if d["name"] == "cores")
+    assert cores["shares_memory"] and cores["operators"] > 50 and not cores["problem"]
+    assert "cores  1 thread of the CPU" in parallax("delegates").stdout
+
+
+@pytest.mark.parametrize("name", ["cores", "cores:2", "cores:opencl-mobile", "cores:2,npu-int8"])
+def test_the_outputs_are_the_cpus(parallax, tmp_path, name):
+    outputs = []
+    for folder, extra in ((tmp_path / "cpu", ()), (tmp_path / "both", ("--delegate", name, "--offload", "all"))):
+        done = parallax("run", DIGITS, *BATCH, "--output-dir", folder, *extra)
+        assert done.returncode == 0 and not done.stderr
+        outputs.append(np.load(folder / "0.npy"))
+    assert np.array_equal(*outputs)
+
+
+def test_verify_goes_through_all_schedules(parallax):
+    done = parallax("verify", DIGITS, *BATCH, "--delegate", "cores:opencl-mobile", "--offload", "all")
+    assert done.returncode == 0 and "24 runs" in done.stdout and "with delegate 'cores:" in done.stdout
+
+
+def test_bench_and_plan_say_what_it_gets(parallax):
+    bench = json.loads(parallax("bench", DIGITS, *BATCH, "--runs", 2, "--delegate", "cores", "--offload", "all", "--json", "-").stdout)
+    assert bench["regions"] == 1 and bench["delegates"][0]["failures"] == []
+    plan = json.loads(parallax("plan", DIGITS, *BATCH, "--delegate", "cores", "--offload", "all", "--json", "-").stdout)
+    assert plan["delegate"] == "cores" and plan["regions"] == 1
+
+
+def test_full_delegation(parallax, refused):
+    assert parallax("run", DIGITS, *BATCH, "--delegate", "cores", "--offload", "all", "--require-full-delegation").returncode == 0
+    assert "nodes stay on the CPU" in refused(1, "run", DIGITS, *BATCH, "--delegate", "cores:npu-int8", "--offload", "all", "--require-full-delegation")
+
+
+@pytest.mark.parametrize("file", ["no/such.so", DIGITS])
+def test_a_library_that_does_not_load_costs_a_warning(parallax, refused, file):
+    done = parallax("run", DIGITS, *BATCH, "--delegate", "mine", "--delegate-lib", file)
+    assert done.returncode == 0 and done.stdout.startswith("logits")
+    assert done.stderr.startswith("parallax: warning: the CPU runs everything: ") and "does not load" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "does not load" in refused(1, "run", DIGITS, *BATCH, "--delegate", "mine", "--delegate-lib", file, "--require-full-delegation")
+    assert "not available" in parallax("delegates", "--delegate-lib", file).stdout
+
+
+@pytest.mark.parametrize("name, message", [("abacus", "there is cores built in"), ("cores:abacus", "no device profile 'abacus'")])
+def test_unknown_names_are_wrong_usage(refused, name, message):
+    assert message in refused(2, "run", DIGITS, *BATCH, "--delegate", name)
+
+
+def test_a_text_that_it_refuses_costs_a_warning(parallax):
+    done = parallax("run", DIGITS, *BATCH, "--delegate", "cores:0")
+    assert done.returncode == 0 and "delegate 'cores:0': 0 threads" in done.stderr

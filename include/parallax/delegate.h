@@ -1,5 +1,5 @@
 /* The C ABI of delegates: what runs parts of a model, its regions, on a device. C11 and C++, for
- * built-in delegates and for shared objects alike.
+ * built-in delegates and for shared objects alike. docs/howto/write-a-delegate.md has one.
  *
  *     px_delegate_entry() -> table        once
  *       open                              a device

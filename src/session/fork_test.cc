@@ -22,6 +22,13 @@
 namespace parallax {
 namespace {
 
+class Fork : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kForkLeavesLocks) GTEST_SKIP() << "the address sanitizer's locks are left as they are";
+  }
+};
+
 /// What `check` gives in a child: 0 where all is well.
 int in_child(const std::function<int()>& check) {
   const pid_t child = ::fork();
@@ -34,7 +41,7 @@ int in_child(const std::function<int()>& check) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-TEST(Fork, AChildDestroysWhatItsParentMade) {
+TEST_F(Fork, AChildDestroysWhatItsParentMade) {
   auto model = std::make_unique<Model>(model_of(kTwoBranches));
   for (const int threads : {1, 2, 4}) {
     std::optional<Session> session = *Session::create(*model, {.threads = threads});
@@ -53,7 +60,7 @@ TEST(Fork, AChildDestroysWhatItsParentMade) {
   }
 }
 
-TEST(Fork, AChildRunsWhatItsParentMade) {
+TEST_F(Fork, AChildRunsWhatItsParentMade) {
   if (!child_has_threads()) GTEST_SKIP() << kNoThreadsInChildren;
   const Model model = model_of(kTwoBranches);
   for (const Scheduler scheduler :
@@ -84,7 +91,7 @@ TEST(Fork, AChildRunsWhatItsParentMade) {
   }
 }
 
-TEST(Fork, AChildRunsWithoutTheDelegateOfItsParent) {
+TEST_F(Fork, AChildRunsWithoutTheDelegateOfItsParent) {
   if (!child_has_threads()) GTEST_SKIP() << kNoThreadsInChildren;
   const Model model = model_of(kTwoBranches);
   SessionOptions options;
@@ -109,7 +116,7 @@ TEST(Fork, AChildRunsWithoutTheDelegateOfItsParent) {
   EXPECT_TRUE(BranchesInput(100).run(*session));
 }
 
-TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
+TEST_F(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
   auto model = std::make_unique<Model>(model_of(kTwoBranches));
   auto session = std::make_unique<Session>(*Session::create(*model, {.threads = 2}));
   const Call call;
@@ -128,7 +135,7 @@ TEST(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
             0);
 }
 
-TEST(Fork, EndsWhatGetsMemoryForWeights) {
+TEST_F(Fork, EndsWhatGetsMemoryForWeights) {
   auto graph = parse_graph(R"(
     input x f32 [2, 2]
     const a f32 [2, 2] = [1, 2, 3, 4]

@@ -37,16 +37,18 @@ TakeAnswer taker_of(void* context) {
   return take;
 }
 
-/// Texts of a delegate: one line, and no more than a person reads.
-std::string line_of(const char* text) {
-  constexpr std::size_t kLongest = 500;
-  std::string line(text, std::find(text, text + kLongest, '\0'));
+/// No more of a delegate's message than a person reads.
+constexpr std::size_t kLongestMessage = 500;
+
+}  // namespace
+
+std::string one_line(const char* text, std::size_t longest) {
+  if (text == nullptr) return {};
+  std::string line(text, std::find(text, text + longest, '\0'));
   std::ranges::replace_if(
       line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return line;
 }
-
-}  // namespace
 
 px_status no_status() {
   px_status status{};
@@ -57,8 +59,7 @@ px_status no_status() {
 Status status_of(px_code code, px_status& status) {
   status.size = sizeof status;
   status.code = code;
-  const std::string message =
-      code == PX_OK || status.message == nullptr ? "" : line_of(status.message);
+  const std::string message = code == PX_OK ? "" : one_line(status.message, kLongestMessage);
   Status result = status_from(&status);
   if (result) return result;
   Error& error = result.error();

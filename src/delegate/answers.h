@@ -5,7 +5,9 @@
 // Thread-safe.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <string>
 
 #include "parallax/delegate.h"
 #include "parallax/result.h"
@@ -25,6 +27,9 @@ bool expect_no_answer(void* context) noexcept;
 /// Destroys what a delegate gave: later, on another thread, where this is a delegate's thread that
 /// answers, because what hands things back may wait for that thread.
 void destroy_outside_answers(std::function<void()> destroy);
+
+/// A delegate's text, which may be null, up to `longest` characters, without control characters.
+std::string one_line(const char* text, std::size_t longest);
 
 /// What a delegate's function returned, with the text that it wrote, which is released.
 Status status_of(px_code code, px_status& status);

@@ -49,7 +49,6 @@ Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate bound a region to null"});
   bound->handle = given.binding;
-  bound->memory_bytes = given.memory_bytes;
   return bound;
 }
 

@@ -54,7 +54,6 @@ class BoundRegion {
   const std::shared_ptr<RegionState> state;
   const std::shared_ptr<const CRegion> values;  ///< in the graph of this binding
   void* handle = nullptr;
-  std::int64_t memory_bytes = 0;
 
  private:
   BoundRegion(RegionStore::Entry entry, std::shared_ptr<const CRegion> values_in)

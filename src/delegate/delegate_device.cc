@@ -83,11 +83,8 @@ void DelegateDevice::start(RegionRun run, Completion done) {
   std::shared_ptr<BoundRegion> region;
   {
     const MutexLock lock(mutex_);
-    if (bound_.contains(run.region)) region = bound_[run.region];
+    region = bound_[run.region];
   }
-  if (region == nullptr)
-    return done(tl::unexpected(
-        Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"}));
   run_region(std::move(region), std::move(run), std::move(done), shared_from_this());
 }
 

@@ -35,8 +35,6 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   void late(RegionId region, const Error& error) noexcept override;
   void start(RegionRun run, Completion done) override;
 
-  const std::shared_ptr<RegionStore>& store() const { return store_; }
-
  private:
   std::shared_ptr<BoundRegion> bind(RegionId region, std::shared_ptr<RegionState>& state);
 

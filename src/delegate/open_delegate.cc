@@ -26,14 +26,9 @@ bool may_be_named(std::string_view name) {
   });
 }
 
-/// A text of a delegate that should be one line; empty where it is none.
 std::string text_of(const char* text) {
-  constexpr std::size_t kLongestName = 256;
-  if (text == nullptr) return {};
-  std::string line(text, std::find(text, text + kLongestName, '\0'));
-  std::ranges::replace_if(
-      line, [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
-  return line;
+  constexpr std::size_t kLongestText = 256;
+  return one_line(text, kLongestText);
 }
 
 /// The name of a function that is missing; empty: none is.

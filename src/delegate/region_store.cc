@@ -23,7 +23,6 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate compiled a region to null"});
   compiled->handle = given.region;
-  compiled->memory_bytes = given.memory_bytes;
   return compiled;
 }
 

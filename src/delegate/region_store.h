@@ -31,7 +31,6 @@ struct CompiledRegion {
   const std::shared_ptr<const OpenDelegate> delegate;
   const std::shared_ptr<const CRegion> region;  ///< of the binding that was first
   void* handle = nullptr;
-  std::int64_t memory_bytes = 0;
   Mutex one_call;  ///< that the delegate gets about it
 };
 

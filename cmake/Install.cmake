@@ -9,7 +9,7 @@ endif()
 install(DIRECTORY include/parallax DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 if(TARGET parallax_cli)
   install(DIRECTORY profiles DESTINATION ${CMAKE_INSTALL_DATADIR}/parallax)
-  install(TARGETS parallax_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS parallax_cli parallax_delegate_conformance RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 install(EXPORT ParallaxTargets NAMESPACE Parallax:: DESTINATION ${package_dir})
 configure_package_config_file(cmake/ParallaxConfig.cmake.in ${CMAKE_CURRENT_BINARY_DIR}/ParallaxConfig.cmake

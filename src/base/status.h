@@ -9,9 +9,9 @@
 #define PX_CONCAT(a, b) PX_CONCAT_INNER(a, b)
 
 /// Returns from the enclosing function with the error of `expr`, a Status or Result.
-#define PX_RETURN_IF_ERROR(expr)                                                                  \
-  do {                                                                                            \
-    if (auto px_status = (expr); !px_status) return tl::unexpected(std::move(px_status).error()); \
+#define PX_RETURN_IF_ERROR(expr)                                                               \
+  do {                                                                                         \
+    if (auto px_ended = (expr); !px_ended) return tl::unexpected(std::move(px_ended).error()); \
   } while (false)
 
 /// PX_ASSIGN(auto x, f()): the value of a Result, or return with its error.

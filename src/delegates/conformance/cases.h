@@ -1,0 +1,35 @@
+// The cases of one delegate: graphs that its description claims to run whole, each as one region.
+// Internal to delegates/conformance. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "partition/profile.h"
+
+namespace parallax::conformance {
+
+struct Case {
+  std::string name;  ///< "free rows", "odd sizes"
+  Graph graph;       ///< inferred; constants filled
+  /// Sizes of its symbols, to be bound one after the other; one without sizes where there are none.
+  std::vector<Binding> bindings;
+};
+
+/// Of one operator and the type of its first input or, where that has none, its result. Empty:
+/// nothing that the row makes is claimed.
+std::vector<Case> operator_cases(OpKind op, DType dtype, const Delegate& delegate,
+                                 std::uint64_t seed);
+/// Whole graphs.
+std::vector<Case> graph_cases(const Delegate& delegate, std::uint64_t seed);
+
+/// A case of a text; nothing where it is no graph or not all of it is claimed.
+std::optional<Case> case_of(std::string name, const std::string& text, const Delegate& delegate,
+                            std::uint64_t seed);
+/// `text` as forms.h has it, for a delegate that has some operator of one element in f32.
+std::optional<Case> simple_case(const std::string& text, const Delegate& delegate,
+                                std::uint64_t seed);
+
+}  // namespace parallax::conformance

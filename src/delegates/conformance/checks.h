@@ -1,0 +1,50 @@
+// The checks that the suite is made of. Internal to delegates/conformance.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "delegates/conformance/cases.h"
+#include "delegates/conformance/suite.h"
+#include "delegates/conformance/tested_region.h"
+
+namespace parallax::conformance {
+
+/// Gathers what becomes of the cases of one line.
+class LineMaker {
+ public:
+  LineMaker(std::string group, std::string name, std::string type = "");
+  void pass(double off = 0);
+  void fail(const std::string& of_case, const std::string& problem, double off = 0);
+  /// For what no case shows: it counts as a failure.
+  void problem(const std::string& text);
+  SuiteLine take();
+
+ private:
+  static constexpr std::size_t kMostProblems = 5;
+  SuiteLine line_;
+};
+
+struct UnderTest {
+  std::shared_ptr<const OpenDelegate> delegate;
+  SuiteOptions options;
+  bool silent = false;  ///< it has not answered in time: it is asked nothing more
+
+  double allowed() const { return options.half ? kAllowedOffHalf : kAllowedOff; }
+};
+
+/// Compiles the case once, binds and runs it for each of its bindings, then once more for the
+/// first.
+void check_case(UnderTest& test, const Case& made, LineMaker& line);
+
+/// One run, compared. "": it is right.
+std::string check_run(UnderTest& test, const TestedBinding& bound, std::uint64_t seed, double& off);
+
+SuiteLine check_runs_at_once(UnderTest& test);
+SuiteLine check_regions_at_once(UnderTest& test);
+SuiteLine check_cancelled_runs(UnderTest& test);
+SuiteLine check_missing_memory(UnderTest& test);
+SuiteLine check_growth(UnderTest& test);
+
+}  // namespace parallax::conformance

@@ -1,0 +1,23 @@
+#include "delegates/conformance/process_memory.h"
+
+#include <unistd.h>
+
+#include <fstream>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+namespace parallax::conformance {
+
+std::int64_t resident_bytes() {
+#ifdef __GLIBC__
+  (void)::malloc_trim(0);
+#endif
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return file ? resident * ::sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace parallax::conformance

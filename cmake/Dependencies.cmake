@@ -32,6 +32,11 @@ find_path(TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE} ${PROJECT_SOURCE_DIR}/cmake/include)
 
+# Types only: libOpenCL is found at run time.
+find_path(OPENCL_INCLUDE CL/cl.h REQUIRED)
+add_library(px_opencl_headers INTERFACE)
+target_include_directories(px_opencl_headers SYSTEM INTERFACE ${OPENCL_INCLUDE})
+
 if(NOT TARGET hwy::hwy)
   find_library(HWY_LIBRARY hwy REQUIRED)
   add_library(hwy::hwy UNKNOWN IMPORTED)

@@ -14,6 +14,6 @@ ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs" -
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
-threaded='(base|kernels/weights|bind|run|delegate|delegates/cores|session)/|cli/(budget|run)$|fuzz/kept$'
-scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate,delegates_cores,session}_test
+threaded='(base|kernels/weights|bind|run|delegate|delegates/(conformance|cores|opencl)|session)/|cli/(budget|run)$|fuzz/kept$'
+scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate,delegates_conformance,delegates_cores,delegates_opencl,session}_test
 ctest --test-dir build/tsan --output-on-failure --timeout 900 -j "$jobs" -R "^($threaded)"

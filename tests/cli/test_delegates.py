@@ -30,6 +30,33 @@ def test_verify_goes_through_all_schedules(parallax):
     assert done.returncode == 0 and "24 runs" in done.stdout and "with delegate 'cores:" in done.stdout
 
 
+@pytest.fixture
+def opencl(parallax):
+    listed = json.loads(parallax("delegates", "--json", "-").stdout)
+    found = next(d for d in listed if d["name"] == "opencl")
+    if found["problem"]:
+        pytest.skip("no OpenCL device: install pocl-opencl-icd")
+    return found
+
+
+def test_opencl_runs_within_its_tolerance(parallax, tmp_path, opencl):
+    assert opencl["device"] and opencl["driver"] and opencl["operators"] > 60
+    verified = parallax("verify", DIGITS, *BATCH, "--delegate", "opencl", "--offload", "all")
+    assert verified.returncode == 0 and "1e-03 is allowed" in verified.stdout, verified.stderr
+    outputs = []
+    for folder, extra in ((tmp_path / "cpu", ()), (tmp_path / "gpu", ("--delegate", "opencl", "--offload", "all", "--require-full-delegation"))):
+        assert parallax("run", DIGITS, *BATCH, "--output-dir", folder, *extra).returncode == 0
+        outputs.append(np.load(folder / "0.npy"))
+    assert np.abs(outputs[0] - outputs[1]).max() <= 1e-5 * np.abs(outputs[0]).max()
+
+
+def test_opencl_takes_a_device_by_name(parallax, opencl):
+    named = parallax("run", DIGITS, *BATCH, "--delegate", "opencl:" + opencl["device"][:6], "--offload", "all")
+    assert named.returncode == 0 and not named.stderr
+    missing = parallax("run", DIGITS, *BATCH, "--delegate", "opencl:abacus")
+    assert missing.returncode == 0 and missing.stderr.startswith("parallax: warning: ") and "abacus" in missing.stderr
+
+
 def test_bench_and_plan_say_what_it_gets(parallax):
     bench = json.loads(parallax("bench", DIGITS, *BATCH, "--runs", 2, "--delegate", "cores", "--offload", "all", "--json", "-").stdout)
     assert bench["regions"] == 1 and bench["delegates"][0]["failures"] == []
@@ -52,7 +79,7 @@ def test_a_library_that_does_not_load_costs_a_warning(parallax, refused, file):
     assert "not available" in parallax("delegates", "--delegate-lib", file).stdout
 
 
-@pytest.mark.parametrize("name, message", [("abacus", "there is cores built in"), ("cores:abacus", "no device profile 'abacus'")])
+@pytest.mark.parametrize("name, message", [("abacus", "there is cores, opencl built in"), ("cores:abacus", "no device profile 'abacus'")])
 def test_unknown_names_are_wrong_usage(refused, name, message):
     assert message in refused(2, "run", DIGITS, *BATCH, "--delegate", name)
 

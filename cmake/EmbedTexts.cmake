@@ -1,0 +1,38 @@
+# px_embed(NAMESPACE FOLDER/FILE OTHER ENDING): a header FOLDER/FILE, for the sources of FOLDER, with one constant for each file NAME.ENDING in
+# src/OTHER: `inline constexpr std::string_view kNameText`, its contents. Programs of devices are files that editors know.
+if(CMAKE_SCRIPT_MODE_FILE)
+  set(text "#pragma once\n#include <string_view>\nnamespace ${NAMESPACE} {\n")
+  file(GLOB files ${FOLDER}/*.${ENDING})
+  list(SORT files)
+  foreach(file IN LISTS files)
+    cmake_path(GET file STEM stem)
+    string(REGEX MATCHALL "[a-z0-9]+" words ${stem})
+    set(name "")
+    foreach(word IN LISTS words)
+      string(SUBSTRING ${word} 0 1 first)
+      string(SUBSTRING ${word} 1 -1 rest)
+      string(TOUPPER ${first} first)
+      string(APPEND name ${first}${rest})
+    endforeach()
+    file(READ ${file} contents)
+    string(APPEND text "inline constexpr std::string_view k${name}Text = R\"px(${contents})px\";\n")
+  endforeach()
+  file(WRITE ${HEADER} "${text}}\n")
+  return()
+endif()
+
+function(px_embed namespace header folder ending)
+  file(GLOB files CONFIGURE_DEPENDS src/${folder}/*.${ending})
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/generated/${header})
+  set(script ${CMAKE_CURRENT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DNAMESPACE=${namespace} -DFOLDER=${CMAKE_CURRENT_SOURCE_DIR}/src/${folder} -DENDING=${ending}
+      -DHEADER=${output} -P ${script}
+    DEPENDS ${files} ${script} VERBATIM)
+  cmake_path(GET header PARENT_PATH target)
+  string(REPLACE / _ target ${target})
+  target_sources(px_${target} PRIVATE ${output})
+  target_include_directories(px_${target} PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/generated)
+  add_custom_target(px_${target}_texts DEPENDS ${output})
+  add_dependencies(px_generated px_${target}_texts)
+endfunction()

@@ -1,0 +1,91 @@
+// One device ready for work: context, in-order queue, programs, and the thread that tells of ends.
+// Regions of a device share one. Thread-safety: all functions may be called by any thread; commands
+// are given under the lock of Commands.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "delegates/opencl/cl_device.h"
+#include "delegates/opencl/completions.h"
+
+namespace parallax::opencl {
+
+/// A built program.
+struct ClProgram {
+  OwnedProgram program;
+  /// Whether nobody has asked this of the kernel before: drivers finish each once.
+  bool to_warm(const std::string& kernel) {
+    const MutexLock lock(mutex_);
+    return warm_.insert(kernel).second;
+  }
+
+ private:
+  Mutex mutex_;
+  std::set<std::string> warm_ PX_GUARDED_BY(mutex_);
+};
+
+class ClContext {
+ public:
+  /// `cache`: a folder for compiled programs; empty: none. Errors: cl_error().
+  static Result<std::shared_ptr<ClContext>> open(const ClDevice& device,
+                                                 std::filesystem::path cache = {});
+  ClContext(const ClContext&) = delete;
+  ClContext& operator=(const ClContext&) = delete;
+  /// Waits for the device.
+  ~ClContext();
+
+  const ClLibrary& cl() const { return cl_; }
+  const ClDevice& device() const { return device_; }
+  /// Calls `call` on a thread of its own once `event` has happened, with the error that it ended
+  /// with. Hands all commands to the device, only then: Oclgrind calls nobody of events that have
+  /// happened before. Where this fails, all commands have ended and `call` is not called.
+  Status when_done(cl_event event, Completions::Call call);
+
+  /// Memory of the device, at least one byte; `contents`, if not null, is copied there before this
+  /// returns. Errors: kOutOfMemory.
+  Result<OwnedBuffer> buffer(std::int64_t bytes, const void* contents = nullptr);
+
+  /// The program of that source, built once: from the cache folder, or by the driver, which takes
+  /// the better part of a second. Blocks. Errors: kInternal with the driver's first line.
+  Result<std::shared_ptr<ClProgram>> program(const std::string& source);
+
+  /// The right to give commands: they run in the order in which they are given.
+  class PX_THREAD_ATTRIBUTE(scoped_lockable) Commands {
+   public:
+    explicit Commands(ClContext& context) PX_ACQUIRE(context.mutex_) : context_(context) {
+      context_.mutex_.lock();
+    }
+    ~Commands() PX_RELEASE() { context_.mutex_.unlock(); }
+    Commands(const Commands&) = delete;
+    Commands& operator=(const Commands&) = delete;
+    cl_command_queue queue() const { return context_.queue_.get(); }
+
+   private:
+    ClContext& context_;
+  };
+
+ private:
+  explicit ClContext(const ClLibrary& cl, const ClDevice& device) : cl_(cl), device_(device) {}
+  Result<OwnedProgram> build(const std::string& source);
+  Result<OwnedProgram> built_from(const std::vector<std::byte>& binary);
+  Status finish_build(cl_program program);
+
+  const ClLibrary& cl_;
+  const ClDevice device_;
+  std::filesystem::path cache_;
+  OwnedContext context_;
+  OwnedQueue queue_;
+  Mutex mutex_;
+  Mutex programs_mutex_;
+  std::map<std::string, std::shared_ptr<ClProgram>> programs_ PX_GUARDED_BY(programs_mutex_);
+  std::unique_ptr<Completions> completions_;
+};
+
+}  // namespace parallax::opencl

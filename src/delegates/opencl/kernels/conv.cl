@@ -1,0 +1,168 @@
+// Convolutions of one to three axes in layout NCHW, groups and dilations included. A work-group's third index is image and group.
+
+/// Axes are {depth, height, width}, 1 where there are fewer. Channels and filters are those of a group.
+typedef struct {
+  int in[3], out[3], kernel_[3], stride[3], dilation[3], pad[3];
+  int channels, filters, groups, batches;
+} Convolution_t;
+
+DEFINE_ACTIVATE(activate, float)
+DEFINE_ACTIVATE(activate_8, float8)
+
+#define SPAN 8
+#define FILTERS 4
+
+/// Eight neighbours of the result's row, from the tap that lies at `at` of a row of `width` elements.
+inline float8 eight(global const float* row, int at, int stride, int width) {
+  if (at >= 0 && stride == 1 && at + 8 <= width) return vload8(0, row + at);
+  if (at >= 0 && stride == 2 && at + 16 <= width) return vload16(0, row + at).even;
+  float x[8];
+  for (int i = 0; i < 8; ++i) {
+    const int from = at + i * stride;
+    x[i] = from >= 0 && from < width ? row[from] : 0.0f;
+  }
+  return vload8(0, x);
+}
+
+/// A work-item has eight neighbours in a row of four filters.
+kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const float* x, long x0, global const float* w,
+                                     long w0, global const float* bias, long bias0, global float* y, long y0) {
+  const int spans = (s.out[2] + SPAN - 1) / SPAN;
+  const int item = (int)get_global_id(0), filter = (int)get_global_id(1) * FILTERS;
+  if (s.batches == 0 || item >= spans * s.out[0] * s.out[1] || filter >= s.filters) return;
+  const int image = (int)get_group_id(2) / s.groups, group = (int)get_group_id(2) - image * s.groups;
+  const int span = item % spans, line = item / spans;
+  const int oh = line % s.out[1], od = line / s.out[1], ow = span * SPAN;
+  const int plane = s.in[0] * s.in[1] * s.in[2], taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2];
+  const int depth = s.channels * taps, last = s.filters - 1;
+  x += x0 + (long)(image * s.groups + group) * s.channels * plane;
+  w += w0 + (long)group * s.filters * depth;
+  global const float* w1 = w + min(filter + 1, last) * depth;
+  global const float* w2 = w + min(filter + 2, last) * depth;
+  global const float* w3 = w + min(filter + 3, last) * depth;
+  w += filter * depth;
+  float8 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
+  for (int c = 0; c < s.channels; ++c, x += plane) {
+    for (int a = 0; a < s.kernel_[0]; ++a) {
+      const int d = od * s.stride[0] - s.pad[0] + a * s.dilation[0];
+      for (int b = 0; b < s.kernel_[1]; ++b) {
+        const int h = oh * s.stride[1] - s.pad[1] + b * s.dilation[1];
+        if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
+        global const float* row = x + (d * s.in[1] + h) * s.in[2];
+        const int at = c * taps + (a * s.kernel_[1] + b) * s.kernel_[2];
+        for (int e = 0; e < s.kernel_[2]; ++e) {
+          const float8 v =
+              eight(row, ow * s.stride[2] - s.pad[2] + e * s.dilation[2], s.stride[2], s.in[2]);
+          s0 += w[at + e] * v;
+          s1 += w1[at + e] * v;
+          s2 += w2[at + e] * v;
+          s3 += w3[at + e] * v;
+        }
+      }
+    }
+  }
+  const float8 sums[4] = {s0, s1, s2, s3};
+  const int first = group * s.filters + filter;
+  y += y0 + ((long)image * s.groups * s.filters + first) * s.out[0] * s.out[1] * s.out[2] + line * s.out[2] + ow;
+  for (int i = 0; i < FILTERS && filter + i < s.filters; ++i, y += s.out[0] * s.out[1] * s.out[2]) {
+    float8 v = sums[i];
+    if (r.has_c) v += bias[bias0 + first + i];
+    v = activate_8(&r.then, v);
+    if (ow + SPAN <= s.out[2]) {
+      vstore8(v, 0, y);
+    } else {
+      float each[8];
+      vstore8(v, 0, each);
+      for (int j = 0; ow + j < s.out[2]; ++j) y[j] = each[j];
+    }
+  }
+}
+
+/// A work-item has one element of the result: for groups of few filters, where neighbours share no weights.
+kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global const float* x, long x0,
+                                         global const float* w, long w0, global const float* bias, long bias0,
+                                         global float* y, long y0) {
+  const int positions = s.out[0] * s.out[1] * s.out[2];
+  const int item = (int)get_global_id(0);
+  const int filters = s.groups * s.filters;
+  if (item / max(positions, 1) >= s.batches * filters) return;
+  const int position = item % positions, filter = item / positions % filters, image = item / positions / filters;
+  const int group = filter / s.filters;
+  const int ow = position % s.out[2], oh = position / s.out[2] % s.out[1], od = position / s.out[2] / s.out[1];
+  const int plane = s.in[0] * s.in[1] * s.in[2];
+  x += x0 + (long)(image * s.groups + group) * s.channels * plane;
+  w += w0 + (long)filter * s.channels * s.kernel_[0] * s.kernel_[1] * s.kernel_[2];
+  float sum = 0.0f;
+  for (int c = 0; c < s.channels; ++c, x += plane) {
+    for (int a = 0; a < s.kernel_[0]; ++a) {
+      const int d = od * s.stride[0] - s.pad[0] + a * s.dilation[0];
+      for (int b = 0; b < s.kernel_[1]; ++b) {
+        const int h = oh * s.stride[1] - s.pad[1] + b * s.dilation[1];
+        for (int e = 0; e < s.kernel_[2]; ++e, ++w) {
+          const int v = ow * s.stride[2] - s.pad[2] + e * s.dilation[2];
+          if (d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1] && v >= 0 && v < s.in[2])
+            sum += *w * x[(d * s.in[1] + h) * s.in[2] + v];
+        }
+      }
+    }
+  }
+  if (r.has_c) sum += bias[bias0 + filter];
+  y[y0 + item] = activate(&r.then, sum);
+}
+
+// As a product of filters by (channels and taps) and (channels and taps) by positions, through local memory, for GPUs: see
+// matmul_tiles.
+#define TILE 64
+#define DEPTH 16
+
+kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global const float* x, long x0,
+                                        global const float* w, long w0, global const float* bias, long bias0,
+                                        global float* y, long y0) {
+  local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
+  const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
+  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_group_id(1) * TILE;
+  if (s.batches == 0) return;
+  const int image = (int)get_group_id(2) / s.groups, group = (int)get_group_id(2) - image * s.groups;
+  const int plane = s.in[0] * s.in[1] * s.in[2], positions = s.out[0] * s.out[1] * s.out[2];
+  const int taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2], depth = s.channels * taps;
+  x += x0 + (long)(image * s.groups + group) * s.channels * plane;
+  w += w0 + (long)group * s.filters * depth;
+  float sums[4][4];
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
+  // A work-item always gathers the same column.
+  const int position = first_column + item % TILE;
+  const int ow = position % s.out[2], oh = position / s.out[2] % s.out[1], od = position / s.out[2] / s.out[1];
+  for (int first = 0; first < depth; first += DEPTH) {
+    for (int e = item; e < TILE * DEPTH; e += 256) {
+      const int ad = e % DEPTH, ai = e / DEPTH, bd = e / TILE;
+      as[ad][ai] =
+          first + ad < depth && first_row + ai < s.filters ? w[(first_row + ai) * depth + first + ad] : 0.0f;
+      const int k = first + bd;
+      const int c = k / taps, tap = k - c * taps;
+      const int kw = tap % s.kernel_[2], kh = tap / s.kernel_[2] % s.kernel_[1], kd = tap / s.kernel_[2] / s.kernel_[1];
+      const int d = od * s.stride[0] - s.pad[0] + kd * s.dilation[0];
+      const int h = oh * s.stride[1] - s.pad[1] + kh * s.dilation[1];
+      const int l = ow * s.stride[2] - s.pad[2] + kw * s.dilation[2];
+      const int inside = k < depth && position < positions && d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1] &&
+                         l >= 0 && l < s.in[2];
+      bs[bd][e % TILE] = inside ? x[c * plane + (d * s.in[1] + h) * s.in[2] + l] : 0.0f;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (int d = 0; d < DEPTH; ++d) {
+      for (int i = 0; i < 4; ++i)
+        for (int j = 0; j < 4; ++j) sums[i][j] += as[d][v + i * 16] * bs[d][u + j * 16];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+  }
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 4; ++j) {
+      const int row = first_row + v + i * 16, column = first_column + u + j * 16;
+      if (row >= s.filters || column >= positions) continue;
+      const int filter = group * s.filters + row;
+      float sum = sums[i][j];
+      if (r.has_c) sum += bias[bias0 + filter];
+      y[y0 + ((long)image * s.groups * s.filters + filter) * positions + column] = activate(&r.then, sum);
+    }
+  }
+}

@@ -1,0 +1,278 @@
+#include "delegates/opencl/opencl_delegate.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/c_types.h"
+#include "base/caught.h"
+#include "base/status.h"
+#include "delegates/opencl/operators.h"
+#include "delegates/opencl/region.h"
+#include "delegates/opencl/region_graph.h"
+
+namespace parallax::opencl {
+namespace {
+
+/// What open gives.
+struct OpenDevice {
+  std::shared_ptr<ClContext> context;
+  std::string device, driver, profile;
+};
+/// What compile and bind give.
+struct RegionHandle {
+  std::shared_ptr<const Region> region;
+};
+struct BindingHandle {
+  std::shared_ptr<Binding> binding;
+};
+/// What allocate gives.
+struct MemoryHandle {
+  OwnedBuffer buffer;
+};
+
+/// Writes a status as far as the host's struct goes.
+px_code tell(px_status* to, const Status& status) {
+  px_status made = to_c(status);
+  if (to == nullptr || to->size < sizeof(px_status)) {
+    if (made.release != nullptr) made.release(made.owner);
+    if (to != nullptr && to->size >= offsetof(px_status, node)) to->code = made.code;
+    return made.code;
+  }
+  made.size = to->size;
+  *to = made;
+  return made.code;
+}
+
+/// The body of a function of the table: no exception leaves it.
+template <class Function>
+px_code answer(px_status* status, Function function) noexcept {
+  try {
+    return tell(status, function());
+  } catch (...) {
+    return tell(status, tl::unexpected(caught(Stage::kExecute)));
+  }
+}
+
+tl::unexpected<Error> open_error(ErrorCode code, std::string message) {
+  return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
+}
+
+/// The device of that number, or whose name has the text in it.
+Result<ClDevice> chosen(const std::vector<ClDevice>& devices, std::string_view text) {
+  if (devices.empty())
+    return open_error(ErrorCode::kUnsupported, "no OpenCL device with a compiler is installed");
+  if (text.empty()) return devices.front();
+  std::size_t number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec == std::errc{} && read.ptr == text.data() + text.size() && number < devices.size())
+    return devices[number];
+  const auto named = std::ranges::find_if(
+      devices, [&](const ClDevice& d) { return d.name.find(text) != std::string::npos; });
+  if (named != devices.end()) return *named;
+  return open_error(ErrorCode::kInvalidInput, fmt::format("no OpenCL device '{}'", text));
+}
+
+/// Kernels have work-groups of this many items.
+constexpr std::size_t kLargestGroup = 256;
+
+/// Assumed until the host measures: what drivers take from a launch to the computation, and what
+/// each compute unit gets done with these kernels.
+StatedRates stated_rates(const ClDevice& device) {
+  const double units = std::max(1, device.compute_units);
+  StatedRates rates{};
+  rates.launch_seconds = device.is_cpu ? 3e-4 : 5e-5;
+  rates.macs_per_second = units * (device.is_cpu ? 5e9 : 2e10);
+  rates.bytes_per_second = device.is_cpu || device.shares_memory ? 1e10 : 6e9;
+  rates.cpu_macs_per_second = 2e10;
+  rates.memory_bytes = device.memory_bytes;
+  return rates;
+}
+
+px_code open(const px_open_options* options, void** device, px_status* status) {
+  return answer(status, [&]() -> Status {
+    PX_ASSIGN(const px_open_options given, of_this_version(options));
+    PX_ASSIGN(const std::vector<ClDevice> devices, find_devices());
+    PX_ASSIGN(const ClDevice found, chosen(devices, given.text == nullptr ? "" : given.text));
+    if (found.max_group < kLargestGroup)
+      return open_error(ErrorCode::kUnsupported,
+                        fmt::format("{} has work-groups of {} items, not {}", found.name,
+                                    found.max_group, kLargestGroup));
+    auto made = std::make_unique<OpenDevice>();
+    PX_ASSIGN(made->context,
+              ClContext::open(found, given.cache_folder == nullptr ? "" : given.cache_folder));
+    made->device = found.name;
+    made->driver = found.version + ", driver " + found.driver;
+    made->profile = profile_text(stated_rates(found));
+    *device = made.release();
+    return {};
+  });
+}
+
+void close(void* device) { delete static_cast<OpenDevice*>(device); }
+
+OpenDevice& of(void* device) { return *static_cast<OpenDevice*>(device); }
+
+/// Copies the fields that the host's struct has; its size stays.
+template <class Struct>
+void fill(Struct* to, Struct made) {
+  made.size = to->size;
+  std::memcpy(to, &made, std::min(to->size, sizeof(Struct)));
+}
+
+px_code describe(void* device, px_description* description, px_status*) {
+  const OpenDevice& open_device = of(device);
+  fill(description, px_description{0, open_device.device.c_str(), open_device.driver.c_str(),
+                                   open_device.profile.c_str(), PX_MEMORY_DEVICE});
+  return PX_OK;
+}
+
+px_code compile(void* device, const px_region* region, px_compiled* compiled, px_status* status) {
+  return answer(status, [&]() -> Status {
+    PX_ASSIGN(Graph graph, graph_of(region));
+    auto made = std::make_unique<RegionHandle>();
+    PX_ASSIGN(made->region, Region::compile(of(device).context, std::move(graph)));
+    const std::int64_t bytes = made->region->memory_bytes();
+    fill(compiled, px_compiled{0, made.release(), bytes});
+    return {};
+  });
+}
+
+px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px_status* status) {
+  return answer(status, [&]() -> Status {
+    const auto& from = static_cast<RegionHandle*>(region)->region;
+    PX_ASSIGN(const std::vector<TensorDesc> values, sizes_of(from->graph(), sizes));
+    auto made = std::make_unique<BindingHandle>();
+    PX_ASSIGN(made->binding, Region::bind(from, values));
+    const std::int64_t bytes = made->binding->memory_bytes();
+    fill(binding, px_binding{0, made.release(), bytes});
+    return {};
+  });
+}
+
+/// The host's answer for an OpenCL one.
+Completions::Call answering(px_done done, void* done_context) {
+  return [done, done_context](const Status& ended) {
+    if (ended) {
+      done(done_context, PX_OK, nullptr);
+    } else {
+      const std::string text = ended.error().to_string();
+      done(done_context, static_cast<px_code>(ended.error().code) + 1, text.c_str());
+    }
+  };
+}
+
+Result<std::vector<BufferPart>> parts_of(std::size_t count, const px_place* const* places,
+                                         std::size_t expected) {
+  if (count != expected)
+    return open_error(ErrorCode::kInvalidInput,
+                      fmt::format("{} tensors where a region has {}", count, expected));
+  std::vector<BufferPart> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    PX_ASSIGN(const px_place place, of_this_version(places[i]));
+    BufferPart part;
+    if (place.memory != nullptr)
+      part = {static_cast<MemoryHandle*>(place.memory)->buffer.get(),
+              static_cast<std::int64_t>(place.offset)};
+    if (part.buffer == nullptr && place.bytes > 0)
+      return open_error(ErrorCode::kInvalidInput, "a tensor without memory");
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+px_code run(void*, void* binding, const px_run* run, px_done done, void* done_context,
+            px_status* status) {
+  return answer(status, [&]() -> Status {
+    PX_ASSIGN(const px_run given, of_this_version(run));
+    Binding& bound = *static_cast<BindingHandle*>(binding)->binding;
+    PX_ASSIGN(const auto inputs, parts_of(given.input_count, given.inputs, bound.input_count()));
+    PX_ASSIGN(const auto outputs,
+              parts_of(given.output_count, given.outputs, bound.output_count()));
+    return bound.run(inputs, outputs, answering(done, done_context));
+  });
+}
+
+void unbind(void*, void*, void* binding) { delete static_cast<BindingHandle*>(binding); }
+void discard(void*, void* region) { delete static_cast<RegionHandle*>(region); }
+
+px_code allocate(void* device, std::size_t bytes, px_memory* memory, px_status* status) {
+  return answer(status, [&]() -> Status {
+    if (bytes > static_cast<std::size_t>(of(device).context->device().max_buffer_bytes))
+      return open_error(ErrorCode::kOutOfMemory, "more than one buffer of the device holds");
+    auto made = std::make_unique<MemoryHandle>();
+    PX_ASSIGN(made->buffer, of(device).context->buffer(static_cast<std::int64_t>(bytes)));
+    fill(memory, px_memory{0, made.release(), nullptr});
+    return {};
+  });
+}
+void release(void*, void* memory) { delete static_cast<MemoryHandle*>(memory); }
+
+/// Gives the command of a copy and answers when it has been done.
+template <class Copy>
+px_code begin_copy(void* device, px_done done, void* done_context, px_status* status, Copy copy) {
+  return answer(status, [&]() -> Status {
+    ClContext& context = *of(device).context;
+    Completions::Call call = answering(done, done_context);
+    cl_event event = nullptr;
+    {
+      const ClContext::Commands commands(context);
+      PX_RETURN_IF_ERROR(cl_check("a copy", copy(context.cl(), commands.queue(), &event)));
+    }
+    const OwnedEvent end(context.cl(), event);
+    return context.when_done(event, std::move(call));
+  });
+}
+
+px_code write(void* device, void* memory, std::size_t offset, const void* from, std::size_t bytes,
+              px_done done, void* done_context, px_status* status) {
+  return begin_copy(device, done, done_context, status,
+                    [&](const ClLibrary& cl, cl_command_queue queue, cl_event* event) {
+                      const cl_mem to = static_cast<MemoryHandle*>(memory)->buffer.get();
+                      return cl.clEnqueueWriteBuffer(queue, to, CL_FALSE, offset, bytes, from, 0,
+                                                     nullptr, event);
+                    });
+}
+px_code read(void* device, void* memory, std::size_t offset, void* to, std::size_t bytes,
+             px_done done, void* done_context, px_status* status) {
+  return begin_copy(device, done, done_context, status,
+                    [&](const ClLibrary& cl, cl_command_queue queue, cl_event* event) {
+                      const cl_mem from = static_cast<MemoryHandle*>(memory)->buffer.get();
+                      return cl.clEnqueueReadBuffer(queue, from, CL_FALSE, offset, bytes, to, 0,
+                                                    nullptr, event);
+                    });
+}
+
+const px_delegate* table_of_functions() {
+  static const px_delegate kTable = {sizeof(px_delegate),
+                                     PX_DELEGATE_ABI,
+                                     "opencl",
+                                     &open,
+                                     &close,
+                                     &describe,
+                                     &compile,
+                                     &bind,
+                                     &run,
+                                     nullptr,
+                                     &unbind,
+                                     &discard,
+                                     &allocate,
+                                     &release,
+                                     &write,
+                                     &read};
+  return &kTable;
+}
+
+}  // namespace
+}  // namespace parallax::opencl
+
+namespace parallax {
+
+extern "C" const px_delegate* px_opencl_delegate(void) { return opencl::table_of_functions(); }
+
+}  // namespace parallax

@@ -1,0 +1,122 @@
+// A part of a model on one device: compiled once, bound to each combination of sizes, run often.
+// Thread-safety: compile and bind are pure but for the device; a Binding may be run by several
+// threads at once, the device then does one run after the other.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "delegates/opencl/cl_context.h"
+#include "delegates/opencl/emit.h"
+#include "delegates/opencl/steps.h"
+
+namespace parallax::opencl {
+
+struct RegionOptions {
+  /// Products go through local memory, as GPUs like it; nothing: unless the device is a CPU.
+  std::optional<bool> through_local_memory;
+  /// Each tensor inside gets a buffer of its own, so that a checker sees what leaves its tensor.
+  bool separate_buffers = false;
+};
+
+/// A kernel ready to be launched.
+struct ReadyKernel {
+  std::shared_ptr<ClProgram> program;
+  OwnedKernel kernel;
+};
+
+class Binding;
+
+class Region {
+ public:
+  /// Takes a graph whose kSymbolic values are known when it is bound; constants' bytes must outlive
+  /// the region where they are parameters. Builds programs, finishes kernels and uploads constants;
+  /// seconds, the first time on a device. Errors: kUnsupported for what the delegate lacks,
+  /// kOutOfMemory, kInternal.
+  static Result<std::shared_ptr<const Region>> compile(std::shared_ptr<ClContext> context,
+                                                       Graph graph,
+                                                       const RegionOptions& options = {});
+
+  /// `values`: of each value its dims, and the bytes of constants and symbolic ones. Errors:
+  /// kLimitExceeded for tensors that kernels cannot index, kOutOfRange and kInvalidInput for
+  /// parameters that contradict the sizes, kUnsupported, kOutOfMemory.
+  static Result<std::shared_ptr<Binding>> bind(const std::shared_ptr<const Region>& region,
+                                               std::span<const TensorDesc> values);
+
+  const Graph& graph() const { return graph_; }
+  std::int64_t memory_bytes() const { return memory_bytes_; }
+
+ private:
+  friend class Binding;
+  friend class Binder;
+  Region() = default;
+  Status make_kernels();
+  Status upload_constants();
+  Status make_ready(const KernelSpec& spec);
+  Status warm_up(const KernelSpec& spec, const ReadyKernel& ready);
+  bool needs(KernelId id) const;
+
+  std::shared_ptr<ClContext> context_;
+  Graph graph_;
+  bool local_memory_ = false, separate_buffers_ = false;
+  std::vector<Step> steps_;
+  std::vector<KernelSpec> chains_;  ///< of each step, empty where it is none
+  std::map<std::string, ReadyKernel> kernels_;
+  IdVector<ValueId, OwnedBuffer> constants_;
+  OwnedBuffer nothing_;  ///< for arguments that a kernel does not touch
+  std::int64_t memory_bytes_ = 0;
+};
+
+/// A tensor in memory of the device.
+struct BufferPart {
+  cl_mem buffer = nullptr;
+  std::int64_t offset = 0;  ///< bytes, a multiple of an element's size
+};
+
+class Binding : public std::enable_shared_from_this<Binding> {
+ public:
+  /// Begins a run and returns; `done` is called later, by a thread of the device's. Inputs and
+  /// outputs are those of the graph, in its order. Errors: of the driver; `done` is then not
+  /// called.
+  Status run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
+             Completions::Call done);
+  std::int64_t memory_bytes() const { return memory_bytes_; }
+  std::size_t input_count() const { return region_->graph().inputs.size(); }
+  std::size_t output_count() const { return region_->graph().outputs.size(); }
+
+ private:
+  friend class Binder;
+  /// Where a tensor is.
+  enum class PlaceKind : std::uint8_t { kNothing, kBuffer, kInput, kOutput };
+  struct Place {
+    PlaceKind kind = PlaceKind::kNothing;
+    std::size_t index = 0;    ///< of a run's input or output
+    cl_mem buffer = nullptr;  ///< kBuffer
+    std::int64_t offset = 0;  ///< bytes
+  };
+  struct ReadyLaunch {
+    Launch launch;
+    cl_kernel kernel;
+  };
+  struct Run;
+
+  explicit Binding(std::shared_ptr<const Region> region) : region_(std::move(region)) {}
+  Status enqueue(const ClContext::Commands& commands, Run& run, cl_event& end);
+  Status enqueue_launch(const ClContext::Commands& commands, const ReadyLaunch& ready,
+                        const Run& run);
+  Status set_tensor(cl_kernel kernel, cl_uint& at, const TensorArgument& tensor, const Run& run);
+
+  std::shared_ptr<const Region> region_;
+  std::vector<Place> places_;
+  std::vector<ReadyLaunch> launches_;
+  std::vector<std::string> marks_;  ///< names of nodes by the mark of their faults, less 1
+  std::vector<OwnedBuffer> memory_;
+  OwnedBuffer fault_;
+  std::int64_t memory_bytes_ = 0;
+};
+
+}  // namespace parallax::opencl

@@ -17,6 +17,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/deadline.h"
 #include "base/log.h"
@@ -52,6 +53,8 @@ struct ExecuteOptions {
   /// with kLimitExceeded and sets `late`: its memory waits for the device.
   std::chrono::nanoseconds region_time{0};
   bool* late = nullptr;
+  /// Why the CPU runs all regions of a plan that has a substitute; empty: the device does.
+  std::string regions_on_cpu = {};
   /// Is told of each region that the CPU runs because the device failed to. Null: nothing is.
   const Logger* log = nullptr;
   /// What the lease needs for as long as a device holds its memory.

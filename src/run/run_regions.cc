@@ -36,13 +36,16 @@ void Run::leave_to_cpu() {
   if (!compiled_.context->delegation.substitute) return;
   for (const BranchId branch : branches.branches.ids()) {
     if (!branches.region[branch].valid()) continue;
-    const std::optional<Error> problem = options_.device->problem(branches.region[branch]);
-    if (!problem) continue;
+    std::string why = options_.regions_on_cpu;
+    if (why.empty()) {
+      const std::optional<Error> problem = options_.device->problem(branches.region[branch]);
+      if (!problem) continue;
+      why = problem->to_string();
+    }
     substitute_[branch] = Substitute::kWanted;
     if (options_.trace == nullptr) continue;
     const MutexLock lock(mutex_);
-    region_events_.push_back(
-        {branches.region[branch].value, branch.value, 0, 0, problem->to_string()});
+    region_events_.push_back({branches.region[branch].value, branch.value, 0, 0, std::move(why)});
   }
 }
 

@@ -58,9 +58,10 @@ struct Session::Impl {
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace,
                                   const Deadline& deadline);
   Status run_bound(const BoundInputs& bound, const Request& request);
-  /// `late`: set where a delegate's region took too long.
+  /// `on_cpu`: as ExecuteOptions::regions_on_cpu. `late`: set where a delegate's region took too
+  /// long.
   Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request,
-                     bool* late = nullptr);
+                     std::string on_cpu = {}, bool* late = nullptr);
   /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
   /// tensor to make.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const;

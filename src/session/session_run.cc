@@ -119,7 +119,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     kept = run.kept_by_plans;
     prepare_regions(*program);
     bool late = false;
-    status = run_program(run, bound, request, &late);
+    status = run_program(run, bound, request, {}, &late);
     if (late) runtime->log.warn(fmt::format("the run begins anew: {}", status.error().to_string()));
     if (late && !options.require_full_delegation) program = nullptr;
   }
@@ -129,7 +129,8 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
     program = run.program;
     kept = run.kept_by_plans;
-    status = run_program(run, bound, request);
+    // Also where others try it again meanwhile.
+    status = run_program(run, bound, request, status.error().to_string());
   }
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the
   // planned ones and other plans, a smaller plan alone may leave enough.
@@ -143,7 +144,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
 }
 
 Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
-                                  const Request& request, bool* late) {
+                                  const Request& request, std::string on_cpu, bool* late) {
   // A plan for one branch after the other is kept to where what runs beside it may need its bytes.
   const bool in_order = run.program->compiled().has_run_time_nodes &&
                         run.budget.bytes.has_value() && run.program->plan.max_branches == 1;
@@ -159,6 +160,7 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
         std::make_shared<std::pair<std::shared_ptr<MemoryAccount>, std::shared_ptr<const Program>>>(
             account, run.program);
     execute_options.late = late;
+    execute_options.regions_on_cpu = std::move(on_cpu);
     execute_options.region_time = std::chrono::duration_cast<std::chrono::nanoseconds>(
         std::chrono::duration<double>(options.delegate_time_limit_seconds));
   }

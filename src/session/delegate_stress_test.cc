@@ -1,0 +1,171 @@
+// Runs of random graphs on a delegate that fails, falls silent and answers twice at random, while
+// callers cancel: what ends has the CPU's bits, and nothing is left.
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <thread>
+
+#include "delegate/test_delegate_util.h"
+#include "parallax/session.h"
+#include "session/runtime_impl.h"
+#include "session/session_test_util.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kStressColumns = 32;
+constexpr int kRunsOfOneGraph = 300;
+
+/// PARALLAX_STRESS_RUNS, which `make nightly` sets.
+int stress_runs() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes the environment
+  const char* const text = std::getenv("PARALLAX_STRESS_RUNS");
+  return text == nullptr ? 600 : std::max(1, std::atoi(text));
+}
+
+/// Of operators whose results have the same bits everywhere; the delegate has half of them.
+std::string random_graph(std::minstd_rand& random) {
+  std::string text = fmt::format("symbols n\ninput v0 f32 [n, {}]\n", kStressColumns);
+  const int nodes = 4 + static_cast<int>(random() % 14);
+  for (int i = 1; i <= nodes; ++i) {
+    const auto any = [&] { return random() % static_cast<unsigned>(i); };
+    // Deep graphs more often than wide ones, so that regions have more than a node.
+    const unsigned x = random() % 3 == 0 ? any() : static_cast<unsigned>(i - 1);
+    if (random() % 2 == 0) {
+      const char* const one[] = {"Relu", "Neg", "Abs"};
+      text += fmt::format("v{} = {}(v{}) @n{}\n", i, one[random() % 3], x, i);
+    } else {
+      const char* const two[] = {"Add", "Add", "Sub", "Max", "Min"};
+      text += fmt::format("v{} = {}(v{}, v{}) @n{}\n", i, two[random() % 5], x, any(), i);
+    }
+  }
+  return text + fmt::format("output v{}, v{}\n", nodes, nodes / 2 + 1);
+}
+
+void plant_fault(TestFaults& faults, Session& session, unsigned dice) {
+  std::atomic<int>* const counts[] = {&faults.fail_run,      &faults.fail_copy,
+                                      &faults.refuse_run,    &faults.refuse_bind,
+                                      &faults.refuse_memory, &faults.refuse_compile};
+  if (dice < 6) {
+    *counts[dice] = 1;
+  } else if (dice < 8) {
+    faults.twice = dice == 6;
+  } else if (dice < 10) {
+    faults.at_once = dice == 8;
+  } else if (dice == 10) {
+    faults.silent = true;
+  } else if (dice < 14) {
+    faults.silent = false;
+    faults.answer_held();
+  } else if (dice < 30) {
+    session.retry_delegates();
+  }
+}
+
+/// A runtime, a session, and what it should give.
+class StressRound {
+ public:
+  StressRound(TestFaults& faults, const px_delegate& table, unsigned seed)
+      : random_(seed), faults_(faults), text_(random_graph(random_)) {
+    faults_.own_memory = random_() % 2 == 0;
+    faults_.host_sees_it = random_() % 2 == 0;
+    runtime_ = *Runtime::create({.threads = 2});
+    runtime_->impl()->delegates.add(&table);
+    const Scheduler schedulers[] = {Scheduler::kSequential, Scheduler::kLayers,
+                                    Scheduler::kDataflow};
+    options_.scheduler = schedulers[random_() % 3];
+    options_.threads = 1 + static_cast<int>(random_() % 2);
+    oracle_ = *Session::create(model_of(text_), options_, *runtime_);
+    options_.delegates = {"test"};
+    options_.offload = Offload::kAll;
+    options_.delegate_time_limit_seconds = 0.02;
+    session_ = *Session::create(model_of(text_), options_, *runtime_);
+  }
+
+  void run_callers(int callers, int runs) {
+    std::vector<std::thread> threads;
+    for (int caller = 0; caller < callers; ++caller)
+      threads.emplace_back([this, runs, seed = random_()] {
+        std::minstd_rand random(seed);
+        for (int i = 0; i < runs; ++i) run_once(random);
+      });
+    for (std::thread& thread : threads) thread.join();
+    faults_.silent = false;
+    faults_.answer_held();
+  }
+
+ private:
+  static std::vector<std::vector<float>> floats(const std::vector<Tensor>& outputs) {
+    std::vector<std::vector<float>> all;
+    for (const Tensor& output : outputs) {
+      const TensorView view = output.view();
+      all.emplace_back(view.bytes.size() / sizeof(float));
+      std::memcpy(all.back().data(), view.bytes.data(), view.bytes.size());
+    }
+    return all;
+  }
+
+  void run_once(std::minstd_rand& random) {
+    plant_fault(faults_, *session_, random() % 60);
+    const auto rows = 1 + static_cast<std::int64_t>(random() % 6);
+    std::vector<float> x(static_cast<std::size_t>(rows * kStressColumns));
+    for (float& number : x) number = static_cast<float>(random() % 1000) / 500 - 1;
+    const NamedInput input{"v0",
+                           {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(x))}};
+    std::stop_source stop;
+    std::thread canceller;
+    if (random() % 8 == 0)
+      canceller = std::thread([stop, wait = random() % 400]() mutable {
+        std::this_thread::sleep_for(std::chrono::microseconds(wait));
+        stop.request_stop();
+      });
+    const auto got = session_->run({&input, 1}, {.stop = stop.get_token()});
+    const bool may_be_cancelled = canceller.joinable();
+    if (may_be_cancelled) canceller.join();
+    // The caller's memory is his again: a device that still reads it finds other numbers.
+    const std::vector<float> kept = std::exchange(x, std::vector<float>(x.size(), 1e30F));
+    if (!got) {
+      EXPECT_EQ(got.error().code, ErrorCode::kCancelled) << got.error().to_string();
+      EXPECT_TRUE(may_be_cancelled);
+      return;
+    }
+    const NamedInput again{"v0",
+                           {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(kept))}};
+    const auto wanted = oracle_->run({&again, 1});
+    ASSERT_TRUE(wanted) << wanted.error().to_string();
+    EXPECT_EQ(floats(*got), floats(*wanted)) << text_;
+  }
+
+  std::minstd_rand random_;
+  TestFaults& faults_;
+  const std::string text_;
+  std::optional<Runtime> runtime_;
+  SessionOptions options_;
+  std::optional<Session> oracle_, session_;
+};
+
+TEST(DelegateStress, RandomFaultsCancellationsAndShapes) {
+  WithFaults faults;
+  faults.profile.replace(faults.profile.find("\"Exp\", "), 7, "");
+  const px_delegate table = test_delegate();
+  const int runs = stress_runs();
+  for (int done = 0, round = 1; done < runs; done += kRunsOfOneGraph, ++round) {
+    StressRound one(faults, table, static_cast<unsigned>(round));
+    one.run_callers(3, kRunsOfOneGraph / 3);
+    if (testing::Test::HasFailure()) FAIL() << "round " << round;
+  }
+  faults.answer_held();
+  for (int i = 0; i < 5000 && faults.closed != faults.opened; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(faults.closed, faults.opened);
+  EXPECT_EQ(faults.regions, 0);
+  EXPECT_EQ(faults.bindings, 0);
+  EXPECT_EQ(faults.pieces, 0);
+  EXPECT_GT(faults.runs, runs / 4) << "the delegate had next to nothing to do";
+}
+
+}  // namespace
+}  // namespace parallax

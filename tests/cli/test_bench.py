@@ -177,3 +177,30 @@ def test_each_caller_has_a_thread():
         counts.append(running.threads())
         running.interrupt()
     assert counts[1] - counts[0] == 3
+
+
+CONVOLUTIONS = """
+name = "convolutions"
+[delegate]
+name = "convolutions"
+launch_seconds = 1e-6
+macs_per_second = 1e12
+bytes_per_second = 1e12
+cpu_macs_per_second = 1e9
+memory_bytes = 1000000000
+dtypes = ["f32"]
+operators = ["Conv", "Relu"]
+"""
+
+
+def test_the_trace_has_threads_and_the_device(parallax, tmp_path):
+    path, profile = tmp_path / "trace.json", tmp_path / "convolutions.toml"
+    profile.write_text(CONVOLUTIONS)
+    done = parallax("bench", DIGITS, "--dim", "batch=2", "--runs", 2, "--warmup", 1, "--threads", 1, "--delegate", f"cores:{profile}", "--offload", "all", "--trace", path)
+    assert done.returncode == 0, done.stderr
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [e for e in events if e["ph"] == "X"]
+    nodes, regions = [e for e in spans if e["cat"] == "node"], [e for e in spans if e["cat"] == "region"]
+    assert nodes and all(e["dur"] >= 0 and e["args"]["op"] and e["pid"] == 1 for e in nodes)
+    assert regions and all(e["args"]["predicted_ms"] > 0 and e["args"]["bytes"] > 0 and e["pid"] == 2 for e in regions)
+    assert {e["args"]["name"] for e in events if e["ph"] == "M"} == {"CPU", "thread 0", "delegate cores"}

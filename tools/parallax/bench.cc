@@ -11,6 +11,7 @@
 #include "machine.h"
 #include "report.h"
 #include "statistics.h"
+#include "trace_file.h"
 
 namespace parallax::cli {
 namespace {
@@ -192,6 +193,8 @@ Status bench_command(const Options& options) {
     if (options.ops) print_ops(ops, totals);
   }
   Status status = options.json.empty() ? Status{} : write_json(options.json, json);
+  if (status && !options.trace.empty() && !measured.timed.traces.empty())
+    status = write_json(options.trace, trace_json(measured.timed.traces.back(), measured.plan));
   if (status && measured.timed.interrupted) end_by_interrupt();
   return status;
 }

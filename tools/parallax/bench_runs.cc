@@ -176,7 +176,8 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
   timed.ms = *std::move(ms);
   if (timed.ms.empty()) return timed;
   timed.cpu_ms_per_run = (cpu_ms() - cpu) / static_cast<double>(timed.ms.size());
-  for (int i = 0; options.ops && i < std::min(options.runs, kMostTracedRuns); ++i) {
+  const int traced_runs = options.ops ? std::min(options.runs, kMostTracedRuns) : 1;
+  for (int i = 0; (options.ops || !options.trace.empty()) && i < traced_runs; ++i) {
     timed.traces.emplace_back();
     if (auto traced = runner.run(0, &timed.traces.back()); !traced)
       return tl::unexpected(traced.error());

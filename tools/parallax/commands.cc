@@ -408,6 +408,10 @@ void add_bench(CLI::App& bench, Options& options) {
   add_json(bench, options, "the figures");
   bench.add_flag("--ops", options.ops,
                  "Time, GFLOP/s and GB/s of each node and of each operator, for the first value");
+  bench
+      .add_option("--trace", options.trace,
+                  "Write a further run as a trace that chrome://tracing and Perfetto draw")
+      ->type_name("FILE");
 }
 
 // Schedulers, thread counts and budgets it goes through by itself.

@@ -72,6 +72,7 @@ struct Options {
       delegate;  ///< of plan and simulate: a delegate, or a profile's name or path; empty: none
   PlanOptions plan;
   bool require_full_delegation = false;
+  std::string trace;  ///< of bench: a file for a run's
   bool ops = false;
   int warmup = 5;
   int runs = 20;

@@ -40,6 +40,8 @@ class BridgeJoiner {
   }
   bool is_candidate(GroupId group) const {
     const auto& members = quotient_.members(group);
+    if (kinds_.taken.contains(members.front()) && kinds_.taken[members.front()].valid())
+      return false;
     return members.size() > 1 || kinds_.can_run[members.front()];
   }
 

@@ -10,6 +10,8 @@ namespace parallax {
 struct NodeKinds {
   IdVector<NodeId, bool> can_run;
   IdVector<NodeId, bool> bridge;  ///< and not can_run
+  /// Whose region another delegate runs: neither of both; empty: of none.
+  IdVector<NodeId, RegionId> taken = {};
 };
 
 /// For every bridge node, in order: two neighbouring groups (candidates, or such unions) and the

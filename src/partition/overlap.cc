@@ -16,7 +16,7 @@ constexpr double kWorthwhile = 0.002;
 constexpr int kMaxTrials = 64;
 constexpr int kRounds = 3;
 
-/// What one worker, the CPU or the device, runs in which order.
+/// What one worker, the CPU or a device, runs in which order.
 class Worker {
  public:
   void add(double path, int unit) { ready_.emplace(path, -unit); }
@@ -45,8 +45,10 @@ Overlap::Overlap(const Dag& edges, const IdVector<NodeId, double>& cpu_seconds,
       regions_(regions),
       region_of_(cpu_seconds.size(), -1),
       path_(cpu_seconds.size(), 0) {
-  for (std::size_t r = 0; r < regions.size(); ++r)
+  for (std::size_t r = 0; r < regions.size(); ++r) {
     for (const NodeId node : regions[r].nodes) region_of_[node] = static_cast<int>(r);
+    devices_ = std::max(devices_, static_cast<std::size_t>(regions[r].delegate) + 1);
+  }
   for (auto i = static_cast<std::int32_t>(cpu_seconds.size()); i-- > 0;) {
     const NodeId node{i};
     for (const NodeId next : edges.successors[node])
@@ -74,9 +76,11 @@ double Overlap::seconds(const std::vector<bool>& offloaded) const {
     for (const NodeId next : edges_.successors[node])
       if (unit_of(next) != unit) ++waits[unit_of(next)];
   }
-  Worker cpu, device;
+  std::vector<Worker> workers(1 + devices_);  // the CPU is the first
   const auto add = [&](std::size_t unit) {
-    (unit < nodes ? cpu : device).add(path[unit], static_cast<int>(unit));
+    const std::size_t device =
+        unit < nodes ? 0 : 1 + static_cast<std::size_t>(regions_[unit - nodes].delegate);
+    workers[device].add(path[unit], static_cast<int>(unit));
   };
   for (const NodeId node : cpu_seconds_.ids()) {
     const std::size_t unit = unit_of(node);
@@ -86,13 +90,14 @@ double Overlap::seconds(const std::vector<bool>& offloaded) const {
   }
   double now = 0;
   while (true) {
-    for (Worker* worker : {&cpu, &device})
-      if (worker->idle() && worker->has_work()) worker->start(now, seconds);
-    if (cpu.idle() && device.idle()) return now;
-    const bool first = !cpu.idle() && (device.idle() || cpu.end() <= device.end());
-    Worker& worker = first ? cpu : device;
-    now = worker.end();
-    const auto done = static_cast<std::size_t>(worker.take());
+    Worker* first = nullptr;  // that is done
+    for (Worker& worker : workers) {
+      if (worker.idle() && worker.has_work()) worker.start(now, seconds);
+      if (!worker.idle() && (first == nullptr || worker.end() < first->end())) first = &worker;
+    }
+    if (first == nullptr) return now;
+    now = first->end();
+    const auto done = static_cast<std::size_t>(first->take());
     const auto leave = [&](NodeId node) {
       for (const NodeId next : edges_.successors[node]) {
         const std::size_t unit = unit_of(next);
@@ -114,9 +119,9 @@ bool may_change(const Region& region) {
 }
 
 /// The regions that may be offloaded or not, the ones whose choice matters most first.
-std::vector<std::size_t> order_of_trials(std::span<const Region> regions) {
+std::vector<std::size_t> order_of_trials(std::span<const Region> regions, std::size_t taken) {
   std::vector<std::size_t> order;
-  for (std::size_t r = 0; r < regions.size(); ++r)
+  for (std::size_t r = taken; r < regions.size(); ++r)
     if (may_change(regions[r])) order.push_back(r);
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return regions[a].cost.cpu_seconds > regions[b].cost.cpu_seconds;
@@ -124,19 +129,25 @@ std::vector<std::size_t> order_of_trials(std::span<const Region> regions) {
   return order;
 }
 
+/// How many of those after the first `taken` are offloaded.
+std::ptrdiff_t count_free(const std::vector<bool>& offloaded, std::size_t taken) {
+  return std::count(offloaded.begin() + static_cast<std::ptrdiff_t>(taken), offloaded.end(), true);
+}
+
 /// The best of three choices to start from: the winners by themselves, all that may be offloaded,
-/// and nothing.
+/// and nothing; besides those that are taken.
 std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
-                        std::optional<int> max_regions, double& best) {
-  std::vector<bool> winners, all;
-  for (const Region& region : regions) {
-    winners.push_back(region.verdict.reason == CpuReason::kNone);
-    all.push_back(may_change(region));
+                        std::optional<int> max_regions, std::size_t taken, double& best) {
+  std::vector<bool> winners, all, none;
+  for (std::size_t r = 0; r < regions.size(); ++r) {
+    winners.push_back(r < taken || regions[r].verdict.reason == CpuReason::kNone);
+    all.push_back(r < taken || may_change(regions[r]));
+    none.push_back(r < taken);
   }
   std::vector<bool> result = winners;
   best = overlap.seconds(result);
-  for (const std::vector<bool>& other : {all, std::vector<bool>(regions.size(), false)}) {
-    if (max_regions && std::count(other.begin(), other.end(), true) > *max_regions) continue;
+  for (const std::vector<bool>& other : {all, none}) {
+    if (max_regions && count_free(other, taken) > *max_regions) continue;
     const double seconds = overlap.seconds(other);
     if (seconds >= best * (1 - kWorthwhile)) continue;
     best = seconds;
@@ -160,11 +171,11 @@ void tell(const Overlap& overlap, Region& region, std::size_t r, std::vector<boo
 }  // namespace
 
 double choose_by_overlap(const Overlap& overlap, std::vector<Region>& regions,
-                         std::optional<int> max_regions) {
+                         std::optional<int> max_regions, std::size_t taken) {
   double best = 0;
-  std::vector<bool> offloaded = start(overlap, regions, max_regions, best);
-  auto count = std::count(offloaded.begin(), offloaded.end(), true);
-  const auto order = order_of_trials(regions);
+  std::vector<bool> offloaded = start(overlap, regions, max_regions, taken, best);
+  auto count = count_free(offloaded, taken);
+  const auto order = order_of_trials(regions, taken);
   int trials = 0;
   bool changed = true;
   for (int round = 0; round < kRounds && changed; ++round) {
@@ -184,7 +195,7 @@ double choose_by_overlap(const Overlap& overlap, std::vector<Region>& regions,
     }
   }
   int told = 0;
-  for (std::size_t r = 0; r < regions.size(); ++r) {
+  for (std::size_t r = taken; r < regions.size(); ++r) {
     if (offloaded[r] == (regions[r].verdict.reason == CpuReason::kNone) || !may_change(regions[r]))
       continue;
     if (++told <= kMaxTrials) {

@@ -64,6 +64,12 @@ TEST(Overlap, TheDeviceRunsOneRegionAtATime) {
   EXPECT_EQ(both.seconds({true, true}), 1 + 3 + 2 + 1);
 }
 
+TEST(Overlap, EachDeviceRunsItsOwnRegions) {
+  Case both = Case({1, 2, 4, 1}, kDiamond).region({1}, 3).region({2}, 2);
+  both.regions[1].delegate = 1;
+  EXPECT_EQ(both.seconds({true, true}), 1 + 3 + 1);
+}
+
 TEST(Overlap, TheLongestPathGoesFirst) {
   // 0 before 1, though both are ready: a region waits for 0.
   const Case graph = Case({1, 5, 6}, {{0, 2}}).region({2}, 4);
@@ -106,6 +112,16 @@ TEST(ChooseByOverlap, OffloadsNoMoreThanItMay) {
   EXPECT_THAT(graph.offloaded(), testing::UnorderedElementsAre(true, false));
   Case none = Case({1, 4, 4, 1}, kDiamond).region({1}, 5);
   EXPECT_EQ(none.choose(0), 10);
+}
+
+TEST(ChooseByOverlap, LeavesWhatIsTaken) {
+  // The taken region loses; beside it the other one wins only as long as it is counted.
+  Case graph = Case({1, 4, 4, 1}, kDiamond).region({1}, 9).region({2}, 3);
+  graph.regions[0].verdict.reason = CpuReason::kNone;
+  graph.regions[1].delegate = 1;
+  EXPECT_EQ(choose_by_overlap(Overlap(graph.edges, graph.cpu, graph.regions), graph.regions, 1, 1),
+            1 + 9 + 1);
+  EXPECT_THAT(graph.offloaded()[0], true);
 }
 
 TEST(ChooseByOverlap, LeavesWhatDoesNotFit) {

@@ -1,6 +1,7 @@
 #include "partition/partition.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "partition/join_bridges.h"
@@ -32,6 +33,7 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
                                                          Partition& result, NodeKinds& kinds) {
   IdVector<NodeId, std::optional<double>> seconds(graph.nodes.size());
   for (const NodeId node : graph.nodes.ids()) {
+    if (kinds.taken.contains(node) && kinds.taken[node].valid()) continue;
     Support support = check_support(graph, shapes, node, delegate);
     if (support.reason != CpuReason::kNone) {
       seconds[node] = seconds_in_parts(graph, shapes, node, delegate, options);
@@ -50,12 +52,14 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
 }
 
 /// Every group that is a candidate, judged; ordered by first node.
-std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kinds, Pricer& pricer) {
+std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kinds, Pricer& pricer,
+                                 int delegate) {
   std::vector<Region> regions;
   IdVector<NodeId, bool> seen(kinds.can_run.size(), false);
   for (const NodeId node : kinds.can_run.ids()) {
     if (!kinds.can_run[node] || seen[node]) continue;
     Region region;
+    region.delegate = delegate;
     region.nodes = quotient.members(quotient.group_of(node));
     std::sort(region.nodes.begin(), region.nodes.end());
     for (const NodeId member : region.nodes) seen[member] = true;
@@ -106,6 +110,30 @@ void place_regions(std::vector<Region> regions, Partition& result) {
   }
 }
 
+/// Which region of another delegate has each node; empty: none has any.
+IdVector<NodeId, RegionId> region_of(const IdVector<RegionId, Region>& taken, std::size_t nodes) {
+  if (taken.empty()) return {};
+  IdVector<NodeId, RegionId> result(nodes);
+  for (const RegionId region : taken.ids())
+    for (const NodeId node : taken[region].nodes) result[node] = region;
+  return result;
+}
+
+/// By the predicted time of the whole, beside the regions that are taken.
+void choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
+            const PartitionOptions& options, std::vector<Region>& regions) {
+  IdVector<NodeId, double> cpu_seconds;
+  for (const NodeId node : graph.nodes.ids())
+    cpu_seconds.push_back(pricer.node_cost(node).cpu_seconds);
+  std::vector<Region> all(options.taken.begin(), options.taken.end());
+  std::ranges::move(regions, std::back_inserter(all));
+  choose_by_overlap(Overlap(edges, cpu_seconds, all), all, options.max_regions,
+                    options.taken.size());
+  regions.assign(
+      std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(options.taken.size())),
+      std::make_move_iterator(all.end()));
+}
+
 }  // namespace
 
 Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
@@ -113,25 +141,23 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   Partition result;
   result.placement.resize(graph.nodes.size());
   NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
-                  IdVector<NodeId, bool>(graph.nodes.size(), false)};
+                  IdVector<NodeId, bool>(graph.nodes.size(), false),
+                  region_of(options.taken, graph.nodes.size())};
   auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
 
   const Dag edges = dag_of(graph);
-  Quotient quotient = find_candidates(edges, kinds.can_run);
+  Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken);
   Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
                 {options.cpu_seconds, std::move(in_parts)});
   join_bridges(kinds, pricer, quotient);
   result.maximal = !quotient.exhausted();
 
-  std::vector<Region> regions = judge_groups(quotient, kinds, pricer);
+  std::vector<Region> regions = judge_groups(quotient, kinds, pricer, options.delegate);
   if (options.offload == Offload::kAll) take_losers(regions);
   if (options.max_regions) keep_best(regions, *options.max_regions);
-  if (options.offload == Offload::kProfitable && options.model != CostModel::kPaper) {
-    IdVector<NodeId, double> cpu_seconds;
-    for (const NodeId node : graph.nodes.ids())
-      cpu_seconds.push_back(pricer.node_cost(node).cpu_seconds);
-    choose_by_overlap(Overlap(edges, cpu_seconds, regions), regions, options.max_regions);
-  }
+  if (options.offload == Offload::kProfitable && options.model != CostModel::kPaper)
+    choose(graph, edges, pricer, options, regions);
+  place_regions(std::vector<Region>(options.taken.begin(), options.taken.end()), result);
   place_regions(std::move(regions), result);
   return result;
 }

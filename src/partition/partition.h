@@ -11,6 +11,9 @@
 //   4. Both run at once, so that the best of each is not the best of all: regions change sides as
 //      long as the predicted time of the whole falls (overlap.h). Not under the paper's model.
 //
+// Of several delegates each has its turn, in order of preference: what those before it took stays
+// as it is, one node for each region in all of the above.
+//
 // Regions are indivisible for all later stages; taken as one node each, they leave the graph
 // without cycles. Pure and deterministic; near linear in the graph.
 #pragma once
@@ -30,6 +33,7 @@ struct Region {
   std::vector<NodeId> nodes;  ///< ascending, hence in execution order
   RegionCost cost;
   Verdict verdict;
+  int delegate = 0;  ///< whose it is, or would be
 };
 
 /// Where a node runs: on the delegate in `region`, or on the CPU for `reason`.
@@ -41,7 +45,7 @@ struct Placement {
 };
 
 struct Partition {
-  IdVector<RegionId, Region> regions;   ///< offloaded, by first node
+  IdVector<RegionId, Region> regions;   ///< offloaded: those taken before, then by first node
   IdVector<RegionId, Region> returned;  ///< candidates given back to the CPU, by first node
   IdVector<NodeId, Placement> placement;
   /// The union of no two or more candidates would have been a candidate. False only where a graph
@@ -60,6 +64,9 @@ struct PartitionOptions {
   IdVector<NodeId, double> cpu_seconds = {};
   /// Most regions to offload, those that save the most predicted time; nothing: no limit.
   std::optional<int> max_regions = {};
+  int delegate = 0;  ///< the number that its regions get
+  /// Regions of other delegates, which leave the graph without cycles.
+  IdVector<RegionId, Region> taken = {};
 };
 
 /// REQUIRES: `shapes` from concrete_shapes(graph, ...), the delegate's rates > 0 (profile_toml.h

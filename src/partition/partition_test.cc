@@ -74,6 +74,36 @@ TEST(Partition, PrintsRegionsAndReasons) {
             "cpu: NonZero_5 operator: gpu has no NonZero\n");
 }
 
+TEST(Partition, ASecondDelegateGetsWhatTheFirstLeft) {
+  const Planned planned = make_planned(kTwoProducts);
+  PartitionOptions options;
+  options.offload = Offload::kAll;
+  Delegate first = gpu();
+  first.operators.erase(OpKind::kRelu);
+  options.taken = partition(planned.graph, planned.shapes, first, options).regions;
+  ASSERT_EQ(options.taken.size(), 2U);
+  Delegate second = gpu();
+  second.operators[OpKind::kExp].dtypes = {DType::kF32};
+  second.operators[OpKind::kRelu].bridge = true;  // joins nothing: --offload all runs it
+  options.delegate = 1;
+  const Partition both = partition(planned.graph, planned.shapes, second, options);
+  std::vector<std::pair<int, std::vector<NodeId>>> regions;
+  for (const Region& region : both.regions) regions.emplace_back(region.delegate, region.nodes);
+  using Nodes = std::vector<NodeId>;
+  EXPECT_THAT(regions, testing::ElementsAre(testing::Pair(0, Nodes{NodeId{0}}),
+                                            testing::Pair(0, Nodes{NodeId{3}}),
+                                            testing::Pair(1, Nodes{NodeId{1}, NodeId{2}}),
+                                            testing::Pair(1, Nodes{NodeId{4}})));
+  EXPECT_EQ(both.placement[NodeId{2}].region, RegionId{2});
+  EXPECT_EQ(both.placement[NodeId{5}].reason, CpuReason::kOperator);
+  // Bridges join no regions of another delegate.
+  second.operators.erase(OpKind::kExp);
+  options.offload = Offload::kProfitable;
+  const Partition none = partition(planned.graph, planned.shapes, second, options);
+  EXPECT_EQ(none.regions.size(), 2U);
+  EXPECT_EQ(none.placement[NodeId{1}].reason, CpuReason::kBridge);
+}
+
 TEST(Partition, GivesBackWhatLoses) {
   const Planned planned = make_planned(kTwoProducts);
   Delegate slow = gpu();

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <functional>
+#include <queue>
 #include <utility>
 
 namespace parallax {
@@ -19,30 +20,79 @@ struct Grouping {
   std::size_t groups = 0;
 };
 
-/// How often a path to the node changes, at most, between nodes that can run and that cannot.
-IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
+/// Nodes that stay together from the start: a region of another delegate is one unit, as is each
+/// other node.
+struct Units {
+  IdVector<NodeId, NodeId> of;              ///< the first node of its unit
+  std::vector<NodeId> order;                ///< units, each after those that it reads
+  IdVector<NodeId, std::int32_t> position;  ///< of a unit in `order`
+};
+
+Units find_units(const Dag& edges, const IdVector<NodeId, RegionId>& taken) {
+  Units units;
+  IdVector<RegionId, NodeId> first;
+  IdVector<NodeId, std::vector<NodeId>> members(edges.successors.size());
+  for (const NodeId node : members.ids()) {
+    NodeId unit = node;
+    if (taken.contains(node) && taken[node].valid()) {
+      while (!first.contains(taken[node])) first.push_back(NodeId{});
+      if (!first[taken[node]].valid()) first[taken[node]] = node;
+      unit = first[taken[node]];
+    }
+    units.of.push_back(unit);
+    members[unit].push_back(node);
+  }
+  IdVector<NodeId, std::int32_t> waits(members.size(), 0);
+  for (const NodeId node : members.ids())
+    for (const NodeId next : edges.successors[node])
+      if (units.of[next] != units.of[node]) ++waits[units.of[next]];
+  // Without regions this is the order of the nodes.
+  std::priority_queue<NodeId, std::vector<NodeId>, std::greater<>> ready;
+  for (const NodeId node : members.ids())
+    if (units.of[node] == node && waits[node] == 0) ready.push(node);
+  units.position = IdVector<NodeId, std::int32_t>(members.size(), 0);
+  while (!ready.empty()) {
+    const NodeId unit = ready.top();
+    ready.pop();
+    units.position[unit] = static_cast<std::int32_t>(units.order.size());
+    units.order.push_back(unit);
+    for (const NodeId node : members[unit])
+      for (const NodeId next : edges.successors[node])
+        if (units.of[next] != unit && --waits[units.of[next]] == 0) ready.push(units.of[next]);
+  }
+  return units;
+}
+
+/// How often a path to the unit changes, at most, between units that can run and that cannot.
+IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, bool>& can_run,
+                                      const Units& units) {
+  IdVector<NodeId, std::vector<NodeId>> predecessors(can_run.size());
+  for (const NodeId node : can_run.ids())
+    for (const NodeId from : edges.predecessors[node])
+      if (units.of[from] != units.of[node]) predecessors[units.of[node]].push_back(units.of[from]);
   IdVector<NodeId, std::int32_t> depth(can_run.size(), 0);
-  for (const NodeId node : can_run.ids()) {
-    for (const NodeId from : edges.predecessors[node]) {
-      const int change = can_run[from] == can_run[node] ? 0 : 1;
-      depth[node] = std::max(depth[node], depth[from] + change);
+  for (const NodeId unit : units.order) {
+    for (const NodeId from : predecessors[unit]) {
+      const int change = can_run[from] == can_run[unit] ? 0 : 1;
+      depth[unit] = std::max(depth[unit], depth[from] + change);
     }
   }
   return depth;
 }
 
 /// Connected nodes of one depth that can run form a group. Every other edge leads to a higher
-/// depth, or to a later node that cannot run; numbering groups by depth, then first node, hence
-/// makes edges ascend.
-Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
-  const auto depth = depths(edges, can_run);
-  IdVector<NodeId, NodeId> first(can_run.size());  // union-find; the root is the lowest node
+/// depth, or to a later unit that cannot run; numbering groups by depth, then by unit, hence makes
+/// edges ascend.
+Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run,
+                        const IdVector<NodeId, RegionId>& taken) {
+  const Units units = find_units(edges, taken);
+  const auto depth = depths(edges, can_run, units);
+  IdVector<NodeId, NodeId> first = units.of;  // union-find; the root is the lowest node
   const auto find = [&](NodeId node) {
     while (first[node] != node) node = first[node] = first[first[node]];
     return node;
   };
   for (const NodeId node : can_run.ids()) {
-    first[node] = node;
     if (!can_run[node]) continue;
     for (const NodeId from : edges.predecessors[node]) {
       if (!can_run[from] || depth[from] != depth[node]) continue;
@@ -54,8 +104,9 @@ Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run)
   for (const NodeId node : can_run.ids()) {
     if (find(node) == node) roots.push_back(node);
   }
-  std::stable_sort(roots.begin(), roots.end(),
-                   [&](NodeId a, NodeId b) { return depth[a] < depth[b]; });
+  std::stable_sort(roots.begin(), roots.end(), [&](NodeId a, NodeId b) {
+    return std::pair(depth[a], units.position[a]) < std::pair(depth[b], units.position[b]);
+  });
   Grouping result{IdVector<NodeId, GroupId>(can_run.size()), roots.size()};
   for (std::size_t i = 0; i < roots.size(); ++i) {
     result.group_of[roots[i]] = GroupId{static_cast<std::int32_t>(i)};
@@ -84,8 +135,9 @@ std::vector<std::pair<GroupId, GroupId>> touching(const Dag& edges,
 
 }  // namespace
 
-Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run) {
-  const Grouping grouping = group_by_depth(edges, can_run);
+Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run,
+                         const IdVector<NodeId, RegionId>& taken) {
+  const Grouping grouping = group_by_depth(edges, can_run, taken);
   std::int64_t size = static_cast<std::int64_t>(can_run.size());
   for (const auto& list : edges.successors) size += static_cast<std::int64_t>(list.size());
   Quotient quotient(edges, grouping.group_of, grouping.groups, kWorkPerEdge * (size + 1));

@@ -6,16 +6,20 @@
 // Every region is connected and convex (no path leaves it and comes back); regions taken as one
 // node each leave the graph without cycles. Regions are maximal: no union of regions has all this
 // too. Pure, deterministic.
+//
+// Regions that other delegates have taken are nodes of their own that cannot run.
 #pragma once
 
 #include "partition/quotient.h"
 
 namespace parallax {
 
-/// The groups: a candidate region each, or a single node that cannot run. Two linear sweeps group
-/// nodes of equal depth (counted in changes between can and cannot), then neighbouring groups are
-/// merged as long as any two can be. The last has a limit linear in the graph; where exhausted() is
-/// true, regions may not be maximal but keep every other property.
-Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run);
+/// The groups: a candidate region each, a region of `taken`, or a single node that cannot run.
+/// `taken`: the region that has each node, none of which can run; empty: there are none. Two linear
+/// sweeps group nodes of equal depth (counted in changes between can and cannot), then neighbouring
+/// groups are merged as long as any two can be. The last has a limit linear in the graph; where
+/// exhausted() is true, regions may not be maximal but keep every other property.
+Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run,
+                         const IdVector<NodeId, RegionId>& taken = {});
 
 }  // namespace parallax

@@ -223,6 +223,48 @@ TEST(Candidates, AreMaximal) {
   }));
 }
 
+/// Regions of another delegate: candidates of a first turn, a part of them.
+IdVector<NodeId, RegionId> random_taken(const Example& example) {
+  Example first = example;
+  for (const NodeId node : first.can_run.ids()) first.can_run[node] = *rc::gen::arbitrary<bool>();
+  const Quotient quotient = find_candidates(first.edges, first.can_run);
+  IdVector<NodeId, RegionId> taken(example.can_run.size());
+  std::int32_t regions = 0;
+  for (const NodeId node : first.can_run.ids()) {
+    const auto& members = quotient.members(quotient.group_of(node));
+    if (!first.can_run[node] || *std::ranges::min_element(members) != node) continue;
+    if (*rc::gen::inRange(0, 3) == 0) continue;
+    for (const NodeId member : members) taken[member] = RegionId{regions};
+    ++regions;
+  }
+  return taken;
+}
+
+TEST(Candidates, OfASecondDelegateAreAcyclicTogetherWithThoseOfTheFirst) {
+  EXPECT_TRUE(rc::check([] {
+    Example example = random_example();
+    const auto taken = random_taken(example);
+    for (const NodeId node : taken.ids())
+      if (taken[node].valid()) example.can_run[node] = false;
+    const Quotient quotient = find_candidates(example.edges, example.can_run, taken);
+    const auto reach = reachable(example);
+    std::vector<std::uint32_t> all;
+    for (const NodeId node : example.can_run.ids()) {
+      const auto& members = quotient.members(quotient.group_of(node));
+      const bool one = std::ranges::all_of(members, [&](NodeId member) {
+        return taken[member] == taken[node] && example.can_run[member] == example.can_run[node];
+      });
+      RC_ASSERT(one);
+      RC_ASSERT(!taken[node].valid() ||
+                std::ranges::count(taken, taken[node]) == std::ssize(members));
+      RC_ASSERT(!example.can_run[node] || connected(example, members));
+      RC_ASSERT(example.can_run[node] || taken[node].valid() || members.size() == 1);
+      if (*std::ranges::min_element(members) == node) all.push_back(mask_of(members));
+    }
+    RC_ASSERT(acyclic(reach, all));
+  }));
+}
+
 TEST(Candidates, AHostileGraphEndsAndKeepsItsPromises) {
   // A source that everything reads, directly and over a node that cannot run: each reader is a
   // region of its own, and looking at all of the source's readers for each of them would be

@@ -101,10 +101,13 @@ bool RunMemory::take_idle(const Request& request, Block& block) {
 
 /// Returns when the run may start. The mutex is not held while the limit is read.
 Status RunMemory::wait_for_turn(Request& request) {
+  const std::int64_t& fixed = fixed_;
   const auto fits_alone = [&]() -> Status {
-    if (!request.limit || request.bytes <= *request.limit) return {};
-    return tl::unexpected(over_budget(request.bytes, 0, *request.limit));
+    const std::int64_t wanted = request.bytes + request.spare;
+    if (!request.limit || wanted <= *request.limit - fixed) return {};
+    return tl::unexpected(over_budget(wanted, fixed, *request.limit));
   };
+  if (request.from != nullptr && request.bytes <= request.from->bytes_) return {};
   PX_RETURN_IF_ERROR(fits_alone());
   if (waiting_.empty() && admissible(request)) return {};
   waiting_.push_back(&request);
@@ -135,7 +138,7 @@ Status RunMemory::wait_for_turn(Request& request) {
 bool RunMemory::admissible(const Request& request) const {
   if (runs_ == 0) return true;
   if (exclusive_ || (request.grows && request.limit)) return false;
-  return !request.limit || request.bytes <= *request.limit - (held_ - idle_bytes());
+  return !request.limit || request.bytes + request.spare <= *request.limit - (held_ - idle_bytes());
 }
 
 std::int64_t RunMemory::idle_bytes() const {
@@ -160,9 +163,9 @@ Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fre
   Block block;
   fresh = !take_idle(request, block);
   // The limit may have shrunk since the blocks were made.
-  if (!fresh && request.limit) drop_idle_above(*request.limit);
+  if (!fresh && request.limit) drop_idle_above(*request.limit - request.spare);
   // A run that grows needs what a block that is too large would waste.
-  const bool fits = !request.limit || held_ <= *request.limit;
+  const bool fits = !request.limit || held_ <= *request.limit - request.spare;
   if (!fresh && (!fits || (request.grows && request.limit && block.bytes > request.bytes))) {
     held_ -= block.bytes;
     block = Block{};
@@ -170,7 +173,7 @@ Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fre
   }
   if (!fresh) return block;
   if (runs_ == 0) drop_idle_above(0);
-  if (request.limit) drop_idle_above(*request.limit - request.bytes);
+  if (request.limit) drop_idle_above(*request.limit - request.bytes - request.spare);
   PX_ASSIGN(block, allocate(request.bytes, request.source));
   hold(request.bytes);
   return block;
@@ -185,23 +188,64 @@ Result<RunMemory::Lease> RunMemory::acquire(Request request) {
   {
     const MutexLock lock(mutex_);
     PX_RETURN_IF_ERROR(wait_for_turn(request));
+    if (request.from != nullptr) held_ -= std::exchange(request.from->bytes_, 0);
     PX_ASSIGN(block, take_block(request, fresh));
+    hold(request.spare);
     ++runs_;
     exclusive_ = exclusive;
   }
   touch(block, fresh);
-  return Lease(*this, std::move(block), request.limit, exclusive);
+  return Lease(*this, std::move(block), request, exclusive);
 }
 
-void RunMemory::give_back(Block block, bool exclusive, std::optional<std::int64_t> limit) {
+void RunMemory::give_back(Block block, bool exclusive, bool fixed,
+                          std::optional<std::int64_t> limit) {
   {
     const MutexLock lock(mutex_);
-    idle_.push_back(std::move(block));
-    --runs_;
-    if (exclusive) exclusive_ = false;
+    if (fixed) {
+      fixed_ -= block.bytes;
+    } else {
+      --runs_;
+      if (exclusive) exclusive_ = false;
+    }
+    if (idle_.size() < idle_.capacity()) {
+      idle_.push_back(std::move(block));
+    } else {
+      held_ -= block.bytes;  // of a device that answered when its run was long over
+    }
     if (limit) drop_idle_above(*limit);
   }
   changed_.notify_all();
+}
+
+void RunMemory::set_aside(std::int64_t bytes, bool exclusive) {
+  {
+    const MutexLock lock(mutex_);
+    fixed_ += bytes;
+    --runs_;
+    if (exclusive) exclusive_ = false;
+  }
+  changed_.notify_all();
+}
+
+Status RunMemory::fix(std::int64_t bytes, std::optional<std::int64_t> limit) {
+  PX_RETURN_IF_ERROR(reserve(bytes, limit));
+  const MutexLock lock(mutex_);
+  fixed_ += bytes;
+  return {};
+}
+
+void RunMemory::unfix(std::int64_t bytes) {
+  {
+    const MutexLock lock(mutex_);
+    fixed_ -= bytes;
+  }
+  release(bytes);
+}
+
+std::int64_t RunMemory::fixed_bytes() const {
+  const MutexLock lock(mutex_);
+  return fixed_;
 }
 
 bool RunMemory::lower(std::int64_t limit) {
@@ -257,10 +301,24 @@ RunMemory::Lease::Lease(Lease&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),
       block_(std::move(other.block_)),
       limit_(other.limit_.load(std::memory_order_relaxed)),
-      exclusive_(other.exclusive_) {}
+      spare_(std::exchange(other.spare_, 0)),
+      exclusive_(other.exclusive_),
+      fixed_(other.fixed_) {}
 
 RunMemory::Lease::~Lease() {
-  if (owner_ != nullptr) owner_->give_back(std::move(block_), exclusive_, limit());
+  if (owner_ == nullptr) return;
+  (void)take_spare();
+  owner_->give_back(std::move(block_), exclusive_, fixed_, limit());
+}
+
+RunMemory::Spare RunMemory::Lease::take_spare() {
+  if (owner_ == nullptr) return {};
+  return {*owner_, std::exchange(spare_, 0)};
+}
+
+void RunMemory::Lease::set_aside() {
+  if (std::exchange(fixed_, true)) return;
+  owner_->set_aside(block_.bytes, exclusive_);
 }
 
 bool RunMemory::Lease::set_limit(std::int64_t limit) {

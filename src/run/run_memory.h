@@ -8,7 +8,13 @@
 // do not overtake a large one for ever. A limit that follows free memory is read again when the
 // wait may be over.
 //
-// Thread-safety: RunMemory is thread-safe; a Lease belongs to one run.
+// A run whose device may fall silent also reserves a spare: the bytes that it needs to begin anew
+// in another block, while the first stays with the device. So neither waits for the other.
+//
+// Some bytes no end of a run gives back: blocks that a silent device holds, and memory that devices
+// keep from run to run. All limits are less these.
+//
+// Thread-safety: RunMemory is thread-safe; a Lease and a Spare belong to one run.
 #pragma once
 
 #include <atomic>
@@ -17,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/deadline.h"
@@ -31,6 +38,7 @@ struct RunBuffers;
 class RunMemory {
  public:
   class Lease;
+  class Spare;
 
   struct Request {
     std::int64_t bytes = 0;
@@ -40,6 +48,9 @@ class RunMemory {
     /// Reads the limit again during a wait; null: the limit stays. Must not throw.
     const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
     std::shared_ptr<MemorySource> source = nullptr;  ///< null: of this object's own
+    std::int64_t spare = 0;  ///< reserved beside `bytes`: Lease::take_spare()
+    /// The block takes the place of these bytes, without a wait where they suffice. Null: of none.
+    Spare* from = nullptr;
   };
   /// A block of at least `bytes`, aligned to kAlignment. Waits for other runs if it only fits
   /// without them. Errors: kBudgetExceeded if the block alone is larger than the limit,
@@ -51,6 +62,12 @@ class RunMemory {
 
   /// Gives idle blocks back to the system.
   void trim();
+
+  /// Bytes that a device keeps from run to run. Errors: kBudgetExceeded.
+  Status fix(std::int64_t bytes, std::optional<std::int64_t> limit);
+  void unfix(std::int64_t bytes);
+  /// Those, and blocks that silent devices hold.
+  std::int64_t fixed_bytes() const;
 
   /// Bytes held now, idle blocks included.
   std::int64_t held_bytes() const;
@@ -83,7 +100,8 @@ class RunMemory {
   std::int64_t idle_bytes() const PX_REQUIRES(mutex_);
   void hold(std::int64_t bytes) PX_REQUIRES(mutex_);
   void drop_idle_above(std::int64_t limit) PX_REQUIRES(mutex_);
-  void give_back(Block block, bool exclusive, std::optional<std::int64_t> limit);
+  void give_back(Block block, bool exclusive, bool fixed, std::optional<std::int64_t> limit);
+  void set_aside(std::int64_t bytes, bool exclusive);
   bool lower(std::int64_t limit);
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
@@ -95,6 +113,7 @@ class RunMemory {
   // Blocks, idle or not, and what runs have reserved besides.
   std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
   std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
+  std::int64_t fixed_ PX_GUARDED_BY(mutex_) = 0;  // of held_
   int runs_ PX_GUARDED_BY(mutex_) = 0;
   // The run in progress may grow under a limit.
   bool exclusive_ PX_GUARDED_BY(mutex_) = false;
@@ -126,12 +145,19 @@ class RunMemory::Lease {
   Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit()); }
   void release(std::int64_t bytes) { owner_->release(bytes); }
 
+  /// What Request::spare reserved; nothing the second time. Goes back with the lease where it was
+  /// not taken.
+  Spare take_spare();
+  /// A silent device has the block: other runs do not wait for it.
+  void set_aside();
+
  private:
   friend class RunMemory;
-  Lease(RunMemory& owner, Block block, std::optional<std::int64_t> limit, bool exclusive)
+  Lease(RunMemory& owner, Block block, const Request& request, bool exclusive)
       : owner_(&owner),
         block_(std::move(block)),
-        limit_(limit.value_or(kNoLimit)),
+        limit_(request.limit.value_or(kNoLimit)),
+        spare_(request.spare),
         exclusive_(exclusive) {}
   std::optional<std::int64_t> limit() const {
     const std::int64_t limit = limit_.load(std::memory_order_relaxed);
@@ -142,7 +168,31 @@ class RunMemory::Lease {
   RunMemory* owner_;
   Block block_;
   std::atomic<std::int64_t> limit_;
+  std::int64_t spare_;
   bool exclusive_;
+  bool fixed_ = false;
+};
+
+/// Bytes that are reserved and not allocated. Must not outlive its RunMemory.
+class RunMemory::Spare {
+ public:
+  Spare() = default;
+  Spare(RunMemory& owner, std::int64_t bytes) : owner_(&owner), bytes_(bytes) {}
+  Spare(Spare&& other) noexcept : owner_(other.owner_), bytes_(std::exchange(other.bytes_, 0)) {}
+  Spare& operator=(Spare&& other) noexcept {
+    std::swap(owner_, other.owner_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~Spare() {
+    if (bytes_ > 0) owner_->release(bytes_);
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  friend class RunMemory;
+  RunMemory* owner_ = nullptr;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace parallax

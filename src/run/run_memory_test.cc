@@ -178,6 +178,69 @@ void until_waiting(const RunMemory& memory, std::size_t runs) {
   while (memory.waiting() != runs) std::this_thread::yield();
 }
 
+TEST(RunMemory, ARunBeginsAnewInItsSpare) {
+  RunMemory memory;
+  RunMemory::Request request{600, 1000, false};
+  request.spare = 401;
+  const auto refused = memory.acquire(request);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBudgetExceeded);
+  request.spare = 400;
+  auto lease = memory.acquire(request);
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(memory.held_bytes(), 1000);
+  RunMemory::Spare spare = lease->take_spare();
+  EXPECT_EQ(lease->take_spare().bytes(), 0);
+  lease->set_aside();
+  EXPECT_EQ(memory.fixed_bytes(), 600);
+  {
+    // Others do not wait for what is set aside.
+    const auto other = memory.acquire({600, 1000, false});
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().code, ErrorCode::kBudgetExceeded);
+    RunMemory::Request again{400, 1000, true};
+    again.from = &spare;
+    const auto second = memory.acquire(again);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(spare.bytes(), 0);
+    EXPECT_EQ(memory.held_bytes(), 1000);
+  }
+  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "it runs beside";
+  { const RunMemory::Lease answered = *std::move(lease); }
+  EXPECT_EQ(memory.fixed_bytes(), 0);
+  EXPECT_EQ(memory.busy_bytes(), 0);
+  EXPECT_TRUE(memory.acquire({1000, 1000, false}));
+  EXPECT_EQ(memory.peak_bytes(), 1000);
+}
+
+TEST(RunMemory, ASpareThatWasNotNeededGoesBack) {
+  RunMemory memory;
+  RunMemory::Request request{600, 1000, false};
+  request.spare = 400;
+  EXPECT_TRUE(memory.acquire(request));
+  EXPECT_EQ(memory.busy_bytes(), 0);
+  {
+    RunMemory::Spare spare;
+    auto lease = memory.acquire(request);
+    spare = lease->take_spare();
+    EXPECT_EQ(memory.busy_bytes(), 1000);
+  }
+  EXPECT_EQ(memory.busy_bytes(), 0);
+}
+
+TEST(RunMemory, WhatDevicesKeepIsHeldBesideRuns) {
+  RunMemory memory;
+  EXPECT_TRUE(memory.acquire({500, 1000, false}));
+  EXPECT_TRUE(memory.fix(600, 1000)) << "the idle block goes";
+  EXPECT_EQ(memory.held_bytes(), 600);
+  EXPECT_FALSE(memory.fix(401, 1000));
+  EXPECT_FALSE(memory.acquire({401, 1000, false}));
+  EXPECT_TRUE(memory.acquire({400, 1000, false}));
+  memory.unfix(600);
+  EXPECT_TRUE(memory.acquire({1000, 1000, false}));
+  EXPECT_EQ(memory.fixed_bytes(), 0);
+}
+
 TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
   RunMemory memory;
   std::thread last;

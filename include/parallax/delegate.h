@@ -168,10 +168,14 @@ typedef struct px_sizes {
   const px_tensor* const* values;
 } px_sizes;
 
+/* What does not fit the memory that the host grants is handed back at once, and the CPU runs the
+ * region for these sizes. */
 typedef struct px_binding {
   size_t size;
   void* binding;        /* not null */
   int64_t memory_bytes; /* of the device's, that it holds: tensors inside the region */
+  int64_t shared_bytes; /* likewise, in a place that all bindings of the device use in turn: the
+                         * most of them counts */
 } px_binding;
 
 /* ---- What a run is ---- */

@@ -34,13 +34,20 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
   std::string device = "a test", driver = "1.0";
   std::atomic<bool> own_memory{false}, host_sees_it{false};
   std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
-      fail_copy{0}, refuse_memory{0};  ///< the next n calls
+      fail_copy{0}, refuse_memory{0};             ///< the next n calls
+  std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
+  std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0};  ///< as it says
   std::atomic<bool> silent{false}, twice{false}, at_once{false}, null_handles{false};
-  std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0};
+  std::atomic<bool> heeds_cancel{false};  ///< answers a run that is cancelled
+  std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0}, cancelled{0};
   std::atomic<int> regions{0}, bindings{0}, pieces{0};  ///< alive
   Mutex mutex;
   /// Answers that a silent delegate never gave.
-  std::vector<std::function<void()>> held PX_GUARDED_BY(mutex);
+  struct Held {
+    void* context;
+    std::function<void()> say;
+  };
+  std::vector<Held> held PX_GUARDED_BY(mutex);
 
   static bool take(std::atomic<int>& count) {
     for (int n = count.load(); n > 0;)
@@ -48,19 +55,20 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
     return false;
   }
   void answer_held() {
-    std::vector<std::function<void()>> all;
+    std::vector<Held> all;
     {
       const MutexLock lock(mutex);
       all.swap(held);
     }
-    for (const auto& one : all) one();
+    for (const Held& one : all) one.say();
   }
 };
-/// Of all test delegates of the process.
-inline TestFaults*& test_faults() {
-  static TestFaults* faults = nullptr;
-  return faults;
+/// Of the test delegates of the process: the first one's, and a second one's for tests of two.
+inline TestFaults*& test_faults(int which = 0) {
+  static TestFaults* faults[2] = {};
+  return faults[which];
 }
+inline TestFaults& faults_of(void* device) { return *static_cast<TestFaults*>(device); }
 
 /// The steps of a region: an operator, where its inputs are, where its output goes.
 struct TestRegion {
@@ -88,15 +96,15 @@ inline float test_operator(const std::string& op, float x, float y) {
 }
 
 /// Answers at once, or from another thread a moment later.
-inline void test_answer(px_done done, void* context, px_code code, const char* text) {
-  TestFaults& faults = *test_faults();
+inline void test_answer(TestFaults& faults, px_done done, void* context, px_code code,
+                        const char* text) {
   const auto say = [done, context, code, text, twice = faults.twice.load()] {
     done(context, code, text);
     if (twice) done(context, PX_INTERNAL, "again");
   };
   if (faults.silent) {
     const MutexLock lock(faults.mutex);
-    faults.held.emplace_back(say);
+    faults.held.push_back({context, say});
   } else if (faults.at_once) {
     say();
   } else {
@@ -107,8 +115,9 @@ inline void test_answer(px_done done, void* context, px_code code, const char* t
   }
 }
 
-inline px_code test_compile(void*, const px_region* given, px_compiled* out, px_status* status) {
-  TestFaults& faults = *test_faults();
+inline px_code test_compile(void* device, const px_region* given, px_compiled* out,
+                            px_status* status) {
+  TestFaults& faults = faults_of(device);
   ++faults.compiled;
   if (TestFaults::take(faults.refuse_compile))
     return px_fail(status, PX_UNSUPPORTED, "no program for this");
@@ -131,12 +140,13 @@ inline px_code test_compile(void*, const px_region* given, px_compiled* out, px_
   }
   ++faults.regions;
   out->region = region;
+  out->memory_bytes = faults.region_bytes;
   return PX_OK;
 }
 
-inline px_code test_bind(void*, void* region, const px_sizes* sizes, px_binding* out,
+inline px_code test_bind(void* device, void* region, const px_sizes* sizes, px_binding* out,
                          px_status* status) {
-  TestFaults& faults = *test_faults();
+  TestFaults& faults = faults_of(device);
   ++faults.bound;
   if (TestFaults::take(faults.refuse_bind))
     return px_fail(status, PX_OUT_OF_MEMORY, "no room for these sizes");
@@ -145,6 +155,8 @@ inline px_code test_bind(void*, void* region, const px_sizes* sizes, px_binding*
     binding->elements.push_back(sizes->values[i]->bytes / sizeof(float));
   ++faults.bindings;
   out->binding = binding;
+  out->memory_bytes = faults.binding_bytes;
+  out->shared_bytes = faults.shared_bytes;
   return PX_OK;
 }
 
@@ -173,38 +185,38 @@ inline void test_compute(const TestBinding& binding, const px_run& run) {
                 run.outputs[i]->bytes);
 }
 
-inline px_code test_run(void*, void* binding, const px_run* run, px_done done, void* context,
+inline px_code test_run(void* device, void* binding, const px_run* run, px_done done, void* context,
                         px_status* status) {
-  TestFaults& faults = *test_faults();
+  TestFaults& faults = faults_of(device);
   ++faults.runs;
   if (TestFaults::take(faults.refuse_run)) {
     if (faults.twice) done(context, PX_IO, "lost");
     return px_fail(status, PX_IO, "the device is lost");
   }
-  const bool fails = TestFaults::take(faults.fail_run);
+  const bool fails = !TestFaults::take(faults.good_runs) && TestFaults::take(faults.fail_run);
   if (!fails) test_compute(*static_cast<TestBinding*>(binding), *run);
-  test_answer(done, context, fails ? PX_IO : PX_OK, fails ? "device\nlost" : nullptr);
+  test_answer(faults, done, context, fails ? PX_IO : PX_OK, fails ? "device\nlost" : nullptr);
   return PX_OK;
 }
 
-inline px_code test_copy(void* to, const void* from, std::size_t bytes, px_done done,
-                         void* context) {
-  TestFaults& faults = *test_faults();
+inline px_code test_copy(TestFaults& faults, void* to, const void* from, std::size_t bytes,
+                         px_done done, void* context) {
   ++faults.copies;
-  const bool fails = TestFaults::take(faults.fail_copy);
+  const bool fails = !TestFaults::take(faults.good_copies) && TestFaults::take(faults.fail_copy);
   if (!fails) std::memcpy(to, from, bytes);
-  test_answer(done, context, fails ? PX_IO : PX_OK, fails ? "no copy" : nullptr);
+  test_answer(faults, done, context, fails ? PX_IO : PX_OK, fails ? "no copy" : nullptr);
   return PX_OK;
 }
 
 /// Copies of it may be changed and opened.
-inline px_delegate test_delegate() {
+template <int kWhich = 0>
+px_delegate test_delegate() {
   px_delegate table{};
   table.size = sizeof table;
   table.abi = PX_DELEGATE_ABI;
-  table.name = "test";
+  table.name = kWhich == 0 ? "test" : "second";
   table.open = [](const px_open_options* options, void** device, px_status* status) {
-    TestFaults& faults = *test_faults();
+    TestFaults& faults = *test_faults(kWhich);
     if (TestFaults::take(faults.refuse_open))
       return px_fail(status, PX_UNSUPPORTED, "no such device");
     options->log(options->log_context, 0, "open");
@@ -212,9 +224,9 @@ inline px_delegate test_delegate() {
     *device = &faults;
     return px_code{PX_OK};
   };
-  table.close = [](void*) { ++test_faults()->closed; };
-  table.describe = [](void*, px_description* description, px_status*) {
-    const TestFaults& faults = *test_faults();
+  table.close = [](void* device) { ++faults_of(device).closed; };
+  table.describe = [](void* device, px_description* description, px_status*) {
+    const TestFaults& faults = faults_of(device);
     description->device = faults.device.c_str();
     description->driver = faults.driver.c_str();
     description->profile = faults.profile.c_str();
@@ -224,16 +236,28 @@ inline px_delegate test_delegate() {
   table.compile = test_compile;
   table.bind = test_bind;
   table.run = test_run;
-  table.unbind = [](void*, void*, void* binding) {
+  table.cancel = [](void* device, void*, void* context) {
+    TestFaults& faults = faults_of(device);
+    ++faults.cancelled;
+    std::vector<TestFaults::Held> ended;
+    if (faults.heeds_cancel) {
+      const MutexLock lock(faults.mutex);
+      for (TestFaults::Held& each : faults.held)
+        if (each.context == context) ended.push_back(std::move(each));
+      std::erase_if(faults.held, [](const auto& each) { return each.say == nullptr; });
+    }
+    for (const auto& each : ended) each.say();
+  };
+  table.unbind = [](void* device, void*, void* binding) {
     delete static_cast<TestBinding*>(binding);
-    --test_faults()->bindings;
+    --faults_of(device).bindings;
   };
-  table.discard = [](void*, void* region) {
+  table.discard = [](void* device, void* region) {
     delete static_cast<TestRegion*>(region);
-    --test_faults()->regions;
+    --faults_of(device).regions;
   };
-  table.allocate = [](void*, std::size_t bytes, px_memory* memory, px_status* status) {
-    TestFaults& faults = *test_faults();
+  table.allocate = [](void* device, std::size_t bytes, px_memory* memory, px_status* status) {
+    TestFaults& faults = faults_of(device);
     if (TestFaults::take(faults.refuse_memory))
       return px_fail(status, PX_OUT_OF_MEMORY, "device full");
     memory->memory = new char[bytes];
@@ -241,17 +265,19 @@ inline px_delegate test_delegate() {
     ++faults.pieces;
     return px_code{PX_OK};
   };
-  table.release = [](void*, void* memory) {
+  table.release = [](void* device, void* memory) {
     delete[] static_cast<char*>(memory);
-    --test_faults()->pieces;
+    --faults_of(device).pieces;
   };
-  table.write = [](void*, void* memory, std::size_t offset, const void* from, std::size_t bytes,
-                   px_done done, void* context, px_status*) {
-    return test_copy(static_cast<char*>(memory) + offset, from, bytes, done, context);
+  table.write = [](void* device, void* memory, std::size_t offset, const void* from,
+                   std::size_t bytes, px_done done, void* context, px_status*) {
+    return test_copy(faults_of(device), static_cast<char*>(memory) + offset, from, bytes, done,
+                     context);
   };
-  table.read = [](void*, void* memory, std::size_t offset, void* to, std::size_t bytes,
+  table.read = [](void* device, void* memory, std::size_t offset, void* to, std::size_t bytes,
                   px_done done, void* context, px_status*) {
-    return test_copy(to, static_cast<char*>(memory) + offset, bytes, done, context);
+    return test_copy(faults_of(device), to, static_cast<char*>(memory) + offset, bytes, done,
+                     context);
   };
   return table;
 }
@@ -259,12 +285,13 @@ inline px_delegate test_delegate() {
 /// Sets the faults of the process while it lives, and as long as a delegate that it opened does: a
 /// thread that nothing waits for may close it.
 struct WithFaults : TestFaults {
-  WithFaults() { test_faults() = this; }
+  explicit WithFaults(int which_in = 0) : which(which_in) { test_faults(which) = this; }
   ~WithFaults() {
     for (int i = 0; i < 5000 && closed != opened; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    test_faults() = nullptr;
+    test_faults(which) = nullptr;
   }
+  const int which;
   WithFaults(const WithFaults&) = delete;
   WithFaults& operator=(const WithFaults&) = delete;
 };

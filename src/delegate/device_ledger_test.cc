@@ -1,0 +1,124 @@
+// What a session holds of a device's memory, and the pieces that its values lie in.
+#include "delegate/device_ledger.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "delegate/device_pool.h"
+#include "delegate/test_delegate_util.h"
+
+namespace parallax {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(DeviceLedger, RefusesWhatIsTooMuch) {
+  DeviceLedger ledger(1000);
+  EXPECT_TRUE(ledger.take(600, "tensors"));
+  const auto refused = ledger.take(401, "tensors");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kBudgetExceeded);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("401 bytes for tensors beside 600 bytes held, the delegate may have 1000"));
+  EXPECT_TRUE(ledger.take(400, "tensors"));
+  ledger.give(1000);
+  EXPECT_EQ(ledger.held(), 0);
+  EXPECT_EQ(ledger.peak(), 1000);
+}
+
+TEST(DeviceLedger, CountsTheMostOfWhatSharesAPlace) {
+  DeviceLedger ledger(1000);
+  for (const std::int64_t bytes : {300, 500, 100, 500}) EXPECT_TRUE(ledger.take_shared(bytes, ""));
+  EXPECT_EQ(ledger.held(), 500);
+  EXPECT_FALSE(ledger.take_shared(1001, ""));
+  EXPECT_EQ(ledger.held(), 500);
+  ledger.give_shared(500);
+  EXPECT_EQ(ledger.held(), 500);
+  ledger.give_shared(500);
+  EXPECT_EQ(ledger.held(), 300);
+  ledger.give_shared(100);
+  ledger.give_shared(300);
+  EXPECT_EQ(ledger.held(), 0);
+}
+
+TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
+  std::int64_t room = 500;
+  const auto ledger = std::make_shared<DeviceLedger>(
+      1000, DeviceBudget{[&](std::int64_t bytes) -> Status {
+                           if (bytes > room)
+                             return tl::unexpected(
+                                 Error{Stage::kExecute, ErrorCode::kBudgetExceeded, {}, "full"});
+                           room -= bytes;
+                           return {};
+                         },
+                         [&](std::int64_t bytes) { room += bytes; }});
+  {
+    const auto charge = DeviceCharge::make(ledger, 200, 300, "tensors");
+    ASSERT_TRUE(charge);
+    EXPECT_EQ(room, 0);
+    EXPECT_FALSE(DeviceCharge::make(ledger, 1, 0, "tensors"));
+    EXPECT_TRUE(DeviceCharge::make(ledger, -7, 300, "tensors")) << "nonsense counts as nothing";
+  }
+  EXPECT_EQ(room, 500);
+  EXPECT_FALSE(DeviceCharge::make(ledger, 200, 301, "tensors"));
+  EXPECT_EQ(room, 500);
+  EXPECT_EQ(ledger->held(), 0);
+}
+
+class DevicePoolTest : public testing::Test {
+ protected:
+  std::shared_ptr<DevicePool> pool(std::int64_t limit) {
+    ledger_ = std::make_shared<DeviceLedger>(limit);
+    return std::make_shared<DevicePool>(opened_, ledger_);
+  }
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+  const bool own_ = faults_.own_memory = true;
+  const std::shared_ptr<const OpenDelegate> opened_ =
+      *open_delegate(*check_table(&table_, ""), "test", "", Logger{});
+  std::shared_ptr<DeviceLedger> ledger_;
+};
+
+TEST_F(DevicePoolTest, PiecesServeAgain) {
+  const auto pool = this->pool(1000);
+  DevicePiece* const first = pool->take(400)->get();
+  EXPECT_EQ(faults_.pieces, 1);
+  EXPECT_EQ(pool->take(300)->get(), first);
+  EXPECT_NE(pool->take(100)->get(), first) << "too large for that";
+  EXPECT_TRUE(pool->take(150));
+  EXPECT_EQ(faults_.pieces, 3);
+  EXPECT_TRUE(pool->take(199));
+  EXPECT_EQ(faults_.pieces, 3) << "more idle than twice the most in use: it went back";
+  EXPECT_EQ(ledger_->held(), 650);
+}
+
+TEST_F(DevicePoolTest, IdlePiecesGoWhereMemoryIsShort) {
+  const auto pool = this->pool(1000);
+  {
+    const auto a = pool->take(300), b = pool->take(300);
+    ASSERT_TRUE(a && b);
+    EXPECT_FALSE(pool->take(401));
+  }
+  EXPECT_EQ(ledger_->held(), 600);
+  EXPECT_TRUE(pool->take(900)) << "in place of both";
+  faults_.refuse_memory = 1;
+  EXPECT_TRUE(pool->take(100)) << "the idle one goes, as the device itself has no more";
+  EXPECT_EQ(faults_.pieces, 1);
+  faults_.refuse_memory = 2;
+  EXPECT_FALSE(pool->take(500));
+  EXPECT_EQ(ledger_->held(), 0);
+}
+
+TEST_F(DevicePoolTest, WhatFailedIsNotUsedAgain) {
+  const auto pool = this->pool(1000);
+  (*pool->take(400))->spoil();
+  EXPECT_EQ(faults_.pieces, 0);
+  EXPECT_EQ(ledger_->held(), 0);
+}
+
+}  // namespace
+}  // namespace parallax

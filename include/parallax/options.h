@@ -83,15 +83,19 @@ struct SessionOptions {
   double time_limit_seconds = 0;
   Precision precision = Precision::kF32;
   /// What runs parts of the model beside the CPU: "NAME" or "NAME:TEXT" of a delegate that this
-  /// build has or a library of the runtime's, which the text tells more. One at most so far. Where
-  /// it does not open, or fails while it runs, the CPU does its part: Session::delegates() says
-  /// why. A region that fails is not tried again before Session::retry_delegates().
+  /// build has or a library of the runtime's, which the text tells more. Of several each gets what
+  /// those before it left, and all work at once. Where one does not open, or fails while it runs,
+  /// the CPU does its part: Session::delegates() says why. A region that fails is not tried again
+  /// before Session::retry_delegates().
   std::vector<std::string> delegates = {};
   Offload offload = Offload::kProfitable;
   /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
   /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.
   /// 0: any time.
   double delegate_time_limit_seconds = 10;
+  /// The most bytes of its own memory that each delegate may use for this session; 0: all that it
+  /// describes. What a delegate takes of the CPU's memory counts in `budget`.
+  std::int64_t delegate_memory_bytes = 0;
   /// Where a node would run on the CPU the run fails, and where the delegate does not open
   /// Session::create() does.
   bool require_full_delegation = false;

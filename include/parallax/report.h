@@ -46,6 +46,7 @@ struct PassReport {
 /// A set of nodes that was considered for a delegate.
 struct RegionReport {
   int id = -1;                         ///< number among the offloaded ones; -1: the CPU runs it
+  std::string delegate;                ///< whose it is, or would be
   int nodes = 0;                       ///< N
   std::int64_t macs = 0;               ///< F
   std::int64_t paper_flops = 0;        ///< F as the paper's table estimates it
@@ -120,6 +121,7 @@ struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;
   std::int64_t scratch_bytes = 0;            ///< of all threads together
+  std::int64_t staged_bytes = 0;             ///< copies of inputs and outputs for delegates
   std::int64_t packed_weight_bytes = 0;      ///< of all plans so far; runs pack them, plans do not
   std::vector<BranchReport> branch_reports;  ///< in order of layers
   std::vector<BodyReport> body_reports;      ///< in order of nodes, outer ones first
@@ -128,9 +130,9 @@ struct PlanReport {
   /// In the order in which they run; empty where the graph came from a cache.
   std::vector<PassReport> passes;
   std::vector<StructureReport> structure;  ///< before, partitioned, refined
-  /// With a delegate: its name, the regions considered for it, the nodes that it does not run. They
-  /// are of the canonical graph, as structure[0] and [1]; the plan is of what the CPU fused of its
-  /// part.
+  /// With delegates: their names with commas, the regions considered for them, the nodes that none
+  /// runs. They are of the canonical graph, as structure[0] and [1]; the plan is of what the CPU
+  /// fused of its part.
   std::string delegate;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;
@@ -149,8 +151,10 @@ struct DelegateReport {
   std::string device, driver;  ///< empty: not known
   std::int64_t memory_bytes = 0;
   bool shares_memory = false;  ///< it works in the CPU's, and nothing is copied
-  int operators = 0;           ///< that it has
-  std::string problem;         ///< why it did not open; empty: it is open
+  /// Of a session's: bytes that it holds there now and held at most, as the delegate says.
+  std::int64_t held_bytes = 0, peak_bytes = 0;
+  int operators = 0;    ///< that it has
+  std::string problem;  ///< why it did not open; empty: it is open
   struct Failure {
     std::string node;  ///< the first of the region
     std::string reason;
@@ -184,14 +188,25 @@ struct NodeEvent {
 /// One region of one run that a device began. Times as those of nodes.
 struct RegionEvent {
   int region = 0, branch = 0;
+  std::string delegate;  ///< as the session's options name it
   std::int64_t start_ns = 0, end_ns = 0;
   std::string problem;  ///< why the CPU ran it after that: `nodes` has its nodes; empty: it did not
+};
+
+/// Of a run with a delegate that has memory of its own.
+struct CopyEvent {
+  std::string value;
+  int region = 0;          ///< that reads it there, or has made it
+  bool to_device = false;  ///< else to the CPU
+  std::int64_t start_ns = 0, end_ns = 0;
+  std::int64_t bytes = 0;
 };
 
 /// Filled by Session::run when asked for (RunOptions::trace); costs a few per cent.
 struct RunTrace {
   std::vector<NodeEvent> nodes;
   std::vector<RegionEvent> regions;
+  std::vector<CopyEvent> copies;
 };
 
 /// Where the times of a prediction's nodes come from.

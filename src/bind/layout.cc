@@ -1,6 +1,9 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/byte_text.h"
 #include "base/checked.h"
 #include "base/status.h"
 #include "bind/bind.h"
@@ -27,6 +30,16 @@ Storage storage_of(const Compiled& compiled, ValueId id) {
   return {StorageKind::kArena, 0};
 }
 
+/// But for offsets.
+IdVector<ValueId, Storage> places_of(const Compiled& compiled) {
+  const Graph& graph = compiled.graph();
+  IdVector<ValueId, Storage> storage;
+  for (const ValueId id : graph.values.ids()) storage.push_back(storage_of(compiled, id));
+  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
+    storage[graph.inputs[i]] = {StorageKind::kInput, static_cast<std::int64_t>(i)};
+  return storage;
+}
+
 /// What regions read and make, as far as it lies in the arena, a device touches too. What they make
 /// and nothing else reads has no buffer, but for the CPU as their substitute.
 void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& storage) {
@@ -51,6 +64,32 @@ void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& sto
   }
 }
 
+/// Gives what devices read or make of the caller's a place from `begin` on. Where that ends, or
+/// nothing if it does not fit 63 bits.
+std::optional<std::int64_t> stage(const Compiled& compiled, std::int64_t begin,
+                                  IdVector<ValueId, Storage>& storage) {
+  std::optional<std::int64_t> end = begin;
+  const auto add = [&](ValueId root) {
+    if (!end || storage[root].staged >= 0) return;
+    const auto bytes = bytes_of(compiled.graph().values[root].dtype, *compiled.dims[root]);
+    const auto rounded = bytes ? checked_align(*bytes, kAlignment) : std::nullopt;
+    storage[root].staged = *end;
+    end = rounded ? checked_add(*end, *rounded) : std::nullopt;
+  };
+  for (const NodeId id : compiled.graph().nodes.ids()) {
+    if (compiled.nodes[id].role != NodeRole::kDelegated) continue;
+    for (const ValueId input : compiled.graph().nodes[id].inputs) {
+      if (!input.valid()) continue;
+      const ValueId root = compiled.root[input];
+      const StorageKind kind = storage[root].kind;
+      if (kind == StorageKind::kInput || kind == StorageKind::kOutput) add(root);
+    }
+    for (const ValueId output : compiled.graph().nodes[id].outputs)
+      if (output.valid() && storage[output].kind == StorageKind::kOutput) add(output);
+  }
+  return end;
+}
+
 IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
   const BranchGraph& branches = compiled.context->branches;
   IdVector<BranchId, double> times;
@@ -70,11 +109,7 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
   PX_ASSIGN(program->order, order_branches(program->plan.waits, c.work));
   program->branch_ns = predicted_branches(c);
 
-  const Graph& graph = c.graph();
-  program->storage.resize(graph.values.size());
-  for (const ValueId id : graph.values.ids()) program->storage[id] = storage_of(c, id);
-  for (std::size_t i = 0; i < graph.inputs.size(); ++i)
-    program->storage[graph.inputs[i]] = {StorageKind::kInput, static_cast<std::int64_t>(i)};
+  program->storage = places_of(c);
   for (std::size_t i = 0; i < c.buffer_value.size(); ++i)
     if (c.buffer_value[i].valid())
       program->storage[c.buffer_value[i]].position = program->plan.offsets.offset[i];
@@ -82,7 +117,8 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
 
   const auto arena = arena_bytes(program->plan);
   const auto scratch = checked_mul(c.scratch_bytes, threads);
-  const auto bytes = arena && scratch ? checked_add(*arena, *scratch) : std::nullopt;
+  const auto begin = arena && scratch ? checked_add(*arena, *scratch) : std::nullopt;
+  const auto bytes = begin ? stage(c, *begin, program->storage) : std::nullopt;
   if (!bytes) {
     return tl::unexpected(Error{Stage::kSchedule,
                                 ErrorCode::kOutOfMemory,
@@ -92,8 +128,24 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
   program->threads = threads;
   program->arena_bytes = *arena;
   program->bytes = *bytes;
+  program->staged_bytes = *bytes - *begin;
   program->bound = std::move(bound);
   return std::shared_ptr<const Program>(std::move(program));
+}
+
+/// The part of `budget` that is left for arena and scratch.
+Result<std::optional<std::int64_t>> less_staged(const Compiled& compiled,
+                                                std::optional<std::int64_t> budget) {
+  if (!budget || compiled.context->delegation.seconds.empty()) return budget;
+  IdVector<ValueId, Storage> storage = places_of(compiled);
+  const std::int64_t bytes = stage(compiled, 0, storage).value_or(*budget);
+  if (bytes <= *budget) return *budget - bytes;
+  return tl::unexpected(
+      Error{Stage::kSchedule,
+            ErrorCode::kBudgetExceeded,
+            {},
+            fmt::format("needs {} for what devices read and make of the caller's, budget {}",
+                        byte_text(bytes), byte_text(*budget))});
 }
 
 }  // namespace
@@ -121,7 +173,7 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<Bound> bound,
   ScheduleOptions schedule;
   schedule.parallel = options.parallel;
   schedule.threads = options.threads;
-  schedule.budget = options.budget;
+  PX_ASSIGN(schedule.budget, less_staged(*bound->compiled, options.budget));
   schedule.admission = options.admission;
   schedule.explain = options.explain;
   std::optional<PlanPattern> like;

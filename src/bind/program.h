@@ -38,6 +38,9 @@ struct Storage {
   StorageKind kind = StorageKind::kNone;
   std::int64_t position = 0;
   MemorySpace space = MemorySpace::kHost;
+  /// Of a graph input or output that a device reads or makes: the bytes of the block that it gets
+  /// in place of the caller's, which are his again when the run ends. -1: none.
+  std::int64_t staged = -1;
 };
 
 struct Program;
@@ -72,7 +75,9 @@ struct Program {
   mutable FasterOrder faster;            ///< if `order` leaves a choice
   int threads = 1;
   std::int64_t arena_bytes = 0;
-  std::int64_t bytes = 0;  ///< of the block of a run: the arena, then the scratch of each thread
+  /// Of the block of a run: the arena, then the scratch of each thread, then what is staged.
+  std::int64_t bytes = 0;
+  std::int64_t staged_bytes = 0;
 
   const Compiled& compiled() const { return *bound->compiled; }
   std::int64_t scratch_offset(int participant) const {

@@ -17,10 +17,15 @@ namespace parallax {
 
 /// The regions that a device runs (run/device.h).
 struct Delegation {
-  IdVector<NodeId, RegionId> region_of;  ///< empty: nothing
-  IdVector<RegionId, double> seconds;    ///< predicted, of each region
+  IdVector<NodeId, RegionId> region_of;   ///< empty: nothing
+  IdVector<RegionId, double> seconds;     ///< predicted, of each region
+  IdVector<RegionId, int> delegate = {};  ///< which of several runs each; empty: one runs all
   /// The CPU runs a region that its device fails to run: the plan has kernels and memory for that.
   bool substitute = false;
+
+  std::size_t delegate_of(RegionId region) const {
+    return delegate.contains(region) ? static_cast<std::size_t>(delegate[region]) : 0;
+  }
 };
 
 /// The parts of a graph that no binding changes and all sessions share. Outlives every Compiled.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "parallax/delegate.h"
 #include "parallax/result.h"
@@ -24,16 +25,29 @@ void answer(void* context, px_code code, const char* message) noexcept;
 /// The delegate has refused and will not answer. False where it has answered nevertheless.
 bool expect_no_answer(void* context) noexcept;
 
+/// What a delegate's function returned, with the text that it wrote, which is released.
+Status status_of(px_code code, px_status& status);
+/// An empty status of this version, to be written.
+px_status no_status();
+
+/// Calls a delegate: `call` gets a context and a status. `take` gets its answer, or why it refused.
+/// Returns the context, null where it has refused.
+template <class Call>
+void* ask_delegate(const TakeAnswer& take, Call call) {
+  void* const context = expect_answer(take);
+  px_status status = no_status();
+  Status refused = status_of(call(context, &status), status);
+  if (refused) return context;
+  // A delegate that answers and refuses has answered.
+  if (expect_no_answer(context)) take(std::move(refused));
+  return nullptr;
+}
+
 /// Destroys what a delegate gave: later, on another thread, where this is a delegate's thread that
 /// answers, because what hands things back may wait for that thread.
 void destroy_outside_answers(std::function<void()> destroy);
 
 /// A delegate's text, which may be null, up to `longest` characters, without control characters.
 std::string one_line(const char* text, std::size_t longest);
-
-/// What a delegate's function returned, with the text that it wrote, which is released.
-Status status_of(px_code code, px_status& status);
-/// An empty status of this version, to be written.
-px_status no_status();
 
 }  // namespace parallax

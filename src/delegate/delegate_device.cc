@@ -9,57 +9,92 @@
 
 namespace parallax {
 
-DelegateDevice::DelegateDevice(std::shared_ptr<const OpenDelegate> delegate,
-                               std::shared_ptr<RegionStore> store,
+DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
                                std::shared_ptr<const Compiled> compiled)
-    : delegate_(std::move(delegate)), store_(std::move(store)), compiled_(std::move(compiled)) {}
+    : delegates_(std::move(delegates)), compiled_(std::move(compiled)), readers_(*compiled_) {
+  for (DelegateUse& use : delegates_)
+    if (use.pool == nullptr && use.opened->memory == PX_MEMORY_DEVICE)
+      use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
+}
 DelegateDevice::~DelegateDevice() = default;
 
-void DelegateDevice::prepare(const Logger& log) {
-  if (!delegate_->is_here()) return;
-  if (prepared_.load(std::memory_order_acquire) == store_->generation()) return;
-  const MutexLock preparing(preparing_);
-  const int generation = store_->generation();
-  if (prepared_.load(std::memory_order_relaxed) == generation) return;
-  const GraphContext& context = *compiled_->context;
-  for (const RegionId region : context.delegation.seconds.ids()) {
-    {
-      const MutexLock lock(mutex_);
-      if (bound_.contains(region) && bound_[region] != nullptr) continue;
-    }
-    std::shared_ptr<RegionState> state;
-    auto bound = bind(region, state);
-    if (const auto problem = state->problem())
-      log.warn(fmt::format("delegate '{}' does not run the region of node '{}': {}",
-                           delegate_->spec, state->name, problem->to_string()));
-    const MutexLock lock(mutex_);
-    states_.resize(context.delegation.seconds.size());
-    bound_.resize(context.delegation.seconds.size());
-    states_[region] = std::move(state);
-    bound_[region] = std::move(bound);
-  }
-  prepared_.store(generation, std::memory_order_release);
+/// Of all stores together: each only grows.
+int DelegateDevice::generation() const {
+  int sum = 0;
+  for (const DelegateUse& use : delegates_) sum += use.store->generation();
+  return sum;
 }
 
-/// Null where it has failed, which `state` then says.
-std::shared_ptr<BoundRegion> DelegateDevice::bind(RegionId region,
-                                                  std::shared_ptr<RegionState>& state) {
+void DelegateDevice::prepare(const Logger& log) {
+  if (prepared_.load(std::memory_order_acquire) == generation()) return;
+  const MutexLock preparing(preparing_);
+  const int now = generation();
+  if (prepared_.load(std::memory_order_relaxed) == now) return;
+  for (const RegionId region : compiled_->context->delegation.seconds.ids())
+    if (use_of(region).opened->is_here()) prepare_region(region, log);
+  prepared_.store(now, std::memory_order_release);
+}
+
+void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
+  {
+    const MutexLock lock(mutex_);
+    if (bound_.contains(region) && bound_[region] != nullptr) return;
+  }
+  std::shared_ptr<RegionState> state;
+  auto bound = bind(region, state);
+  std::optional<Error> problem = state->problem();
+  if (!bound && !problem) problem = bound.error();
+  if (problem)
+    log.warn(fmt::format("delegate '{}' does not run the region of node '{}': {}",
+                         use_of(region).opened->spec, state->name, problem->to_string()));
+  const MutexLock lock(mutex_);
+  const std::size_t regions = compiled_->context->delegation.seconds.size();
+  states_.resize(regions);
+  bound_.resize(regions);
+  unbound_.resize(regions);
+  states_[region] = std::move(state);
+  bound_[region] = bound ? *std::move(bound) : nullptr;
+  unbound_[region] = std::move(problem);
+}
+
+/// Where it fails, `state` says so too, but for sizes that do not fit the memory: others may.
+Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
+                                                          std::shared_ptr<RegionState>& state) {
   std::string name;
   for (const NodeId node : compiled_->graph().nodes.ids())
     if (name.empty() && compiled_->context->delegation.region_of[node] == region)
       name = compiled_->graph().nodes[node].name;
   const auto values = CRegion::make(*compiled_, region);
-  RegionStore::Entry entry = store_->get(delegate_, values, name);
+  const DelegateUse& use = use_of(region);
+  RegionStore::Entry entry = use.store->get(use.opened, use.ledger, values, name);
   state = entry.state;
-  if (entry.compiled == nullptr) return nullptr;
-  auto bound = BoundRegion::make(std::move(entry), *values, *compiled_);
-  if (bound) return *std::move(bound);
-  state->fail(std::move(bound).error());
-  return nullptr;
+  if (entry.compiled == nullptr)
+    return tl::unexpected(state->problem().value_or(
+        Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not compiled"}));
+  auto bound = BoundRegion::make(std::move(entry), *values, *compiled_, use.ledger);
+  if (bound) {
+    if (Status fits = check_memory(region); !fits) bound = tl::unexpected(std::move(fits).error());
+  }
+  if (!bound && bound.error().code != ErrorCode::kBudgetExceeded) state->fail(bound.error());
+  return bound;
+}
+
+/// What a run of the region needs at once has to fit beside what the device keeps.
+Status DelegateDevice::check_memory(RegionId region) const {
+  const DelegateUse& use = use_of(region);
+  if (use.ledger == nullptr || use.opened->memory != PX_MEMORY_DEVICE) return {};
+  const auto values = CRegion::make(*compiled_, region);
+  if (!values) return tl::unexpected(values.error());
+  std::int64_t bytes = 0;
+  for (const auto* ids : {&(*values)->inputs, &(*values)->outputs})
+    for (const ValueId id : *ids)
+      bytes += bytes_of(compiled_->graph().values[id].dtype, *compiled_->dims[id]).value_or(0);
+  if (bytes <= use.ledger->limit()) return {};
+  return use.ledger->take(bytes, "what the region reads and makes");
 }
 
 std::optional<Error> DelegateDevice::problem(RegionId region) const {
-  if (!delegate_->is_here())
+  if (!use_of(region).opened->is_here())
     return Error{
         Stage::kExecute, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
   const MutexLock lock(mutex_);
@@ -67,25 +102,100 @@ std::optional<Error> DelegateDevice::problem(RegionId region) const {
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
   if (auto problem = states_[region]->problem()) return problem;
   if (bound_[region] != nullptr) return std::nullopt;
+  if (unbound_[region]) return unbound_[region];
   return Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
 }
 
-void DelegateDevice::late(RegionId, const Error& error) noexcept {
+/// Regions that were not prepared yet may be run.
+bool DelegateDevice::is_used() const {
+  if (prepared_.load(std::memory_order_acquire) != generation()) return true;
+  for (const RegionId region : compiled_->context->delegation.seconds.ids())
+    if (!problem(region)) return true;
+  return false;
+}
+
+std::string_view DelegateDevice::name_of(RegionId region) const {
+  return use_of(region).opened->spec;
+}
+
+void DelegateDevice::late(RegionId region, const Error& error) noexcept {
   try {
-    store_->fail_all(error);
+    use_of(region).store->fail_all(error);
   } catch (...) {  // NOLINT(bugprone-empty-catch): the next run waits once more
   }
 }
 
-void DelegateDevice::start(RegionRun run, Completion done) {
-  // Of a plan without a substitute.
-  if (auto known = problem(run.region)) return done(tl::unexpected(*std::move(known)));
-  std::shared_ptr<BoundRegion> region;
-  {
-    const MutexLock lock(mutex_);
-    region = bound_[run.region];
+namespace {
+
+/// The values of one run, by delegate; null for those that work in the CPU's memory.
+struct DelegateRun final : DeviceRun {
+  std::vector<std::shared_ptr<DeviceValues>> values;
+};
+
+}  // namespace
+
+std::shared_ptr<DeviceRun> DelegateDevice::begin_run(const IdVector<RegionId, bool>& on_cpu) {
+  const Delegation& delegation = compiled_->context->delegation;
+  auto run = std::make_shared<DelegateRun>();
+  for (std::size_t number = 0; number < delegates_.size(); ++number) {
+    auto& values = run->values.emplace_back();
+    if (delegates_[number].pool == nullptr) continue;
+    IdVector<ValueId, bool> for_cpu = readers_.cpu;
+    IdVector<ValueId, int> readers(for_cpu.size(), 0);
+    for (const ValueId root : for_cpu.ids()) {
+      for (const RegionId region : readers_.regions[root]) {
+        if (on_cpu[region] || delegation.delegate_of(region) != number) {
+          for_cpu[root] = true;
+        } else {
+          ++readers[root];
+        }
+      }
+    }
+    values = std::make_shared<DeviceValues>(delegates_[number].opened, delegates_[number].pool,
+                                            std::move(readers), std::move(for_cpu));
   }
-  run_region(std::move(region), std::move(run), std::move(done), shared_from_this());
+  return run;
+}
+
+/// Where several devices read it, the others copy it when their regions begin.
+RegionId DelegateDevice::wants_copy(const DeviceRun& run, ValueId value) {
+  for (const RegionId region : readers_.regions[value]) {
+    const std::size_t number = compiled_->context->delegation.delegate_of(region);
+    const auto& values = static_cast<const DelegateRun&>(run).values[number];
+    if (values != nullptr && values->is_awaited(value)) return region;
+  }
+  return {};
+}
+
+void DelegateDevice::start_copy(DeviceRun& run, const RegionTensor& value, const Completion& done) {
+  const RegionId region = wants_copy(run, value.value);
+  if (!region.valid()) return done({});
+  const std::size_t number = compiled_->context->delegation.delegate_of(region);
+  static_cast<DelegateRun&>(run).values[number]->want(
+      value.value, value, done, [done](Status status) { done(std::move(status)); });
+}
+
+void DelegateDevice::start(RegionRun run, Completion done) {
+  const std::size_t number = compiled_->context->delegation.delegate_of(run.region);
+  const auto* const values = static_cast<const DelegateRun*>(run.of.get());
+  RegionStart start{
+      nullptr,          nullptr,        values == nullptr ? nullptr : values->values[number],
+      &compiled_->root, std::move(run), std::move(done)};
+  try {
+    start.owner = shared_from_this();
+    // Of a plan without a substitute, or since the run began.
+    auto known = problem(start.run.region);
+    if (known && start.run_values != nullptr) return end_region(start, tl::unexpected(*known));
+    if (known) return start.done(tl::unexpected(*std::move(known)));
+    {
+      const MutexLock lock(mutex_);
+      start.region = bound_[start.run.region];
+    }
+    run_region(start);
+  } catch (...) {
+    // What only the device has is not the CPU's to read.
+    start.done.lost(caught(Stage::kExecute));
+  }
 }
 
 }  // namespace parallax

@@ -1,10 +1,10 @@
-// Runs the regions of one binding on an open delegate: what run/device.h wants, over the table of
-// delegate.h. Regions are compiled and bound by prepare(), on the caller's thread; a run only
-// begins them.
+// Runs the regions of one binding on open delegates, each its own: what run/device.h wants, over
+// the table of delegate.h. Regions are compiled and bound by prepare(), on the caller's thread; a
+// run only begins them.
 //
-// Where the device has memory of its own, a region's run is a chain: its inputs are copied there,
-// it runs, its outputs are copied back. Each link begins where the one before was answered, on the
-// thread that answers. No thread waits for a device.
+// Where the device has memory of its own, a region's run is a chain: what is not there of its
+// inputs is copied there, it runs, what others read of its outputs is copied back. Each link begins
+// where the one before was answered, on the thread that answers. No thread waits for a device.
 //
 // Thread-safe.
 #pragma once
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "delegate/device_values.h"
 #include "delegate/region_store.h"
 #include "run/device.h"
 
@@ -21,30 +22,50 @@ namespace parallax {
 
 class BoundRegion;
 
+/// What a session has of one delegate.
+struct DelegateUse {
+  std::shared_ptr<const OpenDelegate> opened;
+  std::shared_ptr<RegionStore> store = std::make_shared<RegionStore>();
+  std::shared_ptr<DeviceLedger> ledger = nullptr;  ///< null: nothing is counted
+  std::shared_ptr<DevicePool> pool = nullptr;      ///< null: each binding has its own
+};
+
 class DelegateDevice final : public Device, public std::enable_shared_from_this<DelegateDevice> {
  public:
-  DelegateDevice(std::shared_ptr<const OpenDelegate> delegate, std::shared_ptr<RegionStore> store,
-                 std::shared_ptr<const Compiled> compiled);
+  /// `delegates`: by Delegation::delegate.
+  DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled);
   ~DelegateDevice() override;
 
   /// Compiles and binds what was not, which may take long: failures are noted in the store, and
-  /// told to `log`. Does nothing the second time, until the store forgets failures.
+  /// told to `log`. Does nothing the second time, until a store forgets failures.
   void prepare(const Logger& log);
 
   std::optional<Error> problem(RegionId region) const override;
+  bool is_used() const override;
+  std::string_view name_of(RegionId region) const override;
   void late(RegionId region, const Error& error) noexcept override;
+  std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& on_cpu) override;
+  RegionId wants_copy(const DeviceRun& run, ValueId value) override;
+  void start_copy(DeviceRun& run, const RegionTensor& value, const Completion& done) override;
   void start(RegionRun run, Completion done) override;
 
  private:
-  std::shared_ptr<BoundRegion> bind(RegionId region, std::shared_ptr<RegionState>& state);
+  const DelegateUse& use_of(RegionId region) const {
+    return delegates_[compiled_->context->delegation.delegate_of(region)];
+  }
+  int generation() const;
+  void prepare_region(RegionId region, const Logger& log);
+  Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
+  Status check_memory(RegionId region) const;
 
-  const std::shared_ptr<const OpenDelegate> delegate_;
-  const std::shared_ptr<RegionStore> store_;
+  std::vector<DelegateUse> delegates_;  // as made
   const std::shared_ptr<const Compiled> compiled_;
-  std::atomic<int> prepared_{-1};  // the generation of the store
+  const ValueReaders readers_;
+  std::atomic<int> prepared_{-1};  // the generation of the stores
   mutable Mutex mutex_;
   IdVector<RegionId, std::shared_ptr<RegionState>> states_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::shared_ptr<BoundRegion>> bound_ PX_GUARDED_BY(mutex_);
+  IdVector<RegionId, std::optional<Error>> unbound_ PX_GUARDED_BY(mutex_);  // why, for these sizes
   Mutex preparing_;
 };
 

@@ -66,9 +66,9 @@ class DelegateDeviceIn : public testing::TestWithParam<Memory> {
     const bool opened = opened_ != nullptr;
     opened_.reset();
     // A thread that answered may still hand back.
-    for (int i = 0; i < 1000 && faults_.closed == 0; ++i)
+    for (int i = 0; i < 1000 && faults_.closed != faults_.opened; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_EQ(faults_.closed, opened ? 1 : 0);
+    EXPECT_EQ(faults_.closed, opened ? faults_.opened.load() : 0);
     EXPECT_EQ(faults_.regions, 0);
     EXPECT_EQ(faults_.bindings, 0);
     EXPECT_EQ(faults_.pieces, 0);
@@ -78,7 +78,8 @@ class DelegateDeviceIn : public testing::TestWithParam<Memory> {
     inputs_ = {bytes_of(x)};
     settings_.symbols = {static_cast<std::int64_t>(x.size() / 8)};
     program_ = *program_of(context_, settings_);
-    device_ = std::make_shared<DelegateDevice>(opened_, store_, program_->bound->compiled);
+    device_ = std::make_shared<DelegateDevice>(std::vector<DelegateUse>{{opened_, store_}},
+                                               program_->bound->compiled);
     const auto got = parallax::run(plain_, inputs_, {.symbols = settings_.symbols});
     expected_.clear();
     for (const Tensor& output : *got) expected_.push_back(floats(output));
@@ -98,7 +99,7 @@ class DelegateDeviceIn : public testing::TestWithParam<Memory> {
   }
 
   WithFaults faults_;
-  const px_delegate table_ = test_delegate();
+  px_delegate table_ = test_delegate();
   std::vector<std::string> lines_;
   std::mutex lines_mutex_;
   Logger log_{Log([this](LogLevel level, std::string_view line) {
@@ -227,6 +228,32 @@ TEST_P(DelegateDeviceIn, ASilentDeviceEndsTheRunAndIsNotAskedAgain) {
     expect_right();
     EXPECT_EQ(faults_.runs, runs + 2);
   }
+}
+
+TEST_P(DelegateDeviceIn, IsToldOfRunsThatNobodyWaitsFor) {
+  settings_.region_time = std::chrono::milliseconds(20);
+  faults_.silent = true;
+  faults_.heeds_cancel = true;
+  const auto got = run();
+  ASSERT_FALSE(got);
+  faults_.silent = false;
+  const bool copied_first = GetParam().own && !GetParam().host_sees_it;
+  EXPECT_EQ(faults_.cancelled, copied_first ? 0 : 1) << "copies cannot be cancelled";
+  if (copied_first) return;
+  // It has answered: the memory of the run is back.
+  EXPECT_EQ(memory_->busy_bytes(), 0);
+}
+
+TEST_P(DelegateDeviceIn, NeedsNoFunctionToCancel) {
+  table_.cancel = nullptr;
+  opened_ = *open_delegate(*check_table(&table_, ""), "test", "", log_);
+  use(x_);
+  settings_.region_time = std::chrono::milliseconds(20);
+  faults_.silent = true;
+  EXPECT_FALSE(run());
+  faults_.silent = false;
+  EXPECT_EQ(faults_.cancelled, 0);
+  faults_.answer_held();
 }
 
 INSTANTIATE_TEST_SUITE_P(Memories, DelegateDeviceIn,

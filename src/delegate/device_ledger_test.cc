@@ -48,14 +48,15 @@ TEST(DeviceLedger, CountsTheMostOfWhatSharesAPlace) {
 TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
   std::int64_t room = 500;
   const auto ledger = std::make_shared<DeviceLedger>(
-      1000, DeviceBudget{[&](std::int64_t bytes) -> Status {
-                           if (bytes > room)
-                             return tl::unexpected(
-                                 Error{Stage::kExecute, ErrorCode::kBudgetExceeded, {}, "full"});
-                           room -= bytes;
-                           return {};
-                         },
-                         [&](std::int64_t bytes) { room += bytes; }});
+      1000,
+      DeviceBudget{
+          [&](std::int64_t bytes) -> Status {
+            if (bytes > room)
+              return tl::unexpected(Error{Stage::kExecute, ErrorCode::kBudgetExceeded, {}, "full"});
+            room -= bytes;
+            return {};
+          },
+          [&](std::int64_t bytes) { room += bytes; }});
   {
     const auto charge = DeviceCharge::make(ledger, 200, 300, "tensors");
     ASSERT_TRUE(charge);

@@ -1,7 +1,8 @@
-// One run of a region: its inputs are copied to the device, it runs, its outputs are copied back.
+// One run of a region. Where the device has memory of its own, its inputs are brought there, it
+// runs, and what the CPU reads of its outputs is brought back.
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <functional>
 #include <utility>
 
 #include "base/caught.h"
@@ -16,19 +17,46 @@ namespace {
 
 Error wrong_run(const char* what) { return {Stage::kExecute, ErrorCode::kInternal, {}, what}; }
 
+/// Several answers that are waited for together: `then` gets the first failure. The one who makes
+/// it adds all he waits for and calls it once himself.
+class Together : public std::enable_shared_from_this<Together> {
+ public:
+  explicit Together(std::function<void(Status)> then) : then_(std::move(then)) {}
+  void add() { pending_.fetch_add(1); }
+  void operator()(Status status) {
+    if (!status) {
+      const MutexLock lock(mutex_);
+      if (status_) status_ = std::move(status);
+    }
+    if (pending_.fetch_sub(1) > 1) return;
+    Status first;
+    std::function<void(Status)> then;
+    {
+      const MutexLock lock(mutex_);
+      first = std::move(status_);
+      then.swap(then_);
+    }
+    then(std::move(first));
+  }
+
+ private:
+  std::atomic<std::size_t> pending_{1};
+  Mutex mutex_;
+  Status status_ PX_GUARDED_BY(mutex_);
+  std::function<void(Status)> then_ PX_GUARDED_BY(mutex_);
+};
+
 /// Lives until the delegate has answered everything that it was asked.
 class RegionJob : public std::enable_shared_from_this<RegionJob> {
  public:
-  RegionJob(std::shared_ptr<BoundRegion> region, RegionRun run, Completion done,
-            std::shared_ptr<const void> owner)
-      : owner_(std::move(owner)),
-        region_(std::move(region)),
-        run_(std::move(run)),
-        done_(std::move(done)) {}
+  explicit RegionJob(RegionStart start) : given_(std::move(start)) {}
 
   void start() {
     Status status;
     try {
+      done().on_abandon([job = weak_from_this()] {
+        if (const auto self = job.lock()) self->cancel();
+      });
       status = begin();
     } catch (...) {
       status = tl::unexpected(caught(Stage::kExecute));
@@ -37,27 +65,33 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   }
 
  private:
-  const px_delegate& table() const { return region_->delegate().table.functions; }
-  void* device() const { return region_->delegate().device; }
-  bool has_own_memory() const { return region_->delegate().memory == PX_MEMORY_DEVICE; }
+  const OpenDelegate& delegate() const { return given_.region->delegate(); }
+  const px_delegate& table() const { return delegate().table.functions; }
+  const Completion& done() const { return given_.done; }
+  /// Null where the device works in the CPU's memory.
+  DeviceValues* values() const { return given_.run_values.get(); }
+  ValueId root_of(const RegionTensor& tensor) const { return (*given_.roots)[tensor.value]; }
 
   Status begin() {
     PX_RETURN_IF_ERROR(order_tensors());
-    PX_RETURN_IF_ERROR(copy_callers());
-    if (!has_own_memory()) {
+    if (values() == nullptr) {
       launch();
       return {};
     }
-    std::vector<std::size_t> bytes;
-    for (const auto* list : {&inputs_, &outputs_})
-      for (const RegionTensor& tensor : *list) bytes.push_back(size_of(tensor));
-    PX_ASSIGN(places_, region_->take_places(bytes));
-    copy_all(0, inputs_, true);
+    const auto all = std::make_shared<Together>(
+        [self = shared_from_this()](Status status) { self->brought(std::move(status)); });
+    // What was begun is waited for, whatever fails.
+    for (const RegionTensor& input : inputs_) {
+      all->add();
+      try {
+        values()->want(root_of(input), input, done(),
+                       [all](Status status) { (*all)(std::move(status)); });
+      } catch (...) {
+        (*all)(tl::unexpected(caught(Stage::kExecute)));
+      }
+    }
+    (*all)({});
     return {};
-  }
-
-  static std::size_t size_of(const RegionTensor& tensor) {
-    return static_cast<std::size_t>(bytes_of(tensor.dtype, tensor.dims).value_or(0));
   }
 
   /// As the region lists them.
@@ -71,69 +105,35 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
         return true;
       });
     };
-    if (order(region_->values->inputs, run_.inputs, inputs_) &&
-        order(region_->values->outputs, run_.outputs, outputs_) &&
-        outputs_.size() == run_.outputs.size())
+    const CRegion& region = *given_.region->values;
+    if (order(region.inputs, given_.run.inputs, inputs_) &&
+        order(region.outputs, given_.run.outputs, outputs_) &&
+        outputs_.size() == given_.run.outputs.size())
       return {};
     return tl::unexpected(wrong_run("the region has other tensors than it was compiled for"));
   }
 
-  /// What is the caller's of the whole run may be touched only now.
-  Status copy_callers() {
-    for (RegionTensor& input : inputs_) {
-      if (input.space != MemorySpace::kHost) continue;
-      PX_ASSIGN(AlignedBytes copy,
-                AlignedBytes::allocate(static_cast<std::int64_t>(size_of(input)), nullptr));
-      std::memcpy(copy.data(), input.bytes, size_of(input));
-      input.bytes = copy.data();
-      copies_.push_back(std::move(copy));
+  /// The inputs are on the device, or one of them is not.
+  void brought(Status status) {
+    try {
+      if (status && !done().is_wanted()) status = tl::unexpected(cancelled());
+      if (status) status = make_places();
+      if (status) return launch();
+    } catch (...) {
+      status = tl::unexpected(caught(Stage::kExecute));
+    }
+    finish(std::move(status));
+  }
+
+  Status make_places() {
+    for (const RegionTensor& input : inputs_)
+      if (places_.emplace_back(values()->piece(root_of(input))) == nullptr)
+        return tl::unexpected(wrong_run("an input of the region is not on the device"));
+    for (const RegionTensor& output : outputs_) {
+      PX_ASSIGN(auto piece, values()->allocate(output));
+      places_.push_back(std::move(piece));
     }
     return {};
-  }
-
-  /// To the device, or back. What follows begins when all are answered.
-  void copy_all(std::size_t first, const std::vector<RegionTensor>& tensors, bool there) {
-    pending_.store(tensors.size() + 1);
-    for (std::size_t i = 0; i < tensors.size(); ++i) {
-      try {
-        copy(*places_[first + i], tensors[i], there);
-      } catch (...) {
-        note(tl::unexpected(caught(Stage::kExecute)));
-        copied(there);  // the others may still be under way
-      }
-    }
-    copied(there);
-  }
-
-  void copy(const DeviceBytes& place, const RegionTensor& tensor, bool there) {
-    const std::size_t bytes = size_of(tensor);
-    if (place.host() != nullptr) {
-      std::memcpy(there ? place.host() : tensor.bytes, there ? tensor.bytes : place.host(), bytes);
-      return copied(there);
-    }
-    ask(
-        [self = shared_from_this(), there](Status status) {
-          self->note(std::move(status));
-          self->copied(there);
-        },
-        [&](void* context, px_status* status) {
-          return there ? table().write(device(), place.memory(), 0, tensor.bytes, bytes, answer,
-                                       context, status)
-                       : table().read(device(), place.memory(), 0, tensor.bytes, bytes, answer,
-                                      context, status);
-        });
-  }
-
-  void copied(bool there) {
-    if (pending_.fetch_sub(1) > 1) return;
-    Status status = noted();
-    if (status && !done_.is_wanted()) status = tl::unexpected(cancelled());
-    if (!status || !there) return finish(std::move(status));
-    try {
-      launch();
-    } catch (...) {
-      finish(tl::unexpected(caught(Stage::kExecute)));
-    }
   }
 
   void launch() {
@@ -142,78 +142,140 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     for (std::size_t i = 0; i < structs.size(); ++i) {
       const bool in = i < inputs_.size();
       const RegionTensor& tensor = in ? inputs_[i] : outputs_[i - inputs_.size()];
-      structs[i] = {sizeof(px_place), has_own_memory() ? nullptr : tensor.bytes,
-                    has_own_memory() ? places_[i]->memory() : nullptr, 0, size_of(tensor)};
+      structs[i] = {sizeof(px_place), places_.empty() ? tensor.bytes : nullptr,
+                    places_.empty() ? nullptr : places_[i]->memory(), 0, size_of(tensor)};
       list.push_back(&structs[i]);
     }
     const px_run run = {sizeof run, inputs_.size(), list.data(), outputs_.size(),
                         list.data() + inputs_.size()};
-    ask([self = shared_from_this()](Status status) { self->ran(std::move(status)); },
-        [&](void* context, px_status* status) {
-          return table().run(device(), region_->handle, &run, answer, context, status);
+    void* const context = ask_delegate(
+        [self = shared_from_this()](Status status) { self->ran(std::move(status)); },
+        [&](void* its, px_status* status) {
+          return table().run(delegate().device, given_.region->handle, &run, answer, its, status);
         });
+    if (context == nullptr) return;
+    bool cancelled = false;
+    {
+      const MutexLock lock(mutex_);
+      cancelled = cancelled_;
+      if (!answered_ && !cancelled) running_ = context;
+    }
+    if (cancelled) tell_delegate(context);
+  }
+
+  /// The run does not wait any more.
+  void cancel() noexcept {
+    void* context = nullptr;
+    {
+      const MutexLock lock(mutex_);
+      cancelled_ = true;
+      context = std::exchange(running_, nullptr);
+    }
+    if (context != nullptr) tell_delegate(context);
+  }
+
+  /// Perhaps after the answer, which is allowed. The job keeps the binding until then.
+  void tell_delegate(void* context) const noexcept {
+    if (table().cancel != nullptr)
+      table().cancel(delegate().device, given_.region->handle, context);
   }
 
   void ran(Status status) {
-    if (status && !done_.is_wanted()) status = tl::unexpected(cancelled());
-    if (!status || !has_own_memory()) return finish(std::move(status));
+    {
+      const MutexLock lock(mutex_);
+      answered_ = true;
+      running_ = nullptr;
+    }
+    if (status && !done().is_wanted()) status = tl::unexpected(cancelled());
+    if (!status || values() == nullptr) return finish(std::move(status));
     try {
-      copy_all(inputs_.size(), outputs_, false);
+      bring_back();
     } catch (...) {
       finish(tl::unexpected(caught(Stage::kExecute)));
     }
   }
 
-  /// Calls the delegate; `take` gets its answer, or why it refused.
-  template <class Take, class Call>
-  void ask(Take take, Call call) {
-    void* const context = expect_answer(take);
-    px_status status = no_status();
-    Status refused = status_of(call(context, &status), status);
-    // A delegate that answers and refuses has answered.
-    if (!refused && expect_no_answer(context)) take(std::move(refused));
-  }
-
-  void note(Status status) {
-    if (status) return;
-    const MutexLock lock(mutex_);
-    if (status_) status_ = std::move(status);
-  }
-  Status noted() {
-    const MutexLock lock(mutex_);
-    return status_;
+  /// What only regions of this device read stays there.
+  void bring_back() {
+    const auto all = std::make_shared<Together>(
+        [self = shared_from_this()](Status status) { self->finish(std::move(status)); });
+    Status status;
+    for (std::size_t i = 0; i < outputs_.size() && status; ++i) {
+      const RegionTensor& output = outputs_[i];
+      const auto& piece = places_[inputs_.size() + i];
+      values()->keep(output.value, piece);
+      if (!values()->is_for_cpu(output.value)) continue;
+      all->add();
+      try {
+        values()->fetch(output.value, piece, output, done(),
+                        [all](Status copied) { (*all)(std::move(copied)); });
+      } catch (...) {
+        (*all)(tl::unexpected(caught(Stage::kExecute)));
+      }
+    }
+    (*all)(std::move(status));
   }
 
   void finish(Status status) {
     if (ended_.exchange(true)) return;
-    // After a failure the device's memory may be anything: it is not used again.
-    if (status) region_->give_back(std::move(places_));
-    if (!status && done_.is_wanted()) region_->state->fail(status.error());
-    // As hands them back may wait for the thread that answers.
-    const auto places = std::make_shared<DevicePlaces>(std::move(places_));
-    destroy_outside_answers([places] { places->clear(); });
-    done_(std::move(status));
+    if (!status) {
+      // After a failure the device's memory may be anything.
+      for (std::size_t i = inputs_.size(); i < places_.size(); ++i) places_[i]->spoil();
+      // Memory that is short now need not be so the next time.
+      if (done().is_wanted() && status.error().code != ErrorCode::kBudgetExceeded)
+        given_.region->state->fail(status.error());
+    }
+    places_.clear();
+    if (values() == nullptr) return done()(std::move(status));
+    end_region(given_, std::move(status));
   }
 
-  const std::shared_ptr<const void> owner_;  // goes last
-  const std::shared_ptr<BoundRegion> region_;
-  const RegionRun run_;
-  const Completion done_;
+  const RegionStart given_;
   std::vector<RegionTensor> inputs_, outputs_;
-  std::vector<AlignedBytes> copies_;
-  DevicePlaces places_;
-  std::atomic<std::size_t> pending_{0};
+  std::vector<DeviceValues::Piece> places_;  // of inputs, then of outputs
   std::atomic<bool> ended_{false};
   Mutex mutex_;
-  Status status_ PX_GUARDED_BY(mutex_);
+  void* running_ PX_GUARDED_BY(mutex_) = nullptr;  // the run, where the delegate knows it
+  bool answered_ PX_GUARDED_BY(mutex_) = false;
+  bool cancelled_ PX_GUARDED_BY(mutex_) = false;
 };
+
+/// Each once, by what it lies in.
+std::vector<std::pair<ValueId, const RegionTensor*>> roots_of(const RegionStart& start) {
+  std::vector<std::pair<ValueId, const RegionTensor*>> list;
+  for (const RegionTensor& input : start.run.inputs) {
+    const ValueId root = (*start.roots)[input.value];
+    const auto same = [&](const auto& each) { return each.first == root; };
+    if (std::ranges::none_of(list, same)) list.emplace_back(root, &input);
+  }
+  return list;
+}
 
 }  // namespace
 
-void run_region(std::shared_ptr<BoundRegion> region, RegionRun run, Completion done,
-                std::shared_ptr<const void> owner) {
-  std::make_shared<RegionJob>(std::move(region), std::move(run), std::move(done), std::move(owner))
-      ->start();
+void end_region(const RegionStart& start, Status status) noexcept {
+  const auto end = [start](const Status& fetched, Status result) {
+    for (const auto& [root, tensor] : roots_of(start)) start.run_values->let_go(root);
+    if (fetched) return start.done(std::move(result));
+    start.done.lost(fetched.error());
+  };
+  try {
+    if (status || !start.done.is_wanted()) return end({}, std::move(status));
+    // The CPU runs the region then: it needs what only the device has.
+    const auto all =
+        std::make_shared<Together>([end, status](const Status& fetched) { end(fetched, status); });
+    for (const auto& [root, tensor] : roots_of(start)) {
+      if (start.run_values->on_cpu(root)) continue;
+      all->add();
+      start.run_values->fetch(root, start.run_values->piece(root), *tensor, start.done,
+                              [all](Status fetched) { (*all)(std::move(fetched)); });
+    }
+    (*all)({});
+  } catch (...) {
+    start.done.lost(caught(Stage::kExecute));
+  }
 }
+
+void run_region(RegionStart start) { std::make_shared<RegionJob>(std::move(start))->start(); }
 
 }  // namespace parallax

@@ -9,7 +9,8 @@ namespace parallax {
 namespace {
 
 Result<std::shared_ptr<CompiledRegion>> compile_region(
-    const std::shared_ptr<const OpenDelegate>& delegate, std::shared_ptr<const CRegion> region) {
+    const std::shared_ptr<const OpenDelegate>& delegate,
+    const std::shared_ptr<DeviceLedger>& ledger, std::shared_ptr<const CRegion> region) {
   const std::shared_ptr<CompiledRegion> compiled(
       new CompiledRegion(delegate, std::move(region)),
       [](const CompiledRegion* old) { destroy_outside_answers([old] { delete old; }); });
@@ -23,6 +24,11 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate compiled a region to null"});
   compiled->handle = given.region;
+  // In the host's memory they are weights, which no budget counts.
+  if (delegate->memory == PX_MEMORY_DEVICE) {
+    PX_ASSIGN(compiled->charge,
+              DeviceCharge::make(ledger, given.memory_bytes, 0, "constants of a region"));
+  }
   return compiled;
 }
 
@@ -52,6 +58,7 @@ void RegionState::forget() {
 }
 
 RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& delegate,
+                                    const std::shared_ptr<DeviceLedger>& ledger,
                                     const Result<std::shared_ptr<const CRegion>>& region,
                                     const std::string& name) {
   std::shared_ptr<RegionState> state;
@@ -69,7 +76,7 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
   {
     const MutexLock lock(state->mutex_);
     if (state->compiled_ == nullptr) {
-      auto made = compile_region(delegate, *region);
+      auto made = compile_region(delegate, ledger, *region);
       if (made) {
         state->compiled_ = *std::move(made);
       } else {

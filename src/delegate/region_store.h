@@ -15,6 +15,7 @@
 
 #include "base/mutex.h"
 #include "delegate/c_region.h"
+#include "delegate/device_ledger.h"
 #include "delegate/open_delegate.h"
 
 namespace parallax {
@@ -31,7 +32,8 @@ struct CompiledRegion {
   const std::shared_ptr<const OpenDelegate> delegate;
   const std::shared_ptr<const CRegion> region;  ///< of the binding that was first
   void* handle = nullptr;
-  Mutex one_call;  ///< that the delegate gets about it
+  DeviceCharge charge;  ///< of its constants
+  Mutex one_call;       ///< that the delegate gets about it
 };
 
 /// What has become of a region.
@@ -58,8 +60,10 @@ class RegionStore {
     std::shared_ptr<RegionState> state;
     std::shared_ptr<CompiledRegion> compiled;  ///< null: it has failed
   };
-  /// The region, compiled now unless it was before. A failure is noted in its state.
+  /// The region, compiled now unless it was before. A failure is noted in its state, also where its
+  /// constants do not fit `ledger` (null: nothing is counted).
   Entry get(const std::shared_ptr<const OpenDelegate>& delegate,
+            const std::shared_ptr<DeviceLedger>& ledger,
             const Result<std::shared_ptr<const CRegion>>& region, const std::string& name);
 
   /// None is tried again: the device does not answer.

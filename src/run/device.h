@@ -6,8 +6,11 @@
 // all threads of a pool.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "bind/program.h"
@@ -16,22 +19,30 @@
 
 namespace parallax {
 
+class AbandonHook;
 class OutsideSteps;
+
+/// What a device keeps of one run of a plan, such as values that its regions leave for later ones.
+class DeviceRun {
+ public:
+  virtual ~DeviceRun() = default;
+};
 
 struct RegionTensor {
   ValueId value;
   DType dtype = DType::kF32;
   Dims dims;
   std::byte* bytes = nullptr;
-  /// kDevice: `bytes` are the device's own, and all tensors of the region are there.
-  MemorySpace space = MemorySpace::kHost;
+  /// kDevice: `bytes` are the device's own, and all tensors of the region are there. Else kShared.
+  MemorySpace space = MemorySpace::kShared;
 };
 
 /// One run of a region.
 struct RegionRun {
   RegionId region;
-  std::vector<RegionTensor> inputs;   ///< values that no step of this region makes, each once
-  std::vector<RegionTensor> outputs;  ///< values that other steps read, kShared or kDevice
+  std::shared_ptr<DeviceRun> of = nullptr;  ///< as begin_run() gave it
+  std::vector<RegionTensor> inputs;         ///< values that no step of this region makes, each once
+  std::vector<RegionTensor> outputs;        ///< values that other steps read, kShared or kDevice
 };
 
 /// Memory that only a device reads and writes.
@@ -62,8 +73,18 @@ class Completion {
   };
   Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies);
   void operator()(Status status) const;
+  /// In place of the call: what only the device has is lost, so that no CPU can run the region. The
+  /// run ends with `error`, as where the device is late: Device::late() hears of it.
+  void lost(Error error) const noexcept;
+  /// For the trace: `bytes` of `value` were copied to the device or back, since `begin`.
+  void copied(ValueId value, bool to_device, std::int64_t bytes,
+              std::chrono::steady_clock::time_point begin) const noexcept;
+  /// `cancel` is called, at most once and without locks, where the run stops waiting before the
+  /// region is done; also when it has stopped by now. It may call the Completion. Must not throw.
+  void on_abandon(std::function<void()> cancel) const;
   /// Whether the run still waits for it. False soon after the run has ended.
   bool is_wanted() const;
+  const std::shared_ptr<AbandonHook>& hook() const;
 
  private:
   struct Step;
@@ -75,16 +96,32 @@ class Device {
   virtual ~Device() = default;
   /// Its own memory, in which regions then find their tensors; null: it works in the CPU's.
   virtual DeviceMemory* memory() { return nullptr; }
+  /// A run of the plan begins. `on_cpu`: regions that the device does not run this time, but for
+  /// those that fail. Null: there is nothing to keep.
+  virtual std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& /*on_cpu*/) {
+    return nullptr;
+  }
+  /// The CPU has made a value that regions read: the first of them that wants a copy now, beside
+  /// what runs. start_copy() follows. Invalid: none does.
+  virtual RegionId wants_copy(const DeviceRun&, ValueId) { return {}; }
+  /// Begins to copy `value`, the root of what regions read, and returns; `done` is called when the
+  /// bytes are not read any more. A copy that fails is left to the region. May throw.
+  virtual void start_copy(DeviceRun&, const RegionTensor& /*value*/, const Completion& done) {
+    done({});
+  }
   /// Why the CPU runs a region from the start, where the plan has a substitute: it has failed
   /// before. Nothing: the device runs it. A run asks once.
   virtual std::optional<Error> problem(RegionId) const { return std::nullopt; }
+  /// Whether there is a region that it may run.
+  virtual bool is_used() const { return true; }
+  /// Whose it is, for reports.
+  virtual std::string_view name_of(RegionId) const { return {}; }
   /// A region has taken longer than ExecuteOptions::region_time: its run has ended with `error`.
   /// Must not call back.
   virtual void late(RegionId, const Error& /*error*/) noexcept {}
-  /// Begins to run a region and returns; calls `done` then or later. Of tensors in kHost it may
-  /// touch nothing after it has returned, and of others nothing after the call of `done`. The run
-  /// may end before that call: the memory of these tensors waits for it nevertheless. What it
-  /// throws fails the region.
+  /// Begins to run a region and returns; calls `done` then or later. Of the tensors it may touch
+  /// nothing after that call. The run may end before it: the memory of the tensors waits
+  /// nevertheless. What it throws fails the region.
   virtual void start(RegionRun run, Completion done) = 0;
 };
 

@@ -109,7 +109,7 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
   own_limits_.trips_left = options.max_loop_trips;
   own_limits_.deadline = options.deadline;
   if (options.device != nullptr && around == nullptr) {
-    outside_ = std::make_shared<OutsideSteps>(*this, options.region_time);
+    outside_ = std::make_shared<OutsideSteps>(*this, options.region_time, options.trace != nullptr);
     substitute_.resize(compiled_.context->branches.branches.size());
     leave_to_cpu();
   }
@@ -173,8 +173,8 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       RunBuffers::Output& output = outputs_[position];
       if (size == 0) {
         bytes_[id] = empty_tensor;
-      } else if (storage.space == MemorySpace::kShared) {
-        PX_ASSIGN(bytes_[id], device_output(size));
+      } else if (storage.space == MemorySpace::kShared && outside_ != nullptr) {
+        bytes_[id] = block_ + storage.staged;
       } else if (output.writable) {
         bytes_[id] = output.bytes;
       } else {
@@ -186,13 +186,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
   return {};
 }
 
-Run::~Run() {
-  if (outside_ != nullptr) {
-    outside_->hold(std::move(device_outputs_), device_output_bytes_);
-  } else if (device_output_bytes_ > 0) {
-    lease_.release(device_output_bytes_);
-  }
-}
+Run::~Run() = default;
 
 void Run::fail(NodeId node, Error error) noexcept {
   error.stage = Stage::kExecute;
@@ -212,6 +206,7 @@ bool Run::run_branch(BranchId branch, Participant& self) {
     bind_region(branch);
   }
   run_nodes(branch, self);
+  if (device_run_ != nullptr && !failed()) offer_copies(branch);
   return true;
 }
 

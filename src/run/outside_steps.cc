@@ -43,9 +43,31 @@ struct Completion::Step {
 
   const std::shared_ptr<OutsideSteps> steps;
   const BranchId branch;
+  const std::shared_ptr<AbandonHook> hook = std::make_shared<AbandonHook>();
   Copies copies;
   std::atomic<bool> called{false};
 };
+
+void AbandonHook::set(std::function<void()> cancel) {
+  {
+    const MutexLock lock(mutex_);
+    if (!called_) {
+      cancel_ = std::move(cancel);
+      return;
+    }
+  }
+  cancel();
+}
+
+void AbandonHook::call() noexcept {
+  std::function<void()> cancel;
+  {
+    const MutexLock lock(mutex_);
+    if (std::exchange(called_, true)) return;
+    cancel.swap(cancel_);
+  }
+  if (cancel != nullptr) cancel();
+}
 
 Completion::Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies)
     : step_(std::make_shared<Step>(std::move(steps), branch, std::move(copies))) {}
@@ -54,6 +76,23 @@ void Completion::operator()(Status status) const {
   if (step_->called.exchange(true)) return;
   if (status) status = step_->copy_back();
   step_->complete(std::move(status));
+}
+
+void Completion::lost(Error error) const noexcept {
+  if (step_->called.exchange(true)) return;
+  step_->copies = {};
+  step_->steps->lose(step_->branch, std::move(error));
+}
+
+void Completion::copied(ValueId value, bool to_device, std::int64_t bytes,
+                        std::chrono::steady_clock::time_point begin) const noexcept {
+  step_->steps->copied(step_->branch, {value, to_device, bytes, begin});
+}
+
+const std::shared_ptr<AbandonHook>& Completion::hook() const { return step_->hook; }
+
+void Completion::on_abandon(std::function<void()> cancel) const {
+  step_->hook->set(std::move(cancel));
 }
 
 bool Completion::is_wanted() const { return step_->steps->has_begun(step_->branch); }
@@ -71,8 +110,9 @@ bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
     // A thread that cancels a run stops it before it looks for steps here.
     if (run_.failed()) return false;
     abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
-    begun_.push_back(
-        {branch, region.region, &device, std::chrono::steady_clock::now() + region_time_});
+    hooks_.reserve(hooks_.size() + begun_.size() + 1);
+    begun_.push_back({branch, region.region, &device,
+                      std::chrono::steady_clock::now() + region_time_, done.hook(), false});
   }
   try {
     device.start(std::move(region), done);
@@ -82,14 +122,57 @@ bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
   return true;
 }
 
+void OutsideSteps::begin_copy(RegionId region, Device& device, DeviceRun& run,
+                              const RegionTensor& value) {
+  std::optional<Completion> done;
+  {
+    const MutexLock lock(mutex_);
+    if (run_.failed()) return;
+    done.emplace(shared_from_this(), BranchId{next_copy_--}, Completion::Copies{});
+    abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
+    hooks_.reserve(hooks_.size() + begun_.size() + 1);
+    begun_.push_back({BranchId{next_copy_ + 1}, region, &device,
+                      std::chrono::steady_clock::now() + region_time_, done->hook(), true});
+  }
+  try {
+    device.start_copy(run, value, *done);
+  } catch (...) {
+    (*done)(tl::unexpected(caught(Stage::kExecute)));
+  }
+}
+
 void OutsideSteps::complete(BranchId branch, Status status) noexcept {
   std::unique_ptr<Memory> memory;  // goes back without the mutex
   const MutexLock lock(mutex_);
-  if (take_begun(branch)) {
-    end(branch, run_.end_region(branch, std::move(status)));
+  if (const std::optional<Begun> step = take_begun(branch)) {
+    if (step->copies) {
+      changed_.notify_all();
+    } else {
+      end(branch, run_.end_region(branch, std::move(status)));
+    }
   } else if (std::erase(abandoned_, branch) > 0 && abandoned_.empty() && memory_->lease) {
     memory = std::move(memory_);
   }
+}
+
+void OutsideSteps::lose(BranchId branch, Error error) noexcept {
+  {
+    const MutexLock lock(mutex_);
+    const auto step = std::ranges::find(begun_, branch, &Begun::branch);
+    if (step != begun_.end()) {
+      late_ = true;
+      step->device->late(step->region, error);
+      run_.fail_branch(branch, error);
+    }
+  }
+  complete(branch, tl::unexpected(std::move(error)));
+}
+
+void OutsideSteps::copied(BranchId branch, const CopyOfValue& copy) noexcept {
+  if (!traced_) return;
+  const MutexLock lock(mutex_);
+  const auto step = std::ranges::find(begun_, branch, &Begun::branch);
+  if (step != begun_.end()) run_.trace_copy(step->region, copy);
 }
 
 bool OutsideSteps::has_begun(BranchId branch) const {
@@ -97,8 +180,12 @@ bool OutsideSteps::has_begun(BranchId branch) const {
   return std::ranges::find(begun_, branch, &Begun::branch) != begun_.end();
 }
 
-bool OutsideSteps::take_begun(BranchId branch) {
-  return std::erase_if(begun_, [&](const Begun& step) { return step.branch == branch; }) > 0;
+std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId branch) {
+  const auto found = std::ranges::find(begun_, branch, &Begun::branch);
+  if (found == begun_.end()) return std::nullopt;
+  Begun step = std::move(*found);
+  begun_.erase(found);
+  return step;
 }
 
 void OutsideSteps::end(BranchId branch, bool again) {
@@ -107,18 +194,42 @@ void OutsideSteps::end(BranchId branch, bool again) {
 }
 
 void OutsideSteps::abandon(Error error) noexcept {
-  const MutexLock lock(mutex_);
-  abandon_all(std::move(error));
+  {
+    const MutexLock lock(mutex_);
+    abandon_all(std::move(error));
+  }
+  call_hooks();
+}
+
+void OutsideSteps::call_hooks() noexcept {
+  std::vector<std::shared_ptr<AbandonHook>> hooks;
+  {
+    const MutexLock lock(mutex_);
+    hooks.swap(hooks_);
+  }
+  for (const auto& hook : hooks) hook->call();
 }
 
 void OutsideSteps::abandon_all(Error error) {
   if (begun_.empty()) return;
-  run_.fail_branch(begun_.front().branch, std::move(error));
+  // A caller who cancels the run does not mean a node.
+  if (error.code == ErrorCode::kCancelled) {
+    run_.fail(NodeId{}, std::move(error));
+  } else {
+    const auto region = std::ranges::find(begun_, false, &Begun::copies);
+    if (region != begun_.end()) {
+      run_.fail_branch(region->branch, std::move(error));
+    } else {
+      run_.fail(NodeId{}, std::move(error));
+    }
+  }
   while (!begun_.empty()) {
     const BranchId branch = begun_.back().branch;
+    const bool copies = begun_.back().copies;
+    hooks_.push_back(std::move(begun_.back().hook));
     begun_.pop_back();
     abandoned_.push_back(branch);
-    end(branch, false);
+    if (!copies) end(branch, false);
   }
 }
 
@@ -141,6 +252,11 @@ bool OutsideSteps::abandon_late() {
 }
 
 void OutsideSteps::wait(const Deadline& deadline) {
+  wait_for_all(deadline);
+  call_hooks();
+}
+
+void OutsideSteps::wait_for_all(const Deadline& deadline) {
   const MutexLock lock(mutex_);
   // A caller who cancels the run abandons its steps.
   while (!begun_.empty()) {
@@ -164,25 +280,20 @@ std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) c
 
 void OutsideSteps::look(const Deadline& deadline) {
   if (Status status = check_deadline(deadline); !status) return abandon(std::move(status).error());
-  const MutexLock lock(mutex_);
-  (void)abandon_late();
-}
-
-void OutsideSteps::hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept {
-  const MutexLock lock(mutex_);
-  memory_->outputs = std::move(outputs);
-  memory_->reserved = reserved;
+  bool late = false;
+  {
+    const MutexLock lock(mutex_);
+    late = abandon_late();
+  }
+  if (late) call_hooks();
 }
 
 void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
-  if (!abandoned_.empty()) {
-    memory_->owner = std::move(owner);
-    memory_->lease.emplace(std::move(lease));
-    return;
-  }
-  memory_->outputs.clear();
-  if (memory_->reserved > 0) lease.release(std::exchange(memory_->reserved, 0));
+  if (abandoned_.empty()) return;
+  memory_->owner = std::move(owner);
+  memory_->lease.emplace(std::move(lease));
+  memory_->lease->set_aside();
 }
 
 }  // namespace parallax

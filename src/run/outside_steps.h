@@ -13,7 +13,6 @@
 #include <optional>
 #include <vector>
 
-#include "base/bytes.h"
 #include "base/deadline.h"
 #include "base/mutex.h"
 #include "run/device.h"
@@ -22,6 +21,14 @@
 namespace parallax {
 
 class Run;
+
+/// To a device or back.
+struct CopyOfValue {
+  ValueId value;
+  bool to_device = false;
+  std::int64_t bytes = 0;
+  std::chrono::steady_clock::time_point begin;
+};
 
 /// Is told of each step that ended, by the thread that ends it, under the mutex. Must not throw,
 /// nor begin a step.
@@ -32,18 +39,36 @@ class StepListener {
   virtual void step_ended(BranchId branch, bool again) = 0;
 };
 
+/// What is to be called when a run does not wait for a step any more. Thread-safe.
+class AbandonHook {
+ public:
+  /// Calls `cancel` at once where call() has been called.
+  void set(std::function<void()> cancel);
+  void call() noexcept;
+
+ private:
+  Mutex mutex_;
+  bool called_ PX_GUARDED_BY(mutex_) = false;
+  std::function<void()> cancel_ PX_GUARDED_BY(mutex_);
+};
+
 class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
  public:
   /// `region_time`: as in ExecuteOptions.
-  explicit OutsideSteps(Run& run, std::chrono::nanoseconds region_time = {})
-      : run_(run), region_time_(region_time) {}
+  explicit OutsideSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
+      : run_(run), region_time_(region_time), traced_(traced) {}
 
   /// For the steps from here on; null: none is told.
   void tell(StepListener* listener);
   /// Begins a step; false where the run has failed before.
   bool begin(BranchId branch, Device& device, RegionRun region, Completion::Copies copies);
+  /// A copy beside the regions, for `region`: no step waits for it, but the end of the run.
+  void begin_copy(RegionId region, Device& device, DeviceRun& run, const RegionTensor& value);
   void complete(BranchId branch, Status status) noexcept;
   bool has_begun(BranchId branch) const;
+  /// Ends the run with `error`, as late steps do.
+  void lose(BranchId branch, Error error) noexcept;
+  void copied(BranchId branch, const CopyOfValue& copy) noexcept;
   /// The run ends with `error` if a step is left.
   void abandon(Error error) noexcept;
   /// Returns when no step is left; abandons them where `deadline` comes first, or one takes too
@@ -59,24 +84,15 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   }
   /// Returns when the thread that ended a step has let go of the run.
   void settle() { const MutexLock lock(mutex_); }
-  /// When no step is left: what devices write besides the block of the lease, and how many bytes
-  /// the lease has reserved for it.
-  void hold(std::vector<AlignedBytes> outputs, std::int64_t reserved) noexcept;
-  /// When the run is over and gone: gives all this back, or keeps it, the lease, and what the lease
-  /// needs, until the device has answered for every step that was abandoned.
+  /// When the run is over and gone: keeps the lease, and what the lease needs, until the device has
+  /// answered for every step that was abandoned.
   void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
 
  private:
   /// What a device may touch when the run is over. Members go in reverse order.
   struct Memory {
-    ~Memory() {
-      outputs.clear();
-      if (lease) lease->release(reserved);
-    }
     std::shared_ptr<const void> owner = nullptr;
     std::optional<RunMemory::Lease> lease = {};
-    std::int64_t reserved = 0;
-    std::vector<AlignedBytes> outputs = {};
   };
 
   struct Begun {
@@ -84,20 +100,28 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
     RegionId region;
     Device* device;
     Deadline::Time until;
+    std::shared_ptr<AbandonHook> hook;
+    bool copies = false;  ///< no branch: its number is one that no branch has
   };
 
-  bool take_begun(BranchId branch) PX_REQUIRES(mutex_);
+  void wait_for_all(const Deadline& deadline);
+  std::optional<Begun> take_begun(BranchId branch) PX_REQUIRES(mutex_);
   bool abandon_late() PX_REQUIRES(mutex_);
   void end(BranchId branch, bool again) PX_REQUIRES(mutex_);
   void abandon_all(Error error) PX_REQUIRES(mutex_);
+  /// Of the steps that were abandoned. Without the mutex, as a device may answer at once.
+  void call_hooks() noexcept;
 
   Run& run_;  // while begun_ has a step, or the caller is a thread of the run
   const std::chrono::nanoseconds region_time_;
+  const bool traced_;
   mutable Mutex mutex_;
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
   std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
+  std::int32_t next_copy_ PX_GUARDED_BY(mutex_) = -2;  // the number of the next copy
+  std::vector<std::shared_ptr<AbandonHook>> hooks_ PX_GUARDED_BY(mutex_);  // not called yet
   bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
 };

@@ -65,6 +65,7 @@ class Run {
   /// Null where no device has a part.
   const std::shared_ptr<OutsideSteps>& outside() const { return outside_; }
   void fail_branch(BranchId branch, Error error) noexcept;
+  void trace_copy(RegionId region, const CopyOfValue& copy) noexcept;
   /// Whether memory allows branches to run beside others now.
   bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
 
@@ -88,7 +89,6 @@ class Run {
   std::int64_t now() const;
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
   Status place_output(std::size_t i, const Dims& dims);
-  Result<std::byte*> device_output(std::int64_t size);
 
   // run_branches.cc: the executors.
   void run_faster(Participant& self);
@@ -106,7 +106,9 @@ class Run {
   void bind_region(BranchId branch) noexcept;
   bool begin_region(BranchId branch);
   NodeId first_node(BranchId branch) const;
-  RegionRun region_run(BranchId branch) const;
+  void offer_copies(BranchId branch);
+  RegionRun region_run(BranchId branch);
+  RegionTensor region_tensor(ValueId id);
   Status check_region(BranchId branch) const;
   Result<Completion::Copies> move_to_device(RegionRun& region);
   std::int64_t bytes_of(const RegionTensor& tensor) const;
@@ -154,9 +156,8 @@ class Run {
   RunLimits* limits_ = &own_limits_;
   BodyRunner* host_ = nullptr;  ///< of a body
   std::shared_ptr<OutsideSteps> outside_;
+  std::shared_ptr<DeviceRun> device_run_;
   IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
-  std::vector<AlignedBytes> device_outputs_;
-  std::int64_t device_output_bytes_ = 0;
   const PlaceOutput* place_ = nullptr;
 
   const std::shared_ptr<RunBuffers> kept_;
@@ -169,11 +170,13 @@ class Run {
   DynamicArena spare_;  // outputs whose destination is not known yet
 
   Mutex device_mutex_;
+  IdVector<ValueId, bool> staged_ PX_GUARDED_BY(device_mutex_);  // inputs that were copied
   // What lies in a device's own memory as well.
   IdVector<ValueId, std::shared_ptr<std::byte>> on_device_ PX_GUARDED_BY(device_mutex_);
 
   mutable Mutex mutex_;
   std::vector<RegionEvent> region_events_ PX_GUARDED_BY(mutex_);
+  std::vector<CopyEvent> copy_events_ PX_GUARDED_BY(mutex_);
   std::vector<TraceEvent> events_ PX_GUARDED_BY(mutex_);
   std::vector<NodeEvent> body_events_ PX_GUARDED_BY(mutex_);
   std::vector<std::optional<std::int64_t>> symbol_values_ PX_GUARDED_BY(mutex_);

@@ -231,6 +231,8 @@ Status Run::run_branches(Participant& self) {
       run_in_order(self);
       break;
   }
+  // Copies that no region needed in the end.
+  if (outside_ != nullptr) outside_->wait(deadline());
   return limits_->status();
 }
 

@@ -101,14 +101,13 @@ bool RunMemory::take_idle(const Request& request, Block& block) {
 
 /// Returns when the run may start. The mutex is not held while the limit is read.
 Status RunMemory::wait_for_turn(Request& request) {
-  const std::int64_t& fixed = fixed_;
-  const auto fits_alone = [&]() -> Status {
+  const auto fits_alone = [&](std::int64_t fixed) -> Status {
     const std::int64_t wanted = request.bytes + request.spare;
     if (!request.limit || wanted <= *request.limit - fixed) return {};
     return tl::unexpected(over_budget(wanted, fixed, *request.limit));
   };
   if (request.from != nullptr && request.bytes <= request.from->bytes_) return {};
-  PX_RETURN_IF_ERROR(fits_alone());
+  PX_RETURN_IF_ERROR(fits_alone(fixed_));
   if (waiting_.empty() && admissible(request)) return {};
   waiting_.push_back(&request);
   struct Leaving {
@@ -129,7 +128,7 @@ Status RunMemory::wait_for_turn(Request& request) {
     const auto limit = (*request.read_limit)();
     mutex_.lock();
     request.limit = limit;
-    status = fits_alone();
+    status = fits_alone(fixed_);
   }
   return status;
 }

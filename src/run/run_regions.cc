@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <utility>
 
@@ -33,20 +34,26 @@ bool Run::on_device(BranchId branch) const {
 /// Regions that the device does not run this time. REQUIRES: called before any branch runs.
 void Run::leave_to_cpu() {
   const BranchGraph& branches = compiled_.context->branches;
-  if (!compiled_.context->delegation.substitute) return;
+  const bool substitute = compiled_.context->delegation.substitute;
+  IdVector<RegionId, bool> on_cpu(compiled_.context->delegation.seconds.size(), false);
   for (const BranchId branch : branches.branches.ids()) {
-    if (!branches.region[branch].valid()) continue;
-    std::string why = options_.regions_on_cpu;
-    if (why.empty()) {
-      const std::optional<Error> problem = options_.device->problem(branches.region[branch]);
-      if (!problem) continue;
-      why = problem->to_string();
+    const RegionId region = branches.region[branch];
+    if (!region.valid()) continue;
+    std::string why;
+    if (substitute) {
+      why = options_.regions_on_cpu;
+      if (const auto problem = options_.device->problem(region); why.empty() && problem)
+        why = problem->to_string();
     }
+    on_cpu[region] = !why.empty() || !on_device(branch);
+    if (why.empty()) continue;
     substitute_[branch] = Substitute::kWanted;
     if (options_.trace == nullptr) continue;
     const MutexLock lock(mutex_);
-    region_events_.push_back({branches.region[branch].value, branch.value, 0, 0, std::move(why)});
+    region_events_.push_back({region.value, branch.value,
+                              std::string(options_.device->name_of(region)), 0, 0, std::move(why)});
   }
+  device_run_ = options_.device->begin_run(on_cpu);
 }
 
 /// Of a region.
@@ -106,27 +113,54 @@ Status Run::check_region(BranchId branch) const {
   return limits_->deadline.time ? check_deadline(limits_->deadline) : Status{};
 }
 
-RegionRun Run::region_run(BranchId branch) const {
+/// A device gets a copy of what is the caller's, which serves all regions.
+RegionTensor Run::region_tensor(ValueId id) {
+  const ValueId root = compiled_.root[id];
+  const Storage& storage = program_.storage[root];
+  RegionTensor tensor{id, graph().values[id].dtype, dims_of(id), bytes_of(id), storage.space};
+  if (storage.staged < 0 || storage.space != MemorySpace::kHost) return tensor;
+  tensor.bytes = block_ + storage.staged;
+  tensor.space = MemorySpace::kShared;
+  const MutexLock lock(device_mutex_);
+  staged_.resize(graph().values.size());
+  if (!staged_[root])
+    std::memcpy(tensor.bytes, bytes_[root], static_cast<std::size_t>(bytes_of(tensor)));
+  staged_[root] = true;
+  return tensor;
+}
+
+/// Of what the CPU has just made a device may have copies before its region begins.
+void Run::offer_copies(BranchId branch) {
+  try {
+    for (const NodeId node : compiled_.context->branches.branches[branch]) {
+      for (const ValueId id : graph().nodes[node].outputs) {
+        if (!id.valid() || program_.storage[id].space != MemorySpace::kShared) continue;
+        const RegionId reader = options_.device->wants_copy(*device_run_, id);
+        if (!reader.valid()) continue;
+        outside_->begin_copy(reader, *options_.device, *device_run_, region_tensor(id));
+      }
+    }
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the region copies then
+  }
+}
+
+RegionRun Run::region_run(BranchId branch) {
   const BranchGraph& branches = compiled_.context->branches;
-  RegionRun region{branches.region[branch], {}, {}};
+  RegionRun region{branches.region[branch], device_run_, {}, {}};
   IdVector<ValueId, bool> seen(graph().values.size(), false);
-  const auto tensor = [&](ValueId id) -> RegionTensor {
-    return {id, graph().values[id].dtype, dims_of(id), bytes_of(id),
-            program_.storage[compiled_.root[id]].space};
-  };
   for (const NodeId node : branches.branches[branch]) {
     for (const ValueId id : graph().nodes[node].inputs) {
       if (!id.valid() || seen[id] ||
           program_.storage[compiled_.root[id]].kind == StorageKind::kFixed)
         continue;
       seen[id] = true;
-      region.inputs.push_back(tensor(id));
+      region.inputs.push_back(region_tensor(id));
     }
     for (const ValueId id : graph().nodes[node].outputs) {
       if (!id.valid()) continue;
       seen[id] = true;  // no other step makes it
       if (compiled_.root[id] == id && program_.storage[id].space == MemorySpace::kShared)
-        region.outputs.push_back(tensor(id));
+        region.outputs.push_back(region_tensor(id));
     }
   }
   return region;
@@ -208,14 +242,6 @@ void Run::log_failure(BranchId branch, const Error& error) const noexcept {
 void Run::cancel() noexcept {
   fail(NodeId{}, cancelled());
   if (outside_ != nullptr) outside_->abandon(cancelled());
-}
-
-/// Memory for an output that a device writes.
-Result<std::byte*> Run::device_output(std::int64_t size) {
-  PX_RETURN_IF_ERROR(lease_.reserve(size));
-  device_output_bytes_ += size;
-  PX_ASSIGN(AlignedBytes bytes, AlignedBytes::allocate(size, &lease_.source()));
-  return device_outputs_.emplace_back(std::move(bytes)).data();
 }
 
 }  // namespace parallax

@@ -17,7 +17,8 @@ std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
 void Run::trace_begin(BranchId branch) {
   const RegionId region = compiled_.context->branches.region[branch];
   const MutexLock lock(mutex_);
-  region_events_.push_back({region.value, branch.value, now(), 0, {}});
+  region_events_.push_back(
+      {region.value, branch.value, std::string(options_.device->name_of(region)), now(), 0, {}});
 }
 
 void Run::trace_end(BranchId branch, const Status& status) noexcept {
@@ -29,6 +30,17 @@ void Run::trace_end(BranchId branch, const Status& status) noexcept {
     if (!status) event->problem = status.error().to_string();
   } catch (const std::bad_alloc&) {
     event->problem = "?";  // so short that it needs no memory
+  }
+}
+
+void Run::trace_copy(RegionId region, const CopyOfValue& copy) noexcept {
+  const std::int64_t end = now();
+  const MutexLock lock(mutex_);
+  try {
+    copy_events_.push_back({graph().values[copy.value].name, region.value, copy.to_device,
+                            std::chrono::nanoseconds(copy.begin - begin_).count(), end,
+                            copy.bytes});
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): one line less
   }
 }
 
@@ -63,6 +75,7 @@ void Run::write_trace(RunTrace& trace) const {
     trace.nodes.push_back(std::move(out));
   }
   trace.regions = region_events_;
+  trace.copies = copy_events_;
   if (body_events_.empty()) return;
   trace.nodes.insert(trace.nodes.end(), body_events_.begin(), body_events_.end());
   std::stable_sort(trace.nodes.begin(), trace.nodes.end(),

@@ -36,7 +36,7 @@ std::string refined(const Compiled& compiled, BranchId id, std::size_t layer,
 
 std::string over_budget(const Program& program, const Concurrency& branch) {
   // Scratch counts against the budget too, and is the same whatever runs at once.
-  const std::int64_t scratch = program.bytes - program.arena_bytes;
+  const std::int64_t scratch = program.bytes - program.arena_bytes - program.staged_bytes;
   const std::int64_t arena = program.plan.arena_budget.value_or(0);
   if (branch.why == Alone::kPlacement) {
     return fmt::format(

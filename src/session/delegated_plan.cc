@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <functional>
+#include <unordered_map>
 #include <utility>
 
 #include "base/status.h"
@@ -48,6 +50,79 @@ Result<IdVector<NodeId, double>> seconds_on_cpu(const Graph& graph, const Concre
   return cpu_seconds(alone, together, computed_by(graph, lowered));
 }
 
+std::function<bool(OpKind)> takes(const Delegate& delegate) {
+  return [&delegate](OpKind op) { return delegate.operators.contains(op); };
+}
+
+/// Makes the patterns that `delegate` takes of what those before it left. Their regions keep their
+/// numbers, nodes of the graph do not.
+Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, DelegatedPlan& plan) {
+  Graph rest = cpu_rest(plan.graph, plan.partition);
+  PX_ASSIGN(const int changes,
+            fuse_for(takes(delegate), rest, {evaluate_node}, options.disabled_passes));
+  if (changes == 0) return {};
+  std::unordered_map<std::string, std::string> reasons;
+  std::vector<std::vector<std::string>> returned;
+  for (const NodeId id : plan.graph.nodes.ids())
+    reasons.emplace(plan.graph.nodes[id].name, std::move(plan.reasons[id]));
+  for (const Region& region : plan.partition.returned)
+    for (auto& names = returned.emplace_back(); const NodeId id : region.nodes)
+      names.push_back(plan.graph.nodes[id].name);
+
+  Placed all = put_together(plan.graph, plan.partition, std::move(rest));
+  plan.graph = std::move(all.graph);
+  plan.partition.placement = IdVector<NodeId, Placement>(plan.graph.nodes.size());
+  plan.reasons = IdVector<NodeId, std::string>(plan.graph.nodes.size());
+  std::unordered_map<std::string, NodeId> by_name;
+  for (Region& region : plan.partition.regions) region.nodes.clear();
+  for (const NodeId id : plan.graph.nodes.ids()) {
+    if (const RegionId region = all.region_of[id]; region.valid()) {
+      plan.partition.placement[id].region = region;
+      plan.partition.regions[region].nodes.push_back(id);
+      continue;
+    }
+    by_name.emplace(plan.graph.nodes[id].name, id);
+    plan.reasons[id] = reasons[plan.graph.nodes[id].name];
+  }
+  // Candidates that were given back are for reports only.
+  IdVector<RegionId, Region> left;
+  for (const RegionId id : plan.partition.returned.ids()) {
+    Region region = std::move(plan.partition.returned[id]);
+    region.nodes.clear();
+    for (const std::string& name : returned[static_cast<std::size_t>(id.value)])
+      if (const auto found = by_name.find(name); found != by_name.end())
+        region.nodes.push_back(found->second);
+    if (!region.nodes.empty()) left.push_back(std::move(region));
+  }
+  plan.partition.returned = std::move(left);
+  return {};
+}
+
+/// What delegate number `number` takes of what those before it left.
+Status add_regions(const NamedDelegate& delegate, int number, const Graph& lowered,
+                   const Binding& binding, PartitionOptions options, bool names,
+                   DelegatedPlan& plan) {
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, binding));
+  PX_ASSIGN(options.cpu_seconds,
+            seconds_on_cpu(plan.graph, shapes, lowered, binding, delegate.description, options));
+  if (options.max_regions) *options.max_regions -= static_cast<int>(plan.partition.regions.size());
+  options.delegate = number;
+  options.taken = std::move(plan.partition.regions);
+  Partition next = partition(plan.graph, shapes, delegate.description, options);
+  for (const NodeId id : plan.graph.nodes.ids()) {
+    std::string& reason = plan.reasons[id];
+    if (next.placement[id].reason == CpuReason::kNone) {
+      reason.clear();
+      continue;
+    }
+    if (!reason.empty()) reason += "; ";
+    reason += (names ? delegate.name + ": " : "") + cpu_reason(next, id);
+  }
+  for (Region& region : plan.partition.returned) next.returned.push_back(std::move(region));
+  plan.partition = std::move(next);
+  return {};
+}
+
 /// The regions, and what the passes of the CPU make of the rest.
 Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const DelegatedOptions& options) {
   Graph rest = cpu_rest(plan.graph, plan.partition);
@@ -57,9 +132,11 @@ Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const Delegate
   }
   Placed all = put_together(plan.graph, plan.partition, std::move(rest));
   PX_RETURN_IF_ERROR(verify(all.graph, Stage::kPartition));
-  Delegation delegation{std::move(all.region_of), {}, options.substitute};
-  for (const Region& region : plan.partition.regions)
+  Delegation delegation{std::move(all.region_of), {}, {}, options.substitute};
+  for (const Region& region : plan.partition.regions) {
     delegation.seconds.push_back(region.cost.delegate_seconds);
+    delegation.delegate.push_back(region.delegate);
+  }
   // Constants are shared, not copied.
   return std::make_shared<GraphContext>(std::move(all.graph), std::move(delegation),
                                         options.weights);
@@ -67,20 +144,25 @@ Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const Delegate
 
 }  // namespace
 
-Result<DelegatedPlan> bind_for_delegate(const Graph& canonical, const Graph& lowered,
-                                        const Binding& binding, const Delegate& delegate,
-                                        const PlanOptions& plan, const DelegatedOptions& options) {
-  PX_ASSIGN(PartitionOptions partitioning, partition_options(plan));
+Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
+                                         const Binding& binding,
+                                         std::span<const NamedDelegate> delegates,
+                                         const PlanOptions& plan, const DelegatedOptions& options) {
+  PX_ASSIGN(const PartitionOptions partitioning, partition_options(plan));
   DelegatedPlan result;
-  result.delegate = delegate.name;
   result.graph = canonical;
-  const auto& has = delegate.operators;
-  PX_RETURN_IF_ERROR(fuse_for([&](OpKind op) { return has.contains(op); }, result.graph,
-                              {evaluate_node}, options.disabled_passes));
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(result.graph, binding));
-  PX_ASSIGN(partitioning.cpu_seconds,
-            seconds_on_cpu(result.graph, shapes, lowered, binding, delegate, partitioning));
-  result.partition = partition(result.graph, shapes, delegate, partitioning);
+  for (const NamedDelegate& delegate : delegates) {
+    if (!result.delegates.empty()) {
+      PX_RETURN_IF_ERROR(fuse_rest(delegate.description, options, result));
+    } else {
+      PX_RETURN_IF_ERROR(fuse_for(takes(delegate.description), result.graph, {evaluate_node},
+                                  options.disabled_passes));
+      result.reasons = IdVector<NodeId, std::string>(result.graph.nodes.size());
+    }
+    PX_RETURN_IF_ERROR(add_regions(delegate, static_cast<int>(result.delegates.size()), lowered,
+                                   binding, partitioning, delegates.size() > 1, result));
+    result.delegates.push_back(delegate.name);
+  }
   PX_ASSIGN(auto context, placed(result, options));
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options.kernels, options.refinement));
@@ -88,11 +170,12 @@ Result<DelegatedPlan> bind_for_delegate(const Graph& canonical, const Graph& low
   return result;
 }
 
-Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
-                                        const Binding& binding, const Delegate& delegate,
-                                        const PlanOptions& plan, const DelegatedOptions& options) {
+Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lowered,
+                                         const Binding& binding,
+                                         std::span<const NamedDelegate> delegates,
+                                         const PlanOptions& plan, const DelegatedOptions& options) {
   PX_ASSIGN(DelegatedPlan result,
-            bind_for_delegate(canonical, lowered, binding, delegate, plan, options));
+            bind_for_delegates(canonical, lowered, binding, delegates, plan, options));
   PX_ASSIGN(result.program, lay_out(result.bound, options.layout));
   return result;
 }
@@ -104,7 +187,8 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
   if (!device.delegate) {
     return refuse_delegate(fmt::format("'{}' describes a device without a delegate", plan.profile));
   }
-  return plan_for_delegate(canonical, lowered, binding, *device.delegate, plan, options);
+  const NamedDelegate only{device.delegate->name, *device.delegate};
+  return plan_for_delegates(canonical, lowered, binding, {&only, 1}, plan, options);
 }
 
 }  // namespace parallax

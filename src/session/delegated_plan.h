@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,11 @@ namespace parallax {
 struct DelegatedPlan {
   std::shared_ptr<Bound> bound;
   std::shared_ptr<const Program> program;  ///< of plan_for_delegate() only
-  Graph graph;                             ///< canonical, with the patterns that the delegate takes
+  Graph graph;                             ///< canonical, with the patterns that delegates take
   Partition partition;                     ///< of `graph`
-  std::string delegate;
+  std::vector<std::string> delegates;      ///< their names, by Region::delegate
+  /// By node of `graph`: why the CPU runs it; of several delegates each says why it does not.
+  IdVector<NodeId, std::string> reasons;
   std::vector<PassReport> lowering;  ///< of the rest
 };
 
@@ -40,13 +43,19 @@ struct DelegatedOptions {
 Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
                                         const Binding& binding, const PlanOptions& plan,
                                         const DelegatedOptions& options);
-/// The same for a delegate that is known; `plan` has no profile.
-Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
-                                        const Binding& binding, const Delegate& delegate,
-                                        const PlanOptions& plan, const DelegatedOptions& options);
+struct NamedDelegate {
+  std::string name;
+  const Delegate& description;
+};
+/// The same for delegates that are known, in order of preference; `plan` has no profile.
+Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lowered,
+                                         const Binding& binding,
+                                         std::span<const NamedDelegate> delegates,
+                                         const PlanOptions& plan, const DelegatedOptions& options);
 /// The same without offsets.
-Result<DelegatedPlan> bind_for_delegate(const Graph& canonical, const Graph& lowered,
-                                        const Binding& binding, const Delegate& delegate,
-                                        const PlanOptions& plan, const DelegatedOptions& options);
+Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
+                                         const Binding& binding,
+                                         std::span<const NamedDelegate> delegates,
+                                         const PlanOptions& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

@@ -96,23 +96,29 @@ std::vector<DelegateReport> Delegates::list() {
   return reports;
 }
 
-Result<std::shared_ptr<SessionDelegate>> delegate_for(const SessionOptions& options,
-                                                      Delegates& delegates, const Logger& log) {
-  if (options.delegates.empty()) return nullptr;
-  if (options.delegates.size() > 1)
-    return tl::unexpected(Error{Stage::kPartition,
-                                ErrorCode::kUnsupported,
-                                {},
-                                "a session has one delegate so far, several are given"});
-  auto result = std::make_shared<SessionDelegate>();
-  auto opened = delegates.open(options.delegates.front());
-  if (opened) {
-    result->opened = *std::move(opened);
-    return result;
+Result<SessionDelegates> delegates_for(const SessionOptions& options, Delegates& delegates,
+                                       const Logger& log) {
+  SessionDelegates result;
+  for (const std::string& spec : options.delegates) {
+    if (std::ranges::find(result, spec, &SessionDelegate::spec) != result.end())
+      return tl::unexpected(Error{Stage::kPartition,
+                                  ErrorCode::kInvalidInput,
+                                  {},
+                                  fmt::format("delegate '{}' is named twice", spec)});
+    SessionDelegate& each = result.emplace_back();
+    each.spec = spec;
+    auto opened = delegates.open(spec);
+    if (opened) {
+      each.use.opened = *std::move(opened);
+      continue;
+    }
+    if (options.require_full_delegation) return tl::unexpected(std::move(opened).error());
+    each.problem = opened.error().to_string();
+    log.warn(fmt::format(
+        "{}: {}",
+        options.delegates.size() == 1 ? "the CPU runs everything" : "a delegate is left out",
+        each.problem));
   }
-  if (options.require_full_delegation) return tl::unexpected(std::move(opened).error());
-  result->problem = opened.error().to_string();
-  log.warn(fmt::format("the CPU runs everything: {}", result->problem));
   return result;
 }
 

@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
+#include "delegate/delegate_device.h"
 #include "delegate/open_delegate.h"
-#include "delegate/region_store.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 
@@ -56,15 +56,16 @@ class Delegates {
 /// What is known of an open delegate.
 DelegateReport report_of(const OpenDelegate& opened);
 
-/// What a session has of the delegate that its options name.
+/// What a session has of a delegate that its options name.
 struct SessionDelegate {
-  std::shared_ptr<const OpenDelegate> opened;  ///< null: `problem` says why
-  std::string problem;
-  std::shared_ptr<RegionStore> store = std::make_shared<RegionStore>();
+  std::string spec;
+  std::string problem;  ///< why it did not open
+  DelegateUse use;      ///< `opened` is null where it did not
 };
-/// Null where `options` name none. Errors: kInvalidInput for several; why it did not open, where
-/// the options require it.
-Result<std::shared_ptr<SessionDelegate>> delegate_for(const SessionOptions& options,
-                                                      Delegates& delegates, const Logger& log);
+using SessionDelegates = std::vector<SessionDelegate>;
+/// In the order of the options. Errors: kInvalidInput for one that is named twice; why one did not
+/// open, where the options require full delegation.
+Result<SessionDelegates> delegates_for(const SessionOptions& options, Delegates& delegates,
+                                       const Logger& log);
 
 }  // namespace parallax

@@ -152,6 +152,15 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
   return program;
 }
 
+Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadline& deadline) {
+  const std::shared_ptr<Entry> item = entry(binding);
+  if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
+  const MutexLock locked(item->mutex, std::adopt_lock);
+  PX_ASSIGN(const auto program, least(binding, *item));
+  count(binding, *item, 0);
+  return program->bytes;
+}
+
 /// `item` may have changed, which took `ms`: counts its bytes anew.
 void PlanCache::count(const Binding& binding, Entry& item, double ms) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;

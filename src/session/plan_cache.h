@@ -55,6 +55,9 @@ class PlanCache {
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding,
                                                 const Deadline& deadline = {});
 
+  /// Bytes of the smallest program. Errors: as get() without a budget.
+  Result<std::int64_t> least_bytes(const Binding& binding, const Deadline& deadline = {});
+
   /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
   /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.
   Status bind(const Program& program, const Deadline& deadline = {});

@@ -1,6 +1,7 @@
 #include "session/plan_report.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -63,10 +64,11 @@ std::vector<LayerReport> layer_reports(const BranchGraph& branches, const PlanRe
   return layers;
 }
 
-RegionReport report_of(const Graph& graph, const Region& region, int id) {
+RegionReport report_of(const DelegatedPlan& plan, const Region& region, int id) {
   const RegionCost& cost = region.cost;
   RegionReport report;
   report.id = id;
+  report.delegate = plan.delegates[static_cast<std::size_t>(region.delegate)];
   report.nodes = cost.nodes;
   report.macs = cost.macs;
   report.paper_flops = cost.paper_flops;
@@ -75,7 +77,7 @@ RegionReport report_of(const Graph& graph, const Region& region, int id) {
   report.delegate_ms = cost.delegate_seconds * 1e3;
   report.cpu_ms = cost.cpu_seconds * 1e3;
   report.reason = region.verdict.detail;
-  for (const NodeId node : region.nodes) report.node_names.push_back(graph.nodes[node].name);
+  for (const NodeId node : region.nodes) report.node_names.push_back(plan.graph.nodes[node].name);
   return report;
 }
 
@@ -88,9 +90,9 @@ std::vector<ThreadBytes> thread_bytes(const Program& program) {
     const auto other = lay_out(program.bound, {true, threads, std::nullopt});
     if (!other) continue;  // only where sums of bytes do not fit 63 bits
     const Program& plan = **other;
-    const std::int64_t scratch = plan.bytes - plan.arena_bytes;
+    const std::int64_t scratch = plan.bytes - plan.arena_bytes - plan.staged_bytes;
     result.push_back({threads, plan.arena_bytes, scratch, plan.plan.max_branches,
-                      (*in_order)->arena_bytes + scratch});
+                      (*in_order)->arena_bytes + scratch + plan.staged_bytes});
   }
   return result;
 }
@@ -109,7 +111,8 @@ PlanReport report_of(const Program& program, Refinement refinement) {
   report.max_branches = plan.max_branches;
   report.arena_bytes = {plan.figures.naive, plan.figures.greedy, plan.figures.lower_bound,
                         plan.figures.paper, plan.figures.parallax};
-  report.scratch_bytes = program.bytes - program.arena_bytes;
+  report.scratch_bytes = program.bytes - program.arena_bytes - program.staged_bytes;
+  report.staged_bytes = program.staged_bytes;
   report.packed_weight_bytes = compiled.context->packed.total_bytes();
   report.steps_per_layer.resize(branches.layers.size());
   for (std::size_t step = 0; step < plan.steps.size(); ++step) {
@@ -131,18 +134,17 @@ PlanReport report_of(const Program& program, Refinement refinement) {
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   PlanReport report = report_of(*plan.program, refinement);
   const Graph& graph = plan.graph;
-  report.delegate = plan.delegate;
+  report.delegate = fmt::format("{}", fmt::join(plan.delegates, ", "));
   report.passes = plan.lowering;
   report.regions = static_cast<int>(plan.partition.regions.size());
   for (const RegionId id : plan.partition.regions.ids())
-    report.region_reports.push_back(report_of(graph, plan.partition.regions[id], id.value));
+    report.region_reports.push_back(report_of(plan, plan.partition.regions[id], id.value));
   for (const Region& region : plan.partition.returned)
-    report.region_reports.push_back(report_of(graph, region, -1));
+    report.region_reports.push_back(report_of(plan, region, -1));
   for (const NodeId node : graph.nodes.ids()) {
-    if (plan.partition.placement[node].reason == CpuReason::kNone) continue;
-    report.cpu_nodes.push_back({graph.nodes[node].name,
-                                std::string(to_string(graph.nodes[node].op)),
-                                cpu_reason(plan.partition, node)});
+    if (plan.reasons[node].empty()) continue;
+    report.cpu_nodes.push_back(
+        {graph.nodes[node].name, std::string(to_string(graph.nodes[node].op)), plan.reasons[node]});
   }
   report.structure = structure_of(graph, plan.partition, plan.program->compiled());
   return report;

@@ -89,6 +89,8 @@ class WorkloadMaker {
         for (const NodeId id : branches[branch]) nodes.push_back(node_of(compiled_, id));
       workload.branches.push_back(std::move(nodes));
       workload.delegate_seconds.push_back(region.valid() ? context.delegation.seconds[region] : 0);
+      workload.delegate.push_back(
+          region.valid() ? static_cast<int>(context.delegation.delegate_of(region)) : 0);
     }
     const bool barriers = scheduler == Scheduler::kLayers || scheduler == Scheduler::kSequential;
     if (!barriers) {

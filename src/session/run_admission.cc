@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "run/device.h"
 
 namespace parallax {
 
@@ -14,18 +15,58 @@ RunBudget less(RunBudget budget, std::int64_t kept_by_plans) {
   return budget;
 }
 
+RunBudget RunAdmission::room(const RunBudget& now) const {
+  return less(now, account_.memory.fixed_bytes());
+}
+
+Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& room,
+                                  const Deadline& deadline, Wanted& wanted) {
+  PX_ASSIGN(wanted.program, plans_.get(binding, room, false, deadline));
+  wanted.spare = 0;
+  const auto& device = wanted.program->bound->device;
+  if (!spares_ || !room.bytes || device == nullptr || !device->is_used()) return true;
+  PX_ASSIGN(const std::int64_t least, plans_.least_bytes(binding, deadline));
+  if (wanted.program->bytes > *room.bytes - least) {
+    auto smaller = plans_.get(binding, less(room, least), false, deadline);
+    if (!smaller && smaller.error().code == ErrorCode::kBudgetExceeded) return false;
+    if (!smaller) return tl::unexpected(std::move(smaller).error());
+    wanted.program = *std::move(smaller);
+  }
+  wanted.spare = least;
+  return true;
+}
+
 Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& deadline) {
   RunBudget now = read_();
   while (true) {
-    PX_ASSIGN(auto program, plans_.get(binding, now, false, deadline));
-    PX_RETURN_IF_ERROR(plans_.bind(*program, deadline));
+    Wanted wanted;
+    PX_ASSIGN(const bool delegates, choose(binding, room(now), deadline, wanted));
+    PX_RETURN_IF_ERROR(plans_.bind(*wanted.program, deadline));
     PX_RETURN_IF_ERROR(check_deadline(deadline));
-    const std::int64_t bytes = program->bytes;
-    auto admitted = wait(std::move(program), now, deadline);
-    const bool has_shrunk = now.bytes && bytes > *now.bytes;
-    if (admitted || admitted.error().code != ErrorCode::kBudgetExceeded || !has_shrunk)
+    const std::int64_t bytes = wanted.program->bytes + wanted.spare;
+    auto admitted = wait(wanted, now, deadline);
+    if (admitted) {
+      admitted->delegates = delegates;
       return admitted;
+    }
+    const auto left = room(now).bytes;
+    const bool has_shrunk = left && bytes > *left;
+    if (admitted.error().code != ErrorCode::kBudgetExceeded || !has_shrunk) return admitted;
   }
+}
+
+Result<AdmittedRun> RunAdmission::admit_again(const Binding& binding, const Deadline& deadline,
+                                              RunMemory::Spare spare) {
+  if (spare.bytes() == 0) return admit(binding, deadline);
+  const RunBudget within{spare.bytes(), read_().at_once};
+  Wanted wanted{nullptr, 0, &spare};
+  PX_ASSIGN(wanted.program, plans_.get(binding, within, false, deadline));
+  PX_RETURN_IF_ERROR(plans_.bind(*wanted.program, deadline));
+  PX_RETURN_IF_ERROR(check_deadline(deadline));
+  RunBudget now = read_();
+  PX_ASSIGN(AdmittedRun admitted, wait(wanted, now, deadline));
+  admitted.delegates = false;
+  return admitted;
 }
 
 Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const Deadline& deadline,
@@ -37,11 +78,11 @@ Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const De
     return tl::unexpected(Error{Stage::kSession, ErrorCode::kBudgetExceeded, {}, "no more room"});
   RunBudget now = read_();
   account_.make_room(now.bytes.value_or(0), now.bytes);
-  return wait(std::move(program), now, deadline);
+  return wait({std::move(program)}, now, deadline);
 }
 
 /// `now` becomes what was read last.
-Result<AdmittedRun> RunAdmission::wait(std::shared_ptr<const Program> program, RunBudget& now,
+Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
                                        const Deadline& deadline) {
   struct Reading {
     RunAdmission& self;
@@ -58,16 +99,24 @@ Result<AdmittedRun> RunAdmission::wait(std::shared_ptr<const Program> program, R
       }
       return less(now, kept).bytes;
     }
-  } reading{*this, program->bytes, now};
+  } reading{*this, wanted.program->bytes + wanted.spare, now};
   // Captures so little that it takes no memory.
   const std::function<std::optional<std::int64_t>()> read_again = [&reading] {
     return reading.again();
   };
-  PX_ASSIGN(RunMemory::Lease lease,
-            account_.memory.acquire({program->bytes, less(now, reading.kept).bytes,
-                                     program->compiled().has_run_time_nodes, deadline, &read_again,
-                                     source_}));
-  return AdmittedRun{std::move(program), std::move(lease), now, reading.kept};
+  RunMemory::Request request;
+  request.bytes = wanted.program->bytes;
+  request.spare = wanted.spare;
+  request.limit = less(now, reading.kept).bytes;
+  request.grows = wanted.program->compiled().has_run_time_nodes;
+  request.deadline = deadline;
+  request.read_limit = &read_again;
+  request.source = source_;
+  request.from = wanted.from;
+  PX_ASSIGN(RunMemory::Lease lease, account_.memory.acquire(std::move(request)));
+  AdmittedRun admitted{wanted.program, std::move(lease), now, reading.kept};
+  admitted.spare = admitted.lease.take_spare();
+  return admitted;
 }
 
 }  // namespace parallax

@@ -21,6 +21,9 @@ struct AdmittedRun {
   RunMemory::Lease lease;
   RunBudget budget;                ///< as read last
   std::int64_t kept_by_plans = 0;  ///< bytes of the budget
+  /// Whether its delegates take part. Not where the budget has no room for the CPU in their place.
+  bool delegates = true;
+  RunMemory::Spare spare = {};  ///< for admit_again()
 };
 
 /// The part of a budget that runs may take beside the kept plans.
@@ -30,9 +33,14 @@ class RunAdmission {
  public:
   /// `read` returns the current budget. Both references must outlive this. `source`: as in
   /// RunMemory::Request.
+  /// `spares`: under a limit a run with a delegate also reserves what it needs to begin anew.
   RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read,
-               std::shared_ptr<MemorySource> source = nullptr)
-      : plans_(plans), account_(account), read_(std::move(read)), source_(std::move(source)) {}
+               std::shared_ptr<MemorySource> source = nullptr, bool spares = false)
+      : plans_(plans),
+        account_(account),
+        read_(std::move(read)),
+        source_(std::move(source)),
+        spares_(spares) {}
 
   /// Plans `binding`, or finds its plan, packs its weights and waits for memory. After the wait it
   /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts the wait
@@ -40,6 +48,10 @@ class RunAdmission {
   /// because the next run needs both too. Errors: as compile() and lay_out(), kOutOfMemory,
   /// kLimitExceeded.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
+  /// For a run whose delegate fell silent with its memory: does not wait for that. Under a budget
+  /// the CPU runs all of it.
+  Result<AdmittedRun> admit_again(const Binding& binding, const Deadline& deadline,
+                                  RunMemory::Spare spare);
   /// The same for a run that found no room for what it allocates while running: takes the smallest
   /// plan and forgets other plans. Errors: kBudgetExceeded also if that leaves no more room than
   /// `before` had.
@@ -47,13 +59,23 @@ class RunAdmission {
                                     const Program& before, std::int64_t kept_before);
 
  private:
-  Result<AdmittedRun> wait(std::shared_ptr<const Program> program, RunBudget& now,
-                           const Deadline& deadline);
+  struct Wanted {
+    std::shared_ptr<const Program> program;
+    std::int64_t spare = 0;
+    RunMemory::Spare* from = nullptr;
+  };
+  /// What the budget has for runs beside what devices keep.
+  RunBudget room(const RunBudget& now) const;
+  /// False where there is no room for the CPU in place of its delegates.
+  Result<bool> choose(const Binding& binding, const RunBudget& room, const Deadline& deadline,
+                      Wanted& wanted);
+  Result<AdmittedRun> wait(const Wanted& wanted, RunBudget& now, const Deadline& deadline);
 
   PlanCache& plans_;
   MemoryAccount& account_;
   const std::function<RunBudget()> read_;
   const std::shared_ptr<MemorySource> source_;
+  const bool spares_;
 };
 
 }  // namespace parallax

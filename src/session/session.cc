@@ -33,11 +33,11 @@ PlanCache::Options plan_options(const SessionOptions& options, int threads, Make
 }  // namespace
 
 Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
-                    const Runtime& runtime_in, std::shared_ptr<SessionDelegate> delegate_in)
+                    const Runtime& runtime_in, SessionDelegates delegates_in)
     : model(model_in),
       options(options_in),
       runtime(runtime_in.impl()),
-      delegate(std::move(delegate_in)),
+      delegates(std::move(delegates_in)),
       width(runtime->start(options.threads > 0 ? options.threads : kMaxThreads)),
       account(account_for(options.budget, runtime->options.account)),
       binder(model.impl().graph()),
@@ -49,6 +49,7 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
                            : MakeBound{}),
           runtime->workers.on(width)) {
   account->add(plans);
+  for (SessionDelegate& each : delegates) count_memory(each.use);
 }
 
 Session::Impl::~Impl() { account->remove(plans); }
@@ -109,8 +110,9 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
                                 const Runtime& runtime) {
   return without_exceptions([&]() -> Result<Session> {
     PX_RETURN_IF_ERROR(check_options(options));
-    PX_ASSIGN(auto delegate, delegate_for(options, runtime.impl()->delegates, runtime.impl()->log));
-    return Session(std::make_unique<Impl>(model, options, runtime, std::move(delegate)));
+    PX_ASSIGN(auto delegates,
+              delegates_for(options, runtime.impl()->delegates, runtime.impl()->log));
+    return Session(std::make_unique<Impl>(model, options, runtime, std::move(delegates)));
   });
 }
 
@@ -188,19 +190,25 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
 
 std::vector<DelegateReport> Session::delegates() const {
   return unless_torn([&]() -> std::vector<DelegateReport> {
-    if (impl_->delegate == nullptr) return {};
-    DelegateReport report;
-    report.name = impl_->options.delegates.front();
-    report.problem = impl_->delegate->problem;
-    if (impl_->has_delegate()) report = report_of(*impl_->delegate->opened);
-    for (auto& [node, reason] : impl_->delegate->store->failures())
-      report.failures.push_back({std::move(node), std::move(reason)});
-    return {std::move(report)};
+    std::vector<DelegateReport> reports;
+    for (const SessionDelegate& each : impl_->delegates) {
+      DelegateReport& report = reports.emplace_back();
+      if (each.use.opened != nullptr) report = report_of(*each.use.opened);
+      report.name = each.spec;
+      report.problem = each.problem;
+      if (each.use.ledger != nullptr) {
+        report.held_bytes = each.use.ledger->held();
+        report.peak_bytes = each.use.ledger->peak();
+      }
+      for (auto& [node, reason] : each.use.store->failures())
+        report.failures.push_back({std::move(node), std::move(reason)});
+    }
+    return reports;
   });
 }
 void Session::retry_delegates() {
   unless_torn([&] {
-    if (impl_->delegate != nullptr) impl_->delegate->store->forget_failures();
+    for (const SessionDelegate& each : impl_->delegates) each.use.store->forget_failures();
     return 0;
   });
 }

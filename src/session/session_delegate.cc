@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/status.h"
@@ -17,10 +18,10 @@ Status check_full_delegation(const DelegatedPlan& plan) {
   int left = 0;
   std::string first;
   for (const NodeId node : graph.nodes.ids()) {
-    if (plan.partition.placement[node].reason == CpuReason::kNone) continue;
+    if (plan.reasons[node].empty()) continue;
     if (left++ == 0)
       first = fmt::format("'{}' ({}), {}", graph.nodes[node].name, to_string(graph.nodes[node].op),
-                          cpu_reason(plan.partition, node));
+                          plan.reasons[node]);
   }
   if (left == 0) return {};
   return tl::unexpected(Error{
@@ -31,6 +32,22 @@ Status check_full_delegation(const DelegatedPlan& plan) {
                   left, graph.nodes.size(), first)});
 }
 
+/// By the names of their profiles where these tell them apart.
+std::vector<NamedDelegate> named(const SessionDelegates& delegates) {
+  std::vector<NamedDelegate> result;
+  std::set<std::string> names;
+  for (const SessionDelegate& each : delegates) {
+    if (each.use.opened == nullptr) continue;
+    names.insert(each.use.opened->description().name);
+    result.push_back({each.use.opened->description().name, each.use.opened->description()});
+  }
+  if (names.size() == result.size()) return result;
+  result.clear();
+  for (const SessionDelegate& each : delegates)
+    if (each.use.opened != nullptr) result.push_back({each.spec, each.use.opened->description()});
+  return result;
+}
+
 }  // namespace
 
 Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const PlanOptions& wanted,
@@ -39,16 +56,14 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
   PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
   if (!wanted.profile.empty())
     return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted, how);
-  const auto plan =
-      lay_out ? static_cast<decltype(&bind_for_delegate)>(plan_for_delegate) : bind_for_delegate;
-  return plan(canonical->graph, lowered->graph, binding, delegate->opened->description(), wanted,
-              how);
+  const auto plan = lay_out ? plan_for_delegates : bind_for_delegates;
+  return plan(canonical->graph, lowered->graph, binding, named(delegates), wanted, how);
 }
 
 Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
                                                const RunBudget& limit) const {
   PlanOptions options_of_plan = wanted;
-  // Of the delegate that the session runs, the session's options say what it gets.
+  // Of the delegates that the session runs, the session's options say what it gets.
   if (wanted.profile.empty()) options_of_plan.offload = options.offload;
   const bool parallel = options.scheduler != Scheduler::kSequential;
   return plan_regions(binding, options_of_plan,
@@ -81,9 +96,30 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
     PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
     return make_bound(std::move(compiled));
   }
-  plan.bound->device =
-      std::make_shared<DelegateDevice>(delegate->opened, delegate->store, plan.bound->compiled);
+  std::vector<DelegateUse> uses;
+  for (const SessionDelegate& each : delegates)
+    if (each.use.opened != nullptr) uses.push_back(each.use);
+  plan.bound->device = std::make_shared<DelegateDevice>(std::move(uses), plan.bound->compiled);
   return plan.bound;
+}
+
+void Session::Impl::count_memory(DelegateUse& use) {
+  if (use.opened == nullptr) return;
+  const std::int64_t most = use.opened->description().memory_bytes;
+  if (use.opened->memory == PX_MEMORY_DEVICE) {
+    const std::int64_t wanted = options.delegate_memory_bytes;
+    use.ledger = std::make_shared<DeviceLedger>(wanted > 0 ? std::min(most, wanted) : most);
+    use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
+    return;
+  }
+  // Bindings may be handed back when the session is gone, and are made only while it runs.
+  use.ledger = std::make_shared<DeviceLedger>(
+      most, DeviceBudget{[this](std::int64_t bytes) {
+                           const RunBudget now = budget();
+                           return account->memory.fix(bytes,
+                                                      less(now, account->spare_plan_bytes()).bytes);
+                         },
+                         [its = account](std::int64_t bytes) { its->memory.unfix(bytes); }});
 }
 
 void Session::Impl::prepare_regions(const Program& program) const {

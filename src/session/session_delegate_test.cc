@@ -8,6 +8,7 @@
 #include "delegate/test_delegate_util.h"
 #include "load/onnx/onnx_test_util.h"
 #include "parallax/session.h"
+#include "session/runtime_impl.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
@@ -96,6 +97,35 @@ TEST_F(SessionDelegateTest, RunsItsRegionsOnIt) {
   EXPECT_EQ(faults_.opened, 2) << "once for each runtime";
 }
 
+TEST_F(SessionDelegateTest, ReadsWhatTheCpuGivesTheCaller) {
+  const Model model = model_of(R"(
+      symbols n
+      input x f32 [n, 64]
+      c = Tanh(x)
+      d = Neg(c)
+      e = Tanh(d)
+      f = Add(c, e)
+      output c, f, e)");
+  for (const bool own_memory : {false, true}) {
+    faults_.own_memory = own_memory;
+    const Runtime runtime = *Runtime::create({.threads = 2});
+    runtime.impl()->delegates.add(&table_);
+    Session session = *Session::create(model, options_, runtime);
+    const std::vector<float> x = numbers(5);
+    for (int i = 0; i < 3; ++i) {
+      const auto got = run(session, x);
+      ASSERT_TRUE(got) << got.error().to_string();
+      for (std::size_t j = 0; j < x.size(); ++j) {
+        const float c = std::tanh(x[j]), e = std::tanh(-c);
+        EXPECT_NEAR((*got)[0].view().as<float>()[j], c, 1e-5);
+        EXPECT_NEAR((*got)[1].view().as<float>()[j], c + e, 1e-5);
+        EXPECT_NEAR((*got)[2].view().as<float>()[j], e, 1e-5);
+      }
+    }
+  }
+  EXPECT_EQ(faults_.runs, 12);
+}
+
 TEST_F(SessionDelegateTest, ANewShapeCompilesNothing) {
   Session session = this->session(model_);
   for (const std::int64_t rows : {1, 7, 3, 7, 1}) expect_right(session, rows);
@@ -140,7 +170,7 @@ TEST_F(SessionDelegateTest, RunsOnTheCpuWhereItDoesNotOpen) {
     EXPECT_THAT(refused.error().message, HasSubstr(c.message));
   }
   options_.delegates = {"test", "test"};
-  EXPECT_EQ(Session::create(model_, options_, runtime_).error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(Session::create(model_, options_, runtime_).error().code, ErrorCode::kInvalidInput);
   options_.delegates.clear();
   EXPECT_EQ(Session::create(model_, options_, runtime_).error().code, ErrorCode::kInvalidInput);
 }

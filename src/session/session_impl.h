@@ -1,6 +1,7 @@
 // What a Session holds. Internal to session/.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace parallax {
 /// Thread-safe.
 struct Session::Impl {
   Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in,
-       std::shared_ptr<SessionDelegate> delegate_in = nullptr);
+       SessionDelegates delegates_in = {});
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
@@ -33,15 +34,19 @@ struct Session::Impl {
   const Graph& graph() const { return model.impl().graph(); }
   /// What a run that starts now may take.
   RunBudget budget() const;
-  /// For a profile, or else for the session's delegate.
+  /// For a profile, or else for the session's delegates.
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const;
-  bool has_delegate() const { return delegate != nullptr && delegate->opened != nullptr; }
+  bool has_delegate() const {
+    return std::ranges::any_of(delegates, [](const auto& d) { return d.use.opened != nullptr; });
+  }
 
   // session_delegate.cc
   Result<DelegatedPlan> plan_regions(const Binding& binding, const PlanOptions& wanted,
                                      const DelegatedOptions& how, bool lay_out) const;
   Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
+  /// Gives it a ledger, and a pool where it has memory of its own.
+  void count_memory(DelegateUse& use);
   /// Compiles regions where the delegate has not.
   void prepare_regions(const Program& program) const;
 
@@ -70,7 +75,7 @@ struct Session::Impl {
   const Model model;
   const SessionOptions options;
   const std::shared_ptr<Runtime::Impl> runtime;
-  const std::shared_ptr<SessionDelegate> delegate;  ///< null: none is named
+  SessionDelegates delegates;  // as made
   PendingRuns async;
   const int width;  ///< threads of a run, its caller's included
   /// As last read for a run; outputs are checked against it without another reading.
@@ -80,7 +85,9 @@ struct Session::Impl {
   const std::shared_ptr<MemoryAccount> account;
   const InputBinder binder;
   PlanCache plans;
-  RunAdmission admission{plans, *account, [this] { return budget(); }, runtime->source};
+  RunAdmission admission{
+      plans, *account, [this] { return budget(); }, runtime->source,
+      options.delegate_time_limit_seconds > 0 && !options.require_full_delegation};
   std::atomic<bool> has_run = false;
   mutable std::atomic<bool> told_of_no_limit = false;
 };

@@ -48,6 +48,9 @@ Status check_options(const SessionOptions& options) {
       options.delegate_time_limit_seconds > kMaxSeconds)
     return refuse(ErrorCode::kInvalidInput, fmt::format("a limit of {} seconds for a delegate",
                                                         options.delegate_time_limit_seconds));
+  if (options.delegate_memory_bytes < 0)
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("{} bytes of a delegate's memory", options.delegate_memory_bytes));
   if (options.delegates.empty() && options.require_full_delegation)
     return refuse(ErrorCode::kInvalidInput, "full delegation without a delegate");
   if (options.threads < 0 || options.threads > kMaxThreads) {

@@ -113,24 +113,28 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   std::shared_ptr<const Program> program;
   std::int64_t kept = 0;
   Status status;
-  {
-    PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+  // A delegate that does not answer in time loses all that it had to the CPU, and the run begins
+  // anew; the memory of the first try is the delegate's until it answers. Each can do so once.
+  bool late = true;
+  RunMemory::Spare spare;
+  for (std::size_t tries = 0; late && tries <= delegates.size(); ++tries) {
+    PX_ASSIGN(AdmittedRun run,
+              admission.admit_again(bound.binding, request.deadline, std::move(spare)));
     program = run.program;
     kept = run.kept_by_plans;
-    prepare_regions(*program);
-    bool late = false;
-    status = run_program(run, bound, request, {}, &late);
+    spare = std::move(run.spare);
+    if (run.delegates) {
+      prepare_regions(*program);
+    } else if (tries == 0) {
+      runtime->log.info("the budget has no room for the CPU in place of a delegate: it runs all");
+    }
+    late = false;
+    // The last time without them, also where others try them again meanwhile.
+    std::string on_cpu;
+    if (tries > 0 && tries == delegates.size()) on_cpu = status.error().to_string();
+    status = run_program(run, bound, request, std::move(on_cpu), &late);
     if (late) runtime->log.warn(fmt::format("the run begins anew: {}", status.error().to_string()));
-    if (late && !options.require_full_delegation) program = nullptr;
-  }
-  if (program == nullptr) {
-    // What the delegate did not answer for is the CPU's now, as all that the delegate had; the
-    // memory of the first try is the delegate's until it answers.
-    PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
-    program = run.program;
-    kept = run.kept_by_plans;
-    // Also where others try it again meanwhile.
-    status = run_program(run, bound, request, status.error().to_string());
+    if (options.require_full_delegation) break;
   }
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the
   // planned ones and other plans, a smaller plan alone may leave enough.
@@ -154,7 +158,7 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
   execute_options.max_loop_trips = options.max_loop_trips;
   execute_options.deadline = request.deadline;
   execute_options.log = &runtime->log;
-  if (const auto& device = run.program->bound->device; device != nullptr) {
+  if (const auto& device = run.program->bound->device; device != nullptr && run.delegates) {
     execute_options.device = device.get();
     execute_options.lease_owner =
         std::make_shared<std::pair<std::shared_ptr<MemoryAccount>, std::shared_ptr<const Program>>>(

@@ -1,6 +1,7 @@
 #include "simulate/simulate.h"
 
 #include <algorithm>
+#include <map>
 #include <queue>
 #include <utility>
 
@@ -103,9 +104,10 @@ class Replay {
   void make_ready(BranchId branch, double time) {
     result_.spans[branch].begin = time;
     if (workload_.delegate_seconds[branch] > 0) {
-      result_.spans[branch].begin = std::max(delegate_free_, time);
-      delegate_free_ = result_.spans[branch].begin + workload_.delegate_seconds[branch];
-      events_.push({delegate_free_, 0, branch});
+      double& free = delegate_free_[workload_.delegate.empty() ? 0 : workload_.delegate[branch]];
+      result_.spans[branch].begin = std::max(free, time);
+      free = result_.spans[branch].begin + workload_.delegate_seconds[branch];
+      events_.push({free, 0, branch});
       return;
     }
     ready_.push({remaining_[branch], branch});
@@ -226,7 +228,7 @@ class Replay {
   std::vector<Running> running_;  // at most one per core
   std::priority_queue<Ready> ready_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
-  double delegate_free_ = 0;
+  std::map<int, double> delegate_free_;
   std::size_t done_ = 0;
   Simulation result_;
 };
@@ -238,7 +240,8 @@ Result<Simulation> simulate(const Workload& workload, const SimulatedCpu& cpu) {
     return tl::unexpected(Error{Stage::kSchedule, ErrorCode::kInternal, {}, message});
   };
   if (workload.waits.size() != workload.branches.size() ||
-      workload.delegate_seconds.size() != workload.branches.size()) {
+      workload.delegate_seconds.size() != workload.branches.size() ||
+      (!workload.delegate.empty() && workload.delegate.size() != workload.branches.size())) {
     return failure("the parts of a workload have different sizes");
   }
   if (cpu.kinds.empty()) return failure("a machine without cores");

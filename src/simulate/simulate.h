@@ -31,6 +31,8 @@ struct Workload {
   IdVector<BranchId, std::vector<BranchId>> waits;
   /// For a branch that a delegate runs: its time there, launch included; 0: the CPU runs it.
   IdVector<BranchId, double> delegate_seconds;
+  /// Which of several delegates that is; each runs one branch at a time. Empty: there is one.
+  IdVector<BranchId, int> delegate = {};
 };
 
 struct SimulatedCpu {

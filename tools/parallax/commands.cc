@@ -265,10 +265,11 @@ void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
 void add_device(CLI::App& command, Options& options) {
   add_library(command, options);
   CLI::Option* delegate =
-      command
-          .add_option("--delegate", options.delegate,
-                      "What runs parts of the model beside the CPU: parallax delegates lists them; "
-                      "a text behind a colon tells it more")
+      add_repeated(
+          command, "--delegate",
+          [&options](const std::string& name) { options.delegates.push_back(name); },
+          "What runs parts of the model beside the CPU: parallax delegates lists them; a text "
+          "behind a colon tells it more. Given several times, each gets what those before it left")
           ->type_name("NAME[:TEXT]");
   add_offload(command, options, delegate);
   command
@@ -279,21 +280,35 @@ void add_device(CLI::App& command, Options& options) {
       ->type_name("S")
       ->needs(delegate);
   command
+      .add_option_function<std::string>(
+          "--delegate-memory",
+          [&options](const std::string& text) {
+            const MemoryBudget most = parse_budget(text);
+            if (most.kind != MemoryBudget::Kind::kBytes)
+              throw UsageError(
+                  fmt::format("--delegate-memory {}: that is no number of bytes", text));
+            options.session.delegate_memory_bytes = most.bytes;
+          },
+          "Most bytes of its own memory that each delegate may use (all that it has): 1GiB")
+      ->type_name("BYTES")
+      ->needs(delegate);
+  command
       .add_flag("--require-full-delegation", options.require_full_delegation,
                 "Fail where a node stays on the CPU, or the delegate fails")
       ->needs(delegate);
   command.parse_complete_callback([&options] {
-    if (!options.delegate.empty()) use_delegate(options, options.delegate);
+    if (!options.delegates.empty()) use_delegates(options);
   });
 }
 
 /// What an accelerator gets, for commands that do not run it.
 CLI::Option* add_delegate(CLI::App& command, Options& options) {
   CLI::Option* delegate =
-      command
-          .add_option("--delegate", options.delegate,
-                      "Plan for a delegate, or for the accelerator of a device profile, which "
-                      "need not be there: a .toml file or the name of one in profiles/")
+      add_repeated(
+          command, "--delegate",
+          [&options](const std::string& name) { options.delegates.push_back(name); },
+          "Plan for a delegate, or several in order of preference; or for the accelerator of a "
+          "device profile, which need not be there: a .toml file or the name of one in profiles/")
           ->type_name("NAME");
   add_library(command, options);
   command
@@ -449,7 +464,7 @@ void add_simulate(CLI::App& simulate, Options& options) {
       ->type_name("PROFILE");
   add_delegate(simulate, options);
   simulate.parse_complete_callback([&options] {
-    if (options.profile.empty() && options.delegate.empty())
+    if (options.profile.empty() && options.delegates.empty())
       throw CLI::RequiredError("--profile or --delegate");
     check_calibration(options);
   });

@@ -27,6 +27,8 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
                     {"driver", d.driver},
                     {"memory_bytes", d.memory_bytes},
                     {"shares_memory", d.shares_memory},
+                    {"held_bytes", d.held_bytes},
+                    {"peak_bytes", d.peak_bytes},
                     {"operators", d.operators},
                     {"problem", d.problem},
                     {"failures", std::move(failures)}});

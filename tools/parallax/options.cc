@@ -182,8 +182,6 @@ std::string with_profile(const std::string& delegate) {
   return text;
 }
 
-}  // namespace
-
 bool is_delegate(const Options& options, const std::string& delegate) {
   const std::string name = delegate.substr(0, delegate.find(':'));
   if (name.find('/') != std::string::npos || name.ends_with(".toml")) return false;
@@ -192,11 +190,21 @@ bool is_delegate(const Options& options, const std::string& delegate) {
          std::ranges::find(known, name) != known.end();
 }
 
-void use_delegate(Options& options, const std::string& delegate) {
-  if (!is_delegate(options, delegate))
-    refuse("--delegate {}: there is {} built in; --delegate-lib FILE adds others", delegate,
-           fmt::join(Runtime::built_in_delegates(), ", "));
-  options.session.delegates = {with_profile(delegate)};
+}  // namespace
+
+bool has_delegates(const Options& options) {
+  return options.delegates.size() > 1 ||
+         (!options.delegates.empty() && is_delegate(options, options.delegates.front()));
+}
+
+void use_delegates(Options& options) {
+  options.session.delegates.clear();
+  for (const std::string& delegate : options.delegates) {
+    if (!is_delegate(options, delegate))
+      refuse("--delegate {}: there is {} built in; --delegate-lib FILE adds others", delegate,
+             fmt::join(Runtime::built_in_delegates(), ", "));
+    options.session.delegates.push_back(with_profile(delegate));
+  }
   options.session.offload = options.plan.offload;
   options.session.require_full_delegation = options.require_full_delegation;
 }

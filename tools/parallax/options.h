@@ -68,8 +68,8 @@ struct Options {
   std::string profile;
   bool explain = false;
   bool structure = false;
-  std::string
-      delegate;  ///< of plan and simulate: a delegate, or a profile's name or path; empty: none
+  /// In order of preference; of plan and simulate: delegates, or one profile's name or path.
+  std::vector<std::string> delegates;
   PlanOptions plan;
   bool require_full_delegation = false;
   std::string trace;  ///< of bench: a file for a run's
@@ -98,10 +98,10 @@ SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 
-/// Runs the session of `options` with `delegate`. Throws UsageError for one that is not there.
-void use_delegate(Options& options, const std::string& delegate);
-/// Whether `delegate` is one that runs, and no profile: where libraries are given any may be.
-bool is_delegate(const Options& options, const std::string& delegate);
+/// Runs the session of `options` with its delegates. Throws UsageError for one that is not there.
+void use_delegates(Options& options);
+/// Whether --delegate names what runs, and no profile: where libraries are given any name may be.
+bool has_delegates(const Options& options);
 /// The runtime that `options` ask for; its warnings go to standard error.
 Result<Runtime> make_runtime(const Options& options, bool runs = true);
 

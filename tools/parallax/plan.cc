@@ -1,6 +1,7 @@
 // `parallax plan`: layers, branches and bytes, without running.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -55,9 +56,14 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   fmt::print("memory budget: {}\n", budget_text(budget, plan));
 }
 
+const std::string& delegate_of(const PlanReport& plan, int region) {
+  const auto found = std::ranges::find(plan.region_reports, region, &RegionReport::id);
+  return found == plan.region_reports.end() ? plan.delegate : found->delegate;
+}
+
 void print_regions(const PlanReport& plan) {
   for (const RegionReport& r : plan.region_reports) {
-    const std::string where = r.id >= 0 ? fmt::format("region {} on {}", r.id, plan.delegate)
+    const std::string where = r.id >= 0 ? fmt::format("region {} on {}", r.id, r.delegate)
                                         : std::string("region given back to the CPU");
     fmt::print(
         "{}: N {}, F {:.4g} MAC ({:.4g} by the paper's table), B {}, T_offload {:.4g} ms, T_cpu "
@@ -104,7 +110,9 @@ void print_reasons(const PlanReport& plan) {
       const BranchReport& b = *by_id.at(id);
       fmt::print("  branch {}: {}{}, predicted {:.4g} ms: {}\n", id,
                  b.nodes == 1 ? "1 node" : fmt::format("{} nodes", b.nodes),
-                 b.region >= 0 ? fmt::format(", region {} on {}", b.region, plan.delegate) : "",
+                 b.region >= 0
+                     ? fmt::format(", region {} on {}", b.region, delegate_of(plan, b.region))
+                     : "",
                  b.predicted_ms, b.reason);
     }
   }
@@ -184,6 +192,7 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
   for (const RegionReport& r : plan.region_reports) {
     regions.push_back({{"nodes", r.nodes},
                        {"offloaded", r.id >= 0},
+                       {"delegate", r.delegate},
                        {"macs", r.macs},
                        {"paper_flops", r.paper_flops},
                        {"boundary_bytes", r.boundary_bytes},
@@ -240,6 +249,7 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
                          {"arena_bytes", arena_json(plan.arena_bytes)},
                          {"memory_budget", budget_json(options.session.budget, plan)},
                          {"scratch_bytes", plan.scratch_bytes},
+                         {"staged_bytes", plan.staged_bytes},
                          {"packed_weight_bytes", plan.packed_weight_bytes},
                          {"thread_bytes", threads_json(plan)},
                          {"kernel_list", kernels_json(plan)},
@@ -267,11 +277,11 @@ Status check_full_delegation(const PlanReport& plan) {
 Status plan_command(const Options& options) {
   PlanOptions wanted = options.plan;
   Options used = options;
-  if (is_delegate(options, options.delegate)) {
+  if (has_delegates(options)) {
     used.require_full_delegation = false;  // the plan is printed before it fails
-    use_delegate(used, options.delegate);
-  } else if (!options.delegate.empty()) {
-    wanted.profile = find_profile(options.delegate);
+    use_delegates(used);
+  } else if (!options.delegates.empty()) {
+    wanted.profile = find_profile(options.delegates.front());
   }
   auto opened = open_model(used, false);
   if (!opened) return tl::unexpected(opened.error());

@@ -1,5 +1,6 @@
 // `parallax simulate`: how long a plan would take on the cores of a profile, without running.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -30,7 +31,9 @@ void print_basis(const PredictionBasis& basis) {
 void print(const Options& options, const Prediction& prediction) {
   fmt::print("{}: {:.3f} ms on {} {}{}, which are busy {:.0f} % of that time\n", prediction.profile,
              prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
-             options.delegate.empty() ? "" : " beside the accelerator of " + options.delegate,
+             options.delegates.empty()
+                 ? ""
+                 : fmt::format(" beside the accelerator of {}", fmt::join(options.delegates, ", ")),
              prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
   print_basis(prediction.basis);
   if (prediction.unknown_nodes > 0) {
@@ -69,7 +72,8 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
                          {"unknown_nodes", prediction.unknown_nodes},
                          {"basis", basis_json(prediction.basis)},
                          {"branch_list", branches}};
-  if (!options.delegate.empty()) json["delegate"] = options.delegate;
+  if (!options.delegates.empty())
+    json["delegate"] = fmt::format("{}", fmt::join(options.delegates, ", "));
   return json;
 }
 
@@ -78,16 +82,16 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
 Status simulate_command(const Options& options) {
   Options own = options;
   PlanOptions wanted = options.plan;
-  const bool runs = is_delegate(options, options.delegate);
+  const bool runs = has_delegates(options);
   if (runs && options.profile.empty())
     throw UsageError(fmt::format("--delegate {} says nothing of cores: --profile names a device",
-                                 options.delegate));
+                                 fmt::join(options.delegates, ", ")));
   const std::string device =
-      find_profile(options.profile.empty() ? options.delegate : options.profile);
+      find_profile(options.profile.empty() ? options.delegates.front() : options.profile);
   if (runs) {
-    use_delegate(own, options.delegate);
-  } else if (!options.delegate.empty()) {
-    wanted.profile = find_profile(options.delegate);
+    use_delegates(own);
+  } else if (!options.delegates.empty()) {
+    wanted.profile = find_profile(options.delegates.front());
   }
   auto cores = Session::profile_cores(device);
   if (!cores) return tl::unexpected(cores.error());

@@ -1,5 +1,6 @@
 // `parallax verify`: every executor, several thread counts and budgets, against the oracle.
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -192,7 +193,7 @@ Status verify_command(const Options& options) {
     fmt::print(
         "{}: {} runs over schedulers, threads and budgets with delegate '{}'; largest error "
         "against the reference kernels {:.1e}, {:.0e} is allowed\n",
-        options.model, runs, options.session.delegates.front(), error, kKernelTolerance);
+        options.model, runs, fmt::join(options.session.delegates, "', '"), error, kKernelTolerance);
   }
   print_nan(*model, *oracle);
   if (auto status = check_bits(*different, runs); !status) return status;

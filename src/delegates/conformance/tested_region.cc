@@ -62,8 +62,9 @@ Result<TestedBinding> TestedRegion::bind(const Binding& binding) {
 Result<TestedBinding> TestedRegion::bind_only(const Binding& binding) {
   TestedBinding bound;
   PX_ASSIGN(bound.program, program_for(whole_, binding));
-  bound.device =
-      std::make_shared<DelegateDevice>(delegate_, store_, bound.program->bound->compiled);
+  bound.device = std::make_shared<DelegateDevice>(
+      std::vector<DelegateUse>{{.opened = delegate_, .store = store_}},
+      bound.program->bound->compiled);
   bound.device->prepare(Logger());
   if (const auto problem = bound.device->problem(RegionId{0})) return tl::unexpected(*problem);
   return bound;

@@ -108,7 +108,7 @@ px_code bind_region(void* device, void* region, const px_sizes* sizes, px_bindin
   return guarded(status, [&]() -> Status {
     PX_ASSIGN(auto program, program_of(*static_cast<const CoresRegion*>(region), *sizes,
                                        static_cast<const CoresDevice*>(device)->options.threads));
-    binding->memory_bytes = program->bytes;
+    binding->shared_bytes = program->bytes;
     binding->binding = new BoundProgram(std::move(program));
     return {};
   });
@@ -144,7 +144,11 @@ const px_delegate* cores_delegate() {
     made.cancel = [](void* device, void*, void* context) {
       static_cast<CoresDevice*>(device)->queue.cancel(context);
     };
-    made.unbind = [](void*, void*, void* binding) { delete static_cast<BoundProgram*>(binding); };
+    made.unbind = [](void* device, void*, void* binding) {
+      delete static_cast<BoundProgram*>(binding);
+      // It may have been for this one alone.
+      static_cast<CoresDevice*>(device)->queue.trim();
+    };
     made.discard = [](void*, void* region) { delete static_cast<CoresRegion*>(region); };
     return made;
   }();

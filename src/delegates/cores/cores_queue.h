@@ -36,6 +36,8 @@ class CoresQueue {
   void add(CoresJob job);
   /// Ends the job of that context where it is, if it is here.
   void cancel(void* context);
+  /// Gives memory back that no job uses now.
+  void trim() { memory_.trim(); }
 
  private:
   void work();

@@ -150,7 +150,7 @@ px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px
     auto made = std::make_unique<BindingHandle>();
     PX_ASSIGN(made->binding, Region::bind(from, values));
     const std::int64_t bytes = made->binding->memory_bytes();
-    fill(binding, px_binding{0, made.release(), bytes});
+    fill(binding, px_binding{0, made.release(), bytes, 0});
     return {};
   });
 }

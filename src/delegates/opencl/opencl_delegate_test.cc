@@ -103,7 +103,7 @@ class OpenClDelegate : public testing::Test {
     std::array<const px_tensor*, 6> list{};
     for (std::size_t i = 0; i < list.size(); ++i) list[i] = &tensors[i];
     const px_sizes sizes{sizeof(px_sizes), 6, list.data()};
-    px_binding binding{sizeof(px_binding), nullptr, 0};
+    px_binding binding{sizeof(px_binding), nullptr, 0, 0};
     EXPECT_EQ(table_->bind(device_, region_, &sizes, &binding, &answer_.status), PX_OK) << text();
     return binding.binding;
   }

@@ -203,4 +203,4 @@ def test_the_trace_has_threads_and_the_device(parallax, tmp_path):
     nodes, regions = [e for e in spans if e["cat"] == "node"], [e for e in spans if e["cat"] == "region"]
     assert nodes and all(e["dur"] >= 0 and e["args"]["op"] and e["pid"] == 1 for e in nodes)
     assert regions and all(e["args"]["predicted_ms"] > 0 and e["args"]["bytes"] > 0 and e["pid"] == 2 for e in regions)
-    assert {e["args"]["name"] for e in events if e["ph"] == "M"} == {"CPU", "thread 0", "delegate cores"}
+    assert {e["args"]["name"] for e in events if e["ph"] == "M"} == {"CPU", "thread 0", "delegates", f"cores:{profile}"}

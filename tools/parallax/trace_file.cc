@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 namespace parallax::cli {
 namespace {
@@ -29,7 +30,7 @@ json event(const std::string& name, const char* category, int process, int row, 
           {"args", std::move(arguments)}};
 }
 
-json region_event(const RegionEvent& region, const PlanReport& plan) {
+json region_event(const RegionEvent& region, int row, const PlanReport& plan) {
   json arguments = {{"branch", region.branch}};
   if (!region.problem.empty()) arguments["problem"] = region.problem;
   const auto planned = std::ranges::find(plan.region_reports, region.region, &RegionReport::id);
@@ -39,7 +40,7 @@ json region_event(const RegionEvent& region, const PlanReport& plan) {
     arguments["bytes"] = planned->boundary_bytes;
     arguments["predicted_ms"] = planned->delegate_ms;
   }
-  return event(fmt::format("region {}", region.region), "region", kDevice, 0, region.start_ns,
+  return event(fmt::format("region {}", region.region), "region", kDevice, row, region.start_ns,
                region.end_ns, std::move(arguments));
 }
 
@@ -61,9 +62,17 @@ json trace_json(const RunTrace& trace, const PlanReport& plan) {
   }
   for (int worker = 0; worker <= last; ++worker)
     events.push_back(name_of("thread_name", kCpu, worker, fmt::format("thread {}", worker)));
-  if (!trace.regions.empty())
-    events.push_back(name_of("process_name", kDevice, 0, "delegate " + plan.delegate));
-  for (const RegionEvent& region : trace.regions) events.push_back(region_event(region, plan));
+  if (!trace.regions.empty()) events.push_back(name_of("process_name", kDevice, 0, "delegates"));
+  std::vector<std::string> delegates;
+  for (const RegionEvent& region : trace.regions) {
+    const auto found = std::ranges::find(delegates, region.delegate);
+    const auto row = static_cast<int>(found - delegates.begin());
+    if (found == delegates.end()) {
+      delegates.push_back(region.delegate);
+      events.push_back(name_of("thread_name", kDevice, row, region.delegate));
+    }
+    events.push_back(region_event(region, row, plan));
+  }
   return {{"displayTimeUnit", "ms"}, {"traceEvents", std::move(events)}};
 }
 

@@ -7,7 +7,7 @@
 
 namespace parallax::cli {
 
-/// The Trace Event Format: a row for each thread of the CPU, one for each region's device. Times in
+/// The Trace Event Format: a row for each thread of the CPU, and for each delegate. Times in
 /// microseconds; regions with the bytes that go in and out and the time that `plan` predicts.
 nlohmann::json trace_json(const RunTrace& trace, const PlanReport& plan);
 

@@ -36,15 +36,29 @@ Result<std::shared_ptr<ClContext>> ClContext::open(const ClDevice& device,
   made->queue_ =
       OwnedQueue(*cl, cl->clCreateCommandQueue(made->context_.get(), device.id, 0, &code));
   PX_RETURN_IF_ERROR(cl_check("clCreateCommandQueue", code));
+  made->copies_ =
+      OwnedQueue(*cl, cl->clCreateCommandQueue(made->context_.get(), device.id, 0, &code));
+  PX_RETURN_IF_ERROR(cl_check("clCreateCommandQueue", code));
   made->completions_ = std::make_unique<Completions>();
   return made;
 }
 
 ClContext::~ClContext() {
   if (queue_) cl_.clFinish(queue_.get());
+  if (copies_) cl_.clFinish(copies_.get());
 }
 
 Result<OwnedBuffer> ClContext::buffer(std::int64_t bytes, const void* contents) {
+  const bool copies = contents != nullptr && bytes > 0;
+  return make_buffer(bytes, copies ? CL_MEM_COPY_HOST_PTR : cl_mem_flags{0},
+                     copies ? contents : nullptr);
+}
+Result<OwnedBuffer> ClContext::host_buffer(std::int64_t bytes) {
+  return make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+}
+
+Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flags,
+                                           const void* contents) {
   const std::int64_t size = std::max<std::int64_t>(bytes, 1);
   if (size > device_.max_buffer_bytes) {
     return tl::unexpected(
@@ -55,23 +69,20 @@ Result<OwnedBuffer> ClContext::buffer(std::int64_t bytes, const void* contents) 
                           device_.max_buffer_bytes, device_.name)});
   }
   cl_int code = CL_SUCCESS;
-  const bool copies = contents != nullptr && bytes > 0;
   OwnedBuffer made(
-      cl_, cl_.clCreateBuffer(context_.get(),
-                              CL_MEM_READ_WRITE | (copies ? CL_MEM_COPY_HOST_PTR : cl_mem_flags{0}),
-                              static_cast<std::size_t>(size),
-                              copies ? const_cast<void*>(contents) : nullptr, &code));
+      cl_, cl_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | flags,
+                              static_cast<std::size_t>(size), const_cast<void*>(contents), &code));
   PX_RETURN_IF_ERROR(cl_check("clCreateBuffer", code));
   return made;
 }
 
-Status ClContext::when_done(cl_event event, Completions::Call call) {
+Status ClContext::when_done(const Commands&, cl_command_queue queue, cl_event event,
+                            Completions::Call call) {
   Status waiting = completions_->when_done(cl_, event, std::move(call));
-  const Commands commands(*this);
   if (waiting) {
-    cl_.clFlush(commands.queue());
+    cl_.clFlush(queue);
   } else {
-    cl_.clFinish(commands.queue());
+    cl_.clFinish(queue);
   }
   return waiting;
 }

@@ -43,14 +43,12 @@ class ClContext {
 
   const ClLibrary& cl() const { return cl_; }
   const ClDevice& device() const { return device_; }
-  /// Calls `call` on a thread of its own once `event` has happened, with the error that it ended
-  /// with. Hands all commands to the device, only then: Oclgrind calls nobody of events that have
-  /// happened before. Where this fails, all commands have ended and `call` is not called.
-  Status when_done(cl_event event, Completions::Call call);
-
   /// Memory of the device, at least one byte; `contents`, if not null, is copied there before this
   /// returns. Errors: kOutOfMemory.
   Result<OwnedBuffer> buffer(std::int64_t bytes, const void* contents = nullptr);
+  /// Memory that the host may map: the device's and the host's at once where they share it, pinned
+  /// elsewhere. Errors: kOutOfMemory.
+  Result<OwnedBuffer> host_buffer(std::int64_t bytes);
 
   /// The program of that source, built once: from the cache folder, or by the driver, which takes
   /// the better part of a second. Blocks. Errors: kInternal with the driver's first line.
@@ -66,22 +64,32 @@ class ClContext {
     Commands(const Commands&) = delete;
     Commands& operator=(const Commands&) = delete;
     cl_command_queue queue() const { return context_.queue_.get(); }
+    /// For copies of which no kernel that is under way reads or writes anything.
+    cl_command_queue copies() const { return context_.copies_.get(); }
 
    private:
     ClContext& context_;
   };
+
+  /// Calls `call` on a thread of its own once `event` of that queue has happened, with the error
+  /// that it ended with. Hands the queue's commands to the device, only then: Oclgrind calls nobody
+  /// of events that have happened before. Where this fails, all of them have ended and `call` is
+  /// not called.
+  Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
+                   Completions::Call call);
 
  private:
   explicit ClContext(const ClLibrary& cl, const ClDevice& device) : cl_(cl), device_(device) {}
   Result<OwnedProgram> build(const std::string& source);
   Result<OwnedProgram> built_from(const std::vector<std::byte>& binary);
   Status finish_build(cl_program program);
+  Result<OwnedBuffer> make_buffer(std::int64_t bytes, cl_mem_flags flags, const void* contents);
 
   const ClLibrary& cl_;
   const ClDevice device_;
   std::filesystem::path cache_;
   OwnedContext context_;
-  OwnedQueue queue_;
+  OwnedQueue queue_, copies_;
   Mutex mutex_;
   Mutex programs_mutex_;
   std::map<std::string, std::shared_ptr<ClProgram>> programs_ PX_GUARDED_BY(programs_mutex_);

@@ -12,6 +12,7 @@
 #include "base/c_types.h"
 #include "base/caught.h"
 #include "base/status.h"
+#include "delegates/opencl/device_memory.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"
 #include "delegates/opencl/region_graph.h"
@@ -31,11 +32,6 @@ struct RegionHandle {
 struct BindingHandle {
   std::shared_ptr<Binding> binding;
 };
-/// What allocate gives.
-struct MemoryHandle {
-  OwnedBuffer buffer;
-};
-
 /// Writes a status as far as the host's struct goes.
 px_code tell(px_status* to, const Status& status) {
   px_status made = to_c(status);
@@ -176,9 +172,8 @@ Result<std::vector<BufferPart>> parts_of(std::size_t count, const px_place* cons
   for (std::size_t i = 0; i < count; ++i) {
     PX_ASSIGN(const px_place place, of_this_version(places[i]));
     BufferPart part;
-    if (place.memory != nullptr)
-      part = {static_cast<MemoryHandle*>(place.memory)->buffer.get(),
-              static_cast<std::int64_t>(place.offset)};
+    if (auto* memory = static_cast<DeviceMemory*>(place.memory))
+      part = {memory->buffer(), static_cast<std::int64_t>(place.offset), memory};
     if (part.buffer == nullptr && place.bytes > 0)
       return open_error(ErrorCode::kInvalidInput, "a tensor without memory");
     parts.push_back(part);
@@ -205,47 +200,28 @@ px_code allocate(void* device, std::size_t bytes, px_memory* memory, px_status* 
   return answer(status, [&]() -> Status {
     if (bytes > static_cast<std::size_t>(of(device).context->device().max_buffer_bytes))
       return open_error(ErrorCode::kOutOfMemory, "more than one buffer of the device holds");
-    auto made = std::make_unique<MemoryHandle>();
-    PX_ASSIGN(made->buffer, of(device).context->buffer(static_cast<std::int64_t>(bytes)));
-    fill(memory, px_memory{0, made.release(), nullptr});
+    PX_ASSIGN(auto made,
+              DeviceMemory::allocate(of(device).context, static_cast<std::int64_t>(bytes)));
+    std::byte* const host = made->host();
+    fill(memory, px_memory{0, made.release(), host});
     return {};
   });
 }
-void release(void*, void* memory) { delete static_cast<MemoryHandle*>(memory); }
+void release(void*, void* memory) { delete static_cast<DeviceMemory*>(memory); }
 
-/// Gives the command of a copy and answers when it has been done.
-template <class Copy>
-px_code begin_copy(void* device, px_done done, void* done_context, px_status* status, Copy copy) {
+px_code write(void*, void* memory, std::size_t offset, const void* from, std::size_t bytes,
+              px_done done, void* done_context, px_status* status) {
   return answer(status, [&]() -> Status {
-    ClContext& context = *of(device).context;
-    Completions::Call call = answering(done, done_context);
-    cl_event event = nullptr;
-    {
-      const ClContext::Commands commands(context);
-      PX_RETURN_IF_ERROR(cl_check("a copy", copy(context.cl(), commands.queue(), &event)));
-    }
-    const OwnedEvent end(context.cl(), event);
-    return context.when_done(event, std::move(call));
+    return static_cast<DeviceMemory*>(memory)->write(offset, from, bytes,
+                                                     answering(done, done_context));
   });
 }
-
-px_code write(void* device, void* memory, std::size_t offset, const void* from, std::size_t bytes,
-              px_done done, void* done_context, px_status* status) {
-  return begin_copy(device, done, done_context, status,
-                    [&](const ClLibrary& cl, cl_command_queue queue, cl_event* event) {
-                      const cl_mem to = static_cast<MemoryHandle*>(memory)->buffer.get();
-                      return cl.clEnqueueWriteBuffer(queue, to, CL_FALSE, offset, bytes, from, 0,
-                                                     nullptr, event);
-                    });
-}
-px_code read(void* device, void* memory, std::size_t offset, void* to, std::size_t bytes,
-             px_done done, void* done_context, px_status* status) {
-  return begin_copy(device, done, done_context, status,
-                    [&](const ClLibrary& cl, cl_command_queue queue, cl_event* event) {
-                      const cl_mem from = static_cast<MemoryHandle*>(memory)->buffer.get();
-                      return cl.clEnqueueReadBuffer(queue, from, CL_FALSE, offset, bytes, to, 0,
-                                                    nullptr, event);
-                    });
+px_code read(void*, void* memory, std::size_t offset, void* to, std::size_t bytes, px_done done,
+             void* done_context, px_status* status) {
+  return answer(status, [&]() -> Status {
+    return static_cast<DeviceMemory*>(memory)->read(offset, to, bytes,
+                                                    answering(done, done_context));
+  });
 }
 
 const px_delegate* table_of_functions() {

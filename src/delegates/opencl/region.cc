@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/status.h"
 #include "delegates/opencl/operators.h"
@@ -162,6 +163,7 @@ Status Region::upload_constants() {
 
 struct Binding::Run {
   std::span<const BufferPart> inputs, outputs;
+  std::vector<DeviceMemory*> in_use = {};  ///< those of them that the host sees
   std::shared_ptr<cl_int> fault = std::make_shared<cl_int>(0);
 };
 
@@ -169,10 +171,10 @@ Status Binding::set_tensor(cl_kernel kernel, cl_uint& at, const TensorArgument& 
                            const Run& run) {
   const ClLibrary& cl = region_->context_->cl();
   const Place place = tensor.place < 0 ? Place{} : places_[static_cast<std::size_t>(tensor.place)];
-  BufferPart part{place.buffer, place.offset};
+  BufferPart part{place.buffer, place.offset, nullptr};
   if (place.kind == PlaceKind::kInput) part = run.inputs[place.index];
   if (place.kind == PlaceKind::kOutput) part = run.outputs[place.index];
-  if (part.buffer == nullptr) part = {region_->nothing_.get(), 0};
+  if (part.buffer == nullptr) part = {region_->nothing_.get(), 0, nullptr};
   const cl_long first = part.offset / tensor.element_bytes + tensor.first;
   PX_RETURN_IF_ERROR(set_argument(cl, kernel, at, &part.buffer, sizeof(cl_mem)));
   return set_argument(cl, kernel, at, &first, sizeof(first));
@@ -201,9 +203,30 @@ Status Binding::enqueue_launch(const ClContext::Commands& commands, const ReadyL
                                             global.data(), group.data(), 0, nullptr, nullptr));
 }
 
+/// From here on to end_use, what inputs and outputs lie in is the device's.
+Status Binding::begin_use(const ClContext::Commands& commands, Run& run) {
+  for (const auto& list : {run.inputs, run.outputs}) {
+    for (const BufferPart& part : list) {
+      if (part.memory == nullptr || std::ranges::count(run.in_use, part.memory) > 0) continue;
+      PX_RETURN_IF_ERROR(part.memory->begin_use(commands));
+      run.in_use.push_back(part.memory);
+    }
+  }
+  return {};
+}
+Status Binding::end_use(const ClContext::Commands& commands, Run& run) {
+  Status status;
+  for (DeviceMemory* memory : std::exchange(run.in_use, {})) {
+    Status ended = memory->end_use(commands);
+    if (status) status = std::move(ended);
+  }
+  return status;
+}
+
 Status Binding::enqueue(const ClContext::Commands& commands, Run& run, cl_event& end) {
   const ClLibrary& cl = region_->context_->cl();
   const cl_int none = 0;
+  PX_RETURN_IF_ERROR(begin_use(commands, run));
   if (fault_) {
     PX_RETURN_IF_ERROR(
         cl_check("clEnqueueFillBuffer",
@@ -218,6 +241,7 @@ Status Binding::enqueue(const ClContext::Commands& commands, Run& run, cl_event&
                  cl.clEnqueueReadBuffer(commands.queue(), fault_.get(), CL_FALSE, 0, sizeof(cl_int),
                                         run.fault.get(), 0, nullptr, nullptr)));
   }
+  PX_RETURN_IF_ERROR(end_use(commands, run));
   return cl_check("clEnqueueMarkerWithWaitList",
                   cl.clEnqueueMarkerWithWaitList(commands.queue(), 0, nullptr, &end));
 }
@@ -226,17 +250,15 @@ Status Binding::run(std::span<const BufferPart> inputs, std::span<const BufferPa
                     Completions::Call done) {
   ClContext& context = *region_->context_;
   Run run{inputs, outputs};
-  OwnedEvent end;
-  {
-    const ClContext::Commands commands(context);
-    cl_event event = nullptr;
-    Status begun = enqueue(commands, run, event);
-    end = OwnedEvent(context.cl(), event);
-    if (!begun) {
-      // What was begun must not touch memory that the caller takes back.
-      context.cl().clFinish(commands.queue());
-      return begun;
-    }
+  const ClContext::Commands commands(context);
+  cl_event event = nullptr;
+  Status begun = enqueue(commands, run, event);
+  const OwnedEvent end(context.cl(), event);
+  if (!begun) {
+    // What was begun must not touch memory that the caller takes back.
+    (void)end_use(commands, run);
+    context.cl().clFinish(commands.queue());
+    return begun;
   }
   auto ended = [self = shared_from_this(), fault = run.fault,
                 done = std::move(done)](Status status) mutable {
@@ -249,7 +271,7 @@ Status Binding::run(std::span<const BufferPart> inputs, std::span<const BufferPa
     self.reset();  // whoever is told may destroy the region, and its device
     done(std::move(status));
   };
-  return context.when_done(end.get(), std::move(ended));
+  return context.when_done(commands, commands.queue(), event, std::move(ended));
 }
 
 }  // namespace parallax::opencl

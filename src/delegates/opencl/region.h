@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "delegates/opencl/cl_context.h"
+#include "delegates/opencl/device_memory.h"
 #include "delegates/opencl/emit.h"
 #include "delegates/opencl/steps.h"
 
@@ -74,7 +75,8 @@ class Region {
 /// A tensor in memory of the device.
 struct BufferPart {
   cl_mem buffer = nullptr;
-  std::int64_t offset = 0;  ///< bytes, a multiple of an element's size
+  std::int64_t offset = 0;         ///< bytes, a multiple of an element's size
+  DeviceMemory* memory = nullptr;  ///< whose buffer it is, if the host sees it
 };
 
 class Binding : public std::enable_shared_from_this<Binding> {
@@ -105,6 +107,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
   struct Run;
 
   explicit Binding(std::shared_ptr<const Region> region) : region_(std::move(region)) {}
+  static Status begin_use(const ClContext::Commands& commands, Run& run);
+  static Status end_use(const ClContext::Commands& commands, Run& run);
   Status enqueue(const ClContext::Commands& commands, Run& run, cl_event& end);
   Status enqueue_launch(const ClContext::Commands& commands, const ReadyLaunch& ready,
                         const Run& run);

@@ -19,9 +19,6 @@ namespace {
 /// somebody waits.
 constexpr std::int64_t kBindEffort = 100'000;
 
-/// Work-groups along the second and third index of a grid, of which NVIDIA takes no more.
-constexpr std::size_t kMostGroups = 65535;
-
 /// Numbers as in DEFINE_ACTIVATE of kernels/common.cl.
 ActivationArgument activation_argument(const Activation& a) {
   const auto number = [&]() -> std::int32_t {
@@ -54,14 +51,14 @@ class Binder final : public StepMemory {
   Binder(std::shared_ptr<const Region> region, std::span<const TensorDesc> values)
       : region_(*region),
         graph_(region->graph_),
-        values_(values),
+        values_(values.begin(), values.end()),
         binding_(new Binding(std::move(region))),
         place_(graph_.values.size(), -1),
         root_(graph_.values.size()),
         arena_of_(graph_.values.size(), -1) {}
 
   Result<std::shared_ptr<Binding>> make() {
-    PX_RETURN_IF_ERROR(check_sizes());
+    PX_RETURN_IF_ERROR(take_sizes());
     find_roots();
     place_boundary();
     place_inside();
@@ -108,8 +105,9 @@ class Binder final : public StepMemory {
     return static_cast<std::int32_t>(problem_.buffers.size() - 1);
   }
 
-  Status check_sizes() const {
-    if (values_.size() != graph_.values.size()) return bad_step("sizes of another region");
+  Status take_sizes() {
+    if (values_.size() != region_.value_count()) return bad_step("sizes of another region");
+    for (const ValueId like : region_.like_) values_.push_back(desc_of(like));
     for (const ValueId id : graph_.values.ids()) {
       const TensorDesc& desc = values_[static_cast<std::size_t>(id.value)];
       const auto elements = desc.dims.checked_elements();
@@ -240,6 +238,7 @@ class Binder final : public StepMemory {
     return {};
   }
 
+  /// In pieces where the device does not take the whole grid.
   Status add_launch(Launch launch) {
     const auto found = region_.kernels_.find(launch.kernel->name);
     if (found == region_.kernels_.end() || !fits(launch)) {
@@ -249,15 +248,14 @@ class Binder final : public StepMemory {
                 {},
                 fmt::format("kernel {} is not ready for this", launch.kernel->name)});
     }
-    const bool narrow = launch.groups[1] <= kMostGroups && launch.groups[2] <= kMostGroups;
-    if (!narrow && !region_.context_->device().is_cpu)
-      return tl::unexpected(
-          Error{Stage::kCompile,
-                ErrorCode::kLimitExceeded,
-                {},
-                fmt::format("{} needs a grid of {} x {} x {}", launch.kernel->name,
-                            launch.groups[0], launch.groups[1], launch.groups[2])});
-    binding_->launches_.push_back({std::move(launch), found->second.kernel.get()});
+    const std::array<std::size_t, 3> whole = launch.groups;
+    const std::size_t most = region_.most_groups_;
+    for (std::size_t z = 0; z < whole[2]; z += most) {
+      for (std::size_t y = 0; y < whole[1]; y += most) {
+        launch.groups = {whole[0], std::min(most, whole[1] - y), std::min(most, whole[2] - z)};
+        binding_->launches_.push_back({launch, found->second.kernel.get(), {0, y, z}});
+      }
+    }
     return {};
   }
 
@@ -306,7 +304,7 @@ class Binder final : public StepMemory {
 
   const Region& region_;
   const Graph& graph_;
-  std::span<const TensorDesc> values_;
+  std::vector<TensorDesc> values_;
   std::shared_ptr<Binding> binding_;
   IdVector<ValueId, std::int32_t> place_;                 ///< of the binding's; -1: none
   IdVector<ValueId, ValueId> root_;                       ///< the value whose bytes it has

@@ -77,6 +77,10 @@ class ClContext {
   /// not called.
   Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                    Completions::Call call);
+  /// Calls `call` on that thread.
+  void later(Completions::Call call, Status status) {
+    completions_->later(std::move(call), std::move(status));
+  }
 
  private:
   explicit ClContext(const ClLibrary& cl, const ClDevice& device) : cl_(cl), device_(device) {}

@@ -93,4 +93,9 @@ Status cl_check(std::string_view call, cl_int code) {
   return cl_error(call, code);
 }
 
+Status set_argument(const ClLibrary& cl, cl_kernel kernel, cl_uint& at, const void* value,
+                    std::size_t bytes) {
+  return cl_check("clSetKernelArg", cl.clSetKernelArg(kernel, at++, bytes, value));
+}
+
 }  // namespace parallax::opencl

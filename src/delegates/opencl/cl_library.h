@@ -28,6 +28,10 @@ tl::unexpected<Error> cl_error(std::string_view call, cl_int code);
 /// No error for CL_SUCCESS.
 Status cl_check(std::string_view call, cl_int code);
 
+/// Sets the kernel's argument number `at` and counts it.
+Status set_argument(const ClLibrary& cl, cl_kernel kernel, cl_uint& at, const void* value,
+                    std::size_t bytes);
+
 /// Owns one OpenCL object.
 template <class T, auto kRelease>
 class ClOwned {

@@ -54,6 +54,10 @@ void CL_CALLBACK Completions::happened(cl_event, cl_int state, void* waiting) {
   ended->calls->add({std::move(ended->call), std::move(status)});
 }
 
+void Completions::later(Call call, Status status) {
+  calls_->add({std::move(call), std::move(status)});
+}
+
 Status Completions::when_done(const ClLibrary& cl, cl_event event, Call call) {
   auto waiting = std::make_unique<Waiting>(Waiting{calls_, std::move(call)});
   const cl_int code = cl.clSetEventCallback(event, CL_COMPLETE, &happened, waiting.get());

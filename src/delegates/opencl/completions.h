@@ -29,6 +29,9 @@ class Completions {
   /// `call` is not called.
   Status when_done(const ClLibrary& cl, cl_event event, Call call);
 
+  /// Calls `call` with `status`, on the same thread.
+  void later(Call call, Status status);
+
  private:
   struct Due {
     Call call;

@@ -1,6 +1,6 @@
-// Memory for tensors that the host writes and reads. Where the device computes in the host's memory,
-// both see the same bytes; elsewhere copies go through pinned memory, which the device fetches by
-// itself, on a queue of their own, so that they overlap with the kernels of other runs.
+// Memory for tensors that the host writes and reads. Where the device computes in the host's
+// memory, both see the same bytes; elsewhere copies go through pinned memory, which the device
+// fetches by itself, on a queue of their own, so that they overlap with the kernels of other runs.
 // Thread-safety: all functions may be called by any thread.
 #pragma once
 

@@ -70,6 +70,18 @@ TEST(OpenClElementwise, OfTwoInputs) {
                       "three");
 }
 
+TEST(OpenClElementwise, ExtremesOfManyInputs) {
+  PX_NEEDS_DEVICE();
+  for (const OpKind op : {OpKind::kMax, OpKind::kMin}) {
+    for (const unsigned count : {10U, 11U, 19U, 40U}) {
+      std::vector<std::optional<Tensor>> inputs;
+      for (unsigned i = 0; i < count; ++i)
+        inputs.emplace_back(random_tensor(i % 3 == 0 ? Dims{5, 1} : Dims{5, 7}, i + 1));
+      expect_as_reference({op, std::move(inputs)}, std::to_string(count));
+    }
+  }
+}
+
 TEST(OpenClElementwise, ClipCastAndWhere) {
   PX_NEEDS_DEVICE();
   const auto number = [](float x) { return test_tensor<float>({}, {x}); };

@@ -137,7 +137,7 @@ TEST(OpenClMovement, AnIndexOutOfRangeIsAnError) {
                         {},
                         1,
                         constants};
-    const auto result = run_node(run, false);
+    const auto result = run_node(run, {});
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, ErrorCode::kOutOfRange);
     EXPECT_EQ(result.error().node, "node");

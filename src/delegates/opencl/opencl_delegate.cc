@@ -142,7 +142,8 @@ px_code compile(void* device, const px_region* region, px_compiled* compiled, px
 px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px_status* status) {
   return answer(status, [&]() -> Status {
     const auto& from = static_cast<RegionHandle*>(region)->region;
-    PX_ASSIGN(const std::vector<TensorDesc> values, sizes_of(from->graph(), sizes));
+    PX_ASSIGN(const std::vector<TensorDesc> values,
+              sizes_of(from->graph(), from->value_count(), sizes));
     auto made = std::make_unique<BindingHandle>();
     PX_ASSIGN(made->binding, Region::bind(from, values));
     const std::int64_t bytes = made->binding->memory_bytes();
@@ -189,7 +190,15 @@ px_code run(void*, void* binding, const px_run* run, px_done done, void* done_co
     PX_ASSIGN(const auto inputs, parts_of(given.input_count, given.inputs, bound.input_count()));
     PX_ASSIGN(const auto outputs,
               parts_of(given.output_count, given.outputs, bound.output_count()));
-    return bound.run(inputs, outputs, answering(done, done_context));
+    bound.run(inputs, outputs, answering(done, done_context), done_context);
+    return {};
+  });
+}
+
+void cancel(void*, void* binding, void* done_context) {
+  (void)answer(nullptr, [&]() -> Status {
+    static_cast<BindingHandle*>(binding)->binding->cancel(done_context);
+    return {};
   });
 }
 
@@ -234,7 +243,7 @@ const px_delegate* table_of_functions() {
                                      &compile,
                                      &bind,
                                      &run,
-                                     nullptr,
+                                     &cancel,
                                      &unbind,
                                      &discard,
                                      &allocate,

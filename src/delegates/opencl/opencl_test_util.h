@@ -72,8 +72,7 @@ inline Result<std::vector<Tensor>> run_bound(Binding& binding,
     out.push_back({owned.back().get(), 0});
   }
   std::promise<Status> ended;
-  PX_RETURN_IF_ERROR(
-      binding.run(in, out, [&](Status status) { ended.set_value(std::move(status)); }));
+  binding.run(in, out, [&](Status status) { ended.set_value(std::move(status)); });
   PX_RETURN_IF_ERROR(ended.get_future().get());
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -106,9 +105,7 @@ inline std::vector<TensorDesc> descs_of(const Graph& graph) {
 /// Runs a graph of known sizes.
 inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
                                              const std::vector<TensorView>& inputs,
-                                             bool through_local_memory) {
-  RegionOptions options;
-  options.through_local_memory = through_local_memory;
+                                             RegionOptions options) {
   options.separate_buffers = under_checker();
   PX_ASSIGN(const auto region, Region::compile(test_context(), graph, options));
   const std::vector<TensorDesc> descs = descs_of(graph);
@@ -119,8 +116,16 @@ inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
   return run_bound(*binding, inputs, outputs);
 }
 
+inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
+                                             const std::vector<TensorView>& inputs,
+                                             bool through_local_memory) {
+  RegionOptions options;
+  options.through_local_memory = through_local_memory;
+  return run_graph(graph, inputs, options);
+}
+
 /// One node on the device. Inputs of `run.constants` and those that say a shape are constants.
-inline Result<std::vector<Tensor>> run_node(const KernelRun& run, bool through_local_memory) {
+inline Result<std::vector<Tensor>> run_node(const KernelRun& run, const RegionOptions& options) {
   PX_ASSIGN(Graph graph, test_detail::one_node_graph(run));
   Node& node = graph.nodes[NodeId{0}];
   std::vector<TensorView> inputs;
@@ -135,7 +140,7 @@ inline Result<std::vector<Tensor>> run_node(const KernelRun& run, bool through_l
     inputs.push_back(run.inputs[i]->view());
   }
   for (const ValueId output : node.outputs) graph.outputs.push_back(output);
-  return run_graph(graph, inputs, through_local_memory);
+  return run_graph(graph, inputs, options);
 }
 
 /// A test failure where f32 elements differ by more than `tolerance` of the largest magnitude, or
@@ -161,7 +166,8 @@ inline void expect_same(const Tensor& actual, const Tensor& expected, const std:
 }
 
 /// A test failure where the device and the reference kernel differ.
-inline void expect_as_reference(const KernelRun& run, const std::string& what) {
+inline void expect_as_reference(const KernelRun& run, const std::string& what,
+                                RegionOptions options = {}) {
   const std::string name = std::string(to_string(run.op)) + " " + what;
   const auto expected = run_kernel(run, KernelLibrary::kReference);
   ASSERT_TRUE(expected) << name << ": " << expected.error().to_string();
@@ -169,7 +175,8 @@ inline void expect_as_reference(const KernelRun& run, const std::string& what) {
       run.op == OpKind::kConv || run.op == OpKind::kMatMul || run.op == OpKind::kGemm;
   for (const bool local : {false, true}) {
     if (local && !product) continue;
-    const auto actual = run_node(run, local);
+    options.through_local_memory = local;
+    const auto actual = run_node(run, options);
     ASSERT_TRUE(actual) << name << ": " << actual.error().to_string();
     ASSERT_EQ(actual->size(), expected->size()) << name;
     for (std::size_t i = 0; i < actual->size(); ++i)

@@ -23,6 +23,19 @@ TEST(OpenClProducts, MatMul) {
   check({0, 3}, {3, 2}, "empty");
 }
 
+TEST(OpenClProducts, GridsThatADeviceDoesNotTakeWhole) {
+  PX_NEEDS_DEVICE();
+  RegionOptions few;
+  few.most_groups = 2;
+  expect_as_reference(
+      {OpKind::kMatMul, test_inputs(random_tensor({5, 200, 9}), random_tensor({5, 9, 20}, 2))},
+      "five matrices of many rows", few);
+  expect_as_reference(
+      {OpKind::kConv, test_inputs(random_tensor({3, 8, 5, 5}), random_tensor({144, 4, 3, 3}, 2)),
+       test_attributes({{"group", std::int64_t{2}}})},
+      "three images of two groups", few);
+}
+
 TEST(OpenClProducts, Gemm) {
   PX_NEEDS_DEVICE();
   for (const std::int64_t ta : {0, 1}) {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 
 #include "base/status.h"
 #include "delegates/opencl/operators.h"
+#include "delegates/opencl/wide_extremes.h"
 #include "ops/op.h"
 
 namespace parallax::opencl {
@@ -16,10 +16,9 @@ namespace {
 /// PoCL compiles a kernel once more for a grid that is wider than this.
 constexpr std::size_t kNarrowGrid = 65536;
 
-Status set_argument(const ClLibrary& cl, cl_kernel kernel, cl_uint& at, const void* value,
-                    std::size_t bytes) {
-  return cl_check("clSetKernelArg", cl.clSetKernelArg(kernel, at++, bytes, value));
-}
+/// Work-groups along the second and third index of a grid, of which NVIDIA takes no more. CPUs have
+/// no such limit, and PoCL compiles a kernel once more that does not begin with work-group 0.
+constexpr std::size_t kMostGroups = 65535, kAnyGroups = std::size_t{1} << 40;
 
 }  // namespace
 
@@ -27,9 +26,13 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
                                                       Graph graph, const RegionOptions& options) {
   std::shared_ptr<Region> region(new Region);
   region->context_ = std::move(context);
-  region->graph_ = std::move(graph);
+  NarrowGraph narrow = with_few_operands(std::move(graph));
+  region->graph_ = std::move(narrow.graph);
+  region->like_ = std::move(narrow.like);
   region->local_memory_ = options.through_local_memory.value_or(!region->context_->device().is_cpu);
   region->separate_buffers_ = options.separate_buffers;
+  region->most_groups_ =
+      options.most_groups.value_or(region->context_->device().is_cpu ? kAnyGroups : kMostGroups);
   PX_ASSIGN(region->steps_, find_steps(region->graph_));
   PX_ASSIGN(region->nothing_, region->context_->buffer(64));
   PX_RETURN_IF_ERROR(region->make_kernels());
@@ -159,119 +162,6 @@ Status Region::upload_constants() {
     memory_bytes_ += bytes;
   }
   return {};
-}
-
-struct Binding::Run {
-  std::span<const BufferPart> inputs, outputs;
-  std::vector<DeviceMemory*> in_use = {};  ///< those of them that the host sees
-  std::shared_ptr<cl_int> fault = std::make_shared<cl_int>(0);
-};
-
-Status Binding::set_tensor(cl_kernel kernel, cl_uint& at, const TensorArgument& tensor,
-                           const Run& run) {
-  const ClLibrary& cl = region_->context_->cl();
-  const Place place = tensor.place < 0 ? Place{} : places_[static_cast<std::size_t>(tensor.place)];
-  BufferPart part{place.buffer, place.offset, nullptr};
-  if (place.kind == PlaceKind::kInput) part = run.inputs[place.index];
-  if (place.kind == PlaceKind::kOutput) part = run.outputs[place.index];
-  if (part.buffer == nullptr) part = {region_->nothing_.get(), 0, nullptr};
-  const cl_long first = part.offset / tensor.element_bytes + tensor.first;
-  PX_RETURN_IF_ERROR(set_argument(cl, kernel, at, &part.buffer, sizeof(cl_mem)));
-  return set_argument(cl, kernel, at, &first, sizeof(first));
-}
-
-Status Binding::enqueue_launch(const ClContext::Commands& commands, const ReadyLaunch& ready,
-                               const Run& run) {
-  const ClLibrary& cl = region_->context_->cl();
-  cl_uint at = 0;
-  for (const Argument& argument : ready.launch.arguments) {
-    if (const auto* tensor = std::get_if<TensorArgument>(&argument)) {
-      PX_RETURN_IF_ERROR(set_tensor(ready.kernel, at, *tensor, run));
-      continue;
-    }
-    PX_RETURN_IF_ERROR(std::visit(
-        [&](const auto& value) {
-          return set_argument(cl, ready.kernel, at, &value, sizeof(value));
-        },
-        argument));
-  }
-  const auto& group = ready.launch.kernel->group;
-  std::array<std::size_t, 3> global = ready.launch.groups;
-  for (std::size_t i = 0; i < global.size(); ++i) global[i] *= group[i];
-  return cl_check("clEnqueueNDRangeKernel",
-                  cl.clEnqueueNDRangeKernel(commands.queue(), ready.kernel, 3, nullptr,
-                                            global.data(), group.data(), 0, nullptr, nullptr));
-}
-
-/// From here on to end_use, what inputs and outputs lie in is the device's.
-Status Binding::begin_use(const ClContext::Commands& commands, Run& run) {
-  for (const auto& list : {run.inputs, run.outputs}) {
-    for (const BufferPart& part : list) {
-      if (part.memory == nullptr || std::ranges::count(run.in_use, part.memory) > 0) continue;
-      PX_RETURN_IF_ERROR(part.memory->begin_use(commands));
-      run.in_use.push_back(part.memory);
-    }
-  }
-  return {};
-}
-Status Binding::end_use(const ClContext::Commands& commands, Run& run) {
-  Status status;
-  for (DeviceMemory* memory : std::exchange(run.in_use, {})) {
-    Status ended = memory->end_use(commands);
-    if (status) status = std::move(ended);
-  }
-  return status;
-}
-
-Status Binding::enqueue(const ClContext::Commands& commands, Run& run, cl_event& end) {
-  const ClLibrary& cl = region_->context_->cl();
-  const cl_int none = 0;
-  PX_RETURN_IF_ERROR(begin_use(commands, run));
-  if (fault_) {
-    PX_RETURN_IF_ERROR(
-        cl_check("clEnqueueFillBuffer",
-                 cl.clEnqueueFillBuffer(commands.queue(), fault_.get(), &none, sizeof(none), 0,
-                                        sizeof(none), 0, nullptr, nullptr)));
-  }
-  for (const ReadyLaunch& ready : launches_)
-    PX_RETURN_IF_ERROR(enqueue_launch(commands, ready, run));
-  if (fault_) {
-    PX_RETURN_IF_ERROR(
-        cl_check("clEnqueueReadBuffer",
-                 cl.clEnqueueReadBuffer(commands.queue(), fault_.get(), CL_FALSE, 0, sizeof(cl_int),
-                                        run.fault.get(), 0, nullptr, nullptr)));
-  }
-  PX_RETURN_IF_ERROR(end_use(commands, run));
-  return cl_check("clEnqueueMarkerWithWaitList",
-                  cl.clEnqueueMarkerWithWaitList(commands.queue(), 0, nullptr, &end));
-}
-
-Status Binding::run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
-                    Completions::Call done) {
-  ClContext& context = *region_->context_;
-  Run run{inputs, outputs};
-  const ClContext::Commands commands(context);
-  cl_event event = nullptr;
-  Status begun = enqueue(commands, run, event);
-  const OwnedEvent end(context.cl(), event);
-  if (!begun) {
-    // What was begun must not touch memory that the caller takes back.
-    (void)end_use(commands, run);
-    context.cl().clFinish(commands.queue());
-    return begun;
-  }
-  auto ended = [self = shared_from_this(), fault = run.fault,
-                done = std::move(done)](Status status) mutable {
-    if (status && *fault != 0) {
-      const auto node = static_cast<std::size_t>(*fault - 1);
-      status = tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfRange,
-                                    node < self->marks_.size() ? self->marks_[node] : std::string(),
-                                    "an index is out of range"});
-    }
-    self.reset();  // whoever is told may destroy the region, and its device
-    done(std::move(status));
-  };
-  return context.when_done(commands, commands.queue(), event, std::move(ended));
 }
 
 }  // namespace parallax::opencl

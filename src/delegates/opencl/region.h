@@ -3,8 +3,9 @@
 // threads at once, the device then does one run after the other.
 #pragma once
 
-#include <atomic>
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -22,6 +23,9 @@ struct RegionOptions {
   std::optional<bool> through_local_memory;
   /// Each tensor inside gets a buffer of its own, so that a checker sees what leaves its tensor.
   bool separate_buffers = false;
+  /// Work-groups along the second and third index of a grid; what has more is several launches.
+  /// Nothing: what the device is known to take.
+  std::optional<std::size_t> most_groups;
 };
 
 /// A kernel ready to be launched.
@@ -48,7 +52,10 @@ class Region {
   static Result<std::shared_ptr<Binding>> bind(const std::shared_ptr<const Region>& region,
                                                std::span<const TensorDesc> values);
 
+  /// That of compile, and further values behind its own.
   const Graph& graph() const { return graph_; }
+  /// Of the graph of compile.
+  std::size_t value_count() const { return graph_.values.size() - like_.size(); }
   std::int64_t memory_bytes() const { return memory_bytes_; }
 
  private:
@@ -63,6 +70,8 @@ class Region {
 
   std::shared_ptr<ClContext> context_;
   Graph graph_;
+  std::vector<ValueId> like_;  ///< of each further value: whose type and sizes it has
+  std::size_t most_groups_ = 0;
   bool local_memory_ = false, separate_buffers_ = false;
   std::vector<Step> steps_;
   std::vector<KernelSpec> chains_;  ///< of each step, empty where it is none
@@ -82,10 +91,13 @@ struct BufferPart {
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
   /// Begins a run and returns; `done` is called later, by a thread of the device's. Inputs and
-  /// outputs are those of the graph, in its order. Errors: of the driver; `done` is then not
-  /// called.
-  Status run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
-             Completions::Call done);
+  /// outputs are those of the graph, in its order; they stay until then. `name` is what cancel
+  /// tells the run by. Errors, kOutOfRange for an index, come with `done`.
+  void run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
+           Completions::Call done, const void* name = nullptr);
+  /// What the device has not been given of the runs of that name is left out. They end with
+  /// kCancelled where something was.
+  void cancel(const void* name);
   std::int64_t memory_bytes() const { return memory_bytes_; }
   std::size_t input_count() const { return region_->graph().inputs.size(); }
   std::size_t output_count() const { return region_->graph().outputs.size(); }
@@ -103,13 +115,17 @@ class Binding : public std::enable_shared_from_this<Binding> {
   struct ReadyLaunch {
     Launch launch;
     cl_kernel kernel;
+    std::array<std::size_t, 3> first;  ///< work-group that it begins with
   };
   struct Run;
 
   explicit Binding(std::shared_ptr<const Region> region) : region_(std::move(region)) {}
-  static Status begin_use(const ClContext::Commands& commands, Run& run);
-  static Status end_use(const ClContext::Commands& commands, Run& run);
-  Status enqueue(const ClContext::Commands& commands, Run& run, cl_event& end);
+  void give(const ClContext::Commands& commands);
+  void give_slice(const ClContext::Commands& commands, const std::shared_ptr<Run>& run);
+  static void slice_ended(std::shared_ptr<Run> run, Status status);
+  Status enqueue_begin(const ClContext::Commands& commands, Run& run);
+  Status enqueue_end(const ClContext::Commands& commands, Run& run);
+  Status enqueue_slice(const ClContext::Commands& commands, Run& run);
   Status enqueue_launch(const ClContext::Commands& commands, const ReadyLaunch& ready,
                         const Run& run);
   Status set_tensor(cl_kernel kernel, cl_uint& at, const TensorArgument& tensor, const Run& run);
@@ -121,6 +137,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
   std::vector<OwnedBuffer> memory_;
   OwnedBuffer fault_;
   std::int64_t memory_bytes_ = 0;
+  std::deque<std::shared_ptr<Run>> runs_;  ///< not given as a whole; under the lock of Commands
 };
 
 }  // namespace parallax::opencl

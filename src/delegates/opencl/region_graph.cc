@@ -172,13 +172,14 @@ Result<Graph> graph_of(const px_region* region) {
   return GraphReader(given).read();
 }
 
-Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, const px_sizes* sizes) {
+Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, std::size_t count,
+                                         const px_sizes* sizes) {
   PX_ASSIGN(const px_sizes given, of_this_version(sizes));
-  if (given.value_count != graph.values.size()) return refuse_region("sizes of another region");
+  if (given.value_count != count) return refuse_region("sizes of another region");
   std::vector<TensorDesc> descs;
-  for (const ValueId id : graph.values.ids()) {
-    const Value& value = graph.values[id];
-    PX_ASSIGN(const Constant tensor, constant_of(given.values[id.value]));
+  for (std::size_t i = 0; i < count; ++i) {
+    const Value& value = graph.values[ValueId{static_cast<std::int32_t>(i)}];
+    PX_ASSIGN(const Constant tensor, constant_of(given.values[i]));
     if (tensor.dtype != value.dtype ||
         static_cast<std::size_t>(tensor.dims.rank()) != value.shape.size())
       return refuse_region(fmt::format("'{}' has changed its type", value.name));

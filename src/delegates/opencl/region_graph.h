@@ -16,7 +16,9 @@ namespace parallax::opencl {
 /// for a region that contradicts itself.
 Result<Graph> graph_of(const px_region* region);
 
-/// Dims of each value, and bytes of constants and of what is known. Errors: kInvalidInput.
-Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, const px_sizes* sizes);
+/// Dims of each of the graph's first `count` values, and bytes of constants and of what is known.
+/// Errors: kInvalidInput.
+Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, std::size_t count,
+                                         const px_sizes* sizes);
 
 }  // namespace parallax::opencl

@@ -1,6 +1,8 @@
 // Regions: what is fused, new sizes, memory, runs at once, and errors.
 #include "delegates/opencl/region.h"
 
+#include <fmt/core.h>
+
 #include <future>
 #include <thread>
 #include <vector>
@@ -127,6 +129,44 @@ TEST(OpenClRegion, RunsOfOneBindingMayOverlap) {
       for (int k = 0; k < 20; ++k) EXPECT_EQ(run(i), expected[i]);
     });
   for (std::thread& thread : threads) thread.join();
+}
+
+TEST(OpenClRegion, WhatACancelledRunLacksIsLeftOut) {
+  PX_NEEDS_DEVICE();
+  // More than the device is given at once.
+  std::string text = "input x f32 [64, 1000]\nv0 = Softmax(x)\n";
+  for (int i = 1; i < 300; ++i) text += fmt::format("v{} = Softmax(v{})\n", i, i - 1);
+  const Graph graph = region_graph(text + "output v299\n");
+  const auto region = Region::compile(test_context(), graph);
+  ASSERT_TRUE(region);
+  const auto binding = Region::bind(*region, descs_of(graph));
+  ASSERT_TRUE(binding);
+  const OwnedBuffer in = uploaded(random_tensor({64, 1000}).view());
+  const BufferPart from{in.get(), 0, nullptr};
+  std::vector<OwnedBuffer> out;
+  std::vector<std::promise<Status>> ended(6);
+  for (std::promise<Status>& end : ended) {
+    auto buffer = test_context()->buffer(64 * 1000 * 4);
+    ASSERT_TRUE(buffer);
+    out.push_back(std::move(*buffer));
+    const BufferPart to{out.back().get(), 0, nullptr};
+    (*binding)->run(
+        std::span(&from, 1), std::span(&to, 1),
+        [&end](Status status) { end.set_value(std::move(status)); }, &end);
+  }
+  // The first is under way, the others wait for it.
+  for (std::size_t i = 0; i + 1 < ended.size(); ++i) (*binding)->cancel(&ended[i]);
+  (*binding)->cancel(&out);  // of no run
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    const Status status = ended[i].get_future().get();
+    if (i + 1 == ended.size()) {
+      EXPECT_TRUE(status) << status.error().to_string();
+    } else if (!under_checker()) {  // which has run before anyone can cancel
+      ASSERT_FALSE(status) << i;
+      EXPECT_EQ(status.error().code, ErrorCode::kCancelled);
+    }
+  }
+  (*binding)->cancel(ended.data());  // late
 }
 
 TEST(OpenClRegion, RefusesWhatItCannotIndex) {

@@ -30,7 +30,7 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const f
   const int spans = (s.out[2] + SPAN - 1) / SPAN;
   const int item = (int)get_global_id(0), filter = (int)get_global_id(1) * FILTERS;
   if (s.batches == 0 || item >= spans * s.out[0] * s.out[1] || filter >= s.filters) return;
-  const int image = (int)get_group_id(2) / s.groups, group = (int)get_group_id(2) - image * s.groups;
+  const int image = (int)get_global_id(2) / s.groups, group = (int)get_global_id(2) - image * s.groups;
   const int span = item % spans, line = item / spans;
   const int oh = line % s.out[1], od = line / s.out[1], ow = span * SPAN;
   const int plane = s.in[0] * s.in[1] * s.in[2], taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2];
@@ -120,9 +120,9 @@ kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global cons
                                         global float* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
   const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
-  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_group_id(1) * TILE;
+  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
   if (s.batches == 0) return;
-  const int image = (int)get_group_id(2) / s.groups, group = (int)get_group_id(2) - image * s.groups;
+  const int image = (int)get_global_id(2) / s.groups, group = (int)get_global_id(2) - image * s.groups;
   const int plane = s.in[0] * s.in[1] * s.in[2], positions = s.out[0] * s.out[1] * s.out[2];
   const int taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2], depth = s.channels * taps;
   x += x0 + (long)(image * s.groups + group) * s.channels * plane;

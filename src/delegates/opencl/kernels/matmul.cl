@@ -47,7 +47,7 @@ inline void multiply_edge(const Product_t* p, const Result_t* r, global const fl
 kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const float* a, long a0, global const float* b,
                                        long b0, global const float* c, long c0, global float* y, long y0) {
   const int column = (int)get_global_id(0) * COLUMNS, row = (int)get_global_id(1) * ROWS;
-  const int batch = (int)get_group_id(2);
+  const int batch = (int)get_global_id(2);
   if (row >= p.m || column >= p.n) return;
   a += a0 + batch_offset(p.batch, p.a_batch, batch);
   b += b0 + batch_offset(p.batch, p.b_batch, batch);
@@ -104,8 +104,8 @@ kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const 
                                           long b0, global const float* c, long c0, global float* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
   const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
-  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_group_id(1) * TILE;
-  const int batch = (int)get_group_id(2);
+  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
+  const int batch = (int)get_global_id(2);
   if (p.batches == 0) return;
   a += a0 + batch_offset(p.batch, p.a_batch, batch);
   b += b0 + batch_offset(p.batch, p.b_batch, batch);

@@ -64,6 +64,18 @@ def test_bench_and_plan_say_what_it_gets(parallax):
     assert plan["delegate"] == "cores" and plan["regions"] == 1
 
 
+def test_several_get_what_those_before_them_left(parallax, refused, tmp_path):
+    both = ("--delegate", "cores:opencl-mobile", "--delegate", "cores", "--offload", "all")
+    plan = json.loads(parallax("plan", DIGITS, *BATCH, *both, "--json", "-").stdout)
+    assert len({r["delegate"] for r in plan["region_list"] if r["offloaded"]}) <= 2 and not plan["cpu_nodes"]
+    bench = json.loads(parallax("bench", DIGITS, *BATCH, "--runs", 2, *both, "--json", "-").stdout)
+    assert [d["failures"] for d in bench["delegates"]] == [[], []]
+    assert sum(d["held_bytes"] for d in bench["delegates"]) > 0
+    assert parallax("run", DIGITS, *BATCH, *both, "--require-full-delegation").returncode == 0
+    assert "named twice" in refused(1, "run", DIGITS, *BATCH, "--delegate", "cores", "--delegate", "cores")
+    assert "no number of bytes" in refused(2, "run", DIGITS, *BATCH, "--delegate", "cores", "--delegate-memory", "auto")
+
+
 def test_full_delegation(parallax, refused):
     assert parallax("run", DIGITS, *BATCH, "--delegate", "cores", "--offload", "all", "--require-full-delegation").returncode == 0
     assert "nodes stay on the CPU" in refused(1, "run", DIGITS, *BATCH, "--delegate", "cores:npu-int8", "--offload", "all", "--require-full-delegation")

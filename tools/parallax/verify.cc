@@ -19,6 +19,17 @@ namespace {
 // plain ones by, relative to the output's largest magnitude (docs/architecture.md, "The same
 // outputs").
 constexpr double kKernelTolerance = 1e-3;
+// The same for a delegate that was asked to store floats in 16 bits.
+constexpr double kHalfTolerance = 2e-2;
+
+double tolerance_of(const SessionOptions& options) {
+  return std::ranges::any_of(options.delegates,
+                             [](const std::string& name) {
+                               return name == "opencl:f16" || name.starts_with("opencl:f16,");
+                             })
+             ? kHalfTolerance
+             : kKernelTolerance;
+}
 
 struct Outcome {
   std::vector<Tensor> outputs;
@@ -184,6 +195,7 @@ Status verify_command(const Options& options) {
     if (auto status = check_bits(*different, runs); !status) return status;
     return check_nan(*model, *unfused, sequential, inputs->views());
   }
+  const double allowed = tolerance_of(options.session);
   if (options.session.delegates.empty()) {
     fmt::print(
         "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error "
@@ -193,18 +205,18 @@ Status verify_command(const Options& options) {
     fmt::print(
         "{}: {} runs over schedulers, threads and budgets with delegate '{}'; largest error "
         "against the reference kernels {:.1e}, {:.0e} is allowed\n",
-        options.model, runs, fmt::join(options.session.delegates, "', '"), error, kKernelTolerance);
+        options.model, runs, fmt::join(options.session.delegates, "', '"), error, allowed);
   }
   print_nan(*model, *oracle);
   if (auto status = check_bits(*different, runs); !status) return status;
-  if (error > kKernelTolerance)
+  if (error > allowed)
     return tl::unexpected(
         Error{Stage::kExecute,
               ErrorCode::kInternal,
               {},
               fmt::format(
                   "the fast kernels differ from the reference kernels by {:.1e}, more than {:.0e}",
-                  error, kKernelTolerance)});
+                  error, allowed)});
   return check_nan(*model, *unfused, sequential, inputs->views());
 }
 

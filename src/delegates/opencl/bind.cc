@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "delegates/opencl/emitters.h"
+#include "delegates/opencl/half.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"
 #include "kernels/reference/index_space.h"
@@ -62,6 +63,9 @@ class Binder final : public StepMemory {
     find_roots();
     place_boundary();
     place_inside();
+    for (const auto& [value, place] : narrowed_)
+      PX_RETURN_IF_ERROR(emit_conversion(KernelId::narrow, desc_of(value).elements(), {place, 0, 4},
+                                         argument_of(operand(value))));
     for (std::size_t i = 0; i < region_.steps_.size(); ++i) {
       now_ = static_cast<std::int32_t>(i);
       PX_RETURN_IF_ERROR(emit(region_.steps_[i], region_.chains_[i]));
@@ -108,6 +112,8 @@ class Binder final : public StepMemory {
   Status take_sizes() {
     if (values_.size() != region_.value_count()) return bad_step("sizes of another region");
     for (const ValueId like : region_.like_) values_.push_back(desc_of(like));
+    for (TensorDesc& desc : values_)
+      if (region_.half_ && desc.dtype == DType::kF32) desc.dtype = DType::kF16;
     for (const ValueId id : graph_.values.ids()) {
       const TensorDesc& desc = values_[static_cast<std::size_t>(id.value)];
       const auto elements = desc.dims.checked_elements();
@@ -132,8 +138,16 @@ class Binder final : public StepMemory {
   }
 
   void place_boundary() {
-    for (std::size_t i = 0; i < graph_.inputs.size(); ++i)
-      place_[graph_.inputs[i]] = add_place({PlaceKind::kInput, i, nullptr, 0});
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const ValueId input = graph_.inputs[i];
+      const std::int32_t place = add_place({PlaceKind::kInput, i, nullptr, 0});
+      if (is_half(input)) {
+        place_in_arena(input);
+        narrowed_.emplace_back(input, place);
+      } else {
+        place_[input] = place;
+      }
+    }
     for (const ValueId id : graph_.values.ids()) {
       if (region_.constants_[id])
         place_[id] = add_place({PlaceKind::kBuffer, 0, region_.constants_[id].get(), 0});
@@ -141,7 +155,7 @@ class Binder final : public StepMemory {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const std::int32_t place = add_place({PlaceKind::kOutput, i, nullptr, 0});
       const ValueId root = root_[graph_.outputs[i]];
-      if (place_[root] < 0 && graph_.values[root].kind == ValueKind::kResult) {
+      if (place_[root] < 0 && graph_.values[root].kind == ValueKind::kResult && !is_half(root)) {
         place_[root] = place;
       } else {
         copies_.emplace_back(graph_.outputs[i], place);
@@ -157,14 +171,18 @@ class Binder final : public StepMemory {
       for (const ValueId value : step.reads) note_read(value);
       if (step.kind == StepKind::kView) continue;
       for (const ValueId value : step.makes) {
-        if (place_[value] >= 0) continue;
-        place_[value] = add_place({PlaceKind::kBuffer, 0, nullptr, 0});
-        arena_of_[value] = add_buffer(desc_of(value).bytes(), place_[value]);
+        if (place_[value] < 0) place_in_arena(value);
       }
     }
     now_ = static_cast<std::int32_t>(region_.steps_.size());
     for (const auto& [value, place] : copies_) note_read(value);
   }
+  void place_in_arena(ValueId value) {
+    place_[value] = add_place({PlaceKind::kBuffer, 0, nullptr, 0});
+    arena_of_[value] = add_buffer(desc_of(value).bytes(), place_[value]);
+  }
+  /// Floats that have 16 bits inside, and 32 where a run brings or wants them.
+  bool is_half(ValueId value) const { return desc_of(value).dtype == DType::kF16; }
   void note_read(ValueId value) {
     const std::int32_t buffer = arena_of_[root_[value]];
     if (buffer >= 0)
@@ -179,8 +197,10 @@ class Binder final : public StepMemory {
     Operand result{desc_of(value), place_[root_[value]]};
     // The elements of a shape, which a node computes with.
     if (result.place < 0 && result.desc.data != nullptr && result.desc.bytes() > 0) {
-      const auto bytes = static_cast<std::size_t>(result.desc.bytes());
-      result.place = place_[root_[value]] = table({result.desc.data, bytes});
+      const bool half = is_half(value);
+      const std::span known(result.desc.data,
+                            static_cast<std::size_t>(result.desc.bytes()) * (half ? 2 : 1));
+      result.place = place_[root_[value]] = half ? table(halves_of(known)) : table(known);
     }
     return result;
   }
@@ -209,6 +229,7 @@ class Binder final : public StepMemory {
                       {},
                       *this,
                       region_.local_memory_,
+                      region_.half_,
                       static_cast<std::int32_t>(binding_->marks_.size())};
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
@@ -227,9 +248,21 @@ class Binder final : public StepMemory {
     return {};
   }
 
+  Status emit_conversion(KernelId kernel, std::int64_t count, TensorArgument from,
+                         TensorArgument to) {
+    if (count == 0) return {};
+    return add_launch(
+        {&spec_of(kernel), {groups_of(count), 1, 1}, {static_cast<std::int32_t>(count), from, to}});
+  }
+
   Status emit_copies() {
     for (const auto& [value, place] : copies_) {
       const Operand from = operand(value);
+      if (is_half(value)) {
+        PX_RETURN_IF_ERROR(emit_conversion(KernelId::widen, from.desc.elements(), argument_of(from),
+                                           {place, 0, 4}));
+        continue;
+      }
       const Node none;
       Emission emission{none, {from}, {Operand{from.desc, place}}, {}, *this};
       PX_RETURN_IF_ERROR(emit_view(emission));
@@ -306,10 +339,11 @@ class Binder final : public StepMemory {
   const Graph& graph_;
   std::vector<TensorDesc> values_;
   std::shared_ptr<Binding> binding_;
-  IdVector<ValueId, std::int32_t> place_;                 ///< of the binding's; -1: none
-  IdVector<ValueId, ValueId> root_;                       ///< the value whose bytes it has
-  IdVector<ValueId, std::int32_t> arena_of_;              ///< its buffer in the arena; -1: none
-  std::vector<std::pair<ValueId, std::int32_t>> copies_;  ///< to outputs, at the end
+  IdVector<ValueId, std::int32_t> place_;                   ///< of the binding's; -1: none
+  IdVector<ValueId, ValueId> root_;                         ///< the value whose bytes it has
+  IdVector<ValueId, std::int32_t> arena_of_;                ///< its buffer in the arena; -1: none
+  std::vector<std::pair<ValueId, std::int32_t>> copies_;    ///< to outputs, at the end
+  std::vector<std::pair<ValueId, std::int32_t>> narrowed_;  ///< from inputs, at the beginning
   MemoryProblem problem_;
   std::vector<std::int32_t> arena_places_;  ///< by buffer
   std::vector<std::byte> table_;

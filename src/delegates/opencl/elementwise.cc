@@ -38,7 +38,7 @@ const Formula* formula_of(OpKind op) {
 const char* type_in_memory(DType dtype) {
   switch (dtype) {
     case DType::kF32:
-      return "float";
+      return "real";
     case DType::kI32:
       return "int";
     case DType::kI64:
@@ -48,7 +48,7 @@ const char* type_in_memory(DType dtype) {
   }
 }
 const char* type_in_registers(DType dtype) {
-  return dtype == DType::kBool ? "int" : type_in_memory(dtype);
+  return dtype == DType::kBool ? "int" : dtype == DType::kF32 ? "float" : type_in_memory(dtype);
 }
 
 /// A float as OpenCL C writes it, to the last bit.
@@ -159,18 +159,22 @@ Result<KernelSpec> chain_kernel(const Graph& graph, const Chain& chain) {
     const DType dtype = graph.values[chain.operands[k]].dtype;
     parameters += fmt::format(", global const {0}* p{1}, long o{1}, Strides_t s{1}",
                               type_in_memory(dtype), k);
-    loads +=
-        fmt::format("  const {} x{} = p{}[o{} + index_of(&s, &s{}, row, column)]{};\n",
-                    type_in_registers(dtype), k, k, k, k, dtype == DType::kBool ? " != 0" : "");
+    const std::string at = fmt::format("o{0} + index_of(&s, &s{0}, row, column)", k);
+    const std::string element = dtype == DType::kF32    ? fmt::format("READ(p{}, {})", k, at)
+                                : dtype == DType::kBool ? fmt::format("p{}[{}] != 0", k, at)
+                                                        : fmt::format("p{}[{}]", k, at);
+    loads += fmt::format("  const {} x{} = {};\n", type_in_registers(dtype), k, element);
     names.emplace(chain.operands[k], fmt::format("x{}", k));
     signature += "pT";
   }
   PX_ASSIGN(const std::string body, body_of(graph, chain, names));
   const DType out = graph.values[chain.result].dtype;
-  const std::string rest = fmt::format(
-      "(Space_t s{}, global {}* y, long y0) {{\n  POSITION(s)\n{}{}"
-      "  y[y0 + row * s.dims[0] + column] = {};\n}}\n",
-      parameters, type_in_memory(out), loads, body, names.at(chain.result));
+  const std::string write =
+      fmt::format(fmt::runtime(out == DType::kF32 ? "WRITE(y, {}, {})" : "y[{}] = {}"),
+                  "y0 + row * s.dims[0] + column", names.at(chain.result));
+  const std::string rest =
+      fmt::format("(Space_t s{}, global {}* y, long y0) {{\n  POSITION(s)\n{}{}  {};\n}}\n",
+                  parameters, type_in_memory(out), loads, body, write);
   const std::string name = fmt::format("chain_{:016x}", hash64(std::as_bytes(std::span(rest))));
   return KernelSpec{name,
                     fmt::format("kernel ITEMS(GROUP, 1, 1) void {}{}", name, rest),

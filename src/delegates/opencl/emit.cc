@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "delegates/opencl/half.h"
 #include "kernels/reference/common.h"
 
 namespace parallax::opencl {
@@ -22,7 +23,15 @@ TensorArgument Emission::table(std::span<const std::int32_t> entries) {
 TensorArgument Emission::table(std::span<const float> entries) {
   return {memory.table(std::as_bytes(entries)), 0, 4};
 }
-TensorArgument Emission::scratch(std::int64_t floats) { return {memory.scratch(floats * 4), 0, 4}; }
+TensorArgument Emission::tensor_table(std::span<const float> elements) {
+  const auto bytes = std::as_bytes(elements);
+  return half ? TensorArgument{memory.table(halves_of(bytes)), 0, 2}
+              : TensorArgument{memory.table(bytes), 0, 4};
+}
+TensorArgument Emission::scratch(std::int64_t floats) {
+  const std::int64_t bytes = half ? 2 : 4;
+  return {memory.scratch(floats * bytes), 0, bytes};
+}
 
 void Emission::launch(KernelId kernel, std::array<std::size_t, 3> groups,
                       std::vector<Argument> arguments) {
@@ -51,35 +60,35 @@ tl::unexpected<Error> bad_step(std::string message) {
 
 namespace {
 
-/// Makes fours of 32-bit elements one, where both sides have them as neighbours.
-bool in_fours(Dims& dims, TensorArgument& from, Strides& from_strides, TensorArgument& to,
+/// Makes fours of 16-bit or 32-bit elements one, where both sides have them as neighbours.
+void in_fours(Dims& dims, TensorArgument& from, Strides& from_strides, TensorArgument& to,
               Strides& to_strides) {
   const int last = dims.rank() - 1;
-  if (last < 0 || to.element_bytes != 4 || dims[last] % 4 != 0) return false;
+  if (last < 0 || (to.element_bytes != 2 && to.element_bytes != 4) || dims[last] % 4 != 0) return;
   for (auto [tensor, strides] : {std::pair(&from, &from_strides), std::pair(&to, &to_strides)}) {
-    if ((*strides)[static_cast<std::size_t>(last)] != 1 || tensor->first % 4 != 0) return false;
+    if ((*strides)[static_cast<std::size_t>(last)] != 1 || tensor->first % 4 != 0) return;
     for (int axis = 0; axis < last; ++axis)
-      if ((*strides)[static_cast<std::size_t>(axis)] % 4 != 0) return false;
+      if ((*strides)[static_cast<std::size_t>(axis)] % 4 != 0) return;
   }
   dims[last] /= 4;
   for (auto [tensor, strides] : {std::pair(&from, &from_strides), std::pair(&to, &to_strides)}) {
     for (int axis = 0; axis < last; ++axis) (*strides)[static_cast<std::size_t>(axis)] /= 4;
     tensor->first /= 4;
-    tensor->element_bytes = 16;
+    tensor->element_bytes *= 4;
   }
-  return true;
 }
 
 }  // namespace
 
 void emit_move(Emission& e, Dims dims, TensorArgument from, Strides from_strides, TensorArgument to,
                Strides to_strides) {
-  const bool fours = in_fours(dims, from, from_strides, to, to_strides);
+  in_fours(dims, from, from_strides, to, to_strides);
   const Walk walk = walk_of(dims, {from_strides, to_strides});
-  const KernelId kernel = fours                   ? KernelId::move_128
-                          : to.element_bytes == 1 ? KernelId::move_8
+  const KernelId kernel = to.element_bytes == 1   ? KernelId::move_8
+                          : to.element_bytes == 2 ? KernelId::move_16
                           : to.element_bytes == 4 ? KernelId::move_32
-                                                  : KernelId::move_64;
+                          : to.element_bytes == 8 ? KernelId::move_64
+                                                  : KernelId::move_128;
   e.launch(kernel, {walk.groups, 1, 1}, {walk.space, from, walk.operands[0], to, walk.operands[1]});
 }
 

@@ -48,6 +48,7 @@ struct Emission {
   Finish finish;
   StepMemory& memory;
   bool through_local_memory = false;  ///< which of two kernels products take
+  bool half = false;                  ///< tensors of floats are kF16, except known ones
   std::int32_t mark = 1;              ///< what a fault of this step is told by
   std::vector<Launch> launches = {};
 
@@ -61,6 +62,8 @@ struct Emission {
   TensorArgument output(std::size_t i = 0, std::int64_t first = 0) const;
   TensorArgument table(std::span<const std::int32_t> entries);
   TensorArgument table(std::span<const float> entries);
+  /// Floats as kernels read tensors.
+  TensorArgument tensor_table(std::span<const float> elements);
   TensorArgument scratch(std::int64_t floats);
   /// Does nothing where a number of groups is 0.
   void launch(KernelId kernel, std::array<std::size_t, 3> groups, std::vector<Argument> arguments);

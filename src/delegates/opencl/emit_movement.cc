@@ -9,6 +9,7 @@ namespace {
 
 KernelId pick_of(std::int64_t element_bytes) {
   return element_bytes == 1   ? KernelId::pick_8
+         : element_bytes == 2 ? KernelId::pick_16
          : element_bytes == 4 ? KernelId::pick_32
                               : KernelId::pick_64;
 }
@@ -227,14 +228,20 @@ Status emit_range(Emission& e) {
     if (!e.has(i) || e.inputs[i].desc.data == nullptr)
       return not_covered("a range that is known to the device only");
   }
-  return dispatch<kNumbers>(e.outputs[0].desc.dtype, [&](auto type) -> Status {
+  const DType dtype = e.outputs[0].desc.dtype;
+  return dispatch<kNumbers>(dtype == DType::kF16 ? DType::kF32 : dtype, [&](auto type) -> Status {
     using T = typename decltype(type)::type;
     const T start = load_element<T>(e.inputs[0].desc.data, 0),
             delta = load_element<T>(e.inputs[2].desc.data, 0);
     std::vector<T> numbers;
     for (std::int64_t i = 0; i < count; ++i)
       numbers.push_back(wrap_add(start, wrap_mul(static_cast<T>(i), delta)));
-    const TensorArgument from{e.memory.table(std::as_bytes(std::span(numbers))), 0, sizeof(T)};
+    TensorArgument from{-1, 0, sizeof(T)};
+    if constexpr (std::is_same_v<T, float>) {
+      from = e.tensor_table(numbers);
+    } else {
+      from.place = e.memory.table(std::as_bytes(std::span(numbers)));
+    }
     const Strides dense = row_major_strides(e.out());
     emit_move(e, e.out(), from, dense, e.output(), dense);
     return {};

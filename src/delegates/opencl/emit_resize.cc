@@ -47,7 +47,7 @@ Status emit_resize(Emission& e) {
             resize_tables(shape, by_scales ? e.inputs[2].desc.data : nullptr, by_scales));
   const Walk walk = plain_walk_of(e.out(), {shape.strides});
   if (tables.blended == 0) {
-    e.launch(KernelId::pick_32, {walk.groups, 1, 1},
+    e.launch(e.half ? KernelId::pick_16 : KernelId::pick_32, {walk.groups, 1, 1},
              {walk.space, e.input(0), walk.operands[0], e.table(tables.low), tables.starts, 0,
               TensorArgument{}, e.output()});
   } else {

@@ -30,6 +30,8 @@ enum class KernelId : std::uint8_t {
 /// Lives as long as the process.
 const KernelSpec& spec_of(KernelId id);
 
+/// What stands before the source of a program whose tensors have 16 bits for a float.
+inline constexpr std::string_view kHalfPrefix = "#define PX_HALF\n";
 /// The start of the source of a generated program: what kernels/common.cl and
 /// kernels/elementwise.cl have.
 std::string_view elementwise_prelude();

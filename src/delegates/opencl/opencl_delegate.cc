@@ -24,6 +24,7 @@ namespace {
 struct OpenDevice {
   std::shared_ptr<ClContext> context;
   std::string device, driver, profile;
+  bool half = false;  ///< the user asked for 16-bit storage
 };
 /// What compile and bind give.
 struct RegionHandle {
@@ -53,6 +54,17 @@ px_code answer(px_status* status, Function function) noexcept {
   } catch (...) {
     return tell(status, tl::unexpected(caught(Stage::kExecute)));
   }
+}
+
+/// What stands behind the colon: "f16", a device, or both as "f16,DEVICE".
+struct OpenText {
+  bool half = false;
+  std::string_view device;
+};
+OpenText parse_open_text(std::string_view text) {
+  if (text == "f16") return {true, {}};
+  if (text.starts_with("f16,")) return {true, text.substr(4)};
+  return {false, text};
 }
 
 tl::unexpected<Error> open_error(ErrorCode code, std::string message) {
@@ -94,7 +106,8 @@ px_code open(const px_open_options* options, void** device, px_status* status) {
   return answer(status, [&]() -> Status {
     PX_ASSIGN(const px_open_options given, of_this_version(options));
     PX_ASSIGN(const std::vector<ClDevice> devices, find_devices());
-    PX_ASSIGN(const ClDevice found, chosen(devices, given.text == nullptr ? "" : given.text));
+    const OpenText text = parse_open_text(given.text == nullptr ? "" : given.text);
+    PX_ASSIGN(const ClDevice found, chosen(devices, text.device));
     if (found.max_group < kLargestGroup)
       return open_error(ErrorCode::kUnsupported,
                         fmt::format("{} has work-groups of {} items, not {}", found.name,
@@ -102,7 +115,8 @@ px_code open(const px_open_options* options, void** device, px_status* status) {
     auto made = std::make_unique<OpenDevice>();
     PX_ASSIGN(made->context,
               ClContext::open(found, given.cache_folder == nullptr ? "" : given.cache_folder));
-    made->device = found.name;
+    made->half = text.half;
+    made->device = found.name + (text.half ? " (floats stored in 16 bits)" : "");
     made->driver = found.version + ", driver " + found.driver;
     made->profile = profile_text(stated_rates(found));
     *device = made.release();
@@ -132,7 +146,10 @@ px_code compile(void* device, const px_region* region, px_compiled* compiled, px
   return answer(status, [&]() -> Status {
     PX_ASSIGN(Graph graph, graph_of(region));
     auto made = std::make_unique<RegionHandle>();
-    PX_ASSIGN(made->region, Region::compile(of(device).context, std::move(graph)));
+    PX_ASSIGN(const px_region given, of_this_version(region));
+    RegionOptions options;
+    options.half = of(device).half || given.storage == PX_FLOAT16;
+    PX_ASSIGN(made->region, Region::compile(of(device).context, std::move(graph), options));
     const std::int64_t bytes = made->region->memory_bytes();
     fill(compiled, px_compiled{0, made.release(), bytes});
     return {};

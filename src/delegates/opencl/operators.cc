@@ -18,8 +18,9 @@ std::vector<OperatorRow> make_rows() {
   using enum KernelId;
 #define PX_CL_KERNELS(...) \
   { __VA_ARGS__ }
-#define PX_CL_MOVES PX_CL_KERNELS(move_8, move_32, move_64, move_128)
-#define PX_CL_PICKS PX_CL_KERNELS(pick_8, pick_32, pick_64, move_8, move_32, move_64, move_128)
+#define PX_CL_FLOAT_MOVES move_16, move_32, move_64, move_128
+#define PX_CL_MOVES PX_CL_KERNELS(move_8, PX_CL_FLOAT_MOVES)
+#define PX_CL_PICKS PX_CL_KERNELS(pick_8, pick_16, pick_32, pick_64, move_8, PX_CL_FLOAT_MOVES)
 #define PX_CL_OP(op, types, max_rank, emit, ...) \
   {OpKind::k##op, types, max_rank, &emit, __VA_ARGS__},
   return {
@@ -28,6 +29,7 @@ std::vector<OperatorRow> make_rows() {
 #undef PX_CL_OP
 #undef PX_CL_PICKS
 #undef PX_CL_MOVES
+#undef PX_CL_FLOAT_MOVES
 #undef PX_CL_KERNELS
 }
 const std::vector<OperatorRow>& operator_rows() {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "delegates/opencl/half.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/wide_extremes.h"
 #include "ops/op.h"
@@ -31,6 +32,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
   region->like_ = std::move(narrow.like);
   region->local_memory_ = options.through_local_memory.value_or(!region->context_->device().is_cpu);
   region->separate_buffers_ = options.separate_buffers;
+  region->half_ = options.half;
   region->most_groups_ =
       options.most_groups.value_or(region->context_->device().is_cpu ? kAnyGroups : kMostGroups);
   PX_ASSIGN(region->steps_, find_steps(region->graph_));
@@ -49,9 +51,10 @@ bool Region::needs(KernelId id) const {
     return std::ranges::any_of(graph_.values,
                                [&](const Value& value) { return size_of(value.dtype) == bytes; });
   };
+  if (name.find("_16") != std::string::npos) return half_;
   if (name.find("_8") != std::string::npos) return has_size(1);
-  if (name.starts_with("move_64") || name.starts_with("pick_64") || name.starts_with("gather_64"))
-    return has_size(8);
+  if (name.starts_with("move_64")) return half_ || has_size(8);
+  if (name.starts_with("pick_64") || name.starts_with("gather_64")) return has_size(8);
   return true;
 }
 
@@ -70,9 +73,10 @@ Status Region::make_kernels() {
     chains_.push_back(std::move(chain));
   }
   // Outputs that lie elsewhere are copied.
-  for (const KernelId id :
-       {KernelId::move_8, KernelId::move_32, KernelId::move_64, KernelId::move_128})
+  for (const KernelId id : {KernelId::move_8, KernelId::move_16, KernelId::move_32,
+                            KernelId::move_64, KernelId::move_128})
     if (needs(id)) needed.insert(id);
+  if (half_) needed.insert({KernelId::narrow, KernelId::widen});
   std::string generated(elementwise_prelude());
   for (const std::string& text : texts) generated += text;
   for (KernelSpec& chain : chains_) {
@@ -88,7 +92,8 @@ Status Region::make_ready(const KernelSpec& spec) {
   if (kernels_.contains(spec.name)) return {};
   const ClLibrary& cl = context_->cl();
   ReadyKernel ready;
-  PX_ASSIGN(ready.program, context_->program(spec.source));
+  PX_ASSIGN(ready.program,
+            context_->program(half_ ? std::string(kHalfPrefix) + spec.source : spec.source));
   cl_int code = CL_SUCCESS;
   ready.kernel =
       OwnedKernel(cl, cl.clCreateKernel(ready.program->program.get(), spec.name.c_str(), &code));
@@ -157,9 +162,12 @@ Status Region::upload_constants() {
   for (const ValueId id : graph_.values.ids()) {
     const auto& constant = graph_.values[id].constant;
     if (!constant || !read[id]) continue;
-    const auto bytes = static_cast<std::int64_t>(constant->bytes.size());
-    PX_ASSIGN(constants_[id], context_->buffer(bytes, constant->bytes.data()));
-    memory_bytes_ += bytes;
+    std::span<const std::byte> bytes = constant->bytes;
+    std::vector<std::byte> halves;
+    if (half_ && constant->dtype == DType::kF32) bytes = halves = halves_of(bytes);
+    const auto count = static_cast<std::int64_t>(bytes.size());
+    PX_ASSIGN(constants_[id], context_->buffer(count, bytes.data()));
+    memory_bytes_ += count;
   }
   return {};
 }

@@ -23,6 +23,8 @@ struct RegionOptions {
   std::optional<bool> through_local_memory;
   /// Each tensor inside gets a buffer of its own, so that a checker sees what leaves its tensor.
   bool separate_buffers = false;
+  /// Floats have 16 bits in constants and inside the region. Inputs, outputs and sums have 32.
+  bool half = false;
   /// Work-groups along the second and third index of a grid; what has more is several launches.
   /// Nothing: what the device is known to take.
   std::optional<std::size_t> most_groups;
@@ -72,7 +74,7 @@ class Region {
   Graph graph_;
   std::vector<ValueId> like_;  ///< of each further value: whose type and sizes it has
   std::size_t most_groups_ = 0;
-  bool local_memory_ = false, separate_buffers_ = false;
+  bool local_memory_ = false, separate_buffers_ = false, half_ = false;
   std::vector<Step> steps_;
   std::vector<KernelSpec> chains_;  ///< of each step, empty where it is none
   std::map<std::string, ReadyKernel> kernels_;

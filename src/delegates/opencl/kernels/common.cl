@@ -4,6 +4,28 @@
 // A tensor is two arguments: a buffer, and the index of its first element there. NAME_t structs are those of arguments.h.
 
 #define GROUP 256
+
+// Floats are `real` in tensors and float in registers. With PX_HALF a tensor has 16 bits for each, which devices without arithmetic on
+// them read and write as well. A finite number stays finite: masks have numbers that only 32 bits hold.
+#ifdef PX_HALF
+#define real half
+#define HALF_MAX 65504.0f
+#define HELD(x, M) select(x, copysign(M, x), isgreater(fabs(x), M) & isless(fabs(x), INFINITY))
+inline float held(float x) { return HELD(x, HALF_MAX); }
+inline float8 held_8(float8 x) { return HELD(x, (float8)(HALF_MAX)); }
+#define READ(p, i) vload_half(i, p)
+#define READ_8(p) vload_half8(0, p)
+#define READ_16(p) vload_half16(0, p)
+#define WRITE(p, i, x) vstore_half_rte(held(x), i, p)
+#define WRITE_8(p, x) vstore_half8_rte(held_8(x), 0, p)
+#else
+#define real float
+#define READ(p, i) ((p)[i])
+#define READ_8(p) vload8(0, p)
+#define READ_16(p) vload16(0, p)
+#define WRITE(p, i, x) ((p)[i] = (x))
+#define WRITE_8(p, x) vstore8(x, 0, p)
+#endif
 #define ITEMS(x, y, z) __attribute__((reqd_work_group_size(x, y, z)))
 
 /// An index space, fastest axis first: dims[0] columns, and rows. With chunks > 0 a work-group has GROUP columns of one row,

@@ -13,20 +13,20 @@ DEFINE_ACTIVATE(activate_8, float8)
 #define FILTERS 4
 
 /// Eight neighbours of the result's row, from the tap that lies at `at` of a row of `width` elements.
-inline float8 eight(global const float* row, int at, int stride, int width) {
-  if (at >= 0 && stride == 1 && at + 8 <= width) return vload8(0, row + at);
-  if (at >= 0 && stride == 2 && at + 16 <= width) return vload16(0, row + at).even;
+inline float8 eight(global const real* row, int at, int stride, int width) {
+  if (at >= 0 && stride == 1 && at + 8 <= width) return READ_8(row + at);
+  if (at >= 0 && stride == 2 && at + 16 <= width) return READ_16(row + at).even;
   float x[8];
   for (int i = 0; i < 8; ++i) {
     const int from = at + i * stride;
-    x[i] = from >= 0 && from < width ? row[from] : 0.0f;
+    x[i] = from >= 0 && from < width ? READ(row, from) : 0.0f;
   }
   return vload8(0, x);
 }
 
 /// A work-item has eight neighbours in a row of four filters.
-kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const float* x, long x0, global const float* w,
-                                     long w0, global const float* bias, long bias0, global float* y, long y0) {
+kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const real* x, long x0, global const real* w,
+                                     long w0, global const real* bias, long bias0, global real* y, long y0) {
   const int spans = (s.out[2] + SPAN - 1) / SPAN;
   const int item = (int)get_global_id(0), filter = (int)get_global_id(1) * FILTERS;
   if (s.batches == 0 || item >= spans * s.out[0] * s.out[1] || filter >= s.filters) return;
@@ -37,9 +37,9 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const f
   const int depth = s.channels * taps, last = s.filters - 1;
   x += x0 + (long)(image * s.groups + group) * s.channels * plane;
   w += w0 + (long)group * s.filters * depth;
-  global const float* w1 = w + min(filter + 1, last) * depth;
-  global const float* w2 = w + min(filter + 2, last) * depth;
-  global const float* w3 = w + min(filter + 3, last) * depth;
+  global const real* w1 = w + min(filter + 1, last) * depth;
+  global const real* w2 = w + min(filter + 2, last) * depth;
+  global const real* w3 = w + min(filter + 3, last) * depth;
   w += filter * depth;
   float8 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
   for (int c = 0; c < s.channels; ++c, x += plane) {
@@ -48,15 +48,15 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const f
       for (int b = 0; b < s.kernel_[1]; ++b) {
         const int h = oh * s.stride[1] - s.pad[1] + b * s.dilation[1];
         if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
-        global const float* row = x + (d * s.in[1] + h) * s.in[2];
+        global const real* row = x + (d * s.in[1] + h) * s.in[2];
         const int at = c * taps + (a * s.kernel_[1] + b) * s.kernel_[2];
         for (int e = 0; e < s.kernel_[2]; ++e) {
           const float8 v =
               eight(row, ow * s.stride[2] - s.pad[2] + e * s.dilation[2], s.stride[2], s.in[2]);
-          s0 += w[at + e] * v;
-          s1 += w1[at + e] * v;
-          s2 += w2[at + e] * v;
-          s3 += w3[at + e] * v;
+          s0 += READ(w, at + e) * v;
+          s1 += READ(w1, at + e) * v;
+          s2 += READ(w2, at + e) * v;
+          s3 += READ(w3, at + e) * v;
         }
       }
     }
@@ -66,22 +66,22 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const f
   y += y0 + ((long)image * s.groups * s.filters + first) * s.out[0] * s.out[1] * s.out[2] + line * s.out[2] + ow;
   for (int i = 0; i < FILTERS && filter + i < s.filters; ++i, y += s.out[0] * s.out[1] * s.out[2]) {
     float8 v = sums[i];
-    if (r.has_c) v += bias[bias0 + first + i];
+    if (r.has_c) v += READ(bias, bias0 + first + i);
     v = activate_8(&r.then, v);
     if (ow + SPAN <= s.out[2]) {
-      vstore8(v, 0, y);
+      WRITE_8(y, v);
     } else {
       float each[8];
       vstore8(v, 0, each);
-      for (int j = 0; ow + j < s.out[2]; ++j) y[j] = each[j];
+      for (int j = 0; ow + j < s.out[2]; ++j) WRITE(y, j, each[j]);
     }
   }
 }
 
 /// A work-item has one element of the result: for groups of few filters, where neighbours share no weights.
-kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global const float* x, long x0,
-                                         global const float* w, long w0, global const float* bias, long bias0,
-                                         global float* y, long y0) {
+kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global const real* x, long x0,
+                                         global const real* w, long w0, global const real* bias, long bias0,
+                                         global real* y, long y0) {
   const int positions = s.out[0] * s.out[1] * s.out[2];
   const int item = (int)get_global_id(0);
   const int filters = s.groups * s.filters;
@@ -101,13 +101,13 @@ kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global con
         for (int e = 0; e < s.kernel_[2]; ++e, ++w) {
           const int v = ow * s.stride[2] - s.pad[2] + e * s.dilation[2];
           if (d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1] && v >= 0 && v < s.in[2])
-            sum += *w * x[(d * s.in[1] + h) * s.in[2] + v];
+            sum += READ(w, 0) * READ(x, (d * s.in[1] + h) * s.in[2] + v);
         }
       }
     }
   }
-  if (r.has_c) sum += bias[bias0 + filter];
-  y[y0 + item] = activate(&r.then, sum);
+  if (r.has_c) sum += READ(bias, bias0 + filter);
+  WRITE(y, y0 + item, activate(&r.then, sum));
 }
 
 // As a product of filters by (channels and taps) and (channels and taps) by positions, through local memory, for GPUs: see
@@ -115,9 +115,9 @@ kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global con
 #define TILE 64
 #define DEPTH 16
 
-kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global const float* x, long x0,
-                                        global const float* w, long w0, global const float* bias, long bias0,
-                                        global float* y, long y0) {
+kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global const real* x, long x0,
+                                        global const real* w, long w0, global const real* bias, long bias0,
+                                        global real* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
   const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
   const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
@@ -137,7 +137,7 @@ kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global cons
     for (int e = item; e < TILE * DEPTH; e += 256) {
       const int ad = e % DEPTH, ai = e / DEPTH, bd = e / TILE;
       as[ad][ai] =
-          first + ad < depth && first_row + ai < s.filters ? w[(first_row + ai) * depth + first + ad] : 0.0f;
+          first + ad < depth && first_row + ai < s.filters ? READ(w, (first_row + ai) * depth + first + ad) : 0.0f;
       const int k = first + bd;
       const int c = k / taps, tap = k - c * taps;
       const int kw = tap % s.kernel_[2], kh = tap / s.kernel_[2] % s.kernel_[1], kd = tap / s.kernel_[2] / s.kernel_[1];
@@ -146,7 +146,7 @@ kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global cons
       const int l = ow * s.stride[2] - s.pad[2] + kw * s.dilation[2];
       const int inside = k < depth && position < positions && d >= 0 && d < s.in[0] && h >= 0 && h < s.in[1] &&
                          l >= 0 && l < s.in[2];
-      bs[bd][e % TILE] = inside ? x[c * plane + (d * s.in[1] + h) * s.in[2] + l] : 0.0f;
+      bs[bd][e % TILE] = inside ? READ(x, c * plane + (d * s.in[1] + h) * s.in[2] + l) : 0.0f;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int d = 0; d < DEPTH; ++d) {
@@ -161,8 +161,8 @@ kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global cons
       if (row >= s.filters || column >= positions) continue;
       const int filter = group * s.filters + row;
       float sum = sums[i][j];
-      if (r.has_c) sum += bias[bias0 + filter];
-      y[y0 + ((long)image * s.groups * s.filters + filter) * positions + column] = activate(&r.then, sum);
+      if (r.has_c) sum += READ(bias, bias0 + filter);
+      WRITE(y, y0 + ((long)image * s.groups * s.filters + filter) * positions + column, activate(&r.then, sum));
     }
   }
 }

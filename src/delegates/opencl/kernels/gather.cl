@@ -20,8 +20,10 @@
     y[y0 + item] = value;                                                                           \
   }
 DEFINE_GATHER(gather_8_i32, uchar, int)
+DEFINE_GATHER(gather_16_i32, ushort, int)
 DEFINE_GATHER(gather_32_i32, uint, int)
 DEFINE_GATHER(gather_64_i32, ulong, int)
 DEFINE_GATHER(gather_8_i64, uchar, long)
+DEFINE_GATHER(gather_16_i64, ushort, long)
 DEFINE_GATHER(gather_32_i64, uint, long)
 DEFINE_GATHER(gather_64_i64, ulong, long)

@@ -20,9 +20,9 @@ inline int batch_offset(const int* dims, const int* strides, int batch) {
   return at + batch / dims[2] * strides[3];
 }
 
-inline float finished(const Result_t* r, global const float* c, int row, int column, float sum) {
+inline float finished(const Result_t* r, global const real* c, int row, int column, float sum) {
   float x = r->alpha * sum;
-  if (r->has_c) x += r->beta * c[row * r->c_row + column * r->c_column];
+  if (r->has_c) x += r->beta * READ(c, row * r->c_row + column * r->c_column);
   return activate(&r->then, x);
 }
 
@@ -31,21 +31,21 @@ inline float finished(const Result_t* r, global const float* c, int row, int col
 #define ROWS 4
 #define COLUMNS 16
 
-inline void multiply_edge(const Product_t* p, const Result_t* r, global const float* a, global const float* b,
-                          global const float* c, global float* y, int row, int column) {
+inline void multiply_edge(const Product_t* p, const Result_t* r, global const real* a, global const real* b,
+                          global const real* c, global real* y, int row, int column) {
   const int rows = min(ROWS, p->m - row), columns = min(COLUMNS, p->n - column);
   for (int j = 0; j < columns; ++j) {
     for (int i = 0; i < rows; ++i) {
       float sum = 0.0f;
       for (int l = 0; l < p->k; ++l)
-        sum += a[(row + i) * p->a_row + l * p->a_column] * b[l * p->b_row + (column + j) * p->b_column];
-      y[(row + i) * p->n + column + j] = finished(r, c, row + i, column + j, sum);
+        sum += READ(a, (row + i) * p->a_row + l * p->a_column) * READ(b, l * p->b_row + (column + j) * p->b_column);
+      WRITE(y, (row + i) * p->n + column + j, finished(r, c, row + i, column + j, sum));
     }
   }
 }
 
-kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const float* a, long a0, global const float* b,
-                                       long b0, global const float* c, long c0, global float* y, long y0) {
+kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const real* a, long a0, global const real* b,
+                                       long b0, global const real* c, long c0, global real* y, long y0) {
   const int column = (int)get_global_id(0) * COLUMNS, row = (int)get_global_id(1) * ROWS;
   const int batch = (int)get_global_id(2);
   if (row >= p.m || column >= p.n) return;
@@ -59,16 +59,16 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const flo
   }
   // Rows beyond the last are the last again.
   const int last = p.m - 1;
-  global const float* a1 = a + min(row + 1, last) * p.a_row;
-  global const float* a2 = a + min(row + 2, last) * p.a_row;
-  global const float* a3 = a + min(row + 3, last) * p.a_row;
+  global const real* a1 = a + min(row + 1, last) * p.a_row;
+  global const real* a2 = a + min(row + 2, last) * p.a_row;
+  global const real* a3 = a + min(row + 3, last) * p.a_row;
   a += row * p.a_row;
   b += column;
   float8 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f, t0 = 0.0f, t1 = 0.0f, t2 = 0.0f, t3 = 0.0f;
   for (int l = 0; l < p.k; ++l) {
-    const float8 u = vload8(0, b + l * p.b_row), v = vload8(0, b + l * p.b_row + 8);
+    const float8 u = READ_8(b + l * p.b_row), v = READ_8(b + l * p.b_row + 8);
     const int at = l * p.a_column;
-    const float x0 = a[at], x1 = a1[at], x2 = a2[at], x3 = a3[at];
+    const float x0 = READ(a, at), x1 = READ(a1, at), x2 = READ(a2, at), x3 = READ(a3, at);
     s0 += x0 * u;
     t0 += x0 * v;
     s1 += x1 * u;
@@ -82,16 +82,16 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const flo
   for (int i = 0; i < ROWS && row + i < p.m; ++i) {
     float8 u = r.alpha * s[i], v = r.alpha * t[i];
     if (r.has_c && r.c_column == 1) {
-      global const float* beside = c + (row + i) * r.c_row + column;
-      u += r.beta * vload8(0, beside);
-      v += r.beta * vload8(0, beside + 8);
+      global const real* beside = c + (row + i) * r.c_row + column;
+      u += r.beta * READ_8(beside);
+      v += r.beta * READ_8(beside + 8);
     } else if (r.has_c) {
-      u += r.beta * c[(row + i) * r.c_row];
-      v += r.beta * c[(row + i) * r.c_row];
+      u += r.beta * READ(c, (row + i) * r.c_row);
+      v += r.beta * READ(c, (row + i) * r.c_row);
     }
-    global float* to = y + (row + i) * p.n + column;
-    vstore8(activate_8(&r.then, u), 0, to);
-    vstore8(activate_8(&r.then, v), 0, to + 8);
+    global real* to = y + (row + i) * p.n + column;
+    WRITE_8(to, activate_8(&r.then, u));
+    WRITE_8(to + 8, activate_8(&r.then, v));
   }
 }
 
@@ -100,8 +100,8 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const flo
 #define TILE 64
 #define DEPTH 16
 
-kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const float* a, long a0, global const float* b,
-                                          long b0, global const float* c, long c0, global float* y, long y0) {
+kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const real* a, long a0, global const real* b,
+                                          long b0, global const real* c, long c0, global real* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
   const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
   const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
@@ -120,10 +120,10 @@ kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const 
       const int ad = p.a_column == 1 ? e % DEPTH : e / TILE, ai = p.a_column == 1 ? e / DEPTH : e % TILE;
       const int bd = p.b_column == 1 ? e / TILE : e % DEPTH, bi = p.b_column == 1 ? e % TILE : e / DEPTH;
       as[ad][ai] = first + ad < p.k && first_row + ai < p.m
-                       ? a[(first_row + ai) * p.a_row + (first + ad) * p.a_column]
+                       ? READ(a, (first_row + ai) * p.a_row + (first + ad) * p.a_column)
                        : 0.0f;
       bs[bd][bi] = first + bd < p.k && first_column + bi < p.n
-                       ? b[(first + bd) * p.b_row + (first_column + bi) * p.b_column]
+                       ? READ(b, (first + bd) * p.b_row + (first_column + bi) * p.b_column)
                        : 0.0f;
     }
     barrier(CLK_LOCAL_MEM_FENCE);
@@ -136,7 +136,7 @@ kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const 
   for (int i = 0; i < 4; ++i) {
     for (int j = 0; j < 4; ++j) {
       const int row = first_row + v + i * 16, column = first_column + u + j * 16;
-      if (row < p.m && column < p.n) y[row * p.n + column] = finished(&r, c, row, column, sums[i][j]);
+      if (row < p.m && column < p.n) WRITE(y, row * p.n + column, finished(&r, c, row, column, sums[i][j]));
     }
   }
 }

@@ -20,7 +20,7 @@ typedef struct {
     end_[k] = min(taps, (w).kernel_[k]);                                                \
   }                                                                                     \
   const int size = (w).in[0] * (w).in[1] * (w).in[2];                                   \
-  const global float* image = x + x0 + (long)rest * size;
+  const global real* image = x + x0 + (long)rest * size;
 
 #define FOR_TAPS(w)                                                       \
   for (int a = first_[0]; a < end_[0]; ++a)                               \
@@ -28,31 +28,31 @@ typedef struct {
       for (int c = first_[2]; c < end_[2]; ++c)
 
 /// `indices` of what wins are flat in x; counted with the first axis fastest where `by_column`.
-kernel ITEMS(GROUP, 1, 1) void max_pool(int total, Window_t w, int has_indices, int by_column, global const float* x,
-                                        long x0, global float* y, long y0, global long* indices, long indices0) {
+kernel ITEMS(GROUP, 1, 1) void max_pool(int total, Window_t w, int has_indices, int by_column, global const real* x,
+                                        long x0, global real* y, long y0, global long* indices, long indices0) {
   WINDOW(w)
   float largest = -INFINITY;
   long where = -1;
   FOR_TAPS(w) {
     const int d = zero_[0] + a * w.dilation[0], h = zero_[1] + b * w.dilation[1], v = zero_[2] + c * w.dilation[2];
-    const float now = image[(d * w.in[1] + h) * w.in[2] + v];
+    const float now = READ(image, (d * w.in[1] + h) * w.in[2] + v);
     const int beats = where < 0 || (largest == largest && (now > largest || now != now));
     if (beats) {
       largest = now;
       where = by_column ? (v * w.in[1] + h) * w.in[0] + d : (d * w.in[1] + h) * w.in[2] + v;
     }
   }
-  y[y0 + item] = largest;
+  WRITE(y, y0 + item, largest);
   if (has_indices) indices[indices0 + item] = where < 0 ? -1 : (long)rest * size + where;
 }
 
-kernel ITEMS(GROUP, 1, 1) void average_pool(int total, Window_t w, int counts_pads, global const float* x, long x0,
-                                            global float* y, long y0) {
+kernel ITEMS(GROUP, 1, 1) void average_pool(int total, Window_t w, int counts_pads, global const real* x, long x0,
+                                            global real* y, long y0) {
   WINDOW(w)
   float sum = 0.0f;
   FOR_TAPS(w) {
     const int d = zero_[0] + a * w.dilation[0], h = zero_[1] + b * w.dilation[1], v = zero_[2] + c * w.dilation[2];
-    sum += image[(d * w.in[1] + h) * w.in[2] + v];
+    sum += READ(image, (d * w.in[1] + h) * w.in[2] + v);
   }
   float count = 1.0f;
   for (int k = 0; k < 3; ++k) {
@@ -60,5 +60,5 @@ kernel ITEMS(GROUP, 1, 1) void average_pool(int total, Window_t w, int counts_pa
     const int taps = left <= 0 ? 0 : min((left + w.dilation[k] - 1) / w.dilation[k], w.kernel_[k]);
     count *= counts_pads ? max(taps, 0) : max(end_[k] - first_[k], 0);
   }
-  y[y0 + item] = count == 0.0f ? 0.0f : sum / count;
+  WRITE(y, y0 + item, count == 0.0f ? 0.0f : sum / count);
 }

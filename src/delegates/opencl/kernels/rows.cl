@@ -37,51 +37,51 @@ inline float largest_of_group(float x, local float* lanes) {
   return lanes[0];
 }
 
-kernel ITEMS(LANES, 1, 1) void softmax_group(int rows, int width, int is_log, global const float* x, long x0,
-                                             global float* y, long y0) {
+kernel ITEMS(LANES, 1, 1) void softmax_group(int rows, int width, int is_log, global const real* x, long x0,
+                                             global real* y, long y0) {
   local float lanes[LANES];
   const int row = (int)get_group_id(0), lane = (int)get_local_id(0);
   if (row >= rows) return;
   x += x0 + (long)row * width;
   y += y0 + (long)row * width;
   float largest = -INFINITY;
-  FOR_LANE(width) largest = fmax(largest, x[at_lane]);
+  FOR_LANE(width) largest = fmax(largest, READ(x, at_lane));
   largest = largest_of_group(largest, lanes);
   float sum = 0.0f;
   FOR_LANE(width) {
-    const float power = exp(x[at_lane] - largest);
+    const float power = exp(READ(x, at_lane) - largest);
     sum += power;
-    if (!is_log) y[at_lane] = power;
+    if (!is_log) WRITE(y, at_lane, power);
   }
   sum = sum_of_group(sum, lanes);
   const float shift = largest + log(sum);
-  FOR_LANE(width) y[at_lane] = is_log ? x[at_lane] - shift : y[at_lane] / sum;
+  FOR_LANE(width) WRITE(y, at_lane, is_log ? READ(x, at_lane) - shift : READ(y, at_lane) / sum);
 }
 
-kernel ITEMS(LANES, 1, 1) void softmax_item(int rows, int width, int inner, int is_log, global const float* x, long x0,
-                                            global float* y, long y0) {
+kernel ITEMS(LANES, 1, 1) void softmax_item(int rows, int width, int inner, int is_log, global const real* x, long x0,
+                                            global real* y, long y0) {
   const int row = (int)get_global_id(0);
   if (row >= rows) return;
   const long at = (long)(row / inner) * width * inner + row % inner;
   x += x0 + at;
   y += y0 + at;
   float largest = -INFINITY;
-  for (int i = 0; i < width; ++i) largest = fmax(largest, x[i * inner]);
+  for (int i = 0; i < width; ++i) largest = fmax(largest, READ(x, i * inner));
   float sum = 0.0f;
-  for (int i = 0; i < width; ++i) sum += exp(x[i * inner] - largest);
+  for (int i = 0; i < width; ++i) sum += exp(READ(x, i * inner) - largest);
   const float shift = is_log ? largest + log(sum) : largest;
   for (int i = 0; i < width; ++i) {
-    y[i * inner] = is_log ? x[i * inner] - shift : exp(x[i * inner] - shift) / sum;
+    WRITE(y, i * inner, is_log ? READ(x, i * inner) - shift : exp(READ(x, i * inner) - shift) / sum);
   }
 }
 
 /// LayerNormalization where `centered`, else RMSNormalization. Scale and bias move by their `_row` from row to row. Squares are
 /// taken of numbers of at most 1, so that they stay finite where the row is.
 kernel ITEMS(LANES, 1, 1) void normalize_group(int rows, int width, float epsilon, int centered, int has_bias,
-                                               int scale_row, int bias_row, global const float* x, long x0,
-                                               global const float* scale, long scale0, global const float* bias,
-                                               long bias0, int has_mean, int has_inverse, global float* y, long y0,
-                                               global float* means, long means0, global float* inverses,
+                                               int scale_row, int bias_row, global const real* x, long x0,
+                                               global const real* scale, long scale0, global const real* bias,
+                                               long bias0, int has_mean, int has_inverse, global real* y, long y0,
+                                               global real* means, long means0, global real* inverses,
                                                long inverses0) {
   local float lanes[LANES];
   const int row = (int)get_group_id(0), lane = (int)get_local_id(0);
@@ -93,46 +93,46 @@ kernel ITEMS(LANES, 1, 1) void normalize_group(int rows, int width, float epsilo
   float mean = 0.0f;
   if (centered) {
     float sum = 0.0f;
-    FOR_LANE(width) sum += x[at_lane] / width;
+    FOR_LANE(width) sum += READ(x, at_lane) / width;
     mean = sum_of_group(sum, lanes);
   }
   float most = 0.0f;
-  FOR_LANE(width) most = larger(most, fabs(x[at_lane] - mean));
+  FOR_LANE(width) most = larger(most, fabs(READ(x, at_lane) - mean));
   most = largest_of_group(most, lanes);
   const float unit = most > 1.0e12f ? most : 1.0f;
   float squares = 0.0f;
   FOR_LANE(width) {
-    const float off = (x[at_lane] - mean) / unit;
+    const float off = (READ(x, at_lane) - mean) / unit;
     squares += off * off;
   }
   squares = sum_of_group(squares, lanes) / width;
   const float inverse = 1.0f / (unit * sqrt(squares + epsilon / unit / unit));
   FOR_LANE(width) {
-    const float normal = (x[at_lane] - mean) * inverse * scale[at_lane];
-    y[at_lane] = has_bias ? normal + bias[at_lane] : normal;
+    const float normal = (READ(x, at_lane) - mean) * inverse * READ(scale, at_lane);
+    WRITE(y, at_lane, has_bias ? normal + READ(bias, at_lane) : normal);
   }
-  if (lane == 0 && has_mean) means[means0 + row] = mean;
-  if (lane == 0 && has_inverse) inverses[inverses0 + row] = inverse;
+  if (lane == 0 && has_mean) WRITE(means, means0 + row, mean);
+  if (lane == 0 && has_inverse) WRITE(inverses, inverses0 + row, inverse);
 }
 
 /// Divided by the sum of magnitudes (p = 1) or by the root of that of squares.
-kernel ITEMS(LANES, 1, 1) void lp_normalize_item(int rows, int width, int inner, int p, global const float* x, long x0,
-                                                 global float* y, long y0) {
+kernel ITEMS(LANES, 1, 1) void lp_normalize_item(int rows, int width, int inner, int p, global const real* x, long x0,
+                                                 global real* y, long y0) {
   const int row = (int)get_global_id(0);
   if (row >= rows) return;
   const long at = (long)(row / inner) * width * inner + row % inner;
   x += x0 + at;
   y += y0 + at;
   float most = 0.0f;
-  for (int i = 0; i < width; ++i) most = larger(most, fabs(x[i * inner]));
+  for (int i = 0; i < width; ++i) most = larger(most, fabs(READ(x, i * inner)));
   const float unit = most > 1.0e12f || (most < 1.0e-12f && most > 0.0f) ? most : 1.0f;
   float norm = 0.0f;
   for (int i = 0; i < width; ++i) {
-    const float magnitude = fabs(x[i * inner] / unit);
+    const float magnitude = fabs(READ(x, i * inner) / unit);
     norm += p == 1 ? magnitude : magnitude * magnitude;
   }
   if (p != 1) norm = sqrt(norm);
-  for (int i = 0; i < width; ++i) y[i * inner] = norm == 0.0f ? 0.0f : x[i * inner] / unit / norm;
+  for (int i = 0; i < width; ++i) WRITE(y, i * inner, norm == 0.0f ? 0.0f : READ(x, i * inner) / unit / norm);
 }
 
 // How reductions begin, go on and end; numbers as in emit_reduce.cc: 0 sum, 1 mean, 2 sum of squares, 3 root of it, 4 largest.
@@ -144,30 +144,31 @@ inline float end_of(int op, float sum, int width) {
   return op == 1 ? sum / width : op == 3 ? sqrt(sum) : sum;
 }
 
-kernel ITEMS(LANES, 1, 1) void reduce_group(int rows, int width, int op, global const float* x, long x0,
-                                            global float* y, long y0) {
+kernel ITEMS(LANES, 1, 1) void reduce_group(int rows, int width, int op, global const real* x, long x0,
+                                            global real* y, long y0) {
   local float lanes[LANES];
   const int row = (int)get_group_id(0), lane = (int)get_local_id(0);
   if (row >= rows) return;
   x += x0 + (long)row * width;
   float sum = begin_of(op);
-  FOR_LANE(width) sum = taken(op, sum, x[at_lane]);
+  FOR_LANE(width) sum = taken(op, sum, READ(x, at_lane));
   sum = op == 4 ? largest_of_group(sum, lanes) : sum_of_group(sum, lanes);
-  if (lane == 0) y[y0 + row] = end_of(op, sum, width);
+  if (lane == 0) WRITE(y, y0 + row, end_of(op, sum, width));
 }
 
-kernel ITEMS(LANES, 1, 1) void reduce_item(int rows, int width, int inner, int op, global const float* x, long x0,
-                                           global float* y, long y0) {
+kernel ITEMS(LANES, 1, 1) void reduce_item(int rows, int width, int inner, int op, global const real* x, long x0,
+                                           global real* y, long y0) {
   const int row = (int)get_global_id(0);
   if (row >= rows) return;
   x += x0 + (long)(row / inner) * width * inner + row % inner;
   float sum = begin_of(op);
-  for (int i = 0; i < width; ++i) sum = taken(op, sum, x[(long)i * inner]);
-  y[y0 + row] = end_of(op, sum, width);
+  for (int i = 0; i < width; ++i) sum = taken(op, sum, READ(x, (long)i * inner));
+  WRITE(y, y0 + row, end_of(op, sum, width));
 }
 
 /// NaN counts as the largest; of equals the first wins, or the last.
-#define DEFINE_ARG_MAX(NAME, T)                                                                          \
+#define PLAIN_READ(p, i) (p)[i]
+#define DEFINE_ARG_MAX(NAME, T, R, GET)                                                                          \
   kernel ITEMS(LANES, 1, 1) void NAME(int rows, int width, int inner, int is_last, global const T* x,    \
                                       long x0, global long* y, long y0) {                                \
     const int row = (int)get_global_id(0);                                                               \
@@ -175,7 +176,7 @@ kernel ITEMS(LANES, 1, 1) void reduce_item(int rows, int width, int inner, int o
     x += x0 + (long)(row / inner) * width * inner + row % inner;                                         \
     int best = 0;                                                                                        \
     for (int i = 1; i < width; ++i) {                                                                    \
-      const T now = x[(long)i * inner], before = x[(long)best * inner];                                  \
+      const R now = GET(x, (long)i * inner), before = GET(x, (long)best * inner);                                  \
       const int beats = now != now         ? before == before || is_last                                 \
                         : before != before ? 0                                                           \
                         : is_last          ? now >= before                                               \
@@ -184,19 +185,19 @@ kernel ITEMS(LANES, 1, 1) void reduce_item(int rows, int width, int inner, int o
     }                                                                                                    \
     y[y0 + row] = best;                                                                                  \
   }
-DEFINE_ARG_MAX(arg_max_f32, float)
-DEFINE_ARG_MAX(arg_max_i32, int)
-DEFINE_ARG_MAX(arg_max_i64, long)
+DEFINE_ARG_MAX(arg_max_f32, real, float, READ)
+DEFINE_ARG_MAX(arg_max_i32, int, int, PLAIN_READ)
+DEFINE_ARG_MAX(arg_max_i64, long, long, PLAIN_READ)
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, of `channels` planes in turn.
-kernel ITEMS(GROUP, 1, 1) void batch_normalize(int total, int plane, int channels, float epsilon, global const float* x,
-                                               long x0, global const float* scale, long scale0,
-                                               global const float* bias, long bias0, global const float* mean,
-                                               long mean0, global const float* variance, long variance0,
-                                               global float* y, long y0) {
+kernel ITEMS(GROUP, 1, 1) void batch_normalize(int total, int plane, int channels, float epsilon, global const real* x,
+                                               long x0, global const real* scale, long scale0,
+                                               global const real* bias, long bias0, global const real* mean,
+                                               long mean0, global const real* variance, long variance0,
+                                               global real* y, long y0) {
   const int item = (int)get_global_id(0);
   if (item >= total) return;
   const int c = item / plane % channels;
-  const float factor = scale[scale0 + c] / sqrt(variance[variance0 + c] + epsilon);
-  y[y0 + item] = (x[x0 + item] - mean[mean0 + c]) * factor + bias[bias0 + c];
+  const float factor = READ(scale, scale0 + c) / sqrt(READ(variance, variance0 + c) + epsilon);
+  WRITE(y, y0 + item, (READ(x, x0 + item) - READ(mean, mean0 + c)) * factor + READ(bias, bias0 + c));
 }

@@ -24,13 +24,14 @@
     y[y0 + to] = value;                                                                             \
   }
 DEFINE_PICK(pick_8, uchar)
+DEFINE_PICK(pick_16, ushort)
 DEFINE_PICK(pick_32, uint)
 DEFINE_PICK(pick_64, ulong)
 
 /// Each entry is followed by the next element with weight `fraction`; axes of `blended` (a bit each) have such entries.
-kernel ITEMS(GROUP, 1, 1) void blend(Space_t s, global const float* x, long x0, Strides_t xs,
+kernel ITEMS(GROUP, 1, 1) void blend(Space_t s, global const real* x, long x0, Strides_t xs,
                                      global const int* table, long table0, global const float* fractions,
-                                     long fractions0, Strides_t starts, int blended, global float* y, long y0) {
+                                     long fractions0, Strides_t starts, int blended, global real* y, long y0) {
   POSITION(s)
   int rest = row, base = 0, axes = 0;
   int step[8];
@@ -55,7 +56,7 @@ kernel ITEMS(GROUP, 1, 1) void blend(Space_t s, global const float* x, long x0, 
       at += high ? step[k] : 0;
       w *= high ? weight[k] : 1.0f - weight[k];
     }
-    sum += w * x[x0 + at];
+    sum += w * READ(x, x0 + at);
   }
-  y[y0 + row * s.dims[0] + column] = sum;
+  WRITE(y, y0 + row * s.dims[0] + column, sum);
 }

@@ -196,6 +196,29 @@ output b, c, e
   EXPECT_EQ(cpu_reason(result, NodeId{4}), "dynamic-shape: the size of 'd' depends on values");
 }
 
+TEST(Partition, WhatHasNoElementsStaysOnTheCpu) {
+  const Planned planned = make_planned(R"(
+input x f32 [4, 8]
+const begin i64 [1] = [8]
+const end i64 [1] = [99]
+const axis i64 [1] = [1]
+a = Relu(x)
+b = Slice(a, begin, end, axis)
+c = Neg(a)
+d = Concat(c, b) {axis = 1}
+output d, b
+)");
+  Delegate delegate = gpu();
+  for (const OpKind op : {OpKind::kNeg, OpKind::kSlice, OpKind::kConcat})
+    delegate.operators[op].dtypes = {DType::kF32};
+  const Partition result =
+      partition(planned.graph, planned.shapes, delegate, {.offload = Offload::kAll});
+  EXPECT_EQ(cpu_reason(result, NodeId{1}), "empty: 'b' has no elements");
+  EXPECT_EQ(cpu_reason(result, NodeId{3}), "empty: 'b' has no elements");
+  EXPECT_EQ(cpu_reason(result, NodeId{0}), "");
+  EXPECT_EQ(cpu_reason(result, NodeId{2}), "");
+}
+
 TEST(Partition, ChecksAttributes) {
   const Planned planned = make_planned(R"(
 input x f32 [1, 2, 8, 8]

@@ -23,6 +23,9 @@ Support check_value(const Value& value, const std::optional<Dims>& dims,
     return refuse(CpuReason::kDynamicShape,
                   fmt::format("the size of '{}' depends on values", value.name));
   }
+  // Optional inputs may be empty constants.
+  if (value.kind != ValueKind::kConstant && dims->elements() == 0)
+    return refuse(CpuReason::kEmpty, fmt::format("'{}' has no elements", value.name));
   if (std::find(limits.dtypes.begin(), limits.dtypes.end(), value.dtype) == limits.dtypes.end()) {
     return refuse(CpuReason::kDType, fmt::format("'{}' is {}", value.name, to_string(value.dtype)));
   }
@@ -70,6 +73,8 @@ std::string_view to_string(CpuReason reason) {
       return "operator";
     case CpuReason::kDynamicShape:
       return "dynamic-shape";
+    case CpuReason::kEmpty:
+      return "empty";
     case CpuReason::kDType:
       return "dtype";
     case CpuReason::kRank:

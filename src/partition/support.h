@@ -18,6 +18,7 @@ enum class CpuReason : std::uint8_t {
   kNone,          ///< it does not
   kOperator,      ///< the delegate does not have the operator
   kDynamicShape,  ///< a size depends on values: it cannot be compiled or priced before the run
+  kEmpty,         ///< a tensor has no elements, which devices have no memory for
   kDType,
   kRank,
   kAttribute,

@@ -5,19 +5,8 @@
 
 namespace parallax::conformance {
 
-/// Behind Slice and before Concat the tensor has no elements: the host gives a region none that
-/// comes from outside.
-#define PX_EMPTY_INSIDE(CALL)  \
-  "input $L $T [3, 5]\n"       \
-  "const c0 i64 [1] = [0]\n"   \
-  "none = Slice($L, c0, c0)\n" \
-  "z = " CALL                  \
-  "\n"                         \
-  "y = Concat($L, z) {axis = 0}"
-
 inline constexpr Form kUnaryForms[] = {
     {"", "input $L $T $S\ny = $O($L)$A"},
-    {"empty inside", PX_EMPTY_INSIDE("$O(none)$A")},
 };
 
 inline constexpr Form kBinaryForms[] = {
@@ -34,7 +23,6 @@ inline constexpr Form kBinaryForms[] = {
     {"constant, left", "const $L $T [5] = fill 1\ninput $R $T [3, 5]\ny = $O($L, $R)$A"},
     {"free rows", "symbols n m\ninput $L $T [n, m]\ninput $R $T [m]\ny = $O($L, $R)$A"},
     {"free, broadcast both", "symbols n\ninput $L $T [n, 1]\ninput $R $T [1, n]\ny = $O($L, $R)$A"},
-    {"empty inside", PX_EMPTY_INSIDE("$O(none, none)$A")},
 };
 
 inline constexpr Form kVariadicForms[] = {

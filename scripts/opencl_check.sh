@@ -13,7 +13,7 @@ log=build/oclgrind.log
 : > "$log"
 # Oclgrind's log is not its standard error, where gtest's failures are.
 OCL_ICD_VENDORS=$icd PX_OPENCL_CHECK=1 OCLGRIND_DATA_RACES=1 OCLGRIND_CHECK_API=1 OCLGRIND_LOG=$PWD/$log \
-  timeout 900 "build/${1:-release}/px_delegates_opencl_test" --gtest_brief=1
+  timeout 3600 "build/${1:-release}/px_delegates_opencl_test" --gtest_brief=1
 if [[ -s $log ]]; then
   head -40 "$log" >&2
   exit 1

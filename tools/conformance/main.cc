@@ -10,13 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <sstream>
 #include <string>
 
 #include "base/status.h"
 #include "crash.h"
 #include "delegates/conformance/suite.h"
 #include "files.h"
+#include "parse_command_line.h"
 #include "session/delegates.h"
 
 namespace parallax::conformance {
@@ -105,16 +105,7 @@ int run(int count, char** texts) {
   app.add_option("--rounds", arguments.rounds,
                  "Of compiling and discarding, during which memory may not grow; 0: none")
       ->check(CLI::Range(0, 1'000'000));
-  try {
-    app.parse(count, texts);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(2, error.what());
-    std::ostringstream text;  // --help
-    app.exit(error, text, text);
-    fmt::print("{}", text.str());
-    const Status printed = cli::finish_standard_output();
-    return printed ? 0 : fail(1, printed.error().to_string());
-  }
+  if (const auto ended = cli::parse_command_line(app, count, texts, fail)) return *ended;
   if (!arguments.only.empty() && !op_from_string(arguments.only))
     return fail(2, fmt::format("--operator: '{}' is no operator", arguments.only));
   const auto passed = check(arguments);

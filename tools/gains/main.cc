@@ -10,12 +10,12 @@
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "files.h"
 #include "parallax/session.h"
+#include "parse_command_line.h"
 
 namespace parallax {
 namespace {
@@ -198,16 +198,7 @@ int run(int argc, char** argv) {
   app.add_option("--threads", options.threads, "Of the steps that have several (2)")
       ->check(CLI::Range(1, 1024));
   app.add_option("--seconds", options.seconds, "About how long a step is timed (2)");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(2, error.what());
-    std::ostringstream text;  // --help
-    app.exit(error, text, text);
-    fmt::print("{}", text.str());
-    const Status printed = cli::finish_standard_output();
-    return printed ? 0 : fail(1, printed.error().to_string());
-  }
+  if (const auto ended = cli::parse_command_line(app, argc, argv, fail)) return *ended;
   const Status status = print_steps(options);
   return status ? 0 : fail(1, status.error().to_string());
 }

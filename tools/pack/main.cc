@@ -8,12 +8,12 @@
 #include <csignal>
 #include <cstdio>
 #include <limits>
-#include <sstream>
 #include <string>
 
 #include "base/status.h"
 #include "csv.h"
 #include "files.h"
+#include "parse_command_line.h"
 
 namespace parallax {
 namespace {
@@ -69,16 +69,7 @@ int run(int argc, char** argv) {
                  "milliseconds after which it stops improving; the default is 9000, a plan gets 50")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{86'400'000}));
   app.add_flag("--offsets", options.offsets, "print the offset of each buffer, one a line");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return fail(2, error.what());
-    std::ostringstream text;  // --help
-    app.exit(error, text, text);
-    fmt::print("{}", text.str());
-    const Status printed = cli::finish_standard_output();
-    return printed ? 0 : fail(1, printed.error().to_string());
-  }
+  if (const auto ended = cli::parse_command_line(app, argc, argv, fail)) return *ended;
   const Status done = pack_file(options);
   if (done) return 0;
   // What no file could be read or written for names it already.

@@ -73,20 +73,19 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
         Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not compiled"}));
   auto bound = BoundRegion::make(std::move(entry), *values, *compiled_, use.ledger);
   if (bound) {
-    if (Status fits = check_memory(region); !fits) bound = tl::unexpected(std::move(fits).error());
+    if (Status fits = check_memory(region, **values); !fits)
+      bound = tl::unexpected(std::move(fits).error());
   }
   if (!bound && bound.error().code != ErrorCode::kBudgetExceeded) state->fail(bound.error());
   return bound;
 }
 
 /// What a run of the region needs at once has to fit beside what the device keeps.
-Status DelegateDevice::check_memory(RegionId region) const {
+Status DelegateDevice::check_memory(RegionId region, const CRegion& values) const {
   const DelegateUse& use = use_of(region);
   if (use.ledger == nullptr || use.opened->memory != PX_MEMORY_DEVICE) return {};
-  const auto values = CRegion::make(*compiled_, region);
-  if (!values) return tl::unexpected(values.error());
   std::int64_t bytes = 0;
-  for (const auto* ids : {&(*values)->inputs, &(*values)->outputs})
+  for (const auto* ids : {&values.inputs, &values.outputs})
     for (const ValueId id : *ids)
       bytes += bytes_of(compiled_->graph().values[id].dtype, *compiled_->dims[id]).value_or(0);
   if (bytes <= use.ledger->limit()) return {};

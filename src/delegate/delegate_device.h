@@ -56,7 +56,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   int generation() const;
   void prepare_region(RegionId region, const Logger& log);
   Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
-  Status check_memory(RegionId region) const;
+  Status check_memory(RegionId region, const CRegion& values) const;
 
   std::vector<DelegateUse> delegates_;  // as made
   const std::shared_ptr<const Compiled> compiled_;

@@ -212,16 +212,12 @@ void OutsideSteps::call_hooks() noexcept {
 
 void OutsideSteps::abandon_all(Error error) {
   if (begun_.empty()) return;
+  const auto region = std::ranges::find(begun_, false, &Begun::copies);
   // A caller who cancels the run does not mean a node.
-  if (error.code == ErrorCode::kCancelled) {
+  if (error.code == ErrorCode::kCancelled || region == begun_.end()) {
     run_.fail(NodeId{}, std::move(error));
   } else {
-    const auto region = std::ranges::find(begun_, false, &Begun::copies);
-    if (region != begun_.end()) {
-      run_.fail_branch(region->branch, std::move(error));
-    } else {
-      run_.fail(NodeId{}, std::move(error));
-    }
+    run_.fail_branch(region->branch, std::move(error));
   }
   while (!begun_.empty()) {
     const BranchId branch = begun_.back().branch;

@@ -52,6 +52,18 @@ void take_what_was_seen(LineMaker& line) {
   for (const std::string& problem : take_problems()) line.problem(problem);
 }
 
+/// Ends the line: whether a new region still works, at that size.
+SuiteLine with_next_run(UnderTest& test, const Case& made, std::int64_t size, LineMaker& line) {
+  TestedRegion region(test.delegate, made.graph);
+  const auto bound = region.bind(with_size(made, size));
+  double off = 0;
+  const std::string problem =
+      bound ? check_run(test, *bound, test.options.seed, off) : bound.error().to_string();
+  problem.empty() ? line.pass(off) : line.fail("the next run", problem, off);
+  take_what_was_seen(line);
+  return line.take();
+}
+
 /// Runs `bound[i % size]` on kThreads threads at once.
 void run_on_threads(UnderTest& test, const std::vector<TestedBinding>& bound, LineMaker& line) {
   Mutex mutex;
@@ -169,14 +181,7 @@ SuiteLine check_cancelled_runs(UnderTest& test) {
   if (test.silent) return line.take();
   // A cancelled run counts as no failure of its region, but a delegate may say so of one that was
   // not: a new region shows whether it still works.
-  TestedRegion again(test.delegate, made->graph);
-  const auto fresh = again.bind(with_size(*made, 257));
-  double off = 0;
-  const std::string problem =
-      fresh ? check_run(test, *fresh, test.options.seed, off) : fresh.error().to_string();
-  problem.empty() ? line.pass(off) : line.fail("the next run", problem, off);
-  take_what_was_seen(line);
-  return line.take();
+  return with_next_run(test, *made, 257, line);
 }
 
 SuiteLine check_missing_memory(UnderTest& test) {
@@ -199,14 +204,7 @@ SuiteLine check_missing_memory(UnderTest& test) {
   }
   const auto made = some_case(test, 16);
   if (!made) return without_case(line);
-  TestedRegion region(test.delegate, made->graph);
-  const auto bound = region.bind(with_size(*made, 9));
-  double off = 0;
-  const std::string problem =
-      bound ? check_run(test, *bound, test.options.seed, off) : bound.error().to_string();
-  problem.empty() ? line.pass(off) : line.fail("the next run", problem, off);
-  take_what_was_seen(line);
-  return line.take();
+  return with_next_run(test, *made, 9, line);
 }
 
 SuiteLine check_growth(UnderTest& test) {

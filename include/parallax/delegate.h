@@ -84,6 +84,9 @@ typedef struct px_description {
    * else. */
   const char* profile;
   px_memory_kind memory;
+  /* What it stores floats in where px_region::storage asks for no more: PX_FLOAT16 where its user
+   * wants that, otherwise PX_FLOAT32, as 0. */
+  px_dtype storage;
 } px_description;
 
 /* ---- What a region is ---- */

@@ -79,6 +79,9 @@ Status describe(OpenDelegate& opened) {
     return refuse_table(ErrorCode::kInvalidInput, "its description has no [delegate]");
   if (given.memory != PX_MEMORY_HOST && given.memory != PX_MEMORY_DEVICE)
     return refuse_table(ErrorCode::kInvalidInput, fmt::format("memory of kind {}", given.memory));
+  if (given.storage != 0 && given.storage != PX_FLOAT32 && given.storage != PX_FLOAT16)
+    return refuse_table(ErrorCode::kInvalidInput, fmt::format("storage of type {}", given.storage));
+  opened.stores_half = given.storage == PX_FLOAT16;
   const bool copies = table.allocate != nullptr && table.release != nullptr &&
                       table.write != nullptr && table.read != nullptr;
   if (given.memory == PX_MEMORY_DEVICE && !copies)

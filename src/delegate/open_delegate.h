@@ -47,6 +47,7 @@ struct OpenDelegate {
   std::string device_name, driver;
   DeviceProfile profile;
   px_memory_kind memory = PX_MEMORY_HOST;
+  bool stores_half = false;  ///< floats, in regions that ask for no more
 
   const Delegate& description() const { return *profile.delegate; }
   /// Whether it was opened by this process: a child of fork() has none of its threads.

@@ -92,6 +92,22 @@ TEST(OpenDelegate, SaysWhatItIs) {
   EXPECT_THAT(lines, testing::ElementsAre("open"));
 }
 
+TEST(OpenDelegate, SaysWhatFloatsAreStoredIn) {
+  for (const px_dtype storage : {0, int{PX_FLOAT32}, int{PX_FLOAT16}, int{PX_INT64}}) {
+    WithFaults faults;
+    faults.storage = storage;
+    const px_delegate table = test_delegate();
+    const auto opened = open_delegate(*check_table(&table, ""), "test", "", Logger());
+    if (storage == PX_INT64) {
+      ASSERT_FALSE(opened);
+      EXPECT_THAT(opened.error().message, HasSubstr("storage of type 7"));
+    } else {
+      ASSERT_TRUE(opened) << opened.error().to_string();
+      EXPECT_EQ((*opened)->stores_half, storage == PX_FLOAT16);
+    }
+  }
+}
+
 TEST(OpenDelegate, SaysWhyItDoesNotOpen) {
   WithFaults faults;
   faults.refuse_open = 1;

@@ -32,6 +32,7 @@ dtypes = ["f32"]
 operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
 )";
   std::string device = "a test", driver = "1.0";
+  px_dtype storage = 0;
   std::atomic<bool> own_memory{false}, host_sees_it{false};
   std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
@@ -230,6 +231,7 @@ px_delegate test_delegate() {
     description->device = faults.device.c_str();
     description->driver = faults.driver.c_str();
     description->profile = faults.profile.c_str();
+    description->storage = faults.storage;
     description->memory = faults.own_memory ? PX_MEMORY_DEVICE : PX_MEMORY_HOST;
     return px_code{PX_OK};
   };

@@ -70,6 +70,7 @@ DelegateReport report_of(const OpenDelegate& opened) {
   report.driver = opened.driver;
   report.memory_bytes = opened.description().memory_bytes;
   report.shares_memory = opened.memory == PX_MEMORY_HOST;
+  report.stores_half = opened.stores_half;
   report.operators = static_cast<int>(opened.description().operators.size());
   return report;
 }

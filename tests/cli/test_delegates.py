@@ -50,6 +50,11 @@ def test_opencl_runs_within_its_tolerance(parallax, tmp_path, opencl):
     assert np.abs(outputs[0] - outputs[1]).max() <= 1e-5 * np.abs(outputs[0]).max()
 
 
+def test_what_stores_floats_in_16_bits_may_differ_by_more(parallax, opencl):
+    done = parallax("verify", DIGITS, *BATCH, "--delegate", "opencl:f16", "--offload", "all")
+    assert done.returncode == 0 and "2e-02 is allowed" in done.stdout, done.stderr
+
+
 def test_opencl_takes_a_device_by_name(parallax, opencl):
     named = parallax("run", DIGITS, *BATCH, "--delegate", "opencl:" + opencl["device"][:6], "--offload", "all")
     assert named.returncode == 0 and not named.stderr

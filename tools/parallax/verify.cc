@@ -19,16 +19,13 @@ namespace {
 // plain ones by, relative to the output's largest magnitude (docs/architecture.md, "The same
 // outputs").
 constexpr double kKernelTolerance = 1e-3;
-// The same for a delegate that was asked to store floats in 16 bits.
+// The same for a delegate that stores floats in 16 bits.
 constexpr double kHalfTolerance = 2e-2;
 
-double tolerance_of(const SessionOptions& options) {
-  return std::ranges::any_of(options.delegates,
-                             [](const std::string& name) {
-                               return name == "opencl:f16" || name.starts_with("opencl:f16,");
-                             })
-             ? kHalfTolerance
-             : kKernelTolerance;
+double tolerance_of(const Session& session) {
+  const auto delegates = session.delegates();
+  return std::ranges::any_of(delegates, &DelegateReport::stores_half) ? kHalfTolerance
+                                                                      : kKernelTolerance;
 }
 
 struct Outcome {
@@ -195,7 +192,7 @@ Status verify_command(const Options& options) {
     if (auto status = check_bits(*different, runs); !status) return status;
     return check_nan(*model, *unfused, sequential, inputs->views());
   }
-  const double allowed = tolerance_of(options.session);
+  const double allowed = tolerance_of(*session);
   if (options.session.delegates.empty()) {
     fmt::print(
         "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error "

@@ -138,7 +138,8 @@ void fill(Struct* to, Struct made) {
 px_code describe(void* device, px_description* description, px_status*) {
   const OpenDevice& open_device = of(device);
   fill(description, px_description{0, open_device.device.c_str(), open_device.driver.c_str(),
-                                   open_device.profile.c_str(), PX_MEMORY_DEVICE});
+                                   open_device.profile.c_str(), PX_MEMORY_DEVICE,
+                                   open_device.half ? PX_FLOAT16 : PX_FLOAT32});
   return PX_OK;
 }
 

@@ -38,7 +38,8 @@ std::vector<BranchId> sort_topologically(BranchOrder& order) {
 }  // namespace
 
 Result<BranchOrder> order_branches(const IdVector<BranchId, std::vector<BranchId>>& waits,
-                                   const IdVector<BranchId, double>& work) {
+                                   const IdVector<BranchId, double>& work,
+                                   const IdVector<BranchId, RegionId>& region) {
   BranchOrder order;
   turn_round(waits, order);
   for (const BranchId branch : waits.ids()) {
@@ -57,8 +58,11 @@ Result<BranchOrder> order_branches(const IdVector<BranchId, std::vector<BranchId
     remaining[*branch] += longest;
   }
   order.by_rank = sorted;
-  std::stable_sort(order.by_rank.begin(), order.by_rank.end(),
-                   [&](BranchId a, BranchId b) { return remaining[a] > remaining[b]; });
+  std::stable_sort(order.by_rank.begin(), order.by_rank.end(), [&](BranchId a, BranchId b) {
+    const bool begun = region.contains(a) && region[a].valid();
+    const bool other = region.contains(b) && region[b].valid();
+    return begun != other ? begun : remaining[a] > remaining[b];
+  });
   order.rank.resize(waits.size());
   std::int32_t rank = 0;
   for (const BranchId branch : order.by_rank) order.rank[branch] = rank++;

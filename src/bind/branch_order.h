@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "ir/dag.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -16,7 +17,7 @@ struct BranchOrder {
   /// How many branches each one waits for.
   IdVector<BranchId, std::int32_t> waits;
   /// 0 goes first: the branch with the most work from its start to the end of the graph, along the
-  /// longest path. No two have the same.
+  /// longest path. Those of a device go before others. No two have the same.
   IdVector<BranchId, std::int32_t> rank;
   std::vector<BranchId> by_rank;
   std::vector<BranchId> ready;  ///< those that wait for none
@@ -33,9 +34,11 @@ struct BranchOrder {
   std::vector<BranchId> all_waiting;
 };
 
-/// `work`: of each branch, in any unit. Errors: kInternal if the waits have a cycle.
-/// O(V+E), and a sort.
+/// `work`: of each branch, in any unit. `region`: valid for those that a device runs, which go
+/// before all others: a thread only begins them, and the device works meanwhile; empty: there are
+/// none. Errors: kInternal if the waits have a cycle. O(V+E), and a sort.
 Result<BranchOrder> order_branches(const IdVector<BranchId, std::vector<BranchId>>& waits,
-                                   const IdVector<BranchId, double>& work);
+                                   const IdVector<BranchId, double>& work,
+                                   const IdVector<BranchId, RegionId>& region = {});
 
 }  // namespace parallax

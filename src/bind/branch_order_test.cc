@@ -42,6 +42,22 @@ TEST(BranchOrder, TheLongestWayToTheEndGoesFirst) {
   EXPECT_TRUE(order->concurrent);
 }
 
+TEST(BranchOrder, WhatADeviceRunsBeginsFirst) {
+  //  0 ─ 1 (9) ─ 3
+  //   └─ 2 (1) ──┘      2 is a region
+  IdVector<BranchId, std::vector<BranchId>> waits;
+  for (const auto& list : std::vector<std::vector<BranchId>>{
+           {}, {BranchId{0}}, {BranchId{0}}, {BranchId{1}, BranchId{2}}})
+    waits.push_back(list);
+  IdVector<BranchId, double> work;
+  for (const double amount : {1.0, 9.0, 1.0, 1.0}) work.push_back(amount);
+  IdVector<BranchId, RegionId> region(4);
+  region[BranchId{2}] = RegionId{0};
+  const auto order = order_branches(waits, work, region);
+  ASSERT_TRUE(order);
+  EXPECT_LT(order->rank[BranchId{2}], order->rank[BranchId{1}]);
+}
+
 TEST(BranchOrder, KnowsWhereNothingCanRunAtOnce) {
   const std::vector<double> work(4, 1);
   EXPECT_FALSE(order_of({{}, {0}, {1}, {2}}, work)->concurrent);

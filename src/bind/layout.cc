@@ -106,7 +106,8 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
   auto program = std::make_shared<Program>();
   const Compiled& c = *bound->compiled;
   program->plan = std::move(plan);
-  PX_ASSIGN(program->order, order_branches(program->plan.waits, c.work));
+  PX_ASSIGN(program->order,
+            order_branches(program->plan.waits, c.work, c.context->branches.region));
   program->branch_ns = predicted_branches(c);
 
   program->storage = places_of(c);

@@ -17,6 +17,7 @@ class LifetimeFinder {
     find_outputs();
     find_internal();
     find_readers();
+    find_companions();
   }
 
  private:
@@ -160,6 +161,37 @@ class LifetimeFinder {
       if (!dims(root)) ++c.run_time_readers[root];
     }
   }
+
+  /// What the CPU may run while a device is at a region: branches of the layers from it to what
+  /// reads it. Bytes that either uses are not the other's, be it in a later step: else it would
+  /// wait. Of a region these are also the bytes of its substitute.
+  void find_companions() {
+    if (context_.delegation.seconds.empty()) return;
+    const BranchGraph& branches = context_.branches;
+    IdVector<BranchId, std::size_t> layer_of(branches.branches.size(), 0);
+    for (std::size_t layer = 0; layer < branches.layers.size(); ++layer)
+      for (const BranchId branch : branches.layers[layer]) layer_of[branch] = layer;
+    auto& beside = compiled_.problem.beside;
+    beside.resize(branches.branches.size());
+    std::size_t left = kMostCompanions;
+    for (const BranchId region : branches.branches.ids()) {
+      if (!branches.region[region].valid() || branches.successors[region].empty()) continue;
+      std::size_t end = branches.layers.size();
+      for (const BranchId next : branches.successors[region]) end = std::min(end, layer_of[next]);
+      for (std::size_t layer = layer_of[region]; layer < end; ++layer) {
+        for (const BranchId other : branches.layers[layer]) {
+          if (branches.region[other].valid() || left == 0) continue;
+          --left;
+          beside[region].push_back(other);
+          beside[other].push_back(region);
+        }
+      }
+    }
+    for (auto& list : beside) std::ranges::sort(list);
+  }
+
+  /// Keeps contrived graphs from taking long.
+  static constexpr std::size_t kMostCompanions = 1 << 18;
 
   Compiled& compiled_;
   const Graph& graph_;

@@ -6,9 +6,12 @@ namespace parallax {
 namespace {
 
 /// Whether `made`, the node that writes over `buffer`, is the last of its readers.
-bool read_last_by(const Buffer& buffer, const Position& made,
+bool read_last_by(const MemoryProblem& problem, const Buffer& buffer, const Position& made,
                   const IdVector<BranchId, std::int32_t>& step_of) {
   return std::all_of(buffer.reads.begin(), buffer.reads.end(), [&](const Position& read) {
+    if (problem.beside.contains(read.branch) &&
+        std::ranges::binary_search(problem.beside[read.branch], made.branch))
+      return false;
     if (read.branch == made.branch) return read.index <= made.index;
     return step_of[read.branch] < step_of[made.branch];
   });
@@ -17,7 +20,7 @@ bool read_last_by(const Buffer& buffer, const Position& made,
 }  // namespace
 
 MemoryProblem InPlace::problem(const MemoryProblem& original) const {
-  MemoryProblem result{original.branch_length, {}};
+  MemoryProblem result{original.branch_length, {}, original.beside};
   result.buffers.reserve(buffers);
   for (std::size_t i = 0; i < joined.size(); ++i) {
     const Buffer& buffer = original.buffers[i];
@@ -57,7 +60,7 @@ InPlace join_in_place(const MemoryProblem& problem, const Steps& steps,
       const auto j = static_cast<std::size_t>(other);
       const bool fits = !taken[j] && problem.buffers[j].bytes == buffer.bytes &&
                         (place == i || j > place) && (!wanted || wanted(i, j)) &&
-                        read_last_by(problem.buffers[j], buffer.made, step_of);
+                        read_last_by(problem, problem.buffers[j], buffer.made, step_of);
       if (fits) place = j;
     }
     if (place == i) {

@@ -42,6 +42,9 @@ struct Buffer {
 struct MemoryProblem {
   IdVector<BranchId, std::int32_t> branch_length;  ///< nodes of each branch
   std::vector<Buffer> buffers;
+  /// Branches that should be able to run while this one does, in whatever step they are: buffers
+  /// that it uses live until they are done. Each list ascends; empty: none.
+  IdVector<BranchId, std::vector<BranchId>> beside = {};
 };
 
 /// Branches of one step may run at once; all branches appear in exactly one step; steps respect

@@ -115,6 +115,7 @@ double Overlap::seconds(const std::vector<bool>& offloaded) const {
 namespace {
 
 bool may_change(const Region& region) {
+  if (region.shared) return false;
   return region.verdict.reason == CpuReason::kNone || region.verdict.reason == CpuReason::kLoses;
 }
 
@@ -140,9 +141,10 @@ std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
                         std::optional<int> max_regions, std::size_t taken, double& best) {
   std::vector<bool> winners, all, none;
   for (std::size_t r = 0; r < regions.size(); ++r) {
+    const bool stays = r < taken || regions[r].shared;
     winners.push_back(r < taken || regions[r].verdict.reason == CpuReason::kNone);
-    all.push_back(r < taken || may_change(regions[r]));
-    none.push_back(r < taken);
+    all.push_back(stays || may_change(regions[r]));
+    none.push_back(stays);
   }
   std::vector<bool> result = winners;
   best = overlap.seconds(result);

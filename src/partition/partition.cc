@@ -39,7 +39,12 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
       seconds[node] = seconds_in_parts(graph, shapes, node, delegate, options);
       if (seconds[node]) support = {};
     }
-    const bool bridge = support.bridge && options.offload == Offload::kProfitable;
+    if (!seconds[node] && options.delegate_seconds.contains(node))
+      seconds[node] = options.delegate_seconds[node];
+    if (!options.co.empty() && options.co[node].side == CoSide::kCpu)
+      support = {CpuReason::kShared, "other rows of the same results run there", false};
+    const bool bridge =
+        support.bridge && (options.offload == Offload::kProfitable || !options.co.empty());
     kinds.can_run[node] = support.reason == CpuReason::kNone && !bridge;
     kinds.bridge[node] = bridge;
     if (bridge) {
@@ -71,6 +76,15 @@ std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kind
     return a.nodes.front() < b.nodes.front();
   });
   return regions;
+}
+
+/// What the device makes some rows of is not chosen by itself.
+void mark_shared(const IdVector<NodeId, CoNode>& co, std::vector<Region>& regions) {
+  for (Region& region : regions) {
+    region.shared = !co.empty() && co[region.nodes.front()].side == CoSide::kDevice;
+    if (!region.shared || region.verdict.reason != CpuReason::kLoses) continue;
+    region.verdict = {CpuReason::kNone, "the CPU makes the other rows meanwhile"};
+  }
 }
 
 void take_losers(std::vector<Region>& regions) {
@@ -119,19 +133,20 @@ IdVector<NodeId, RegionId> region_of(const IdVector<RegionId, Region>& taken, st
   return result;
 }
 
-/// By the predicted time of the whole, beside the regions that are taken.
-void choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
-            const PartitionOptions& options, std::vector<Region>& regions) {
+/// By the predicted time of the whole, beside the regions that are taken; that time in seconds.
+double choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
+              const PartitionOptions& options, std::vector<Region>& regions) {
   IdVector<NodeId, double> cpu_seconds;
   for (const NodeId node : graph.nodes.ids())
     cpu_seconds.push_back(pricer.node_cost(node).cpu_seconds);
   std::vector<Region> all(options.taken.begin(), options.taken.end());
   std::ranges::move(regions, std::back_inserter(all));
-  choose_by_overlap(Overlap(edges, cpu_seconds, all), all, options.max_regions,
-                    options.taken.size());
+  const double seconds = choose_by_overlap(Overlap(edges, cpu_seconds, all), all,
+                                           options.max_regions, options.taken.size());
   regions.assign(
       std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(options.taken.size())),
       std::make_move_iterator(all.end()));
+  return seconds;
 }
 
 }  // namespace
@@ -146,17 +161,18 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
 
   const Dag edges = dag_of(graph);
-  Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken);
+  Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken, options.co);
   Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
                 {options.cpu_seconds, std::move(in_parts)});
-  join_bridges(kinds, pricer, quotient);
+  if (options.co.empty()) join_bridges(kinds, pricer, quotient);
   result.maximal = !quotient.exhausted();
 
   std::vector<Region> regions = judge_groups(quotient, kinds, pricer, options.delegate);
+  mark_shared(options.co, regions);
   if (options.offload == Offload::kAll) take_losers(regions);
   if (options.max_regions) keep_best(regions, *options.max_regions);
   if (options.offload == Offload::kProfitable && options.model != CostModel::kPaper)
-    choose(graph, edges, pricer, options, regions);
+    result.seconds = choose(graph, edges, pricer, options, regions);
   place_regions(std::vector<Region>(options.taken.begin(), options.taken.end()), result);
   place_regions(std::move(regions), result);
   return result;

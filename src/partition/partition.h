@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "ir/dag.h"
+#include "partition/co_node.h"
 #include "partition/cost.h"
 
 namespace parallax {
@@ -33,7 +34,8 @@ struct Region {
   std::vector<NodeId> nodes;  ///< ascending, hence in execution order
   RegionCost cost;
   Verdict verdict;
-  int delegate = 0;  ///< whose it is, or would be
+  int delegate = 0;     ///< whose it is, or would be
+  bool shared = false;  ///< the CPU makes other rows of the same results: it goes with the whole
 };
 
 /// Where a node runs: on the delegate in `region`, or on the CPU for `reason`.
@@ -53,6 +55,8 @@ struct Partition {
   bool maximal = true;
   /// Predicted time that offloading saves if nothing overlaps.
   double saved_seconds = 0;
+  /// Predicted time of the whole, CPU and delegate at once; 0: was not predicted.
+  double seconds = 0;
 };
 
 struct PartitionOptions {
@@ -62,6 +66,10 @@ struct PartitionOptions {
   Calibration calibration = {};  ///< for CostModel::kMeasured
   /// What the CPU makes of each node (cpu_share.h); empty: what its operator takes alone.
   IdVector<NodeId, double> cpu_seconds = {};
+  /// The same on the delegate; nothing: what its rates say.
+  IdVector<NodeId, std::optional<double>> delegate_seconds = {};
+  /// Of each node of a graph that both run together (co_execution.h); empty: it is not split.
+  IdVector<NodeId, CoNode> co = {};
   /// Most regions to offload, those that save the most predicted time; nothing: no limit.
   std::optional<int> max_regions = {};
   int delegate = 0;  ///< the number that its regions get

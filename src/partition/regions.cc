@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <map>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -63,9 +65,14 @@ Units find_units(const Dag& edges, const IdVector<NodeId, RegionId>& taken) {
   return units;
 }
 
-/// How often a path to the unit changes, at most, between units that can run and that cannot.
+int stage_of(const IdVector<NodeId, CoNode>& co, NodeId node) {
+  return co.empty() ? 0 : co[node].stage;
+}
+
+/// How often a path to the unit changes, at most, between units that can run and that cannot. Each
+/// stage counts anew.
 IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, bool>& can_run,
-                                      const Units& units) {
+                                      const Units& units, const IdVector<NodeId, CoNode>& co) {
   IdVector<NodeId, std::vector<NodeId>> predecessors(can_run.size());
   for (const NodeId node : can_run.ids())
     for (const NodeId from : edges.predecessors[node])
@@ -73,6 +80,7 @@ IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, b
   IdVector<NodeId, std::int32_t> depth(can_run.size(), 0);
   for (const NodeId unit : units.order) {
     for (const NodeId from : predecessors[unit]) {
+      if (stage_of(co, from) != stage_of(co, unit)) continue;
       const int change = can_run[from] == can_run[unit] ? 0 : 1;
       depth[unit] = std::max(depth[unit], depth[from] + change);
     }
@@ -80,32 +88,38 @@ IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, b
   return depth;
 }
 
-/// Connected nodes of one depth that can run form a group. Every other edge leads to a higher
-/// depth, or to a later unit that cannot run; numbering groups by depth, then by unit, hence makes
-/// edges ascend.
+/// Connected nodes of one stage and depth that can run form a group. Every other edge leads to a
+/// higher stage or depth, or to a later unit that cannot run; numbering groups by stage, depth, then
+/// unit, hence makes edges ascend.
 Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run,
-                        const IdVector<NodeId, RegionId>& taken) {
+                        const IdVector<NodeId, RegionId>& taken,
+                        const IdVector<NodeId, CoNode>& co) {
   const Units units = find_units(edges, taken);
-  const auto depth = depths(edges, can_run, units);
+  const auto depth = depths(edges, can_run, units, co);
+  const auto key = [&](NodeId node) { return std::pair(stage_of(co, node), depth[node]); };
   IdVector<NodeId, NodeId> first = units.of;  // union-find; the root is the lowest node
   const auto find = [&](NodeId node) {
     while (first[node] != node) node = first[node] = first[first[node]];
     return node;
   };
+  const auto unite = [&](NodeId a, NodeId b) {
+    const auto [low, high] = std::minmax({find(a), find(b)});
+    first[high] = low;
+  };
+  std::map<std::pair<int, std::int32_t>, NodeId> of_device;
   for (const NodeId node : can_run.ids()) {
     if (!can_run[node]) continue;
-    for (const NodeId from : edges.predecessors[node]) {
-      if (!can_run[from] || depth[from] != depth[node]) continue;
-      const auto [low, high] = std::minmax({find(from), find(node)});
-      first[high] = low;
-    }
+    for (const NodeId from : edges.predecessors[node])
+      if (can_run[from] && key(from) == key(node)) unite(from, node);
+    if (!co.empty() && co[node].side == CoSide::kDevice)
+      unite(of_device.try_emplace(key(node), node).first->second, node);
   }
   std::vector<NodeId> roots;
   for (const NodeId node : can_run.ids()) {
     if (find(node) == node) roots.push_back(node);
   }
   std::stable_sort(roots.begin(), roots.end(), [&](NodeId a, NodeId b) {
-    return std::pair(depth[a], units.position[a]) < std::pair(depth[b], units.position[b]);
+    return std::pair(key(a), units.position[a]) < std::pair(key(b), units.position[b]);
   });
   Grouping result{IdVector<NodeId, GroupId>(can_run.size()), roots.size()};
   for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -118,13 +132,16 @@ Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run,
 /// Pairs of groups that can run with an edge between them, each once.
 std::vector<std::pair<GroupId, GroupId>> touching(const Dag& edges,
                                                   const IdVector<NodeId, bool>& can_run,
+                                                  const IdVector<NodeId, CoNode>& co,
                                                   const Quotient& quotient) {
+  const auto alone = [&](NodeId node) { return !co.empty() && co[node].side == CoSide::kDevice; };
   std::vector<std::pair<GroupId, GroupId>> pairs;
   for (const NodeId node : can_run.ids()) {
     if (!can_run[node]) continue;
     const GroupId group = quotient.group_of(node);
     for (const NodeId from : edges.predecessors[node]) {
       if (!can_run[from] || quotient.group_of(from) == group) continue;
+      if (stage_of(co, from) != stage_of(co, node) || alone(from) || alone(node)) continue;
       pairs.emplace_back(quotient.group_of(from), group);
     }
   }
@@ -136,8 +153,9 @@ std::vector<std::pair<GroupId, GroupId>> touching(const Dag& edges,
 }  // namespace
 
 Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run,
-                         const IdVector<NodeId, RegionId>& taken) {
-  const Grouping grouping = group_by_depth(edges, can_run, taken);
+                         const IdVector<NodeId, RegionId>& taken,
+                         const IdVector<NodeId, CoNode>& co) {
+  const Grouping grouping = group_by_depth(edges, can_run, taken, co);
   std::int64_t size = static_cast<std::int64_t>(can_run.size());
   for (const auto& list : edges.successors) size += static_cast<std::int64_t>(list.size());
   Quotient quotient(edges, grouping.group_of, grouping.groups, kWorkPerEdge * (size + 1));
@@ -145,7 +163,7 @@ Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run
   bool merged = true;
   while (merged && !quotient.exhausted()) {
     merged = false;
-    for (auto [from, to] : touching(edges, can_run, quotient)) {
+    for (auto [from, to] : touching(edges, can_run, co, quotient)) {
       // Members keep their group's name: the groups may have been merged since.
       from = quotient.find(from);
       to = quotient.find(to);

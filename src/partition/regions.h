@@ -10,6 +10,7 @@
 // Regions that other delegates have taken are nodes of their own that cannot run.
 #pragma once
 
+#include "partition/co_node.h"
 #include "partition/quotient.h"
 
 namespace parallax {
@@ -19,7 +20,11 @@ namespace parallax {
 /// sweeps group nodes of equal depth (counted in changes between can and cannot), then neighbouring
 /// groups are merged as long as any two can be. The last has a limit linear in the graph; where
 /// exhausted() is true, regions may not be maximal but keep every other property.
+///
+/// `co`: of each node; empty: the graph is not split. No group has nodes of two stages. What the
+/// device alone runs of a stage is one group for each depth in it, connected or not.
 Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run,
-                         const IdVector<NodeId, RegionId>& taken = {});
+                         const IdVector<NodeId, RegionId>& taken = {},
+                         const IdVector<NodeId, CoNode>& co = {});
 
 }  // namespace parallax

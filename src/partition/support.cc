@@ -89,6 +89,8 @@ std::string_view to_string(CpuReason reason) {
       return "loses";
     case CpuReason::kLimit:
       return "limit";
+    case CpuReason::kShared:
+      return "shared";
   }
   return "unknown";
 }

@@ -26,6 +26,7 @@ enum class CpuReason : std::uint8_t {
   kMemory,  ///< its region does not fit the delegate's memory
   kLoses,   ///< its region is no faster on the delegate
   kLimit,   ///< other regions save more, and their number is limited
+  kShared,  ///< it makes rows that the delegate leaves to the CPU
 };
 /// "operator", "dynamic-shape", ...
 std::string_view to_string(CpuReason reason);

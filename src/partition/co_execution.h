@@ -1,0 +1,35 @@
+// One operator, or a chain of them, on the CPU and a device at once: before regions are looked for,
+// nodes become two, of which the CPU makes the first rows and the device the others (co_segments.h
+// says where, co_split.h how). Rates say how many rows each gets; the replay of the whole
+// (overlap.h) whether it pays. Pure functions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "partition/partition.h"
+
+namespace parallax {
+
+/// A graph that was split, and its regions.
+struct CoExecution {
+  Graph graph;
+  ConcreteShapes shapes;    ///< of `graph`
+  Partition partition;      ///< of `graph`
+  int stretches = 0;        ///< between which CPU and device wait for each other
+  int nodes = 0;            ///< of the graph before, that became two
+  double device_share = 0;  ///< of rows
+  double seconds = 0;       ///< predicted, of the whole
+};
+
+/// The best split, where it is predicted to take less than `whole`, the partition of the graph as
+/// it is; nothing where none is, or what it needs to know is not predicted. `options`: of `whole`,
+/// with cpu_seconds.
+std::optional<CoExecution> co_execution(const Graph& graph, const Binding& binding,
+                                        const Delegate& delegate, const PartitionOptions& options,
+                                        const Partition& whole);
+
+/// "5 stretches of 120 nodes, 50 % of the rows on cores: 12.3 ms, 20.1 ms without".
+std::string to_string(const CoExecution& split, const Delegate& delegate, double whole_seconds);
+
+}  // namespace parallax

@@ -1,0 +1,131 @@
+// What rows operators need, and when a graph is split.
+#include "partition/co_execution.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "ir/text.h"
+#include "ops/infer.h"
+#include "partition/row_rules.h"
+
+namespace parallax {
+namespace {
+
+Graph inferred(const std::string& text) {
+  auto graph = parse_graph(text);
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  if (!graph) return {};
+  const Status status = infer_graph(*graph);
+  EXPECT_TRUE(status) << status.error().to_string();
+  return *std::move(graph);
+}
+
+/// "axis begin end" of input 0 for rows 4 to 8 along `axis` of the last node's result, not clipped;
+/// "whole", or "none" without a rule.
+std::string rows_needed(const std::string& text, int axis) {
+  const Graph graph = inferred(text);
+  const auto shapes = concrete_shapes(graph, {});
+  EXPECT_TRUE(shapes);
+  const NodeId last{static_cast<std::int32_t>(graph.nodes.size()) - 1};
+  const auto rule = row_rule(graph, *shapes, graph.nodes[last], axis);
+  if (!rule) return "none";
+  const InputRows& input = rule->inputs[0];
+  if (input.axis < 0) return "whole";
+  const Rows rows = input.of({4, 8});
+  return std::to_string(input.axis) + " " + std::to_string(rows.begin) + " " +
+         std::to_string(rows.end);
+}
+
+TEST(RowRules, SayWhichRowsOfInput0AreNeeded) {
+  struct Row {
+    const char *input, *node;
+    int axis;
+    const char* rows;
+  };
+  const Row rows[] = {
+      {"f32 [16, 4]", "y = Relu(x)", 0, "0 4 8"},
+      {"f32 [1, 4]", "const b f32 [16, 4] = fill 1\ny = Add(x, b)", 0, "whole"},
+      {"f32 [16, 4]", "const w f32 [4, 8] = fill 1\ny = MatMul(x, w)", 0, "0 4 8"},
+      {"f32 [16, 4]", "const w f32 [4, 8] = fill 1\ny = MatMul(x, w)", 1, "whole"},
+      {"f32 [16, 4]", "y = Softmax(x)", 0, "0 4 8"},
+      {"f32 [16, 4]", "y = Softmax(x)", 1, "none"},
+      {"f32 [1, 2, 16, 8]",
+       "const w f32 [2, 2, 3, 3] = fill 1\ny = Conv(x, w) {pads = [1, 1, 1, 1]}", 2, "2 3 9"},
+      {"f32 [1, 2, 16, 8]",
+       "const w f32 [2, 2, 3, 3] = fill 1\ny = Conv(x, w) {pads = [1, 1, 1, 1], strides = [2, 1]}",
+       2, "2 7 16"},
+      {"f32 [1, 2, 16, 8]", "const w f32 [2, 2, 1, 1] = fill 1\ny = Conv(x, w)", 1, "none"},
+      {"f32 [1, 16, 8]", "y = Transpose(x) {perm = [2, 1, 0]}", 1, "1 4 8"},
+      {"f32 [1, 16, 8]", "const s i64 [2] = [16, 8]\ny = Reshape(x, s)", 0, "1 4 8"},
+      {"f32 [1, 64, 8]", "const s i64 [4] = [1, 16, 4, 8]\ny = Reshape(x, s)", 1, "1 16 32"},
+      {"f32 [1, 4, 32]", "const s i64 [3] = [1, 16, 8]\ny = Reshape(x, s)", 1, "1 1 2"},
+      {"f32 [16, 4]",
+       "const b i64 [1] = [3]\nconst e i64 [1] = [16]\nconst a i64 [1] = [0]\ny = Slice(x, b, e, "
+       "a)",
+       0, "0 7 11"},
+      {"f32 [16, 4]", "const i i64 [8] = [0, 1, 2, 3, 4, 5, 6, 7]\ny = Gather(x, i)", 0, "whole"},
+      {"f32 [16, 4]", "const a i64 [1] = [1]\ny = ReduceMean(x, a) {keepdims = 0}", 0, "0 4 8"},
+      {"f32 [16, 4]", "const a i64 [1] = [0]\ny = ReduceMean(x, a)", 0, "none"},
+  };
+  for (const Row& row : rows)
+    EXPECT_EQ(
+        rows_needed(std::string("input x ") + row.input + "\n" + row.node + "\noutput y", row.axis),
+        row.rows)
+        << row.node;
+}
+
+constexpr const char* kChain = R"(
+    symbols n
+    input x f32 [n, 512]
+    const w f32 [512, 512] = fill 0.5
+    a = MatMul(x, w) @a
+    b = Relu(a) @b
+    c = MatMul(b, w) @c
+    output c)";
+
+Delegate device(double macs_per_second) {
+  Delegate delegate{"gpu", 2e-5, macs_per_second, 1e12, 5e10, std::int64_t{1} << 33, {}};
+  for (const OpKind op : {OpKind::kMatMul, OpKind::kRelu, OpKind::kSlice, OpKind::kConcat})
+    delegate.operators[op].dtypes = {DType::kF32};
+  return delegate;
+}
+
+std::optional<CoExecution> split_of(const Graph& graph, std::int64_t n, const Delegate& delegate) {
+  const Binding binding{{n}};
+  const auto shapes = concrete_shapes(graph, binding);
+  EXPECT_TRUE(shapes);
+  const PartitionOptions options;
+  const Partition whole = partition(graph, *shapes, delegate, options);
+  return co_execution(graph, binding, delegate, options, whole);
+}
+
+TEST(CoExecution, AChainIsSplitByTheRates) {
+  const Graph graph = inferred(kChain);
+  const auto even = split_of(graph, 1024, device(5e10));
+  ASSERT_TRUE(even);
+  EXPECT_EQ(even->stretches, 1);
+  EXPECT_EQ(even->nodes, 3);
+  EXPECT_DOUBLE_EQ(even->device_share, 0.5);
+  ASSERT_EQ(even->partition.regions.size(), 1U);
+  EXPECT_TRUE(even->partition.regions[RegionId{0}].shared);
+  const auto fast = split_of(graph, 1024, device(1.5e11));
+  ASSERT_TRUE(fast);
+  EXPECT_GT(fast->device_share, 0.6);
+}
+
+TEST(CoExecution, WeightsAreSharedByBothParts) {
+  const auto split = split_of(inferred(kChain), 1024, device(5e10));
+  ASSERT_TRUE(split);
+  for (const Value& value : split->graph.values)
+    EXPECT_TRUE(!value.constant || value.name == "w" || value.constant->bytes.size() < 64);
+}
+
+TEST(CoExecution, NothingIsSplitWhereItLoses) {
+  const Graph graph = inferred(kChain);
+  EXPECT_FALSE(split_of(graph, 2, device(5e10))) << "waiting takes longer";
+  EXPECT_FALSE(split_of(graph, 1024, device(1e8))) << "the device is too slow";
+}
+
+}  // namespace
+}  // namespace parallax

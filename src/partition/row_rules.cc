@@ -1,0 +1,411 @@
+#include "partition/row_rules.h"
+
+#include <algorithm>
+
+#include "ops/op.h"
+
+namespace parallax {
+namespace {
+
+/// Numbers that a rule multiplies are no larger: their products fit 63 bits.
+constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+/// A node with all its dims.
+struct Sized {
+  const Graph& graph;
+  const ConcreteShapes& shapes;
+  const Node& node;
+  std::vector<Dims> inputs;  ///< rank 0 for those left out
+  Dims out;                  ///< of output 0
+
+  int rank(std::size_t input) const { return inputs[input].rank(); }
+  int out_rank() const { return out.rank(); }
+};
+
+InputRows same(int axis) { return {.axis = axis}; }
+
+/// Numpy's broadcasting: the rows of input `i` that go with rows along `axis` of the result.
+InputRows broadcast_rows(const Sized& n, std::size_t i, int axis) {
+  const int own = axis - (n.out_rank() - n.rank(i));
+  if (own < 0 || n.inputs[i][own] != n.out[axis]) return {};
+  return same(own);
+}
+
+RowRule all_whole(const Sized& n, int axis) {
+  return {axis, 1, std::vector<InputRows>(n.inputs.size())};
+}
+
+/// Input 0 alone has rows, those of the result.
+RowRule first_same(const Sized& n, int axis) {
+  RowRule rule = all_whole(n, axis);
+  rule.inputs[0] = same(axis);
+  return rule;
+}
+
+std::optional<RowRule> elementwise_rule(const Sized& n, int axis) {
+  RowRule rule = all_whole(n, axis);
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) rule.inputs[i] = broadcast_rows(n, i, axis);
+  return rule;
+}
+
+std::optional<RowRule> matmul_rule(const Sized& n, int axis) {
+  if (n.inputs.size() != 2 || n.rank(0) < 2 || n.rank(1) < 2 || !n.node.attributes.empty())
+    return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  const int last = n.out_rank() - 1;
+  if (axis != last) rule.inputs[0] = broadcast_rows(n, 0, axis);
+  if (axis != last - 1) rule.inputs[1] = broadcast_rows(n, 1, axis);
+  return rule;
+}
+
+std::optional<RowRule> gemm_rule(const Sized& n, int axis) {
+  RowRule rule = all_whole(n, axis);
+  const bool a = n.node.attributes.get_int("transA", 0) != 0;
+  const bool b = n.node.attributes.get_int("transB", 0) != 0;
+  if (axis == 0) rule.inputs[0] = same(a ? 1 : 0);
+  if (axis == 1) rule.inputs[1] = same(b ? 0 : 1);
+  if (n.inputs.size() > 2) rule.inputs[2] = broadcast_rows(n, 2, axis);
+  return rule;
+}
+
+std::optional<RowRule> window_rule(const Sized& n, int axis) {
+  if (axis == 0) return first_same(n, axis);
+  if (axis == 1) return std::nullopt;
+  const auto window = window_along(n.shapes, n.node, static_cast<std::size_t>(axis - 2));
+  if (!window) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  rule.inputs[0] = {axis, window->stride, 1, -window->pad_begin,
+                    window->extent - window->stride - window->pad_begin};
+  return rule;
+}
+
+std::optional<RowRule> normalization_rule(const Sized& n, int axis) {
+  const auto normal = normalize_axis(n.node.attributes.get_int("axis", -1), n.out_rank());
+  const bool all_behind =
+      n.node.op == OpKind::kLayerNormalization || n.node.op == OpKind::kRMSNormalization;
+  if (!normal || axis == *normal || (all_behind && axis > *normal)) return std::nullopt;
+  return first_same(n, axis);
+}
+
+std::optional<RowRule> reduce_rule(const Sized& n, int axis) {
+  const auto axes = known_integers(n.graph, n.node, 1);
+  if (!axes || axes->empty()) return std::nullopt;
+  std::vector<bool> reduced(static_cast<std::size_t>(n.rank(0)), false);
+  for (const std::int64_t one : *axes) {
+    const auto normal = normalize_axis(one, n.rank(0));
+    if (!normal) return std::nullopt;
+    reduced[static_cast<std::size_t>(*normal)] = true;
+  }
+  int from = axis;
+  if (n.node.attributes.get_int("keepdims", 1) == 0) {
+    int kept = -1;
+    for (from = 0; from < n.rank(0); ++from)
+      if (!reduced[static_cast<std::size_t>(from)] && ++kept == axis) break;
+  }
+  if (from >= n.rank(0) || reduced[static_cast<std::size_t>(from)]) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  rule.inputs[0] = same(from);
+  return rule;
+}
+
+std::optional<RowRule> transpose_rule(const Sized& n, int axis) {
+  const auto perm = n.node.attributes.get_ints("perm");
+  RowRule rule = all_whole(n, axis);
+  rule.inputs[0] = same(perm.empty() ? n.out_rank() - 1 - axis
+                                     : static_cast<int>(perm[static_cast<std::size_t>(axis)]));
+  return rule;
+}
+
+std::int64_t elements_between(const Dims& dims, int begin, int end) {
+  std::int64_t result = 1;
+  for (int i = begin; i < end; ++i) result *= dims[i];
+  return result;
+}
+
+/// The elements keep their order: rows of the result are rows of the input where as many elements
+/// lie before both axes.
+std::optional<RowRule> view_rule(const Sized& n, int axis) {
+  // Would drop an axis with one row left.
+  if (n.node.op == OpKind::kSqueeze && (n.inputs.size() < 2 || !n.node.inputs[1].valid()))
+    return std::nullopt;
+  const std::int64_t before = elements_between(n.out, 0, axis);
+  int from = -1;
+  for (int i = 0; i < n.rank(0); ++i)
+    if (n.inputs[0][i] > 1 && elements_between(n.inputs[0], 0, i) == before) from = i;
+  if (from < 0) return std::nullopt;
+  const std::int64_t of_row = elements_between(n.out, axis + 1, n.out_rank());
+  const std::int64_t of_input_row = elements_between(n.inputs[0], from + 1, n.rank(0));
+  if (of_row == 0 || of_input_row == 0) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  if (of_row % of_input_row == 0) {
+    rule.inputs[0] = {from, of_row / of_input_row, 1, 0, 0};
+  } else if (of_input_row % of_row == 0) {
+    rule.granule = of_input_row / of_row;
+    rule.inputs[0] = {from, 1, rule.granule, 0, 0};
+  } else {
+    return std::nullopt;
+  }
+  // Blocks of rows that lie behind one another must have the same size on both sides.
+  if (n.inputs[0][from] * of_input_row != n.out[axis] * of_row) return std::nullopt;
+  return rule;
+}
+
+std::optional<RowRule> concat_rule(const Sized& n, int axis) {
+  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.out_rank());
+  if (!along) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < n.inputs.size(); ++i) {
+    rule.inputs[i] = same(axis);
+    if (axis != *along) continue;
+    rule.inputs[i].before = rule.inputs[i].after = -offset;
+    offset += n.inputs[i][axis];
+  }
+  return rule;
+}
+
+std::optional<RowRule> split_rule(const Sized& n, int axis) {
+  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
+  if (!along || axis == *along) return std::nullopt;
+  return first_same(n, axis);
+}
+
+std::optional<RowRule> slice_rule(const Sized& n, int axis) {
+  const auto bounds = slice_bounds(n.graph, n.shapes, n.node);
+  if (!bounds) return std::nullopt;
+  const SliceAlong& along = (*bounds)[static_cast<std::size_t>(axis)];
+  RowRule rule = all_whole(n, axis);
+  rule.inputs[0] = {axis, along.step, 1, along.start, along.start + 1 - along.step};
+  return rule;
+}
+
+std::optional<RowRule> gather_rule(const Sized& n, int axis) {
+  if (n.inputs.size() != 2) return std::nullopt;
+  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
+  if (!along) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  if (axis < *along) {
+    rule.inputs[0] = same(axis);
+  } else if (axis < *along + n.rank(1)) {
+    rule.inputs[1] = same(axis - *along);
+  } else {
+    rule.inputs[0] = same(axis - n.rank(1) + 1);
+  }
+  return rule;
+}
+
+std::optional<RowRule> pad_rule(const Sized& n, int axis) {
+  if (n.inputs.size() > 3 || n.node.attributes.get_string("mode", "constant") != "constant")
+    return std::nullopt;
+  const auto pads = known_integers(n.graph, n.node, 1);
+  if (!pads || pads->size() != static_cast<std::size_t>(2 * n.out_rank())) return std::nullopt;
+  const std::int64_t begin = (*pads)[static_cast<std::size_t>(axis)];
+  const std::int64_t end = (*pads)[static_cast<std::size_t>(axis + n.out_rank())];
+  if (begin < 0 || end < 0) return std::nullopt;
+  RowRule rule = first_same(n, axis);
+  rule.inputs[0].before = rule.inputs[0].after = -begin;
+  return rule;
+}
+
+/// Nearest, by a whole factor, where each input row becomes that many equal rows.
+std::optional<RowRule> resize_rule(const Sized& n, int axis) {
+  const Attributes& attributes = n.node.attributes;
+  if (attributes.find("axes") != nullptr || attributes.find("layout") != nullptr ||
+      attributes.get_string("mode", "nearest") != "nearest")
+    return std::nullopt;
+  const std::string coordinates =
+      attributes.get_string("coordinate_transformation_mode", "half_pixel");
+  const std::string nearest = attributes.get_string("nearest_mode", "round_prefer_floor");
+  const bool blocks = (coordinates == "asymmetric" && nearest == "floor") ||
+                      (coordinates == "half_pixel" && nearest.starts_with("round_prefer"));
+  const std::int64_t from = n.inputs[0][axis];
+  if (!blocks || from == 0 || n.out[axis] % from != 0) return std::nullopt;
+  RowRule rule = all_whole(n, axis);
+  rule.granule = n.out[axis] / from;
+  rule.inputs[0] = {axis, 1, rule.granule, 0, 0};
+  return rule;
+}
+
+std::optional<RowRule> rule_of(const Sized& n, int axis) {
+  switch (n.node.op) {
+    case OpKind::kMatMul:
+      return matmul_rule(n, axis);
+    case OpKind::kGemm:
+      return gemm_rule(n, axis);
+    case OpKind::kConv:
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:
+      return window_rule(n, axis);
+    case OpKind::kBatchNormalization:
+      return axis == 1 ? std::nullopt : std::optional(first_same(n, axis));
+    case OpKind::kSoftmax:
+    case OpKind::kLpNormalization:
+    case OpKind::kLayerNormalization:
+    case OpKind::kRMSNormalization:
+      return normalization_rule(n, axis);
+    case OpKind::kReduceL2:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceSumSquare:
+      return reduce_rule(n, axis);
+    case OpKind::kTranspose:
+      return transpose_rule(n, axis);
+    case OpKind::kReshape:
+    case OpKind::kFlatten:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze:
+    case OpKind::kIdentity:
+      return view_rule(n, axis);
+    case OpKind::kConcat:
+      return concat_rule(n, axis);
+    case OpKind::kSplit:
+      return split_rule(n, axis);
+    case OpKind::kSlice:
+      return slice_rule(n, axis);
+    case OpKind::kGather:
+      return gather_rule(n, axis);
+    case OpKind::kPad:
+      return pad_rule(n, axis);
+    case OpKind::kResize:
+      return resize_rule(n, axis);
+    case OpKind::kExpand:
+      return RowRule{axis, 1, {broadcast_rows(n, 0, axis), InputRows{}}};
+    default:
+      return op_def(n.node.op).elementwise ? elementwise_rule(n, axis) : std::nullopt;
+  }
+}
+
+/// Output 0 is there, others as wide along `axis`, or left out.
+bool outputs_agree(const Sized& n, int axis) {
+  for (std::size_t i = 1; i < n.node.outputs.size(); ++i) {
+    const ValueId id = n.node.outputs[i];
+    if (!id.valid()) continue;
+    if (n.node.op != OpKind::kSplit) return false;
+    const auto& dims = n.shapes[id];
+    if (!dims || dims->rank() != n.out_rank() || (*dims)[axis] != n.out[axis]) return false;
+  }
+  return true;
+}
+
+bool sane(const Dims& dims) {
+  return std::ranges::all_of(dims, [](std::int64_t d) { return d > 0 && d <= kMostRows; });
+}
+
+std::optional<Sized> sized(const Graph& graph, const ConcreteShapes& shapes, const Node& node) {
+  if (node.outputs.empty() || !node.outputs[0].valid() || !node.bodies.empty() ||
+      !node.epilogue.empty())
+    return std::nullopt;
+  const auto& out = shapes[node.outputs[0]];
+  if (!out || !sane(*out)) return std::nullopt;
+  Sized result{graph, shapes, node, {}, *out};
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const ValueId id = node.inputs[i];
+    if (id.valid() && !shapes[id]) return std::nullopt;
+    result.inputs.push_back(id.valid() ? *shapes[id] : Dims());
+    const bool given = id.valid() && graph.values[id].kind == ValueKind::kConstant;
+    if (!given && !sane(result.inputs.back())) return std::nullopt;
+  }
+  return result;
+}
+
+}  // namespace
+
+Rows hull(const Rows& a, const Rows& b) {
+  if (a.empty()) return b;
+  if (b.empty()) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
+Rows overlap_of(const Rows& a, const Rows& b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
+
+Rows InputRows::of(const Rows& wanted) const {
+  return {floor_quotient(wanted.begin * scale + before, divisor),
+          -floor_quotient(-(wanted.end * scale + after), divisor)};
+}
+
+std::optional<std::vector<std::int64_t>> known_integers(const Graph& graph, const Node& node,
+                                                        std::size_t input) {
+  if (input >= node.inputs.size() || !node.inputs[input].valid()) return std::nullopt;
+  const Value& value = graph.values[node.inputs[input]];
+  if (value.constant) return integers(*value.constant, kMaxContent);
+  if (value.kind != ValueKind::kSymbolic || !value.content) return std::nullopt;
+  std::vector<std::int64_t> result;
+  for (const Expr& element : *value.content) {
+    const auto number = element.constant();
+    if (!number) return std::nullopt;
+    result.push_back(*number);
+  }
+  return result;
+}
+
+std::optional<WindowAlong> window_along(const ConcreteShapes& shapes, const Node& node,
+                                        std::size_t axis) {
+  const Attributes& attributes = node.attributes;
+  const std::string auto_pad = attributes.get_string("auto_pad", "NOTSET");
+  if ((auto_pad != "NOTSET" && !auto_pad.empty()) || attributes.find("layout") != nullptr ||
+      attributes.get_int("ceil_mode", 0) != 0)
+    return std::nullopt;
+  const auto& image = shapes[node.inputs[0]];
+  const std::size_t axes = static_cast<std::size_t>(image->rank()) - 2;
+  auto kernel = attributes.get_ints("kernel_shape");
+  if (node.op == OpKind::kConv) {
+    const auto& weight = shapes[node.inputs[1]];
+    if (!weight || weight->rank() != image->rank()) return std::nullopt;
+    kernel.assign(weight->begin() + 2, weight->end());
+  }
+  const auto get = [&](const char* name, std::size_t i, std::int64_t absent) {
+    const auto list = attributes.get_ints(name);
+    return i < list.size() ? list[i] : absent;
+  };
+  if (axis >= axes || axis >= kernel.size()) return std::nullopt;
+  const WindowAlong window{get("strides", axis, 1),
+                           (kernel[axis] - 1) * get("dilations", axis, 1) + 1, get("pads", axis, 0),
+                           get("pads", axis + axes, 0)};
+  const bool fits = window.stride > 0 && window.stride <= kMostRows && window.extent > 0 &&
+                    window.extent <= kMostRows && window.pad_begin >= 0 && window.pad_end >= 0;
+  return fits ? std::optional(window) : std::nullopt;
+}
+
+std::optional<std::vector<SliceAlong>> slice_bounds(const Graph& graph,
+                                                    const ConcreteShapes& shapes,
+                                                    const Node& node) {
+  const auto starts = known_integers(graph, node, 1), ends = known_integers(graph, node, 2);
+  if (!starts || !ends || starts->size() != ends->size() || !shapes[node.inputs[0]])
+    return std::nullopt;
+  const Dims& dims = *shapes[node.inputs[0]];
+  std::vector<SliceAlong> result;
+  for (const std::int64_t dim : dims) result.push_back({0, dim, 1});
+  const auto has = [&](std::size_t i) { return node.inputs.size() > i && node.inputs[i].valid(); };
+  const auto axes = known_integers(graph, node, 3), steps = known_integers(graph, node, 4);
+  if (has(3) != axes.has_value() || has(4) != steps.has_value()) return std::nullopt;
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    if ((axes && axes->size() <= i) || (steps && steps->size() <= i)) return std::nullopt;
+    const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.rank());
+    const std::int64_t step = steps ? (*steps)[i] : 1;
+    if (!axis || step < 1 || step > kMostRows) return std::nullopt;
+    const auto clamp = [&](std::int64_t bound) {
+      const std::int64_t dim = dims[*axis];
+      if (bound < 0) bound = bound < -dim ? 0 : bound + dim;
+      return std::min(bound, dim);
+    };
+    result[static_cast<std::size_t>(*axis)] = {clamp((*starts)[i]), clamp((*ends)[i]), step};
+  }
+  return result;
+}
+
+std::optional<RowRule> row_rule(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
+                                int axis) {
+  const auto n = sized(graph, shapes, node);
+  if (!n || axis < 0 || axis >= n->out_rank() || n->out[axis] < 2 || !outputs_agree(*n, axis))
+    return std::nullopt;
+  return rule_of(*n, axis);
+}
+
+}  // namespace parallax

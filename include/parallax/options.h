@@ -89,6 +89,10 @@ struct SessionOptions {
   /// before Session::retry_delegates().
   std::vector<std::string> delegates = {};
   Offload offload = Offload::kProfitable;
+  /// Operators may run on the CPU and the delegate at once, each of which makes some rows of their
+  /// results, where that is predicted to take less. Not with Offload::kAll, nor with
+  /// require_full_delegation.
+  bool co_execution = false;
   /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
   /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.
   /// 0: any time.
@@ -114,7 +118,8 @@ struct PlanOptions {
   std::string profile;
   CostModel cost_model = CostModel::kExact;
   Offload offload = Offload::kProfitable;
-  std::string calibration;  ///< a .toml file, for kMeasured
+  bool co_execution = false;  ///< as SessionOptions has it
+  std::string calibration;    ///< a .toml file, for kMeasured
   /// Offload at most this many regions, those that save the most predicted time. Nothing: no limit.
   std::optional<int> max_regions = {};
 };

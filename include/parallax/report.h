@@ -134,6 +134,9 @@ struct PlanReport {
   /// runs. They are of the canonical graph, as structure[0] and [1]; the plan is of what the CPU
   /// fused of its part.
   std::string delegate;
+  /// What the CPU and the delegate run at once, a part of each result on either, and the predicted
+  /// time with and without; empty: nothing.
+  std::string co_execution;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;
   /// Bytes that the plan had to fit: nothing without a budget.

@@ -10,6 +10,7 @@
 #include "bind/evaluate.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/patterns.h"
+#include "partition/co_execution.h"
 #include "partition/cpu_share.h"
 #include "partition/profile_toml.h"
 #include "partition/rest.h"
@@ -123,6 +124,24 @@ Status add_regions(const NamedDelegate& delegate, int number, const Graph& lower
   return {};
 }
 
+/// Puts a split graph in the place of the whole one, where that takes less.
+Status split(const NamedDelegate& delegate, const Graph& lowered, const Binding& binding,
+             PartitionOptions options, DelegatedPlan& plan) {
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, binding));
+  PX_ASSIGN(options.cpu_seconds,
+            seconds_on_cpu(plan.graph, shapes, lowered, binding, delegate.description, options));
+  auto found = co_execution(plan.graph, binding, delegate.description, options, plan.partition);
+  if (!found) return {};
+  plan.co_execution = to_string(*found, delegate.description, plan.partition.seconds);
+  plan.graph = std::move(found->graph);
+  plan.partition = std::move(found->partition);
+  plan.reasons = IdVector<NodeId, std::string>(plan.graph.nodes.size());
+  for (const NodeId id : plan.graph.nodes.ids())
+    if (plan.partition.placement[id].reason != CpuReason::kNone)
+      plan.reasons[id] = cpu_reason(plan.partition, id);
+  return {};
+}
+
 /// The regions, and what the passes of the CPU make of the rest.
 Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const DelegatedOptions& options) {
   Graph rest = cpu_rest(plan.graph, plan.partition);
@@ -163,6 +182,9 @@ Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lo
                                    binding, partitioning, delegates.size() > 1, result));
     result.delegates.push_back(delegate.name);
   }
+  // Of several delegates none is split with: the CPU has too little to give to each.
+  if (plan.co_execution && delegates.size() == 1)
+    PX_RETURN_IF_ERROR(split(delegates[0], lowered, binding, partitioning, result));
   PX_ASSIGN(auto context, placed(result, options));
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options.kernels, options.refinement));

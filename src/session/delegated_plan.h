@@ -23,6 +23,7 @@ struct DelegatedPlan {
   std::vector<std::string> delegates;      ///< their names, by Region::delegate
   /// By node of `graph`: why the CPU runs it; of several delegates each says why it does not.
   IdVector<NodeId, std::string> reasons;
+  std::string co_execution;          ///< what was split, and what that saves; empty: nothing
   std::vector<PassReport> lowering;  ///< of the rest
 };
 

@@ -135,6 +135,7 @@ PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   PlanReport report = report_of(*plan.program, refinement);
   const Graph& graph = plan.graph;
   report.delegate = fmt::format("{}", fmt::join(plan.delegates, ", "));
+  report.co_execution = plan.co_execution;
   report.passes = plan.lowering;
   report.regions = static_cast<int>(plan.partition.regions.size());
   for (const RegionId id : plan.partition.regions.ids())

@@ -63,8 +63,11 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
 Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
                                                const RunBudget& limit) const {
   PlanOptions options_of_plan = wanted;
-  // Of the delegates that the session runs, the session's options say what it gets.
-  if (wanted.profile.empty()) options_of_plan.offload = options.offload;
+  // Of the delegates that the session runs, the session's options say what they get.
+  if (wanted.profile.empty()) {
+    options_of_plan.offload = options.offload;
+    options_of_plan.co_execution = options.co_execution && !options.require_full_delegation;
+  }
   const bool parallel = options.scheduler != Scheduler::kSequential;
   return plan_regions(binding, options_of_plan,
                       {.kernels = {options.kernels == Kernels::kReference, options.precision},
@@ -82,6 +85,7 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
 Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
   PlanOptions wanted;
   wanted.offload = options.offload;
+  wanted.co_execution = options.co_execution && !options.require_full_delegation;
   DelegatedOptions how;
   how.kernels = {options.kernels == Kernels::kReference, options.precision};
   how.refinement = options.refinement;

@@ -259,6 +259,11 @@ void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
                       "Which regions the delegate gets: those with which the whole is predicted to "
                       "take least, or all that it can run (profitable)")
       ->needs(delegate);
+  add_choice<bool>(command, "--co-execution", options.plan.co_execution,
+                   {{"on", true}, {"off", false}},
+                   "Whether operators may run on the CPU and the delegate at once, some rows of "
+                   "their results on each, where that takes less (off)")
+      ->needs(delegate);
 }
 
 /// What runs parts of the model beside the CPU.

@@ -206,6 +206,7 @@ void use_delegates(Options& options) {
     options.session.delegates.push_back(with_profile(delegate));
   }
   options.session.offload = options.plan.offload;
+  options.session.co_execution = options.plan.co_execution;
   options.session.require_full_delegation = options.require_full_delegation;
 }
 

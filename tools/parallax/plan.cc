@@ -46,6 +46,7 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   if (!plan.delegate.empty()) {
     fmt::print("{} regions on {}, {} nodes stay on the CPU\n", plan.regions, plan.delegate,
                plan.cpu_nodes.size());
+    if (!plan.co_execution.empty()) fmt::print("at once: {}\n", plan.co_execution);
   }
   fmt::print(
       "activations: {} (lower bound {}, greedy {}, an arena per branch {}, no reuse {}); scratch "
@@ -207,6 +208,7 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
   for (const CpuNodeReport& n : plan.cpu_nodes)
     nodes.push_back({{"node", n.node}, {"op", n.op}, {"reason", n.reason}});
   json["delegate"] = plan.delegate;
+  json["co_execution"] = plan.co_execution;
   json["region_list"] = std::move(regions);
   json["cpu_nodes"] = std::move(nodes);
 }

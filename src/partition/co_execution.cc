@@ -48,7 +48,8 @@ CoCosts costs_of(const Graph& graph, const ConcreteShapes& shapes, const Delegat
     costs.cpu.push_back(cost.cpu_seconds);
     const bool can_run = supported(graph, shapes, node, delegate);
     costs.can_run.push_back(can_run);
-    const auto parts = can_run && !delegate.operators.contains(graph.nodes[node].op)
+    const bool known = options.delegate_seconds.contains(node) && options.delegate_seconds[node];
+    const auto parts = can_run && !known && !delegate.operators.contains(graph.nodes[node].op)
                            ? supported_parts(graph, shapes, node, delegate)
                            : std::nullopt;
     costs.device.push_back(parts ? parts_seconds(*parts, delegate, options)
@@ -118,7 +119,9 @@ bool offloads_all_parts(const Partition& partition) {
 std::optional<CoExecution> co_execution(const Graph& graph, const Binding& binding,
                                         const Delegate& delegate, const PartitionOptions& options,
                                         const Partition& whole) {
-  if (whole.seconds <= 0 || options.max_regions) return std::nullopt;
+  if (options.offload != Offload::kProfitable || options.model == CostModel::kPaper ||
+      options.max_regions || whole.seconds <= 0)
+    return std::nullopt;
   const Graph concrete = concrete_graph(graph, binding);
   const auto shapes = concrete_shapes(concrete, binding);
   if (!shapes) return std::nullopt;

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "ops/op.h"
 #include "partition/flops.h"
+#include "partition/region_key.h"
 
 namespace parallax {
 namespace {
@@ -57,10 +58,13 @@ Verdict judge_as_paper(const RegionCost& cost) {
 Verdict judge_by_time(const RegionCost& cost) {
   const std::string cpu = milliseconds(cost.cpu_seconds);
   const std::string delegate = milliseconds(cost.delegate_seconds);
+  const std::string_view as_timed = cost.timed ? ", as runs took," : "";
   if (cost.delegate_seconds < cost.cpu_seconds) {
-    return {CpuReason::kNone, fmt::format("{} offloaded < {} on the CPU", delegate, cpu)};
+    return {CpuReason::kNone,
+            fmt::format("{} offloaded{} < {} on the CPU", delegate, as_timed, cpu)};
   }
-  return {CpuReason::kLoses, fmt::format("{} offloaded >= {} on the CPU", delegate, cpu)};
+  return {CpuReason::kLoses,
+          fmt::format("{} offloaded{} >= {} on the CPU", delegate, as_timed, cpu)};
 }
 
 }  // namespace
@@ -99,6 +103,9 @@ Pricer::Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate&
       counted_(graph.values.size(), 0) {
   for (const ValueId output : graph.outputs) is_output_[output] = true;
   for (const NodeId node : graph.nodes.ids()) costs_[node] = node_cost(node);
+  if (model_ != CostModel::kMeasured) return;
+  keys_ = node_keys(graph, shapes);
+  factor_ = region_factor(calibration_);
 }
 
 NodeCost Pricer::node_cost(NodeId id) const {
@@ -213,7 +220,17 @@ RegionCost Pricer::region_cost(std::span<const NodeId> nodes) {
   cost.delegate_seconds += measured && calibration_.launch_seconds ? *calibration_.launch_seconds
                                                                    : delegate_.launch_seconds;
   cost.delegate_seconds += static_cast<double>(cost.boundary_bytes) / bandwidth;
+  cost.by_rates = cost.delegate_seconds;
+  if (measured) correct(nodes, cost);
   return cost;
+}
+
+/// By what runs took: of this region, or else of others.
+void Pricer::correct(std::span<const NodeId> nodes, RegionCost& cost) const {
+  cost.key = region_key(keys_, nodes);
+  const auto found = std::ranges::find(calibration_.regions, cost.key, &RegionSample::key);
+  cost.timed = found != calibration_.regions.end();
+  cost.delegate_seconds = cost.timed ? found->seconds : cost.by_rates * factor_;
 }
 
 Verdict Pricer::judge(const RegionCost& cost) const {

@@ -10,13 +10,13 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "parallax/options.h"
+#include "partition/calibration.h"
 #include "partition/support.h"
 
 namespace parallax {
@@ -27,17 +27,6 @@ std::optional<CostModel> cost_model_from_string(std::string_view name);
 inline constexpr int kPaperMinNodes = 3;              // the paper: N >= 3
 inline constexpr std::int64_t kPaperMinWork = 1e9;    // the paper: F >= 1e9
 inline constexpr double kPaperMaxBytesPerWork = 0.1;  // the paper: B/F <= 0.1
-
-/// Work per second of one operator: MACs, or bytes read and written for an operator that counts no
-/// MACs (data movement, which costs nothing under `exact`). Both > 0.
-struct OpRate {
-  double delegate = 0, cpu = 0;
-};
-/// What was measured on a device; where it has no figure, the profile's constants hold.
-struct Calibration {
-  std::optional<double> launch_seconds, bytes_per_second;
-  std::map<OpKind, OpRate> rates;
-};
 
 struct NodeCost {
   std::int64_t macs = 0, paper_flops = 0;
@@ -61,6 +50,9 @@ struct RegionCost {
   std::int64_t memory_bytes = 0;    ///< those, and the most results alive at once, run in order
   double cpu_seconds = 0;
   double delegate_seconds = 0;  ///< L and B/BW included
+  double by_rates = 0;          ///< the same where no run of a region was timed
+  std::uint64_t key = 0;        ///< region_key(), where runs were timed; 0: not known
+  bool timed = false;           ///< runs of this region say what the delegate takes
   double saved_seconds() const { return cpu_seconds - delegate_seconds; }
 };
 
@@ -86,6 +78,7 @@ class Pricer {
   void price(const Node& node, NodeCost& cost) const;
   bool leaves(ValueId value) const;
   void add_boundary(NodeId node, RegionCost& cost);
+  void correct(std::span<const NodeId> nodes, RegionCost& cost) const;
   bool ends_at(ValueId value, NodeId node) const;
   std::int64_t peak(std::span<const NodeId> nodes) const;
 
@@ -98,6 +91,8 @@ class Pricer {
   IdVector<ValueId, std::vector<NodeId>> consumers_;
   IdVector<ValueId, bool> is_output_;
   IdVector<NodeId, NodeCost> costs_;
+  IdVector<NodeId, std::uint64_t> keys_;      // where regions were timed
+  double factor_ = 1;                         // how much longer these took
   IdVector<NodeId, std::int64_t> in_region_;  // stamps
   IdVector<ValueId, std::int64_t> counted_;
   std::int64_t stamp_ = 0;

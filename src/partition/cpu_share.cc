@@ -1,5 +1,6 @@
 #include "partition/cpu_share.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 
@@ -26,8 +27,9 @@ IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowere
   return result;
 }
 
-IdVector<NodeId, double> cpu_seconds(const Pricer& canonical, const Pricer& lowered,
-                                     const IdVector<NodeId, NodeId>& computed_by) {
+IdVector<NodeId, double> shared_out(const IdVector<NodeId, double>& alone,
+                                    const IdVector<NodeId, double>& lowered,
+                                    const IdVector<NodeId, NodeId>& computed_by) {
   struct Whole {
     double seconds = 0;  ///< of all parts, each alone
     int parts = 0;
@@ -36,18 +38,31 @@ IdVector<NodeId, double> cpu_seconds(const Pricer& canonical, const Pricer& lowe
   for (const NodeId id : computed_by.ids()) {
     if (!computed_by[id].valid()) continue;
     Whole& whole = wholes[computed_by[id].value];
-    whole.seconds += canonical.node_cost(id).cpu_seconds;
+    whole.seconds += alone[id];
     ++whole.parts;
   }
   IdVector<NodeId, double> result(computed_by.size(), 0.0);
   for (const NodeId id : computed_by.ids()) {
     if (!computed_by[id].valid()) continue;
     const Whole& whole = wholes[computed_by[id].value];
-    const double share =
-        whole.seconds > 0 ? canonical.node_cost(id).cpu_seconds / whole.seconds : 1.0 / whole.parts;
-    result[id] = share * lowered.node_cost(computed_by[id]).cpu_seconds;
+    const double share = whole.seconds > 0 ? alone[id] / whole.seconds : 1.0 / whole.parts;
+    result[id] = share * lowered[computed_by[id]];
   }
   return result;
+}
+
+IdVector<NodeId, double> cpu_seconds(const Pricer& canonical, const Pricer& lowered,
+                                     const IdVector<NodeId, NodeId>& computed_by) {
+  IdVector<NodeId, double> alone(computed_by.size(), 0.0);
+  IdVector<NodeId, double> wholes;
+  for (const NodeId id : computed_by.ids()) {
+    alone[id] = canonical.node_cost(id).cpu_seconds;
+    const NodeId by = computed_by[id];
+    if (!by.valid()) continue;
+    wholes.resize(std::max(wholes.size(), static_cast<std::size_t>(by.value) + 1));
+    wholes[by] = lowered.node_cost(by).cpu_seconds;
+  }
+  return shared_out(alone, wholes, computed_by);
 }
 
 }  // namespace parallax

@@ -10,6 +10,11 @@ namespace parallax {
 /// name, so theirs is that of what reads them. Invalid: nothing does. O(V+E).
 IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowered);
 
+/// Of what each lowered node takes, the share of each canonical one that it computes, by what that
+/// would take alone.
+IdVector<NodeId, double> shared_out(const IdVector<NodeId, double>& alone,
+                                    const IdVector<NodeId, double>& lowered,
+                                    const IdVector<NodeId, NodeId>& computed_by);
 /// Seconds of each canonical node on the CPU: its share of the lowered node that computes it, by
 /// what it would take alone.
 IdVector<NodeId, double> cpu_seconds(const Pricer& canonical, const Pricer& lowered,

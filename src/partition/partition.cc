@@ -1,9 +1,12 @@
 #include "partition/partition.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "base/status.h"
 #include "partition/join_bridges.h"
 #include "partition/overlap.h"
 #include "partition/parts.h"
@@ -39,8 +42,6 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
       seconds[node] = seconds_in_parts(graph, shapes, node, delegate, options);
       if (seconds[node]) support = {};
     }
-    if (!seconds[node] && options.delegate_seconds.contains(node))
-      seconds[node] = options.delegate_seconds[node];
     if (!options.co.empty() && options.co[node].side == CoSide::kCpu)
       support = {CpuReason::kShared, "other rows of the same results run there", false};
     const bool bridge =
@@ -133,20 +134,101 @@ IdVector<NodeId, RegionId> region_of(const IdVector<RegionId, Region>& taken, st
   return result;
 }
 
-/// By the predicted time of the whole, beside the regions that are taken; that time in seconds.
+/// Those of parts where nothing else is known.
+NodeSeconds known_seconds(const PartitionOptions& options,
+                          IdVector<NodeId, std::optional<double>> in_parts) {
+  for (const NodeId node : options.delegate_seconds.ids())
+    if (options.delegate_seconds[node]) in_parts[node] = options.delegate_seconds[node];
+  return {options.cpu_seconds, std::move(in_parts)};
+}
+
+IdVector<NodeId, double> seconds_on_cpu(const Graph& graph, const Pricer& pricer) {
+  IdVector<NodeId, double> seconds;
+  seconds.reserve(graph.nodes.size());
+  for (const NodeId node : graph.nodes.ids()) seconds.push_back(pricer.node_cost(node).cpu_seconds);
+  return seconds;
+}
+
+std::vector<bool> marks_of_offloaded(const std::vector<Region>& regions) {
+  std::vector<bool> result;
+  result.reserve(regions.size());
+  for (const Region& region : regions) result.push_back(region.verdict.reason == CpuReason::kNone);
+  return result;
+}
+
+/// Where `options` lets it, by the predicted time of the whole, beside the regions that are taken;
+/// that time in seconds.
 double choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
               const PartitionOptions& options, std::vector<Region>& regions) {
-  IdVector<NodeId, double> cpu_seconds;
-  for (const NodeId node : graph.nodes.ids())
-    cpu_seconds.push_back(pricer.node_cost(node).cpu_seconds);
+  const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
   std::vector<Region> all(options.taken.begin(), options.taken.end());
   std::ranges::move(regions, std::back_inserter(all));
-  const double seconds = choose_by_overlap(Overlap(edges, cpu_seconds, all), all,
-                                           options.max_regions, options.taken.size());
+  const Overlap overlap(edges, cpu_seconds, all);
+  const bool by_time =
+      options.offload == Offload::kProfitable && options.model != CostModel::kPaper;
+  const double seconds =
+      by_time ? choose_by_overlap(overlap, all, options.max_regions, options.taken.size())
+              : overlap.seconds(marks_of_offloaded(all));
   regions.assign(
       std::make_move_iterator(all.begin() + static_cast<std::ptrdiff_t>(options.taken.size())),
       std::make_move_iterator(all.end()));
   return seconds;
+}
+
+tl::unexpected<Error> refuse_pinned(std::string message) {
+  return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, {}, std::move(message)});
+}
+
+Status check_pinned(const Graph& graph, const Partition& support, const NodeKinds& kinds,
+                    const std::vector<std::vector<NodeId>>& regions) {
+  IdVector<NodeId, bool> seen(graph.nodes.size(), false);
+  for (const std::vector<NodeId>& nodes : regions) {
+    if (nodes.empty()) return refuse_pinned("a region without nodes");
+    for (const NodeId node : nodes) {
+      const std::string& name = graph.nodes[node].name;
+      if (seen[node]) return refuse_pinned(fmt::format("node '{}' stands there twice", name));
+      seen[node] = true;
+      if (kinds.can_run[node] || kinds.bridge[node]) continue;
+      return refuse_pinned(fmt::format("the delegate does not run node '{}': {}", name,
+                                       support.placement[node].detail));
+    }
+  }
+  return {};
+}
+
+/// Whether the graph has an order with each of these as one node.
+bool leave_no_cycle(const Dag& edges, std::size_t nodes,
+                    const std::vector<std::vector<NodeId>>& regions) {
+  std::vector<std::size_t> unit(nodes);
+  for (std::size_t i = 0; i < nodes; ++i) unit[i] = i;
+  for (const std::vector<NodeId>& region : regions)
+    for (const NodeId node : region)
+      unit[static_cast<std::size_t>(node.value)] = static_cast<std::size_t>(region.front().value);
+  std::vector<std::vector<std::size_t>> next(nodes);
+  std::vector<int> waits(nodes, 0);
+  for (std::size_t i = 0; i < nodes; ++i) {
+    for (const NodeId to : edges.successors[NodeId{static_cast<std::int32_t>(i)}]) {
+      const std::size_t target = unit[static_cast<std::size_t>(to.value)];
+      if (target == unit[i]) continue;
+      next[unit[i]].push_back(target);
+      ++waits[target];
+    }
+  }
+  std::vector<std::size_t> ready;
+  std::size_t left = 0;
+  for (std::size_t i = 0; i < nodes; ++i) {
+    if (unit[i] != i) continue;
+    ++left;
+    if (waits[i] == 0) ready.push_back(i);
+  }
+  while (!ready.empty()) {
+    const std::size_t done = ready.back();
+    ready.pop_back();
+    --left;
+    for (const std::size_t target : next[done])
+      if (--waits[target] == 0) ready.push_back(target);
+  }
+  return left == 0;
 }
 
 }  // namespace
@@ -163,7 +245,7 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   const Dag edges = dag_of(graph);
   Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken, options.co);
   Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
-                {options.cpu_seconds, std::move(in_parts)});
+                known_seconds(options, std::move(in_parts)));
   if (options.co.empty()) join_bridges(kinds, pricer, quotient);
   result.maximal = !quotient.exhausted();
 
@@ -171,9 +253,45 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   mark_shared(options.co, regions);
   if (options.offload == Offload::kAll) take_losers(regions);
   if (options.max_regions) keep_best(regions, *options.max_regions);
-  if (options.offload == Offload::kProfitable && options.model != CostModel::kPaper)
-    result.seconds = choose(graph, edges, pricer, options, regions);
+  result.seconds = choose(graph, edges, pricer, options, regions);
   place_regions(std::vector<Region>(options.taken.begin(), options.taken.end()), result);
+  place_regions(std::move(regions), result);
+  return result;
+}
+
+Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& shapes,
+                                   const Delegate& delegate, const PartitionOptions& options,
+                                   const std::vector<std::vector<NodeId>>& wanted) {
+  Partition result;
+  result.placement.resize(graph.nodes.size());
+  NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
+                  IdVector<NodeId, bool>(graph.nodes.size(), false),
+                  {}};
+  auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
+  PX_RETURN_IF_ERROR(check_pinned(graph, result, kinds, wanted));
+  const Dag edges = dag_of(graph);
+  if (!leave_no_cycle(edges, graph.nodes.size(), wanted))
+    return refuse_pinned("its regions wait for each other");
+  for (const NodeId node : graph.nodes.ids())
+    if (kinds.can_run[node] || kinds.bridge[node])
+      result.placement[node] = {{}, {}, CpuReason::kPinned, "the plan is pinned so"};
+
+  Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
+                known_seconds(options, std::move(in_parts)));
+  std::vector<Region> regions;
+  for (const std::vector<NodeId>& nodes : wanted) {
+    Region& region = regions.emplace_back();
+    region.delegate = options.delegate;
+    region.nodes = nodes;
+    std::ranges::sort(region.nodes);
+    region.cost = pricer.region_cost(region.nodes);
+    const Verdict verdict = pricer.judge(region.cost);
+    if (verdict.reason == CpuReason::kMemory) return refuse_pinned(verdict.detail);
+    region.verdict = {CpuReason::kNone, "the plan is pinned so"};
+  }
+  std::ranges::stable_sort(regions, {}, [](const Region& region) { return region.nodes.front(); });
+  const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
+  result.seconds = Overlap(edges, cpu_seconds, regions).seconds(marks_of_offloaded(regions));
   place_regions(std::move(regions), result);
   return result;
 }

@@ -55,7 +55,7 @@ struct Partition {
   bool maximal = true;
   /// Predicted time that offloading saves if nothing overlaps.
   double saved_seconds = 0;
-  /// Predicted time of the whole, CPU and delegate at once; 0: was not predicted.
+  /// Predicted time of the whole, CPU and delegates at once (overlap.h).
   double seconds = 0;
 };
 
@@ -66,7 +66,7 @@ struct PartitionOptions {
   Calibration calibration = {};  ///< for CostModel::kMeasured
   /// What the CPU makes of each node (cpu_share.h); empty: what its operator takes alone.
   IdVector<NodeId, double> cpu_seconds = {};
-  /// The same on the delegate; nothing: what its rates say.
+  /// What the delegate makes of each node; empty, or nothing: what its operator takes alone.
   IdVector<NodeId, std::optional<double>> delegate_seconds = {};
   /// Of each node of a graph that both run together (co_execution.h); empty: it is not split.
   IdVector<NodeId, CoNode> co = {};
@@ -81,6 +81,13 @@ struct PartitionOptions {
 /// checks them).
 Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
                     const PartitionOptions& options = {});
+
+/// The same with just these regions, whatever they cost. Errors: kInvalidInput where the delegate
+/// cannot run a node of one, one is empty or does not fit its memory, a node is in two, or regions
+/// wait for each other.
+Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& shapes,
+                                   const Delegate& delegate, const PartitionOptions& options,
+                                   const std::vector<std::vector<NodeId>>& regions);
 
 /// Why `node` stays on the CPU, "loses: 0.21 ms offloaded >= 0.1 ms on the CPU"; empty where it
 /// does not.

@@ -4,161 +4,18 @@
 #include <safe_toml.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
 
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "ops/op.h"
+#include "partition/toml_reader.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::size_t kMaxFileBytes = 1U << 20;
-constexpr double kMaxRate = 1e30;  // per second
-constexpr double kMaxSeconds = 1e6;
 constexpr std::int64_t kMaxCores = 1024;
+constexpr TomlRange kHertz{1, 1e12};
 
-/// Where errors of one file go: the first one is kept.
-class Report {
- public:
-  explicit Report(std::string_view file) : file_(file) {}
-
-  void add(const toml::source_region& where, std::string_view message) {
-    if (!message_.empty()) return;
-    message_ = fmt::format("{}:{}: {}", file_, where.begin.line, message);
-  }
-  Status status() const {
-    if (message_.empty()) return {};
-    return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, "", message_});
-  }
-
- private:
-  std::string_view file_;
-  std::string message_;
-};
-
-struct Range {
-  double min, max;
-};
-constexpr Range kRate{1e-30, kMaxRate};
-constexpr Range kHertz{1, 1e12};
-
-/// Reads the keys of one table; call finish() at the end: it refuses keys that were not asked
-/// for.
-class TableReader {
- public:
-  TableReader(const toml::table& table, Report& report) : table_(table), report_(report) {}
-
-  bool has(std::string_view key) const { return table_.contains(key); }
-
-  double number(std::string_view key, Range range) {
-    const toml::node* node = require(key);
-    const auto value = node == nullptr ? std::nullopt : node->value<double>();
-    if (node == nullptr) return range.min;
-    const bool is_number = node->is_integer() || node->is_floating_point();
-    if (is_number && value && std::isfinite(*value) && *value >= range.min && *value <= range.max) {
-      return *value;
-    }
-    report_.add(node->source(),
-                fmt::format("'{}' must be a number from {:g} to {:g}", key, range.min, range.max));
-    return range.min;
-  }
-  double number(std::string_view key, Range range, double fallback) {
-    return has(key) ? number(key, range) : absent(key, fallback);
-  }
-  std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max) {
-    const toml::node* node = require(key);
-    if (node == nullptr) return min;
-    const auto* value = node->as_integer();
-    if (value != nullptr && value->get() >= min && value->get() <= max) return value->get();
-    report_.add(node->source(),
-                fmt::format("'{}' must be an integer from {} to {}", key, min, max));
-    return min;
-  }
-  std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max,
-                       std::int64_t fallback) {
-    return has(key) ? integer(key, min, max) : absent(key, fallback);
-  }
-  bool flag(std::string_view key) {
-    if (!has(key)) return absent(key, false);
-    const toml::node* node = require(key);
-    const auto* value = node->as_boolean();
-    if (value == nullptr)
-      report_.add(node->source(), fmt::format("'{}' must be true or false", key));
-    return value != nullptr && value->get();
-  }
-  std::string text(std::string_view key) {
-    const toml::node* node = require(key);
-    if (node == nullptr) return "";
-    const auto* value = node->as_string();
-    if (value != nullptr && !value->get().empty()) return value->get();
-    report_.add(node->source(), fmt::format("'{}' must be a text", key));
-    return "";
-  }
-  /// Texts of an array, each with where it stands; empty where the key is absent.
-  std::vector<std::pair<std::string, toml::source_region>> texts(std::string_view key) {
-    std::vector<std::pair<std::string, toml::source_region>> result;
-    if (!has(key)) return absent(key, result);
-    const toml::node* node = require(key);
-    const toml::array* array = node->as_array();
-    if (array == nullptr) {
-      report_.add(node->source(), fmt::format("'{}' must be a list of texts", key));
-      return result;
-    }
-    for (const toml::node& item : *array) {
-      const auto* value = item.as_string();
-      if (value == nullptr) {
-        report_.add(item.source(), fmt::format("'{}' must be a list of texts", key));
-        return result;
-      }
-      result.emplace_back(value->get(), item.source());
-    }
-    return result;
-  }
-  /// Null where the key is absent or, with an error, no table.
-  const toml::table* table(std::string_view key) {
-    if (!has(key)) return absent(key, nullptr);
-    const toml::node* node = require(key);
-    if (!node->is_table()) report_.add(node->source(), fmt::format("'{}' must be a table", key));
-    return node->as_table();
-  }
-  const toml::array* tables(std::string_view key) {
-    if (!has(key)) return absent(key, nullptr);
-    const toml::node* node = require(key);
-    const toml::array* array = node->as_array();
-    if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
-      report_.add(node->source(), fmt::format("'{}' must be a list of tables", key));
-      return nullptr;
-    }
-    return array;
-  }
-  void finish() {
-    for (const auto& [key, node] : table_) {
-      if (asked_.contains(key.str())) continue;
-      report_.add(key.source(), fmt::format("key '{}' is not known", key.str()));
-    }
-  }
-
- private:
-  template <class T>
-  T absent(std::string_view key, T fallback) {
-    asked_.emplace(key);
-    return fallback;
-  }
-  const toml::node* require(std::string_view key) {
-    asked_.emplace(key);
-    const toml::node* node = table_.get(key);
-    if (node == nullptr) report_.add(table_.source(), fmt::format("'{}' is missing", key));
-    return node;
-  }
-
-  const toml::table& table_;
-  Report& report_;
-  std::set<std::string, std::less<>> asked_;
-};
-
-std::vector<DType> read_dtypes(TableReader& reader, Report& report) {
+std::vector<DType> read_dtypes(TableReader& reader, TomlReport& report) {
   std::vector<DType> dtypes;
   for (const auto& [name, where] : reader.texts("dtypes")) {
     if (const auto dtype = dtype_from_text(name)) {
@@ -170,7 +27,8 @@ std::vector<DType> read_dtypes(TableReader& reader, Report& report) {
   return dtypes;
 }
 
-std::vector<AttributeLimit> read_attributes(const toml::table& table, OpKind op, Report& report) {
+std::vector<AttributeLimit> read_attributes(const toml::table& table, OpKind op,
+                                            TomlReport& report) {
   std::vector<AttributeLimit> limits;
   const auto& specs = op_def(op).attributes;
   for (const auto& [key, node] : table) {
@@ -187,7 +45,7 @@ std::vector<AttributeLimit> read_attributes(const toml::table& table, OpKind op,
     TableReader reader(*entry, report);
     AttributeLimit limit;
     limit.name = key.str();
-    constexpr Range kAny{-1e18, 1e18};
+    constexpr TomlRange kAny{-1e18, 1e18};
     if (reader.has("min")) limit.min = reader.number("min", kAny);
     if (reader.has("max")) limit.max = reader.number("max", kAny);
     for (auto& [text, where] : reader.texts("one_of")) limit.one_of.push_back(text);
@@ -198,7 +56,7 @@ std::vector<AttributeLimit> read_attributes(const toml::table& table, OpKind op,
 }
 
 std::optional<OpKind> read_op(std::string_view name, const toml::source_region& where,
-                              Report& report) {
+                              TomlReport& report) {
   const auto op = op_from_string(name);
   if (!op) report.add(where, fmt::format("'{}' is no operator", name));
   return op;
@@ -206,7 +64,7 @@ std::optional<OpKind> read_op(std::string_view name, const toml::source_region& 
 
 /// `operators` and `bridges` say what can run, with the delegate's own dtypes and rank;
 /// `limits.NAME` narrows or widens single ones.
-void read_operators(TableReader& reader, Report& report, Delegate& delegate) {
+void read_operators(TableReader& reader, TomlReport& report, Delegate& delegate) {
   OperatorLimits common;
   common.dtypes = read_dtypes(reader, report);
   common.max_rank = static_cast<int>(reader.integer("max_rank", 0, Dims::kMaxRank, Dims::kMaxRank));
@@ -243,14 +101,14 @@ void read_operators(TableReader& reader, Report& report, Delegate& delegate) {
   }
 }
 
-Delegate read_delegate(const toml::table& table, Report& report) {
+Delegate read_delegate(const toml::table& table, TomlReport& report) {
   TableReader reader(table, report);
   Delegate delegate;
   delegate.name = reader.text("name");
-  delegate.launch_seconds = reader.number("launch_seconds", {0, kMaxSeconds});
-  delegate.macs_per_second = reader.number("macs_per_second", kRate);
-  delegate.bytes_per_second = reader.number("bytes_per_second", kRate);
-  delegate.cpu_macs_per_second = reader.number("cpu_macs_per_second", kRate);
+  delegate.launch_seconds = reader.number("launch_seconds", {0, kMaxTomlSeconds});
+  delegate.macs_per_second = reader.number("macs_per_second", kTomlRate);
+  delegate.bytes_per_second = reader.number("bytes_per_second", kTomlRate);
+  delegate.cpu_macs_per_second = reader.number("cpu_macs_per_second", kTomlRate);
   delegate.memory_bytes = reader.integer("memory_bytes", 0, INT64_MAX);
   read_operators(reader, report, delegate);
   reader.finish();
@@ -265,7 +123,7 @@ void speeds_of_peaks(std::vector<CoreClass>& cores) {
     if (most > 0) core.relative_speed = core_of(core.peaks).macs_per_second / most;
 }
 
-std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
+std::vector<CoreClass> read_cores(const toml::array* array, TomlReport& report) {
   std::vector<CoreClass> cores;
   if (array == nullptr) return cores;
   for (const toml::node& node : *array) {
@@ -291,7 +149,7 @@ std::vector<CoreClass> read_cores(const toml::array* array, Report& report) {
   return cores;
 }
 
-std::vector<NodeSample> read_samples(const toml::array* array, Report& report) {
+std::vector<NodeSample> read_samples(const toml::array* array, TomlReport& report) {
   std::vector<NodeSample> samples;
   if (array == nullptr) return samples;
   for (const toml::node& node : *array) {
@@ -302,59 +160,88 @@ std::vector<NodeSample> read_samples(const toml::array* array, Report& report) {
     sample.shapes = reader.text("shapes");
     sample.macs = reader.number("macs", {0, kMaxRate});
     sample.bytes = reader.number("bytes", {0, kMaxRate});
-    sample.seconds = reader.number("seconds", {0, kMaxSeconds});
+    sample.seconds = reader.number("seconds", {0, kMaxTomlSeconds});
     reader.finish();
     samples.push_back(std::move(sample));
   }
   return samples;
 }
 
-CpuRates read_cpu(const toml::table& table, Report& report) {
+CpuRates read_cpu(const toml::table& table, TomlReport& report) {
   TableReader reader(table, report);
   CpuRates cpu;
-  cpu.macs_per_second = reader.number("macs_per_second", kRate, 0);
-  cpu.bytes_per_second = reader.number("bytes_per_second", kRate);
+  cpu.macs_per_second = reader.number("macs_per_second", kTomlRate, 0);
+  cpu.bytes_per_second = reader.number("bytes_per_second", kTomlRate);
   cpu.cache_bytes = reader.integer("cache_bytes", 0, INT64_MAX);
-  cpu.node_seconds = reader.number("node_seconds", {0, kMaxSeconds});
-  cpu.share_seconds = reader.number("share_seconds", {0, kMaxSeconds});
+  cpu.node_seconds = reader.number("node_seconds", {0, kMaxTomlSeconds});
+  cpu.share_seconds = reader.number("share_seconds", {0, kMaxTomlSeconds});
   cpu.samples = read_samples(reader.tables("samples"), report);
   reader.finish();
   return cpu;
 }
 
-/// Parses TOML and hands its table to `read`.
-template <class T, class Read>
-Result<T> parse(std::string_view text, std::string_view file, Read read) {
-  Report report(file);
-  if (text.size() > kMaxFileBytes) {
-    report.add({}, fmt::format("larger than {} bytes", kMaxFileBytes));
-    return tl::unexpected(report.status().error());
+std::map<OpKind, OpRate> read_rates(const toml::table& table, TomlReport& report) {
+  std::map<OpKind, OpRate> rates;
+  for (const auto& [key, node] : table) {
+    const auto op = read_op(key.str(), key.source(), report);
+    const toml::table* row = node.as_table();
+    if (row == nullptr) report.add(key.source(), "a rate must be a table");
+    if (!op || row == nullptr) continue;
+    TableReader entry(*row, report);
+    OpRate rate;
+    rate.delegate = entry.number("delegate", kTomlRate);
+    rate.cpu = entry.number("cpu", kTomlRate);
+    entry.finish();
+    rates.emplace(*op, rate);
   }
-  // Without the file's name: the parser copies it where it may not throw. The report has it.
-  const toml::parse_result parsed = toml::parse(text);
-  if (!parsed) {
-    report.add(parsed.error().source(), parsed.error().description());
-    return tl::unexpected(report.status().error());
-  }
-  TableReader reader(parsed.table(), report);
-  T result = read(reader, report);
-  reader.finish();
-  PX_RETURN_IF_ERROR(report.status());
-  return result;
+  return rates;
 }
 
-template <class T>
-Result<T> load(const std::filesystem::path& path,
-               Result<T> (*parse_text)(std::string_view, std::string_view)) {
-  PX_ASSIGN(const auto file, MappedFile::open(path));
-  const auto bytes = file->bytes();
-  return parse_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+/// Seconds that something took.
+constexpr TomlRange kTook{1e-12, kMaxTomlSeconds};
+
+std::vector<WorkSample> read_work(const toml::array* array, TomlReport& report) {
+  std::vector<WorkSample> samples;
+  if (array == nullptr) return samples;
+  for (const toml::node& node : *array) {
+    TableReader reader(*node.as_table(), report);
+    WorkSample sample;
+    const std::string kind = reader.text("kind");
+    if (const auto known = work_kind_from_string(kind)) {
+      sample.kind = *known;
+    } else {
+      report.add(node.source(), fmt::format("'{}' is no kind of work", kind));
+    }
+    sample.predicted = reader.number("predicted", kTook);
+    sample.cpu = reader.number("cpu", kTook);
+    sample.delegate = reader.number("delegate", kTook);
+    reader.finish();
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+std::vector<RegionSample> read_regions(const toml::array* array, TomlReport& report) {
+  std::vector<RegionSample> regions;
+  if (array == nullptr) return regions;
+  for (const toml::node& node : *array) {
+    TableReader reader(*node.as_table(), report);
+    RegionSample region;
+    // A number of 64 bits, as TOML has them.
+    region.key = static_cast<std::uint64_t>(reader.integer("key", INT64_MIN, INT64_MAX));
+    region.node = reader.text("node");
+    region.predicted = reader.number("predicted", kTook);
+    region.seconds = reader.number("seconds", kTook);
+    reader.finish();
+    regions.push_back(std::move(region));
+  }
+  return regions;
 }
 
 }  // namespace
 
 Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file) {
-  return parse<DeviceProfile>(text, file, [](TableReader& reader, Report& report) {
+  return parse_toml<DeviceProfile>(text, file, [](TableReader& reader, TomlReport& report) {
     DeviceProfile profile;
     profile.name = reader.text("name");
     if (reader.has("source")) profile.source = reader.text("source");
@@ -374,38 +261,28 @@ Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file
 }
 
 Result<Calibration> parse_calibration(std::string_view text, std::string_view file) {
-  return parse<Calibration>(text, file, [](TableReader& reader, Report& report) {
+  return parse_toml<Calibration>(text, file, [](TableReader& reader, TomlReport& report) {
     Calibration calibration;
     if (reader.has("launch_seconds")) {
-      calibration.launch_seconds = reader.number("launch_seconds", {0, kMaxSeconds});
+      calibration.launch_seconds = reader.number("launch_seconds", {0, kMaxTomlSeconds});
     }
     if (reader.has("bytes_per_second")) {
-      calibration.bytes_per_second = reader.number("bytes_per_second", kRate);
+      calibration.bytes_per_second = reader.number("bytes_per_second", kTomlRate);
     }
-    const toml::table* rates = reader.table("rates");
-    if (rates == nullptr) return calibration;
-    for (const auto& [key, node] : *rates) {
-      const auto op = read_op(key.str(), key.source(), report);
-      const toml::table* table = node.as_table();
-      if (table == nullptr) report.add(key.source(), "a rate must be a table");
-      if (!op || table == nullptr) continue;
-      TableReader entry(*table, report);
-      OpRate rate;
-      rate.delegate = entry.number("delegate", kRate);
-      rate.cpu = entry.number("cpu", kRate);
-      entry.finish();
-      calibration.rates.emplace(*op, rate);
-    }
+    if (const toml::table* rates = reader.table("rates"))
+      calibration.rates = read_rates(*rates, report);
+    calibration.samples = read_work(reader.tables("samples"), report);
+    calibration.regions = read_regions(reader.tables("regions"), report);
     return calibration;
   });
 }
 
 Result<DeviceProfile> load_profile(const std::filesystem::path& path) {
-  return load<DeviceProfile>(path, parse_profile);
+  return load_toml<DeviceProfile>(path, parse_profile);
 }
 
 Result<Calibration> load_calibration(const std::filesystem::path& path) {
-  return load<Calibration>(path, parse_calibration);
+  return load_toml<Calibration>(path, parse_calibration);
 }
 
 }  // namespace parallax

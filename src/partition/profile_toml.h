@@ -6,6 +6,16 @@
 //     [rates.Conv]                   # MAC/s; bytes/s for an operator that counts no MAC
 //     delegate = 4.1e11
 //     cpu = 3.6e10
+//     [[samples]]                    # in place of rates: what sessions time by themselves, in s
+//     kind = "pointwise"             # partition/work_kind.h
+//     predicted = 8.1e-4             # of one core, by the rates of its kernels
+//     cpu = 8.4e-4
+//     delegate = 2.2e-4
+//     [[regions]]                    # what runs of regions took
+//     key = 4711                     # partition/region_key.h
+//     node = "/conv1"
+//     predicted = 2.1e-3
+//     seconds = 2.6e-3
 //
 // A key that is not known, is missing, has another type or is out of range is an error that names
 // file and line: stage kPartition, code kInvalidInput. Files may hold anything; nothing in them

@@ -91,6 +91,8 @@ std::string_view to_string(CpuReason reason) {
       return "limit";
     case CpuReason::kShared:
       return "shared";
+    case CpuReason::kPinned:
+      return "pinned";
   }
   return "unknown";
 }

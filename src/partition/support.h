@@ -27,6 +27,7 @@ enum class CpuReason : std::uint8_t {
   kLoses,   ///< its region is no faster on the delegate
   kLimit,   ///< other regions save more, and their number is limited
   kShared,  ///< it makes rows that the delegate leaves to the CPU
+  kPinned,  ///< the user keeps a placement in which it is on the CPU
 };
 /// "operator", "dynamic-shape", ...
 std::string_view to_string(CpuReason reason);

@@ -1,0 +1,202 @@
+// Reads tables of TOML key by key, for profile_toml.cc and other files of the user's: a key that is
+// missing, not known, of another type or out of range is an error that names file and line. Files
+// may hold anything. Internal to the folders that read such files.
+//
+// Thread-compatible.
+#pragma once
+
+#include <fmt/core.h>
+#include <safe_toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/mapped_file.h"
+#include "base/status.h"
+#include "parallax/result.h"
+
+namespace parallax {
+
+inline constexpr std::size_t kMaxTomlBytes = 1U << 20;
+inline constexpr double kMaxRate = 1e30;  // per second
+inline constexpr double kMaxTomlSeconds = 1e6;
+
+/// Where errors of one file go: the first one is kept.
+class TomlReport {
+ public:
+  explicit TomlReport(std::string_view file) : file_(file) {}
+
+  void add(const toml::source_region& where, std::string_view message) {
+    if (!message_.empty()) return;
+    message_ = fmt::format("{}:{}: {}", file_, where.begin.line, message);
+  }
+  Status status() const {
+    if (message_.empty()) return {};
+    return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, "", message_});
+  }
+
+ private:
+  std::string_view file_;
+  std::string message_;
+};
+
+struct TomlRange {
+  double min, max;
+};
+/// Of a rate per second.
+inline constexpr TomlRange kTomlRate{1e-30, kMaxRate};
+
+/// Reads the keys of one table; call finish() at the end: it refuses keys that were not asked
+/// for.
+class TableReader {
+ public:
+  TableReader(const toml::table& table, TomlReport& report) : table_(table), report_(report) {}
+
+  bool has(std::string_view key) const { return table_.contains(key); }
+  /// The caller reads this key by himself.
+  void ask(std::string_view key) { asked_.emplace(key); }
+
+  double number(std::string_view key, TomlRange range) {
+    const toml::node* node = require(key);
+    const auto value = node == nullptr ? std::nullopt : node->value<double>();
+    if (node == nullptr) return range.min;
+    const bool is_number = node->is_integer() || node->is_floating_point();
+    if (is_number && value && std::isfinite(*value) && *value >= range.min && *value <= range.max) {
+      return *value;
+    }
+    report_.add(node->source(),
+                fmt::format("'{}' must be a number from {:g} to {:g}", key, range.min, range.max));
+    return range.min;
+  }
+  double number(std::string_view key, TomlRange range, double fallback) {
+    return has(key) ? number(key, range) : absent(key, fallback);
+  }
+  std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max) {
+    const toml::node* node = require(key);
+    if (node == nullptr) return min;
+    const auto* value = node->as_integer();
+    if (value != nullptr && value->get() >= min && value->get() <= max) return value->get();
+    report_.add(node->source(),
+                fmt::format("'{}' must be an integer from {} to {}", key, min, max));
+    return min;
+  }
+  std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max,
+                       std::int64_t fallback) {
+    return has(key) ? integer(key, min, max) : absent(key, fallback);
+  }
+  bool flag(std::string_view key) {
+    if (!has(key)) return absent(key, false);
+    const toml::node* node = require(key);
+    const auto* value = node->as_boolean();
+    if (value == nullptr)
+      report_.add(node->source(), fmt::format("'{}' must be true or false", key));
+    return value != nullptr && value->get();
+  }
+  std::string text(std::string_view key) {
+    const toml::node* node = require(key);
+    if (node == nullptr) return "";
+    const auto* value = node->as_string();
+    if (value != nullptr && !value->get().empty()) return value->get();
+    report_.add(node->source(), fmt::format("'{}' must be a text", key));
+    return "";
+  }
+  /// Texts of an array, each with where it stands; empty where the key is absent.
+  std::vector<std::pair<std::string, toml::source_region>> texts(std::string_view key) {
+    std::vector<std::pair<std::string, toml::source_region>> result;
+    if (!has(key)) return absent(key, result);
+    const toml::node* node = require(key);
+    const toml::array* array = node->as_array();
+    if (array == nullptr) {
+      report_.add(node->source(), fmt::format("'{}' must be a list of texts", key));
+      return result;
+    }
+    for (const toml::node& item : *array) {
+      const auto* value = item.as_string();
+      if (value == nullptr) {
+        report_.add(item.source(), fmt::format("'{}' must be a list of texts", key));
+        return result;
+      }
+      result.emplace_back(value->get(), item.source());
+    }
+    return result;
+  }
+  /// Null where the key is absent or, with an error, no table.
+  const toml::table* table(std::string_view key) {
+    if (!has(key)) return absent(key, nullptr);
+    const toml::node* node = require(key);
+    if (!node->is_table()) report_.add(node->source(), fmt::format("'{}' must be a table", key));
+    return node->as_table();
+  }
+  const toml::array* tables(std::string_view key) {
+    if (!has(key)) return absent(key, nullptr);
+    const toml::node* node = require(key);
+    const toml::array* array = node->as_array();
+    if (array == nullptr || !array->is_homogeneous(toml::node_type::table)) {
+      report_.add(node->source(), fmt::format("'{}' must be a list of tables", key));
+      return nullptr;
+    }
+    return array;
+  }
+  void finish() {
+    for (const auto& [key, node] : table_) {
+      if (asked_.contains(key.str())) continue;
+      report_.add(key.source(), fmt::format("key '{}' is not known", key.str()));
+    }
+  }
+
+ private:
+  template <class T>
+  T absent(std::string_view key, T fallback) {
+    asked_.emplace(key);
+    return fallback;
+  }
+  const toml::node* require(std::string_view key) {
+    asked_.emplace(key);
+    const toml::node* node = table_.get(key);
+    if (node == nullptr) report_.add(table_.source(), fmt::format("'{}' is missing", key));
+    return node;
+  }
+
+  const toml::table& table_;
+  TomlReport& report_;
+  std::set<std::string, std::less<>> asked_;
+};
+
+/// Parses TOML and hands its table to `read`.
+template <class T, class Read>
+Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
+                     std::size_t max_bytes = kMaxTomlBytes) {
+  TomlReport report(file);
+  if (text.size() > max_bytes) {
+    report.add({}, fmt::format("larger than {} bytes", max_bytes));
+    return tl::unexpected(report.status().error());
+  }
+  // Without the file's name: the parser copies it where it may not throw. The report has it.
+  const toml::parse_result parsed = toml::parse(text);
+  if (!parsed) {
+    report.add(parsed.error().source(), parsed.error().description());
+    return tl::unexpected(report.status().error());
+  }
+  TableReader reader(parsed.table(), report);
+  T result = read(reader, report);
+  reader.finish();
+  PX_RETURN_IF_ERROR(report.status());
+  return result;
+}
+
+template <class T>
+Result<T> load_toml(const std::filesystem::path& path,
+                    Result<T> (*parse_text)(std::string_view, std::string_view)) {
+  PX_ASSIGN(const auto file, MappedFile::open(path));
+  const auto bytes = file->bytes();
+  return parse_text({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path.string());
+}
+
+}  // namespace parallax

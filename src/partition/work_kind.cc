@@ -1,0 +1,110 @@
+#include "partition/work_kind.h"
+
+#include <array>
+#include <cstddef>
+
+namespace parallax {
+namespace {
+
+constexpr std::array<std::string_view, kWorkKinds> kNames = {
+    "convolution",   "pointwise", "depthwise", "product",  "attention", "softmax",
+    "normalization", "pool",      "reduction", "movement", "function",  "elementwise"};
+
+WorkKind convolution_kind(const Graph& graph, const Node& node) {
+  if (node.inputs.size() < 2 || !node.inputs[1].valid()) return WorkKind::kConvolution;
+  const Shape& weights = graph.values[node.inputs[1]].shape;  // [Cout, Cin / group, K...]
+  const auto is_one = [](const Expr& dim) { return dim.constant() == std::int64_t{1}; };
+  if (weights.size() < 3) return WorkKind::kConvolution;
+  if (node.attributes.get_int("group", 1) > 1 && is_one(weights[1])) return WorkKind::kDepthwise;
+  for (std::size_t axis = 2; axis < weights.size(); ++axis)
+    if (!is_one(weights[axis])) return WorkKind::kConvolution;
+  return WorkKind::kPointwise;
+}
+
+/// A product of two results is a part of attention.
+WorkKind product_kind(const Graph& graph, const Node& node) {
+  for (const ValueId input : node.inputs)
+    if (input.valid() && graph.values[input].kind == ValueKind::kConstant)
+      return WorkKind::kProduct;
+  return WorkKind::kAttention;
+}
+
+}  // namespace
+
+std::string_view to_string(WorkKind kind) {
+  const auto index = static_cast<std::size_t>(kind);
+  return index < kNames.size() ? kNames[index] : "unknown";
+}
+
+std::optional<WorkKind> work_kind_from_string(std::string_view name) {
+  for (std::size_t i = 0; i < kNames.size(); ++i)
+    if (kNames[i] == name) return static_cast<WorkKind>(i);
+  return std::nullopt;
+}
+
+WorkKind work_kind(const Graph& graph, const Node& node) {
+  switch (node.op) {
+    case OpKind::kConv:
+      return convolution_kind(graph, node);
+    case OpKind::kMatMul:
+    case OpKind::kGemm:
+      return product_kind(graph, node);
+    case OpKind::kFusedAttention:
+    case OpKind::kCosineAttention:
+      return WorkKind::kAttention;
+    case OpKind::kSoftmax:
+      return WorkKind::kSoftmax;
+    case OpKind::kLayerNormalization:
+    case OpKind::kRMSNormalization:
+    case OpKind::kLpNormalization:
+    case OpKind::kBatchNormalization:
+      return WorkKind::kNormalization;
+    case OpKind::kMaxPool:
+    case OpKind::kAveragePool:
+      return WorkKind::kPool;
+    case OpKind::kGlobalAveragePool:
+    case OpKind::kReduceL2:
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMean:
+    case OpKind::kReduceSum:
+    case OpKind::kReduceSumSquare:
+    case OpKind::kArgMax:
+    case OpKind::kTopK:
+      return WorkKind::kReduction;
+    case OpKind::kConcat:
+    case OpKind::kConstantOfShape:
+    case OpKind::kExpand:
+    case OpKind::kFlatten:
+    case OpKind::kGather:
+    case OpKind::kGatherND:
+    case OpKind::kIdentity:
+    case OpKind::kPad:
+    case OpKind::kRange:
+    case OpKind::kReshape:
+    case OpKind::kResize:
+    case OpKind::kScatterND:
+    case OpKind::kShape:
+    case OpKind::kSize:
+    case OpKind::kSlice:
+    case OpKind::kSplit:
+    case OpKind::kSqueeze:
+    case OpKind::kTile:
+    case OpKind::kTranspose:
+    case OpKind::kUnsqueeze:
+      return WorkKind::kMovement;
+    case OpKind::kErf:
+    case OpKind::kExp:
+    case OpKind::kGelu:
+    case OpKind::kHardSwish:
+    case OpKind::kLog:
+    case OpKind::kPow:
+    case OpKind::kSigmoid:
+    case OpKind::kSilu:
+    case OpKind::kTanh:
+      return WorkKind::kFunction;
+    default:
+      return WorkKind::kElementwise;
+  }
+}
+
+}  // namespace parallax

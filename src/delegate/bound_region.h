@@ -9,6 +9,7 @@
 
 #include "delegate/device_values.h"
 #include "delegate/region_store.h"
+#include "delegate/region_times.h"
 #include "run/device.h"
 
 namespace parallax {
@@ -29,6 +30,7 @@ class BoundRegion {
   const std::shared_ptr<RegionState> state;
   const std::shared_ptr<const CRegion> values;  ///< in the graph of this binding
   void* handle = nullptr;
+  std::shared_ptr<RegionTimes> times;  ///< gets what runs take; null: nobody asks. Set once
 
  private:
   BoundRegion(RegionStore::Entry entry, std::shared_ptr<const CRegion> values_in)

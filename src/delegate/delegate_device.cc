@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <bit>
 #include <utility>
 
 #include "base/caught.h"
@@ -10,8 +11,12 @@
 namespace parallax {
 
 DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
-                               std::shared_ptr<const Compiled> compiled)
-    : delegates_(std::move(delegates)), compiled_(std::move(compiled)), readers_(*compiled_) {
+                               std::shared_ptr<const Compiled> compiled,
+                               IdVector<RegionId, std::shared_ptr<RegionTimes>> times)
+    : delegates_(std::move(delegates)),
+      compiled_(std::move(compiled)),
+      times_(std::move(times)),
+      readers_(*compiled_) {
   for (DelegateUse& use : delegates_)
     if (use.pool == nullptr && use.opened->memory == PX_MEMORY_DEVICE)
       use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
@@ -76,6 +81,7 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
     if (Status fits = check_memory(region, **values); !fits)
       bound = tl::unexpected(std::move(fits).error());
   }
+  if (bound && times_.contains(region)) (*bound)->times = times_[region];
   if (!bound && bound.error().code != ErrorCode::kBudgetExceeded) state->fail(bound.error());
   return bound;
 }
@@ -90,6 +96,12 @@ Status DelegateDevice::check_memory(RegionId region, const CRegion& values) cons
       bytes += bytes_of(compiled_->graph().values[id].dtype, *compiled_->dims[id]).value_or(0);
   if (bytes <= use.ledger->limit()) return {};
   return use.ledger->take(bytes, "what the region reads and makes");
+}
+
+bool DelegateDevice::count_run() noexcept {
+  constexpr std::uint64_t kFirst = 5;
+  const std::uint64_t run = runs_.fetch_add(1, std::memory_order_relaxed) + 1;
+  return run % kFirst == 0 && std::has_single_bit(run / kFirst);  // 5, 10, 20, 40, ...
 }
 
 std::optional<Error> DelegateDevice::problem(RegionId region) const {

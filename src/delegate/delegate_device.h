@@ -16,6 +16,7 @@
 #include "base/mutex.h"
 #include "delegate/device_values.h"
 #include "delegate/region_store.h"
+#include "delegate/region_times.h"
 #include "run/device.h"
 
 namespace parallax {
@@ -32,13 +33,20 @@ struct DelegateUse {
 
 class DelegateDevice final : public Device, public std::enable_shared_from_this<DelegateDevice> {
  public:
-  /// `delegates`: by Delegation::delegate.
-  DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled);
+  /// `delegates`: by Delegation::delegate. `times`: what runs of each region take goes there; empty:
+  /// nowhere; null: not there.
+  DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled,
+                 IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {});
   ~DelegateDevice() override;
 
   /// Compiles and binds what was not, which may take long: failures are noted in the store, and
   /// told to `log`. Does nothing the second time, until a store forgets failures.
   void prepare(const Logger& log);
+
+  const IdVector<RegionId, std::shared_ptr<RegionTimes>>& times() const { return times_; }
+  /// Counts a run; true where it is time to compare times() with what was predicted: soon at first,
+  /// then ever more rarely.
+  bool count_run() noexcept;
 
   std::optional<Error> problem(RegionId region) const override;
   bool is_used() const override;
@@ -60,7 +68,9 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
 
   std::vector<DelegateUse> delegates_;  // as made
   const std::shared_ptr<const Compiled> compiled_;
+  const IdVector<RegionId, std::shared_ptr<RegionTimes>> times_;
   const ValueReaders readers_;
+  std::atomic<std::uint64_t> runs_{0};
   std::atomic<int> prepared_{-1};  // the generation of the stores
   mutable Mutex mutex_;
   IdVector<RegionId, std::shared_ptr<RegionState>> states_ PX_GUARDED_BY(mutex_);

@@ -2,6 +2,7 @@
 // runs, and what the CPU reads of its outputs is brought back.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <utility>
 
@@ -52,6 +53,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   explicit RegionJob(RegionStart start) : given_(std::move(start)) {}
 
   void start() {
+    if (given_.region->times != nullptr) is_alone_ = given_.region->times->begin();
     Status status;
     try {
       done().on_abandon([job = weak_from_this()] {
@@ -218,6 +220,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
 
   void finish(Status status) {
     if (ended_.exchange(true)) return;
+    if (given_.region->times != nullptr) tell_time(status.has_value());
     if (!status) {
       // After a failure the device's memory may be anything.
       for (std::size_t i = inputs_.size(); i < places_.size(); ++i) places_[i]->spoil();
@@ -230,6 +233,14 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     end_region(given_, std::move(status));
   }
 
+  void tell_time(bool right) noexcept {
+    given_.region->times->end();
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
+    if (right && is_alone_) given_.region->times->add(took.count());
+  }
+
+  const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+  bool is_alone_ = false;  // no other region ran when this began
   const RegionStart given_;
   std::vector<RegionTensor> inputs_, outputs_;
   std::vector<DeviceValues::Piece> places_;  // of inputs, then of outputs

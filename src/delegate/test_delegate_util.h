@@ -38,6 +38,7 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
   std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
   std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0};  ///< as it says
+  std::atomic<int> microseconds{200};  ///< before it answers
   std::atomic<bool> silent{false}, twice{false}, at_once{false}, null_handles{false};
   std::atomic<bool> heeds_cancel{false};  ///< answers a run that is cancelled
   std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0}, cancelled{0};
@@ -109,8 +110,8 @@ inline void test_answer(TestFaults& faults, px_done done, void* context, px_code
   } else if (faults.at_once) {
     say();
   } else {
-    std::thread([say] {
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+    std::thread([say, wait = std::chrono::microseconds(faults.microseconds.load())] {
+      std::this_thread::sleep_for(wait);
       say();
     }).detach();
   }

@@ -1,0 +1,156 @@
+#include "rates/delegate_rates.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/caught.h"
+#include "base/status.h"
+#include "base/stopwatch.h"
+#include "kernels/packing_version.h"
+#include "rates/rate_file.h"
+
+namespace parallax {
+namespace {
+
+/// What a region takes changes by as much from run to run.
+constexpr double kNews = 0.05;
+
+/// "AMD EPYC 9R14", or empty.
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(": ");
+    return colon == std::string::npos ? "" : line.substr(colon + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+DelegateRates::DelegateRates(std::string key, std::filesystem::path file, int threads,
+                             const Logger& log, std::chrono::nanoseconds limit)
+    : key_(std::move(key)), file_(std::move(file)), threads_(threads), log_(log), limit_(limit) {
+  std::error_code ignored;
+  if (file_.empty() || !std::filesystem::exists(file_, ignored)) return;
+  auto loaded = load_rates(file_, key_);
+  if (loaded) {
+    calibration_ = *std::move(loaded);
+  } else {
+    log_.info(fmt::format("the delegate is timed anew: {}", loaded.error().to_string()));
+  }
+}
+
+void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
+                            const std::set<WorkKind>& kinds) {
+  const MutexLock one(measuring_);
+  Calibration found;
+  Measuring measuring{kinds, threads_, &found};
+  {
+    const MutexLock lock(mutex_);
+    std::erase_if(measuring.wanted, [&](WorkKind kind) PX_REQUIRES(mutex_) {
+      return tried_.contains(kind) || calibration_.has_samples_of(kind);
+    });
+  }
+  if (measuring.wanted.empty()) return;
+  const std::set<WorkKind> wanted = measuring.wanted;
+  Stopwatch watch;
+  Status status;
+  try {
+    status = parallax::measure(delegate, measuring, limit_);
+  } catch (...) {
+    status = tl::unexpected(caught(Stage::kPartition));
+  }
+  if (!status)
+    log_.info(fmt::format("timing delegate '{}': {}", delegate->spec, status.error().to_string()));
+  log_.info(fmt::format("timed {} pieces of work on delegate '{}' and the CPU in {:.0f} ms",
+                        found.samples.size(), delegate->spec, watch.lap()));
+  {
+    const MutexLock lock(mutex_);
+    for (const WorkKind kind : wanted)
+      if (!measuring.wanted.contains(kind)) tried_.insert(kind);
+    if (found.launch_seconds) calibration_.launch_seconds = found.launch_seconds;
+    if (found.bytes_per_second) calibration_.bytes_per_second = found.bytes_per_second;
+    std::ranges::move(found.samples, std::back_inserter(calibration_.samples));
+    changed_ = true;
+  }
+  save();
+}
+
+/// Takes over what runs took.
+void DelegateRates::learn() const {
+  for (const std::shared_ptr<RegionTimes>& times : times_) {
+    const std::optional<double> seconds = times->median();
+    if (!seconds) continue;
+    auto& regions = calibration_.regions;
+    const auto found = std::ranges::find(regions, times->key, &RegionSample::key);
+    if (found == regions.end()) {
+      regions.push_back({times->key, times->node, times->predicted, *seconds});
+      changed_ = true;
+    } else if (std::fabs(*seconds - found->seconds) > kNews * found->seconds) {
+      *found = {times->key, times->node, times->predicted, *seconds};
+      changed_ = true;
+    }
+    if (regions.size() > kMostRegions) regions.erase(regions.begin());
+  }
+}
+
+Calibration DelegateRates::known() const {
+  const MutexLock lock(mutex_);
+  learn();
+  return calibration_;
+}
+
+std::shared_ptr<RegionTimes> DelegateRates::times(std::uint64_t region, const std::string& node,
+                                                  double predicted) {
+  const MutexLock lock(mutex_);
+  const auto found = std::ranges::find(times_, region, [](const auto& each) { return each->key; });
+  if (found != times_.end()) return *found;
+  learn();
+  if (times_.size() >= kMostRegions) times_.erase(times_.begin());
+  return times_.emplace_back(std::make_shared<RegionTimes>(region, node, predicted, running_));
+}
+
+void DelegateRates::assume(Calibration calibration) {
+  const MutexLock lock(mutex_);
+  calibration_ = std::move(calibration);
+  changed_ = true;
+}
+
+void DelegateRates::save() {
+  Calibration now;
+  {
+    const MutexLock lock(mutex_);
+    learn();
+    if (!std::exchange(changed_, false) || file_.empty()) return;
+    now = calibration_;
+  }
+  if (Status status = save_rates(file_, key_, now); !status)
+    log_.warn(fmt::format("the rates of a delegate are not kept: {}", status.error().to_string()));
+}
+
+void RateStore::set_limit(std::chrono::nanoseconds limit) {
+  const MutexLock lock(mutex_);
+  limit_ = limit;
+}
+
+std::shared_ptr<DelegateRates> RateStore::of(const OpenDelegate& delegate, int threads) {
+  const std::string key =
+      fmt::format("{} on {}, driver {}; {} threads of {}, {}", delegate.spec, delegate.device_name,
+                  delegate.driver, threads, cpu_name(), packing_version());
+  const MutexLock lock(mutex_);
+  std::shared_ptr<DelegateRates>& found = rates_[key];
+  if (found == nullptr) {
+    const std::filesystem::path file =
+        folder_.empty() ? std::filesystem::path() : rate_file(folder_, key);
+    found = std::make_shared<DelegateRates>(key, file, threads, log_, limit_);
+  }
+  return found;
+}
+
+}  // namespace parallax

@@ -1,0 +1,81 @@
+// What is known of the speed of a delegate's device beside this CPU: timed once, kept in the folder
+// of caches, corrected by what runs of regions take.
+//
+// Thread-safe. Nothing here fails: what cannot be timed, read or written is told to the log, and
+// the delegate's description holds.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/mutex.h"
+#include "delegate/open_delegate.h"
+#include "delegate/region_times.h"
+#include "partition/calibration.h"
+#include "rates/measure.h"
+
+namespace parallax {
+
+class DelegateRates {
+ public:
+  /// `file`: empty where nothing is kept. Reads it.
+  DelegateRates(std::string key, std::filesystem::path file, int threads, const Logger& log,
+                std::chrono::nanoseconds limit = kMeasuringTime);
+
+  /// Times what is not known of these kinds, within the limit; others wait.
+  void measure(const std::shared_ptr<const OpenDelegate>& delegate,
+               const std::set<WorkKind>& kinds);
+  /// With what runs took so far.
+  Calibration known() const;
+  /// Where runs of a region note what they take: the same for all of one key.
+  std::shared_ptr<RegionTimes> times(std::uint64_t region, const std::string& node,
+                                     double predicted);
+  /// For tests: as if that had been timed.
+  void assume(Calibration calibration);
+  /// Writes the file where something is new.
+  void save();
+
+ private:
+  /// Regions that are kept, the ones that were planned last.
+  static constexpr std::size_t kMostRegions = 1024;
+  void learn() const PX_REQUIRES(mutex_);
+
+  const std::string key_;
+  const std::filesystem::path file_;
+  const int threads_;
+  const Logger log_;
+  const std::chrono::nanoseconds limit_;
+  const std::shared_ptr<std::atomic<int>> running_ = std::make_shared<std::atomic<int>>(0);
+  Mutex measuring_;  // one thread does, others wait for it
+  mutable Mutex mutex_;
+  mutable Calibration calibration_ PX_GUARDED_BY(mutex_);
+  mutable bool changed_ PX_GUARDED_BY(mutex_) = false;
+  std::set<WorkKind> tried_ PX_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<RegionTimes>> times_ PX_GUARDED_BY(mutex_);
+};
+
+/// The rates of a runtime's delegates. Thread-safe.
+class RateStore {
+ public:
+  RateStore(std::filesystem::path folder, const Logger& log)
+      : folder_(std::move(folder)), log_(log) {}
+  /// For tests, on machines that may be busy: of all rates that are asked for from now on.
+  void set_limit(std::chrono::nanoseconds limit);
+  /// Of that delegate's device beside `threads` threads of this CPU.
+  std::shared_ptr<DelegateRates> of(const OpenDelegate& delegate, int threads);
+
+ private:
+  const std::filesystem::path folder_;
+  const Logger log_;
+  Mutex mutex_;
+  std::chrono::nanoseconds limit_ PX_GUARDED_BY(mutex_) = kMeasuringTime;
+  std::map<std::string, std::shared_ptr<DelegateRates>> rates_ PX_GUARDED_BY(mutex_);
+};
+
+}  // namespace parallax

@@ -1,0 +1,140 @@
+// Rates of the test delegate, which may be slow.
+#include "rates/delegate_rates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cache/test_folder.h"
+#include "delegate/test_delegate_util.h"
+#include "rates/measure.h"
+#include "rates/probes.h"
+
+namespace parallax {
+namespace {
+
+class DelegateRatesTest : public FolderTest {
+ protected:
+  std::shared_ptr<const OpenDelegate> open() {
+    return *open_delegate(*check_table(&table_, ""), "test", "", Logger{});
+  }
+
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+};
+
+TEST_F(DelegateRatesTest, AllProbesAreGraphsThatTheCpuRuns) {
+  for (const Probe& probe : all_probes()) {
+    const auto graph = probe_graph(probe);
+    ASSERT_TRUE(graph) << probe.text << graph.error().to_string();
+    EXPECT_EQ(graph->outputs.size(), 1U);
+  }
+}
+
+TEST_F(DelegateRatesTest, TimesWhatTheDelegateRuns) {
+  for (const bool own_memory : {false, true}) {
+    faults_.own_memory = own_memory;
+    faults_.microseconds = 2000;
+    const auto delegate = open();
+    Calibration known;
+    Measuring measuring{
+        {WorkKind::kElementwise, WorkKind::kFunction, WorkKind::kProduct}, 1, &known};
+    const Status status = measure(delegate, measuring, std::chrono::seconds(60));
+    ASSERT_TRUE(status) << status.error().to_string();
+    EXPECT_TRUE(measuring.wanted.empty());
+    EXPECT_TRUE(known.has_samples_of(WorkKind::kElementwise));
+    EXPECT_TRUE(known.has_samples_of(WorkKind::kFunction)) << "it has Exp";
+    EXPECT_FALSE(known.has_samples_of(WorkKind::kProduct)) << "which it does not run";
+    EXPECT_EQ(known.samples.size(), 4U) << "two sizes each";
+    ASSERT_TRUE(known.launch_seconds);
+    // Copies there and back are answered as late.
+    EXPECT_GT(*known.launch_seconds, own_memory ? 5e-3 : 1.5e-3);
+    EXPECT_EQ(known.bytes_per_second.has_value(), own_memory);
+    for (const WorkSample& sample : known.samples) {
+      EXPECT_GT(sample.predicted, 0);
+      EXPECT_GT(sample.cpu, 0);
+      EXPECT_GT(sample.delegate, 0);
+    }
+  }
+}
+
+TEST_F(DelegateRatesTest, StopsInTime) {
+  faults_.microseconds = 20000;
+  const auto delegate = open();
+  Calibration known;
+  Measuring measuring{{WorkKind::kElementwise, WorkKind::kFunction}, 1, &known};
+  ASSERT_TRUE(measure(delegate, measuring, std::chrono::milliseconds(1)));
+  EXPECT_EQ(known.samples.size(), 0U);
+  EXPECT_EQ(measuring.wanted.size(), 2U);
+}
+
+TEST_F(DelegateRatesTest, ADelegateThatFailsIsNotTimed) {
+  faults_.refuse_compile = 100;
+  const auto delegate = open();
+  Calibration known;
+  Measuring measuring{{WorkKind::kElementwise}, 1, &known};
+  EXPECT_FALSE(measure(delegate, measuring));
+  EXPECT_TRUE(known.samples.empty());
+  EXPECT_TRUE(measuring.wanted.empty()) << "nor ever again";
+}
+
+TEST_F(DelegateRatesTest, TimesOnceAndKeepsIt) {
+  const auto delegate = open();
+  const std::set<WorkKind> kinds = {WorkKind::kElementwise, WorkKind::kProduct};
+  Calibration first;
+  {
+    RateStore store(folder_, Logger{});
+    store.set_limit(std::chrono::seconds(60));
+    const auto rates = store.of(*delegate, 1);
+    EXPECT_EQ(rates, store.of(*delegate, 1));
+    EXPECT_NE(rates, store.of(*delegate, 2));
+    rates->measure(delegate, kinds);
+    const int compiled = faults_.compiled;
+    EXPECT_GT(compiled, 0);
+    rates->measure(delegate, kinds);
+    EXPECT_EQ(faults_.compiled, compiled);
+    first = rates->known();
+    EXPECT_FALSE(first.samples.empty());
+  }
+  const int compiled = faults_.compiled;
+  {
+    RateStore next(folder_, Logger{});
+    const auto rates = next.of(*delegate, 1);
+    rates->measure(delegate, {WorkKind::kElementwise});
+    EXPECT_EQ(faults_.compiled, compiled);
+    EXPECT_EQ(rates->known().samples.size(), first.samples.size());
+  }
+  for (const auto& file : std::filesystem::directory_iterator(folder_))
+    write(file.path(), "garbage\n");
+  RateStore third(folder_, Logger{});
+  third.set_limit(std::chrono::seconds(60));
+  const auto rates = third.of(*delegate, 1);
+  EXPECT_TRUE(rates->known().samples.empty());
+  rates->measure(delegate, {WorkKind::kElementwise});
+  EXPECT_GT(faults_.compiled, compiled);
+  EXPECT_FALSE(rates->known().samples.empty());
+}
+
+TEST_F(DelegateRatesTest, LearnsWhatRegionsTake) {
+  const auto delegate = open();
+  {
+    RateStore store(folder_, Logger{});
+    const auto rates = store.of(*delegate, 1);
+    const auto times = rates->times(7, "n", 1e-3);
+    EXPECT_EQ(times, rates->times(7, "n", 2e-3));
+    times->add(5e-3);
+    times->add(5e-3);
+    EXPECT_TRUE(rates->known().regions.empty()) << "two runs are few";
+    times->add(1);
+    ASSERT_EQ(rates->known().regions.size(), 1U);
+    EXPECT_NEAR(rates->known().regions[0].seconds, 5e-3, 1e-6);
+    for (int i = 0; i < 8; ++i) times->add(2e-3);
+    EXPECT_NEAR(rates->known().regions[0].seconds, 2e-3, 1e-6) << "the last runs count";
+    rates->save();
+  }
+  RateStore next(folder_, Logger{});
+  ASSERT_EQ(next.of(*delegate, 1)->known().regions.size(), 1U);
+  EXPECT_EQ(next.of(*delegate, 1)->known().regions[0].key, 7U);
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,123 @@
+#include "rates/measure.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "rates/probe_run.h"
+
+namespace parallax {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Less than this no clock tells.
+constexpr double kLeastSeconds = 1e-7;
+/// Of a piece of work that is none: what is left is the launch.
+constexpr std::string_view kNoWork = "64";
+
+std::int64_t boundary_bytes(const SurroundedProbe& probe) {
+  std::int64_t bytes = 0;
+  for (const Value& value : probe.graph.values) {
+    if (value.name != "x" && value.name != "y") continue;
+    Dims dims;
+    for (const Expr& dim : value.shape) dims.push_back(dim.constant().value_or(0));
+    bytes += bytes_of(value.dtype, dims).value_or(0);
+  }
+  return bytes;
+}
+
+class Measurement {
+ public:
+  Measurement(std::shared_ptr<const OpenDelegate> delegate, int threads, Calibration& known)
+      : delegate_(std::move(delegate)), threads_(threads), known_(known), pool_(threads) {}
+
+  /// What a region takes that computes next to nothing, and from where; then the rate of copies.
+  Status find_launch() {
+    for (const Probe& probe : all_probes()) {
+      if (probe.kind != WorkKind::kElementwise || !probe.large) continue;
+      Probe tiny = probe;
+      tiny.dims = kNoWork;
+      PX_ASSIGN(SurroundedProbe small, surrounded_probe(tiny, delegate_->description()));
+      if (!small.runs) continue;
+      PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(small.graph, threads_));
+      PX_ASSIGN(const ProbeTimes without, alone.time(pool_));
+      PX_ASSIGN(const ProbeTimes with, time_region(std::move(small)));
+      empty_region_ = with.region;
+      known_.launch_seconds = std::max({with.whole - without.whole, with.region, kLeastSeconds});
+      return find_bandwidth(probe);
+    }
+    return {};
+  }
+
+  /// Nothing where the delegate does not run the probe.
+  Result<std::optional<WorkSample>> sample(const Probe& probe) {
+    PX_ASSIGN(SurroundedProbe surrounded, surrounded_probe(probe, delegate_->description()));
+    if (!surrounded.runs) return std::nullopt;
+    const double copies =
+        has_own_memory() && known_.bytes_per_second
+            ? static_cast<double>(boundary_bytes(surrounded)) / *known_.bytes_per_second
+            : 0;
+    PX_ASSIGN(Graph graph, probe_graph(probe));
+    PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(std::move(graph), threads_));
+    PX_ASSIGN(const ProbeTimes cpu, alone.time(pool_));
+    PX_ASSIGN(const ProbeTimes there, time_region(std::move(surrounded)));
+    return WorkSample{probe.kind, std::max(alone.predicted(), kLeastSeconds),
+                      std::max(cpu.whole, kLeastSeconds),
+                      std::max(there.region - empty_region_ - copies, kLeastSeconds)};
+  }
+
+ private:
+  bool has_own_memory() const { return delegate_->memory == PX_MEMORY_DEVICE; }
+
+  /// Where nothing is copied the description knows better what the boundary costs.
+  Status find_bandwidth(const Probe& large) {
+    if (!has_own_memory()) return {};
+    PX_ASSIGN(SurroundedProbe probe, surrounded_probe(large, delegate_->description()));
+    const auto bytes = static_cast<double>(boundary_bytes(probe));
+    PX_ASSIGN(const ProbeTimes times, time_region(std::move(probe)));
+    known_.bytes_per_second = bytes / std::max(times.region - empty_region_, kLeastSeconds);
+    return {};
+  }
+
+  Result<ProbeTimes> time_region(SurroundedProbe probe) {
+    PX_ASSIGN(ProbeRun run, ProbeRun::on_delegate(std::move(probe), delegate_, threads_));
+    return run.time(pool_);
+  }
+
+  const std::shared_ptr<const OpenDelegate> delegate_;
+  const int threads_;
+  Calibration& known_;
+  WorkerPool pool_;
+  double empty_region_ = 0;
+};
+
+}  // namespace
+
+Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
+               std::chrono::nanoseconds limit) {
+  const Clock::time_point end = Clock::now() + limit;
+  Measurement measurement(delegate, measuring.threads, *measuring.known);
+  Status status = measurement.find_launch();
+  const std::set<WorkKind> wanted = measuring.wanted;
+  for (const bool large : {true, false}) {
+    std::set<WorkKind> timed;
+    for (const Probe& probe : all_probes()) {
+      if (probe.large != large || !wanted.contains(probe.kind) || timed.contains(probe.kind))
+        continue;
+      if (Clock::now() > end) return status;
+      measuring.wanted.erase(probe.kind);
+      auto sample = measurement.sample(probe);
+      if (!sample) {  // says nothing; the next probe may
+        if (status) status = tl::unexpected(std::move(sample).error());
+        continue;
+      }
+      if (!*sample) continue;
+      timed.insert(probe.kind);
+      measuring.known->samples.push_back(**sample);
+    }
+  }
+  return status;
+}
+
+}  // namespace parallax

@@ -1,0 +1,30 @@
+// Times probes on a delegate, through the same host that runs use, and on this CPU.
+//
+// Thread-safety: pure functions; what runs beside them makes figures larger.
+#pragma once
+
+#include <chrono>
+#include <set>
+
+#include "delegate/open_delegate.h"
+#include "partition/calibration.h"
+
+namespace parallax {
+
+/// Of all that one call measures: no further probe begins after that. Building a device's programs
+/// for the last one may take longer.
+inline constexpr std::chrono::milliseconds kMeasuringTime{300};
+
+/// What one call of measure() is to do, and has done.
+struct Measuring {
+  /// Kinds to time; kinds that were timed, or that the delegate does not run, are taken out.
+  std::set<WorkKind> wanted;
+  int threads = 1;  ///< of the CPU's runs
+  /// Gets samples, launch and bandwidth where they are not known.
+  Calibration* known = nullptr;
+};
+/// Errors: of the delegate that fails at a probe, which is none of the ones that are then wanted.
+Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
+               std::chrono::nanoseconds limit = kMeasuringTime);
+
+}  // namespace parallax

@@ -1,0 +1,54 @@
+// Runs of a probe, timed. Internal to rates/.
+//
+// Thread-compatible.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "bind/program.h"
+#include "delegate/open_delegate.h"
+#include "parallax/tensor.h"
+#include "rates/probes.h"
+#include "run/run_memory.h"
+#include "run/worker_pool.h"
+
+namespace parallax {
+
+/// Medians of a few runs, in seconds.
+struct ProbeTimes {
+  double whole = 0;
+  double region = 0;  ///< from the region's begin to its end; 0: it has none
+};
+
+class ProbeRun {
+ public:
+  /// The probe on the CPU, as it runs models. Errors: of passes and compilation.
+  static Result<ProbeRun> on_cpu(Graph graph, int threads);
+  /// With a region of `delegate`. Errors: the same, and of the delegate.
+  static Result<ProbeRun> on_delegate(SurroundedProbe probe,
+                                      const std::shared_ptr<const OpenDelegate>& delegate,
+                                      int threads);
+
+  /// Of one core, by the rates of kernels.
+  double predicted() const;
+  /// Errors: of the delegate, which may not answer.
+  Result<ProbeTimes> time(WorkerPool& pool);
+
+ private:
+  /// Lives as long as a device may write: it need not answer.
+  struct Kept {
+    RunMemory memory;
+    std::shared_ptr<const Program> program;
+  };
+  ProbeRun() = default;
+  static Result<ProbeRun> make(std::shared_ptr<GraphContext> context,
+                               const std::shared_ptr<const OpenDelegate>& delegate, int threads);
+  Result<ProbeTimes> run_once(WorkerPool& pool);
+
+  std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
+  std::vector<Tensor> tensors_;  ///< the input, the output
+};
+
+}  // namespace parallax

@@ -66,6 +66,17 @@ enum class Offload : std::uint8_t {
   kAll,         ///< all that fit its memory
 };
 
+/// What the planner goes by where it says how long a delegate takes.
+enum class Rates : std::uint8_t {
+  /// What the device does here: it and the CPU are timed when a session first plans for it, for
+  /// about 0.3 s at most, at the kinds of work that the model has. The times are kept in the folder
+  /// of caches (RuntimeOptions::cache) or else in the runtime; what runs take corrects them. A
+  /// region that then loses goes back to the CPU. Under Offload::kAll, and for a pinned plan,
+  /// nothing is timed beforehand.
+  kMeasured,
+  kDescribed,  ///< what the delegate says of itself
+};
+
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
   /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of
@@ -93,6 +104,13 @@ struct SessionOptions {
   /// results, where that is predicted to take less. Not with Offload::kAll, nor with
   /// require_full_delegation.
   bool co_execution = false;
+  Rates rates = Rates::kMeasured;
+  /// A file that keeps which nodes the delegate runs, so that all runs have the same placement, and
+  /// its outputs stay within one tolerance, whatever the rates say later. The first plan for each
+  /// combination of sizes is written there; a file that is there decides. Session::create() fails
+  /// with one of another model or delegate, planning with one that the delegate cannot run or that
+  /// cannot be written. Not with several delegates. Empty: none.
+  std::string pinned_plan = {};
   /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
   /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.
   /// 0: any time.

@@ -137,6 +137,8 @@ struct PlanReport {
   /// What the CPU and the delegate run at once, a part of each result on either, and the predicted
   /// time with and without; empty: nothing.
   std::string co_execution;
+  /// Of a run, where the regions run beside the CPU; 0: not predicted.
+  double predicted_ms = 0;
   std::vector<RegionReport> region_reports;
   std::vector<CpuNodeReport> cpu_nodes;
   /// Bytes that the plan had to fit: nothing without a budget.
@@ -164,6 +166,8 @@ struct DelegateReport {
     std::string reason;
   };
   std::vector<Failure> failures;  ///< regions that the CPU runs since
+  /// Regions that went back to the CPU because runs took longer than it is predicted to.
+  std::vector<Failure> returned;
 };
 
 /// Milliseconds that a session has spent so far on plans, and on packing weights for them.

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <functional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "partition/cpu_share.h"
 #include "partition/profile_toml.h"
 #include "partition/rest.h"
+#include "session/measured_prices.h"
 
 namespace parallax {
 namespace {
@@ -22,11 +24,17 @@ tl::unexpected<Error> refuse_delegate(std::string message) {
   return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
-Result<PartitionOptions> partition_options(const PlanOptions& plan) {
+/// `timed`: on the delegate; null: nothing was.
+Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibration* timed) {
   PartitionOptions options;
   options.model = plan.cost_model;
   options.offload = plan.offload;
   options.max_regions = plan.max_regions;
+  if (timed != nullptr) {
+    options.model = CostModel::kMeasured;
+    options.calibration = *timed;
+    return options;
+  }
   if (plan.max_regions && *plan.max_regions < 0)
     return refuse_delegate(fmt::format("at most {} regions", *plan.max_regions));
   const bool measured = plan.cost_model == CostModel::kMeasured;
@@ -99,17 +107,64 @@ Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, Dele
   return {};
 }
 
-/// What delegate number `number` takes of what those before it left.
-Status add_regions(const NamedDelegate& delegate, int number, const Graph& lowered,
-                   const Binding& binding, PartitionOptions options, bool names,
-                   DelegatedPlan& plan) {
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, binding));
+/// What the CPU alone would run, under which sizes.
+struct WholeModel {
+  const Graph& lowered;
+  const Binding& binding;
+  const DelegatedOptions& how;
+};
+
+/// What the CPU and the delegate take for each node.
+Status add_prices(const Graph& graph, const ConcreteShapes& shapes, const WholeModel& whole,
+                  const Delegate& delegate, PartitionOptions& options) {
+  if (whole.how.whole != nullptr && !options.calibration.samples.empty()) {
+    MeasuredPrices prices =
+        measured_prices(graph, shapes, delegate, *whole.how.whole, options.calibration);
+    options.cpu_seconds = std::move(prices.cpu);
+    options.delegate_seconds = std::move(prices.delegate);
+    return {};
+  }
   PX_ASSIGN(options.cpu_seconds,
-            seconds_on_cpu(plan.graph, shapes, lowered, binding, delegate.description, options));
+            seconds_on_cpu(graph, shapes, whole.lowered, whole.binding, delegate, options));
+  return {};
+}
+
+Result<std::vector<std::vector<NodeId>>> nodes_of_names(
+    const Graph& graph, const std::vector<std::vector<std::string>>& names) {
+  std::unordered_map<std::string_view, NodeId> by_name;
+  for (const NodeId id : graph.nodes.ids()) by_name.emplace(graph.nodes[id].name, id);
+  std::vector<std::vector<NodeId>> regions;
+  for (const std::vector<std::string>& region : names) {
+    std::vector<NodeId>& nodes = regions.emplace_back();
+    for (const std::string& name : region) {
+      const auto found = by_name.find(name);
+      if (found == by_name.end())
+        return refuse_delegate(fmt::format("there is no node '{}' to give to the delegate", name));
+      nodes.push_back(found->second);
+    }
+  }
+  return regions;
+}
+
+/// The regions of delegate number options.delegate, or those that are pinned.
+Result<Partition> regions_of(const Graph& graph, const ConcreteShapes& shapes,
+                             const Delegate& delegate, const PartitionOptions& options,
+                             const DelegatedOptions& how) {
+  if (how.pinned == nullptr) return partition(graph, shapes, delegate, options);
+  PX_ASSIGN(const auto regions, nodes_of_names(graph, *how.pinned));
+  return pinned_partition(graph, shapes, delegate, options, regions);
+}
+
+/// What delegate number `number` takes of what those before it left.
+Status add_regions(const NamedDelegate& delegate, int number, const WholeModel& whole,
+                   PartitionOptions options, bool names, DelegatedPlan& plan) {
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
+  PX_RETURN_IF_ERROR(add_prices(plan.graph, shapes, whole, delegate.description, options));
   if (options.max_regions) *options.max_regions -= static_cast<int>(plan.partition.regions.size());
   options.delegate = number;
   options.taken = std::move(plan.partition.regions);
-  Partition next = partition(plan.graph, shapes, delegate.description, options);
+  PX_ASSIGN(Partition next,
+            regions_of(plan.graph, shapes, delegate.description, options, whole.how));
   for (const NodeId id : plan.graph.nodes.ids()) {
     std::string& reason = plan.reasons[id];
     if (next.placement[id].reason == CpuReason::kNone) {
@@ -125,16 +180,17 @@ Status add_regions(const NamedDelegate& delegate, int number, const Graph& lower
 }
 
 /// Puts a split graph in the place of the whole one, where that takes less.
-Status split(const NamedDelegate& delegate, const Graph& lowered, const Binding& binding,
-             PartitionOptions options, DelegatedPlan& plan) {
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, binding));
-  PX_ASSIGN(options.cpu_seconds,
-            seconds_on_cpu(plan.graph, shapes, lowered, binding, delegate.description, options));
-  auto found = co_execution(plan.graph, binding, delegate.description, options, plan.partition);
+Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOptions options,
+             DelegatedPlan& plan) {
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
+  PX_RETURN_IF_ERROR(add_prices(plan.graph, shapes, whole, delegate.description, options));
+  auto found =
+      co_execution(plan.graph, whole.binding, delegate.description, options, plan.partition);
   if (!found) return {};
   plan.co_execution = to_string(*found, delegate.description, plan.partition.seconds);
   plan.graph = std::move(found->graph);
   plan.partition = std::move(found->partition);
+  plan.partition.seconds = found->seconds;
   plan.reasons = IdVector<NodeId, std::string>(plan.graph.nodes.size());
   for (const NodeId id : plan.graph.nodes.ids())
     if (plan.partition.placement[id].reason != CpuReason::kNone)
@@ -163,14 +219,20 @@ Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const Delegate
 
 }  // namespace
 
-Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
-                                         const Binding& binding,
-                                         std::span<const NamedDelegate> delegates,
-                                         const PlanOptions& plan, const DelegatedOptions& options) {
-  PX_ASSIGN(const PartitionOptions partitioning, partition_options(plan));
+Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& lowered,
+                                          const Binding& binding,
+                                          std::span<const NamedDelegate> delegates,
+                                          const PlanOptions& plan,
+                                          const DelegatedOptions& options) {
+  if (options.pinned != nullptr && delegates.size() > 1)
+    return tl::unexpected(Error{Stage::kPartition,
+                                ErrorCode::kUnsupported,
+                                {},
+                                "a plan is pinned for one delegate, not for several"});
   DelegatedPlan result;
   result.graph = canonical;
   for (const NamedDelegate& delegate : delegates) {
+    PX_ASSIGN(const PartitionOptions partitioning, partition_options(plan, delegate.calibration));
     if (!result.delegates.empty()) {
       PX_RETURN_IF_ERROR(fuse_rest(delegate.description, options, result));
     } else {
@@ -178,13 +240,23 @@ Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lo
                                   options.disabled_passes));
       result.reasons = IdVector<NodeId, std::string>(result.graph.nodes.size());
     }
-    PX_RETURN_IF_ERROR(add_regions(delegate, static_cast<int>(result.delegates.size()), lowered,
-                                   binding, partitioning, delegates.size() > 1, result));
+    const WholeModel whole{lowered, binding, options};
+    PX_RETURN_IF_ERROR(add_regions(delegate, static_cast<int>(result.delegates.size()), whole,
+                                   partitioning, delegates.size() > 1, result));
     result.delegates.push_back(delegate.name);
+    // Of several delegates none is split with: the CPU has too little to give to each.
+    if (plan.co_execution && delegates.size() == 1 && options.pinned == nullptr)
+      PX_RETURN_IF_ERROR(split(delegate, whole, partitioning, result));
   }
-  // Of several delegates none is split with: the CPU has too little to give to each.
-  if (plan.co_execution && delegates.size() == 1)
-    PX_RETURN_IF_ERROR(split(delegates[0], lowered, binding, partitioning, result));
+  return result;
+}
+
+Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
+                                         const Binding& binding,
+                                         std::span<const NamedDelegate> delegates,
+                                         const PlanOptions& plan, const DelegatedOptions& options) {
+  PX_ASSIGN(DelegatedPlan result,
+            place_for_delegates(canonical, lowered, binding, delegates, plan, options));
   PX_ASSIGN(auto context, placed(result, options));
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options.kernels, options.refinement));

@@ -36,23 +36,35 @@ struct DelegatedOptions {
   /// shares these weights. Null: it is for reports.
   std::shared_ptr<GraphContext::Weights> weights = nullptr;
   bool substitute = false;
+  /// What the CPU alone would run, where a delegate's calibration has samples.
+  std::shared_ptr<const Compiled> whole = nullptr;
+  /// Names of the nodes of each region, which are then those; null: planned by cost.
+  const std::vector<std::vector<std::string>>* pinned = nullptr;
 };
 
 /// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:
 /// as compile(), lay_out() and passes; kIo and kInvalidInput of the profile and the calibration;
-/// kInvalidInput if the profile has no delegate, or a calibration is missing or unused.
+/// kInvalidInput if the profile has no delegate, or a calibration is missing or unused, and where
+/// the plan is pinned to what the delegate does not run.
 Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
                                         const Binding& binding, const PlanOptions& plan,
                                         const DelegatedOptions& options);
 struct NamedDelegate {
   std::string name;
   const Delegate& description;
+  /// What was timed on it, in place of what it says of itself; null: nothing was.
+  const Calibration* calibration = nullptr;
 };
 /// The same for delegates that are known, in order of preference; `plan` has no profile.
 Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lowered,
                                          const Binding& binding,
                                          std::span<const NamedDelegate> delegates,
                                          const PlanOptions& plan, const DelegatedOptions& options);
+/// The regions alone. Errors: kUnsupported for several delegates under a pinned plan.
+Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& lowered,
+                                          const Binding& binding,
+                                          std::span<const NamedDelegate> delegates,
+                                          const PlanOptions& plan, const DelegatedOptions& options);
 /// The same without offsets.
 Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
                                          const Binding& binding,

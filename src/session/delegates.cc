@@ -62,6 +62,31 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::st
                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")))});
 }
 
+void PlacedRegions::add(std::uint64_t key, std::vector<std::string> names) {
+  constexpr std::size_t kMost = 1024;  // a session may see any number of shapes
+  const MutexLock lock(mutex_);
+  if (names_.size() >= kMost && !names_.contains(key)) names_.erase(names_.begin());
+  names_.insert_or_assign(key, std::move(names));
+}
+
+std::vector<std::string> PlacedRegions::names(std::uint64_t key) const {
+  const MutexLock lock(mutex_);
+  const auto found = names_.find(key);
+  return found == names_.end() ? std::vector<std::string>() : found->second;
+}
+
+void PlacedRegions::give_back(DelegateReport::Failure region) {
+  const MutexLock lock(mutex_);
+  // Once for all shapes.
+  std::erase_if(returned_, [&](const auto& each) { return each.node == region.node; });
+  returned_.push_back(std::move(region));
+}
+
+std::vector<DelegateReport::Failure> PlacedRegions::returned() const {
+  const MutexLock lock(mutex_);
+  return returned_;
+}
+
 DelegateReport report_of(const OpenDelegate& opened) {
   DelegateReport report;
   report.name = opened.spec;

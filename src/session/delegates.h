@@ -16,6 +16,8 @@
 #include "delegate/open_delegate.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
+#include "rates/delegate_rates.h"
+#include "session/plan_pin.h"
 
 namespace parallax {
 
@@ -56,11 +58,29 @@ class Delegates {
 /// What is known of an open delegate.
 DelegateReport report_of(const OpenDelegate& opened);
 
+/// The regions that a session has planned, and those that it gave back. Thread-safe.
+class PlacedRegions {
+ public:
+  void add(std::uint64_t key, std::vector<std::string> names);
+  /// Of a region that was added; empty: there is none of that key.
+  std::vector<std::string> names(std::uint64_t key) const;
+  void give_back(DelegateReport::Failure region);
+  std::vector<DelegateReport::Failure> returned() const;
+
+ private:
+  mutable Mutex mutex_;
+  std::map<std::uint64_t, std::vector<std::string>> names_ PX_GUARDED_BY(mutex_);
+  std::vector<DelegateReport::Failure> returned_ PX_GUARDED_BY(mutex_);
+};
+
 /// What a session has of a delegate that its options name.
 struct SessionDelegate {
   std::string spec;
-  std::string problem;  ///< why it did not open
-  DelegateUse use;      ///< `opened` is null where it did not
+  std::string problem;                             ///< why it did not open
+  DelegateUse use;                                 ///< `opened` is null where it did not
+  std::shared_ptr<DelegateRates> rates = nullptr;  ///< null: what it says of itself holds
+  std::shared_ptr<PlanPin> pin = nullptr;          ///< null: plans may change
+  std::shared_ptr<PlacedRegions> placed = std::make_shared<PlacedRegions>();
 };
 using SessionDelegates = std::vector<SessionDelegate>;
 /// In the order of the options. Errors: kInvalidInput for one that is named twice; why one did not

@@ -161,6 +161,14 @@ Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadli
   return program->bytes;
 }
 
+void PlanCache::forget(const Binding& binding) {
+  const MutexLock lock(mutex_);
+  Held* const held = entries_.find(binding);
+  if (held == nullptr) return;
+  bytes_ -= held->bytes;
+  *held = {std::make_shared<Entry>()};
+}
+
 /// `item` may have changed, which took `ms`: counts its bytes anew.
 void PlanCache::count(const Binding& binding, Entry& item, double ms) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;

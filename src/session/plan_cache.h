@@ -58,6 +58,9 @@ class PlanCache {
   /// Bytes of the smallest program. Errors: as get() without a budget.
   Result<std::int64_t> least_bytes(const Binding& binding, const Deadline& deadline = {});
 
+  /// Runs that begin from now on plan `binding` anew.
+  void forget(const Binding& binding);
+
   /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
   /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.
   Status bind(const Program& program, const Deadline& deadline = {});

@@ -136,6 +136,7 @@ PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   const Graph& graph = plan.graph;
   report.delegate = fmt::format("{}", fmt::join(plan.delegates, ", "));
   report.co_execution = plan.co_execution;
+  report.predicted_ms = plan.partition.seconds * 1e3;
   report.passes = plan.lowering;
   report.regions = static_cast<int>(plan.partition.regions.size());
   for (const RegionId id : plan.partition.regions.ids())

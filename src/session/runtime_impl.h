@@ -8,6 +8,7 @@
 #include "base/memory_source.h"
 #include "parallax/model.h"
 #include "parallax/runtime.h"
+#include "rates/delegate_rates.h"
 #include "session/async_runs.h"
 #include "session/delegates.h"
 #include "session/workers.h"
@@ -25,7 +26,8 @@ struct Runtime::Impl {
         source(std::make_shared<MemorySource>(options.pages, options.allocator)),
         workers(threads, options.pool),
         async(options.pool),
-        delegates(options.delegate_libraries, options.cache, log) {}
+        delegates(options.delegate_libraries, options.cache, log),
+        rates(options.cache, log) {}
 
   const RuntimeOptions options;
   const Logger log;
@@ -33,6 +35,7 @@ struct Runtime::Impl {
   Workers workers;
   AsyncRuns async;
   Delegates delegates;
+  RateStore rates;
 
   /// As Workers::start().
   int start(int threads);

@@ -49,10 +49,21 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
                            : MakeBound{}),
           runtime->workers.on(width)) {
   account->add(plans);
-  for (SessionDelegate& each : delegates) count_memory(each.use);
+  for (SessionDelegate& each : delegates) {
+    count_memory(each.use);
+    if (each.use.opened != nullptr && options.rates == Rates::kMeasured)
+      each.rates = runtime->rates.of(*each.use.opened, width);
+  }
 }
 
-Session::Impl::~Impl() { account->remove(plans); }
+Session::Impl::~Impl() {
+  account->remove(plans);
+  try {
+    for (const SessionDelegate& each : delegates)
+      if (each.rates != nullptr) each.rates->save();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the next process times the device anew
+  }
+}
 
 RunBudget Session::Impl::budget() const {
   switch (options.budget.kind) {
@@ -112,6 +123,12 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
     PX_RETURN_IF_ERROR(check_options(options));
     PX_ASSIGN(auto delegates,
               delegates_for(options, runtime.impl()->delegates, runtime.impl()->log));
+    if (!options.pinned_plan.empty() && delegates.front().use.opened != nullptr) {
+      PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
+      SessionDelegate& only = delegates.front();
+      PX_ASSIGN(only.pin,
+                PlanPin::open(options.pinned_plan, only.use.opened->table.name, canonical->graph));
+    }
     return Session(std::make_unique<Impl>(model, options, runtime, std::move(delegates)));
   });
 }
@@ -202,6 +219,7 @@ std::vector<DelegateReport> Session::delegates() const {
       }
       for (auto& [node, reason] : each.use.store->failures())
         report.failures.push_back({std::move(node), std::move(reason)});
+      report.returned = each.placed->returned();
     }
     return reports;
   });

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "delegate/delegate_device.h"
+#include "session/measured_prices.h"
 #include "session/session_impl.h"
 
 namespace parallax {
@@ -32,23 +33,64 @@ Status check_full_delegation(const DelegatedPlan& plan) {
                   left, graph.nodes.size(), first)});
 }
 
-/// By the names of their profiles where these tell them apart.
-std::vector<NamedDelegate> named(const SessionDelegates& delegates) {
-  std::vector<NamedDelegate> result;
-  std::set<std::string> names;
-  for (const SessionDelegate& each : delegates) {
-    if (each.use.opened == nullptr) continue;
-    names.insert(each.use.opened->description().name);
-    result.push_back({each.use.opened->description().name, each.use.opened->description()});
+/// Where runs of each region note what they take; null: nowhere.
+IdVector<RegionId, std::shared_ptr<RegionTimes>> region_times(
+    const DelegatedPlan& plan, const std::vector<const SessionDelegate*>& delegates) {
+  IdVector<RegionId, std::shared_ptr<RegionTimes>> times;
+  for (const Region& region : plan.partition.regions) {
+    const SessionDelegate& delegate = *delegates[static_cast<std::size_t>(region.delegate)];
+    if (delegate.rates == nullptr || region.cost.key == 0) {
+      times.push_back(nullptr);
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const NodeId node : region.nodes) names.push_back(plan.graph.nodes[node].name);
+    times.push_back(delegate.rates->times(region.cost.key, names.front(), region.cost.by_rates));
+    delegate.placed->add(region.cost.key, std::move(names));
   }
-  if (names.size() == result.size()) return result;
-  result.clear();
-  for (const SessionDelegate& each : delegates)
-    if (each.use.opened != nullptr) result.push_back({each.spec, each.use.opened->description()});
-  return result;
+  return times;
 }
 
 }  // namespace
+
+std::vector<NamedDelegate> named(const std::vector<const SessionDelegate*>& delegates,
+                                 const std::vector<Calibration>& calibrations) {
+  std::set<std::string> names;
+  for (const SessionDelegate* each : delegates) names.insert(each->use.opened->description().name);
+  const bool by_profile = names.size() == delegates.size();
+  std::vector<NamedDelegate> result;
+  for (std::size_t i = 0; i < delegates.size(); ++i) {
+    const Delegate& description = delegates[i]->use.opened->description();
+    result.push_back({by_profile ? description.name : delegates[i]->spec, description,
+                      i < calibrations.size() ? &calibrations[i] : nullptr});
+  }
+  return result;
+}
+
+std::vector<const SessionDelegate*> Session::Impl::opened() const {
+  std::vector<const SessionDelegate*> result;
+  for (const SessionDelegate& each : delegates)
+    if (each.use.opened != nullptr) result.push_back(&each);
+  return result;
+}
+
+Result<std::vector<Calibration>> Session::Impl::know_rates(const Binding& binding,
+                                                           const PlanOptions& wanted, bool pinned,
+                                                           DelegatedOptions& how) const {
+  std::vector<Calibration> result;
+  if (options.rates != Rates::kMeasured || wanted.cost_model != CostModel::kExact ||
+      how.kernels.reference_only)
+    return result;
+  PX_ASSIGN(auto lowered, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(how.whole, compile(std::move(lowered), binding, how.kernels, how.refinement));
+  const std::set<WorkKind> kinds = work_kinds(*how.whole);
+  for (const SessionDelegate* each : opened()) {
+    if (wanted.offload == Offload::kProfitable && !pinned && each->use.opened->is_here())
+      each->rates->measure(each->use.opened, kinds);
+    result.push_back(each->rates->known());
+  }
+  return result;
+}
 
 Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const PlanOptions& wanted,
                                                   const DelegatedOptions& how, bool lay_out) const {
@@ -56,8 +98,28 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
   PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
   if (!wanted.profile.empty())
     return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted, how);
+  std::optional<PinnedPlans::Regions> pinned;
+  PlanPin* const pin = delegates.front().pin.get();
+  if (pin != nullptr) {
+    PX_ASSIGN(pinned, pin->find(canonical->graph, binding));
+  }
+  DelegatedOptions all = how;
+  all.pinned = pinned ? &*pinned : nullptr;
+  PlanOptions wanted_here = wanted;
+  // What is split has other nodes than the model, which no file could name.
+  wanted_here.co_execution = wanted.co_execution && pin == nullptr;
+  PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, pinned.has_value(), all));
   const auto plan = lay_out ? plan_for_delegates : bind_for_delegates;
-  return plan(canonical->graph, lowered->graph, binding, named(delegates), wanted, how);
+  auto made = plan(canonical->graph, lowered->graph, binding, named(opened(), calibrations),
+                   wanted_here, all);
+  if (pin == nullptr) return made;
+  if (!made) {
+    Error error = std::move(made).error();
+    error.message = fmt::format("the plan of '{}': {}", pin->file().string(), error.message);
+    return tl::unexpected(std::move(error));
+  }
+  PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, made->graph, made->partition));
+  return made;
 }
 
 Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
@@ -82,16 +144,20 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
                       true);
 }
 
-Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
-  PlanOptions wanted;
-  wanted.offload = options.offload;
-  wanted.co_execution = options.co_execution && !options.require_full_delegation;
+DelegatedOptions Session::Impl::options_of_regions() const {
   DelegatedOptions how;
   how.kernels = {options.kernels == Kernels::kReference, options.precision};
   how.refinement = options.refinement;
   how.disabled_passes = model.impl().disabled_passes;
   how.weights = model.impl().forms->plain()->weights;
   how.substitute = !options.require_full_delegation;
+  return how;
+}
+
+Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
+  PlanOptions wanted;
+  wanted.offload = options.offload;
+  const DelegatedOptions how = options_of_regions();
   PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, wanted, how, false));
   if (options.require_full_delegation) PX_RETURN_IF_ERROR(check_full_delegation(plan));
   if (plan.partition.regions.empty()) {
@@ -100,10 +166,11 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
     PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
     return make_bound(std::move(compiled));
   }
+  const std::vector<const SessionDelegate*> used = opened();
   std::vector<DelegateUse> uses;
-  for (const SessionDelegate& each : delegates)
-    if (each.use.opened != nullptr) uses.push_back(each.use);
-  plan.bound->device = std::make_shared<DelegateDevice>(std::move(uses), plan.bound->compiled);
+  for (const SessionDelegate* each : used) uses.push_back(each->use);
+  plan.bound->device = std::make_shared<DelegateDevice>(std::move(uses), plan.bound->compiled,
+                                                        region_times(plan, used));
   return plan.bound;
 }
 

@@ -47,8 +47,22 @@ struct Session::Impl {
   Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
   /// Gives it a ledger, and a pool where it has memory of its own.
   void count_memory(DelegateUse& use);
+  /// Of a plan that runs.
+  DelegatedOptions options_of_regions() const;
+  /// The delegates that are open, by Region::delegate.
+  std::vector<const SessionDelegate*> opened() const;
+  /// What was timed on each of them, and what of the CPU it is compared with, into `how`. Empty:
+  /// what they say of themselves holds. `pinned`: nothing is timed for this plan.
+  Result<std::vector<Calibration>> know_rates(const Binding& binding, const PlanOptions& wanted,
+                                              bool pinned, DelegatedOptions& how) const;
   /// Compiles regions where the delegate has not.
   void prepare_regions(const Program& program) const;
+
+  // session_replan.cc
+  /// After a run: where regions take other times than the plan was made by and another placement is
+  /// predicted to be faster, the next run of `binding` has that.
+  void learn(const Binding& binding, const Program& program);
+  Status replan(const Binding& binding, const Program& program);
 
   // session_run.cc
   struct Request {
@@ -91,5 +105,10 @@ struct Session::Impl {
   std::atomic<bool> has_run = false;
   mutable std::atomic<bool> told_of_no_limit = false;
 };
+
+/// By the names of their profiles where these tell them apart. `calibrations`: of each, or empty;
+/// they and the delegates outlive the result.
+std::vector<NamedDelegate> named(const std::vector<const SessionDelegate*>& delegates,
+                                 const std::vector<Calibration>& calibrations);
 
 }  // namespace parallax

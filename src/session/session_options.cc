@@ -44,6 +44,11 @@ Status check_options(const SessionOptions& options) {
   PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kNone, "refinement"));
   PX_RETURN_IF_ERROR(check_choice(options.precision, Precision::kBf16, "precision"));
   PX_RETURN_IF_ERROR(check_choice(options.offload, Offload::kAll, "offload"));
+  PX_RETURN_IF_ERROR(check_choice(options.rates, Rates::kDescribed, "rates"));
+  if (options.delegates.empty() && !options.pinned_plan.empty())
+    return refuse(ErrorCode::kInvalidInput, "a pinned plan without a delegate");
+  if (options.delegates.size() > 1 && !options.pinned_plan.empty())
+    return refuse(ErrorCode::kUnsupported, "a plan is pinned for one delegate, not for several");
   if (!(options.delegate_time_limit_seconds >= 0) ||
       options.delegate_time_limit_seconds > kMaxSeconds)
     return refuse(ErrorCode::kInvalidInput, fmt::format("a limit of {} seconds for a delegate",

@@ -134,6 +134,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     if (tries > 0 && tries == delegates.size()) on_cpu = status.error().to_string();
     status = run_program(run, bound, request, std::move(on_cpu), &late);
     if (late) runtime->log.warn(fmt::format("the run begins anew: {}", status.error().to_string()));
+    if (status && run.delegates && tries == 0) learn(bound.binding, *program);
     if (options.require_full_delegation) break;
   }
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the

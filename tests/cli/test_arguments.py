@@ -33,7 +33,8 @@ def test_values_of_run_that_mean_nothing(refused, option, value):
     ("bench", ["--dim", "batch=1..1000000000"], "--dim"), ("bench", ["--json"], "--json"),
     ("plan", ["--max-regions", "1"], "--delegate"), ("plan", ["--delegate", "abacus"], "abacus"), ("plan", ["--delegate", "pixel6", "--cost-model", "best"], "best"),
     ("plan", ["--delegate", "pixel6", "--cost-model", "measured"], "--calibration"), ("plan", ["--delegate", "pixel6", "--calibration", "x.toml"], "measured"),
-    ("plan", ["--require-full-delegation"], "--delegate"), ("simulate", [], "--profile"), ("simulate", ["--profile", "abacus"], "abacus"),
+    ("plan", ["--require-full-delegation"], "--delegate"), ("run", ["--rates", "measured"], "--delegate"), ("run", ["--pin-plan", "x"], "--delegate"),
+    ("run", ["--delegate", "cores", "--rates", "guessed"], "guessed"), ("simulate", [], "--profile"), ("simulate", ["--profile", "abacus"], "abacus"),
     ("simulate", ["--profile", "pixel6", "--threads", "9"], "8 cores"), ("simulate", ["--profile", "opencl-mobile"], "no cores"), ("calibrate", [], "--profile"),
 ])
 def test_values_of_other_commands(refused, command, arguments, words):

@@ -104,3 +104,31 @@ def test_unknown_names_are_wrong_usage(refused, name, message):
 def test_a_text_that_it_refuses_costs_a_warning(parallax):
     done = parallax("run", DIGITS, *BATCH, "--delegate", "cores:0")
     assert done.returncode == 0 and "delegate 'cores:0': 0 threads" in done.stderr
+
+
+def test_rates_are_timed_once_and_kept(parallax, tmp_path):
+    command = ("bench", DIGITS, *BATCH, "--runs", 2, "--delegate", "cores", "--cache", tmp_path, "--json", "-")
+    bench = json.loads(parallax(*command).stdout)
+    assert bench["predicted_ms"] > 0 and bench["delegates"][0]["returned"] == []
+    kept = list(tmp_path.glob("rates-*.toml"))
+    assert len(kept) == 1 and "[[samples]]" in kept[0].read_text()
+    kept[0].chmod(0o600)
+    kept[0].write_text("garbage")
+    assert parallax(*command).returncode == 0 and "[[samples]]" in kept[0].read_text()
+    assert "predicted_ms" in json.loads(parallax("plan", DIGITS, *BATCH, "--delegate", "cores", "--rates", "described", "--json", "-").stdout)
+
+
+def test_a_pinned_plan_is_kept(parallax, refused, tmp_path):
+    file = tmp_path / "plan.toml"
+    delegate = ("--delegate", "cores", "--rates", "described", "--pin-plan", file)
+    def regions(*more):
+        return json.loads(parallax("plan", DIGITS, *BATCH, *delegate, *more, "--json", "-").stdout)["regions"]
+
+    assert regions("--offload", "all") == 1 and 'delegate = "cores"' in file.read_text()
+    assert regions() == 1 and regions("--offload", "all") == 1
+    assert parallax("run", DIGITS, *BATCH, *delegate).returncode == 0
+    file.write_text("\n".join("model = 7" if line.startswith("model") else line for line in file.read_text().splitlines()))
+    assert "another model" in refused(1, "run", DIGITS, *BATCH, *delegate)
+    file.write_text("[[plans")
+    assert f"{file}:1: " in refused(1, "run", DIGITS, *BATCH, *delegate)
+    assert "--pin-plan" in refused(2, "plan", DIGITS, *BATCH, "--delegate", "pixel6", "--pin-plan", file)

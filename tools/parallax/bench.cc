@@ -83,6 +83,11 @@ void print_values(const nlohmann::json& rows) {
   }
 }
 
+// Null where nothing was predicted: without a delegate.
+nlohmann::json predicted_json(const PlanReport& plan) {
+  return plan.predicted_ms > 0 ? nlohmann::json(plan.predicted_ms) : nlohmann::json();
+}
+
 struct Measured {
   Timed timed;
   double load_ms = 0;
@@ -127,6 +132,7 @@ nlohmann::json to_json(const Options& options, const Model& model, const Session
           {"cache", cache_json(model.cache())},
           {"delegates", delegates_json(session.delegates())},
           {"regions", plan.regions},
+          {"predicted_ms", predicted_json(plan)},
           {"cpu_ms_per_run", timed.cpu_ms_per_run}};
 }
 
@@ -152,9 +158,12 @@ void print(const Options& options, const Model& model, const Session& session,
       format_bytes(measured.rss), format_bytes(session.peak_arena_bytes()),
       budget_text(options.session.budget, measured.plan),
       format_bytes(measured.plan.packed_weight_bytes), format_bytes(session.plan_cache_bytes()));
-  for (const DelegateReport& d : session.delegates())
-    fmt::print("delegate     {}: {} regions, {} of them failed\n", d.name, measured.plan.regions,
-               d.failures.size());
+  for (const DelegateReport& d : session.delegates()) {
+    fmt::print("delegate     {}: {} regions, {} of them failed; predicted {:.3f} ms\n", d.name,
+               measured.plan.regions, d.failures.size(), measured.plan.predicted_ms);
+    for (const auto& region : d.returned)
+      fmt::print("             gave the region of '{}' back: {}\n", region.node, region.reason);
+  }
   print_values(json["values"]);
 }
 

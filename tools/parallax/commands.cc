@@ -266,6 +266,21 @@ void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
       ->needs(delegate);
 }
 
+/// What a delegate that runs is planned by.
+void add_rates(CLI::App& command, Options& options, CLI::Option* delegate) {
+  add_choice<Rates>(command, "--rates", options.session.rates,
+                    {{"measured", Rates::kMeasured}, {"described", Rates::kDescribed}},
+                    "How fast the delegate is: what is timed here, once, and corrected by what "
+                    "runs take (measured), or what it says of itself (described)")
+      ->needs(delegate);
+  command
+      .add_option("--pin-plan", options.session.pinned_plan,
+                  "A file that keeps which nodes the delegate runs: where it is there it decides, "
+                  "otherwise the plan is written to it")
+      ->type_name("FILE")
+      ->needs(delegate);
+}
+
 /// What runs parts of the model beside the CPU.
 void add_device(CLI::App& command, Options& options) {
   add_library(command, options);
@@ -277,6 +292,7 @@ void add_device(CLI::App& command, Options& options) {
           "behind a colon tells it more. Given several times, each gets what those before it left")
           ->type_name("NAME[:TEXT]");
   add_offload(command, options, delegate);
+  add_rates(command, options, delegate);
   command
       .add_option("--delegate-time-limit", options.session.delegate_time_limit_seconds,
                   "Seconds that it may take for one region (10); then the run begins anew without "
@@ -323,6 +339,7 @@ CLI::Option* add_delegate(CLI::App& command, Options& options) {
       ->type_name("N")
       ->needs(delegate);
   add_offload(command, options, delegate);
+  add_rates(command, options, delegate);
   add_choice<CostModel>(command, "--cost-model", options.plan.cost_model,
                         {{"exact", CostModel::kExact},
                          {"paper", CostModel::kPaper},

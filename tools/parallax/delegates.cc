@@ -21,6 +21,9 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
     nlohmann::json failures = nlohmann::json::array();
     for (const auto& failure : d.failures)
       failures.push_back({{"node", failure.node}, {"reason", failure.reason}});
+    nlohmann::json returned = nlohmann::json::array();
+    for (const auto& region : d.returned)
+      returned.push_back({{"node", region.node}, {"reason", region.reason}});
     list.push_back({{"name", d.name},
                     {"file", d.file},
                     {"device", d.device},
@@ -31,7 +34,8 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
                     {"peak_bytes", d.peak_bytes},
                     {"operators", d.operators},
                     {"problem", d.problem},
-                    {"failures", std::move(failures)}});
+                    {"failures", std::move(failures)},
+                    {"returned", std::move(returned)}});
   }
   return list;
 }

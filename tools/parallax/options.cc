@@ -192,6 +192,12 @@ bool is_delegate(const Options& options, const std::string& delegate) {
 
 }  // namespace
 
+void check_runs(const Options& options) {
+  if (!options.session.pinned_plan.empty())
+    refuse("--pin-plan {}: a profile runs nothing, there is no plan to keep",
+           options.session.pinned_plan);
+}
+
 bool has_delegates(const Options& options) {
   return options.delegates.size() > 1 ||
          (!options.delegates.empty() && is_delegate(options, options.delegates.front()));

@@ -100,6 +100,8 @@ std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size
 
 /// Runs the session of `options` with its delegates. Throws UsageError for one that is not there.
 void use_delegates(Options& options);
+/// Throws UsageError for what only a delegate that runs has, and a profile does not.
+void check_runs(const Options& options);
 /// Whether --delegate names what runs, and no profile: where libraries are given any name may be.
 bool has_delegates(const Options& options);
 /// The runtime that `options` ask for; its warnings go to standard error.

@@ -44,8 +44,8 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
       "once\n",
       plan.nodes, plan.branches, plan.layers, plan.parallel_layers, plan.max_branches);
   if (!plan.delegate.empty()) {
-    fmt::print("{} regions on {}, {} nodes stay on the CPU\n", plan.regions, plan.delegate,
-               plan.cpu_nodes.size());
+    fmt::print("{} regions on {}, {} nodes stay on the CPU; predicted to take {:.4g} ms\n",
+               plan.regions, plan.delegate, plan.cpu_nodes.size(), plan.predicted_ms);
     if (!plan.co_execution.empty()) fmt::print("at once: {}\n", plan.co_execution);
   }
   fmt::print(
@@ -209,6 +209,7 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
     nodes.push_back({{"node", n.node}, {"op", n.op}, {"reason", n.reason}});
   json["delegate"] = plan.delegate;
   json["co_execution"] = plan.co_execution;
+  json["predicted_ms"] = plan.predicted_ms;
   json["region_list"] = std::move(regions);
   json["cpu_nodes"] = std::move(nodes);
 }
@@ -283,6 +284,7 @@ Status plan_command(const Options& options) {
     used.require_full_delegation = false;  // the plan is printed before it fails
     use_delegates(used);
   } else if (!options.delegates.empty()) {
+    check_runs(options);
     wanted.profile = find_profile(options.delegates.front());
   }
   auto opened = open_model(used, false);

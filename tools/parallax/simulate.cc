@@ -91,6 +91,7 @@ Status simulate_command(const Options& options) {
   if (runs) {
     use_delegates(own);
   } else if (!options.delegates.empty()) {
+    check_runs(options);
     wanted.profile = find_profile(options.delegates.front());
   }
   auto cores = Session::profile_cores(device);

@@ -1,0 +1,28 @@
+// What each node of the canonical graph takes, by what was timed on this machine. Pure functions.
+// Internal to session/.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "compile/compiled.h"
+#include "partition/calibration.h"
+#include "partition/cost.h"
+
+namespace parallax {
+
+/// Seconds of canonical nodes.
+struct MeasuredPrices {
+  IdVector<NodeId, double> cpu;
+  IdVector<NodeId, std::optional<double>> delegate;
+};
+/// `lowered`: what the CPU would run in place of `graph`. A device is taken to fuse as the CPU does,
+/// so that each node has its share of the node that computes it, on both sides.
+MeasuredPrices measured_prices(const Graph& graph, const ConcreteShapes& shapes,
+                               const Delegate& delegate, const Compiled& lowered,
+                               const Calibration& calibration);
+
+/// Of the nodes of `lowered` that take time, bodies left out.
+std::set<WorkKind> work_kinds(const Compiled& lowered);
+
+}  // namespace parallax

@@ -1,0 +1,256 @@
+// Sessions that time their delegate, learn from its runs, and keep plans.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "cache/test_folder.h"
+#include "delegate/test_delegate_util.h"
+#include "parallax/session.h"
+#include "session/runtime_impl.h"
+#include "session/session_test_util.h"
+
+namespace parallax {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+/// Two regions of the test delegate, the CPU between and beside them.
+constexpr std::string_view kParts = R"(
+    symbols n
+    input x f32 [n, 64]
+    a = Neg(x) @a
+    b = Exp(a) @b
+    c = Tanh(b) @c
+    t = Tanh(x) @t
+    d = Add(c, t) @d
+    e = Abs(d) @e
+    output e, b)";
+
+class MeasuredRatesTest : public FolderTest {
+ protected:
+  MeasuredRatesTest() {
+    options_.delegates = {"test"};
+    options_.threads = 1;
+    // The machine may be busy.
+    options_.delegate_time_limit_seconds = 60;
+  }
+
+  Runtime runtime(bool keeps = true) {
+    RuntimeOptions options;
+    options.threads = 1;
+    if (keeps) options.cache = folder_.string();
+    options.log = [this](LogLevel, auto line) {
+      const std::lock_guard lock(lines_mutex_);
+      lines_.emplace_back(line);
+    };
+    const Runtime runtime = *Runtime::create(options);
+    runtime.impl()->delegates.add(&table_);
+    runtime.impl()->rates.set_limit(std::chrono::seconds(60));
+    return runtime;
+  }
+  /// The CPU takes 1 ms for each node, the delegate next to nothing.
+  static void assume_it_is_fast(const Runtime& runtime) {
+    const auto opened = *runtime.impl()->delegates.open("test");
+    Calibration calibration;
+    calibration.launch_seconds = 1e-6;
+    for (const WorkKind kind : {WorkKind::kElementwise, WorkKind::kFunction})
+      calibration.samples.push_back({kind, 1e-6, 1e-3, 1e-6});
+    runtime.impl()->rates.of(*opened, 1)->assume(calibration);
+  }
+  /// How many regions the delegate ran.
+  int run(Session& session, std::int64_t rows = 4) {
+    const std::vector<float> x(static_cast<std::size_t>(rows) * 64, 0.5F);
+    const NamedInput input{"x", {DType::kF32, {rows, 64}, std::as_bytes(std::span(x))}};
+    RunTrace trace;
+    const auto got = session.run({&input, 1}, {.trace = &trace});
+    EXPECT_TRUE(got) << got.error().to_string();
+    if (!got) return -1;
+    EXPECT_NEAR((*got)[1].view().as<float>()[0], std::exp(-0.5F), 1e-6F);
+    return static_cast<int>(trace.regions.size());
+  }
+
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+  std::mutex lines_mutex_;
+  std::vector<std::string> lines_;
+  const Model model_ = model_of(kParts);
+  SessionOptions options_;
+};
+
+TEST_F(MeasuredRatesTest, ASlowDelegateGetsNothingAndIsTimedOnce) {
+  faults_.microseconds = 3000;
+  {
+    const Runtime first = runtime();
+    Session session = *Session::create(model_, options_, first);
+    const Session::DimValue n{"n", 4};
+    const auto plan = session.plan({&n, 1});
+    ASSERT_TRUE(plan) << plan.error().to_string();
+    EXPECT_EQ(plan->regions, 0) << "what it says of itself is a lie";
+    EXPECT_GT(plan->predicted_ms, 0);
+    EXPECT_EQ(run(session), 0);
+    EXPECT_GT(faults_.compiled, 0);
+    EXPECT_THAT(lines_, Contains(HasSubstr("pieces of work on delegate 'test'")));
+  }
+  const int compiled = faults_.compiled;
+  const Runtime second = runtime();
+  Session session = *Session::create(model_, options_, second);
+  EXPECT_EQ(run(session), 0);
+  EXPECT_EQ(faults_.compiled, compiled);
+  Session other = *Session::create(model_, options_, second);
+  EXPECT_EQ(run(other), 0);
+  EXPECT_EQ(faults_.compiled, compiled);
+  options_.rates = Rates::kDescribed;
+  Session believer = *Session::create(model_, options_, second);
+  EXPECT_EQ(run(believer), 2);
+}
+
+TEST_F(MeasuredRatesTest, WithoutAFolderTheRuntimeKeepsThem) {
+  const Runtime own = runtime(false);
+  Session first = *Session::create(model_, options_, own);
+  (void)run(first);
+  const int compiled = faults_.compiled;
+  EXPECT_GT(compiled, 0);
+  Session second = *Session::create(model_, options_, own);
+  (void)run(second);
+  EXPECT_LE(faults_.compiled, compiled + 2) << "its regions at most";
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(MeasuredRatesTest, AFileOfGarbageIsReplaced) {
+  {
+    const Runtime first = runtime();
+    Session session = *Session::create(model_, options_, first);
+    (void)run(session);
+  }
+  for (const auto& file : std::filesystem::directory_iterator(folder_))
+    write(file.path(), std::string("\x01\xff[[[\n", 6));
+  const int compiled = faults_.compiled;
+  const Runtime second = runtime();
+  Session session = *Session::create(model_, options_, second);
+  (void)run(session);
+  EXPECT_GT(faults_.compiled, compiled);
+  for (const auto& file : std::filesystem::directory_iterator(folder_))
+    EXPECT_THAT(read(file.path()), HasSubstr("# Rates of a delegate"));
+}
+
+TEST_F(MeasuredRatesTest, ARegionThatLosesGoesBackAndSaysSo) {
+  faults_.microseconds = 20000;
+  {
+    const Runtime own = runtime();
+    assume_it_is_fast(own);
+    Session session = *Session::create(model_, options_, own);
+    EXPECT_EQ(run(session), 2);
+    for (int i = 0; i < 5; ++i) (void)run(session);
+    EXPECT_EQ(run(session), 0);
+    ASSERT_EQ(session.delegates()[0].returned.size(), 2U);
+    EXPECT_EQ(session.delegates()[0].returned[0].node, "a");
+    EXPECT_THAT(session.delegates()[0].returned[0].reason,
+                testing::MatchesRegex("runs took .* ms on it, the CPU is predicted to take .*"));
+    EXPECT_TRUE(session.delegates()[0].failures.empty());
+    EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' goes back")));
+    Session other = *Session::create(model_, options_, own);
+    EXPECT_EQ(run(other), 0) << "sessions share what is known";
+    EXPECT_EQ(run(other, 9), 2)
+        << "of these sizes nothing is known, and it may take 4 times as long";
+  }
+  const Runtime next = runtime();
+  Session later = *Session::create(model_, options_, next);
+  EXPECT_EQ(run(later), 0) << "and so do processes";
+}
+
+TEST_F(MeasuredRatesTest, ARegionThatWinsStays) {
+  const Runtime own = runtime();
+  assume_it_is_fast(own);
+  faults_.at_once = true;
+  Session session = *Session::create(model_, options_, own);
+  for (int i = 0; i < 45; ++i) EXPECT_EQ(run(session), 2);
+  EXPECT_TRUE(session.delegates()[0].returned.empty());
+}
+
+TEST_F(MeasuredRatesTest, PredictionsFollowRuns) {
+  const Runtime own = runtime();
+  assume_it_is_fast(own);
+  faults_.microseconds = 20000;
+  options_.offload = Offload::kAll;
+  Session session = *Session::create(model_, options_, own);
+  const Session::DimValue n{"n", 4};
+  const auto before = session.plan({&n, 1});
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(run(session), 2) << "all of it, whatever it takes";
+  const auto after = session.plan({&n, 1});
+  ASSERT_TRUE(before && after);
+  EXPECT_LT(before->predicted_ms, 10);
+  EXPECT_GT(after->predicted_ms, 40) << "20 ms for each of two regions that follow each other";
+  EXPECT_TRUE(session.delegates()[0].returned.empty());
+}
+
+TEST_F(MeasuredRatesTest, APinnedPlanStaysWhateverTheRatesSay) {
+  const Runtime own = runtime();
+  options_.pinned_plan = (folder_ / "pinned.toml").string();
+  options_.offload = Offload::kAll;
+  {
+    Session first = *Session::create(model_, options_, own);
+    EXPECT_EQ(run(first), 2);
+    EXPECT_EQ(run(first, 7), 2);
+  }
+  options_.offload = Offload::kProfitable;
+  faults_.microseconds = 20000;
+  {
+    Session second = *Session::create(model_, options_, own);
+    for (int i = 0; i < 12; ++i) EXPECT_EQ(run(second), 2);
+    EXPECT_EQ(run(second, 7), 2);
+    EXPECT_EQ(run(second, 8), 0) << "no plan for these sizes is kept";
+    EXPECT_TRUE(second.delegates()[0].returned.empty());
+  }
+  options_.offload = Offload::kAll;
+  Session third = *Session::create(model_, options_, own);
+  EXPECT_EQ(run(third, 8), 0) << "which then is";
+}
+
+TEST_F(MeasuredRatesTest, APinnedPlanThatDoesNotFitIsOneError) {
+  const Runtime own = runtime();
+  const auto file = folder_ / "pinned.toml";
+  options_.pinned_plan = file.string();
+  options_.offload = Offload::kAll;
+  options_.rates = Rates::kDescribed;
+  {
+    Session first = *Session::create(model_, options_, own);
+    EXPECT_EQ(run(first), 2);
+  }
+  const std::string kept = read(file);
+  const Model other = model_of("input x f32 [2, 64]\ny = Neg(x)\noutput y");
+  const auto of_other = Session::create(other, options_, own);
+  ASSERT_FALSE(of_other);
+  EXPECT_THAT(of_other.error().message, HasSubstr("keeps a plan of another model"));
+  struct Row {
+    std::string_view find, replace, message;
+  };
+  const std::vector<float> x(std::size_t{4} * 64);
+  const NamedInput input{"x", {DType::kF32, {4, 64}, std::as_bytes(std::span(x))}};
+  for (const Row& row :
+       {Row{"\"a\"", "\"none\"", "there is no node 'none'"},
+        Row{"\"a\"", "\"c\"", "does not run node 'c'"},
+        Row{"\"a\"", "\"b\"", "node 'b' stands there twice"}, Row{"\"a\"", "\"e\"", "twice"}}) {
+    std::string text = kept;
+    ASSERT_NE(text.find(row.find), std::string::npos) << text;
+    write(file, text.replace(text.find(row.find), row.find.size(), row.replace));
+    Session session = *Session::create(model_, options_, own);
+    const auto refused = session.run({&input, 1});
+    ASSERT_FALSE(refused) << row.message;
+    EXPECT_THAT(refused.error().message, HasSubstr(row.message));
+    EXPECT_THAT(refused.error().message, HasSubstr(file.string()));
+  }
+  for (const std::string_view text : {"", "garbage", "delegate = \"x\"\nmodel = 3\n"}) {
+    write(file, text);
+    EXPECT_FALSE(Session::create(model_, options_, own)) << text;
+  }
+  options_.pinned_plan = (folder_ / "none" / "p.toml").string();
+  Session session = *Session::create(model_, options_, own);
+  EXPECT_EQ(session.run({&input, 1}).error().code, ErrorCode::kIo);
+  options_.delegates.clear();
+  EXPECT_EQ(Session::create(model_, options_, own).error().code, ErrorCode::kInvalidInput);
+}
+
+}  // namespace
+}  // namespace parallax

@@ -16,7 +16,7 @@
 
 namespace parallax {
 
-/// Medians of a few runs, in seconds.
+/// The least of a few runs, in seconds.
 struct ProbeTimes {
   double whole = 0;
   double region = 0;  ///< from the region's begin to its end; 0: it has none

@@ -33,8 +33,8 @@ struct DelegateUse {
 
 class DelegateDevice final : public Device, public std::enable_shared_from_this<DelegateDevice> {
  public:
-  /// `delegates`: by Delegation::delegate. `times`: what runs of each region take goes there; empty:
-  /// nowhere; null: not there.
+  /// `delegates`: by Delegation::delegate. `times`: what runs of each region take goes there; none
+  /// or null: nowhere.
   DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled,
                  IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {});
   ~DelegateDevice() override;

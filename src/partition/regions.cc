@@ -89,8 +89,8 @@ IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, b
 }
 
 /// Connected nodes of one stage and depth that can run form a group. Every other edge leads to a
-/// higher stage or depth, or to a later unit that cannot run; numbering groups by stage, depth, then
-/// unit, hence makes edges ascend.
+/// higher stage or depth, or to a later unit that cannot run; numbering groups by stage, depth,
+/// then unit, hence makes edges ascend.
 Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run,
                         const IdVector<NodeId, RegionId>& taken,
                         const IdVector<NodeId, CoNode>& co) {

@@ -16,8 +16,8 @@ struct MeasuredPrices {
   IdVector<NodeId, double> cpu;
   IdVector<NodeId, std::optional<double>> delegate;
 };
-/// `lowered`: what the CPU would run in place of `graph`. A device is taken to fuse as the CPU does,
-/// so that each node has its share of the node that computes it, on both sides.
+/// `lowered`: what the CPU would run in place of `graph`. A device is taken to fuse as the CPU
+/// does, so that each node has its share of the node that computes it, on both sides.
 MeasuredPrices measured_prices(const Graph& graph, const ConcreteShapes& shapes,
                                const Delegate& delegate, const Compiled& lowered,
                                const Calibration& calibration);

@@ -39,7 +39,7 @@ bool has_region(const Partition& partition, std::uint64_t key) {
 
 void Session::Impl::learn(const Binding& binding, const Program& program) {
   // Of several delegates nothing says what the others would make of a region that one gives back;
-  // what is split has other nodes than the model. Their next plans go by what runs took all the same.
+  // what is split has other nodes than the model. Later plans go by what runs took all the same.
   if (program.bound->device == nullptr || options.rates != Rates::kMeasured ||
       delegates.size() != 1 || delegates.front().pin != nullptr || options.co_execution ||
       options.offload == Offload::kAll || options.require_full_delegation)

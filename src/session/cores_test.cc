@@ -84,6 +84,32 @@ TEST(CoresSession, GivesTheBitsOfTheCpu) {
       EXPECT_EQ(compare(model, on_cores(text, Offload::kAll), rows, true), 1U);
 }
 
+TEST(CoresSession, RunsAreSplitAsPlansAre) {
+  const Model model = model_of(R"(
+      input x f32 [2048, 256]
+      const w f32 [256, 256] = fill 0.25
+      a = MatMul(x, w)
+      b = Relu(a)
+      c = MatMul(b, w)
+      output c)");
+  SessionOptions options = on_cores("", Offload::kProfitable);
+  options.threads = 1;
+  options.rates = Rates::kDescribed;  // the machine may be busy
+  options.co_execution = true;
+  Session session = *Session::create(model, options);
+  const auto plan = session.plan({});
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  ASSERT_GT(plan->regions, 0);
+  const std::vector<float> x(std::size_t{2048} * 256, 0.5F);
+  const NamedInput input{"x", {DType::kF32, {2048, 256}, std::as_bytes(std::span(x))}};
+  RunTrace trace;
+  const auto got = session.run({&input, 1}, {.trace = &trace});
+  ASSERT_TRUE(got) << got.error().to_string();
+  EXPECT_EQ(trace.regions.size(), static_cast<std::size_t>(plan->regions));
+  EXPECT_TRUE(std::ranges::any_of(trace.nodes, [](const NodeEvent& e) { return e.macs > 0; }))
+      << "the CPU has no part of the products";
+}
+
 TEST(CoresSession, RunsRegionsOfAProfileBesideTheCpu) {
   const auto path = unpacked("swinv2_tiny");
   if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";

@@ -157,6 +157,7 @@ DelegatedOptions Session::Impl::options_of_regions() const {
 Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
   PlanOptions wanted;
   wanted.offload = options.offload;
+  wanted.co_execution = options.co_execution && !options.require_full_delegation;
   const DelegatedOptions how = options_of_regions();
   PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, wanted, how, false));
   if (options.require_full_delegation) PX_RETURN_IF_ERROR(check_full_delegation(plan));

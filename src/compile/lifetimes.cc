@@ -162,42 +162,56 @@ class LifetimeFinder {
     }
   }
 
-  /// What the CPU may run while a device is at a region: branches of the layers from it to what
-  /// reads it. Bytes that either uses are not the other's, be it in a later step: else it would
+  /// What the CPU may run while a device is at a region: the branches that neither lead to it nor
+  /// come from it. Bytes that either uses are not the other's, be it in a later step: else it would
   /// wait. Of a region these are also the bytes of its substitute.
   void find_companions() {
     if (context_.delegation.seconds.empty()) return;
     const BranchGraph& branches = context_.branches;
-    IdVector<BranchId, std::size_t> layer_of(branches.branches.size(), 0);
-    for (std::size_t layer = 0; layer < branches.layers.size(); ++layer)
-      for (const BranchId branch : branches.layers[layer]) layer_of[branch] = layer;
     auto& beside = compiled_.problem.beside;
     beside.resize(branches.branches.size());
     std::size_t left = kMostCompanions;
+    IdVector<BranchId, bool> ordered;
     for (const BranchId region : branches.branches.ids()) {
-      if (!branches.region[region].valid() || branches.successors[region].empty()) continue;
-      std::size_t end = branches.layers.size();
-      for (const BranchId next : branches.successors[region]) end = std::min(end, layer_of[next]);
-      for (std::size_t layer = layer_of[region]; layer < end; ++layer) {
-        for (const BranchId other : branches.layers[layer]) {
-          if (branches.region[other].valid() || left == 0) continue;
-          --left;
-          beside[region].push_back(other);
-          beside[other].push_back(region);
-        }
+      if (!branches.region[region].valid()) continue;
+      if (left < branches.branches.size()) break;
+      left -= branches.branches.size();
+      ordered = IdVector<BranchId, bool>(branches.branches.size(), false);
+      mark_reached(branches.predecessors, region, ordered);
+      mark_reached(branches.successors, region, ordered);
+      for (const BranchId other : branches.branches.ids()) {
+        if (ordered[other] || branches.region[other].valid()) continue;
+        beside[region].push_back(other);
+        beside[other].push_back(region);
       }
     }
-    for (auto& list : beside) std::ranges::sort(list);
   }
 
-  /// Keeps contrived graphs from taking long.
-  static constexpr std::size_t kMostCompanions = 1 << 18;
+  /// Marks `from` and all that a way along `edges` leads to.
+  void mark_reached(const IdVector<BranchId, std::vector<BranchId>>& edges, BranchId from,
+                    IdVector<BranchId, bool>& reached) {
+    reached[from] = true;
+    to_visit_.assign(1, from);
+    while (!to_visit_.empty()) {
+      const BranchId at = to_visit_.back();
+      to_visit_.pop_back();
+      for (const BranchId next : edges[at]) {
+        if (reached[next]) continue;
+        reached[next] = true;
+        to_visit_.push_back(next);
+      }
+    }
+  }
+
+  /// Branches, counted once for each region: keeps contrived graphs from taking long.
+  static constexpr std::size_t kMostCompanions = 1 << 20;
 
   Compiled& compiled_;
   const Graph& graph_;
   const GraphContext& context_;
   const Compiled* const like_;
-  std::vector<ValueId> roots_;  ///< of for_each_read
+  std::vector<ValueId> roots_;      ///< of for_each_read
+  std::vector<BranchId> to_visit_;  ///< of mark_reached
 };
 
 }  // namespace

@@ -256,10 +256,9 @@ void count_parallel(Plan& plan, std::size_t layers) {
   plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
 }
 
-}  // namespace
-
-Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
-                       const MemoryProblem& problem, const ScheduleOptions& options) {
+/// make_plan, with or without problem.beside as it is.
+Result<Plan> plan_as_given(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                           const MemoryProblem& problem, const ScheduleOptions& options) {
   if (groups.size() != branches.layers.size()) {
     return failure(ErrorCode::kInternal, "not one set of groups per layer");
   }
@@ -298,6 +297,18 @@ Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroup
   }
   count_parallel(plan, branches.layers.size());
   return plan;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
+                       const MemoryProblem& problem, const ScheduleOptions& options) {
+  auto plan = plan_as_given(branches, groups, problem, options);
+  if (plan || problem.beside.empty() || plan.error().code != ErrorCode::kBudgetExceeded)
+    return plan;
+  MemoryProblem without = problem;
+  without.beside = {};
+  return plan_as_given(branches, groups, without, options);
 }
 
 }  // namespace parallax

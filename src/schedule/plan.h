@@ -91,6 +91,9 @@ inline constexpr double kWorthTime = 0.05;
 /// bound than they did (kLikeSlack), or do not fit the budget: about a tenth of the time, and less
 /// where nothing is to be explained.
 ///
+/// Where the budget has no room for problem.beside, branches wait for each other's bytes as if it
+/// were empty.
+///
 /// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,
 /// naming the bytes that are missing even then, or where sums do not fit 63 bits; kInternal where

@@ -135,6 +135,23 @@ TEST(MakePlan, AdmitsWhatSavesMostTimeUnderABudget) {
   EXPECT_EQ(fan.plan(options).error().code, ErrorCode::kInternal);
 }
 
+TEST(MakePlan, BranchesBesideADeviceWaitWhereTheBudgetIsTight) {
+  Fan fan({1024, 1024});
+  ScheduleOptions options;
+  options.parallel = false;
+  const std::int64_t least = fan.plan(options)->offsets.bytes;
+  fan.problem.beside.resize(fan.branches.branches.size());
+  fan.problem.beside[BranchId{1}] = {BranchId{2}};
+  fan.problem.beside[BranchId{2}] = {BranchId{1}};
+  EXPECT_GT(fan.plan(options)->offsets.bytes, least);
+  options.budget = least;
+  const auto tight = fan.plan(options);
+  ASSERT_TRUE(tight) << tight.error().to_string();
+  EXPECT_EQ(tight->offsets.bytes, least);
+  options.budget = least - 1;
+  EXPECT_FALSE(fan.plan(options));
+}
+
 TEST(MakePlan, SaysHowManyBytesAreMissing) {
   ScheduleOptions options = with_budget(1000);
   options.scratch_per_thread = 100;

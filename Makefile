@@ -1,11 +1,11 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 check compare bench bench-check docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 check compare bench bench-check bench-delegates docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup:  ## install the Debian packages that are missing; the targets below install what they need themselves
 	@scripts/setup.sh
@@ -68,6 +68,9 @@ bench-check: build venv  ## fails where a case is more than 5 % slower beside th
 
 docs: build $(if $(filter --structure,$(ARGS)),,venv)  ## every table of README and docs, on a quiet machine; ARGS=--structure those without times
 	@python=build/venv/bin/python; [ -x $$python ] || python=$(PYTHON); $$python scripts/docs.py $(ARGS)
+
+bench-delegates: build venv  ## a delegate beside the CPU, predicted and measured: docs/delegates.md, in half an hour
+	@build/venv/bin/python scripts/docs.py --page docs/delegates.md
 
 paper: build  ## the paper's tables beside what is predicted of its phones: docs/paper-tables.md, in a minute
 	@$(firstword $(wildcard build/venv/bin/python) $(PYTHON)) scripts/docs.py --page docs/paper-tables.md

@@ -19,6 +19,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "bench"), str(ROOT / "scripts")]
 import compare  # noqa: E402
+import delegates  # noqa: E402
 import demo  # noqa: E402
 import deployment  # noqa: E402
 import gains  # noqa: E402
@@ -56,6 +57,7 @@ STRUCTURE = {
 TIMES = {
     "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains)},
     "docs/planner.md": {"packing": functools.partial(timed, planner.packing), "prediction": functools.partial(timed, planner.prediction)},
+    "docs/delegates.md": {make.__name__: functools.partial(timed, make) for make in (delegates.everything, delegates.refused, delegates.losing, delegates.picture)},
     "docs/paper-tables.md": {make.__name__: functools.partial(timed, make) for make in (paper.efficiency, paper.latency, paper.memory, paper.layers, paper.structure, paper.threads, paper.ablation)},
 }
 

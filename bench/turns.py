@@ -47,7 +47,7 @@ def main():
     parser.add_argument("--limit", type=float)
     parser.add_argument("--json")
     parser.add_argument("cases", nargs="*", metavar="CASE")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     folder = models_folder()
     rows = {}
     for case in present(folder, arguments.cases):

@@ -146,5 +146,5 @@ function(px_combine name)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${name} PUBLIC cxx_std_20)
-  target_link_libraries(${name} PUBLIC tl::expected PRIVATE Threads::Threads fmt::fmt hwy::hwy ${CMAKE_DL_LIBS})
+  target_link_libraries(${name} PUBLIC tl::expected PRIVATE Threads::Threads fmt::fmt hwy::hwy re2::re2 ${CMAKE_DL_LIBS})
 endfunction()

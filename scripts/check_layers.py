@@ -42,8 +42,8 @@ def main():
             include = re.match(r'\s*#include "([^"]+)"', line)
             if include and not include.group(1).startswith("parallax/"):
                 wrong.append(f"{file.relative_to(ROOT)}:{number}: a public header includes {include.group(1)}")
-    if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 10:
-        wrong.append("include/parallax: more than 10 public headers")
+    if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 13:
+        wrong.append("include/parallax: more than 13 public headers")
     print("\n".join(wrong), end="\n" if wrong else "")
     return 1 if wrong else 0
 

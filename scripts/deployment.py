@@ -9,7 +9,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 from report import table  # noqa: E402
 
 RELEASE = "12"  # other releases name and cut packages differently
-PURPOSE = {"libfmt9": "text of messages"}
+PURPOSE = {"libfmt9": "text of messages", "libre2-9": "regular expressions"}
 
 
 def debian():

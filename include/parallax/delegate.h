@@ -80,8 +80,11 @@ typedef struct px_description {
   /* A profile as the files in profiles/ of the source tree, TOML: `name`, and a table [delegate]
    * with `name`, `launch_seconds`, `macs_per_second`, `bytes_per_second`, `cpu_macs_per_second`,
    * `memory_bytes`, `dtypes`, `max_rank`, the lists `operators` and `bridges`, and limits of single
-   * operators under [delegate.limits.NAME]. All that is listed is a promise: the host asks nothing
-   * else. */
+   * operators under [delegate.limits.NAME]. `dynamic_shapes = true`: bind may come while the model
+   * runs, for a region whose sizes only that run tells, and any number of sizes may follow. With
+   * `images = "channels_last"` operators that are shared with the CPU may get and give images in
+   * that order, by a Transpose beside them in the region, which should cost nothing. All that is
+   * listed is a promise: the host asks nothing else. */
   const char* profile;
   px_memory_kind memory;
   /* What it stores floats in where px_region::storage asks for no more: PX_FLOAT16 where its user

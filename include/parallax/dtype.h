@@ -26,12 +26,12 @@ struct DTypeInfo {
   std::string_view numpy;  ///< "float32"
   int onnx;                ///< TensorProto.DataType
   int tflite;              ///< TensorType; -1 where it has none
-  bool computed;           ///< kernels take tensors of it; loaders refuse the others
+  bool native;             ///< kernels compute in it
 };
 
 inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
-#define PX_DTYPE(name, text, bits, kind, type, numpy, onnx, tflite, computed) \
-  {text, bits, DTypeClass::kind, numpy, onnx, tflite, computed},
+#define PX_DTYPE(name, text, bits, kind, type, numpy, onnx, tflite, native) \
+  {text, bits, DTypeClass::kind, numpy, onnx, tflite, native},
 #include "parallax/dtypes.def"
 #undef PX_DTYPE
 });
@@ -91,8 +91,11 @@ constexpr DTypeSet dtypes_where(Condition condition) {
     if (condition(kDTypes[i])) set |= dtype_bit(static_cast<DType>(i));
   return set;
 }
-inline constexpr DTypeSet kComputedTypes =
-    dtypes_where([](const DTypeInfo& type) { return type.computed; });
+/// Types of which tensors in memory are made: all but texts.
+inline constexpr DTypeSet kSizedTypes =
+    dtypes_where([](const DTypeInfo& type) { return type.bits > 0; });
+inline constexpr DTypeSet kNativeTypes =
+    dtypes_where([](const DTypeInfo& type) { return type.native; });
 
 /// An element of a type that C++ lacks, as its bits.
 template <DType kType, class Bits>
@@ -110,8 +113,8 @@ using Float8E8M0 = Encoded<DType::kF8E8M0, std::uint8_t>;
 /// The C++ type of an element of `kType`, as the member `type`.
 template <DType kType>
 struct ElementOf;
-#define PX_DTYPE(name, text, bits, kind, cpp, numpy, onnx, tflite, computed) \
-  template <>                                                                \
+#define PX_DTYPE(name, text, bits, kind, cpp, numpy, onnx, tflite, native) \
+  template <>                                                              \
   struct ElementOf<DType::name> : std::type_identity<cpp> {};
 #include "parallax/dtypes.def"
 #undef PX_DTYPE

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "parallax/object.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "parallax/tensor.h"
@@ -29,8 +30,11 @@ struct Dimension {
 
 struct TensorInfo {
   std::string name;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  ///< of a sequence, optional or map: of the tensors in it
   std::vector<Dimension> shape;
+  /// What it is, outermost first: {kOptional, kSequence} is an optional sequence. Empty: a tensor.
+  std::vector<ObjectType> containers = {};
+  DType key = DType::kI64;  ///< of a map: i64 or string
 };
 
 /// Milliseconds of each part of loading; `passes` is 0 if the graph came from a cache.
@@ -89,7 +93,7 @@ class Model {
 /// An input or output as the file declares it.
 struct FileTensor {
   std::string name;
-  std::string type;  ///< ONNX's name, e.g. "float16"; "" if undeclared or no tensor
+  std::string type;  ///< "float16", "sequence of float32"; "" if undeclared
   std::optional<std::vector<Dimension>> shape;  ///< nothing if the rank is not declared
 };
 

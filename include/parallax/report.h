@@ -54,6 +54,9 @@ struct RegionReport {
   std::int64_t memory_bytes = 0;       ///< the most memory of the delegate that it takes
   double delegate_ms = 0, cpu_ms = 0;  ///< T_offload and T_cpu
   std::string reason;                  ///< the comparison that decided
+  /// In If, Loop or Scan: "loop/body/", with which node_names begin; the figures are of one trip.
+  std::string body;
+  std::int64_t trips = 1;  ///< in a run, as far as they are known before: of all loops around it
   std::vector<std::string> node_names;
 };
 
@@ -109,8 +112,10 @@ struct BodyReport {
   std::string body;  ///< "then_branch", "else_branch" or "body"
   int branch = 0;    ///< the branch of the outermost graph that runs it
   int nodes = 0, branches = 0, layers = 0;
+  int regions = 0;               ///< of these nodes that a delegate runs; bodies inside left out
   std::int64_t arena_bytes = 0;  ///< for its own tensors and for the bodies inside it
-  /// Set aside for the node: the largest arena of its bodies, and what a loop carries.
+  /// Set aside for the node: the largest arena of its bodies, what a loop carries, and copies of
+  /// what a delegate reads and makes of it.
   std::int64_t workspace_bytes = 0;
   std::optional<std::int64_t> trips;  ///< of a loop, if known before it runs
   /// Why these dimensions have no plan; running the body gives this error. Empty: there is a plan.
@@ -199,6 +204,8 @@ struct RegionEvent {
   std::string delegate;  ///< as the session's options name it
   std::int64_t start_ns = 0, end_ns = 0;
   std::string problem;  ///< why the CPU ran it after that: `nodes` has its nodes; empty: it did not
+  /// Of a region inside If, Loop or Scan, once for each trip: "loop/body/"; else empty.
+  std::string body;
 };
 
 /// Of a run with a delegate that has memory of its own.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "parallax/model.h"
+#include "parallax/object.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "parallax/runtime.h"
@@ -19,12 +20,16 @@
 
 namespace parallax {
 
+class State;
+
 /// An input by name. The view's memory must live until run() returns and is never written. A run
 /// reads it in place, wherever it lies, aligned to its element size. A strided tensor is the
 /// caller's to copy: memory of other than the dense size is refused.
 struct NamedInput {
   std::string_view name;
-  TensorView tensor;
+  TensorView tensor = {};
+  /// In place of `tensor` where the model wants a sequence, an optional, a map or strings.
+  Object object = {};
 };
 
 struct RunOptions {
@@ -34,6 +39,13 @@ struct RunOptions {
   /// kCancelled: between two tiles, while it waits for its turn or for memory, or after planning,
   /// whose plan the next run finds. Its outputs hold anything then.
   std::stop_token stop = {};
+  /// The values of inputs that are tied to outputs (parallax/state.h), which the run replaces. Such
+  /// an input need not be given; one that is takes the place of its value. The run waits until no
+  /// other uses the State. Null: nothing is tied.
+  State* state = nullptr;
+  /// Whether tied outputs are returned too, as copies. Otherwise their places hold an empty Tensor
+  /// or Object. run_into() writes those whose view has memory, whatever this says.
+  bool tied_outputs = false;
 };
 
 /// Thread-safe: run() may be called from several threads at once; each call has an arena of its
@@ -67,6 +79,11 @@ class Session {
   /// kLimitExceeded, kCancelled.
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs,
                                   const RunOptions& options = {});
+  /// The same for models whose outputs are sequences, optionals, maps or strings, which other
+  /// functions refuse with kUnsupported. Tensors are objects too. The memory budget counts objects
+  /// while the run lasts.
+  Result<std::vector<Object>> run_objects(std::span<const NamedInput> inputs,
+                                          const RunOptions& options = {});
   /// The same, writing into the caller's memory, in place: one view per model output, aligned to
   /// its element size. Errors: as run(), and kInvalidInput where a view has no memory, or a dtype
   /// or dims that are not the output's.
@@ -118,6 +135,7 @@ class Session {
   PlanTimes plan_times() const;
 
   struct Impl;
+  const Impl& impl() const { return *impl_; }  ///< for the library itself
 
  private:
   struct AsyncRun;

@@ -67,15 +67,15 @@ TEST(DTypes, ElementsInMemoryHaveTheBitsOfTheirRow) {
   EXPECT_EQ(seen, 18);
 }
 
-// Kernels, views and slices step from one element to the next by whole bytes.
-static_assert((kComputedTypes & ~kByteTypes) == 0);
+// Kernels step from one element to the next by whole bytes.
+static_assert((kNativeTypes & ~kByteTypes) == 0);
 
 TEST(DTypes, ANumberThatIsNoneHasNoBytes) {
   const auto none = static_cast<DType>(200);
   EXPECT_EQ(to_string(none), "unknown");
   EXPECT_EQ(bytes_of(none, 1), std::nullopt);
   EXPECT_EQ(alignment_of(none), 1);
-  EXPECT_EQ(dispatch<kComputedTypes>(none, [](auto) { return 7; }), 0);
+  EXPECT_EQ(dispatch<kNativeTypes>(none, [](auto) { return 7; }), 0);
 }
 
 TEST(BytesOf, RoundsTypesBelowAByteUpAndChecksTheRest) {

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "bind/bind.h"
 #include "bind/program.h"
+#include "compile/staging.h"
 
 namespace parallax {
 namespace {
@@ -40,20 +41,21 @@ IdVector<ValueId, Storage> places_of(const Compiled& compiled) {
   return storage;
 }
 
-/// What regions read and make, as far as it lies in the arena, a device touches too. What they make
-/// and nothing else reads has no buffer, but for the CPU as their substitute.
+/// What regions read and make, as far as it lies in the run's memory, a device touches too. What
+/// they make and nothing else reads has no buffer, but for the CPU as their substitute.
 void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& storage) {
   const auto share = [&](ValueId id) {
     if (!id.valid()) return;
     const ValueId root = compiled.root[id];
-    if (storage[root].kind != StorageKind::kArena) return;
+    const StorageKind kind = storage[root].kind;
+    if (kind != StorageKind::kArena && kind != StorageKind::kRunTime) return;
     const bool internal = compiled.is_internal(root);
     storage[root].space = internal ? MemorySpace::kDevice : MemorySpace::kShared;
-    if (internal && !compiled.context->delegation.substitute)
+    if (internal && kind == StorageKind::kArena && !compiled.context->delegation.substitute)
       storage[root].kind = StorageKind::kNone;
   };
   for (const NodeId id : compiled.graph().nodes.ids()) {
-    if (compiled.nodes[id].role != NodeRole::kDelegated) continue;
+    if (!in_region(compiled, id)) continue;
     const Node& node = compiled.graph().nodes[id];
     std::ranges::for_each(node.inputs, share);
     std::ranges::for_each(node.outputs, share);
@@ -69,23 +71,11 @@ void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& sto
 std::optional<std::int64_t> stage(const Compiled& compiled, std::int64_t begin,
                                   IdVector<ValueId, Storage>& storage) {
   std::optional<std::int64_t> end = begin;
-  const auto add = [&](ValueId root) {
-    if (!end || storage[root].staged >= 0) return;
-    const auto bytes = bytes_of(compiled.graph().values[root].dtype, *compiled.dims[root]);
-    const auto rounded = bytes ? checked_align(*bytes, kAlignment) : std::nullopt;
+  for (const ValueId root : staged_values(compiled)) {
+    if (!end) break;
     storage[root].staged = *end;
-    end = rounded ? checked_add(*end, *rounded) : std::nullopt;
-  };
-  for (const NodeId id : compiled.graph().nodes.ids()) {
-    if (compiled.nodes[id].role != NodeRole::kDelegated) continue;
-    for (const ValueId input : compiled.graph().nodes[id].inputs) {
-      if (!input.valid()) continue;
-      const ValueId root = compiled.root[input];
-      const StorageKind kind = storage[root].kind;
-      if (kind == StorageKind::kInput || kind == StorageKind::kOutput) add(root);
-    }
-    for (const ValueId output : compiled.graph().nodes[id].outputs)
-      if (output.valid() && storage[output].kind == StorageKind::kOutput) add(output);
+    const auto bytes = staged_bytes(compiled, root);
+    end = bytes ? checked_add(*end, *bytes) : std::nullopt;
   }
   return end;
 }
@@ -101,8 +91,10 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
   return times;
 }
 
-/// Gives the tensors of `plan` their places.
-Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan plan, int threads) {
+/// Gives the tensors of `plan` their places. `own_scratch`: false for a body, which has that of the
+/// run.
+Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan plan, int threads,
+                                             bool own_scratch) {
   auto program = std::make_shared<Program>();
   const Compiled& c = *bound->compiled;
   program->plan = std::move(plan);
@@ -117,7 +109,7 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
   if (!c.context->delegation.seconds.empty()) share_with_device(c, program->storage);
 
   const auto arena = arena_bytes(program->plan);
-  const auto scratch = checked_mul(c.scratch_bytes, threads);
+  const auto scratch = checked_mul(c.scratch_bytes, own_scratch ? threads : 0);
   const auto begin = arena && scratch ? checked_add(*arena, *scratch) : std::nullopt;
   const auto bytes = begin ? stage(c, *begin, program->storage) : std::nullopt;
   if (!bytes) {
@@ -138,8 +130,7 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
 Result<std::optional<std::int64_t>> less_staged(const Compiled& compiled,
                                                 std::optional<std::int64_t> budget) {
   if (!budget || compiled.context->delegation.seconds.empty()) return budget;
-  IdVector<ValueId, Storage> storage = places_of(compiled);
-  const std::int64_t bytes = stage(compiled, 0, storage).value_or(*budget);
+  const std::int64_t bytes = staged_bytes(compiled).value_or(*budget);
   if (bytes <= *budget) return *budget - bytes;
   return tl::unexpected(
       Error{Stage::kSchedule,
@@ -163,7 +154,7 @@ Result<std::shared_ptr<Bound>> make_bound(std::shared_ptr<const Compiled> compil
       auto& program = programs.emplace_back();
       if (body.error) continue;
       PX_ASSIGN(auto inner, make_bound(body.compiled));
-      PX_ASSIGN(program, place(std::move(inner), body.plan, 1));
+      PX_ASSIGN(program, place(std::move(inner), body.plan, 1, false));
     }
   }
   return bound;
@@ -182,7 +173,7 @@ Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<Bound> bound,
     like.emplace(PlanPattern{options.like->plan, options.like->compiled().problem});
   if (like) schedule.like = &*like;
   PX_ASSIGN(Plan plan, plan_of(*bound->compiled, std::move(schedule)));
-  return place(std::move(bound), std::move(plan), options.threads);
+  return place(std::move(bound), std::move(plan), options.threads, true);
 }
 
 }  // namespace parallax

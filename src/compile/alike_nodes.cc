@@ -76,7 +76,7 @@ IdVector<NodeId, NodeId> find_alike(const Graph& graph) {
   for (const NodeId id : graph.nodes.ids()) {
     const Node& node = graph.nodes[id];
     result.push_back(id);
-    if (!node.bodies.empty()) continue;
+    if (!node.bodies.empty() || op_def(node.op).random) continue;
     auto& firsts = known[static_cast<std::size_t>(node.op)];
     const auto found = std::find_if(firsts.begin(), firsts.end(), [&](NodeId first) {
       return alike(graph, graph.nodes[first], node);

@@ -63,7 +63,8 @@ class Compiler {
     compiled_->fixed.resize(graph_.values.size());
     for (const ValueId id : graph_.values.ids()) {
       const Value& value = graph_.values[id];
-      if (value.kind == ValueKind::kConstant) compiled_->fixed[id] = value.constant->bytes.data();
+      compiled_->has_run_time_nodes |= is_object(value);
+      if (value.kind == ValueKind::kConstant) compiled_->fixed[id] = bytes_of_constant(id);
       if (value.kind != ValueKind::kSymbolic) continue;
       PX_ASSIGN(AlignedBytes bytes, materialise(graph_, value, compiled_->binding));
       compiled_->fixed[id] = bytes.data();
@@ -72,11 +73,17 @@ class Compiler {
     return {};
   }
 
+  const std::byte* bytes_of_constant(ValueId id) const {
+    const auto strings = context_.strings.find(id);
+    return strings == context_.strings.end() ? graph_.values[id].constant->bytes.data()
+                                             : reinterpret_cast<const std::byte*>(&strings->second);
+  }
+
   void find_roots() {
     compiled_->root.resize(graph_.values.size());
     for (const ValueId id : graph_.values.ids()) compiled_->root[id] = id;
     for (const Node& node : graph_.nodes)
-      if (is_view(node) && !node.outputs.empty() && node.outputs[0].valid())
+      if (is_view(graph_, node) && !node.outputs.empty() && node.outputs[0].valid())
         compiled_->root[node.outputs[0]] = compiled_->root[node.inputs[0]];
   }
 
@@ -126,10 +133,31 @@ class Compiler {
     return dynamic;
   }
 
-  /// Kernels, views and slices step from one element to the next by whole bytes.
+  /// Loop and Scan cut tensors into slices of whole bytes.
+  Status check_slices(const Node& node) const {
+    std::vector<ValueId> cut;
+    if (node.op == OpKind::kScan) cut = node.inputs;
+    // A Loop's trip count and condition stand before what it carries.
+    const std::size_t whole = node.op == OpKind::kLoop ? node.inputs.size() - node.captures - 2 : 0;
+    if (node.op == OpKind::kScan || node.op == OpKind::kLoop)
+      cut.insert(cut.end(), node.outputs.begin() + static_cast<std::ptrdiff_t>(whole),
+                 node.outputs.end());
+    for (const ValueId id : cut) {
+      if (!id.valid() || is_object(graph_.values[id]) || info_of(graph_.values[id].dtype).bits >= 8)
+        continue;
+      return tl::unexpected(Error{Stage::kCompile, ErrorCode::kUnsupported, node.name,
+                                  fmt::format("{}: slices of '{}', whose elements are below a byte",
+                                              to_string(node.op), graph_.values[id].name)});
+    }
+    return {};
+  }
+
+  /// Tensors in memory have a fixed size.
   Status check_types(const Node& node) const {
     const auto check = [&](ValueId id) -> Status {
-      if (!id.valid() || contains(kComputedTypes, graph_.values[id].dtype)) return {};
+      if (!id.valid() || contains(kSizedTypes, graph_.values[id].dtype) ||
+          is_object(graph_.values[id]))
+        return {};
       return tl::unexpected(
           Error{Stage::kCompile, ErrorCode::kUnsupported, node.name,
                 fmt::format("{}: '{}' is {}, which no kernel takes", to_string(node.op),
@@ -137,7 +165,7 @@ class Compiler {
     };
     for (const ValueId id : node.inputs) PX_RETURN_IF_ERROR(check(id));
     for (const ValueId id : node.outputs) PX_RETURN_IF_ERROR(check(id));
-    return {};
+    return check_slices(node);
   }
 
   Status compile_node(NodeId id) {
@@ -145,6 +173,11 @@ class Compiler {
     CompiledNode& compiled = compiled_->nodes[id];
     PX_RETURN_IF_ERROR(check_types(node));
     if (!node.bodies.empty()) return compile_bodies(*compiled_, id);
+    if (runs_on_objects(graph_, node)) {
+      compiled.role = NodeRole::kObjects;
+      compiled_->has_run_time_nodes = true;
+      return {};
+    }
     if (like_ != nullptr && unchanged(node)) return copy_node(id);
     bool run_time = !all_known(node);
     if (const NodeId alike = context_.alike[id]; alike != id) {
@@ -159,7 +192,7 @@ class Compiler {
     }
     if (delegated(id)) {
       compiled.role = NodeRole::kDelegated;
-    } else if (is_view(node)) {
+    } else if (is_view(graph_, node)) {
       compiled.role = NodeRole::kView;
       return {};
     } else if (same_kernel(id, context_.alike[id])) {
@@ -186,7 +219,8 @@ class Compiler {
       outputs.push_back(output.valid() ? *dims(output) : Dims{});
     compiled.macs = op_def(node.op).macs(node, inputs, outputs);
     count_bytes(node, compiled);
-    if (compiled.role == NodeRole::kDelegated && (!context_.delegation.substitute || is_view(node)))
+    if (compiled.role == NodeRole::kDelegated &&
+        (!context_.delegation.substitute || is_view(graph_, node)))
       return {};
     PX_ASSIGN(compiled.code, make_node_kernel(*compiled_, id, inputs, outputs));
     compiled.seconds =

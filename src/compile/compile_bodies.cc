@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "compile/staging.h"
 #include "ops/control_flow.h"
 
 namespace parallax {
@@ -13,18 +14,6 @@ namespace {
 
 Error too_large(const Node& node) {
   return {Stage::kCompile, ErrorCode::kOutOfMemory, node.name, "its bodies do not fit 63 bits"};
-}
-
-/// What the binding of the graph around says of the body's symbols.
-Binding inner_binding(const Graph& body, const Binding& outer) {
-  Binding binding;
-  for (const Symbol& symbol : body.symbols) {
-    const auto index = static_cast<std::size_t>(symbol.outer.value);
-    const bool bound = symbol.outer.valid() && symbol.kind == SymbolKind::kInput;
-    binding.symbols.push_back(bound && index < outer.symbols.size() ? outer.symbols[index]
-                                                                    : std::nullopt);
-  }
-  return binding;
 }
 
 /// Offsets in the workspace, one buffer after the other.
@@ -97,24 +86,6 @@ std::optional<std::int64_t> known_element(const Compiled& compiled, ValueId id) 
   return element;
 }
 
-/// How often the body runs, where that is known before.
-Result<std::optional<std::int64_t>> known_trips(const Compiled& compiled, const Node& node) {
-  PX_ASSIGN(const LoopParts parts, loop_parts(node));
-  if (node.op == OpKind::kScan) {
-    const auto& dims = compiled.dims[node.inputs[parts.carried]];
-    if (!dims) return std::nullopt;
-    PX_ASSIGN(const ScanAxis axis, scan_input_axis(node, 0, parts.scan_inputs, dims->rank()));
-    return (*dims)[axis.axis];
-  }
-  const ValueId condition = node.inputs[1];
-  const auto goes_on = condition.valid() ? known_element(compiled, condition) : 1;
-  if (goes_on == 0) return 0;
-  const auto limit = node.inputs[0].valid() ? known_element(compiled, node.inputs[0])
-                                            : std::optional<std::int64_t>();
-  if (!goes_on || !limit || !never_stops_early(*node.bodies[0])) return std::nullopt;
-  return std::max<std::int64_t>(*limit, 0);
-}
-
 /// Predicted work of a body: of all trips where their number is known, else of one.
 void count_work(const Compiled& body, CompiledNode& code) {
   const std::int64_t trips = code.trips.value_or(1);
@@ -123,8 +94,8 @@ void count_work(const Compiled& body, CompiledNode& code) {
   for (const CompiledNode& node : body.nodes) {
     macs = checked_add(macs, node.macs).value_or(macs);
     bytes = checked_add(bytes, node.bytes).value_or(bytes);
-    seconds += predicted_work(node);
   }
+  for (const double branch : body.work) seconds += branch;
   macs = checked_mul(macs, trips).value_or(macs);
   bytes = checked_mul(bytes, trips).value_or(bytes);
   code.macs = std::max(code.macs, macs);
@@ -140,10 +111,11 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
   code.role = NodeRole::kBodies;
   std::int64_t arena = 0;
   if (node.op != OpKind::kIf) {
-    PX_ASSIGN(code.trips, known_trips(compiled, node));
+    PX_ASSIGN(code.trips, known_trips(node, compiled.dims,
+                                      [&](ValueId v) { return known_element(compiled, v); }));
   }
   for (const auto& context : compiled.context->bodies.at(id)) {
-    const Binding binding = inner_binding(context->graph, compiled.binding);
+    const Binding binding = binding_of_body(context->graph, compiled.binding);
     auto body = compile(context, binding, compiled.kernels);
     if (!body && node.op == OpKind::kIf && body.error().code == ErrorCode::kInvalidInput) {
       code.bodies.push_back({nullptr, {}, std::move(body).error()});
@@ -156,7 +128,8 @@ Status compile_bodies(Compiled& compiled, NodeId id) {
     ScheduleOptions one_thread;
     one_thread.parallel = false;
     PX_ASSIGN(Plan plan, plan_of(**body, std::move(one_thread)));
-    const auto bytes = arena_bytes(plan);
+    const auto own = arena_bytes(plan), staged = staged_bytes(**body);
+    const auto bytes = own && staged ? checked_add(*own, *staged) : std::nullopt;
     if (!bytes) return tl::unexpected(too_large(node));
     arena = std::max(arena, *bytes);
     code.bodies.push_back({*std::move(body), std::move(plan)});

@@ -24,8 +24,10 @@ enum class NodeRole : std::uint8_t {
   kView,       ///< nothing to do: its output has the bytes of its input
   kPlanned,    ///< compiled now, outputs in the arena
   kDelegated,  ///< part of a region: a device runs it with the others, or `code` in its place
-  kRunTime,    ///< some dimension depends on values: inferred and compiled when reached
+  kRunTime,    ///< some dimension depends on values: inferred and compiled when reached, be it by a
+               ///< device that runs its region
   kBodies,     ///< If, Loop, Scan: runs its bodies
+  kObjects,    ///< reads or makes objects, by a kernel of kernels/objects
 };
 
 /// A kernel and what it reads.
@@ -66,8 +68,9 @@ struct CompiledNode {
   std::vector<CompiledBody> bodies;
   LoopBuffers loop;
   std::optional<std::int64_t> trips;  ///< of a Loop or Scan, if the binding tells
-  std::int64_t workspace_bytes = 0;   ///< the bodies' arenas, one over the other, then `loop`
-  std::int32_t workspace = -1;        ///< the buffer of the problem that has these bytes
+  /// The bodies' arenas and what is staged behind them, one over the other, then `loop`.
+  std::int64_t workspace_bytes = 0;
+  std::int32_t workspace = -1;  ///< the buffer of the problem that has these bytes
 };
 
 /// Predicted seconds of a node on one core, its start included; 0 if it has nothing to do or its
@@ -88,7 +91,8 @@ struct Compiled {
   IdVector<ValueId, std::optional<Dims>> dims;  ///< nothing if they depend on values
   /// The value whose bytes a value has: itself, or the start of its chain of views.
   IdVector<ValueId, ValueId> root;
-  /// Bytes of constants and symbolic values, at any alignment; null for others.
+  /// Bytes of constants and symbolic values, at any alignment; null for others. Of strings: where
+  /// their Object is.
   IdVector<ValueId, const std::byte*> fixed;
   std::vector<AlignedBytes> materialised;  ///< bytes of symbolic values
   IdVector<NodeId, CompiledNode> nodes;
@@ -119,6 +123,11 @@ Result<std::shared_ptr<const Compiled>> compile(std::shared_ptr<GraphContext> co
                                                 const Binding& binding, KernelChoice kernels,
                                                 Refinement refinement = Refinement::kTime,
                                                 const Compiled* like = nullptr);
+
+/// Whether a region has the node.
+bool in_region(const Compiled& compiled, NodeId id);
+/// Whether all sizes of a region are known before the run, so that a device is bound to them then.
+bool is_planned(const Compiled& compiled, BranchId region);
 
 /// A kernel for `node` under concrete dims that inference accepts.
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,

@@ -49,7 +49,7 @@ class LifetimeFinder {
   void for_each_read(const Node& node, Visit visit) {
     std::vector<ValueId>& roots = roots_;
     roots.clear();
-    for (std::size_t i = is_view(node) ? 1 : 0; i < node.inputs.size(); ++i)
+    for (std::size_t i = is_view(graph_, node) ? 1 : 0; i < node.inputs.size(); ++i)
       if (node.inputs[i].valid()) roots.push_back(compiled_.root[node.inputs[i]]);
     std::sort(roots.begin(), roots.end());
     roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
@@ -164,9 +164,9 @@ class LifetimeFinder {
 
   /// What the CPU may run while a device is at a region: the branches that neither lead to it nor
   /// come from it. Bytes that either uses are not the other's, be it in a later step: else it would
-  /// wait. Of a region these are also the bytes of its substitute.
+  /// wait. Of a region these are also the bytes of its substitute. In a body nothing runs beside.
   void find_companions() {
-    if (context_.delegation.seconds.empty()) return;
+    if (context_.delegation.seconds.empty() || !context_.delegation.body.empty()) return;
     const BranchGraph& branches = context_.branches;
     auto& beside = compiled_.problem.beside;
     beside.resize(branches.branches.size());
@@ -216,9 +216,9 @@ class LifetimeFinder {
 
 }  // namespace
 
-bool is_view(const Node& node) {
+bool is_view(const Graph& graph, const Node& node) {
   return op_def(node.op).aliasing == Aliasing::kView && !node.inputs.empty() &&
-         node.inputs[0].valid();
+         node.inputs[0].valid() && !runs_on_objects(graph, node);
 }
 
 void find_lifetimes(Compiled& compiled, const Compiled* like) {

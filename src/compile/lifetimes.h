@@ -6,7 +6,7 @@
 namespace parallax {
 
 /// Whether the output of `node` has the bytes of its input.
-bool is_view(const Node& node);
+bool is_view(const Graph& graph, const Node& node);
 
 /// Fills in what follows from the dims, roots and kernels of `compiled`: which values lie in graph
 /// outputs and which stay inside their region, the memory problem and its buffers, the readers of

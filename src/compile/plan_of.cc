@@ -29,6 +29,17 @@ IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
 
 }  // namespace
 
+bool in_region(const Compiled& compiled, NodeId id) {
+  const BranchGraph& branches = compiled.context->branches;
+  return branches.region[branches.branch_of[id]].valid();
+}
+
+bool is_planned(const Compiled& compiled, BranchId region) {
+  return std::ranges::all_of(compiled.context->branches.branches[region], [&](NodeId id) {
+    return compiled.nodes[id].role == NodeRole::kDelegated;
+  });
+}
+
 double predicted_ns(const CompiledNode& node) {
   if (node.role == NodeRole::kView) return 0;
   return node.role == NodeRole::kPlanned ? node.seconds * 1e9

@@ -7,10 +7,12 @@
 
 namespace parallax {
 
-Result<std::shared_ptr<BoundRegion>> BoundRegion::make(
-    RegionStore::Entry entry, std::shared_ptr<const CRegion> values, const Compiled& compiled,
-    const std::shared_ptr<DeviceLedger>& ledger) {
-  PX_ASSIGN(const auto sizes, CSizes::make(compiled, *values));
+Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
+                                                       std::shared_ptr<const CRegion> values,
+                                                       const Compiled& compiled,
+                                                       const std::shared_ptr<DeviceLedger>& ledger,
+                                                       std::span<const ValueDims> told) {
+  PX_ASSIGN(const auto sizes, CSizes::make(compiled, *values, told));
   const std::shared_ptr<BoundRegion> bound(
       new BoundRegion(std::move(entry), std::move(values)),
       [](const BoundRegion* old) { destroy_outside_answers([old] { delete old; }); });

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "delegate/device_values.h"
@@ -16,11 +17,13 @@ namespace parallax {
 
 class BoundRegion {
  public:
-  /// Errors: of the delegate; as CSizes::make(); kBudgetExceeded of `ledger`, which may be null.
+  /// `told`: as CSizes::make(). Errors: of the delegate; as that; kBudgetExceeded of `ledger`,
+  /// which may be null.
   static Result<std::shared_ptr<BoundRegion>> make(RegionStore::Entry entry,
                                                    std::shared_ptr<const CRegion> values,
                                                    const Compiled& compiled,
-                                                   const std::shared_ptr<DeviceLedger>& ledger);
+                                                   const std::shared_ptr<DeviceLedger>& ledger,
+                                                   std::span<const ValueDims> told = {});
   ~BoundRegion();
   BoundRegion(const BoundRegion&) = delete;
   BoundRegion& operator=(const BoundRegion&) = delete;

@@ -45,6 +45,7 @@ Result<std::shared_ptr<const CRegion>> CRegion::make(const Compiled& compiled, R
   const std::shared_ptr<CRegion> result(new CRegion);
   result->index_ = IdVector<ValueId, std::int32_t>(graph.values.size(), -1);
   result->symbols_ = graph.symbol_names();
+  result->key_ = compiled.context->delegation.body + "\n";  // names are a body's own
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.nodes[id].inputs) {
       const bool constant = input.valid() && graph.values[input].constant.has_value();
@@ -166,7 +167,13 @@ void CRegion::finish(std::string name) {
              PX_FLOAT32};
 }
 
-Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRegion& region) {
+Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRegion& region,
+                                             std::span<const ValueDims> told) {
+  const auto dims_of = [&](ValueId id) -> const Dims* {
+    if (const auto& known = compiled.dims[id]) return &*known;
+    const auto found = std::ranges::find(told, id, &ValueDims::value);
+    return found == told.end() ? nullptr : &found->dims;
+  };
   const auto refuse_size = [&](ValueId id, const char* why) {
     return tl::unexpected(Error{Stage::kCompile,
                                 ErrorCode::kUnsupported,
@@ -176,8 +183,9 @@ Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRe
   std::unique_ptr<CSizes> result(new CSizes);
   result->tensors_.reserve(region.values.size());
   for (const ValueId id : region.values) {
-    if (!compiled.dims[id]) return refuse_size(id, "has a size that only running tells");
-    const Dims& dims = *compiled.dims[id];
+    const Dims* const known = dims_of(id);
+    if (known == nullptr) return refuse_size(id, "has a size that only running tells");
+    const Dims& dims = *known;
     const DType dtype = compiled.graph().values[id].dtype;
     const std::byte* const bytes = compiled.fixed[id];
     const std::int64_t size = bytes_of(dtype, dims).value_or(0);
@@ -187,7 +195,7 @@ Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRe
   }
   for (const auto* ids : {&region.inputs, &region.outputs})
     for (const ValueId id : *ids)
-      if (compiled.dims[id]->elements() == 0) return refuse_size(id, "has no elements");
+      if (dims_of(id)->elements() == 0) return refuse_size(id, "has no elements");
   result->sizes_ = {sizeof(px_sizes), result->list_.size(), result->list_.data()};
   return result;
 }

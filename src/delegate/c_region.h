@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/c_types.h"
 #include "compile/compiled.h"
 #include "parallax/delegate.h"
+#include "run/device.h"
 
 namespace parallax {
 
@@ -59,11 +61,13 @@ class CRegion {
 };
 
 /// The dims of all values of `region` in `compiled`, and what is known of their elements. Errors:
-/// kUnsupported where only running tells a size, or a tensor that a run brings or wants has no
-/// elements.
+/// kUnsupported where a size is neither known nor told, or a tensor that a run brings or wants has
+/// no elements.
 class CSizes {
  public:
-  static Result<std::unique_ptr<CSizes>> make(const Compiled& compiled, const CRegion& region);
+  /// `told`: what running has told of the rest.
+  static Result<std::unique_ptr<CSizes>> make(const Compiled& compiled, const CRegion& region,
+                                              std::span<const ValueDims> told = {});
   CSizes(const CSizes&) = delete;
   CSizes& operator=(const CSizes&) = delete;
   const px_sizes& get() const { return sizes_; }

@@ -2,24 +2,38 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "base/caught.h"
 #include "delegate/bound_region.h"
+#include "delegate/run_time_region.h"
 
 namespace parallax {
 
 DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
                                std::shared_ptr<const Compiled> compiled,
-                               IdVector<RegionId, std::shared_ptr<RegionTimes>> times)
+                               IdVector<RegionId, std::shared_ptr<RegionTimes>> times,
+                               TimedSplit split)
     : delegates_(std::move(delegates)),
       compiled_(std::move(compiled)),
       times_(std::move(times)),
+      split_(std::move(split)),
       readers_(*compiled_) {
   for (DelegateUse& use : delegates_)
     if (use.pool == nullptr && use.opened->memory == PX_MEMORY_DEVICE)
       use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
+  for (const auto& [node, regions] : compiled_->context->delegation.bodies) {
+    auto& devices = bodies_[node];
+    for (std::size_t i = 0; i < regions.size(); ++i) {
+      const auto& body = compiled_->nodes[node].bodies[i].compiled;
+      const bool used =
+          body != nullptr && (!regions[i].seconds.empty() || !regions[i].bodies.empty());
+      devices.push_back(used ? std::make_shared<DelegateDevice>(delegates_, body, times_)
+                             : nullptr);
+    }
+  }
 }
 DelegateDevice::~DelegateDevice() = default;
 
@@ -37,6 +51,9 @@ void DelegateDevice::prepare(const Logger& log) {
   if (prepared_.load(std::memory_order_relaxed) == now) return;
   for (const RegionId region : compiled_->context->delegation.seconds.ids())
     if (use_of(region).opened->is_here()) prepare_region(region, log);
+  for (const auto& [node, bodies] : bodies_)
+    for (const auto& body : bodies)
+      if (body != nullptr) body->prepare(log);
   prepared_.store(now, std::memory_order_release);
 }
 
@@ -56,46 +73,84 @@ void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
   const std::size_t regions = compiled_->context->delegation.seconds.size();
   states_.resize(regions);
   bound_.resize(regions);
+  run_time_.resize(regions);
   unbound_.resize(regions);
   states_[region] = std::move(state);
   bound_[region] = bound ? *std::move(bound) : nullptr;
   unbound_[region] = std::move(problem);
 }
 
-/// Where it fails, `state` says so too, but for sizes that do not fit the memory: others may.
+Device* DelegateDevice::in_body(NodeId node, std::size_t body) {
+  const auto found = bodies_.find(node);
+  return found == bodies_.end() ? nullptr : found->second[body].get();
+}
+
+/// Of its first node.
+std::string DelegateDevice::name_in_model(RegionId region) const {
+  const Delegation& delegation = compiled_->context->delegation;
+  for (const NodeId node : compiled_->graph().nodes.ids())
+    if (delegation.region_of[node] == region)
+      return delegation.body + compiled_->graph().nodes[node].name;
+  return {};
+}
+
+RegionStore::Entry DelegateDevice::compile(
+    RegionId region, const Result<std::shared_ptr<const CRegion>>& values) const {
+  const DelegateUse& use = use_of(region);
+  return use.store->get(use.opened, use.ledger, values, name_in_model(region));
+}
+
+/// Where it fails, `state` says so too, but for sizes that do not fit the memory: others may. Null
+/// where running tells the sizes.
 Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
                                                           std::shared_ptr<RegionState>& state) {
-  std::string name;
-  for (const NodeId node : compiled_->graph().nodes.ids())
-    if (name.empty() && compiled_->context->delegation.region_of[node] == region)
-      name = compiled_->graph().nodes[node].name;
   const auto values = CRegion::make(*compiled_, region);
   const DelegateUse& use = use_of(region);
-  RegionStore::Entry entry = use.store->get(use.opened, use.ledger, values, name);
+  RegionStore::Entry entry = compile(region, values);
   state = entry.state;
   if (entry.compiled == nullptr)
     return tl::unexpected(state->problem().value_or(
         Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not compiled"}));
-  auto bound = BoundRegion::make(std::move(entry), *values, *compiled_, use.ledger);
-  if (bound) {
-    if (Status fits = check_memory(region, **values); !fits)
-      bound = tl::unexpected(std::move(fits).error());
+  if (!is_planned_region(*compiled_, region)) {
+    auto later = std::make_shared<RunTimeRegion>(std::move(entry), *values, compiled_, use);
+    const MutexLock lock(mutex_);
+    run_time_.resize(compiled_->context->delegation.seconds.size());
+    run_time_[region] = std::move(later);
+    return nullptr;
   }
-  if (bound && times_.contains(region)) (*bound)->times = times_[region];
+  auto bound = bind_within(use, std::move(entry), *values, *compiled_, {});
+  const RegionId number{compiled_->context->delegation.first + region.value};
+  if (bound && times_.contains(number)) (*bound)->times = times_[number];
   if (!bound && bound.error().code != ErrorCode::kBudgetExceeded) state->fail(bound.error());
   return bound;
 }
 
-/// What a run of the region needs at once has to fit beside what the device keeps.
-Status DelegateDevice::check_memory(RegionId region, const CRegion& values) const {
-  const DelegateUse& use = use_of(region);
-  if (use.ledger == nullptr || use.opened->memory != PX_MEMORY_DEVICE) return {};
-  std::int64_t bytes = 0;
-  for (const auto* ids : {&values.inputs, &values.outputs})
-    for (const ValueId id : *ids)
-      bytes += bytes_of(compiled_->graph().values[id].dtype, *compiled_->dims[id]).value_or(0);
-  if (bytes <= use.ledger->limit()) return {};
-  return use.ledger->take(bytes, "what the region reads and makes");
+std::shared_ptr<RunTimeRegion> DelegateDevice::run_time_region(RegionId region) const {
+  const MutexLock lock(mutex_);
+  return run_time_.contains(region) ? run_time_[region] : nullptr;
+}
+
+Result<std::shared_ptr<void>> DelegateDevice::bind(RegionId region,
+                                                   const std::vector<ValueDims>& sizes,
+                                                   const Logger* log) {
+  const auto found = run_time_region(region);
+  if (found == nullptr)
+    return tl::unexpected(
+        Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"});
+  return found->bind(sizes, log);
+}
+
+bool DelegateDevice::drop_bindings() {
+  IdVector<RegionId, std::shared_ptr<RunTimeRegion>> regions;
+  {
+    const MutexLock lock(mutex_);
+    regions = run_time_;
+  }
+  bool any = false;
+  for (const RegionId region : regions.ids())
+    if (regions[region] != nullptr && use_of(region).opened->memory == PX_MEMORY_HOST)
+      any |= regions[region]->drop_bindings();
+  return any;
 }
 
 bool DelegateDevice::count_run() noexcept {
@@ -112,7 +167,7 @@ std::optional<Error> DelegateDevice::problem(RegionId region) const {
   if (!states_.contains(region) || states_[region] == nullptr)
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
   if (auto problem = states_[region]->problem()) return problem;
-  if (bound_[region] != nullptr) return std::nullopt;
+  if (bound_[region] != nullptr || run_time_[region] != nullptr) return std::nullopt;
   if (unbound_[region]) return unbound_[region];
   return Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
 }
@@ -122,7 +177,10 @@ bool DelegateDevice::is_used() const {
   if (prepared_.load(std::memory_order_acquire) != generation()) return true;
   for (const RegionId region : compiled_->context->delegation.seconds.ids())
     if (!problem(region)) return true;
-  return false;
+  return std::ranges::any_of(bodies_, [](const auto& node) {
+    return std::ranges::any_of(node.second,
+                               [](const auto& body) { return body != nullptr && body->is_used(); });
+  });
 }
 
 std::string_view DelegateDevice::name_of(RegionId region) const {
@@ -172,6 +230,8 @@ std::shared_ptr<DeviceRun> DelegateDevice::begin_run(const IdVector<RegionId, bo
 RegionId DelegateDevice::wants_copy(const DeviceRun& run, ValueId value) {
   for (const RegionId region : readers_.regions[value]) {
     const std::size_t number = compiled_->context->delegation.delegate_of(region);
+    // A region that is not begun after all waits for no copy.
+    if (run_time_region(region) != nullptr) continue;
     const auto& values = static_cast<const DelegateRun&>(run).values[number];
     if (values != nullptr && values->is_awaited(value)) return region;
   }
@@ -198,7 +258,8 @@ void DelegateDevice::start(RegionRun run, Completion done) {
     auto known = problem(start.run.region);
     if (known && start.run_values != nullptr) return end_region(start, tl::unexpected(*known));
     if (known) return start.done(tl::unexpected(*std::move(known)));
-    {
+    start.region = std::static_pointer_cast<BoundRegion>(start.run.bound);
+    if (start.region == nullptr) {
       const MutexLock lock(mutex_);
       start.region = bound_[start.run.region];
     }

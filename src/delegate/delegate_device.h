@@ -10,7 +10,9 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/mutex.h"
@@ -22,6 +24,7 @@
 namespace parallax {
 
 class BoundRegion;
+class RunTimeRegion;
 
 /// What a session has of one delegate.
 struct DelegateUse {
@@ -33,10 +36,12 @@ struct DelegateUse {
 
 class DelegateDevice final : public Device, public std::enable_shared_from_this<DelegateDevice> {
  public:
-  /// `delegates`: by Delegation::delegate. `times`: what runs of each region take goes there; none
-  /// or null: nowhere.
+  /// For `compiled` and its bodies. `delegates`: by Delegation::delegate. `times`: gets what runs
+  /// of each region of the model take; none or null: nobody asks. `split`: what is known of the
+  /// times of whole runs, where the model is split.
   DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled,
-                 IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {});
+                 IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {},
+                 TimedSplit split = {});
   ~DelegateDevice() override;
 
   /// Compiles and binds what was not, which may take long: failures are noted in the store, and
@@ -44,6 +49,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   void prepare(const Logger& log);
 
   const IdVector<RegionId, std::shared_ptr<RegionTimes>>& times() const { return times_; }
+  const TimedSplit& split() const { return split_; }
   /// Counts a run; true where it is time to compare times() with what was predicted: soon at first,
   /// then ever more rarely.
   bool count_run() noexcept;
@@ -51,30 +57,42 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   std::optional<Error> problem(RegionId region) const override;
   bool is_used() const override;
   std::string_view name_of(RegionId region) const override;
+  Device* in_body(NodeId node, std::size_t body) override;
   void late(RegionId region, const Error& error) noexcept override;
   std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& on_cpu) override;
   RegionId wants_copy(const DeviceRun& run, ValueId value) override;
   void start_copy(DeviceRun& run, const RegionTensor& value, const Completion& done) override;
   void start(RegionRun run, Completion done) override;
+  Result<std::shared_ptr<void>> bind(RegionId region, const std::vector<ValueDims>& sizes,
+                                     const Logger* log) override;
+  bool drop_bindings() override;
 
  private:
   const DelegateUse& use_of(RegionId region) const {
     return delegates_[compiled_->context->delegation.delegate_of(region)];
   }
+  std::string name_in_model(RegionId region) const;
   int generation() const;
   void prepare_region(RegionId region, const Logger& log);
   Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
-  Status check_memory(RegionId region, const CRegion& values) const;
+  RegionStore::Entry compile(RegionId region,
+                             const Result<std::shared_ptr<const CRegion>>& values) const;
+  std::shared_ptr<RunTimeRegion> run_time_region(RegionId region) const;
 
   std::vector<DelegateUse> delegates_;  // as made
   const std::shared_ptr<const Compiled> compiled_;
   const IdVector<RegionId, std::shared_ptr<RegionTimes>> times_;
+  const TimedSplit split_;
   const ValueReaders readers_;
+  /// By node: of each body; null: it has no regions inside.
+  std::map<NodeId, std::vector<std::shared_ptr<DelegateDevice>>> bodies_;
   std::atomic<std::uint64_t> runs_{0};
   std::atomic<int> prepared_{-1};  // the generation of the stores
   mutable Mutex mutex_;
   IdVector<RegionId, std::shared_ptr<RegionState>> states_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::shared_ptr<BoundRegion>> bound_ PX_GUARDED_BY(mutex_);
+  // Compiled, and bound while a run goes on; null: bound before.
+  IdVector<RegionId, std::shared_ptr<RunTimeRegion>> run_time_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::optional<Error>> unbound_ PX_GUARDED_BY(mutex_);  // why, for these sizes
   Mutex preparing_;
 };

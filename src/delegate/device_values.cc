@@ -37,6 +37,8 @@ ValueReaders::ValueReaders(const Compiled& compiled)
                  std::ranges::find(regions[root], region) == regions[root].end()) {
         regions[root].push_back(region);
       }
+      // Where running tells sizes that the device cannot have, the CPU runs the region.
+      if (region.valid() && !is_planned(compiled, context.branches.branch_of[id])) cpu[root] = true;
     }
   }
   for (const ValueId output : graph.outputs) cpu[compiled.root[output]] = true;

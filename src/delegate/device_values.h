@@ -24,7 +24,8 @@ namespace parallax {
 struct ValueReaders {
   explicit ValueReaders(const Compiled& compiled);
   IdVector<ValueId, std::vector<RegionId>> regions;  ///< distinct
-  IdVector<ValueId, bool> cpu;                       ///< graph outputs among them
+  /// Graph outputs among them, and what regions with sizes that only running tells read.
+  IdVector<ValueId, bool> cpu;
 };
 
 class DeviceValues : public std::enable_shared_from_this<DeviceValues> {

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/stopwatch.h"
+
 namespace parallax {
 
 class RegionTimes {
@@ -56,6 +58,34 @@ class RegionTimes {
   const std::shared_ptr<std::atomic<int>> running_;
   std::array<std::atomic<float>, kKept> seconds_{};
   std::atomic<std::uint32_t> count_{0};
+};
+
+/// Notes what a piece of work takes from here to the end of the scope, if nothing else ran when it
+/// began and succeeded() was called. `times` may be null: nobody asks.
+class TimedScope {
+ public:
+  explicit TimedScope(std::shared_ptr<RegionTimes> times)
+      : times_(std::move(times)), alone_(times_ != nullptr && times_->begin()) {}
+  ~TimedScope() {
+    if (times_ != nullptr) times_->end();
+  }
+  TimedScope(const TimedScope&) = delete;
+  TimedScope& operator=(const TimedScope&) = delete;
+  void succeeded() noexcept {
+    if (alone_) times_->add(watch_.lap() * 1e-3);
+  }
+
+ private:
+  const std::shared_ptr<RegionTimes> times_;
+  const bool alone_;
+  Stopwatch watch_;
+};
+
+/// A graph whose rows are shared by CPU and device (partition/co_execution.h), and how long its
+/// runs take.
+struct TimedSplit {
+  int share = 0;                         ///< of the device, in 1 / kShares
+  std::shared_ptr<RegionTimes> seconds;  ///< of whole runs; null: it is not split
 };
 
 }  // namespace parallax

@@ -45,11 +45,23 @@ Status explain(const Graph& graph, const Binding& binding, const Value& value, c
 
 }  // namespace
 
+Binding binding_of_body(const Graph& body, const Binding& around) {
+  Binding binding;
+  for (const Symbol& symbol : body.symbols) {
+    const auto index = static_cast<std::size_t>(symbol.outer.value);
+    const bool bound = symbol.outer.valid() && symbol.kind == SymbolKind::kInput;
+    binding.symbols.push_back(bound && index < around.symbols.size() ? around.symbols[index]
+                                                                     : std::nullopt);
+  }
+  return binding;
+}
+
 Result<IdVector<ValueId, std::optional<Dims>>> concrete_shapes(const Graph& graph,
                                                                const Binding& binding) {
   IdVector<ValueId, std::optional<Dims>> result(graph.values.size());
   for (const ValueId id : graph.values.ids()) {
     const Value& value = graph.values[id];
+    if (is_object(value)) continue;
     Dims dims;
     bool known = true;
     for (const Expr& expr : value.shape) {

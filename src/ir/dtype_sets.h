@@ -1,33 +1,37 @@
-// The sets of element types that operators are defined for, as far as kernels take them: a type
-// joins its sets when its row of parallax/dtypes.def says that it is computed.
+// The sets of element types that operators are defined for. Kernels need not know all of a set:
+// make_for (kernels/reference/common.h) visits the native ones, the registry widens the others.
 #pragma once
 
 #include "parallax/dtype.h"
 
 namespace parallax {
 
-constexpr bool is_number(const DTypeInfo& type) {
-  return type.kind == DTypeClass::kFloat || type.kind == DTypeClass::kSigned ||
-         type.kind == DTypeClass::kUnsigned;
-}
+/// The floats that operators compute with. Those of 8 and 4 bits only hold weights.
+inline constexpr DTypeSet kFloatTypes = dtypes_where(
+    [](const DTypeInfo& type) { return type.kind == DTypeClass::kFloat && type.bits >= 16; });
+/// Those and the integers of whole bytes.
+inline constexpr DTypeSet kNumericTypes =
+    kFloatTypes | dtypes_where([](const DTypeInfo& type) {
+      return (type.kind == DTypeClass::kSigned || type.kind == DTypeClass::kUnsigned) &&
+             type.bits >= 8;
+    });
+inline constexpr DTypeSet kBoolTypes = dtype_bit(DType::kBool);
+/// What nearly every operator that moves elements takes. The few that the standard gives floats of
+/// 8 bits and elements below a byte as well take kSizedTypes.
+inline constexpr DTypeSet kAllTypes = kNumericTypes | kBoolTypes;
 
-inline constexpr DTypeSet kAllTypes = kComputedTypes;
-inline constexpr DTypeSet kFloatTypes = kComputedTypes & dtypes_where([](const DTypeInfo& type) {
-                                          return type.kind == DTypeClass::kFloat;
-                                        });
-inline constexpr DTypeSet kNumericTypes = kComputedTypes & dtypes_where(is_number);
-inline constexpr DTypeSet kSignedTypes = kNumericTypes & dtypes_where([](const DTypeInfo& type) {
-                                           return type.kind != DTypeClass::kUnsigned;
-                                         });
+inline constexpr DTypeSet kUnsignedTypes = kNumericTypes & dtypes_where([](const DTypeInfo& type) {
+                                             return type.kind == DTypeClass::kUnsigned;
+                                           });
+inline constexpr DTypeSet kSignedTypes = kNumericTypes & ~kUnsignedTypes;
 /// Floats and the integers that hold sizes and sums.
 inline constexpr DTypeSet kWideTypes =
-    kSignedTypes & (kFloatTypes | dtypes_where([](const DTypeInfo& t) { return t.bits >= 32; }));
+    kFloatTypes | (kNumericTypes & dtypes_where([](const DTypeInfo& t) { return t.bits >= 32; }));
 inline constexpr DTypeSet kFloatOrByteTypes =
     kFloatTypes |
     (kNumericTypes & dtypes_where([](const DTypeInfo& type) { return type.bits == 8; }));
 inline constexpr DTypeSet kIndexTypes = dtype_bit(DType::kI32) | dtype_bit(DType::kI64);
 inline constexpr DTypeSet kI64Types = dtype_bit(DType::kI64);
-inline constexpr DTypeSet kBoolTypes = dtype_bit(DType::kBool);
 /// Elements of small tensors may be known as expressions (Value::content).
 inline constexpr DTypeSet kContentTypes = kIndexTypes | kBoolTypes;
 

@@ -3,18 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
-#include "parallax/dtype.h"
+#include "parallax/elements.h"
 
 namespace parallax {
 
-/// Writes `value` as element `i`, in a type of kComputedTypes; as a bool, whether it is not 0.
+/// Writes `value` as element `i`, in a type of kSizedTypes; as a bool, whether it is not 0.
 inline void store_integer(DType dtype, std::int64_t value, std::byte* bytes, std::size_t i) {
-  dispatch<kComputedTypes>(dtype, [&](auto type) {
-    const auto element = static_cast<typename decltype(type)::type>(value);
-    std::memcpy(bytes + i * sizeof element, &element, sizeof element);
-  });
+  write_element(dtype, value, bytes, static_cast<std::int64_t>(i));
 }
 
 }  // namespace parallax

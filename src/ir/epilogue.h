@@ -13,7 +13,8 @@ namespace parallax {
 /// has none; kIdentity: none.
 struct Activation {
   OpKind op = OpKind::kIdentity;
-  float alpha = 1;                                   ///< of Silu
+  float alpha = 1;                                   ///< of Silu, LeakyRelu, Elu, HardSigmoid
+  float beta = 0;                                    ///< of HardSigmoid
   float low = std::numeric_limits<float>::lowest();  ///< of Clip
   float high = std::numeric_limits<float>::max();    ///< of Clip
 
@@ -21,8 +22,8 @@ struct Activation {
   /// By bits: 0 and -0 are different bounds.
   friend bool operator==(const Activation& a, const Activation& b) {
     const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
-    return a.op == b.op && bits(a.alpha) == bits(b.alpha) && bits(a.low) == bits(b.low) &&
-           bits(a.high) == bits(b.high);
+    return a.op == b.op && bits(a.alpha) == bits(b.alpha) && bits(a.beta) == bits(b.beta) &&
+           bits(a.low) == bits(b.low) && bits(a.high) == bits(b.high);
   }
 };
 
@@ -50,6 +51,7 @@ constexpr bool is_activation(OpKind op) {
 template <class A, class Field>
 void for_each_parameter(A& activation, Field field) {
   field("alpha", activation.alpha);
+  field("beta", activation.beta);
   field("low", activation.low);
   field("high", activation.high);
 }

@@ -10,6 +10,9 @@
 // and has a dtype and a symbolic shape of known rank. Dimensions that depend on *values* (NonZero)
 // are symbols of kind kData: nothing binds them before the node has run.
 //
+// Sequences, optionals and maps have a Container, and no shape. They and tensors of strings are
+// objects: they have no place in a plan and no content.
+//
 // Thread-safety: value types; a const Graph may be read from any thread.
 #pragma once
 
@@ -25,6 +28,7 @@
 #include <vector>
 
 #include "base/id.h"
+#include "ir/container.h"
 #include "ir/epilogue.h"
 #include "ir/expr.h"
 #include "ir/op_kind.h"
@@ -34,7 +38,7 @@ namespace parallax {
 
 /// Bytes known at load. They may lie anywhere in a mapped file, so `bytes.data()` has NO alignment:
 /// read with memcpy or copy first. `owner` keeps them alive. bytes.size() == bytes_of(dtype, dims),
-/// checked by the code that makes one.
+/// checked by the code that makes one. Strings lie as ir/strings.h says.
 struct Constant {
   DType dtype = DType::kF32;
   Dims dims;
@@ -51,7 +55,7 @@ std::optional<std::vector<std::int64_t>> integers(const Constant& constant,
                                                   std::size_t limit = 1U << 20);
 
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
-                                    std::vector<float>, Constant>;
+                                    std::vector<float>, Constant, std::vector<std::string>>;
 
 /// Attributes of a node by name. Which names and types an operator reads is written in its OpDef
 /// (ops/op.h); the verifier of ops refuses any other.
@@ -115,16 +119,22 @@ enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
 struct Value {
   std::string name;
   ValueKind kind = ValueKind::kResult;
-  DType dtype = DType::kF32;
+  DType dtype = DType::kF32;  ///< of a container: of the tensors in it
   Shape shape;
-  NodeId producer;                   ///< kResult only
-  std::optional<Constant> constant;  ///< kConstant only
+  ContainerType container = nullptr;  ///< null: a tensor
+  NodeId producer;                    ///< kResult only
+  std::optional<Constant> constant;   ///< kConstant only
   /// Elements as expressions, row-major, for integer and bool tensors of at most kMaxContent
   /// elements where they are known: always for kSymbolic, and for a kResult whose node a pass will
   /// remove.
   std::optional<std::vector<Expr>> content;
 };
 inline constexpr std::size_t kMaxContent = 1024;
+
+/// Whether the value is more than a tensor of numbers.
+inline bool is_object(const Value& value) {
+  return value.container != nullptr || value.dtype == DType::kString;
+}
 
 enum class SymbolKind : std::uint8_t {
   kInput,  ///< a free dimension of an input: bound by the input's shape
@@ -175,7 +185,10 @@ struct Binding {
   std::vector<std::optional<std::int64_t>> symbols;
   friend bool operator==(const Binding&, const Binding&) = default;
 };
-/// Concrete dimensions of each value under `binding`; nullopt where they depend on a kData symbol.
+/// What the binding of the graph around says of the symbols of `body`.
+Binding binding_of_body(const Graph& body, const Binding& around);
+/// Concrete dimensions of each value under `binding`; nullopt where they depend on a kData symbol,
+/// and for objects.
 /// Errors: kInvalidInput where a dimension comes out negative or the bytes of a tensor do not fit
 /// 63 bits. O(V+E).
 Result<IdVector<ValueId, std::optional<Dims>>> concrete_shapes(const Graph& graph,

@@ -10,7 +10,9 @@
 #include "ir/builder.h"
 #include "ir/expr_broadcast.h"
 #include "ir/lexer.h"
+#include "ir/strings.h"
 #include "ir/text.h"
+#include "parallax/elements.h"
 
 namespace parallax {
 namespace {
@@ -20,22 +22,35 @@ using Kind = Token::Kind;
 constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
 constexpr int kMaxParentheses = 64;             ///< inside each other
 
-/// Appends `element`, given as text, in the bytes of `dtype`.
+/// The number that is all of `text`.
 template <class T>
-bool append_as(std::string_view text, std::vector<std::byte>& bytes) {
-  T element{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), element);
-  if (code != std::errc{} || end != text.data() + text.size()) return false;
-  const auto raw = std::as_bytes(std::span(&element, 1));
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-  return true;
+std::optional<T> number_in(std::string_view text) {
+  T number{};
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
-bool append_element(DType dtype, std::string_view text, std::vector<std::byte>& bytes) {
-  return dispatch<kComputedTypes>(dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    return append_as<std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>(text, bytes);
-  });
+/// Writes the number in `text` as element `i`; false where the type has no such number.
+template <class Number>
+bool write_number(DType dtype, std::string_view text, std::byte* bytes, std::int64_t i) {
+  const auto number = number_in<Number>(text);
+  if (!number) return false;
+  write_element(dtype, *number, bytes, i);
+  return info_of(dtype).kind == DTypeClass::kFloat ||
+         read_element<Number>(dtype, bytes, i) == *number;
+}
+
+bool write_text(DType dtype, std::string_view text, std::byte* bytes, std::int64_t i) {
+  switch (info_of(dtype).kind) {
+    case DTypeClass::kFloat:  // of 32 bits and fewer without a second rounding
+      return dtype == DType::kF64 ? write_number<double>(dtype, text, bytes, i)
+                                  : write_number<float>(dtype, text, bytes, i);
+    case DTypeClass::kSigned:
+      return write_number<std::int64_t>(dtype, text, bytes, i);
+    default:
+      return write_number<std::uint64_t>(dtype, text, bytes, i);
+  }
 }
 
 /// Parses statement after statement into one graph. Values are known by name.
@@ -140,9 +155,52 @@ class Parser {
     return values_[text] = graph_.values.push_back(std::move(value));
   }
 
-  /// f32 [batch, 3]
+  std::optional<Container> containers() {
+    Container container;
+    while (true) {
+      if (accept_word("sequence")) {
+        container.types.push_back(ObjectType::kSequence);
+      } else if (accept_word("optional")) {
+        container.types.push_back(ObjectType::kOptional);
+      } else if (const bool strings = peek().is_word("map_string");
+                 strings || peek().is_word("map_i64")) {
+        (void)next();
+        container.types.push_back(ObjectType::kMap);
+        container.key = strings ? DType::kString : DType::kI64;
+      } else {
+        break;
+      }
+    }
+    if (container.types.empty()) return std::nullopt;
+    return container;
+  }
+
+  /// What is known of the tensors in a container: `[2, _]`, `any` or `none`.
+  Status tensors(Container& container) {
+    if (accept_word("none")) return {};
+    container.filled = true;
+    if (accept_word("any")) return {};
+    container.dims.emplace();
+    PX_RETURN_IF_ERROR(expect("["));
+    while (!accept("]")) {
+      if (!container.dims->empty()) PX_RETURN_IF_ERROR(expect(","));
+      container.dims->push_back(-1);
+      if (accept_word("_")) continue;
+      PX_ASSIGN(const Expr dim, sum(0));
+      container.dims->back() = dim.constant().value_or(-1);
+    }
+    return {};
+  }
+
+  /// f32 [batch, 3]; sequence f32 [_, 3]
   Status type(Value& value) {
+    auto container = containers();
     PX_ASSIGN(value.dtype, dtype());
+    if (container) {
+      PX_RETURN_IF_ERROR(tensors(*container));
+      value.container = std::make_shared<const Container>(*std::move(container));
+      return {};
+    }
     PX_ASSIGN(value.shape, exprs());
     if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank))
       return syntax_error("rank above 8");
@@ -324,6 +382,17 @@ class Parser {
     return result;
   }
 
+  Result<std::vector<std::string>> texts() {
+    std::vector<std::string> result;
+    PX_RETURN_IF_ERROR(expect("["));
+    while (!accept("]")) {
+      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
+      if (peek().kind != Kind::kQuoted) return syntax_error("expected a text in quotes");
+      result.push_back(next().text);
+    }
+    return result;
+  }
+
   Result<AttributeValue> attribute() {
     if (peek().kind == Kind::kQuoted) return AttributeValue(next().text);
     if (peek().is("[")) {
@@ -334,6 +403,10 @@ class Parser {
       PX_ASSIGN(auto floats, numbers<float>());
       return AttributeValue(std::move(floats));
     }
+    if (accept_word("strings")) {
+      PX_ASSIGN(auto strings, texts());
+      return AttributeValue(std::move(strings));
+    }
     if (accept_word("tensor")) {
       PX_ASSIGN(const DType element_type, dtype());
       PX_ASSIGN(const Shape shape, exprs());
@@ -341,13 +414,7 @@ class Parser {
       return AttributeValue(std::move(tensor));
     }
     PX_ASSIGN(const std::string text, number());
-    std::vector<std::byte> ignored;
-    const bool integral = append_as<std::int64_t>(text, ignored);
-    if (integral) {
-      std::int64_t value = 0;
-      std::from_chars(text.data(), text.data() + text.size(), value);
-      return AttributeValue(value);
-    }
+    if (const auto value = number_in<std::int64_t>(text)) return AttributeValue(*value);
     float value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc{} || end != text.data() + text.size()) {
@@ -368,26 +435,37 @@ class Parser {
     }
     const auto count = dims.checked_elements();
     if (!count || *count > kMaxElements) return syntax_error("constant too large");
-    if (!info_of(element_type).computed)
+    if (element_type == DType::kString) {
+      PX_ASSIGN(const std::vector<std::string> list, texts());
+      const std::vector<std::string_view> views(list.begin(), list.end());
+      if (auto constant = make_strings(dims, views)) return *std::move(constant);
+      return syntax_error("count of elements and shape differ");
+    }
+    if (!contains(kSizedTypes, element_type))
       return syntax_error(fmt::format("elements of {} have no text", info_of(element_type).text));
-    const auto size = static_cast<std::size_t>(bytes_of(element_type, *count).value_or(0));
-    std::vector<std::byte> bytes;
+    std::vector<std::byte> bytes(
+        static_cast<std::size_t>(bytes_of(element_type, *count).value_or(0)));
     if (accept_word("fill")) {
       PX_ASSIGN(const std::string text, number());
-      if (!append_element(element_type, text, bytes))
-        return syntax_error("bad element '" + text + "'");
-      const std::vector<std::byte> one = bytes;
-      bytes.clear();
-      while (bytes.size() < size) bytes.insert(bytes.end(), one.begin(), one.end());
-    } else {
-      PX_RETURN_IF_ERROR(expect("["));
-      while (!accept("]")) {
-        if (!bytes.empty()) PX_RETURN_IF_ERROR(expect(","));
-        PX_ASSIGN(const std::string text, number());
-        if (!append_element(element_type, text, bytes))
+      // An element or, where it is less, a byte of them.
+      std::byte one[8] = {};
+      const auto size = static_cast<std::size_t>(alignment_of(element_type));
+      for (int i = 0; i == 0 || i * info_of(element_type).bits < 8; ++i) {
+        if (!write_text(element_type, text, one, i))
           return syntax_error("bad element '" + text + "'");
       }
-      if (bytes.size() != size) return syntax_error("count of elements and shape differ");
+      for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = one[i % size];
+    } else {
+      PX_RETURN_IF_ERROR(expect("["));
+      std::int64_t i = 0;
+      for (; !accept("]"); ++i) {
+        if (i > 0) PX_RETURN_IF_ERROR(expect(","));
+        PX_ASSIGN(const std::string text, number());
+        if (i == *count) return syntax_error("count of elements and shape differ");
+        if (!write_text(element_type, text, bytes.data(), i))
+          return syntax_error("bad element '" + text + "'");
+      }
+      if (i != *count) return syntax_error("count of elements and shape differ");
     }
     return make_constant(element_type, dims, bytes);
   }

@@ -12,6 +12,7 @@ namespace {
 
 /// Ids are written plus one: 0 is the invalid one.
 constexpr std::uint64_t kIds = std::numeric_limits<std::int32_t>::max();
+constexpr auto kObjectTypes = static_cast<std::uint64_t>(ObjectType::kMap) + 1;
 
 class SnapshotWriter {
  public:
@@ -52,10 +53,28 @@ class SnapshotWriter {
     out_.number(static_cast<std::uint64_t>(value.kind));
     out_.number(static_cast<std::uint64_t>(value.dtype));
     exprs(value.shape);
+    container(value.container);
     out_.number(value.content ? 1 : 0);
     if (value.content) exprs(*value.content);
     // Its dimensions and dtype are those of the value; the verifier has seen to it.
-    if (value.constant) constants_.push_back(&*value.constant);
+    if (value.constant) constant(*value.constant);
+  }
+
+  /// How many types are around a tensor; 0: none.
+  void container(const ContainerType& container) {
+    out_.number(container == nullptr ? 0 : container->types.size());
+    if (container == nullptr) return;
+    for (const ObjectType type : container->types) out_.number(static_cast<std::uint64_t>(type));
+    out_.number(static_cast<std::uint64_t>(container->key));
+    out_.number(container->filled ? 1 : 0);
+    out_.number(container->dims ? 1 : 0);
+    if (container->dims) attribute(*container->dims);
+  }
+
+  /// Of strings their dimensions do not tell the bytes.
+  void constant(const Constant& constant) {
+    if (constant.dtype == DType::kString) out_.number(constant.bytes.size());
+    constants_.push_back(&constant);
   }
 
   void node(const Node& node) {
@@ -89,11 +108,15 @@ class SnapshotWriter {
     out_.number(x.size());
     for (const float one : x) out_.raw(one);
   }
+  void attribute(const std::vector<std::string>& x) {
+    out_.number(x.size());
+    for (const std::string& one : x) out_.text(one);
+  }
   void attribute(const Constant& x) {
     out_.number(static_cast<std::uint64_t>(x.dtype));
     out_.number(static_cast<std::uint64_t>(x.dims.rank()));
     for (const std::int64_t dim : x.dims) out_.integer(dim);
-    constants_.push_back(&x);
+    constant(x);
   }
 
   ByteWriter out_;
@@ -153,7 +176,7 @@ class SnapshotReader {
   }
   DType dtype() {
     const auto dtype = static_cast<DType>(in_.below(kDTypes.size()));
-    if (!info_of(dtype).computed) in_.fail();
+    if (!contains(kSizedTypes, dtype) && dtype != DType::kString) in_.fail();
     return dtype;
   }
 
@@ -163,6 +186,7 @@ class SnapshotReader {
     value.kind = static_cast<ValueKind>(in_.below(static_cast<int>(ValueKind::kResult) + 1));
     value.dtype = dtype();
     value.shape = exprs();
+    value.container = container();
     if (in_.below(2) == 1) value.content = exprs();
     if (value.kind != ValueKind::kConstant) return value;
     Dims dims;
@@ -176,10 +200,35 @@ class SnapshotReader {
     return value;
   }
 
+  ContainerType container() {
+    const auto count = static_cast<std::size_t>(in_.below(kMaxContainers + 1));
+    if (count == 0) return nullptr;
+    auto container = std::make_shared<Container>();
+    for (std::size_t i = 0; i < count; ++i)
+      container->types.push_back(static_cast<ObjectType>(in_.below(kObjectTypes)));
+    container->key = dtype();
+    container->filled = in_.below(2) == 1;
+    if (in_.below(2) == 1) container->dims = integers();
+    return container;
+  }
+
+  std::vector<std::int64_t> integers() {
+    std::vector<std::int64_t> list;
+    repeat([&] { list.push_back(in_.integer()); });
+    return list;
+  }
+
+  std::optional<std::int64_t> size_of_constant(DType dtype, const Dims& dims) {
+    if (dtype != DType::kString) return bytes_of(dtype, dims);
+    const std::uint64_t bytes = in_.number();
+    if (bytes > std::numeric_limits<std::int64_t>::max()) return std::nullopt;
+    return static_cast<std::int64_t>(bytes);
+  }
+
   Constant constant(DType dtype, const Dims& dims) {
     bool good = in_.ok();
     for (const std::int64_t dim : dims) good = good && dim >= 0;
-    const auto bytes = good ? bytes_of(dtype, dims) : std::nullopt;
+    const auto bytes = good ? size_of_constant(dtype, dims) : std::nullopt;
     const auto found = bytes ? next_(*bytes) : std::nullopt;
     if (!found || std::ssize(found->bytes) != *bytes) {
       in_.fail();
@@ -219,14 +268,16 @@ class SnapshotReader {
         return in_.raw<float>();
       case 2:
         return std::string(in_.text());
-      case 3: {
-        std::vector<std::int64_t> list;
-        repeat([&] { list.push_back(in_.integer()); });
-        return list;
-      }
+      case 3:
+        return integers();
       case 4: {
         std::vector<float> list;
         repeat([&] { list.push_back(in_.raw<float>()); });
+        return list;
+      }
+      case 6: {
+        std::vector<std::string> list;
+        repeat([&] { list.emplace_back(in_.text()); });
         return list;
       }
       default:
@@ -246,10 +297,11 @@ class SnapshotReader {
   const NextConstant& next_;
 };
 
-static_assert(std::is_same_v<AttributeValue,
-                             std::variant<std::int64_t, float, std::string,
-                                          std::vector<std::int64_t>, std::vector<float>, Constant>>,
-              "SnapshotReader::attribute knows these by number");
+static_assert(
+    std::is_same_v<AttributeValue,
+                   std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
+                                std::vector<float>, Constant, std::vector<std::string>>>,
+    "SnapshotReader::attribute knows these by number");
 
 }  // namespace
 

@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "ir/lexer.h"
+#include "ir/strings.h"
+#include "parallax/elements.h"
 
 namespace parallax {
 namespace {
 
 /// Longer constants are abbreviated unless all their elements are the same.
-constexpr std::size_t kMaxPrinted = 32;
+constexpr std::int64_t kMaxPrinted = 32;
 
 std::string quoted(std::string_view text) {
   std::string result = "\"";
@@ -44,7 +46,8 @@ std::string name_text(std::string_view name) {
   return bare ? std::string(name) : quoted(name);
 }
 
-std::string float_text(float x) {
+template <class T>
+std::string float_text(T x) {
   if (std::isnan(x)) return "nan";
   if (std::isinf(x)) return x < 0 ? "-inf" : "inf";
   std::string text = fmt::format("{}", x);
@@ -52,46 +55,34 @@ std::string float_text(float x) {
   return text;
 }
 
-template <class T>
-T element_at(const Constant& constant, std::size_t index) {
-  T element;
-  std::memcpy(&element, constant.bytes.data() + index * sizeof(T), sizeof(T));
-  return element;
+std::string element_text(const Constant& constant, std::int64_t i) {
+  const std::byte* const bytes = constant.bytes.data();
+  switch (info_of(constant.dtype).kind) {
+    case DTypeClass::kFloat:
+      return constant.dtype == DType::kF64
+                 ? float_text(read_element<double>(constant.dtype, bytes, i))
+                 : float_text(read_element<float>(constant.dtype, bytes, i));
+    case DTypeClass::kSigned:
+      return std::to_string(read_element<std::int64_t>(constant.dtype, bytes, i));
+    case DTypeClass::kBool:  // as it is: a file may hold any byte
+      return std::to_string(std::to_integer<unsigned>(bytes[i]));
+    default:
+      return std::to_string(read_element<std::uint64_t>(constant.dtype, bytes, i));
+  }
 }
 
-std::string element_text(const Constant& constant, std::size_t index) {
-  return dispatch<kComputedTypes>(constant.dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    if constexpr (std::is_floating_point_v<T>) {
-      return float_text(element_at<T>(constant, index));
-    } else if constexpr (std::is_same_v<T, bool>) {
-      return std::to_string(element_at<std::uint8_t>(constant, index));
-    } else {
-      return std::to_string(element_at<T>(constant, index));
-    }
-  });
-}
-
-bool all_equal(const Constant& constant, std::size_t count, std::size_t size) {
-  for (std::size_t i = 1; i < count; ++i) {
-    if (std::memcmp(constant.bytes.data(), constant.bytes.data() + i * size, size) != 0) {
-      return false;
-    }
+bool all_equal(const Constant& constant, std::int64_t count) {
+  const DTypeInfo& info = info_of(constant.dtype);
+  const auto size = static_cast<std::size_t>(std::max(info.bits / 8, 1));
+  for (std::size_t i = size; i + size <= constant.bytes.size(); i += size) {
+    if (std::memcmp(constant.bytes.data(), constant.bytes.data() + i, size) != 0) return false;
+  }
+  if (info.bits >= 8) return true;
+  // Beside the others in the first byte; the last may have bits that are no elements.
+  for (std::int64_t i = 1; i < std::min<std::int64_t>(count, 8 / info.bits); ++i) {
+    if (element_text(constant, i) != element_text(constant, 0)) return false;
   }
   return true;
-}
-
-std::string elements_text(const Constant& constant) {
-  if (!info_of(constant.dtype).computed) return "...";
-  const auto size = static_cast<std::size_t>(size_of(constant.dtype));
-  const std::size_t count = constant.bytes.size() / size;
-  if (count > 1 && all_equal(constant, count, size)) return "fill " + element_text(constant, 0);
-  if (count > kMaxPrinted) return "...";
-  std::string text = "[";
-  for (std::size_t i = 0; i < count; ++i) {
-    text += (i == 0 ? "" : ", ") + element_text(constant, i);
-  }
-  return text + "]";
 }
 
 template <class Items, class Text>
@@ -100,6 +91,25 @@ std::string list(const Items& items, Text text_of) {
   for (const auto& item : items) {
     if (text.size() > 1) text += ", ";
     text += text_of(item);
+  }
+  return text + "]";
+}
+
+std::string strings_text(const Constant& constant) {
+  const auto strings = strings_of(constant);
+  if (!strings || strings->size() > kMaxPrinted) return "...";
+  return list(*strings, quoted);
+}
+
+std::string elements_text(const Constant& constant) {
+  if (constant.dtype == DType::kString) return strings_text(constant);
+  if (!contains(kSizedTypes, constant.dtype)) return "...";
+  const std::int64_t count = constant.dims.elements();
+  if (count > 1 && all_equal(constant, count)) return "fill " + element_text(constant, 0);
+  if (count > kMaxPrinted) return "...";
+  std::string text = "[";
+  for (std::int64_t i = 0; i < count; ++i) {
+    text += (i == 0 ? "" : ", ") + element_text(constant, i);
   }
   return text + "]";
 }
@@ -127,7 +137,10 @@ struct AttributeText {
     return list(x, [](std::int64_t i) { return std::to_string(i); });
   }
   std::string operator()(const std::vector<float>& x) const {
-    return "floats " + list(x, float_text);
+    return "floats " + list(x, float_text<float>);
+  }
+  std::string operator()(const std::vector<std::string>& x) const {
+    return "strings " + list(x, [](const std::string& s) { return quoted(s); });
   }
   std::string operator()(const Constant& x) const {
     return fmt::format("tensor {} {} {}", info_of(x.dtype).text,
@@ -193,6 +206,8 @@ class Printer {
 
   std::string typed(ValueId id, std::string_view separator) const {
     const Value& value = graph_.values[id];
+    if (value.container != nullptr)
+      return name(id) + std::string(separator) + to_string(*value.container, value.dtype);
     return fmt::format("{}{}{} {}", name(id), separator, info_of(value.dtype).text,
                        exprs(value.shape));
   }

@@ -11,6 +11,7 @@
 #include "ir/dtype_sets.h"
 #include "ir/expr_polynomial.h"
 #include "ir/graph.h"
+#include "ir/strings.h"
 #include "ir/verify.h"
 
 namespace parallax {
@@ -125,6 +126,18 @@ class Verifier {
     return error("", "value '{}' uses a symbol that does not exist", value.name);
   }
 
+  Status check_container(const Value& value) const {
+    if (value.container == nullptr) return {};
+    const Container& container = *value.container;
+    const bool fits = !container.types.empty() && container.types.size() <= kMaxContainers &&
+                      value.shape.empty() && !value.content &&
+                      (value.kind == ValueKind::kInput || value.kind == ValueKind::kResult) &&
+                      (!container.dims || container.dims->size() <= std::size_t{Dims::kMaxRank});
+    if (fits && std::ranges::find(container.types, ObjectType::kTensor) == container.types.end())
+      return {};
+    return error("", "value '{}' cannot be a {}", value.name, to_string(container, value.dtype));
+  }
+
   Status check_shape(const Value& value) const {
     if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank)) {
       return error("", "value '{}' has rank {}", value.name, value.shape.size());
@@ -167,7 +180,10 @@ class Verifier {
   Status check_constant(const Value& value) const {
     const Constant& constant = *value.constant;
     const auto bytes = bytes_of(constant.dtype, constant.dims);
-    if (!bytes || static_cast<std::size_t>(*bytes) != constant.bytes.size()) {
+    const bool fits = constant.dtype == DType::kString
+                          ? strings_of(constant).has_value()
+                          : bytes && static_cast<std::size_t>(*bytes) == constant.bytes.size();
+    if (!fits) {
       return error("", "constant '{}' of {} {} has {} bytes", value.name, to_string(constant.dtype),
                    constant.dims.to_string(), constant.bytes.size());
     }
@@ -182,6 +198,7 @@ class Verifier {
   Status check_values() const {
     for (const ValueId id : graph_.values.ids()) {
       const Value& value = graph_.values[id];
+      PX_RETURN_IF_ERROR(check_container(value));
       PX_RETURN_IF_ERROR(check_shape(value));
       PX_RETURN_IF_ERROR(check_content(value));
       if (value.constant.has_value() != (value.kind == ValueKind::kConstant)) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/quantised.h"
+
 namespace parallax {
 namespace {
 
@@ -18,8 +20,11 @@ bool takes(const KernelRequest& request, int most_rank) {
   if (request.inputs.size() < 2 || request.outputs.size() != 1) return false;
   const TensorDesc& x = request.inputs[0];
   const TensorDesc& w = request.inputs[1];
-  if (x.dtype != DType::kF32 || w.dtype != DType::kF32 || w.data == nullptr) return false;
-  if (request.has(2) && (request.inputs[2].dtype != DType::kF32 || !request.inputs[2].data)) {
+  const bool integers = request.node.op == OpKind::kConvInteger;
+  const DTypeSet types = integers ? kByteIntegers : dtype_bit(DType::kF32);
+  if (!contains(types, x.dtype) || !contains(types, w.dtype) || w.data == nullptr) return false;
+  if (!integers && request.has(2) &&
+      (request.inputs[2].dtype != DType::kF32 || !request.inputs[2].data)) {
     return false;
   }
   const int rank = x.dims.rank();

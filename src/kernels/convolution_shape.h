@@ -29,8 +29,9 @@ struct ConvolutionShape {
   /// Rows of the image that `rows` of the outputs read.
   TileRange rows_read(TileRange rows) const;
 };
-/// The shape of a Conv node with f32 operands of rank 3 or 4 and known weights; nothing for others
-/// (empty ones, outputs of padding alone, and images or results of more than 2^31 elements).
+/// The shape of a Conv node with f32 operands, or a ConvInteger, of rank 3 or 4 and known weights;
+/// nothing for others (empty ones, outputs of padding alone, and images or results of more than
+/// 2^31 elements).
 std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request);
 /// The same of rank 3, 4 or 5.
 std::optional<ConvolutionShape> volume_convolution_shape(const KernelRequest& request);

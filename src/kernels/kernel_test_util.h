@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "ir/builder.h"
 #include "kernels/registry.h"
+#include "kernels/widened.h"
 #include "ops/infer.h"
 
 namespace parallax {
@@ -142,13 +143,23 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
   return graph;
 }
 
-inline Result<MadeKernel> made_of(const KernelRequest& request, KernelLibrary library) {
+inline Result<MadeKernel> of_rows(const KernelRequest& request, KernelLibrary library) {
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op || library_of(row) != library) continue;
     if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
     PX_ASSIGN(std::unique_ptr<Kernel> kernel, row.make(request));
     if (kernel != nullptr) return MadeKernel{std::move(kernel), &row};
   }
+  return MadeKernel{};
+}
+
+inline Result<MadeKernel> made_of(const KernelRequest& request, KernelLibrary library) {
+  const auto make = [&](const KernelRequest& of) { return of_rows(of, library); };
+  PX_ASSIGN(MadeKernel made, make(request));
+  if (made.kernel == nullptr) {
+    PX_ASSIGN(made, make_widened_kernel(request, make));
+  }
+  if (made.kernel != nullptr) return made;
   return tl::unexpected(Error{Stage::kCompile, ErrorCode::kUnsupported, request.node.name,
                               "no kernel of the library takes the node"});
 }

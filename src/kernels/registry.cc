@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "ir/dtype_sets.h"
+#include "kernels/widened.h"
 #include "ops/infer.h"
 
 namespace parallax {
@@ -75,7 +76,10 @@ Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only
   return make_inferred_kernel(request, reference_only);
 }
 
-Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only) {
+namespace {
+
+/// The first row that takes the request; a null kernel where none does.
+Result<MadeKernel> make_of_rows(const KernelRequest& request, bool reference_only) {
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op) continue;
     if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
@@ -88,6 +92,17 @@ Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool refer
     }
     if (*kernel != nullptr) return MadeKernel{*std::move(kernel), &row};
   }
+  return MadeKernel{};
+}
+
+}  // namespace
+
+Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only) {
+  const auto make = [&](const KernelRequest& of) { return make_of_rows(of, reference_only); };
+  PX_ASSIGN(MadeKernel made, make(request));
+  if (made.kernel != nullptr) return made;
+  PX_ASSIGN(made, make_widened_kernel(request, make));
+  if (made.kernel != nullptr) return made;
   return tl::unexpected(
       Error{Stage::kCompile, ErrorCode::kUnsupported, request.node.name,
             fmt::format("{}: no kernel for ({}) -> ({})", to_string(request.node.op),

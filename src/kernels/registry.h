@@ -36,7 +36,8 @@ struct MadeKernel {
   const KernelRow* row = nullptr;
 };
 /// The first kernel that takes the request: of any library in order of preference, or of the
-/// reference library only. Errors: kUnsupported where none takes it (dtypes and shapes in the
+/// reference library only; where none computes in its types, the first one that computes in wider
+/// ones (kernels/widened.h). Errors: kUnsupported where none takes it (dtypes and shapes in the
 /// message), or the factory's own; named after the node.
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only);
 /// The same where infer_runtime has given these outputs for these inputs: not inferred again.

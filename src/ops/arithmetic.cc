@@ -1,19 +1,9 @@
 // Functions of two or more elements with numpy broadcasting.
-#include "ops/common.h"
+#include "ops/elementwise.h"
 
 namespace parallax {
 
 namespace {
-
-/// The broadcast shape of all present inputs.
-Result<Shape> broadcast_inputs(const InferContext& context) {
-  Shape shape;
-  for (const InferInput& input : context.inputs) {
-    if (!input.present) continue;
-    PX_ASSIGN(shape, broadcast(shape, input.shape, context));
-  }
-  return shape;
-}
 
 std::optional<Expr> add(const InferContext&, std::span<const Expr> x) { return x[0] + x[1]; }
 std::optional<Expr> subtract(const InferContext&, std::span<const Expr> x) { return x[0] - x[1]; }
@@ -56,28 +46,14 @@ std::optional<Expr> largest(const InferContext&, std::span<const Expr> x) {
   return result;
 }
 
-template <DTypeSet kTypes, CombineElements kCombine>
-InferResult infer_same_type(const InferContext& context) {
-  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, i, kTypes));
-    PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
-  }
-  PX_ASSIGN(Shape shape, broadcast_inputs(context));
-  Content content = elementwise_content(context, shape, kCombine);
-  return one_output(context.inputs[0].dtype, std::move(shape), std::move(content));
-}
-
 InferResult infer_mod(const InferContext& context) {
-  PX_ASSIGN(const bool fmod, flag_attribute(context, "fmod", false));
-  if (!fmod && context.inputs[0].dtype == DType::kF32) {
-    return fail(context, "float32 needs fmod = 1");
-  }
+  PX_ASSIGN([[maybe_unused]] const bool fmod, flag_attribute(context, "fmod", false));
   return infer_same_type<kNumericTypes, modulo>(context);
 }
 
 /// The result has the base's dtype; the exponent may have another.
 InferResult infer_pow(const InferContext& context) {
-  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kWideTypes));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kWideTypes & kSignedTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kNumericTypes));
   PX_ASSIGN(Shape shape, broadcast_inputs(context));
   return one_output(context.inputs[0].dtype, std::move(shape));
@@ -115,11 +91,8 @@ std::optional<Expr> greater_or_equal(const InferContext& context, std::span<cons
 std::optional<Expr> both(const InferContext&, std::span<const Expr> x) { return min(x[0], x[1]); }
 std::optional<Expr> either(const InferContext&, std::span<const Expr> x) { return max(x[0], x[1]); }
 
-template <DTypeSet kTypes, CombineElements kCombine>
-InferResult infer_predicate(const InferContext& context) {
-  PX_ASSIGN(auto outputs, (infer_same_type<kTypes, kCombine>(context)));
-  outputs[0].dtype = DType::kBool;
-  return outputs;
+std::optional<Expr> one_of(const InferContext&, std::span<const Expr> x) {
+  return x[0] + x[1] - Expr(2) * x[0] * x[1];
 }
 
 std::optional<Expr> choose(const InferContext&, std::span<const Expr> x) {
@@ -139,6 +112,17 @@ InferResult infer_where(const InferContext& context) {
   return one_output(context.inputs[1].dtype, std::move(shape), std::move(content));
 }
 
+}  // namespace
+
+Result<Shape> broadcast_inputs(const InferContext& context) {
+  Shape shape;
+  for (const InferInput& input : context.inputs) {
+    if (!input.present) continue;
+    PX_ASSIGN(shape, broadcast(shape, input.shape, context));
+  }
+  return shape;
+}
+
 OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
@@ -149,8 +133,6 @@ OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferConte
   def.elementwise = true;
   return def;
 }
-
-}  // namespace
 
 const OpDef& op_def_Add() {
   static const OpDef def = elementwise(OpKind::kAdd, 2, infer_same_type<kNumericTypes, add>);
@@ -232,6 +214,11 @@ const OpDef& op_def_And() {
 
 const OpDef& op_def_Or() {
   static const OpDef def = elementwise(OpKind::kOr, 2, infer_predicate<kBoolTypes, either>);
+  return def;
+}
+
+const OpDef& op_def_Xor() {
+  static const OpDef def = elementwise(OpKind::kXor, 2, infer_predicate<kBoolTypes, one_of>);
   return def;
 }
 

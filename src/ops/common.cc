@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 namespace parallax {
 
@@ -66,6 +69,16 @@ Result<std::string> choice_attribute(const InferContext& context, std::string_vi
   std::string value = context.node.attributes.get_string(name, std::string(fallback));
   if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
   return fail(context, fmt::format("{} '{}' is not covered", name, value), ErrorCode::kUnsupported);
+}
+
+Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType fallback) {
+  const AttributeValue* const stated = context.node.attributes.find("dtype");
+  const std::int64_t code = context.node.attributes.get_int("dtype", 0);
+  const auto dtype = stated == nullptr ? std::optional(fallback) : dtype_from_onnx(code);
+  if (dtype && contains(types, *dtype)) return *dtype;
+  if (!dtype) return fail(context, fmt::format("dtype {} is none", code));
+  return fail(context, fmt::format("the result may not be {}", to_string(*dtype)),
+              ErrorCode::kUnsupported);
 }
 
 Result<std::vector<int>> normalize_axes(const InferContext& context,
@@ -134,6 +147,23 @@ std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content) {
   std::vector<InferOutput> outputs;
   outputs.push_back({dtype, std::move(shape), std::move(content)});
   return outputs;
+}
+
+std::optional<std::int64_t> whole_number(const Constant& constant) {
+  using Number = std::optional<std::int64_t>;
+  return dispatch<kNumericTypes>(constant.dtype, [&](auto type) -> Number {
+    using T = typename decltype(type)::type;
+    if constexpr (!std::is_arithmetic_v<T>) {
+      return std::nullopt;
+    } else {
+      T value{};
+      if (constant.bytes.size() != sizeof(T)) return std::nullopt;
+      std::memcpy(&value, constant.bytes.data(), sizeof(T));
+      constexpr double kLimit = 9.0e18;
+      if (!(std::fabs(static_cast<double>(value)) < kLimit)) return std::nullopt;
+      return static_cast<std::int64_t>(value);
+    }
+  });
 }
 
 std::optional<std::size_t> content_size(const Shape& shape) {

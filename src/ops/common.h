@@ -22,6 +22,10 @@ namespace parallax {
 /// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
 using Content = std::optional<std::vector<Expr>>;
 
+/// Floats and the integers of 32 and 64 bits, with and without sign.
+inline constexpr DTypeSet kSumTypes =
+    kFloatTypes | (kNumericTypes & dtypes_where([](const DTypeInfo& t) { return t.bits >= 32; }));
+
 /// An early return with an Error of the context.
 tl::unexpected<Error> fail(const InferContext& context, std::string message,
                            ErrorCode code = ErrorCode::kInvalidModel);
@@ -50,6 +54,9 @@ Result<bool> flag_attribute(const InferContext& context, std::string_view name, 
 Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
                                      std::string_view fallback,
                                      std::initializer_list<std::string_view> allowed);
+/// The element type that the attribute `dtype` names, `fallback` where it is left out; one of
+/// `types`.
+Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType fallback);
 /// Axes made non-negative; refuses those out of range and repeated ones.
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank);
@@ -76,6 +83,9 @@ bool is_non_negative(const Expr& a);
 
 /// A result with one output.
 std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
+
+/// The one number of a constant, cut to an integer; nothing where it is none or does not fit.
+std::optional<std::int64_t> whole_number(const Constant& constant);
 
 /// True for the element types that content covers.
 inline bool has_content(DType dtype) { return contains(kContentTypes, dtype); }

@@ -27,6 +27,44 @@ Status check_branches(const Node& node) {
   return {};
 }
 
+namespace {
+
+std::size_t rank_of_result(const Graph& body) { return body.values[body.outputs[0]].shape.size(); }
+
+bool gives_its_input(const Graph& body) {
+  ValueId value = body.outputs[0];
+  while (body.values[value].kind == ValueKind::kResult) {
+    const Node& node = body.nodes[body.values[value].producer];
+    if (node.op != OpKind::kIdentity) return false;
+    value = node.inputs[0];
+  }
+  return body.values[value].kind == ValueKind::kInput;
+}
+
+/// Also as passes may write it.
+bool squeezes_its_input(const Graph& body) {
+  const Value& value = body.values[body.outputs[0]];
+  if (body.nodes.size() != 1 || value.kind != ValueKind::kResult) return false;
+  const OpKind op = body.nodes[value.producer].op;
+  return op == OpKind::kSqueeze || op == OpKind::kReshape;
+}
+
+}  // namespace
+
+std::optional<std::size_t> only_branch(const Node& node) {
+  if (node.op != OpKind::kIf || node.bodies.size() != 2 || node.outputs.size() != 1)
+    return std::nullopt;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const Graph& body = *node.bodies[i];
+    const Graph& other = *node.bodies[1 - i];
+    if (body.outputs.size() == 1 && other.outputs.size() == 1 &&
+        rank_of_result(body) < rank_of_result(other) && squeezes_its_input(body) &&
+        gives_its_input(other))
+      return i;
+  }
+  return std::nullopt;
+}
+
 bool changes_in_body(const Graph& body, const Expr& dim) {
   const auto symbols = dim.symbols();
   return symbols.size() == 1 && dim == Expr::symbol(symbols[0]) &&
@@ -146,6 +184,11 @@ Result<InferOutput> join(const InferContext& context, std::size_t i, const Graph
     return fail(context, fmt::format("output {} is {} in one branch and {} in the other", i,
                                      to_string(x.dtype), to_string(y.dtype)));
   }
+  if (x.container != nullptr || y.container != nullptr) {
+    ContainerType both = parallax::join(x.container, y.container);
+    if (both != nullptr) return InferOutput{x.dtype, {}, {}, std::move(both)};
+    return fail(context, fmt::format("output {} is of different types in the two branches", i));
+  }
   if (x.shape.size() != y.shape.size()) {
     return fail(context,
                 fmt::format("output {} has {} dimensions in one branch and {} in the other", i,
@@ -178,8 +221,9 @@ InferResult infer_if(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_one_element(context, 0));
   const auto condition = context.known_ints(0);
   const bool known = condition && condition->size() == 1;
-  const Graph& a = *context.node.bodies[known && (*condition)[0] == 0 ? 1 : 0];
-  const Graph& b = known ? a : *context.node.bodies[1];
+  const auto only = known ? std::nullopt : only_branch(context.node);
+  const Graph& a = *context.node.bodies[only.value_or(known && (*condition)[0] == 0 ? 1 : 0)];
+  const Graph& b = known || only ? a : *context.node.bodies[1];
   std::vector<InferOutput> outputs;
   for (std::size_t i = 0; i < context.node.outputs.size(); ++i) {
     PX_ASSIGN(outputs.emplace_back(), join(context, i, a, b));
@@ -224,7 +268,7 @@ InferResult infer_loop(const InferContext& context) {
   for (std::size_t i = 0; i < parts.carried; ++i) {
     const InferInput& first = context.inputs[parts.first_input + i];
     const Value& carried = body.values[body.inputs[parts.first_input + i]];
-    outputs.push_back({first.dtype, first.shape, {}});
+    outputs.push_back({first.dtype, first.shape, {}, carried.container});
     for (std::size_t axis = 0; axis < first.shape.size(); ++axis)
       if (axis < carried.shape.size() && changes_in_body(body, carried.shape[axis]))
         outputs.back().shape[axis] = context.fresh_symbol("carried");
@@ -238,6 +282,9 @@ InferResult infer_loop(const InferContext& context) {
   }
   for (std::size_t i = 0; i < parts.scan_outputs; ++i) {
     const Value& slice = body.values[body.outputs[parts.first_output + parts.carried + i]];
+    if (is_object(slice))
+      return fail(context, fmt::format("scan output {} is no tensor of numbers", i),
+                  ErrorCode::kUnsupported);
     InferOutput output{slice.dtype, {}, {}};
     for (const Expr& dim : slice.shape) {
       const auto known = outside(body, dim);
@@ -263,6 +310,24 @@ OpDef control_flow(OpKind kind, InferResult (*infer)(const InferContext&)) {
 }
 
 }  // namespace
+
+Result<std::optional<std::int64_t>> known_trips(
+    const Node& node, const IdVector<ValueId, std::optional<Dims>>& dims,
+    const std::function<std::optional<std::int64_t>(ValueId)>& element) {
+  PX_ASSIGN(const LoopParts parts, loop_parts(node));
+  if (node.op == OpKind::kScan) {
+    const auto& whole = dims[node.inputs[parts.carried]];
+    if (!whole) return std::nullopt;
+    PX_ASSIGN(const ScanAxis axis, scan_input_axis(node, 0, parts.scan_inputs, whole->rank()));
+    return (*whole)[axis.axis];
+  }
+  const ValueId condition = node.inputs[1];
+  const auto goes_on = condition.valid() ? element(condition) : 1;
+  if (goes_on == 0) return 0;
+  const auto limit = node.inputs[0].valid() ? element(node.inputs[0]) : std::nullopt;
+  if (!goes_on || !limit || !never_stops_early(*node.bodies[0])) return std::nullopt;
+  return std::max<std::int64_t>(*limit, 0);
+}
 
 const OpDef& op_def_If() {
   static const OpDef def = control_flow(OpKind::kIf, infer_if);

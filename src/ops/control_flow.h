@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "ops/load_budget.h"
@@ -14,6 +17,12 @@ namespace parallax {
 
 inline bool is_control_flow(OpKind op) {
   return op == OpKind::kIf || op == OpKind::kLoop || op == OpKind::kScan;
+}
+
+/// What body `i` of a node is called: "then_branch", "else_branch" or "body".
+inline std::string_view body_name(OpKind op, std::size_t i) {
+  if (op != OpKind::kIf) return "body";
+  return i == 0 ? "then_branch" : "else_branch";
 }
 
 /// Counts of a Loop's or a Scan's parts:
@@ -44,12 +53,24 @@ Result<ScanAxis> scan_output_axis(const Node& node, std::size_t i, std::size_t c
 /// Errors: kInvalidModel where the counts of an If and of its branches do not go together.
 Status check_branches(const Node& node);
 
+/// Exporters write "Squeeze where the axis has one element": an If whose one branch squeezes a
+/// value that the other gives as it is. The graph knows ranks, and what follows is made for one of
+/// them: the branch that squeezes is the only one that can be taken. Nothing for any other If.
+std::optional<std::size_t> only_branch(const Node& node);
+
 /// Whether the dimension of a body's input was found to change from trip to trip.
 bool changes_in_body(const Graph& body, const Expr& dim);
 
 /// True where the condition that a Loop's body gives is the one that it got, or always true: then
 /// the trip count is the limit, if the first condition holds.
 bool never_stops_early(const Graph& body);
+
+/// How often the body of a Loop or Scan runs, where that is known before: by the `dims` of what a
+/// Scan reads, or the elements of a Loop's two first inputs, 0 and 1 for a bool. Errors: as
+/// loop_parts() and scan_input_axis().
+Result<std::optional<std::int64_t>> known_trips(
+    const Node& node, const IdVector<ValueId, std::optional<Dims>>& dims,
+    const std::function<std::optional<std::int64_t>(ValueId)>& element);
 
 /// The one element of a bool or integer value that inference knows.
 std::optional<std::int64_t> known_scalar(const Value& value);

@@ -95,7 +95,7 @@ class Seeder {
     for (std::size_t i = 1; i <= node_.captures; ++i) {
       const Value& value = outer(node_.inputs.size() - i);
       Value& input = inner(body_.inputs.size() - i);
-      InferOutput type{value.dtype, symbols_.inside(value.shape), {}};
+      InferOutput type{value.dtype, symbols_.inside(value.shape), {}, value.container};
       // Asked before the elements are made: very many bodies may capture them.
       const std::int64_t room = budget_.bytes_left() + content_bytes(input.content);
       if (value.content && content_bytes(value.content) > room) {
@@ -126,11 +126,18 @@ class Seeder {
       for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (changes_in_body(body_, input.shape[axis])) shape[axis] = input.shape[axis];
     }
-    return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}}, budget_);
+    // What the body has made of it so far holds for later trips.
+    ContainerType container = join(value.container, input.container);
+    if (container == nullptr) container = value.container;
+    return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}, std::move(container)},
+                    budget_);
   }
 
   Status seed_slice(const LoopParts& parts, std::size_t i) {
     const Value& value = outer(parts.carried + i);
+    if (is_object(value))
+      return refuse(node_, fmt::format("scan input {} is no tensor of numbers", i),
+                    ErrorCode::kUnsupported);
     PX_ASSIGN(const ScanAxis axis,
               scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
     Shape shape = symbols_.inside(value.shape);
@@ -146,6 +153,19 @@ class Seeder {
   BodySymbols symbols_;
 };
 
+/// Lets a carried container be all that the body makes of it. Whether that is more than before.
+Result<bool> widen_container(const Graph& graph, const Node& node, Graph& body, ValueId in,
+                             const Value& out, LoadBudget& budget) {
+  Value& value = body.values[in];
+  if (value.container == nullptr && out.container == nullptr) return false;
+  ContainerType both = join(value.container, out.container);
+  if (both == nullptr)
+    return refuse(node, fmt::format("'{}' comes back as another type", value.name));
+  if (same(both, value.container)) return false;
+  PX_RETURN_IF_ERROR(set_type(graph, node, value, {value.dtype, {}, {}, std::move(both)}, budget));
+  return true;
+}
+
 /// Makes dimensions that the body changes symbols of its own; false where none is left.
 Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
                           LoadBudget& budget, bool all) {
@@ -159,6 +179,9 @@ Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts&
                     fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
                                 to_string(body.values[in].dtype), to_string(out.dtype)));
     }
+    PX_ASSIGN(const bool wider, widen_container(graph, node, body, in, out, budget));
+    changed = changed || wider;
+    if (body.values[in].container != nullptr) continue;
     if (out.shape.size() != body.values[in].shape.size()) {
       return refuse(
           node,

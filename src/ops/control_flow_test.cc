@@ -19,6 +19,10 @@ TEST(IfTest, ShapesAreThoseThatBothBranchesGive) {
   const std::string flat = "z = ReduceMax(x) {keepdims = 0}\noutput z";
   const std::string count = "z = Shape(x)\noutput z";
   EXPECT_EQ(inferred(branches(same, "output x")), "float32 bx3");
+  // The axis that one branch squeezes has one element, or the If fails.
+  const std::string squeezed = "const a i64 [1] = [0]\nz = Squeeze(x, a)\noutput z";
+  EXPECT_EQ(inferred(branches(squeezed, "output x")), "float32 3");
+  EXPECT_EQ(inferred(branches("z = Identity(x)\noutput z", squeezed)), "float32 3");
   EXPECT_EQ(inferred(branches(same, twice)), "float32 If_0.0x3");
   EXPECT_EQ(inferred(branches(same, twice, "const c bool [] = [0]")), "float32 2*bx3");
   EXPECT_EQ(inferred(branches(same, flat, "const c bool [] = [1]")), "float32 bx3");

@@ -1,32 +1,18 @@
 // Convolution in one, two, three or more spatial dimensions.
 #include <fmt/core.h>
 
+#include "ops/quantised.h"
 #include "ops/window.h"
 
 namespace parallax {
 
 namespace {
 
-/// kernel_shape must repeat the weight's.
-Result<std::vector<std::int64_t>> kernel_of(const InferContext& context, std::size_t axes) {
-  const Shape& weight = context.inputs[1].shape;
-  const auto stated = context.node.attributes.get_ints("kernel_shape");
-  if (!stated.empty() && stated.size() != axes) {
-    return fail(context, fmt::format("kernel_shape must have {} elements", axes));
-  }
-  std::vector<std::int64_t> kernel;
-  for (std::size_t i = 0; i < axes; ++i) {
-    const auto size = weight[i + 2].constant();
-    if (!size && stated.empty()) {
-      return fail(context, "the weight's spatial dimensions must be known",
-                  ErrorCode::kUnsupported);
-    }
-    if (size && !stated.empty() && *size != stated[i]) {
-      return fail(context, "kernel_shape differs from the weight");
-    }
-    kernel.push_back(size ? *size : stated[i]);
-  }
-  return kernel;
+Status check_bias(const InferContext& context, std::size_t bias) {
+  PX_RETURN_IF_ERROR(expect_rank(context, bias, 1));
+  if (!context.has(bias) || unify(context.inputs[bias].shape[0], context.inputs[1].shape[0]))
+    return {};
+  return fail(context, "the bias must have one element per filter");
 }
 
 Status check_channels(const InferContext& context, const Expr& channels) {
@@ -40,29 +26,52 @@ Status check_channels(const InferContext& context, const Expr& channels) {
   if (filters && *filters % group != 0) {
     return fail(context, fmt::format("{} filters are no multiple of group {}", *filters, group));
   }
-  PX_RETURN_IF_ERROR(expect_rank(context, 2, 1));
-  if (context.has(2) && !unify(context.inputs[2].shape[0], weight[0])) {
-    return fail(context, "the bias must have one element per filter");
-  }
   return {};
 }
 
-InferResult infer_conv(const InferContext& context) {
-  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
-  }
+/// The shape of the result.
+Result<Shape> convolved_shape(const InferContext& context) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));
   const std::size_t axes = image.spatial.size();
   PX_ASSIGN(const Windows windows, read_windows(context, axes));
-  PX_ASSIGN(const auto kernel, kernel_of(context, axes));
+  PX_ASSIGN(const auto kernel, weight_kernel(context, axes));
   PX_RETURN_IF_ERROR(check_channels(context, image.channels));
   image.channels = context.inputs[1].shape[0];
   for (std::size_t i = 0; i < axes; ++i) {
     PX_ASSIGN(image.spatial[i],
               window_count(context, windows, i, image.spatial[i], kernel[i], false));
   }
-  return one_output(context.inputs[0].dtype, join_shape(context, image));
+  return join_shape(context, image);
+}
+
+InferResult infer_conv(const InferContext& context) {
+  for (std::size_t i = 0; i < context.inputs.size(); ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+  }
+  PX_ASSIGN(Shape shape, convolved_shape(context));
+  PX_RETURN_IF_ERROR(check_bias(context, 2));
+  return one_output(context.inputs[0].dtype, std::move(shape));
+}
+
+/// One zero point for all of W, or one for each filter.
+Status check_filter_scale(const InferContext& context, std::size_t i) {
+  if (!context.has(i) || context.inputs[i].shape.empty()) return {};
+  PX_RETURN_IF_ERROR(expect_rank(context, i, 1));
+  const Expr& count = context.inputs[i].shape[0];
+  if (count == Expr(1) || unify(count, context.inputs[1].shape[0])) return {};
+  return fail(context, fmt::format("input {} must have one element, or one per filter", i));
+}
+
+InferResult infer_conv_integer(const InferContext& context) {
+  PX_ASSIGN(const DType result, integer_product_type(context));
+  PX_ASSIGN(Shape shape, convolved_shape(context));
+  PX_RETURN_IF_ERROR(check_filter_scale(context, kProductWZero));
+  PX_RETURN_IF_ERROR(check_filter_scale(context, kProductWScale));
+  PX_RETURN_IF_ERROR(expect_one_element(context, kProductXZero));
+  PX_RETURN_IF_ERROR(expect_one_element(context, kProductXScale));
+  PX_RETURN_IF_ERROR(check_bias(context, kProductBias));
+  return one_output(result, std::move(shape));
 }
 
 /// Each output element takes one filter: C / group times the kernel's elements.
@@ -73,23 +82,36 @@ std::int64_t macs_conv(const Node&, std::span<const Dims> inputs, std::span<cons
   return macs;
 }
 
+OpDef convolution(OpKind kind, InferResult (*infer)(const InferContext&)) {
+  OpDef d;
+  d.kind = kind;
+  d.min_inputs = 2;
+  d.max_inputs = 3;
+  d.attributes = {
+      {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
+      {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
+      {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
+      {"layout", AttributeType::kString, true},
+  };
+  d.epilogue = true;
+  d.infer = infer;
+  d.macs = macs_conv;
+  return d;
+}
+
 }  // namespace
 
 const OpDef& op_def_Conv() {
+  static const OpDef def = convolution(OpKind::kConv, infer_conv);
+  return def;
+}
+
+const OpDef& op_def_ConvInteger() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kConv;
-    d.min_inputs = 2;
-    d.max_inputs = 3;
-    d.attributes = {
-        {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
-        {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
-        {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
-        {"layout", AttributeType::kString, true},
-    };
-    d.epilogue = true;
-    d.infer = infer_conv;
-    d.macs = macs_conv;
+    OpDef d = since(10, convolution(OpKind::kConvInteger, infer_conv_integer));
+    d.max_inputs = kProductInputs;
+    d.internal_inputs = kProductInputs - kProductXScale;
+    d.attributes.push_back({kByteTable, AttributeType::kTensor, true});
     return d;
   }();
   return def;

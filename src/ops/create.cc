@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "ops/common.h"
+#include "parallax/elements.h"
 
 namespace parallax {
 
@@ -56,24 +56,27 @@ InferResult infer_constant_of_shape(const InferContext& context) {
   return one_output(fill.dtype, *wanted, std::move(content));
 }
 
-std::optional<float> known_float(const InferInput& input) {
-  if (input.constant == nullptr || input.constant->bytes.size() != sizeof(float)) {
+constexpr DTypeSet kRangeTypes = kFloatTypes | kIndexTypes | dtype_bit(DType::kI16);
+
+/// The one element of a constant.
+template <class Number>
+std::optional<Number> known_number(const InferInput& input) {
+  if (input.constant == nullptr || input.constant->dims.checked_elements() != 1)
     return std::nullopt;
-  }
-  float value = 0;
-  std::memcpy(&value, input.constant->bytes.data(), sizeof(float));
-  return value;
+  return read_element<Number>(input.dtype, input.constant->bytes.data(), 0);
 }
 
 /// Number of elements of a range of floats; a fresh symbol where its bounds are computed while
 /// running.
+template <class Number>
 Result<Expr> float_count(const InferContext& context) {
-  const auto start = known_float(context.inputs[0]);
-  const auto limit = known_float(context.inputs[1]);
-  const auto delta = known_float(context.inputs[2]);
+  const auto start = known_number<Number>(context.inputs[0]);
+  const auto limit = known_number<Number>(context.inputs[1]);
+  const auto delta = known_number<Number>(context.inputs[2]);
   if (!start || !limit || !delta) return context.fresh_symbol("range");
-  const double count = std::ceil(static_cast<double>(*limit - *start) / *delta);
-  if (*delta == 0.0F || !(count < 9.0e18)) return fail(context, "the range has no end");
+  const double count =
+      std::ceil(static_cast<double>(*limit - *start) / static_cast<double>(*delta));
+  if (*delta == Number{0} || !(count < 9.0e18)) return fail(context, "the range has no end");
   return Expr(count <= 0 ? 0 : static_cast<std::int64_t>(count));
 }
 
@@ -85,8 +88,14 @@ Result<std::optional<IntRange>> int_range(const InferContext& context) {
   std::vector<Expr> bounds;
   for (std::size_t i = 0; i < 3; ++i) {
     const auto elements = context.exprs(i);
-    if (!elements || elements->size() != 1) return std::nullopt;
-    bounds.push_back(elements->front());
+    const auto number = known_number<std::int64_t>(context.inputs[i]);
+    if (elements && elements->size() == 1) {
+      bounds.push_back(elements->front());
+    } else if (number) {
+      bounds.emplace_back(*number);
+    } else {
+      return std::nullopt;
+    }
   }
   const Expr& delta = bounds[2];
   if (delta == Expr(0)) return fail(context, "delta is 0");
@@ -102,19 +111,21 @@ Result<std::optional<IntRange>> int_range(const InferContext& context) {
 
 InferResult infer_range(const InferContext& context) {
   for (std::size_t i = 0; i < 3; ++i) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, i, kWideTypes));
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kRangeTypes));
     PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
     PX_RETURN_IF_ERROR(expect_one_element(context, i));
   }
   const DType dtype = context.inputs[0].dtype;
-  if (dtype == DType::kF32) {
-    PX_ASSIGN(Expr count, float_count(context));
+  if (contains(kFloatTypes, dtype)) {
+    PX_ASSIGN(Expr count,
+              dtype == DType::kF64 ? float_count<double>(context) : float_count<float>(context));
     return one_output(dtype, {std::move(count)});
   }
   PX_ASSIGN(const auto range, int_range(context));
   if (!range) return one_output(dtype, {context.fresh_symbol("range")});
   Content content;
-  if (const auto size = content_size({range->count})) {
+  const auto size = content_size({range->count});
+  if (size && has_content(dtype)) {
     content.emplace();
     for (std::size_t i = 0; i < *size; ++i) {
       content->push_back(range->start + range->delta * Expr(static_cast<std::int64_t>(i)));

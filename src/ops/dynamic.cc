@@ -1,5 +1,5 @@
-// Operators whose results have sizes that only their kernels can tell: NonZero and
-// NonMaxSuppression.
+// Operators whose results have sizes that only their kernels can tell: NonZero, NonMaxSuppression,
+// Compress, Unique.
 #include <fmt/core.h>
 
 #include "ops/common.h"
@@ -17,7 +17,7 @@ InferResult infer_non_zero(const InferContext& context) {
 /// Boxes [batch, boxes, 4] and scores [batch, classes, boxes] give rows of (batch, class, box).
 InferResult infer_non_max_suppression(const InferContext& context) {
   for (std::size_t i : {0U, 1U, 3U, 4U}) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, dtype_bit(DType::kF32)));
   }
   PX_RETURN_IF_ERROR(expect_dtype(context, 2, kI64Types));
   for (std::size_t i : {2U, 3U, 4U}) PX_RETURN_IF_ERROR(expect_one_element(context, i));
@@ -31,6 +31,40 @@ InferResult infer_non_max_suppression(const InferContext& context) {
     return fail(context, "boxes and scores do not match");
   }
   return one_output(DType::kI64, {context.fresh_symbol("selected"), Expr(3)});
+}
+
+/// The slices along an axis, or the elements of the flattened input, that a condition chooses.
+InferResult infer_compress(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 1, kBoolTypes));
+  PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
+  const InferInput& x = context.inputs[0];
+  if (context.node.attributes.find("axis") == nullptr) {
+    return one_output(x.dtype, {context.fresh_symbol("chosen")});
+  }
+  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(x)));
+  Shape shape = x.shape;
+  shape[static_cast<std::size_t>(axis)] = context.fresh_symbol("chosen");
+  return one_output(x.dtype, std::move(shape));
+}
+
+/// Slices or elements that differ; where each is met first, which one each of the input is, and how
+/// often it occurs.
+InferResult infer_unique(const InferContext& context) {
+  PX_ASSIGN([[maybe_unused]] const bool sorted, flag_attribute(context, "sorted", true));
+  const InferInput& x = context.inputs[0];
+  const Expr count = context.fresh_symbol("unique");
+  Shape shape = {count};
+  if (context.node.attributes.find("axis") != nullptr) {
+    PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(x)));
+    shape = x.shape;
+    shape[static_cast<std::size_t>(axis)] = count;
+  }
+  auto outputs = one_output(x.dtype, std::move(shape));
+  // The kernel sizes all of its results or none.
+  for (const Expr& length : {count, context.fresh_symbol("inverse"), count}) {
+    outputs.push_back({DType::kI64, {length}, std::nullopt});
+  }
+  return outputs;
 }
 
 /// One step per score: what is compared with what depends on the values.
@@ -47,6 +81,35 @@ const OpDef& op_def_NonZero() {
     d.kind = OpKind::kNonZero;
     d.since = 9;
     d.infer = infer_non_zero;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_Compress() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kCompress;
+    d.since = 9;
+    d.min_inputs = 2;
+    d.max_inputs = 2;
+    d.attributes = {{"axis", AttributeType::kInt}};
+    d.infer = infer_compress;
+    d.macs = macs_none;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_Unique() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kUnique;
+    d.since = 11;
+    d.max_outputs = 4;
+    d.attributes = {{"axis", AttributeType::kInt}, {"sorted", AttributeType::kInt}};
+    d.infer = infer_unique;
     d.macs = macs_per_input;
     return d;
   }();

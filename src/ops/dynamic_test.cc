@@ -16,11 +16,23 @@ TEST(DynamicTest, Shapes) {
       {"input x f32 [b, 3]\ni = NonZero(x)\nt = Transpose(i)\ny = GatherND(x, t)\nd = Shape(y)\n"
        "output y, d",
        "float32 NonZero_0.0; int64 1 = [NonZero_0.0]"},
+      {"input x u8 [b, 3]\ninput c bool [s]\ny = Compress(x, c) {axis = 1}\nz = Compress(y, c)\n"
+       "output y, z",
+       "uint8 bxCompress_0.0; uint8 Compress_1.0"},
+      {"input x f32 [b, 3]\ny, i, j, n = Unique(x) {axis = -1}\noutput y, i, j, n",
+       "float32 bxUnique_0.0; int64 Unique_0.0; int64 Unique_0.1; int64 Unique_0.0"},
+      {"input x bool [b, 3]\ny = Unique(x) {sorted = 0}\noutput y", "bool Unique_0.0"},
   });
 }
 
 TEST(DynamicTest, Refusals) {
   check_refusals({
+      {"input x f32 [3]\ninput c bool [1, 3]\ny = Compress(x, c)\noutput y", "rank 1"},
+      {"input x f32 [3]\ninput c i64 [3]\ny = Compress(x, c)\noutput y", "may not be int64"},
+      {"input x f32 [3]\ninput c bool [3]\ny = Compress(x, c) {axis = 1}\noutput y",
+       "outside rank 1"},
+      {"input x f32 [3]\ny = Unique(x) {axis = 1}\noutput y", "outside rank 1"},
+      {"input x f32 [3]\ny = Unique(x) {sorted = 2}\noutput y", "0 or 1"},
       {"input x f32 [b, s, 5]\ninput c f32 [b, 80, s]\ny = NonMaxSuppression(x, c)\noutput y",
        "4 coordinates"},
       {"input x f32 [1, s, 4]\ninput c f32 [2, 80, s]\ny = NonMaxSuppression(x, c)\noutput y",

@@ -1,7 +1,5 @@
 // Functions of one element: one input, one output, same shape.
-#include <fmt/core.h>
-
-#include "ops/common.h"
+#include "ops/elementwise.h"
 
 namespace parallax {
 
@@ -19,22 +17,6 @@ std::optional<Expr> rectify(const InferContext&, std::span<const Expr> x) { retu
 
 std::optional<Expr> logical_not(const InferContext&, std::span<const Expr> x) {
   return Expr(1) - x[0];
-}
-
-/// Known where the element is certainly zero or certainly not.
-std::optional<Expr> truth(const Expr& x) {
-  if (x == Expr(0)) return Expr(0);
-  if (is_negative(x) || is_negative(Expr(0) - x)) return Expr(1);
-  return std::nullopt;
-}
-
-template <DTypeSet kTypes, CombineElements kCombine = nullptr>
-InferResult infer_unary(const InferContext& context) {
-  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kTypes));
-  const InferInput& x = context.inputs[0];
-  Content content;
-  if constexpr (kCombine != nullptr) content = elementwise_content(context, x.shape, kCombine);
-  return one_output(x.dtype, x.shape, std::move(content));
 }
 
 InferResult infer_gelu(const InferContext& context) {
@@ -66,37 +48,11 @@ InferResult infer_is_nan(const InferContext& context) {
   return one_output(DType::kBool, context.inputs[0].shape);
 }
 
-InferResult infer_cast(const InferContext& context) {
-  const std::int64_t to = context.node.attributes.get_int("to", 0);
-  const auto dtype = dtype_from_onnx(to);
-  if (!dtype || !contains(kAllTypes, *dtype)) {
-    return fail(context, fmt::format("cannot cast to ONNX element type {}", to),
-                ErrorCode::kUnsupported);
-  }
-  const InferInput& x = context.inputs[0];
-  Content content;
-  if (has_content(*dtype)) {
-    content = elementwise_content(
-        context, x.shape,
-        *dtype == DType::kBool
-            ? +[](const InferContext&, std::span<const Expr> row) { return truth(row[0]); }
-            : +[](const InferContext&, std::span<const Expr> row) {
-                return std::optional<Expr>(row[0]);
-              });
-  }
-  return one_output(*dtype, x.shape, std::move(content));
-}
+}  // namespace
 
 OpDef unary(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
-  def.infer = infer;
-  def.macs = macs_per_output;
-  def.elementwise = true;
-  return def;
+  return elementwise(kind, 1, infer);
 }
-
-}  // namespace
 
 const OpDef& op_def_Abs() {
   static const OpDef def = unary(OpKind::kAbs, infer_unary<kNumericTypes, absolute>);
@@ -189,16 +145,6 @@ const OpDef& op_def_Clip() {
   static const OpDef def = [] {
     OpDef d = unary(OpKind::kClip, infer_clip);
     d.max_inputs = 3;
-    return d;
-  }();
-  return def;
-}
-
-const OpDef& op_def_Cast() {
-  static const OpDef def = [] {
-    OpDef d = unary(OpKind::kCast, infer_cast);
-    // saturate concerns 8-bit floats only, which no model that loads has.
-    d.attributes = {{"to", AttributeType::kInt}, {"saturate", AttributeType::kInt}};
     return d;
   }();
   return def;

@@ -10,6 +10,7 @@
 
 #include "ops/common.h"
 #include "ops/control_flow.h"
+#include "ops/objects.h"
 
 namespace parallax {
 
@@ -45,7 +46,12 @@ Status check_output(const InferContext& context, const InferOutput& output) {
                 fmt::format("rank {} is more than {}", output.shape.size(), Dims::kMaxRank),
                 ErrorCode::kUnsupported);
   }
-  if (info_of(output.dtype).bits == 0) {
+  const OpDef& def = op_def(context.node.op);
+  const bool of_strings = output.dtype == DType::kString;
+  if (of_strings && !def.objects && !def.control_flow && !moves_strings(def.kind)) {
+    return fail(context, "gives no strings", ErrorCode::kUnsupported);
+  }
+  if (!of_strings && info_of(output.dtype).bits == 0) {
     return fail(context, fmt::format("a result of {} has no size", to_string(output.dtype)),
                 ErrorCode::kUnsupported);
   }
@@ -61,15 +67,56 @@ Status check_output(const InferContext& context, const InferOutput& output) {
     if (*n < 0) return fail(context, fmt::format("a dimension of the result is negative: {}", *n));
   }
   if (!all_known) return {};
-  if (!bytes_of(output.dtype, *concrete(output.shape))) {
+  if (of_strings ? !concrete(output.shape)->checked_elements()
+                 : !bytes_of(output.dtype, *concrete(output.shape))) {
     return fail(context, "the result is too large for any memory");
   }
   return {};
 }
 
+/// A type that no operator which moves strings gives to anything but what it moves.
+constexpr DType kStandIn = DType::kU8;
+
+InferResult infer_strings(const InferContext& context) {
+  std::vector<InferInput> inputs(context.inputs.begin(), context.inputs.end());
+  for (InferInput& input : inputs) {
+    if (input.dtype != DType::kString) continue;
+    input.dtype = kStandIn;
+    input.constant = nullptr;
+  }
+  const InferContext numbers{context.node, inputs, context.fresh_symbol, context.symbols};
+  PX_ASSIGN(auto outputs, op_def(context.node.op).infer(numbers));
+  for (InferOutput& output : outputs)
+    if (output.dtype == kStandIn) output.dtype = DType::kString;
+  return outputs;
+}
+
+/// Inference of operators for tensors, objects among whose inputs are refused or known.
+InferResult infer_tensors(const InferContext& context) {
+  const OpKind op = context.node.op;
+  bool strings = false;
+  for (const InferInput& input : context.inputs) {
+    if (input.present && input.container != nullptr) {
+      if (op != OpKind::kIdentity) return fail(context, "takes tensors only");
+      InferOutput same{input.dtype, {}, {}, std::make_shared<const Container>(*input.container)};
+      return std::vector<InferOutput>{std::move(same)};
+    }
+    strings = strings || (input.present && input.dtype == DType::kString);
+  }
+  if (op == OpKind::kCast)
+    strings = strings || context.node.attributes.get_int("to", 0) == info_of(DType::kString).onnx;
+  if (strings && (op == OpKind::kCast || op == OpKind::kCastLike))
+    return infer_string_cast(context);
+  if (!strings) return op_def(op).infer(context);
+  if (!moves_strings(op)) return fail(context, "takes no strings", ErrorCode::kUnsupported);
+  return infer_strings(context);
+}
+
 /// Runs the operator's inference and checks what it says.
 InferResult infer_checked(const InferContext& context) {
-  PX_ASSIGN(auto outputs, op_def(context.node.op).infer(context));
+  const OpDef& def = op_def(context.node.op);
+  PX_ASSIGN(auto outputs,
+            def.objects || def.control_flow ? def.infer(context) : infer_tensors(context));
   for (InferOutput& output : outputs) {
     PX_RETURN_IF_ERROR(check_output(context, output));
     check_content(output);
@@ -82,6 +129,7 @@ InferResult infer_checked(const InferContext& context) {
 
 std::string describe(const InferInput& input, std::span<const std::string> names) {
   if (!input.present) return "_";
+  if (input.container != nullptr) return to_string(*input.container, input.dtype);
   return fmt::format("{} {}", to_string(input.dtype), to_string(input.shape, names));
 }
 
@@ -111,6 +159,7 @@ std::span<const InferInput> gather(const Graph& graph, const Node& node,
     input.present = true;
     input.dtype = value.dtype;
     input.shape = value.shape;
+    input.container = value.container.get();
     input.content = value.content ? &*value.content : nullptr;
     input.constant = value.constant ? &*value.constant : nullptr;
   }
@@ -179,6 +228,7 @@ Status set_type(const Graph& graph, const Node& node, Value& value, InferOutput 
   if (!budget.need_shape(shape_bytes(type.shape))) return spent(graph, node, "memory");
   value.dtype = type.dtype;
   value.shape = std::move(type.shape);
+  value.container = std::move(type.container);
   if (budget.take_elements(content_bytes(type.content))) value.content = std::move(type.content);
   return {};
 }

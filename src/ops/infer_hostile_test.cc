@@ -62,9 +62,13 @@ class Maker {
     const bool lists = i > 0 && below(5) != 0 && (def.shape_inputs >> i & 1U) != 0;
     if (lists || below(6) == 0) {
       const DType dtype = below(5) == 0 ? DType::kI32 : DType::kI64;
-      Value symbolic{name, ValueKind::kSymbolic, dtype, {}, {}, {}, std::vector<Expr>{}};
       const int length = below(5);
+      Value symbolic;
+      symbolic.name = name;
+      symbolic.kind = ValueKind::kSymbolic;
+      symbolic.dtype = dtype;
       symbolic.shape = {Expr(length)};
+      symbolic.content.emplace();
       for (int k = 0; k < length; ++k) {
         symbolic.content->push_back(below(5) == 0 ? dim() - Expr(below(3)) : Expr(number()));
       }
@@ -99,9 +103,14 @@ class Maker {
         return make_i64(std::vector<std::int64_t>{number()});
       case AttributeType::kString:
         return text(spec.name);
-      default:
-        return 1.0F;
+      case AttributeType::kStrings:
+        return std::vector<std::string>(static_cast<std::size_t>(below(3)), text(spec.name));
+      case AttributeType::kFloats:
+        return std::vector<float>(static_cast<std::size_t>(below(3)), 1.0F);
+      case AttributeType::kFloat:
+        break;
     }
+    return 1.0F;
   }
 
   Graph graph_;

@@ -15,6 +15,7 @@ namespace parallax {
 
 inline std::string describe(const Graph& graph, const Value& value) {
   const auto names = graph.symbol_names();
+  if (value.container != nullptr) return to_string(*value.container, value.dtype);
   std::string text = std::string(to_string(value.dtype)) + " " + to_string(value.shape, names);
   if (!value.content) return text;
   text += " = [";

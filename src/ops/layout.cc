@@ -190,7 +190,7 @@ Result<Expr> padded_dim(const InferContext& context, std::string_view mode, cons
   const Expr cropped = dim + min(begin, 0) + min(end, 0);
   const bool grows = is_negative(Expr(0) - begin) || is_negative(Expr(0) - end);
   if (is_negative(cropped)) return fail(context, "pads remove more than the axis has");
-  if (mode == "edge" && grows && cropped == Expr(0)) {
+  if ((mode == "edge" || mode == "wrap") && grows && cropped == Expr(0)) {
     return fail(context, "an axis without elements has no edge");
   }
   const Expr left = cropped - 1 - max(begin, end);
@@ -202,7 +202,7 @@ Result<Expr> padded_dim(const InferContext& context, std::string_view mode, cons
 
 InferResult infer_pad(const InferContext& context) {
   PX_ASSIGN(const auto mode,
-            choice_attribute(context, "mode", "constant", {"constant", "reflect", "edge"}));
+            choice_attribute(context, "mode", "constant", {"constant", "reflect", "edge", "wrap"}));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));

@@ -3,6 +3,7 @@
 
 #include "ops/common.h"
 #include "ops/matmul.h"
+#include "ops/quantised.h"
 
 namespace parallax {
 
@@ -16,9 +17,9 @@ Status check_operands(const InferContext& context) {
   return context.node.epilogue.empty() ? Status() : expect_dtype(context, 0, kFloatTypes);
 }
 
-/// A vector on the left is a row, one on the right a column; that axis is not in the result.
-InferResult infer_matmul(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_operands(context));
+/// The shape of the result, whose bias is input `bias`. A vector on the left is a row, one on the
+/// right a column; that axis is not in the result.
+Result<Shape> product_shape(const InferContext& context, std::size_t bias) {
   Shape a = context.inputs[0].shape;
   PX_ASSIGN(Shape b, permuted_shape(context, kMatMulPerm, context.inputs[1].shape));
   if (a.empty() || b.empty()) return fail(context, "a scalar cannot be multiplied");
@@ -34,11 +35,46 @@ InferResult infer_matmul(const InferContext& context) {
   PX_ASSIGN(Shape shape, broadcast(a, b, context));
   if (!row) shape.push_back(m);
   if (!column) shape.push_back(n);
-  PX_RETURN_IF_ERROR(expect_rank(context, 2, 1));
-  if (context.has(2) && (column || !unify(context.inputs[2].shape[0], n))) {
+  PX_RETURN_IF_ERROR(expect_rank(context, bias, 1));
+  if (context.has(bias) && (column || !unify(context.inputs[bias].shape[0], n))) {
     return fail(context, "the bias must have one element per column");
   }
+  return shape;
+}
+
+InferResult infer_matmul(const InferContext& context) {
+  PX_RETURN_IF_ERROR(check_operands(context));
+  PX_ASSIGN(Shape shape, product_shape(context, 2));
   return one_output(context.inputs[0].dtype, std::move(shape));
+}
+
+/// Zero point or scale `i` of operand `operand`: one number; one for each row of the left operand,
+/// or column of the right one, with as many dimensions, the other one 1; or, for a matrix, a vector
+/// of them.
+Status check_lines(const InferContext& context, std::size_t i, std::size_t operand) {
+  if (!context.has(i) || product(context.inputs[i].shape) == Expr(1)) return {};
+  const Shape& lines = context.inputs[i].shape;
+  const Shape& matrix = context.inputs[operand].shape;
+  const std::size_t rank = matrix.size();
+  if (rank >= 2 && lines.size() == 1 && unify(lines[0], matrix[rank - (operand == 0 ? 2 : 1)]))
+    return {};
+  bool fits = rank >= 2 && lines.size() == rank;
+  for (std::size_t axis = 0; fits && axis < rank; ++axis) {
+    const bool across = axis + (operand == 0 ? 1 : 2) == rank;
+    fits = across ? lines[axis] == Expr(1) : unify(lines[axis], matrix[axis]).has_value();
+  }
+  if (fits) return {};
+  return fail(context, fmt::format("input {} does not fit input {}", i, operand));
+}
+
+InferResult infer_matmul_integer(const InferContext& context) {
+  PX_ASSIGN(const DType result, integer_product_type(context));
+  PX_ASSIGN(Shape shape, product_shape(context, kProductBias));
+  for (const std::size_t i : {kProductXZero, kProductXScale})
+    PX_RETURN_IF_ERROR(check_lines(context, i, kProductX));
+  for (const std::size_t i : {kProductWZero, kProductWScale})
+    PX_RETURN_IF_ERROR(check_lines(context, i, kProductW));
+  return one_output(result, std::move(shape));
 }
 
 std::int64_t macs_matmul(const Node&, std::span<const Dims> inputs, std::span<const Dims> outputs) {
@@ -89,6 +125,23 @@ const OpDef& op_def_MatMul() {
     d.attributes = {{kMatMulPerm, AttributeType::kInts, true}};
     d.epilogue = true;
     d.infer = infer_matmul;
+    d.macs = macs_matmul;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_MatMulInteger() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kMatMulInteger;
+    d.since = 10;
+    d.min_inputs = 2;
+    d.max_inputs = kProductInputs;
+    d.internal_inputs = kProductInputs - kProductXScale;
+    d.attributes = {{kByteTable, AttributeType::kTensor, true}};
+    d.epilogue = true;
+    d.infer = infer_matmul_integer;
     d.macs = macs_matmul;
     return d;
   }();

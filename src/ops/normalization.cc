@@ -1,4 +1,5 @@
-// Softmax, LpNormalization, LayerNormalization, RMSNormalization and BatchNormalization.
+// Softmax, LogSoftmax, Hardmax, LpNormalization, LayerNormalization, RMSNormalization and
+// BatchNormalization.
 #include <fmt/core.h>
 
 #include "ops/common.h"
@@ -34,6 +35,16 @@ Status check_affine(const InferContext& context, std::size_t i) {
   return {};
 }
 
+/// The element type of the statistics that LayerNormalization gives. Sums are as precise as they
+/// can be, whatever is asked for.
+Result<DType> stash_type(const InferContext& context) {
+  constexpr std::int64_t kFloat = 1, kBFloat16 = 16;  // as ONNX numbers types
+  const std::int64_t type = context.node.attributes.get_int("stash_type", kFloat);
+  if (type == kFloat) return DType::kF32;
+  if (type == kBFloat16) return DType::kBF16;
+  return fail(context, fmt::format("stash_type {} is not covered", type), ErrorCode::kUnsupported);
+}
+
 /// What is added to the result: set by passes.
 constexpr std::size_t kResidual = 3;
 
@@ -53,17 +64,15 @@ InferResult infer_layer_normalization(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_affine(context, 2));
   const InferInput& x = context.inputs[0];
   PX_ASSIGN(const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
-  if (context.node.attributes.get_int("stash_type", 1) != 1) {
-    return fail(context, "stash_type must be 1", ErrorCode::kUnsupported);
-  }
+  PX_ASSIGN(const DType stash, stash_type(context));
   if (context.has(kResidual) && !same_shape(context.inputs[kResidual].shape, x.shape)) {
     return fail(context, "the residual must have the shape of input 0");
   }
   Shape statistics = x.shape;
   for (auto i = static_cast<std::size_t>(axis); i < statistics.size(); ++i) statistics[i] = 1;
   std::vector<InferOutput> outputs = one_output(x.dtype, x.shape);
-  outputs.push_back({DType::kF32, statistics, std::nullopt});
-  outputs.push_back({DType::kF32, std::move(statistics), std::nullopt});
+  outputs.push_back({stash, statistics, std::nullopt});
+  outputs.push_back({stash, std::move(statistics), std::nullopt});
   return outputs;
 }
 
@@ -74,9 +83,7 @@ InferResult infer_rms_normalization(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_affine(context, 1));
   const InferInput& x = context.inputs[0];
   PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
-  if (context.node.attributes.get_int("stash_type", 1) != 1) {
-    return fail(context, "stash_type must be 1", ErrorCode::kUnsupported);
-  }
+  PX_ASSIGN([[maybe_unused]] const DType stash, stash_type(context));
   return one_output(x.dtype, x.shape);
 }
 
@@ -85,7 +92,10 @@ InferResult infer_batch_normalization(const InferContext& context) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
   }
   PX_ASSIGN(const bool training, flag_attribute(context, "training_mode", false));
-  if (training) return fail(context, "training is not covered", ErrorCode::kUnsupported);
+  for (std::size_t i = 1; i < context.node.outputs.size(); ++i) {
+    if (training || !context.node.outputs[i].valid()) continue;
+    return fail(context, "only training gives statistics");
+  }
   const InferInput& x = context.inputs[0];
   if (x.shape.empty()) return fail(context, "input 0 must have a channel axis");
   const Expr channels = x.shape.size() == 1 ? Expr(1) : x.shape[1];
@@ -95,20 +105,36 @@ InferResult infer_batch_normalization(const InferContext& context) {
       return fail(context, fmt::format("input {} must have one element per channel", i));
     }
   }
-  return one_output(x.dtype, x.shape);
+  std::vector<InferOutput> outputs = one_output(x.dtype, x.shape);
+  outputs.push_back({context.inputs[3].dtype, {channels}, std::nullopt});
+  outputs.push_back({context.inputs[4].dtype, {channels}, std::nullopt});
+  return outputs;
+}
+
+OpDef along_one_axis(OpKind kind) {
+  OpDef def;
+  def.kind = kind;
+  def.attributes = {{"axis", AttributeType::kInt}};
+  def.infer = infer_softmax;
+  def.macs = macs_per_input;
+  return def;
 }
 
 }  // namespace
 
 const OpDef& op_def_Softmax() {
-  static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kSoftmax;
-    d.attributes = {{"axis", AttributeType::kInt}};
-    d.infer = infer_softmax;
-    d.macs = macs_per_input;
-    return d;
-  }();
+  static const OpDef def = along_one_axis(OpKind::kSoftmax);
+  return def;
+}
+
+const OpDef& op_def_LogSoftmax() {
+  static const OpDef def = along_one_axis(OpKind::kLogSoftmax);
+  return def;
+}
+
+/// 1 at the first of the largest elements along an axis, 0 elsewhere.
+const OpDef& op_def_Hardmax() {
+  static const OpDef def = along_one_axis(OpKind::kHardmax);
   return def;
 }
 
@@ -168,6 +194,7 @@ const OpDef& op_def_BatchNormalization() {
     d.kind = OpKind::kBatchNormalization;
     d.min_inputs = 5;
     d.max_inputs = 5;
+    d.max_outputs = 3;
     // momentum concerns training only; exporters write it all the same.
     d.attributes = {{"epsilon", AttributeType::kFloat},
                     {"momentum", AttributeType::kFloat},

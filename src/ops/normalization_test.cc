@@ -20,11 +20,36 @@ TEST(NormalizationTest, Shapes) {
       {"input x f32 [b, 4, h, w]\nconst p f32 [4] = fill 1\n"
        "y = BatchNormalization(x, p, p, p, p) {momentum = 0.5}\noutput y",
        "float32 bx4xhxw"},
+      {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\n"
+       "y, m, v = BatchNormalization(x, p, p, p, p) {training_mode = 1}\noutput y, m, v",
+       "float32 bx4xh; float32 4; float32 4"},
+      {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\ny = InstanceNormalization(x, p, "
+       "p)\noutput y",
+       "float32 bx4xh"},
+      {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\n"
+       "y = GroupNormalization(x, p, p) {num_groups = 2}\noutput y",
+       "float32 bx4xh"},
+      {"input x f32 [b, 4, h]\nconst p f32 [2] = fill 1\n"
+       "y = GroupNormalization(x, p, p) {num_groups = 2}\noutput y",
+       "float32 bx4xh"},
+      {"input x f32 [b, 4]\ny = LRN(x) {size = 3}\noutput y", "float32 bx4"},
   });
 }
 
 TEST(NormalizationTest, Refusals) {
   check_refusals({
+      {"input x f32 [b, 4]\ny = LRN(x)\noutput y", "size must be positive, is 0"},
+      {"input x f32 [4]\ny = LRN(x) {size = 1}\noutput y", "channel axis"},
+      {"input x f32 [b, 4]\nconst p f32 [4] = fill 1\ny = InstanceNormalization(x, p, p)\noutput y",
+       "rank 3 or more"},
+      {"input x f32 [b, 4, h]\nconst p f32 [3] = fill 1\ny = InstanceNormalization(x, p, p)\n"
+       "output y",
+       "one element per channel"},
+      {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\n"
+       "y = GroupNormalization(x, p, p) {num_groups = 3}\noutput y",
+       "no multiple of num_groups 3"},
+      {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\ny = GroupNormalization(x, p, p)\noutput y",
+       "num_groups 0 is not positive"},
       {"input x i64 [3]\ny = Softmax(x)\noutput y", "may not be int64"},
       {"input x f32 [3]\ny = Softmax(x) {axis = 1}\noutput y", "axis 1 is outside rank 1"},
       {"input x f32 []\ny = Softmax(x)\noutput y", "outside rank 0"},
@@ -46,8 +71,8 @@ TEST(NormalizationTest, Refusals) {
        "output y",
        "one element per channel"},
       {"input x f32 [b, 4]\nconst p f32 [4] = fill 1\n"
-       "y = BatchNormalization(x, p, p, p, p) {training_mode = 1}\noutput y",
-       "training"},
+       "y, m, v = BatchNormalization(x, p, p, p, p)\noutput y, m",
+       "only training"},
   });
 }
 

@@ -12,9 +12,9 @@ namespace parallax {
 namespace {
 
 AttributeType type_of(const AttributeValue& value) {
-  constexpr std::array kTypes = {AttributeType::kInt,    AttributeType::kFloat,
-                                 AttributeType::kString, AttributeType::kInts,
-                                 AttributeType::kFloats, AttributeType::kTensor};
+  constexpr std::array kTypes = {
+      AttributeType::kInt,    AttributeType::kFloat,  AttributeType::kString, AttributeType::kInts,
+      AttributeType::kFloats, AttributeType::kTensor, AttributeType::kStrings};
   static_assert(kTypes.size() == std::variant_size_v<AttributeValue>);
   return kTypes[value.index()];
 }
@@ -33,6 +33,8 @@ std::string_view to_string(AttributeType type) {
       return "a list of floats";
     case AttributeType::kTensor:
       return "a tensor";
+    case AttributeType::kStrings:
+      return "a list of strings";
   }
   return "of unknown type";
 }

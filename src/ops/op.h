@@ -18,7 +18,15 @@
 
 namespace parallax {
 
-enum class AttributeType : std::uint8_t { kInt, kFloat, kString, kInts, kFloats, kTensor };
+enum class AttributeType : std::uint8_t {
+  kInt,
+  kFloat,
+  kString,
+  kInts,
+  kFloats,
+  kTensor,
+  kStrings
+};
 
 struct AttributeSpec {
   std::string_view name;
@@ -32,6 +40,7 @@ struct InferInput {
   bool present = false;
   DType dtype = DType::kF32;
   Shape shape;
+  const Container* container = nullptr;  ///< null: a tensor
   /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them),
   /// else null. Not a copy: a node may read one value very often.
   const std::vector<Expr>* content = nullptr;
@@ -43,6 +52,7 @@ struct InferOutput {
   DType dtype = DType::kF32;
   Shape shape;
   std::optional<std::vector<Expr>> content;
+  ContainerType container = nullptr;
 };
 
 /// Everything an inference function may look at.
@@ -94,8 +104,13 @@ struct OpDef {
   /// elementwise operator counts one per output element, data movement none.
   std::int64_t (*macs)(const Node&, std::span<const Dims> inputs,
                        std::span<const Dims> outputs) = nullptr;
+  /// Draws random numbers: two nodes that look the same give different results, so they are neither
+  /// merged nor computed while loading.
+  bool random = false;
   /// If, Loop, Scan: the node has bodies and no kernel; the executor runs the bodies' plans.
   bool control_flow = false;
+  /// Takes or gives objects: the node has no kernel for tensors but one of kernels/objects.
+  bool objects = false;
   Aliasing aliasing = Aliasing::kNone;
   /// Same-shape or broadcasting function of one element per input.
   bool elementwise = false;
@@ -111,6 +126,12 @@ struct OpDef {
 
 /// The definition of `kind`; every row has one.
 const OpDef& op_def(OpKind kind);
+
+/// Operators that take strings as they take numbers: they move elements or compare them.
+bool moves_strings(OpKind kind);
+/// Whether a node runs on objects, not on tensors: for itself, or because of what it reads or
+/// makes.
+bool runs_on_objects(const Graph& graph, const Node& node);
 
 /// Checks count of inputs/outputs and that each attribute is one the operator reads, of the right
 /// type. `from_file` refuses internal attributes too. Errors name the node: stage kLoad,

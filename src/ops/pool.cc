@@ -1,4 +1,4 @@
-// MaxPool, AveragePool and GlobalAveragePool.
+// MaxPool, AveragePool, LpPool and their global forms.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -45,11 +45,29 @@ InferResult infer_average_pool(const InferContext& context) {
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
-InferResult infer_global_average_pool(const InferContext& context) {
+Status check_norm(const InferContext& context) {
+  const std::int64_t p = context.node.attributes.get_int("p", 2);
+  if (p < 1) return fail(context, fmt::format("p must be positive, is {}", p));
+  return {};
+}
+
+InferResult infer_lp_pool(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_RETURN_IF_ERROR(check_norm(context));
+  PX_ASSIGN(Shape shape, pooled_shape(context));
+  return one_output(context.inputs[0].dtype, std::move(shape));
+}
+
+InferResult infer_global_pool(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   PX_ASSIGN(ImageShape image, image_shape(context));
   image.spatial.assign(image.spatial.size(), Expr(1));
   return one_output(context.inputs[0].dtype, join_shape(context, image));
+}
+
+InferResult infer_global_lp_pool(const InferContext& context) {
+  PX_RETURN_IF_ERROR(check_norm(context));
+  return infer_global_pool(context);
 }
 
 /// One step per element of each window.
@@ -76,6 +94,15 @@ OpDef pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
   return def;
 }
 
+OpDef global_pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
+  OpDef def;
+  def.kind = kind;
+  def.attributes = {{"layout", AttributeType::kString, true}};
+  def.infer = infer;
+  def.macs = macs_per_input;
+  return def;
+}
+
 }  // namespace
 
 const OpDef& op_def_MaxPool() {
@@ -97,13 +124,30 @@ const OpDef& op_def_AveragePool() {
   return def;
 }
 
-const OpDef& op_def_GlobalAveragePool() {
+/// The p-th root of the sum of the p-th powers of the magnitudes.
+const OpDef& op_def_LpPool() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGlobalAveragePool;
-    d.attributes = {{"layout", AttributeType::kString, true}};
-    d.infer = infer_global_average_pool;
-    d.macs = macs_per_input;
+    OpDef d = pool(OpKind::kLpPool, infer_lp_pool);
+    d.attributes.push_back({"p", AttributeType::kInt});
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_GlobalAveragePool() {
+  static const OpDef def = global_pool(OpKind::kGlobalAveragePool, infer_global_pool);
+  return def;
+}
+
+const OpDef& op_def_GlobalMaxPool() {
+  static const OpDef def = global_pool(OpKind::kGlobalMaxPool, infer_global_pool);
+  return def;
+}
+
+const OpDef& op_def_GlobalLpPool() {
+  static const OpDef def = [] {
+    OpDef d = global_pool(OpKind::kGlobalLpPool, infer_global_lp_pool);
+    d.attributes.push_back({"p", AttributeType::kInt});
     return d;
   }();
   return def;

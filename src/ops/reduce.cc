@@ -1,4 +1,4 @@
-// Reductions over axes: ReduceSum and its kin, ArgMax, TopK.
+// Reductions over axes: ReduceSum and its kin, ArgMax, ArgMin, TopK.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -98,8 +98,11 @@ InferResult infer_reduce(const InferContext& context) {
 }
 
 Expr sum_of(const Expr& a, const Expr& b) { return a + b; }
+Expr product_of(const Expr& a, const Expr& b) { return a * b; }
 Expr larger_of(const Expr& a, const Expr& b) { return max(a, b); }
+Expr smaller_of(const Expr& a, const Expr& b) { return min(a, b); }
 
+/// ArgMax and ArgMin.
 InferResult infer_arg_max(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
   PX_ASSIGN(const bool keepdims, flag_attribute(context, "keepdims", true));
@@ -152,44 +155,81 @@ OpDef reduction(OpKind kind, InferResult (*infer)(const InferContext&)) {
   return def;
 }
 
+OpDef arg_reduction(OpKind kind) {
+  OpDef def;
+  def.kind = kind;
+  def.attributes = {{"axis", AttributeType::kInt},
+                    {"keepdims", AttributeType::kInt},
+                    {"select_last_index", AttributeType::kInt}};
+  def.infer = infer_arg_max;
+  def.macs = macs_per_input;
+  return def;
+}
+
+/// The types of ReduceMax and ReduceMin: 16 bits are not among them.
+constexpr DTypeSet kOrderedTypes =
+    kSumTypes | kBoolTypes |
+    (kNumericTypes & dtypes_where([](const DTypeInfo& type) { return type.bits == 8; }));
+
 }  // namespace
 
+const OpDef& op_def_ReduceL1() {
+  static const OpDef def = reduction(OpKind::kReduceL1, infer_reduce<kSumTypes>);
+  return def;
+}
+
+const OpDef& op_def_ReduceLogSum() {
+  static const OpDef def = reduction(OpKind::kReduceLogSum, infer_reduce<kSumTypes>);
+  return def;
+}
+
+const OpDef& op_def_ReduceLogSumExp() {
+  static const OpDef def = reduction(OpKind::kReduceLogSumExp, infer_reduce<kSumTypes>);
+  return def;
+}
+
+const OpDef& op_def_ReduceProd() {
+  static const OpDef def = reduction(OpKind::kReduceProd, infer_reduce<kSumTypes, product_of>);
+  return def;
+}
+
+const OpDef& op_def_ReduceMin() {
+  static const OpDef def = reduction(OpKind::kReduceMin, infer_reduce<kOrderedTypes, smaller_of>);
+  return def;
+}
+
 const OpDef& op_def_ReduceL2() {
-  static const OpDef def = reduction(OpKind::kReduceL2, infer_reduce<kWideTypes>);
+  static const OpDef def = reduction(OpKind::kReduceL2, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMean() {
-  static const OpDef def = reduction(OpKind::kReduceMean, infer_reduce<kWideTypes>);
+  static const OpDef def = reduction(OpKind::kReduceMean, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceSum() {
-  static const OpDef def = reduction(OpKind::kReduceSum, infer_reduce<kWideTypes, sum_of>);
+  static const OpDef def = reduction(OpKind::kReduceSum, infer_reduce<kSumTypes, sum_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceSumSquare() {
-  static const OpDef def = reduction(OpKind::kReduceSumSquare, infer_reduce<kWideTypes>);
+  static const OpDef def = reduction(OpKind::kReduceSumSquare, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMax() {
-  static const OpDef def = reduction(OpKind::kReduceMax, infer_reduce<kAllTypes, larger_of>);
+  static const OpDef def = reduction(OpKind::kReduceMax, infer_reduce<kOrderedTypes, larger_of>);
   return def;
 }
 
 const OpDef& op_def_ArgMax() {
-  static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kArgMax;
-    d.attributes = {{"axis", AttributeType::kInt},
-                    {"keepdims", AttributeType::kInt},
-                    {"select_last_index", AttributeType::kInt}};
-    d.infer = infer_arg_max;
-    d.macs = macs_per_input;
-    return d;
-  }();
+  static const OpDef def = arg_reduction(OpKind::kArgMax);
+  return def;
+}
+
+const OpDef& op_def_ArgMin() {
+  static const OpDef def = arg_reduction(OpKind::kArgMin);
   return def;
 }
 

@@ -72,13 +72,24 @@ InferResult infer_reshape(const InferContext& context) {
   return reshaped(context, std::move(shape));
 }
 
-/// The elements of the axes input, which must be known.
-Result<std::vector<std::int64_t>> known_axes(const InferContext& context) {
+/// The elements of the axes input; nothing where only a run knows them.
+Result<std::optional<std::vector<std::int64_t>>> listed_axes(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   // One axis may be a scalar.
   if (rank_of(context.inputs[1]) > 1) return fail(context, "the axes must be a list");
-  if (auto axes = context.known_ints(1)) return *std::move(axes);
-  return fail(context, "the axes must be known", ErrorCode::kUnsupported);
+  return context.known_ints(1);
+}
+
+/// The result where only a run knows the axes, but their number and so the rank is known.
+InferResult shape_of_rank(const InferContext& context, int sign) {
+  const Shape& axes = context.inputs[1].shape;
+  const auto count = axes.empty() ? std::optional<std::int64_t>(1) : axes[0].constant();
+  if (!count || *count < 0 || *count > Dims::kMaxRank) {
+    return fail(context, "the number of axes must be known", ErrorCode::kUnsupported);
+  }
+  const std::int64_t rank = rank_of(context.inputs[0]) + sign * *count;
+  if (rank < 0 || rank > Dims::kMaxRank) return fail(context, "there are too many axes");
+  return one_output(context.inputs[0].dtype, fresh_shape(context, static_cast<std::size_t>(rank)));
 }
 
 /// A rank is fixed when a model is loaded. ONNX Runtime runs such a model, so its user does not
@@ -97,8 +108,9 @@ InferResult infer_squeeze(const InferContext& context) {
   const Shape& from = context.inputs[0].shape;
   std::vector<bool> dropped(from.size(), false);
   if (context.has(1)) {
-    PX_ASSIGN(const auto listed, known_axes(context));
-    PX_ASSIGN(const auto axes, normalize_axes(context, listed, rank_of(context.inputs[0])));
+    PX_ASSIGN(const auto listed, listed_axes(context));
+    if (!listed) return shape_of_rank(context, -1);
+    PX_ASSIGN(const auto axes, normalize_axes(context, *listed, rank_of(context.inputs[0])));
     for (int axis : axes) dropped[static_cast<std::size_t>(axis)] = true;
   } else {
     for (std::size_t i = 0; i < from.size(); ++i) {
@@ -119,14 +131,15 @@ InferResult infer_squeeze(const InferContext& context) {
 }
 
 InferResult infer_unsqueeze(const InferContext& context) {
-  PX_ASSIGN(const auto listed, known_axes(context));
+  PX_ASSIGN(const auto listed, listed_axes(context));
+  if (!listed) return shape_of_rank(context, 1);
   const Shape& from = context.inputs[0].shape;
-  const std::size_t rank = from.size() + listed.size();
+  const std::size_t rank = from.size() + listed->size();
   if (rank > static_cast<std::size_t>(Dims::kMaxRank)) {
     return fail(context, fmt::format("rank {} is more than {}", rank, Dims::kMaxRank),
                 ErrorCode::kUnsupported);
   }
-  PX_ASSIGN(const auto axes, normalize_axes(context, listed, static_cast<int>(rank)));
+  PX_ASSIGN(const auto axes, normalize_axes(context, *listed, static_cast<int>(rank)));
   std::vector<bool> added(rank, false);
   for (int axis : axes) added[static_cast<std::size_t>(axis)] = true;
   Shape shape;

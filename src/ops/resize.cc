@@ -1,5 +1,5 @@
-// Resize, nearest and linear. Scales, sizes and axes name the axes of layout NCHW also where the
-// images are NHWC.
+// Resize. Regions, scales, sizes and axes name the axes of layout NCHW also where the images are
+// NHWC.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -11,16 +11,27 @@ namespace parallax {
 
 namespace {
 
+/// Sizes stay below.
+constexpr double kMost = 9.0e18;
+
+constexpr std::size_t kRegion = 1;
 constexpr std::size_t kScales = 2;
 constexpr std::size_t kSizes = 3;
 
-/// Elements of a constant f32 input.
-std::optional<std::vector<float>> known_floats(const InferContext& context, std::size_t i) {
+template <class T>
+std::vector<double> elements_of(const Constant& constant) {
+  std::vector<T> values(constant.bytes.size() / sizeof(T));
+  if (!values.empty()) std::memcpy(values.data(), constant.bytes.data(), values.size() * sizeof(T));
+  return {values.begin(), values.end()};
+}
+
+/// Elements of a constant f32 or f64 input.
+std::optional<std::vector<double>> known_floats(const InferContext& context, std::size_t i) {
   const Constant* constant = context.inputs[i].constant;
-  if (constant == nullptr || constant->dtype != DType::kF32) return std::nullopt;
-  std::vector<float> values(constant->bytes.size() / sizeof(float));
-  if (!values.empty()) std::memcpy(values.data(), constant->bytes.data(), constant->bytes.size());
-  return values;
+  if (constant == nullptr) return std::nullopt;
+  if (constant->dtype == DType::kF32) return elements_of<float>(*constant);
+  if (constant->dtype == DType::kF64) return elements_of<double>(*constant);
+  return std::nullopt;
 }
 
 /// True where the input exists and is not the empty list that older models leave.
@@ -31,21 +42,21 @@ bool is_given(const InferContext& context, std::size_t i) {
 
 Status check_modes(const InferContext& context) {
   const auto choices = {
-      choice_attribute(context, "mode", "nearest", {"nearest", "linear"}),
+      choice_attribute(context, "mode", "nearest", {"nearest", "linear", "cubic"}),
       choice_attribute(context, "coordinate_transformation_mode", "half_pixel",
                        {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                        "asymmetric"}),
+                        "asymmetric", "tf_crop_and_resize"}),
       choice_attribute(context, "nearest_mode", "round_prefer_floor",
                        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}),
-      choice_attribute(context, "keep_aspect_ratio_policy", "stretch", {"stretch"}),
+      choice_attribute(context, "keep_aspect_ratio_policy", "stretch",
+                       {"stretch", "not_larger", "not_smaller"}),
       choice_attribute(context, "layout", "NCHW", {"NCHW", "NHWC"}),
   };
   for (const auto& choice : choices) {
     if (!choice) return tl::unexpected(choice.error());
   }
   for (std::string_view name : {"antialias", "exclude_outside"}) {
-    PX_ASSIGN(const bool set, flag_attribute(context, name, false));
-    if (set) return fail(context, fmt::format("{} is not covered", name), ErrorCode::kUnsupported);
+    PX_ASSIGN([[maybe_unused]] const bool set, flag_attribute(context, name, false));
   }
   return {};
 }
@@ -57,7 +68,6 @@ Result<Expr> scaled_dim(const InferContext& context, const Expr& dim, float scal
     return fail(context, fmt::format("scale {} is not a positive number", scale));
   }
   if (scale == 1.0F) return dim;
-  constexpr double kMost = 9.0e18;
   if (const auto n = dim.constant()) {
     const float size = std::floor(static_cast<float>(*n) * scale);
     if (!(size < kMost)) return fail(context, "the result is too large for any memory");
@@ -84,6 +94,52 @@ Result<std::vector<int>> resized_axes(const InferContext& context, int rank) {
   return normal;
 }
 
+bool crops(const InferContext& context) {
+  return context.node.attributes.get_string("coordinate_transformation_mode", "half_pixel") ==
+         "tf_crop_and_resize";
+}
+
+/// floor(dim * (end - start) * scale) of each axis, a region being [start.., end..].
+Result<std::vector<Expr>> cropped_dims(const InferContext& context, std::span<const int> axes,
+                                       const std::vector<double>& scales) {
+  const auto region = known_floats(context, kRegion);
+  if (!region || region->size() != 2 * axes.size()) return fresh_shape(context, axes.size());
+  std::vector<Expr> dims;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto dim = context.inputs[0].shape[static_cast<std::size_t>(axes[i])].constant();
+    if (!dim) return fresh_shape(context, axes.size());
+    const double part = (*region)[axes.size() + i] - (*region)[i];
+    const double size = std::floor(static_cast<double>(*dim) * part * scales[i]);
+    if (!(scales[i] > 0) || !(size >= 0) || !(size < kMost)) {
+      return fail(context, fmt::format("scale {} of {} of an axis gives no size", scales[i], part));
+    }
+    dims.emplace_back(static_cast<std::int64_t>(size));
+  }
+  return dims;
+}
+
+/// Sizes that keep the ratio of the axes, none larger (or none smaller) than stated.
+Result<std::vector<Expr>> in_proportion(const InferContext& context, std::span<const int> axes,
+                                        const std::vector<Expr>& sizes, bool larger) {
+  std::optional<double> scale;
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto from = context.inputs[0].shape[static_cast<std::size_t>(axes[i])].constant();
+    const auto to = sizes[i].constant();
+    if (!from || !to) return fresh_shape(context, axes.size());
+    if (*from <= 0) return fail(context, "an axis without elements has no ratio");
+    const double own = static_cast<double>(*to) / static_cast<double>(*from);
+    if (!scale || (larger ? own > *scale : own < *scale)) scale = own;
+  }
+  std::vector<Expr> dims;
+  for (const int axis : axes) {
+    const auto from = context.inputs[0].shape[static_cast<std::size_t>(axis)].constant();
+    const double size = std::floor(*scale * static_cast<double>(*from) + 0.5);
+    if (!(size < kMost)) return fail(context, "the result is too large for any memory");
+    dims.emplace_back(static_cast<std::int64_t>(size));
+  }
+  return dims;
+}
+
 /// The new size of each axis in `axes`, or fresh symbols where they are computed while running.
 Result<std::vector<Expr>> resized_dims(const InferContext& context, std::span<const int> axes) {
   const Shape& from = context.inputs[0].shape;
@@ -91,28 +147,48 @@ Result<std::vector<Expr>> resized_dims(const InferContext& context, std::span<co
   if (by_sizes == is_given(context, kScales)) {
     return fail(context, "exactly one of scales and sizes must be given");
   }
-  PX_RETURN_IF_ERROR(expect_dtype(context, kScales, kFloatTypes));
+  PX_RETURN_IF_ERROR(expect_dtype(context, kScales, dtype_bit(DType::kF32)));
   PX_RETURN_IF_ERROR(expect_dtype(context, kSizes, kI64Types));
   PX_ASSIGN(const auto length, vector_length(context, by_sizes ? kSizes : kScales));
   if (length && *length != static_cast<std::int64_t>(axes.size())) {
     return fail(context, fmt::format("{} numbers for {} axes", *length, axes.size()));
   }
-  const auto sizes = by_sizes ? context.exprs(kSizes) : std::nullopt;
-  const auto scales = by_sizes ? std::nullopt : known_floats(context, kScales);
-  if (sizes && sizes->size() == axes.size()) return *sizes;
+  if (by_sizes) {
+    const auto sizes = context.exprs(kSizes);
+    if (!sizes || sizes->size() != axes.size()) return fresh_shape(context, axes.size());
+    const std::string policy =
+        context.node.attributes.get_string("keep_aspect_ratio_policy", "stretch");
+    if (policy == "stretch") return *sizes;
+    return in_proportion(context, axes, *sizes, policy == "not_smaller");
+  }
+  const auto scales = known_floats(context, kScales);
   if (!scales || scales->size() != axes.size()) return fresh_shape(context, axes.size());
+  if (crops(context)) return cropped_dims(context, axes, *scales);
   std::vector<Expr> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    PX_ASSIGN(auto dim, scaled_dim(context, from[static_cast<std::size_t>(axes[i])], (*scales)[i]));
+    PX_ASSIGN(auto dim, scaled_dim(context, from[static_cast<std::size_t>(axes[i])],
+                                   static_cast<float>((*scales)[i])));
     dims.push_back(std::move(dim));
   }
   return dims;
 }
 
+/// A region has two numbers for each axis, where it is read.
+Status check_region(const InferContext& context, std::size_t axes) {
+  if (!crops(context)) return {};
+  if (!context.has(kRegion)) return fail(context, "tf_crop_and_resize needs a region");
+  PX_RETURN_IF_ERROR(expect_dtype(context, kRegion, kFloatTypes));
+  PX_ASSIGN(const auto length, vector_length(context, kRegion));
+  if (length && *length != static_cast<std::int64_t>(2 * axes)) {
+    return fail(context, fmt::format("a region of {} numbers for {} axes", *length, axes));
+  }
+  return {};
+}
+
 InferResult infer_resize(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_modes(context));
   const InferInput& x = context.inputs[0];
-  if (context.node.attributes.get_string("mode", "nearest") == "linear") {
+  if (context.node.attributes.get_string("mode", "nearest") != "nearest") {
     PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
   }
   if (x.shape.empty()) return fail(context, "a scalar cannot be resized");
@@ -120,6 +196,7 @@ InferResult infer_resize(const InferContext& context) {
     return fail(context, "layout NHWC needs rank 3 or more");
   }
   PX_ASSIGN(const auto axes, resized_axes(context, rank_of(x)));
+  PX_RETURN_IF_ERROR(check_region(context, axes.size()));
   PX_ASSIGN(const auto dims, resized_dims(context, axes));
   Shape shape = x.shape;
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -133,14 +210,15 @@ InferResult infer_resize(const InferContext& context) {
   return one_output(x.dtype, std::move(shape));
 }
 
-/// Nearest moves data; linear takes two elements per axis that changes.
+/// Nearest moves data; linear takes two elements per axis that changes, cubic four.
 std::int64_t macs_resize(const Node& node, std::span<const Dims> inputs,
                          std::span<const Dims> outputs) {
-  if (node.attributes.get_string("mode", "nearest") == "nearest") return 0;
+  const std::string mode = node.attributes.get_string("mode", "nearest");
+  if (mode == "nearest") return 0;
   if (inputs.empty() || outputs.empty()) return 0;
   std::int64_t macs = saturating_elements(outputs[0]);
   for (int i = 0; i < inputs[0].rank() && i < outputs[0].rank(); ++i) {
-    if (inputs[0][i] != outputs[0][i]) macs = saturating_mul(macs, 2);
+    if (inputs[0][i] != outputs[0][i]) macs = saturating_mul(macs, mode == "cubic" ? 4 : 2);
   }
   return macs;
 }
@@ -153,8 +231,6 @@ const OpDef& op_def_Resize() {
     d.kind = OpKind::kResize;
     d.since = 10;
     d.max_inputs = 4;
-    // cubic_coeff_a and extrapolation_value concern modes that are refused; exporters write them
-    // all the same.
     d.attributes = {
         {"antialias", AttributeType::kInt},
         {"axes", AttributeType::kInts},
@@ -169,7 +245,7 @@ const OpDef& op_def_Resize() {
     };
     d.infer = infer_resize;
     d.macs = macs_resize;
-    d.shape_inputs = 0b1100;
+    d.shape_inputs = 0b1110;
     return d;
   }();
   return def;

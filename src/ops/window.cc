@@ -14,7 +14,8 @@ bool is_nhwc(const InferContext& context) {
   return context.node.attributes.get_string("layout", "NCHW") == "NHWC";
 }
 
-/// The list attribute `name` with `count` elements in [least, kMostWindow], or `fallback` each.
+}  // namespace
+
 Result<std::vector<std::int64_t>> list_attribute(const InferContext& context, std::string_view name,
                                                  std::size_t count, std::int64_t least,
                                                  std::int64_t fallback) {
@@ -31,8 +32,6 @@ Result<std::vector<std::int64_t>> list_attribute(const InferContext& context, st
   }
   return values;
 }
-
-}  // namespace
 
 Result<ImageShape> image_shape(const InferContext& context) {
   PX_ASSIGN(const std::string layout,
@@ -68,6 +67,27 @@ Result<Windows> read_windows(const InferContext& context, std::size_t axes) {
     }
   }
   return windows;
+}
+
+Result<std::vector<std::int64_t>> weight_kernel(const InferContext& context, std::size_t axes) {
+  const Shape& weight = context.inputs[1].shape;
+  const auto stated = context.node.attributes.get_ints("kernel_shape");
+  if (!stated.empty() && stated.size() != axes) {
+    return fail(context, fmt::format("kernel_shape must have {} elements", axes));
+  }
+  std::vector<std::int64_t> kernel;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const auto size = weight[i + 2].constant();
+    if (!size && stated.empty()) {
+      return fail(context, "the weight's spatial dimensions must be known",
+                  ErrorCode::kUnsupported);
+    }
+    if (size && !stated.empty() && *size != stated[i]) {
+      return fail(context, "kernel_shape differs from the weight");
+    }
+    kernel.push_back(size ? *size : stated[i]);
+  }
+  return kernel;
 }
 
 Result<std::int64_t> window_extent(const InferContext& context, std::int64_t kernel,

@@ -24,6 +24,10 @@ struct Windows {
   std::vector<std::int64_t> strides, dilations, pads_begin, pads_end;  ///< per spatial axis
   std::string auto_pad;
 };
+/// The list attribute `name` with `count` elements in [least, 2^31), or `fallback` each.
+Result<std::vector<std::int64_t>> list_attribute(const InferContext& context, std::string_view name,
+                                                 std::size_t count, std::int64_t least,
+                                                 std::int64_t fallback);
 /// Reads and checks the attributes for `axes` spatial axes.
 Result<Windows> read_windows(const InferContext& context, std::size_t axes);
 /// Number of window positions along spatial axis `axis` of size `dim`. With `ceil_mode` a partial
@@ -32,6 +36,8 @@ Result<Windows> read_windows(const InferContext& context, std::size_t axes);
 /// beyond that it is an error.
 Result<Expr> window_count(const InferContext& context, const Windows& windows, std::size_t axis,
                           const Expr& dim, std::int64_t kernel, bool ceil_mode);
+/// The spatial sizes of the weight, input 1, which kernel_shape must repeat.
+Result<std::vector<std::int64_t>> weight_kernel(const InferContext& context, std::size_t axes);
 /// (kernel - 1) * dilation + 1; an error where that is absurd.
 Result<std::int64_t> window_extent(const InferContext& context, std::int64_t kernel,
                                    std::int64_t dilation);

@@ -74,6 +74,47 @@ TEST(ConvTest, Refusals) {
   });
 }
 
+std::string transposed(std::string_view x, std::string_view w, std::string_view attributes = "{}") {
+  return "input x f32 " + std::string(x) + "\nconst w f32 " + std::string(w) +
+         " = fill 1\ny = ConvTranspose(x, w) " + std::string(attributes) + "\noutput y";
+}
+
+TEST(ConvTransposeTest, Shapes) {
+  check({
+      {transposed("[b, 3, h, 8]", "[3, 16, 2, 2]", "{strides = [2, 2]}"), "float32 bx16x2*hx16"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]",
+                  "{group = 2, dilations = [2], pads = [1, 2], output_padding = [1]}"),
+       "float32 1x6x7"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{output_shape = [9], strides = [2]}"),
+       "float32 1x3x9"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{output_shape = [1, 3, 9], strides = [2]}"),
+       "float32 1x3x9"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{auto_pad = \"SAME_LOWER\", strides = [3]}"),
+       "float32 1x3x15"},
+      {transposed("[b, 2, 3, 4]", "[4, 3, 3, 3]", "{layout = \"NHWC\"} then Relu"),
+       "float32 bx4x5x3"},
+      {transposed("[1, 4, 0]", "[4, 3, 3]"), "float32 1x3x2"},
+      {transposed("[1, 2, 2, 2, 2]", "[2, 1, 2, 2, 2]"), "float32 1x1x3x3x3"},
+  });
+}
+
+TEST(ConvTransposeTest, Refusals) {
+  check_errors({
+      {transposed("[1, 4, 5]", "[3, 3, 3]"), "do not match the channels"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{group = 3}"), "do not match the channels"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{group = 0}"), "group 0"},
+      {transposed("[1, 4, 5]", "[4, 3, 3, 3]"), "must have rank 3"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{pads = [9, 9]}"), "larger than spatial axis 0"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{output_padding = [-1]}"), "output_padding"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{output_shape = [-1]}"), "element -1"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{output_shape = [1, 2]}"), "must have 1 elements"},
+      {transposed("[1, 4, 5]", "[4, 3, 3]", "{strides = [0]}"), "strides has an element 0"},
+      {"input x f32 [b, 4, 8]\nconst w f32 [4, 6, 3] = fill 1\nconst c f32 [5] = fill 1\n"
+       "y = ConvTranspose(x, w, c)\noutput y",
+       "bias"},
+  });
+}
+
 TEST(PoolTest, Shapes) {
   check({
       {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [5, 5], pads = [2, 2, 2, 2]}"),
@@ -104,6 +145,10 @@ TEST(PoolTest, Shapes) {
       {pool("AveragePool", "[1, 1, 2]", "{kernel_shape = [3], strides = [2], ceil_mode = 1}"),
        "float32 1x1x1"},
       {pool("GlobalAveragePool", "[b, 3, h, w]", "{}"), "float32 bx3x1x1"},
+      {pool("GlobalMaxPool", "[b, 3, h]", "{}"), "float32 bx3x1"},
+      {pool("GlobalLpPool", "[b, h, w, 3]", "{p = 1, layout = \"NHWC\"}"), "float32 bx1x1x3"},
+      {pool("LpPool", "[1, 1, 8]", "{kernel_shape = [3], dilations = [2], p = 3}"),
+       "float32 1x1x4"},
       {pool("GlobalAveragePool", "[b, h, w, 3]", "{layout = \"NHWC\"}"), "float32 bx1x1x3"},
       {"input x i8 [1, 1, 4, 4]\ny, i = MaxPool(x) {kernel_shape = [2, 2]}\noutput y, i",
        "int8 1x1x3x3; int64 1x1x3x3"},
@@ -113,6 +158,8 @@ TEST(PoolTest, Shapes) {
 TEST(PoolTest, Refusals) {
   check_errors({
       {pool("MaxPool", "[b, 3, 8, 8]", "{}"), "kernel_shape must have 2"},
+      {pool("LpPool", "[b, 3, 8]", "{kernel_shape = [2], p = 0}"), "p must be positive, is 0"},
+      {pool("GlobalLpPool", "[b, 3, 8]", "{p = -1}"), "p must be positive"},
       {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [0, 1]}"), "window of 0"},
       {pool("MaxPool", "[b, 3, 8, 8]", "{kernel_shape = [10, 1]}"), "does not fit"},
       {pool("MaxPool", "[b, 3, 0]", "{kernel_shape = [2]}"), "does not fit"},

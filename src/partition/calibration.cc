@@ -60,4 +60,25 @@ double region_factor(const Calibration& calibration) {
   return std::clamp(*half, 1 / kMost, kMost);
 }
 
+std::optional<int> best_share(const Calibration& calibration, std::uint64_t key) {
+  const SplitSample* best = nullptr;
+  for (const SplitSample& sample : calibration.splits) {
+    if (sample.key != key || sample.seconds >= SplitSample::kRefused) continue;
+    if (best == nullptr || sample.seconds < best->seconds) best = &sample;
+  }
+  return best == nullptr ? std::nullopt : std::optional(best->share);
+}
+
+std::optional<int> next_share(const Calibration& calibration, std::uint64_t key) {
+  const std::optional<int> best = best_share(calibration, key);
+  if (!best) return std::nullopt;
+  for (const int share : {*best + 1, *best - 1}) {
+    const bool tried = std::ranges::any_of(calibration.splits, [&](const SplitSample& sample) {
+      return sample.key == key && sample.share == share;
+    });
+    if (!tried && share > 0 && share < kShares) return share;
+  }
+  return best;
+}
+
 }  // namespace parallax

@@ -34,12 +34,23 @@ struct RegionSample {
   double seconds = 0;     ///< the median of the last runs
 };
 
+/// What runs of a whole graph took whose rows were split (co_execution.h).
+struct SplitSample {
+  std::uint64_t key = 0;  ///< region_key() of all nodes of the graph before
+  int share = 0;          ///< of the rows on the device, in 1 / kShares
+  double seconds = 0;     ///< the median of the last runs; kRefused: there is no such split
+  static constexpr double kRefused = 1e3;
+};
+/// Steps in which the share of rows is chosen.
+inline constexpr int kShares = 32;
+
 /// What was measured on a device; where it has no figure, the profile's constants hold.
 struct Calibration {
   std::optional<double> launch_seconds, bytes_per_second;
   std::map<OpKind, OpRate> rates;  ///< of no use where there are samples
   std::vector<WorkSample> samples;
   std::vector<RegionSample> regions;
+  std::vector<SplitSample> splits;
 
   bool has_samples_of(WorkKind kind) const;
 };
@@ -66,5 +77,11 @@ class WorkRates {
 
 /// How much longer regions took than the rates said: the median, between 1/4 and 4; 1 of none.
 double region_factor(const Calibration& calibration);
+
+/// The share that the next plan of the graph `key` should have: beside the best of those that runs
+/// were timed with one that was not, else the best. Nothing where none was.
+std::optional<int> next_share(const Calibration& calibration, std::uint64_t key);
+/// The one with which runs took least. Nothing where none was timed.
+std::optional<int> best_share(const Calibration& calibration, std::uint64_t key);
 
 }  // namespace parallax

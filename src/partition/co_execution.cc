@@ -3,10 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "base/status.h"
+#include "partition/co_layout.h"
 #include "partition/co_split.h"
 #include "partition/parts.h"
+#include "partition/region_key.h"
+#include "partition/regions.h"
 
 namespace parallax {
 namespace {
@@ -19,8 +24,8 @@ constexpr double kReadBytesPerSecond = 1e10;
 constexpr double kHandOverSeconds = 3e-5;
 /// A split has to save this share of the predicted time.
 constexpr double kWorthSplitting = 0.02;
-/// Shares of rows that are tried, in sixteenths.
-constexpr int kParts16 = 16;
+/// Shares of rows that are tried, and how many worse ones in a row end the search.
+constexpr int kLeastShare = kShares / 8, kMostShare = kShares * 7 / 8, kMostWorse = 3;
 
 bool supported(const Graph& graph, const ConcreteShapes& shapes, NodeId node,
                const Delegate& delegate) {
@@ -64,16 +69,46 @@ CoCosts costs_of(const Graph& graph, const ConcreteShapes& shapes, const Delegat
 struct Choice {
   RowAxes axes;
   CoPlan plan;
+  int share = 0;
 };
 
-/// The way to cut, and the share, with which stretches take least.
-Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCosts& costs) {
+/// The share of rows with which both sides would be done at once, but for what splitting costs.
+int even_share(const CoCosts& costs) {
+  double cpu = 0, device = 0;
+  for (const NodeId node : costs.can_run.ids()) {
+    if (!costs.can_run[node]) continue;
+    cpu += costs.cpu[node];
+    device += costs.device[node];
+  }
+  const double share = cpu + device > 0 ? cpu / (cpu + device) : 0.5;
+  return std::clamp(static_cast<int>(std::lround(share * kShares)), kLeastShare, kMostShare);
+}
+
+/// The way to cut, and the share, with which stretches take least: `wanted`, or from the even share
+/// on, as long as others get better.
+Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCosts& costs,
+                   std::optional<int> wanted) {
   std::optional<Choice> best;
+  const int even = wanted.value_or(even_share(costs));
   for (const RowChoice choice : {RowChoice::kRows, RowChoice::kFilters}) {
     const RowAxes axes = row_axes(graph, shapes, choice);
-    for (int share = 2; share < kParts16 - 1; ++share) {
-      CoPlan plan = plan_stretches(graph, shapes, axes, costs, share / double{kParts16});
-      if (!best || plan.seconds < best->plan.seconds) best = Choice{axes, std::move(plan)};
+    const auto try_share = [&](int share) {
+      CoPlan plan = plan_stretches(graph, shapes, axes, costs, share / double{kShares});
+      const double seconds = plan.seconds;
+      if (!best || seconds < best->plan.seconds) best = Choice{axes, std::move(plan), share};
+      return seconds;
+    };
+    const double first = try_share(even);
+    if (wanted) continue;
+    for (const int step : {-1, 1}) {
+      double least = first;
+      int worse = 0;
+      for (int share = even + step;
+           worse < kMostWorse && share >= kLeastShare && share <= kMostShare; share += step) {
+        const double seconds = try_share(share);
+        worse = seconds < least ? 0 : worse + 1;
+        least = std::min(least, seconds);
+      }
     }
   }
   return *std::move(best);
@@ -101,6 +136,11 @@ PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
       result.delegate_seconds.push_back(costs.device[node.origin] * node.share);
       continue;
     }
+    if (split.graph.nodes[id].op == OpKind::kTranspose) {  // both sides do without it
+      result.cpu_seconds.push_back(0);
+      result.delegate_seconds.push_back(0.0);
+      continue;
+    }
     const ValueId moved = split.graph.nodes[id].outputs[0];
     const double bytes =
         static_cast<double>(bytes_of(split.graph.values[moved].dtype, *shapes[moved]).value_or(0));
@@ -110,8 +150,82 @@ PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
   return result;
 }
 
+/// The sizes of a split graph, whose device's nodes can run there from now on.
+Result<ConcreteShapes> checked_shapes(const Binding& binding, const Delegate& delegate,
+                                      CoGraph& split) {
+  PX_RETURN_IF_ERROR(verify(split.graph, Stage::kPartition));
+  PX_ASSIGN(ConcreteShapes shapes, concrete_shapes(split.graph, binding));
+  check_device(split, shapes, delegate, split.nodes);
+  return shapes;
+}
+
+/// The regions that nodes of the device's side will be in.
+IdVector<NodeId, RegionId> device_regions(const CoGraph& split) {
+  IdVector<NodeId, bool> on_device;
+  for (const CoNode& node : split.nodes) on_device.push_back(node.side == CoSide::kDevice);
+  const Quotient groups = find_candidates(dag_of(split.graph), on_device, {}, split.nodes);
+  IdVector<NodeId, RegionId> result;
+  for (const NodeId id : on_device.ids())
+    result.push_back(on_device[id] ? RegionId{groups.group_of(id).value} : RegionId{});
+  return result;
+}
+
+/// The sizes of a split graph, whose images cross from now on in the order in which both sides
+/// compute on them, if the delegate has that of the CPU.
+Result<ConcreteShapes> shapes_of_split(const Binding& binding, const Delegate& delegate,
+                                       CoGraph& split) {
+  PX_ASSIGN(ConcreteShapes shapes, checked_shapes(binding, delegate, split));
+  if (!delegate.channels_last ||
+      turn_crossing_images(device_regions(split), split.graph, split.nodes) == 0)
+    return shapes;
+  return checked_shapes(binding, delegate, split);
+}
+
 bool offloads_all_parts(const Partition& partition) {
   return std::ranges::none_of(partition.returned, [](const Region& r) { return r.shared; });
+}
+
+/// The graph before, and what is known of it.
+struct Whole {
+  const Graph& graph;
+  const ConcreteShapes& shapes;
+  const Binding& binding;
+  const CoCosts& costs;
+  double seconds = 0;  ///< without a split
+};
+
+/// A split with the share that is `timed`, which runs have to judge, or with the best that is
+/// predicted to pay.
+std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> timed,
+                                      const Delegate& delegate, const PartitionOptions& options) {
+  const double limit = whole.seconds * (1 - kWorthSplitting);
+  const auto [axes, plan, share] = best_choice(whole.graph, whole.shapes, whole.costs, timed);
+  if (!timed && plan.seconds >= limit) return std::nullopt;
+  CoGraph split = split_graph(whole.graph, whole.shapes, axes, plan, whole.costs.can_run);
+  for (CoNode& node : split.nodes)
+    if (node.origin.valid()) node.seconds = whole.costs.device[node.origin] * node.share;
+  auto split_shapes = shapes_of_split(whole.binding, delegate, split);
+  if (!split_shapes) return std::nullopt;
+  CoExecution result;
+  result.partition = partition(split.graph, *split_shapes, delegate,
+                               options_of(split, *split_shapes, whole.costs, options));
+  result.seconds = std::max(plan.seconds, result.partition.seconds);
+  if (!offloads_all_parts(result.partition) || (!timed && result.seconds >= limit))
+    return std::nullopt;
+  for (const CoStretch& stretch : plan.stretches) {
+    result.stretches += stretch.split ? 1 : 0;
+    result.nodes += stretch.split ? static_cast<int>(stretch.end - stretch.begin) : 0;
+  }
+  result.share = share;
+  result.graph = std::move(split.graph);
+  result.shapes = *std::move(split_shapes);
+  return result;
+}
+
+std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes) {
+  std::vector<NodeId> all;
+  for (const NodeId node : graph.nodes.ids()) all.push_back(node);
+  return region_key(node_keys(graph, shapes), all);
 }
 
 }  // namespace
@@ -126,27 +240,18 @@ std::optional<CoExecution> co_execution(const Graph& graph, const Binding& bindi
   const auto shapes = concrete_shapes(concrete, binding);
   if (!shapes) return std::nullopt;
   const CoCosts costs = costs_of(concrete, *shapes, delegate, options);
-  const auto [axes, plan] = best_choice(concrete, *shapes, costs);
-  if (plan.seconds >= whole.seconds * (1 - kWorthSplitting)) return std::nullopt;
-
-  CoGraph split = split_graph(concrete, *shapes, axes, plan, costs.can_run);
-  auto split_shapes = concrete_shapes(split.graph, binding);
-  if (!split_shapes || !verify(split.graph, Stage::kPartition)) return std::nullopt;
-  check_device(split, *split_shapes, delegate, split.nodes);
-  CoExecution result;
-  result.partition = partition(split.graph, *split_shapes, delegate,
-                               options_of(split, *split_shapes, costs, options));
-  result.seconds = std::max(plan.seconds, result.partition.seconds);
-  if (!offloads_all_parts(result.partition) ||
-      result.seconds >= whole.seconds * (1 - kWorthSplitting))
-    return std::nullopt;
-  for (const CoStretch& stretch : plan.stretches) {
-    result.stretches += stretch.split ? 1 : 0;
-    result.nodes += stretch.split ? static_cast<int>(stretch.end - stretch.begin) : 0;
+  const Whole before{concrete, *shapes, binding, costs, whole.seconds};
+  const std::uint64_t key = key_of(concrete, *shapes);
+  const std::optional<int> next = next_share(options.calibration, key);
+  auto result = split_with(before, next, delegate, options);
+  std::optional<int> refused;
+  if (!result && next) {
+    refused = next;
+    result = split_with(before, best_share(options.calibration, key), delegate, options);
   }
-  result.device_share = plan.device_share;
-  result.graph = std::move(split.graph);
-  result.shapes = *std::move(split_shapes);
+  if (!result) return std::nullopt;
+  result->key = key;
+  result->refused = refused;
   return result;
 }
 
@@ -154,8 +259,8 @@ std::string to_string(const CoExecution& split, const Delegate& delegate, double
   return fmt::format(
       "{} stretches of {} nodes, {:.3g} % of the rows on {}: {:.4g} ms, {:.4g} ms "
       "without",
-      split.stretches, split.nodes, split.device_share * 100, delegate.name, split.seconds * 1e3,
-      whole_seconds * 1e3);
+      split.stretches, split.nodes, split.share * 100.0 / kShares, delegate.name,
+      split.seconds * 1e3, whole_seconds * 1e3);
 }
 
 }  // namespace parallax

@@ -91,11 +91,13 @@ Delegate device(double macs_per_second) {
   return delegate;
 }
 
-std::optional<CoExecution> split_of(const Graph& graph, std::int64_t n, const Delegate& delegate) {
+std::optional<CoExecution> split_of(const Graph& graph, std::int64_t n, const Delegate& delegate,
+                                    Calibration calibration = {}) {
   const Binding binding{{n}};
   const auto shapes = concrete_shapes(graph, binding);
   EXPECT_TRUE(shapes);
-  const PartitionOptions options;
+  PartitionOptions options;
+  options.calibration = std::move(calibration);
   const Partition whole = partition(graph, *shapes, delegate, options);
   return co_execution(graph, binding, delegate, options, whole);
 }
@@ -106,12 +108,47 @@ TEST(CoExecution, AChainIsSplitByTheRates) {
   ASSERT_TRUE(even);
   EXPECT_EQ(even->stretches, 1);
   EXPECT_EQ(even->nodes, 3);
-  EXPECT_DOUBLE_EQ(even->device_share, 0.5);
+  EXPECT_EQ(even->share, kShares / 2);
   ASSERT_EQ(even->partition.regions.size(), 1U);
   EXPECT_TRUE(even->partition.regions[RegionId{0}].shared);
   const auto fast = split_of(graph, 1024, device(1.5e11));
   ASSERT_TRUE(fast);
-  EXPECT_GT(fast->device_share, 0.6);
+  EXPECT_GT(fast->share, kShares * 6 / 10);
+}
+
+TEST(CoExecution, RunsSayWhichShareIsNext) {
+  const Graph graph = inferred(kChain);
+  const auto first = split_of(graph, 1024, device(5e10));
+  ASSERT_TRUE(first);
+  Calibration timed;
+  const auto next = [&](int share, double seconds) {
+    timed.splits.push_back({first->key, share, seconds});
+    const auto split = split_of(graph, 1024, device(5e10), timed);
+    EXPECT_TRUE(split && split->key == first->key && !split->refused);
+    return split ? split->share : -1;
+  };
+  EXPECT_EQ(next(16, 5e-3), 17);
+  EXPECT_EQ(next(17, 4e-3), 18);
+  EXPECT_EQ(next(18, 6e-3), 17) << "both beside it take more";
+  timed.splits.push_back({first->key + 1, 25, 1e-3});
+  EXPECT_EQ(next(30, SplitSample::kRefused), 17) << "of another graph, and what cannot be";
+  timed.splits.clear();
+  EXPECT_EQ(next(kShares - 1, 1e-3), kShares - 2) << "each side keeps a part";
+}
+
+TEST(CoExecution, AShareThatCannotBeIsRefusedAndTheBestStays) {
+  const Graph graph = inferred(kChain);
+  const auto first = split_of(graph, 1024, device(5e10));
+  ASSERT_TRUE(first);
+  // No room on the device for more of the rows than the best share has.
+  Delegate small = device(5e10);
+  small.memory_bytes = first->partition.regions[RegionId{0}].cost.memory_bytes;
+  Calibration timed;
+  timed.splits = {{first->key, 16, 5e-3}};
+  const auto split = split_of(graph, 1024, small, timed);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->share, 16);
+  EXPECT_EQ(split->refused, 17);
 }
 
 TEST(CoExecution, WeightsAreSharedByBothParts) {
@@ -119,6 +156,31 @@ TEST(CoExecution, WeightsAreSharedByBothParts) {
   ASSERT_TRUE(split);
   for (const Value& value : split->graph.values)
     EXPECT_TRUE(!value.constant || value.name == "w" || value.constant->bytes.size() < 64);
+}
+
+TEST(CoExecution, ImagesCrossAsTheDelegateWantsThem) {
+  const Graph graph = inferred(R"(
+      symbols n
+      input x f32 [1, 16, n, 64]
+      const w f32 [16, 16, 3, 3] = fill 0.5
+      a = Conv(x, w) {pads = [1, 1, 1, 1]}
+      b = Conv(a, w) {pads = [1, 1, 1, 1]}
+      c = Conv(b, w) {pads = [1, 1, 1, 1]}
+      output c)");
+  Delegate delegate = device(5e10);
+  for (const OpKind op : {OpKind::kConv, OpKind::kTranspose})
+    delegate.operators[op].dtypes = {DType::kF32};
+  for (const bool channels_last : {false, true}) {
+    delegate.channels_last = channels_last;
+    const auto split = split_of(graph, 512, delegate);
+    ASSERT_TRUE(split);
+    int turns = 0;
+    for (const Node& node : split->graph.nodes) turns += node.op == OpKind::kTranspose ? 1 : 0;
+    EXPECT_EQ(turns, channels_last ? 2 : 0);
+    ASSERT_EQ(split->partition.regions.size(), 1U);
+    const NodeId last = split->partition.regions[RegionId{0}].nodes.back();
+    EXPECT_EQ(split->graph.nodes[last].op, channels_last ? OpKind::kTranspose : OpKind::kConv);
+  }
 }
 
 TEST(CoExecution, NothingIsSplitWhereItLoses) {

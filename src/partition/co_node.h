@@ -20,6 +20,7 @@ struct CoNode {
   int stage = 0;
   NodeId origin = {};  ///< the node before; invalid: it moves rows
   double share = 1;    ///< of the origin's rows
+  double seconds = 0;  ///< predicted, on the device
 };
 
 }  // namespace parallax

@@ -9,6 +9,8 @@ namespace {
 
 /// Nodes of a stretch, at most: keeps planning linear.
 constexpr std::size_t kMostNodes = 512;
+/// A stretch that grows on saves no more than waiting so often, and this share of its work.
+constexpr double kMostWaits = 8, kMostSaved = 0.1;
 /// A stretch whose parts make so much together, of what is there, ends: more nodes in front of it
 /// would be made twice.
 constexpr double kMostTwice = 1.7;
@@ -39,7 +41,16 @@ class Stretch {
         costs_(costs),
         plan_(plan),
         last_reader_(graph.values.size(), 0),
+        bytes_(graph.values.size(), 0.0),
         values_(graph.values.size()) {
+    for (const ValueId id : graph.values.ids())
+      if (shapes[id])
+        bytes_[id] = static_cast<double>(
+            parallax::bytes_of(graph.values[id].dtype, *shapes[id]).value_or(0));
+    for (const NodeId id : graph.nodes.ids()) {
+      own_.push_back(axes.rule[id] ? own_rows(id) : PartRows{});
+      read_by_both_.push_back(axes.rule[id] ? read_by_both(id) : 0);
+    }
     for (std::size_t i = 0; i < plan.order.size(); ++i)
       for (const ValueId input : graph.nodes[plan.order[i]].inputs)
         if (input.valid()) last_reader_[input] = i;
@@ -67,19 +78,12 @@ class Stretch {
   double whole_seconds(NodeId id) const {
     double bytes = 0;
     for (const ValueId input : graph_.nodes[id].inputs)
-      if (input.valid() && axes_.axis[input] >= 0) bytes += bytes_of_value(input);
+      if (input.valid() && axes_.axis[input] >= 0) bytes += bytes_[input];
     return costs_.cpu[id] + bytes / costs_.copied_bytes_per_second;
   }
-  /// Of those rows of the results that no one else makes.
-  Rows own(NodeId id, std::size_t part) const {
-    const RowRule& rule = *axes_.rule[id];
-    const std::int64_t rows = rows_of(shapes_, graph_.nodes[id], rule);
-    const std::int64_t pieces = rows / rule.granule;
-    const auto first = static_cast<std::int64_t>(std::llround(
-        static_cast<double>(rows) * (1 - plan_.device_share) / static_cast<double>(rule.granule)));
-    const std::int64_t cut = std::clamp<std::int64_t>(first, 1, pieces - 1) * rule.granule;
-    return part == 0 ? Rows{0, cut} : Rows{cut, rows};
-  }
+  /// The same, at least, however far it grows on: what it copies may go away, rows that are made
+  /// twice stay.
+  double work_seconds() const { return std::max(cpu_, device_) + between_; }
 
  private:
   struct Needed {
@@ -88,10 +92,15 @@ class Stretch {
     std::array<double, kParts> copied{};
   };
 
-  double bytes_of_value(ValueId id) const {
-    return shapes_[id] ? static_cast<double>(
-                             parallax::bytes_of(graph_.values[id].dtype, *shapes_[id]).value_or(0))
-                       : 0;
+  /// Those rows of the results that no one else makes.
+  PartRows own_rows(NodeId id) const {
+    const RowRule& rule = *axes_.rule[id];
+    const std::int64_t rows = rows_of(shapes_, graph_.nodes[id], rule);
+    const std::int64_t pieces = rows / rule.granule;
+    const auto first = static_cast<std::int64_t>(std::llround(
+        static_cast<double>(rows) * (1 - plan_.device_share) / static_cast<double>(rule.granule)));
+    const std::int64_t cut = std::clamp<std::int64_t>(first, 1, pieces - 1) * rule.granule;
+    return {Rows{0, cut}, Rows{cut, rows}};
   }
   Needed& needed(ValueId id) {
     Needed& entry = values_[id];
@@ -105,7 +114,7 @@ class Stretch {
     for (std::size_t i = 0; i < inputs.size(); ++i)
       if (inputs[i].valid() && graph_.values[inputs[i]].constant &&
           axes_.rule[id]->inputs[i].axis < 0)
-        bytes += bytes_of_value(inputs[i]);
+        bytes += bytes_[inputs[i]];
     return bytes / costs_.read_bytes_per_second;
   }
   Rows wanted(NodeId id, std::size_t part);
@@ -118,6 +127,9 @@ class Stretch {
   const CoCosts& costs_;
   CoPlan& plan_;
   IdVector<ValueId, std::size_t> last_reader_;
+  IdVector<ValueId, double> bytes_;
+  IdVector<NodeId, PartRows> own_;
+  IdVector<NodeId, double> read_by_both_;
   IdVector<ValueId, Needed> values_;
   std::int64_t stamp_ = 0;
   std::size_t end_ = 0;
@@ -135,7 +147,7 @@ Rows Stretch::wanted(NodeId id, std::size_t part) {
   for (const ValueId output : graph_.nodes[id].outputs) {
     if (!output.valid()) continue;
     rows = hull(rows, needed(output).rows[part]);
-    if (last_reader_[output] >= end_) rows = hull(rows, own(id, part));
+    if (last_reader_[output] >= end_) rows = hull(rows, own_[id][part]);
   }
   if (rows.empty()) return {};
   const RowRule& rule = *axes_.rule[id];
@@ -152,13 +164,13 @@ void Stretch::copied(ValueId id, std::size_t part, int axis) {
   const Value& value = graph_.values[id];
   const bool cut = axes_.axis[id] >= 0;
   if (value.kind == ValueKind::kResult && cut) {
-    if (entry.rows[part] == own(value.producer, part)) return;
+    if (entry.rows[part] == own_[value.producer][part]) return;
   } else if (axis < 0 || value.kind == ValueKind::kConstant || value.kind == ValueKind::kSymbolic) {
     return;
   }
   const int along = cut ? axes_.axis[id] : axis;
   const auto rows = static_cast<double>((*shapes_[id])[along]);
-  entry.copied[part] = bytes_of_value(id) * static_cast<double>(entry.rows[part].count()) / rows /
+  entry.copied[part] = bytes_[id] * static_cast<double>(entry.rows[part].count()) / rows /
                        costs_.copied_bytes_per_second;
   copies_[part] += entry.copied[part];
 }
@@ -203,7 +215,7 @@ bool Stretch::add(NodeId id) {
   const auto share = [&](std::size_t part) {
     return static_cast<double>(made[part].count()) / all;
   };
-  const double read = read_by_both(id);
+  const double read = read_by_both_[id];
   const auto taken = [&](double whole, std::size_t part) {
     return made[part].empty() ? 0 : whole * share(part) + std::min(read, whole) * (1 - share(part));
   };
@@ -238,6 +250,9 @@ CoPlan plan_stretches(const Graph& graph, const ConcreteShapes& shapes, const Ro
     stretch.start(end);
     for (std::size_t begin = end; begin-- > 0 && end - begin <= kMostNodes;) {
       if (!stretch.add(plan.order[begin])) break;
+      const double work = stretch.work_seconds();
+      if (best[begin] + work * (1 - kMostSaved) > best[end] + kMostWaits * costs.region_seconds)
+        break;
       const double seconds = best[begin] + stretch.seconds() + costs.region_seconds;
       if (seconds >= best[end]) continue;
       best[end] = seconds;

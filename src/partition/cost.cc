@@ -89,7 +89,8 @@ std::optional<CostModel> cost_model_from_string(std::string_view name) {
 }
 
 Pricer::Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
-               CostModel model, const Calibration& calibration, NodeSeconds known)
+               CostModel model, const Calibration& calibration, NodeSeconds known,
+               std::string_view body)
     : graph_(graph),
       shapes_(shapes),
       delegate_(delegate),
@@ -104,7 +105,7 @@ Pricer::Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate&
   for (const ValueId output : graph.outputs) is_output_[output] = true;
   for (const NodeId node : graph.nodes.ids()) costs_[node] = node_cost(node);
   if (model_ != CostModel::kMeasured) return;
-  keys_ = node_keys(graph, shapes);
+  keys_ = node_keys(graph, shapes, body);
   factor_ = region_factor(calibration_);
 }
 
@@ -113,6 +114,7 @@ NodeCost Pricer::node_cost(NodeId id) const {
   const auto inputs = dims_of(shapes_, node.inputs);
   const auto outputs = dims_of(shapes_, node.outputs);
   NodeCost cost;
+  if (known_.cpu.contains(id)) cost.cpu_seconds = known_.cpu[id];
   if (!inputs || !outputs) return cost;
   cost.macs = op_def(node.op).macs(node, *inputs, *outputs);
   cost.paper_flops = paper_flops(node, *inputs, *outputs);

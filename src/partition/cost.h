@@ -61,12 +61,13 @@ struct Verdict {
   std::string detail;                   ///< the comparison that decided, in words and numbers
 };
 
-/// Prices nodes and regions of one graph at one binding. Holds references to all it is given; makes
-/// O(V+E) tables once. Thread-compatible.
+/// Prices nodes and regions of one graph at one binding. `body`: as PartitionOptions::body. Holds
+/// references to all else that it is given; makes O(V+E) tables once. Thread-compatible.
 class Pricer {
  public:
   Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
-         CostModel model, const Calibration& calibration, NodeSeconds known = {});
+         CostModel model, const Calibration& calibration, NodeSeconds known = {},
+         std::string_view body = {});
 
   /// Of a node whose sizes are all known; zeros for others.
   NodeCost node_cost(NodeId node) const;

@@ -7,8 +7,14 @@
 namespace parallax {
 
 IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowered) {
-  std::unordered_map<std::string_view, NodeId> by_name;
-  for (const NodeId id : lowered.nodes.ids()) by_name.emplace(lowered.nodes[id].name, id);
+  std::unordered_map<std::string_view, NodeId> by_name, by_further_result;
+  for (const NodeId id : lowered.nodes.ids()) {
+    const Node& node = lowered.nodes[id];
+    by_name.emplace(node.name, id);
+    if (node.op != OpKind::kElementwiseChain) continue;
+    for (const ValueId output : node.outputs)
+      if (output.valid()) by_further_result.emplace(lowered.values[output].name, id);
+  }
   const auto readers = consumers(canonical);
   IdVector<NodeId, NodeId> result(canonical.nodes.size());
   for (auto i = static_cast<std::int32_t>(canonical.nodes.size()) - 1; i >= 0; --i) {
@@ -20,8 +26,13 @@ IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowere
       continue;
     }
     for (const ValueId output : node.outputs) {
-      if (output.valid() && !readers[output].empty() && !result[id].valid())
+      if (!output.valid() || result[id].valid()) continue;
+      const auto further = by_further_result.find(canonical.values[output].name);
+      if (further != by_further_result.end()) {
+        result[id] = further->second;
+      } else if (!readers[output].empty()) {
         result[id] = result[readers[output].front()];
+      }
     }
   }
   return result;

@@ -7,7 +7,8 @@
 namespace parallax {
 
 /// The lowered node that computes each canonical one. A node into which others were fused keeps its
-/// name, so theirs is that of what reads them. Invalid: nothing does. O(V+E).
+/// name, so theirs is that of what reads them, or the chain that gives their result. Invalid:
+/// nothing does. O(V+E).
 IdVector<NodeId, NodeId> computed_by(const Graph& canonical, const Graph& lowered);
 
 /// Of what each lowered node takes, the share of each canonical one that it computes, by what that

@@ -41,6 +41,12 @@ std::int64_t convolution(const Node& node, std::span<const Dims> inputs, const D
   return multiply(flops, weights[0]);
 }
 
+/// Each element of the image takes all filters of its group.
+std::int64_t transposed_convolution(std::span<const Dims> inputs) {
+  if (inputs.size() < 2 || inputs[1].rank() < 3) return 0;
+  return multiply(multiply(2, product(inputs[0].span())), product(inputs[1].span().subspan(1)));
+}
+
 std::int64_t matrix_product(const Node& node, std::span<const Dims> inputs, const Dims& output) {
   if (inputs.empty() || inputs[0].rank() == 0) return 0;
   const bool transposed = node.op == OpKind::kGemm && node.attributes.get_int("transA", 0) != 0;
@@ -60,30 +66,56 @@ std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
   if (outputs.empty()) return 0;
   switch (node.op) {
     case OpKind::kConv:
+    case OpKind::kDeformConv:
       return convolution(node, inputs, outputs[0]);
+    case OpKind::kConvTranspose:
+      return transposed_convolution(inputs);
     case OpKind::kMatMul:
     case OpKind::kGemm:
       return matrix_product(node, inputs, outputs[0]);
+    case OpKind::kAttention:
+    case OpKind::kEinsum:
+    case OpKind::kGRU:
+    case OpKind::kLSTM:
+    case OpKind::kLinearAttention:
+    case OpKind::kRNN:
+      return multiply(2, op_def(node.op).macs(node, inputs, outputs));
     case OpKind::kMaxPool:
     case OpKind::kAveragePool:
+    case OpKind::kLpPool:
       return multiply(product(spatial(node, outputs[0])),
                       product(node.attributes.get_ints("kernel_shape")));
     case OpKind::kGlobalAveragePool:
+    case OpKind::kGlobalLpPool:
+    case OpKind::kGlobalMaxPool:
       return inputs.empty() ? 0
                             : product(spatial(node, inputs[0]));  // Hout Wout = 1, the rest is K
+    case OpKind::kReduceL1:
     case OpKind::kReduceL2:
+    case OpKind::kReduceLogSum:
+    case OpKind::kReduceLogSumExp:
     case OpKind::kReduceMax:
     case OpKind::kReduceMean:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceProd:
     case OpKind::kReduceSum:
     case OpKind::kReduceSumSquare:
     case OpKind::kArgMax:
+    case OpKind::kArgMin:
       // Output positions times what each takes in: every element of the input.
       return inputs.empty() ? 0 : product(inputs[0].span());
     case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
+    case OpKind::kHardmax:
+    case OpKind::kCumSum:
+    case OpKind::kCumProd:
     case OpKind::kLayerNormalization:
     case OpKind::kLpNormalization:
     case OpKind::kRMSNormalization:
     case OpKind::kBatchNormalization:
+    case OpKind::kInstanceNormalization:
+    case OpKind::kGroupNormalization:
+    case OpKind::kLRN:
       return product(outputs[0].span());
     default:
       return op_def(node.op).elementwise ? product(outputs[0].span()) : 0;

@@ -57,6 +57,27 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
   return seconds;
 }
 
+/// The same for nodes with sizes that only running tells, which are marked in the result.
+IdVector<NodeId, bool> place_run_time_nodes(const Graph& graph, const ConcreteShapes& shapes,
+                                            const Delegate& delegate,
+                                            const PartitionOptions& options, Partition& result,
+                                            NodeKinds& kinds) {
+  IdVector<NodeId, bool> found(graph.nodes.size(), false);
+  if (!delegate.dynamic_shapes || options.assumed.empty()) return found;
+  for (const NodeId node : graph.nodes.ids()) {
+    Placement& placement = result.placement[node];
+    if (placement.reason != CpuReason::kDynamicShape) continue;
+    Support support = check_run_time_support(graph, shapes, options.assumed, node, delegate);
+    kinds.bridge[node] = support.bridge && options.offload == Offload::kProfitable;
+    found[node] = support.reason == CpuReason::kNone;
+    kinds.can_run[node] = found[node] && !kinds.bridge[node];
+    if (kinds.bridge[node])
+      support = {CpuReason::kBridge, "joins no regions that save time together", true};
+    placement = {{}, {}, support.reason, std::move(support.detail)};
+  }
+  return found;
+}
+
 /// Every group that is a candidate, judged; ordered by first node.
 std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kinds, Pricer& pricer,
                                  int delegate) {
@@ -156,12 +177,26 @@ std::vector<bool> marks_of_offloaded(const std::vector<Region>& regions) {
   return result;
 }
 
+/// What a graph takes whose regions and other nodes run one after the other.
+double seconds_in_order(const IdVector<NodeId, double>& cpu_seconds,
+                        const std::vector<Region>& regions) {
+  double seconds = 0;
+  for (const double node : cpu_seconds) seconds += node;
+  for (const Region& region : regions)
+    if (region.verdict.reason == CpuReason::kNone) seconds -= region.cost.saved_seconds();
+  return seconds;
+}
+
 /// Where `options` lets it, by the predicted time of the whole, beside the regions that are taken;
-/// that time in seconds.
+/// that time in seconds. In a body what saves most alone saves most in all.
 double choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
               const PartitionOptions& options, std::vector<Region>& regions) {
   const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
   std::vector<Region> all(options.taken.begin(), options.taken.end());
+  if (!options.body.empty()) {
+    all.insert(all.end(), regions.begin(), regions.end());
+    return seconds_in_order(cpu_seconds, all);
+  }
   std::ranges::move(regions, std::back_inserter(all));
   const Overlap overlap(edges, cpu_seconds, all);
   const bool by_time =
@@ -180,10 +215,15 @@ tl::unexpected<Error> refuse_pinned(std::string message) {
 }
 
 Status check_pinned(const Graph& graph, const Partition& support, const NodeKinds& kinds,
+                    const IdVector<NodeId, bool>& run_time,
                     const std::vector<std::vector<NodeId>>& regions) {
   IdVector<NodeId, bool> seen(graph.nodes.size(), false);
   for (const std::vector<NodeId>& nodes : regions) {
     if (nodes.empty()) return refuse_pinned("a region without nodes");
+    const auto count = std::ranges::count_if(nodes, [&](NodeId node) { return run_time[node]; });
+    if (count > 0 && count < std::ssize(nodes))
+      return refuse_pinned(fmt::format("only running tells some sizes of the region of node '{}'",
+                                       graph.nodes[nodes.front()].name));
     for (const NodeId node : nodes) {
       const std::string& name = graph.nodes[node].name;
       if (seen[node]) return refuse_pinned(fmt::format("node '{}' stands there twice", name));
@@ -245,7 +285,7 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   const Dag edges = dag_of(graph);
   Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken, options.co);
   Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
-                known_seconds(options, std::move(in_parts)));
+                known_seconds(options, std::move(in_parts)), options.body);
   if (options.co.empty()) join_bridges(kinds, pricer, quotient);
   result.maximal = !quotient.exhausted();
 
@@ -259,6 +299,37 @@ Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Dele
   return result;
 }
 
+void add_run_time_regions(const Graph& graph, const ConcreteShapes& shapes,
+                          const Delegate& delegate, const PartitionOptions& options,
+                          Partition& partition) {
+  NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
+                  IdVector<NodeId, bool>(graph.nodes.size(), false), all_candidates(partition)};
+  const IdVector<NodeId, bool> found =
+      place_run_time_nodes(graph, shapes, delegate, options, partition, kinds);
+  if (std::ranges::find(found, true) == found.end()) return;
+  PartitionOptions beside = options;
+  beside.taken = partition.regions;
+  if (beside.max_regions) *beside.max_regions -= static_cast<int>(partition.regions.size());
+
+  const Dag edges = dag_of(graph);
+  Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken);
+  Pricer pricer(graph, options.assumed, delegate, options.model, options.calibration,
+                known_seconds(options, {}));
+  join_bridges(kinds, pricer, quotient);
+  partition.maximal = partition.maximal && !quotient.exhausted();
+  std::vector<Region> regions = judge_groups(quotient, kinds, pricer, options.delegate);
+  for (Region& region : regions) region.run_time = true;
+  if (options.offload == Offload::kAll) take_losers(regions);
+  if (beside.max_regions) keep_best(regions, *beside.max_regions);
+  const double seconds = choose(graph, edges, pricer, beside, regions);
+  for (Region& region : regions)
+    region.verdict.detail +=
+        fmt::format("; sizes that only running tells taken as {}", kAssumedSize);
+  // A split graph may be predicted to take longer than its parts do (co_execution.h).
+  partition.seconds = std::max(partition.seconds, seconds);
+  place_regions(std::move(regions), partition);
+}
+
 Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& shapes,
                                    const Delegate& delegate, const PartitionOptions& options,
                                    const std::vector<std::vector<NodeId>>& wanted) {
@@ -268,7 +339,9 @@ Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& sha
                   IdVector<NodeId, bool>(graph.nodes.size(), false),
                   {}};
   auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
-  PX_RETURN_IF_ERROR(check_pinned(graph, result, kinds, wanted));
+  const IdVector<NodeId, bool> run_time =
+      place_run_time_nodes(graph, shapes, delegate, options, result, kinds);
+  PX_RETURN_IF_ERROR(check_pinned(graph, result, kinds, run_time, wanted));
   const Dag edges = dag_of(graph);
   if (!leave_no_cycle(edges, graph.nodes.size(), wanted))
     return refuse_pinned("its regions wait for each other");
@@ -276,14 +349,15 @@ Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& sha
     if (kinds.can_run[node] || kinds.bridge[node])
       result.placement[node] = {{}, {}, CpuReason::kPinned, "the plan is pinned so"};
 
-  Pricer pricer(graph, shapes, delegate, options.model, options.calibration,
-                known_seconds(options, std::move(in_parts)));
+  Pricer pricer(graph, options.assumed.empty() ? shapes : options.assumed, delegate, options.model,
+                options.calibration, known_seconds(options, std::move(in_parts)), options.body);
   std::vector<Region> regions;
   for (const std::vector<NodeId>& nodes : wanted) {
     Region& region = regions.emplace_back();
     region.delegate = options.delegate;
     region.nodes = nodes;
     std::ranges::sort(region.nodes);
+    region.run_time = run_time[region.nodes.front()];
     region.cost = pricer.region_cost(region.nodes);
     const Verdict verdict = pricer.judge(region.cost);
     if (verdict.reason == CpuReason::kMemory) return refuse_pinned(verdict.detail);
@@ -291,7 +365,9 @@ Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& sha
   }
   std::ranges::stable_sort(regions, {}, [](const Region& region) { return region.nodes.front(); });
   const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
-  result.seconds = Overlap(edges, cpu_seconds, regions).seconds(marks_of_offloaded(regions));
+  result.seconds = !options.body.empty()
+                       ? seconds_in_order(cpu_seconds, regions)
+                       : Overlap(edges, cpu_seconds, regions).seconds(marks_of_offloaded(regions));
   place_regions(std::move(regions), result);
   return result;
 }

@@ -34,8 +34,9 @@ struct Region {
   std::vector<NodeId> nodes;  ///< ascending, hence in execution order
   RegionCost cost;
   Verdict verdict;
-  int delegate = 0;     ///< whose it is, or would be
-  bool shared = false;  ///< the CPU makes other rows of the same results: it goes with the whole
+  int delegate = 0;       ///< whose it is, or would be
+  bool shared = false;    ///< the CPU makes other rows of the same results: it goes with the whole
+  bool run_time = false;  ///< only running tells some size of each of its nodes
 };
 
 /// Where a node runs: on the delegate in `region`, or on the CPU for `reason`.
@@ -68,6 +69,9 @@ struct PartitionOptions {
   IdVector<NodeId, double> cpu_seconds = {};
   /// What the delegate makes of each node; empty, or nothing: what its operator takes alone.
   IdVector<NodeId, std::optional<double>> delegate_seconds = {};
+  /// assumed_shapes(), by which regions with sizes that only running tells are priced; empty: there
+  /// are none such.
+  ConcreteShapes assumed = {};
   /// Of each node of a graph that both run together (co_execution.h); empty: it is not split.
   IdVector<NodeId, CoNode> co = {};
   /// Most regions to offload, those that save the most predicted time; nothing: no limit.
@@ -75,6 +79,9 @@ struct PartitionOptions {
   int delegate = 0;  ///< the number that its regions get
   /// Regions of other delegates, which leave the graph without cycles.
   IdVector<RegionId, Region> taken = {};
+  /// Of a body: what names of its nodes begin with in the model. Its steps run one after the other,
+  /// so that nothing is beside a region. Empty: this is no body.
+  std::string body = {};
 };
 
 /// REQUIRES: `shapes` from concrete_shapes(graph, ...), the delegate's rates > 0 (profile_toml.h
@@ -82,12 +89,23 @@ struct PartitionOptions {
 Partition partition(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
                     const PartitionOptions& options = {});
 
-/// The same with just these regions, whatever they cost. Errors: kInvalidInput where the delegate
-/// cannot run a node of one, one is empty or does not fit its memory, a node is in two, or regions
-/// wait for each other.
+/// Adds regions of nodes that partition() left to the CPU because only running tells their sizes,
+/// where the delegate takes such: each apart from nodes of known sizes, which are bound before the
+/// run. What `partition` has stays. REQUIRES: options.assumed, and cpu_seconds by that.
+void add_run_time_regions(const Graph& graph, const ConcreteShapes& shapes,
+                          const Delegate& delegate, const PartitionOptions& options,
+                          Partition& partition);
+
+/// The same as partition() with just these regions, whatever they cost. Errors: kInvalidInput where
+/// the delegate cannot run a node of one, one is empty, does not fit its memory or mixes sizes that
+/// are known with others, a node is in two, or regions wait for each other.
 Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& shapes,
                                    const Delegate& delegate, const PartitionOptions& options,
                                    const std::vector<std::vector<NodeId>>& regions);
+
+/// Of each node its candidate, whether it wins or not: first the regions, then those given back.
+/// Taken as one node each, they leave the graph without cycles.
+IdVector<NodeId, RegionId> all_candidates(const Partition& partition);
 
 /// Why `node` stays on the CPU, "loses: 0.21 ms offloaded >= 0.1 ms on the CPU"; empty where it
 /// does not.

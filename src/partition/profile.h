@@ -48,6 +48,11 @@ struct Delegate {
   double cpu_macs_per_second = 0;  ///< R_cpu, > 0: what the CPU makes of the same work
   std::int64_t memory_bytes = 0;   ///< that weights and tensors of one region may take
   std::map<OpKind, OperatorLimits> operators;
+  /// Convolutions compute on images with channels last: Transposes from and to channels first
+  /// beside them cost nothing.
+  bool channels_last = false;
+  /// It binds a region while a run goes on, to sizes that only that run tells.
+  bool dynamic_shapes = false;
 };
 
 /// Cores of one kind.

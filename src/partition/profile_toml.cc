@@ -101,6 +101,15 @@ void read_operators(TableReader& reader, TomlReport& report, Delegate& delegate)
   }
 }
 
+/// Whether `images` lie with their channels last; canonical ones have them first.
+bool read_images(TableReader& reader, const toml::table& table, TomlReport& report) {
+  if (!reader.has("images")) return false;
+  const std::string images = reader.text("images");
+  if (!images.empty() && images != "channels_first" && images != "channels_last")
+    report.add(table.source(), fmt::format("'{}' is no order of images", images));
+  return images == "channels_last";
+}
+
 Delegate read_delegate(const toml::table& table, TomlReport& report) {
   TableReader reader(table, report);
   Delegate delegate;
@@ -110,6 +119,8 @@ Delegate read_delegate(const toml::table& table, TomlReport& report) {
   delegate.bytes_per_second = reader.number("bytes_per_second", kTomlRate);
   delegate.cpu_macs_per_second = reader.number("cpu_macs_per_second", kTomlRate);
   delegate.memory_bytes = reader.integer("memory_bytes", 0, INT64_MAX);
+  delegate.channels_last = read_images(reader, table, report);
+  delegate.dynamic_shapes = reader.flag("dynamic_shapes");
   read_operators(reader, report, delegate);
   reader.finish();
   return delegate;
@@ -238,6 +249,21 @@ std::vector<RegionSample> read_regions(const toml::array* array, TomlReport& rep
   return regions;
 }
 
+std::vector<SplitSample> read_splits(const toml::array* array, TomlReport& report) {
+  std::vector<SplitSample> splits;
+  if (array == nullptr) return splits;
+  for (const toml::node& node : *array) {
+    TableReader reader(*node.as_table(), report);
+    SplitSample split;
+    split.key = static_cast<std::uint64_t>(reader.integer("key", INT64_MIN, INT64_MAX));
+    split.share = static_cast<int>(reader.integer("share", 1, kShares - 1));
+    split.seconds = reader.number("seconds", kTook);
+    reader.finish();
+    splits.push_back(split);
+  }
+  return splits;
+}
+
 }  // namespace
 
 Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file) {
@@ -273,6 +299,7 @@ Result<Calibration> parse_calibration(std::string_view text, std::string_view fi
       calibration.rates = read_rates(*rates, report);
     calibration.samples = read_work(reader.tables("samples"), report);
     calibration.regions = read_regions(reader.tables("regions"), report);
+    calibration.splits = read_splits(reader.tables("splits"), report);
     return calibration;
   });
 }

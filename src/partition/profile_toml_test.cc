@@ -63,6 +63,7 @@ TEST(Profile, IsRead) {
   EXPECT_EQ(delegate.bytes_per_second, 5e10);
   EXPECT_EQ(delegate.cpu_macs_per_second, 1e9);
   EXPECT_EQ(delegate.memory_bytes, 100);
+  EXPECT_FALSE(delegate.dynamic_shapes);
   ASSERT_EQ(delegate.operators.size(), 3U);
   const OperatorLimits& conv = delegate.operators.at(OpKind::kConv);
   EXPECT_EQ(conv.dtypes, (std::vector{DType::kF32, DType::kI8}));
@@ -74,6 +75,30 @@ TEST(Profile, IsRead) {
   EXPECT_EQ(conv.attributes[1].max, 1.0);
   EXPECT_TRUE(delegate.operators.at(OpKind::kSoftmax).bridge);
   EXPECT_EQ(delegate.operators.at(OpKind::kSoftmax).max_rank, 4);
+}
+
+TEST(Profile, ImagesHaveChannelsFirstOrLast) {
+  const auto with = [](const std::string& line) {
+    std::string text(kProfile);
+    return parse_profile(text.insert(text.find("dtypes"), line + "\n"), "p.toml");
+  };
+  EXPECT_FALSE(with("")->delegate->channels_last);
+  EXPECT_FALSE(with("images = \"channels_first\"")->delegate->channels_last);
+  EXPECT_TRUE(with("images = \"channels_last\"")->delegate->channels_last);
+  EXPECT_THAT(with("images = \"NHWC\"").error().message, HasSubstr("'NHWC' is no order"));
+  EXPECT_THAT(with("images = 7").error().message, HasSubstr("'images' must be a text"));
+}
+
+TEST(Profile, ADelegateMayTakeSizesThatOnlyRunningTells) {
+  std::string text(kProfile);
+  const std::size_t at = text.find("max_rank");
+  text.insert(at, "dynamic_shapes = true\n");
+  const auto profile = parse_profile(text, "p.toml");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_TRUE(profile->delegate->dynamic_shapes);
+  text.replace(text.find("= true"), 6, "= 1");
+  EXPECT_THAT(parse_profile(text, "p.toml").error().message,
+              HasSubstr("'dynamic_shapes' must be true or false"));
 }
 
 TEST(Profile, ACpuWithSamplesNeedsNoDelegate) {

@@ -1,5 +1,6 @@
 #include "partition/region_key.h"
 
+#include <string>
 #include <string_view>
 
 namespace parallax {
@@ -33,13 +34,14 @@ void add_value(const Graph& graph, const ConcreteShapes& shapes, ValueId id, Key
 
 }  // namespace
 
-IdVector<NodeId, std::uint64_t> node_keys(const Graph& graph, const ConcreteShapes& shapes) {
+IdVector<NodeId, std::uint64_t> node_keys(const Graph& graph, const ConcreteShapes& shapes,
+                                          std::string_view body) {
   IdVector<NodeId, std::uint64_t> keys;
   keys.reserve(graph.nodes.size());
   for (const Node& node : graph.nodes) {
     KeyHash hash;
     hash.add(to_string(node.op));
-    hash.add(node.name);
+    hash.add(std::string(body) + node.name);
     for (const ValueId input : node.inputs) add_value(graph, shapes, input, hash);
     for (const ValueId output : node.outputs) add_value(graph, shapes, output, hash);
     keys.push_back(hash.value());

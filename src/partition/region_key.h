@@ -4,14 +4,16 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "partition/support.h"
 
 namespace parallax {
 
 /// Of each node, with its operator, its name, and the names, types and sizes of what it reads and
-/// makes. Empty `shapes`: without sizes.
-IdVector<NodeId, std::uint64_t> node_keys(const Graph& graph, const ConcreteShapes& shapes);
+/// makes. Empty `shapes`: without sizes. `body`: as PartitionOptions::body.
+IdVector<NodeId, std::uint64_t> node_keys(const Graph& graph, const ConcreteShapes& shapes,
+                                          std::string_view body = {});
 /// Of distinct nodes in any order; never 0.
 std::uint64_t region_key(const IdVector<NodeId, std::uint64_t>& keys,
                          std::span<const NodeId> nodes);

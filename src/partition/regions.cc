@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <tuple>
 #include <utility>
 
 namespace parallax {
@@ -16,6 +17,9 @@ namespace {
 /// the limit; with edges over any distance, which no model has, the limit at 32 ended the search
 /// after 0.28 s.
 constexpr std::int64_t kWorkPerEdge = 16;
+
+/// Device's seconds that a piece of a stage has, at least, so that a region of its own pays.
+constexpr double kPieceSeconds = 8e-4;
 
 struct Grouping {
   IdVector<NodeId, GroupId> group_of;
@@ -88,6 +92,51 @@ IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, b
   return depth;
 }
 
+/// Of each node of the device's side the last node that it waits for, itself or through others of
+/// its side with an equal key. What only moves rows is seen through.
+template <class Key>
+IdVector<NodeId, NodeId> last_awaited(const Dag& edges, const IdVector<NodeId, CoNode>& co,
+                                      Key key) {
+  IdVector<NodeId, NodeId> maker(co.size()), awaited(co.size());
+  for (const NodeId node : co.ids()) {
+    const bool moves = !co[node].origin.valid() && !edges.predecessors[node].empty();
+    if (!moves) maker[node] = node;
+    const bool device = co[node].side == CoSide::kDevice;
+    for (const NodeId from : edges.predecessors[node]) {
+      if (moves) maker[node] = std::max(maker[node], maker[from]);
+      const bool together = device && co[from].side == CoSide::kDevice && key(from) == key(node);
+      if (device) awaited[node] = std::max(awaited[node], together ? awaited[from] : maker[from]);
+    }
+  }
+  return awaited;
+}
+
+/// What the device runs of a stage and depth, in pieces that each name a node of theirs: a piece
+/// that waits for less than the rest begins before it, if it has enough work.
+template <class Key>
+IdVector<NodeId, NodeId> device_pieces(const Dag& edges, const IdVector<NodeId, bool>& can_run,
+                                       const IdVector<NodeId, CoNode>& co, Key key) {
+  IdVector<NodeId, NodeId> piece(co.size());
+  const IdVector<NodeId, NodeId> awaited = last_awaited(edges, co, key);
+  std::map<std::pair<int, std::int32_t>, std::map<NodeId, std::vector<NodeId>>> by_start;
+  for (const NodeId node : co.ids())
+    if (can_run[node] && co[node].side == CoSide::kDevice)
+      by_start[key(node)][awaited[node]].push_back(node);
+  for (const auto& [same_key, starts] : by_start) {
+    NodeId name;
+    double seconds = 0;
+    for (const auto& [start, nodes] : starts) {
+      if (seconds >= kPieceSeconds) name = {}, seconds = 0;
+      for (const NodeId node : nodes) {
+        if (!name.valid()) name = node;
+        piece[node] = name;
+        seconds += co[node].seconds;
+      }
+    }
+  }
+  return piece;
+}
+
 /// Connected nodes of one stage and depth that can run form a group. Every other edge leads to a
 /// higher stage or depth, or to a later unit that cannot run; numbering groups by stage, depth,
 /// then unit, hence makes edges ascend.
@@ -106,21 +155,27 @@ Grouping group_by_depth(const Dag& edges, const IdVector<NodeId, bool>& can_run,
     const auto [low, high] = std::minmax({find(a), find(b)});
     first[high] = low;
   };
-  std::map<std::pair<int, std::int32_t>, NodeId> of_device;
+  const IdVector<NodeId, NodeId> piece = device_pieces(edges, can_run, co, key);
+  const auto alone = [&](NodeId node) { return piece.contains(node) && piece[node].valid(); };
   for (const NodeId node : can_run.ids()) {
     if (!can_run[node]) continue;
+    if (alone(node)) {
+      unite(piece[node], node);
+      continue;
+    }
     for (const NodeId from : edges.predecessors[node])
-      if (can_run[from] && key(from) == key(node)) unite(from, node);
-    if (!co.empty() && co[node].side == CoSide::kDevice)
-      unite(of_device.try_emplace(key(node), node).first->second, node);
+      if (can_run[from] && !alone(from) && key(from) == key(node)) unite(from, node);
   }
   std::vector<NodeId> roots;
   for (const NodeId node : can_run.ids()) {
     if (find(node) == node) roots.push_back(node);
   }
-  std::stable_sort(roots.begin(), roots.end(), [&](NodeId a, NodeId b) {
-    return std::pair(key(a), units.position[a]) < std::pair(key(b), units.position[b]);
-  });
+  const auto order = [&](NodeId root) {
+    return std::tuple(key(root), alone(root), alone(root) ? piece[root].value : 0,
+                      units.position[root]);
+  };
+  std::stable_sort(roots.begin(), roots.end(),
+                   [&](NodeId a, NodeId b) { return order(a) < order(b); });
   Grouping result{IdVector<NodeId, GroupId>(can_run.size()), roots.size()};
   for (std::size_t i = 0; i < roots.size(); ++i) {
     result.group_of[roots[i]] = GroupId{static_cast<std::int32_t>(i)};

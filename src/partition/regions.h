@@ -22,7 +22,8 @@ namespace parallax {
 /// exhausted() is true, regions may not be maximal but keep every other property.
 ///
 /// `co`: of each node; empty: the graph is not split. No group has nodes of two stages. What the
-/// device alone runs of a stage is one group for each depth in it, connected or not.
+/// device alone runs of a stage is one group for each depth in it, connected or not; but what waits
+/// for less than the rest is a group of its own where it has enough work.
 Quotient find_candidates(const Dag& edges, const IdVector<NodeId, bool>& can_run,
                          const IdVector<NodeId, RegionId>& taken = {},
                          const IdVector<NodeId, CoNode>& co = {});

@@ -82,6 +82,17 @@ TEST(Candidates, SmallGraphs) {
   }
 }
 
+TEST(Candidates, WorkOfADeviceThatWaitsForLessIsAPieceOfItsOwn) {
+  // The CPU makes 0 and then 1. 2 waits for 0, 3 for 1, and 4 reads both.
+  const Example example = make_example({{}, {0}, {0}, {1}, {2, 3}}, "xx...");
+  for (const auto& [seconds, regions] : {std::pair{1e-2, "xxabb"}, {1e-5, "xxaaa"}}) {
+    IdVector<NodeId, CoNode> co;
+    for (const NodeId node : example.can_run.ids())
+      co.push_back({node.value < 2 ? CoSide::kCpu : CoSide::kDevice, 0, node, 0.5, seconds});
+    EXPECT_EQ(letters(example, find_candidates(example.edges, example.can_run, {}, co)), regions);
+  }
+}
+
 /// Bit j of row i: a path leads from i to j.
 std::vector<std::uint32_t> reachable(const Example& example) {
   std::vector<std::uint32_t> reach(example.can_run.size(), 0);

@@ -215,7 +215,8 @@ std::optional<RowRule> pad_rule(const Sized& n, int axis) {
 std::optional<RowRule> resize_rule(const Sized& n, int axis) {
   const Attributes& attributes = n.node.attributes;
   if (attributes.find("axes") != nullptr || attributes.find("layout") != nullptr ||
-      attributes.get_string("mode", "nearest") != "nearest")
+      attributes.get_string("mode", "nearest") != "nearest" ||
+      attributes.get_string("keep_aspect_ratio_policy", "stretch") != "stretch")
     return std::nullopt;
   const std::string coordinates =
       attributes.get_string("coordinate_transformation_mode", "half_pixel");
@@ -241,7 +242,8 @@ std::optional<RowRule> rule_of(const Sized& n, int axis) {
     case OpKind::kAveragePool:
       return window_rule(n, axis);
     case OpKind::kBatchNormalization:
-      return axis == 1 ? std::nullopt : std::optional(first_same(n, axis));
+      if (axis == 1 || n.node.attributes.get_int("training_mode", 0) != 0) return std::nullopt;
+      return first_same(n, axis);
     case OpKind::kSoftmax:
     case OpKind::kLpNormalization:
     case OpKind::kLayerNormalization:

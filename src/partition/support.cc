@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "ops/op.h"
 
@@ -19,6 +20,8 @@ bool says_shape(const Node& node, const Value& value, std::size_t i) {
 
 Support check_value(const Value& value, const std::optional<Dims>& dims,
                     const OperatorLimits& limits) {
+  if (is_object(value))
+    return refuse(CpuReason::kDType, fmt::format("'{}' is no tensor of numbers", value.name));
   if (!dims) {
     return refuse(CpuReason::kDynamicShape,
                   fmt::format("the size of '{}' depends on values", value.name));
@@ -53,6 +56,9 @@ struct AttributeCheck {
   bool operator()(const std::vector<std::int64_t>& list) const { return all(list); }
   bool operator()(const std::vector<float>& list) const { return all(list); }
   bool operator()(const Constant&) const { return false; }
+  bool operator()(const std::vector<std::string>& list) const {
+    return std::ranges::all_of(list, [this](const std::string& x) { return (*this)(x); });
+  }
 
  private:
   bool numeric(double x) const { return limit.one_of.empty() && in_range(limit, x); }
@@ -125,6 +131,51 @@ Support check_support(const Graph& graph, const ConcreteShapes& shapes, NodeId i
                               delegate.name));
   }
   return {CpuReason::kNone, "", limits.bridge};
+}
+
+ConcreteShapes assumed_shapes(const Graph& graph, const Binding& binding) {
+  auto symbols = binding.symbols;
+  symbols.resize(graph.symbols.size());
+  for (auto& symbol : symbols)
+    if (!symbol) symbol = kAssumedSize;
+  ConcreteShapes result(graph.values.size());
+  for (const ValueId id : graph.values.ids()) {
+    Dims dims;
+    bool known = graph.values[id].shape.size() <= std::size_t{Dims::kMaxRank};
+    for (const Expr& expr : graph.values[id].shape) {
+      const auto dim = expr.evaluate(symbols);
+      known = known && dim && *dim >= 0;
+      if (!known) break;
+      dims.push_back(*dim);
+    }
+    if (known && bytes_of(graph.values[id].dtype, dims)) result[id] = dims;
+  }
+  return result;
+}
+
+Support check_run_time_support(const Graph& graph, const ConcreteShapes& shapes,
+                               const ConcreteShapes& assumed, NodeId id, const Delegate& delegate) {
+  const Node& node = graph.nodes[id];
+  std::vector<SymbolId> told;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].valid()) continue;
+    const Value& input = graph.values[node.inputs[i]];
+    if (op_def(node.op).decides_shape(i) && !says_shape(node, input, i))
+      return refuse(CpuReason::kDynamicShape,
+                    fmt::format("'{}' decides a size, and only running tells it", input.name));
+    for (const Expr& dim : input.shape) std::ranges::copy(dim.symbols(), std::back_inserter(told));
+  }
+  for (const ValueId output : node.outputs) {
+    if (!output.valid() || shapes[output]) continue;
+    for (const Expr& dim : graph.values[output].shape)
+      for (const SymbolId symbol : dim.symbols())
+        if (graph.symbols[symbol].kind == SymbolKind::kData &&
+            std::ranges::find(told, symbol) == told.end())
+          return refuse(CpuReason::kDynamicShape,
+                        fmt::format("only the node itself tells the size of '{}'",
+                                    graph.values[output].name));
+  }
+  return check_support(graph, assumed, id, delegate);
 }
 
 }  // namespace parallax

@@ -17,7 +17,7 @@ using ConcreteShapes = IdVector<ValueId, std::optional<Dims>>;
 enum class CpuReason : std::uint8_t {
   kNone,          ///< it does not
   kOperator,      ///< the delegate does not have the operator
-  kDynamicShape,  ///< a size depends on values: it cannot be compiled or priced before the run
+  kDynamicShape,  ///< a size depends on values, and the delegate takes none such, or not this one
   kEmpty,         ///< a tensor has no elements, which devices have no memory for
   kDType,
   kRank,
@@ -39,5 +39,17 @@ struct Support {
 };
 Support check_support(const Graph& graph, const ConcreteShapes& shapes, NodeId node,
                       const Delegate& delegate);
+
+/// A dimension that only running tells is taken as this: NonMaxSuppression and NonZero keep tens to
+/// hundreds. What else is made of it follows from the expressions.
+inline constexpr std::int64_t kAssumedSize = 256;
+/// As concrete_shapes(), with kAssumedSize for what `binding` leaves open; nothing where that makes
+/// no size.
+ConcreteShapes assumed_shapes(const Graph& graph, const Binding& binding);
+/// The same for a node behind which or before which `shapes` does not know a size: it can run where
+/// the sizes of its results follow from those of its inputs. `assumed`: assumed_shapes().
+Support check_run_time_support(const Graph& graph, const ConcreteShapes& shapes,
+                               const ConcreteShapes& assumed, NodeId node,
+                               const Delegate& delegate);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// A partition as text, and why a node stays on the CPU.
+// A partition as text, its candidates, and why a node stays on the CPU.
 #include <fmt/format.h>
 
 #include "partition/partition.h"
@@ -21,6 +21,16 @@ void print_region(const Graph& graph, std::string_view title, RegionId id, const
 }
 
 }  // namespace
+
+IdVector<NodeId, RegionId> all_candidates(const Partition& partition) {
+  IdVector<NodeId, RegionId> region_of;
+  const auto offloaded = static_cast<std::int32_t>(partition.regions.size());
+  for (const Placement& placement : partition.placement) {
+    region_of.push_back(placement.returned.valid() ? RegionId{offloaded + placement.returned.value}
+                                                   : placement.region);
+  }
+  return region_of;
+}
 
 std::string cpu_reason(const Partition& partition, NodeId node) {
   const Placement& placement = partition.placement[node];

@@ -53,22 +53,38 @@ WorkKind work_kind(const Graph& graph, const Node& node) {
     case OpKind::kCosineAttention:
       return WorkKind::kAttention;
     case OpKind::kSoftmax:
+    case OpKind::kLogSoftmax:
       return WorkKind::kSoftmax;
     case OpKind::kLayerNormalization:
     case OpKind::kRMSNormalization:
     case OpKind::kLpNormalization:
     case OpKind::kBatchNormalization:
+    case OpKind::kGroupNormalization:
+    case OpKind::kInstanceNormalization:
+    case OpKind::kLRN:
       return WorkKind::kNormalization;
     case OpKind::kMaxPool:
     case OpKind::kAveragePool:
+    case OpKind::kLpPool:
+    case OpKind::kMaxRoiPool:
+    case OpKind::kRoiAlign:
       return WorkKind::kPool;
     case OpKind::kGlobalAveragePool:
+    case OpKind::kReduceL1:
+    case OpKind::kGlobalLpPool:
+    case OpKind::kGlobalMaxPool:
     case OpKind::kReduceL2:
+    case OpKind::kReduceLogSum:
+    case OpKind::kReduceLogSumExp:
     case OpKind::kReduceMax:
     case OpKind::kReduceMean:
+    case OpKind::kReduceMin:
+    case OpKind::kReduceProd:
     case OpKind::kReduceSum:
     case OpKind::kReduceSumSquare:
     case OpKind::kArgMax:
+    case OpKind::kArgMin:
+    case OpKind::kHardmax:
     case OpKind::kTopK:
       return WorkKind::kReduction;
     case OpKind::kConcat:
@@ -77,7 +93,9 @@ WorkKind work_kind(const Graph& graph, const Node& node) {
     case OpKind::kFlatten:
     case OpKind::kGather:
     case OpKind::kGatherND:
+    case OpKind::kGridSample:
     case OpKind::kIdentity:
+    case OpKind::kMaxUnpool:
     case OpKind::kPad:
     case OpKind::kRange:
     case OpKind::kReshape:
@@ -92,14 +110,30 @@ WorkKind work_kind(const Graph& graph, const Node& node) {
     case OpKind::kTranspose:
     case OpKind::kUnsqueeze:
       return WorkKind::kMovement;
+    case OpKind::kAcos:
+    case OpKind::kAcosh:
+    case OpKind::kAsin:
+    case OpKind::kAsinh:
+    case OpKind::kAtan:
+    case OpKind::kAtanh:
+    case OpKind::kCelu:
+    case OpKind::kCos:
+    case OpKind::kCosh:
+    case OpKind::kElu:
     case OpKind::kErf:
     case OpKind::kExp:
     case OpKind::kGelu:
     case OpKind::kHardSwish:
     case OpKind::kLog:
+    case OpKind::kMish:
     case OpKind::kPow:
+    case OpKind::kSelu:
     case OpKind::kSigmoid:
     case OpKind::kSilu:
+    case OpKind::kSin:
+    case OpKind::kSinh:
+    case OpKind::kSoftplus:
+    case OpKind::kTan:
     case OpKind::kTanh:
       return WorkKind::kFunction;
     default:

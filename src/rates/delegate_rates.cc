@@ -98,6 +98,24 @@ void DelegateRates::learn() const {
     }
     if (regions.size() > kMostRegions) regions.erase(regions.begin());
   }
+  for (const auto& [split, times] : split_times_)
+    if (const auto seconds = times->median()) learn_split({split.first, split.second, *seconds});
+}
+
+void DelegateRates::learn_split(const SplitSample& sample) const {
+  auto& splits = calibration_.splits;
+  const auto found = std::ranges::find_if(splits, [&](const SplitSample& each) {
+    return each.key == sample.key && each.share == sample.share;
+  });
+  if (found == splits.end()) {
+    splits.push_back(sample);
+  } else if (std::fabs(sample.seconds - found->seconds) > kNews * found->seconds) {
+    *found = sample;
+  } else {
+    return;
+  }
+  changed_ = true;
+  if (splits.size() > kMostSplits) splits.erase(splits.begin());
 }
 
 Calibration DelegateRates::known() const {
@@ -114,6 +132,20 @@ std::shared_ptr<RegionTimes> DelegateRates::times(std::uint64_t region, const st
   learn();
   if (times_.size() >= kMostRegions) times_.erase(times_.begin());
   return times_.emplace_back(std::make_shared<RegionTimes>(region, node, predicted, running_));
+}
+
+std::shared_ptr<RegionTimes> DelegateRates::split_times(std::uint64_t key, int share) {
+  const MutexLock lock(mutex_);
+  learn();
+  if (split_times_.size() >= kMostSplits) split_times_.erase(split_times_.begin());
+  std::shared_ptr<RegionTimes>& times = split_times_[{key, share}];
+  if (times == nullptr) times = std::make_shared<RegionTimes>(key, "", 0, running_splits_);
+  return times;
+}
+
+void DelegateRates::refuse_split(std::uint64_t key, int share) {
+  const MutexLock lock(mutex_);
+  learn_split({key, share, SplitSample::kRefused});
 }
 
 void DelegateRates::assume(Calibration calibration) {

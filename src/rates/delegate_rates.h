@@ -36,6 +36,11 @@ class DelegateRates {
   /// Where runs of a region note what they take: the same for all of one key.
   std::shared_ptr<RegionTimes> times(std::uint64_t region, const std::string& node,
                                      double predicted);
+  /// Where runs of a graph that is split note what they take: the same for all of one key and
+  /// share.
+  std::shared_ptr<RegionTimes> split_times(std::uint64_t key, int share);
+  /// There is no such split to time.
+  void refuse_split(std::uint64_t key, int share);
   /// For tests: as if that had been timed.
   void assume(Calibration calibration);
   /// Writes the file where something is new.
@@ -43,8 +48,9 @@ class DelegateRates {
 
  private:
   /// Regions that are kept, the ones that were planned last.
-  static constexpr std::size_t kMostRegions = 1024;
+  static constexpr std::size_t kMostRegions = 1024, kMostSplits = 256;
   void learn() const PX_REQUIRES(mutex_);
+  void learn_split(const SplitSample& sample) const PX_REQUIRES(mutex_);
 
   const std::string key_;
   const std::filesystem::path file_;
@@ -58,6 +64,9 @@ class DelegateRates {
   mutable bool changed_ PX_GUARDED_BY(mutex_) = false;
   std::set<WorkKind> tried_ PX_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<RegionTimes>> times_ PX_GUARDED_BY(mutex_);
+  const std::shared_ptr<std::atomic<int>> running_splits_ = std::make_shared<std::atomic<int>>(0);
+  std::map<std::pair<std::uint64_t, int>, std::shared_ptr<RegionTimes>> split_times_
+      PX_GUARDED_BY(mutex_);  // by key and share
 };
 
 /// The rates of a runtime's delegates. Thread-safe.

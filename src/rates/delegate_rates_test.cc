@@ -136,5 +136,29 @@ TEST_F(DelegateRatesTest, LearnsWhatRegionsTake) {
   EXPECT_EQ(next.of(*delegate, 1)->known().regions[0].key, 7U);
 }
 
+TEST_F(DelegateRatesTest, LearnsWhatSplitsTake) {
+  const auto delegate = open();
+  {
+    RateStore store(folder_, Logger{});
+    const auto rates = store.of(*delegate, 1);
+    const auto times = rates->split_times(7, 16);
+    EXPECT_EQ(times, rates->split_times(7, 16));
+    EXPECT_NE(times, rates->split_times(7, 17));
+    for (int i = 0; i < 3; ++i) {
+      TimedScope failed(times);
+      TimedScope beside_another(times);
+      beside_another.succeeded();
+    }
+    EXPECT_EQ(next_share(rates->known(), 7), std::nullopt) << "no run was alone and succeeded";
+    for (int i = 0; i < 3; ++i) TimedScope(times).succeeded();
+    EXPECT_EQ(next_share(rates->known(), 7), 17);
+    rates->refuse_split(7, 17);
+    EXPECT_EQ(next_share(rates->known(), 7), 15);
+    rates->save();
+  }
+  RateStore next(folder_, Logger{});
+  EXPECT_EQ(next_share(next.of(*delegate, 1)->known(), 7), 15);
+}
+
 }  // namespace
 }  // namespace parallax

@@ -66,6 +66,9 @@ std::string rates_text(const std::string& key, const Calibration& calibration) {
                    "[[regions]]\nkey = {}\nnode = \"{}\"\npredicted = {:.6e}\nseconds = {:.6e}\n",
                    static_cast<std::int64_t>(region.key), plain(region.node), region.predicted,
                    region.seconds);
+  for (const SplitSample& split : calibration.splits)
+    fmt::format_to(out, "[[splits]]\nkey = {}\nshare = {}\nseconds = {:.6e}\n",
+                   static_cast<std::int64_t>(split.key), split.share, split.seconds);
   return head_of(body) + body;
 }
 

@@ -16,6 +16,7 @@ Calibration some_rates() {
   calibration.bytes_per_second = 1e10;
   calibration.samples = {{WorkKind::kProduct, 1e-3, 2e-3, 5e-4}};
   calibration.regions = {{~std::uint64_t{0}, "a \"node\"\n", 1e-3, 2e-3}};
+  calibration.splits = {{~std::uint64_t{0}, 15, 3e-3}};
   return calibration;
 }
 
@@ -34,6 +35,10 @@ TEST_F(RateFileTest, KeepsRatesOfItsKey) {
   ASSERT_EQ(read->regions.size(), 1U);
   EXPECT_EQ(read->regions[0].key, ~std::uint64_t{0});
   EXPECT_EQ(read->regions[0].node, "a ?node??");
+  ASSERT_EQ(read->splits.size(), 1U);
+  EXPECT_EQ(read->splits[0].key, ~std::uint64_t{0});
+  EXPECT_EQ(read->splits[0].share, 15);
+  EXPECT_DOUBLE_EQ(read->splits[0].seconds, 3e-3);
   EXPECT_NE(path, rate_file(folder_, "cores:1 on \"x\"\n"));
   EXPECT_THAT(load_rates(path, "cores:1").error().message, HasSubstr("rates of another device"));
 }

@@ -24,13 +24,16 @@ class BodyRunner {
   /// The body calls this after its last read of input `i`, whose size only running tells: the bytes
   /// may be freed. Once per input of a body that runs.
   virtual void let_go(std::size_t i) = 0;
+  /// How many of the last inputs of its bodies are the same in each trip.
+  std::size_t captures() const { return node_.captures; }
 
  protected:
-  /// The bytes of input `i`, aligned to its elements. Errors: kOutOfMemory.
+  /// The bytes of input `i`, aligned to its elements, or its Object. Errors: kOutOfMemory.
   Result<const std::byte*> input(std::size_t i) const;
   const Dims& input_dims(std::size_t i) const { return run_.dims_of(node_.inputs[i]); }
   DType output_dtype(std::size_t i) const { return run_.graph().values[node_.outputs[i]].dtype; }
-  /// Memory that is freed when the node is done. Errors: kBudgetExceeded, kOutOfMemory.
+  /// Memory that is freed when the node is done; of an object, one that nobody reads. Errors:
+  /// kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(DType dtype, const Dims& dims) {
     return allocate(arena_, dtype, dims);
   }
@@ -65,12 +68,14 @@ class BodyRunner {
   const std::vector<std::shared_ptr<const Program>>& bodies_;
   Participant& self_;
   std::byte* workspace_ = nullptr;
+  Object unread_object_;
   DynamicArena arena_;  // memory beside the workspace, until the node is done
 
  private:
   std::optional<std::size_t> released_root(ValueId input) const;
   /// By index of CompiledNode::releases: how many inputs of the node may still read it.
   std::vector<int> reads_;
+  std::vector<std::shared_ptr<RunBuffers>> buffers_;  ///< of each body, from trip to trip
 };
 
 /// Runs a Loop or a Scan. Errors: those of the body; kInvalidInput if the sizes of its inputs and

@@ -8,12 +8,13 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "ops/control_flow.h"
 #include "run/body_runner.h"
 
 namespace parallax {
 namespace {
 
-/// Events of bodies that a trace keeps: a loop may make any number.
+/// Events of bodies that a trace keeps of a kind: a loop may make any number.
 constexpr std::size_t kMaxBodyEvents = std::size_t{1} << 18;
 
 Error too_many_trips(std::string node, std::int64_t max_trips) {
@@ -32,6 +33,9 @@ class IfRunner : public BodyRunner {
       return tl::unexpected(
           body_error(ErrorCode::kInvalidInput, node_, "the condition must be one element"));
     const std::size_t body = *condition != std::byte{0} ? 0 : 1;
+    if (only_branch(node_).value_or(body) != body)
+      return tl::unexpected(body_error(ErrorCode::kInvalidInput, node_,
+                                       "an axis that is squeezed must have one element"));
     std::vector<const std::byte*> inputs;
     std::vector<Dims> dims;
     for (std::size_t i = 1; i < node_.inputs.size(); ++i) {
@@ -91,7 +95,8 @@ BodyRunner::BodyRunner(Run& run, NodeId id, Participant& self)
       bodies_(run.program_.bound->bodies.at(id)),
       self_(self),
       arena_(run.pool_, run.options_.poison),
-      reads_(code_.releases.size(), 0) {
+      reads_(code_.releases.size(), 0),
+      buffers_(code_.bodies.size()) {
   for (const ValueId input : node_.inputs)
     if (const auto root = released_root(input)) ++reads_[*root];
   if (code_.workspace >= 0)
@@ -101,6 +106,7 @@ BodyRunner::BodyRunner(Run& run, NodeId id, Participant& self)
 
 Result<const std::byte*> BodyRunner::input(std::size_t i) const {
   const ValueId id = node_.inputs[i];
+  if (is_object(run_.graph().values[id])) return run_.bytes_of(id);
   if (const auto& constant = run_.graph().values[run_.compiled_.root[id]].constant)
     return run_.compiled_.context->constants.aligned(*constant);
   return run_.bytes_of(id);
@@ -126,6 +132,7 @@ void BodyRunner::let_go_inputs() {
 }
 
 Result<std::byte*> BodyRunner::allocate(DynamicArena& arena, DType dtype, const Dims& dims) {
+  if (dtype == DType::kString) return reinterpret_cast<std::byte*>(&unread_object_);
   const auto bytes = bytes_of(dtype, dims);
   if (bytes) return arena.allocate(*bytes);
   return tl::unexpected(body_error(ErrorCode::kOutOfMemory, node_,
@@ -149,7 +156,9 @@ Status BodyRunner::run_body(std::size_t body, std::span<const std::byte* const> 
                             std::span<const Dims> dims, const PlaceOutput& place) {
   if (const auto& error = code_.bodies[body].error) return tl::unexpected(*error);
   PX_RETURN_IF_ERROR(limits().status());
-  Run inner(*bodies_[body], run_, workspace_, *this);
+  if (buffers_[body] == nullptr) buffers_[body] = std::make_shared<RunBuffers>();
+  Device* const device = run_.device_ == nullptr ? nullptr : run_.device_->in_body(id_, body);
+  Run inner(*bodies_[body], run_, workspace_, *this, device, buffers_[body]);
   PX_RETURN_IF_ERROR(inner.start_body(inputs, dims, place));
   PX_RETURN_IF_ERROR(inner.run_in_body(self_));
   PX_RETURN_IF_ERROR(inner.finish());
@@ -159,8 +168,9 @@ Status BodyRunner::run_body(std::size_t body, std::span<const std::byte* const> 
 
 // The parts of Run that bodies need.
 
-Run::Run(const Program& program, Run& around, std::byte* block, BodyRunner& host)
-    : Run(program, around.lease_, around.options_, std::make_shared<RunBuffers>(),
+Run::Run(const Program& program, Run& around, std::byte* block, BodyRunner& host, Device* device,
+         std::shared_ptr<RunBuffers> buffers)
+    : Run(program, around.lease_, around.options_, std::move(buffers),
           around.buffers_.threads.size(), &around) {
   block_ = block;
   scratch_ = around.scratch_;
@@ -168,6 +178,15 @@ Run::Run(const Program& program, Run& around, std::byte* block, BodyRunner& host
   begin_ = around.begin_;
   limits_ = around.limits_;
   host_ = &host;
+  if (device == nullptr) return;
+  device_ = device;
+  // Captured values are the same in each trip, and so are their copies in the workspace.
+  const auto own = static_cast<std::int64_t>(graph().inputs.size() - host.captures());
+  for (const ValueId id : buffers_.staged.ids()) {
+    const Storage& storage = program_.storage[id];
+    if (storage.kind != StorageKind::kInput || storage.position < own) buffers_.staged[id] = false;
+  }
+  use_device(around.outside_);
 }
 
 Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
@@ -184,7 +203,7 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
                             graph().values[id].name, dims[i].to_string(), planned->to_string())});
     }
     run_time_dims_[id] = dims[i];
-    PX_RETURN_IF_ERROR(bind_symbols(id, dims[i]));
+    if (graph().values[id].container == nullptr) PX_RETURN_IF_ERROR(bind_symbols(id, dims[i]));
     if (compiled_.run_time_readers[id] == 0) host_->let_go(i);
   }
   return start(inputs, place);
@@ -195,20 +214,32 @@ Status Run::run_in_body(Participant& self) {
   for (const auto& step : program_.plan.steps)
     for (const BranchId branch : step) {
       if (failed()) break;
-      run_branch(branch, self);
+      run_and_wait(branch, self);
     }
+  // Copies that no region needed in the end; no step is left behind.
+  if (outside_ != nullptr) outside_->wait(deadline(), this);
   return limits_->status();
 }
 
 void Run::add_body_trace(const Run& inner, NodeId id) {
   RunTrace trace;
   inner.write_trace(trace);
+  const int branch = compiled_.context->position[id].branch.value;
   const MutexLock lock(mutex_);
   for (NodeEvent& event : trace.nodes) {
-    if (body_events_.size() >= kMaxBodyEvents) return;
+    if (body_events_.size() >= kMaxBodyEvents) break;
     event.node = graph().nodes[id].name + "/" + event.node;
-    event.branch = compiled_.context->position[id].branch.value;
+    event.branch = branch;
     body_events_.push_back(std::move(event));
+  }
+  for (RegionEvent& event : trace.regions) {
+    if (region_events_.size() >= kMaxBodyEvents) break;
+    event.branch = branch;
+    region_events_.push_back(std::move(event));
+  }
+  for (CopyEvent& event : trace.copies) {
+    if (copy_events_.size() >= kMaxBodyEvents) break;
+    copy_events_.push_back(std::move(event));
   }
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "bind/program.h"
 #include "parallax/result.h"
 #include "parallax/tensor.h"
@@ -37,12 +38,20 @@ struct RegionTensor {
   MemorySpace space = MemorySpace::kShared;
 };
 
+/// Of a value whose size only running tells.
+struct ValueDims {
+  ValueId value;
+  Dims dims;
+  bool operator==(const ValueDims&) const = default;
+};
+
 /// One run of a region.
 struct RegionRun {
   RegionId region;
   std::shared_ptr<DeviceRun> of = nullptr;  ///< as begin_run() gave it
   std::vector<RegionTensor> inputs;         ///< values that no step of this region makes, each once
   std::vector<RegionTensor> outputs;        ///< values that other steps read, kShared or kDevice
+  std::shared_ptr<void> bound = nullptr;    ///< as bind() gave it; null: sizes were known before
 };
 
 /// Memory that only a device reads and writes.
@@ -94,10 +103,12 @@ class Completion {
 class Device {
  public:
   virtual ~Device() = default;
+  /// For the regions of a body of `node`, and of bodies inside; null: it runs none of them.
+  virtual Device* in_body(NodeId /*node*/, std::size_t /*body*/) { return nullptr; }
   /// Its own memory, in which regions then find their tensors; null: it works in the CPU's.
   virtual DeviceMemory* memory() { return nullptr; }
-  /// A run of the plan begins. `on_cpu`: regions that the device does not run this time, but for
-  /// those that fail. Null: there is nothing to keep.
+  /// A run of the plan, or a trip of the body, begins. `on_cpu`: regions that the device does not
+  /// run this time, but for those that fail. Null: there is nothing to keep.
   virtual std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& /*on_cpu*/) {
     return nullptr;
   }
@@ -112,6 +123,19 @@ class Device {
   /// Why the CPU runs a region from the start, where the plan has a substitute: it has failed
   /// before. Nothing: the device runs it. A run asks once.
   virtual std::optional<Error> problem(RegionId) const { return std::nullopt; }
+  /// Prepares a region for sizes that running has told now; start() follows, or does not. May take
+  /// long. `sizes`: of its values that no plan knows, ascending; none has no elements. `log`, which
+  /// may be null, hears of a failure once. Errors: why the CPU runs it this time.
+  virtual Result<std::shared_ptr<void>> bind(RegionId, const std::vector<ValueDims>& /*sizes*/,
+                                             const Logger* /*log*/) {
+    return tl::unexpected(Error{Stage::kExecute,
+                                ErrorCode::kUnsupported,
+                                {},
+                                "the device takes no sizes that only running tells"});
+  }
+  /// Hands back what bind() gave in the CPU's memory and no run uses; false where that was
+  /// nothing.
+  virtual bool drop_bindings() { return false; }
   /// Whether there is a region that it may run.
   virtual bool is_used() const { return true; }
   /// Whose it is, for reports.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -64,6 +65,13 @@ class TestDevice final : public Device {
  public:
   TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of, bool own_memory)
       : graph_(graph), region_of_(region_of), own_memory_(own_memory), timer_([this] { work(); }) {}
+  /// The same for bodies, each with a device and a thread of its own.
+  TestDevice(const GraphContext& context, bool own_memory)
+      : TestDevice(context.graph, context.delegation.region_of, own_memory) {
+    for (const auto& [node, bodies] : context.bodies)
+      for (std::size_t i = 0; i < bodies.size(); ++i)
+        bodies_[{node, i}] = std::make_unique<TestDevice>(*bodies[i], own_memory);
+  }
   ~TestDevice() override {
     {
       const MutexLock lock(mutex_);
@@ -91,16 +99,47 @@ class TestDevice final : public Device {
     const MutexLock lock(mutex_);
     return silent_.size();
   }
+  /// Regions that the thread has begun which answers.
+  std::vector<RegionId> begun_by_answers() {
+    const MutexLock lock(mutex_);
+    return begun_by_answers_;
+  }
+
+  /// This one and those of all bodies.
+  std::vector<TestDevice*> all() {
+    std::vector<TestDevice*> list = {this};
+    for (const auto& [key, body] : bodies_)
+      for (TestDevice* const inside : body->all()) list.push_back(inside);
+    return list;
+  }
+  TestDevice* in_body(NodeId node, std::size_t body) override {
+    const auto found = bodies_.find({node, body});
+    return found == bodies_.end() ? nullptr : found->second.get();
+  }
 
   DeviceMemory* memory() override { return own_memory_ ? &own : nullptr; }
+
+  Result<std::shared_ptr<void>> bind(RegionId, const std::vector<ValueDims>& sizes,
+                                     const Logger*) override {
+    ++bindings;
+    if (refused_bindings.fetch_sub(1) > 0)
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "no room"});
+    return std::make_shared<std::vector<ValueDims>>(sizes);
+  }
+  std::atomic<int> bindings{0}, refused_bindings{0}, starts{0};
   OwnMemory own;
 
   void start(RegionRun run, Completion done) override {
+    ++starts;
+    if (const auto* bound = static_cast<const std::vector<ValueDims>*>(run.bound.get()))
+      check_sizes(*bound, run);
     Job job{std::move(run), std::move(done)};
     for (const RegionTensor& input : job.run.inputs)
       if (input.space == MemorySpace::kHost) job.values[input.value] = read(input);
     {
       const MutexLock lock(mutex_);
+      if (std::this_thread::get_id() == timer_.get_id())
+        begun_by_answers_.push_back(job.run.region);
       const auto answer = answers_.find(job.run.region);
       if (answer != answers_.end()) job.answer = answer->second;
       if (job.answer != Answer::kAtOnce && job.answer != Answer::kThrows) {
@@ -113,6 +152,14 @@ class TestDevice final : public Device {
   }
 
  private:
+  /// It gets tensors of the sizes that it was bound to.
+  static void check_sizes(const std::vector<ValueDims>& bound, const RegionRun& run) {
+    for (const auto* list : {&run.inputs, &run.outputs})
+      for (const RegionTensor& tensor : *list)
+        for (const ValueDims& each : bound)
+          if (each.value == tensor.value && !(each.dims == tensor.dims)) std::abort();
+  }
+
   struct Job {
     RegionRun run;
     Completion done;
@@ -183,10 +230,12 @@ class TestDevice final : public Device {
   const Graph& graph_;
   const IdVector<NodeId, RegionId>& region_of_;
   const bool own_memory_;
+  std::map<std::pair<NodeId, std::size_t>, std::unique_ptr<TestDevice>> bodies_;
   Mutex mutex_;
   Condition changed_;
   std::map<RegionId, Answer> answers_ PX_GUARDED_BY(mutex_);
   std::vector<Job> jobs_ PX_GUARDED_BY(mutex_), silent_ PX_GUARDED_BY(mutex_);
+  std::vector<RegionId> begun_by_answers_ PX_GUARDED_BY(mutex_);
   bool ends_ PX_GUARDED_BY(mutex_) = false;
   std::minstd_rand random_;  // the timer's
   std::thread timer_;

@@ -62,6 +62,11 @@ void BlockPool::give_back(AlignedBytes block) noexcept {
   }
 }
 
+void BlockPool::give_up(std::int64_t bytes) {
+  const MutexLock lock(mutex_);
+  reserved_ -= bytes;
+}
+
 void BlockPool::drop_idle() {
   for (auto& [size, block] : idle_) release(std::move(block));
   idle_.clear();
@@ -75,11 +80,20 @@ void BlockPool::release(AlignedBytes block) {
 }
 
 DynamicArena::~DynamicArena() {
-  for (auto& [bytes, block] : taken_) pool_.give_back(std::move(block));
+  for (auto& [bytes, block] : taken_)
+    if (pool_ != nullptr) pool_->give_back(std::move(block));
+}
+
+std::int64_t DynamicArena::leave_pool() {
+  const MutexLock lock(mutex_);
+  std::int64_t sum = 0;
+  for (const auto& [bytes, block] : taken_) sum += block.size();
+  std::exchange(pool_, nullptr)->give_up(sum);
+  return sum;
 }
 
 Result<std::byte*> DynamicArena::allocate(std::int64_t bytes, bool exactly) {
-  PX_ASSIGN(AlignedBytes block, pool_.take(bytes, exactly));
+  PX_ASSIGN(AlignedBytes block, pool_->take(bytes, exactly));
   std::byte* const result = block.data();
   const MutexLock lock(mutex_);
   taken_.emplace(result, std::move(block));
@@ -96,7 +110,7 @@ void DynamicArena::free(std::byte* bytes) {
     taken_.erase(taken);
   }
   if (poison_) poison({bytes, static_cast<std::size_t>(block.size())});
-  pool_.give_back(std::move(block));
+  pool_->give_back(std::move(block));
 }
 
 }  // namespace parallax

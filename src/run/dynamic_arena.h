@@ -31,6 +31,8 @@ class BlockPool {
   /// Errors: kBudgetExceeded, kOutOfMemory.
   Result<AlignedBytes> take(std::int64_t bytes, bool exactly);
   void give_back(AlignedBytes block) noexcept;
+  /// Blocks of so many bytes do not come back: who has them releases what they take of the lease.
+  void give_up(std::int64_t bytes);
 
  private:
   void drop_idle() PX_REQUIRES(mutex_);
@@ -45,7 +47,7 @@ class BlockPool {
 class DynamicArena {
  public:
   /// `poison`: overwrites freed bytes, so that tests notice when they are read.
-  DynamicArena(BlockPool& pool, bool poison) : pool_(pool), poison_(poison) {}
+  DynamicArena(BlockPool& pool, bool poison) : pool_(&pool), poison_(poison) {}
   ~DynamicArena();
   DynamicArena(const DynamicArena&) = delete;
   DynamicArena& operator=(const DynamicArena&) = delete;
@@ -55,9 +57,12 @@ class DynamicArena {
   Result<std::byte*> allocate(std::int64_t bytes, bool exactly = false);
   /// Frees what allocate() returned; ignores null and memory from elsewhere.
   void free(std::byte* bytes);
+  /// Takes what is not freed out of the pool, which may then go before this. How many bytes that
+  /// is; allocate() and free() must not be called any more.
+  std::int64_t leave_pool();
 
  private:
-  BlockPool& pool_;
+  BlockPool* pool_;  // null: it has left
   const bool poison_;
   Mutex mutex_;
   std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);

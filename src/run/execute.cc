@@ -109,15 +109,18 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
   own_limits_.trips_left = options.max_loop_trips;
   own_limits_.deadline = options.deadline;
   if (options.device != nullptr && around == nullptr) {
-    outside_ = std::make_shared<OutsideSteps>(*this, options.region_time, options.trace != nullptr);
-    substitute_.resize(compiled_.context->branches.branches.size());
-    leave_to_cpu();
+    device_ = options.device;
+    buffers_.staged.resize(0);
+    use_device(
+        std::make_shared<OutsideSteps>(*this, options.region_time, options.trace != nullptr));
   }
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
   arenas_.resize(compiled_.context->branches.branches.size());
   symbol_values_ = compiled_.binding.symbols;
   symbol_values_.resize(graph().symbols.size());
+  objects_.resize(graph().values.size());
+  account_ = around == nullptr ? std::make_shared<ObjectAccount>(lease) : around->account_;
   readers_ = std::make_unique<std::atomic<std::int32_t>[]>(graph().values.size());
   for (const ValueId id : graph().values.ids())
     readers_[static_cast<std::size_t>(id.value)] = compiled_.run_time_readers[id];
@@ -144,7 +147,8 @@ Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& p
 /// Asks for the place of graph output `i`.
 Status Run::place_output(std::size_t i, const Dims& dims) {
   RunBuffers::Output& output = outputs_[i];
-  const DType dtype = graph().values[graph().outputs[i]].dtype;
+  const Value& value = graph().values[graph().outputs[i]];
+  const DType dtype = is_object(value) ? DType::kString : value.dtype;
   PX_ASSIGN(output.bytes, (*place_)(static_cast<int>(i), dtype, dims));
   output.placed = true;
   output.writable = dims.elements() > 0;
@@ -160,9 +164,11 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       break;
     case StorageKind::kInput:
       bytes_[id] = const_cast<std::byte*>(inputs[position]);
+      if (is_object(graph().values[id])) know_object(id);
       break;
     case StorageKind::kFixed:
       bytes_[id] = const_cast<std::byte*>(compiled_.fixed[id]);
+      if (is_object(graph().values[id])) know_object(id);
       break;
     case StorageKind::kArena:
       bytes_[id] = block_ + storage.position;
@@ -186,7 +192,11 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
   return {};
 }
 
-Run::~Run() = default;
+Run::~Run() {
+  if (account_ != nullptr && host_ == nullptr) account_->close();
+  // A device touches nothing of a body but the workspace.
+  if (outside_ != nullptr && host_ == nullptr) outside_->take_over(arenas_);
+}
 
 void Run::fail(NodeId node, Error error) noexcept {
   error.stage = Stage::kExecute;
@@ -251,6 +261,9 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
     case NodeRole::kBodies:
       PX_RETURN_IF_ERROR(run_bodies(id, self));
       break;
+    case NodeRole::kObjects:
+      PX_RETURN_IF_ERROR(run_objects(id, self, buffers));
+      break;
   }
   // A node with bodies has let go of each as early as it could.
   if (node.role != NodeRole::kBodies)
@@ -289,6 +302,11 @@ Status Run::finish() {
     const ValueId id = graph().outputs[i];
     const Dims& dims = dims_of(id);
     if (!outputs_[i].placed) PX_RETURN_IF_ERROR(place_output(i, dims));
+    if (is_object(graph().values[id])) {
+      *reinterpret_cast<Object*>(outputs_[i].bytes) =
+          *reinterpret_cast<const Object*>(bytes_of(id));
+      continue;
+    }
     const auto size =
         static_cast<std::size_t>(parallax::bytes_of(graph().values[id].dtype, dims).value_or(0));
     std::byte* const to = outputs_[i].bytes;

@@ -33,7 +33,8 @@ namespace parallax {
 
 /// Returns the memory of graph output `output`, for a tensor of those dims: aligned to its element
 /// size and valid until execute() returns; may be null if there are no elements. Called once per
-/// output, on the calling thread: before the first node runs if the dims are known by then, else
+/// output (of an object: the memory of an Object, with DType::kString), on the calling thread:
+/// before the first node runs if the dims are known by then, else
 /// after the last one.
 using PlaceOutput = std::function<Result<std::byte*>(int output, DType dtype, const Dims& dims)>;
 
@@ -61,9 +62,10 @@ struct ExecuteOptions {
   std::shared_ptr<const void> lease_owner = nullptr;
 };
 
-/// `inputs`: one pointer per graph input, aligned to its element size. `lease` holds at least
-/// program.bytes. Errors: of kernels, of devices and of data-dependent allocation, stage kExecute,
-/// with the name of the node that failed first. Pool and program remain usable after an error.
+/// `inputs`: one pointer per graph input, aligned to its element size, or to an Object. `lease`
+/// holds at least program.bytes. Errors: of kernels, of devices and of data-dependent allocation,
+/// stage kExecute, with the name of the node that failed first. Pool and program remain usable
+/// after an error.
 /// Where a run ends before its device has answered, `lease` is moved from: its memory goes back
 /// when the device answers.
 Status execute(const Program& program, std::span<const std::byte* const> inputs,

@@ -83,6 +83,36 @@ TEST(If, AConditionOfAnyRankIsOneElement) {
   }
 }
 
+TEST(If, SqueezesWhereItMust) {
+  const auto context = context_of(R"(
+    symbols n
+    input c bool []
+    input x f32 [n, 2]
+    y = If(c; x)
+    body
+      outer_symbols n
+      input x f32 [n, 2]
+      const a i64 [1] = [0]
+      z = Squeeze(x, a)
+      output z
+    end
+    body
+      outer_symbols n
+      input x f32 [n, 2]
+      z = Identity(x)
+      output z
+    end
+    s = Neg(y)
+    output s)");
+  EXPECT_EQ(context->graph.values[context->graph.outputs[0]].shape, Shape{2});
+  const auto yes = run(context, {kYes, bytes_of<float>({1, -2})}, {{1}, true, 1});
+  ASSERT_TRUE(yes) << yes.error().to_string();
+  EXPECT_THAT(floats((*yes)[0]), ElementsAre(-1, 2));
+  const auto no = run(context, {kNo, bytes_of<float>({1, -2})}, {{1}, true, 1});
+  ASSERT_FALSE(no);
+  EXPECT_THAT(no.error().message, HasSubstr("one element"));
+}
+
 TEST(If, BranchesShareBytesThatAreInThePlan) {
   const auto context = context_of(kIf);
   Binding binding{{1000}};

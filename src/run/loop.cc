@@ -80,6 +80,7 @@ Status LoopRunner::begin_carried(std::size_t i) {
   const auto& compiled = bodies_[0]->compiled();
   const ValueId in = body().inputs[at], out = body().outputs[parts_.first_output + i];
   carried.kept = compiled.root[out] == in;
+  carried.is_object = is_object(body().values[in]);
   if (!compiled.dims[in]) return {};
   carried.buffers[0] = planned(code_.loop.carried[i].first);
   if (output_planned(i)) {
@@ -141,6 +142,8 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
   if (carried.kept) {
     // Nothing writes here: the copy of a tensor onto itself is left out.
     carried.written = const_cast<std::byte*>(carried.bytes);
+  } else if (carried.is_object) {
+    carried.written = reinterpret_cast<std::byte*>(&carried.objects[carried.next]);
   } else if (carried.planned) {
     if (!(dims == carried.dims)) {
       return tl::unexpected(body_error(ErrorCode::kInvalidInput, node_,
@@ -157,6 +160,11 @@ Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, cons
 void LoopRunner::let_go_carried(std::size_t i) {
   Carried& carried = carried_[i];
   if (std::exchange(carried.gone, true)) return;
+  for (Object& object : carried.objects)
+    if (reinterpret_cast<std::byte*>(&object) == carried.bytes) {
+      object = Object();
+      return;
+    }
   if (carried.owned != nullptr) return output_arena().free(std::exchange(carried.owned, nullptr));
   let_go_input(parts_.first_input + i);
 }
@@ -165,6 +173,13 @@ void LoopRunner::take_carried(std::size_t i) {
   Carried& carried = carried_[i];
   carried.dims = carried.written_dims;
   if (carried.kept) return;
+  if (carried.is_object) {
+    let_go_carried(i);
+    carried.gone = false;
+    carried.next = 1 - carried.next;
+    carried.bytes = carried.written;
+    return;
+  }
   carried.bytes = carried.written;
   if (carried.planned) {
     carried.next = 1 - carried.next;
@@ -202,6 +217,10 @@ Status LoopRunner::end(std::int64_t trips) {
     }
     if (!wanted) continue;
     PX_ASSIGN(std::byte* const output, make_output(i, carried.dims));
+    if (carried.is_object) {
+      *reinterpret_cast<Object*>(output) = *reinterpret_cast<const Object*>(carried.bytes);
+      continue;
+    }
     const auto bytes =
         static_cast<std::size_t>(bytes_of(output_dtype(i), carried.dims).value_or(0));
     if (bytes > 0 && output != carried.bytes) std::memcpy(output, carried.bytes, bytes);

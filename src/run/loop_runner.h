@@ -23,7 +23,8 @@ class LoopRunner : public BodyRunner {
  private:
   /// A value from trip to trip: at first where the node's input lies, then in one of two buffers in
   /// turn, the first of which is the node's output. One whose size only running tells gets a block
-  /// of output_arena() in each trip; the block of the trip before goes with its last reader.
+  /// of output_arena() in each trip; the block of the trip before goes with its last reader. An
+  /// object is in one of two places in turn.
   struct Carried {
     const std::byte* bytes = nullptr;
     Dims dims;
@@ -34,7 +35,9 @@ class LoopRunner : public BodyRunner {
     std::byte* owned = nullptr;  ///< `bytes`, where they are a block
     bool gone = false;           ///< `bytes` are read no more
     bool kept = false;           ///< the body gives back what it gets
-    bool planned = false;        ///< into the buffers, which may be null where it has no bytes
+    Object objects[2];           ///< `buffers` of an object
+    bool is_object = false;
+    bool planned = false;  ///< into the buffers, which may be null where it has no bytes
   };
   struct ScanInput {
     const std::byte* bytes = nullptr;

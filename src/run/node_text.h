@@ -4,15 +4,16 @@
 #include <span>
 #include <string>
 
-#include "ir/graph.h"
+#include "ops/chain.h"
 
 namespace parallax {
 
-/// "1x64x768, _, 768 -> 1x64x768": `_` for what is left out. `dims_of(ValueId)` gives a value's
-/// Dims.
+/// "1x64x768, _, 768 -> 1x64x768": `_` for what is left out; a chain begins with what it computes.
+/// `dims_of(ValueId)` gives a value's Dims.
 template <class DimsOf>
 std::string shapes_text(const Node& node, DimsOf dims_of) {
   std::string text;
+  if (node.op == OpKind::kElementwiseChain) text = chain_text(node) + " ";
   const auto describe = [&](std::span<const ValueId> values) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i > 0) text += ", ";

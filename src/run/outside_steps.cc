@@ -11,6 +11,12 @@
 #include "run/run.h"
 
 namespace parallax {
+namespace {
+
+/// This thread has ended a step and begins the next.
+thread_local bool begins_next = false;
+
+}  // namespace
 
 struct Completion::Step {
   Step(std::shared_ptr<OutsideSteps> steps_in, BranchId branch_in, Copies copies_in)
@@ -102,95 +108,132 @@ void OutsideSteps::tell(StepListener* listener) {
   listener_ = listener;
 }
 
-bool OutsideSteps::begin(BranchId branch, Device& device, RegionRun region,
+/// REQUIRES: the run has not failed.
+Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device,
+                                   Completion::Copies copies) {
+  const bool is_own = branch.valid() && &run == &run_;
+  const BranchId number = is_own ? branch : BranchId{next_number_--};
+  // First what may throw: a Completion that goes without an answer takes the mutex.
+  abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
+  hooks_.reserve(hooks_.size() + begun_.size() + 1);
+  begun_.reserve(begun_.size() + 1);
+  Completion done(shared_from_this(), number, std::move(copies));
+  begun_.push_back({number, &run, branch, region, &device,
+                    std::chrono::steady_clock::now() + region_time_, done.hook()});
+  return done;
+}
+
+bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun region,
                          Completion::Copies copies) {
-  const Completion done(shared_from_this(), branch, std::move(copies));
+  std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
     // A thread that cancels a run stops it before it looks for steps here.
     if (run_.failed()) return false;
-    abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
-    hooks_.reserve(hooks_.size() + begun_.size() + 1);
-    begun_.push_back({branch, region.region, &device,
-                      std::chrono::steady_clock::now() + region_time_, done.hook(), false});
+    done.emplace(add_begun(run, branch, region.region, device, std::move(copies)));
   }
   try {
-    device.start(std::move(region), done);
+    device.start(std::move(region), *done);
   } catch (...) {
-    done(tl::unexpected(caught(Stage::kExecute)));
+    (*done)(tl::unexpected(caught(Stage::kExecute)));
   }
   return true;
 }
 
-void OutsideSteps::begin_copy(RegionId region, Device& device, DeviceRun& run,
+void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
                               const RegionTensor& value) {
   std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
     if (run_.failed()) return;
-    done.emplace(shared_from_this(), BranchId{next_copy_--}, Completion::Copies{});
-    abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
-    hooks_.reserve(hooks_.size() + begun_.size() + 1);
-    begun_.push_back({BranchId{next_copy_ + 1}, region, &device,
-                      std::chrono::steady_clock::now() + region_time_, done->hook(), true});
+    done.emplace(add_begun(run, BranchId{}, region, device, {}));
   }
   try {
-    device.start_copy(run, value, *done);
+    device.start_copy(of, value, *done);
   } catch (...) {
     (*done)(tl::unexpected(caught(Stage::kExecute)));
   }
 }
 
-void OutsideSteps::complete(BranchId branch, Status status) noexcept {
+void OutsideSteps::complete(BranchId number, Status status) noexcept {
   std::unique_ptr<Memory> memory;  // goes back without the mutex
-  const MutexLock lock(mutex_);
-  if (const std::optional<Begun> step = take_begun(branch)) {
-    if (step->copies) {
-      changed_.notify_all();
-    } else {
-      end(branch, run_.end_region(branch, std::move(status)));
-    }
-  } else if (std::erase(abandoned_, branch) > 0 && abandoned_.empty() && memory_->lease) {
-    memory = std::move(memory_);
-  }
-}
-
-void OutsideSteps::lose(BranchId branch, Error error) noexcept {
+  BranchId next;
   {
     const MutexLock lock(mutex_);
-    const auto step = std::ranges::find(begun_, branch, &Begun::branch);
+    if (const std::optional<Begun> step = take_begun(number)) {
+      next = end_begun(*step, std::move(status));
+    } else if (std::erase(abandoned_, number) > 0 && abandoned_.empty() && memory_->lease) {
+      memory = std::move(memory_);
+    }
+  }
+  if (next.valid()) begin_next(next);
+}
+
+/// What this thread is to begin. A device that answers at once does not begin all its regions one
+/// inside the other.
+BranchId OutsideSteps::end_begun(const Begun& step, Status status) {
+  const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
+  const BranchId next = end(step, again);
+  if (!next.valid()) return {};
+  if (begins_next) {
+    listener_->leave_to_pool(next);
+    return {};
+  }
+  ++beginning_;
+  return next;
+}
+
+/// To hand it to the pool would cost a thread that wakes and looks for it. The run goes on, and its
+/// device stays, until `beginning_` is 0.
+void OutsideSteps::begin_next(BranchId branch) noexcept {
+  begins_next = true;
+  const bool begun = run_.begin_region(branch);
+  begins_next = false;
+  const MutexLock lock(mutex_);
+  if (!begun) listener_->leave_to_pool(branch);
+  --beginning_;
+  changed_.notify_all();
+}
+
+void OutsideSteps::lose(BranchId number, Error error) noexcept {
+  {
+    const MutexLock lock(mutex_);
+    const auto step = std::ranges::find(begun_, number, &Begun::number);
     if (step != begun_.end()) {
       late_ = true;
       step->device->late(step->region, error);
-      run_.fail_branch(branch, error);
+      step->run->fail_branch(step->branch, error);
     }
   }
-  complete(branch, tl::unexpected(std::move(error)));
+  complete(number, tl::unexpected(std::move(error)));
 }
 
-void OutsideSteps::copied(BranchId branch, const CopyOfValue& copy) noexcept {
+void OutsideSteps::copied(BranchId number, const CopyOfValue& copy) noexcept {
   if (!traced_) return;
   const MutexLock lock(mutex_);
-  const auto step = std::ranges::find(begun_, branch, &Begun::branch);
-  if (step != begun_.end()) run_.trace_copy(step->region, copy);
+  const auto step = std::ranges::find(begun_, number, &Begun::number);
+  if (step != begun_.end()) step->run->trace_copy(step->region, copy);
 }
 
-bool OutsideSteps::has_begun(BranchId branch) const {
+bool OutsideSteps::has_begun(BranchId number) const {
   const MutexLock lock(mutex_);
-  return std::ranges::find(begun_, branch, &Begun::branch) != begun_.end();
+  return std::ranges::find(begun_, number, &Begun::number) != begun_.end();
 }
 
-std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId branch) {
-  const auto found = std::ranges::find(begun_, branch, &Begun::branch);
+std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
+  const auto found = std::ranges::find(begun_, number, &Begun::number);
   if (found == begun_.end()) return std::nullopt;
   Begun step = std::move(*found);
   begun_.erase(found);
   return step;
 }
 
-void OutsideSteps::end(BranchId branch, bool again) {
-  if (listener_ != nullptr) listener_->step_ended(branch, again);
+BranchId OutsideSteps::end(const Begun& step, bool again) {
+  BranchId next;
+  if (listener_ != nullptr && step.run == &run_ && !step.copies())
+    next = listener_->step_ended(step.branch, again);
   changed_.notify_all();
+  return next;
 }
 
 void OutsideSteps::abandon(Error error) noexcept {
@@ -212,20 +255,19 @@ void OutsideSteps::call_hooks() noexcept {
 
 void OutsideSteps::abandon_all(Error error) {
   if (begun_.empty()) return;
-  const auto region = std::ranges::find(begun_, false, &Begun::copies);
+  const auto region = std::ranges::find_if(begun_, [](const Begun& s) { return !s.copies(); });
   // A caller who cancels the run does not mean a node.
   if (error.code == ErrorCode::kCancelled || region == begun_.end()) {
     run_.fail(NodeId{}, std::move(error));
   } else {
-    run_.fail_branch(region->branch, std::move(error));
+    region->run->fail_branch(region->branch, std::move(error));
   }
   while (!begun_.empty()) {
-    const BranchId branch = begun_.back().branch;
-    const bool copies = begun_.back().copies;
-    hooks_.push_back(std::move(begun_.back().hook));
+    Begun step = std::move(begun_.back());
     begun_.pop_back();
-    abandoned_.push_back(branch);
-    if (!copies) end(branch, false);
+    hooks_.push_back(std::move(step.hook));
+    abandoned_.push_back(step.number);
+    (void)end(step, false);  // what has failed begins nothing
   }
 }
 
@@ -247,15 +289,20 @@ bool OutsideSteps::abandon_late() {
   return true;
 }
 
-void OutsideSteps::wait(const Deadline& deadline) {
-  wait_for_all(deadline);
+void OutsideSteps::wait(const Deadline& deadline, const Run* only) {
+  wait_for(deadline, only);
   call_hooks();
 }
 
-void OutsideSteps::wait_for_all(const Deadline& deadline) {
+bool OutsideSteps::is_left(const Run* only) const {
+  if (only == nullptr) return !begun_.empty();
+  return std::ranges::find(begun_, only, &Begun::run) != begun_.end();
+}
+
+void OutsideSteps::wait_for(const Deadline& deadline, const Run* only) {
   const MutexLock lock(mutex_);
   // A caller who cancels the run abandons its steps.
-  while (!begun_.empty()) {
+  while (is_left(only)) {
     Deadline next = deadline;
     if (region_time_.count() > 0) {
       const auto first = std::ranges::min(begun_, {}, &Begun::until).until;
@@ -286,10 +333,22 @@ void OutsideSteps::look(const Deadline& deadline) {
 
 void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
-  if (abandoned_.empty()) return;
+  if (abandoned_.empty()) {
+    // They answered when the run was going.
+    memory_->arenas = {};
+    return lease.release(std::exchange(memory_->arena_bytes, 0));
+  }
   memory_->owner = std::move(owner);
   memory_->lease.emplace(std::move(lease));
-  memory_->lease->set_aside();
+  memory_->lease->set_aside(memory_->arena_bytes);
+}
+
+void OutsideSteps::take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas) {
+  const MutexLock lock(mutex_);
+  if (abandoned_.empty()) return;
+  for (const auto& arena : arenas)
+    if (arena != nullptr) memory_->arena_bytes += arena->leave_pool();
+  memory_->arenas = std::move(arenas);
 }
 
 }  // namespace parallax

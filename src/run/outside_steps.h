@@ -1,7 +1,7 @@
-// The steps of one run that a device has begun and not completed. Each of them ends once: the
-// device completes it, or the run abandons it because its caller cancels it or its time is over. An
-// answer that comes later finds it abandoned and only frees the memory that waited for it. Internal
-// to run/.
+// The steps of one run and of its bodies that a device has begun and not completed. Each of them
+// ends once: the device completes it, or the run abandons it because its caller cancels it or its
+// time is over. An answer that comes later finds it abandoned and only frees the memory that waited
+// for it. Internal to run/.
 //
 // Thread-safe. A thread that ends a step holds the mutex as long as it touches the run: a caller
 // that finds no step left under the mutex may destroy the run.
@@ -16,6 +16,7 @@
 #include "base/deadline.h"
 #include "base/mutex.h"
 #include "run/device.h"
+#include "run/dynamic_arena.h"
 #include "run/run_memory.h"
 
 namespace parallax {
@@ -30,13 +31,16 @@ struct CopyOfValue {
   std::chrono::steady_clock::time_point begin;
 };
 
-/// Is told of each step that ended, by the thread that ends it, under the mutex. Must not throw,
-/// nor begin a step.
+/// Is told of each step that ended, but for those of bodies, by the thread that ends it, under the
+/// mutex. Must not throw, nor begin a step.
 class StepListener {
  public:
   virtual ~StepListener() = default;
-  /// `again`: it is to run once more, on the CPU.
-  virtual void step_ended(BranchId branch, bool again) = 0;
+  /// `again`: it is to run once more, on the CPU. Returns a region that waits for nothing more, for
+  /// the calling thread to begin once it has let go of the mutex; invalid: there is none.
+  virtual BranchId step_ended(BranchId branch, bool again) = 0;
+  /// The pool is to begin the region that step_ended() returned, or to run it.
+  virtual void leave_to_pool(BranchId branch) = 0;
 };
 
 /// What is to be called when a run does not wait for a step any more. Thread-safe.
@@ -60,20 +64,23 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
 
   /// For the steps from here on; null: none is told.
   void tell(StepListener* listener);
-  /// Begins a step; false where the run has failed before.
-  bool begin(BranchId branch, Device& device, RegionRun region, Completion::Copies copies);
-  /// A copy beside the regions, for `region`: no step waits for it, but the end of the run.
-  void begin_copy(RegionId region, Device& device, DeviceRun& run, const RegionTensor& value);
-  void complete(BranchId branch, Status status) noexcept;
-  bool has_begun(BranchId branch) const;
+  /// Begins a step of `run`, which is this one or that of a body; false where it has failed before.
+  bool begin(Run& run, BranchId branch, Device& device, RegionRun region,
+             Completion::Copies copies);
+  /// A copy beside the regions, for `region`: no step waits for it, but the end of `run`.
+  void begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
+                  const RegionTensor& value);
+  // `step`: the number that begin() gave it.
+  void complete(BranchId step, Status status) noexcept;
+  bool has_begun(BranchId step) const;
   /// Ends the run with `error`, as late steps do.
-  void lose(BranchId branch, Error error) noexcept;
-  void copied(BranchId branch, const CopyOfValue& copy) noexcept;
+  void lose(BranchId step, Error error) noexcept;
+  void copied(BranchId step, const CopyOfValue& copy) noexcept;
   /// The run ends with `error` if a step is left.
   void abandon(Error error) noexcept;
-  /// Returns when no step is left; abandons them where `deadline` comes first, or one takes too
-  /// long.
-  void wait(const Deadline& deadline);
+  /// Returns when no step is left, of `only` where that is given; abandons all where `deadline`
+  /// comes first, or one takes too long.
+  void wait(const Deadline& deadline, const Run* only = nullptr);
   /// When a caller that waits elsewhere has to look for these two; nothing: never.
   std::optional<Deadline::Time> patience(const Deadline& deadline) const;
   void look(const Deadline& deadline);
@@ -82,8 +89,13 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
     const MutexLock lock(mutex_);
     return late_;
   }
-  /// Returns when the thread that ended a step has let go of the run.
-  void settle() { const MutexLock lock(mutex_); }
+  /// Returns when the threads that ended steps have let go of the run.
+  void settle() {
+    const MutexLock lock(mutex_);
+    while (beginning_ > 0) changed_.wait(mutex_);
+  }
+  /// The run goes: keeps `arenas`, which leave their pool, for devices that have not answered.
+  void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
   /// When the run is over and gone: keeps the lease, and what the lease needs, until the device has
   /// answered for every step that was abandoned.
   void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
@@ -93,34 +105,44 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   struct Memory {
     std::shared_ptr<const void> owner = nullptr;
     std::optional<RunMemory::Lease> lease = {};
+    IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas = {};
+    std::int64_t arena_bytes = 0;  ///< of the lease
   };
 
   struct Begun {
-    BranchId branch;
+    BranchId number;  ///< of a copy, or in a body: one that no branch of the run has
+    Run* run;
+    BranchId branch;  ///< of `run`; invalid: a copy
     RegionId region;
     Device* device;
     Deadline::Time until;
     std::shared_ptr<AbandonHook> hook;
-    bool copies = false;  ///< no branch: its number is one that no branch has
+    bool copies() const { return !branch.valid(); }
   };
 
-  void wait_for_all(const Deadline& deadline);
-  std::optional<Begun> take_begun(BranchId branch) PX_REQUIRES(mutex_);
+  Completion add_begun(Run& run, BranchId branch, RegionId region, Device& device,
+                       Completion::Copies copies) PX_REQUIRES(mutex_);
+  bool is_left(const Run* only) const PX_REQUIRES(mutex_);
+  void wait_for(const Deadline& deadline, const Run* only);
+  std::optional<Begun> take_begun(BranchId step) PX_REQUIRES(mutex_);
   bool abandon_late() PX_REQUIRES(mutex_);
-  void end(BranchId branch, bool again) PX_REQUIRES(mutex_);
+  BranchId end(const Begun& step, bool again) PX_REQUIRES(mutex_);
+  BranchId end_begun(const Begun& step, Status status) PX_REQUIRES(mutex_);
+  void begin_next(BranchId branch) noexcept;
   void abandon_all(Error error) PX_REQUIRES(mutex_);
   /// Of the steps that were abandoned. Without the mutex, as a device may answer at once.
   void call_hooks() noexcept;
 
-  Run& run_;  // while begun_ has a step, or the caller is a thread of the run
+  Run& run_;  // the outermost, while begun_ has a step, or the caller is a thread of the run
   const std::chrono::nanoseconds region_time_;
   const bool traced_;
   mutable Mutex mutex_;
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
+  int beginning_ PX_GUARDED_BY(mutex_) = 0;  // threads that have ended a step and begin the next
   std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
-  std::int32_t next_copy_ PX_GUARDED_BY(mutex_) = -2;  // the number of the next copy
+  std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // of the next step without a branch here
   std::vector<std::shared_ptr<AbandonHook>> hooks_ PX_GUARDED_BY(mutex_);  // not called yet
   bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();

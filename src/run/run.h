@@ -15,6 +15,7 @@
 #include "run/dynamic_arena.h"
 #include "run/execute.h"
 #include "run/live_tensors.h"
+#include "run/object_account.h"
 #include "run/outside_steps.h"
 #include "run/run_buffers.h"
 
@@ -33,8 +34,10 @@ class Run {
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  /// A body, run by `host` inside a node of `around`, its arena at `block`.
-  Run(const Program& program, Run& around, std::byte* block, BodyRunner& host);
+  /// A body, run by `host` inside a node of `around`, its arena at `block`. `device`: runs its
+  /// regions; may be null. `buffers`: of the trip before, or new.
+  Run(const Program& program, Run& around, std::byte* block, BodyRunner& host, Device* device,
+      std::shared_ptr<RunBuffers> buffers);
 
   /// Gives inputs and outputs their places; calls `place` until the run is over. Errors: of
   /// `place`, kBudgetExceeded.
@@ -52,6 +55,10 @@ class Run {
   bool on_device(BranchId branch) const;
   /// False where a device has begun with the branch: StepListener hears of its end.
   bool run_branch(BranchId branch, Participant& self);
+  /// Whether a thread that has ended another region, which must not wait, may begin this one.
+  bool begins_anywhere(BranchId branch) const;
+  /// True where the device has begun; where not, the CPU is to run it or the run has failed.
+  bool begin_region(BranchId branch);
   /// A device has ended the region. True where the CPU runs it in its place: run_branch() then
   /// does.
   bool end_region(BranchId branch, Status status) noexcept;
@@ -97,6 +104,7 @@ class Run {
   void run_dataflow(Participant& self);
 
   // run_regions.cc
+  void use_device(std::shared_ptr<OutsideSteps> steps);
   void leave_to_cpu();
   void run_and_wait(BranchId branch, Participant& self);
   bool is_planned(BranchId branch) const;
@@ -104,16 +112,23 @@ class Run {
   enum class Substitute : std::uint8_t { kNotNeeded, kWanted, kBegun };
   bool is_for_cpu(BranchId branch) const;
   void bind_region(BranchId branch) noexcept;
-  bool begin_region(BranchId branch);
   NodeId first_node(BranchId branch) const;
+
+  // run_time_regions.cc: regions whose sizes only running tells.
+  Result<std::shared_ptr<void>> ready_region(BranchId branch) noexcept;
+  Status size_region(BranchId branch);
+  Result<std::vector<ValueDims>> region_sizes(BranchId branch) const;
+  Status place_results(BranchId branch);
+  void release_results(BranchId branch) noexcept;
+  void decline(BranchId branch, Error error) noexcept;
   void offer_copies(BranchId branch);
   RegionRun region_run(BranchId branch);
   RegionTensor region_tensor(ValueId id);
-  Status check_region(BranchId branch) const;
+  Status check_region() const;
   Result<Completion::Copies> move_to_device(RegionRun& region);
   std::int64_t bytes_of(const RegionTensor& tensor) const;
   void log_failure(BranchId branch, const Error& error) const noexcept;
-  void trace_begin(BranchId branch);
+  void trace_region(BranchId branch, std::int64_t begin, std::string problem);
   void trace_end(BranchId branch, const Status& status) noexcept;
   void run_nodes(BranchId branch, Participant& self);
   Status run_node(NodeId id, Participant& self, Buffers& buffers);
@@ -129,6 +144,13 @@ class Run {
   Status run_in_body(Participant& self);
   void add_body_trace(const Run& inner, NodeId id);
   Status adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* bytes);
+
+  // objects.cc: nodes that read or make objects.
+  Status run_objects(NodeId id, Participant& self, Buffers& buffers);
+  Result<Object> object_of(ValueId id) const;
+  /// Learns the dims of strings that no node of this run makes.
+  void know_object(ValueId id);
+  Status store_object(NodeId node, ValueId id, Object object);
 
   // run_time.cc: nodes whose shapes depend on values.
   Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
@@ -154,8 +176,9 @@ class Run {
   int threads_;
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
-  BodyRunner* host_ = nullptr;  ///< of a body
-  std::shared_ptr<OutsideSteps> outside_;
+  BodyRunner* host_ = nullptr;             ///< of a body
+  Device* device_ = nullptr;               ///< runs the regions; null: none does
+  std::shared_ptr<OutsideSteps> outside_;  ///< of the outermost run
   std::shared_ptr<DeviceRun> device_run_;
   IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
   const PlaceOutput* place_ = nullptr;
@@ -170,7 +193,7 @@ class Run {
   DynamicArena spare_;  // outputs whose destination is not known yet
 
   Mutex device_mutex_;
-  IdVector<ValueId, bool> staged_ PX_GUARDED_BY(device_mutex_);  // inputs that were copied
+  IdVector<ValueId, bool>& staged_ PX_GUARDED_BY(device_mutex_) = buffers_.staged;
   // What lies in a device's own memory as well.
   IdVector<ValueId, std::shared_ptr<std::byte>> on_device_ PX_GUARDED_BY(device_mutex_);
 
@@ -183,6 +206,8 @@ class Run {
 
   // Only where some node is compiled while running:
   IdVector<ValueId, Dims> run_time_dims_;
+  IdVector<ValueId, Object> objects_;       // where bytes_ of their values point
+  std::shared_ptr<ObjectAccount> account_;  // of the outermost run
   IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas_;
   std::unique_ptr<std::atomic<std::int32_t>[]> readers_;  // left, by value
 };

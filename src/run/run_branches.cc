@@ -81,30 +81,54 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   }
 
   /// After a branch that a device ran, on any thread.
-  void step_ended(BranchId branch, bool again) override {
+  BranchId step_ended(BranchId branch, bool again) override {
+    const bool at_once = run_.at_once();
+    std::int32_t next = kNone;
     std::size_t more = 0;
     {
       const MutexLock lock(mutex_);
-      std::size_t ready = held_.load(std::memory_order_relaxed);
+      std::size_t ready = 0;
       if (again) {
         push(order_.rank[branch]);
         ++ready;
       }
       for (const BranchId waiting : order_.waiting(branch)) {
         if (again || !is_last(waiting)) continue;
-        push(order_.rank[waiting]);
+        std::int32_t rank = order_.rank[waiting];
+        if (at_once && (next == kNone || rank < next) && run_.begins_anywhere(waiting))
+          std::swap(rank, next);
+        if (rank == kNone) continue;
+        push(rank);
         ++ready;
       }
-      more = run_.at_once() ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
-      tickets_ += more;
-      held_.store(ready - more, std::memory_order_relaxed);
+      more = hand_out(ready, at_once);
     }
-    if (!again) left_.fetch_sub(1);
+    const bool last = !again && left_.fetch_sub(1) == 1;
+    if (more > 0 || last) growth_.add(static_cast<std::int64_t>(more));
+    return next == kNone ? BranchId{} : order_.by_rank[static_cast<std::size_t>(next)];
+  }
+  void leave_to_pool(BranchId branch) override {
+    const bool at_once = run_.at_once();
+    std::size_t more = 0;
+    {
+      const MutexLock lock(mutex_);
+      push(order_.rank[branch]);
+      more = hand_out(1, at_once);
+    }
     growth_.add(static_cast<std::int64_t>(more));
   }
 
  private:
   static constexpr std::int32_t kNone = -1;
+
+  /// Tickets for `ready` more branches, which ready_ has, and for those without one; how many.
+  std::size_t hand_out(std::size_t ready, bool at_once) PX_REQUIRES(mutex_) {
+    ready += held_.load(std::memory_order_relaxed);
+    const std::size_t more = at_once ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
+    tickets_ += more;
+    held_.store(ready - more, std::memory_order_relaxed);
+    return more;
+  }
 
   /// Lets go of those that waited for `branch`; what this thread runs next.
   std::int32_t after(BranchId branch, Participant& self) {

@@ -38,6 +38,9 @@ struct RunBuffers {
   IdVector<ValueId, std::byte*> bytes;  ///< of roots; kernels never write inputs and constants
   std::vector<Output> outputs;
   std::vector<OfThread> threads;  ///< by Participant::index()
+  /// Inputs that were copied for a device. Of those of a body what is captured stays copied from
+  /// trip to trip.
+  IdVector<ValueId, bool> staged;
   std::vector<std::int32_t> ready;
   std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< by branch: how many it waits for
   std::size_t branches = 0;                            ///< for which `waits` has room

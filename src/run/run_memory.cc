@@ -302,11 +302,13 @@ RunMemory::Lease::Lease(Lease&& other) noexcept
       limit_(other.limit_.load(std::memory_order_relaxed)),
       spare_(std::exchange(other.spare_, 0)),
       exclusive_(other.exclusive_),
-      fixed_(other.fixed_) {}
+      fixed_(other.fixed_),
+      more_(std::exchange(other.more_, 0)) {}
 
 RunMemory::Lease::~Lease() {
   if (owner_ == nullptr) return;
   (void)take_spare();
+  if (more_ > 0) owner_->unfix(more_);
   owner_->give_back(std::move(block_), exclusive_, fixed_, limit());
 }
 
@@ -315,9 +317,10 @@ RunMemory::Spare RunMemory::Lease::take_spare() {
   return {*owner_, std::exchange(spare_, 0)};
 }
 
-void RunMemory::Lease::set_aside() {
+void RunMemory::Lease::set_aside(std::int64_t more) {
   if (std::exchange(fixed_, true)) return;
-  owner_->set_aside(block_.bytes, exclusive_);
+  more_ = more;
+  owner_->set_aside(block_.bytes + more, exclusive_);
 }
 
 bool RunMemory::Lease::set_limit(std::int64_t limit) {

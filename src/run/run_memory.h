@@ -148,8 +148,9 @@ class RunMemory::Lease {
   /// What Request::spare reserved; nothing the second time. Goes back with the lease where it was
   /// not taken.
   Spare take_spare();
-  /// A silent device has the block: other runs do not wait for it.
-  void set_aside();
+  /// A silent device has the block, and `more` bytes that the run has reserved: other runs do not
+  /// wait for these. They go back with the lease.
+  void set_aside(std::int64_t more = 0);
 
  private:
   friend class RunMemory;
@@ -171,6 +172,7 @@ class RunMemory::Lease {
   std::int64_t spare_;
   bool exclusive_;
   bool fixed_ = false;
+  std::int64_t more_ = 0;  // of set_aside()
 };
 
 /// Bytes that are reserved and not allocated. Must not outlive its RunMemory.

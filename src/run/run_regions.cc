@@ -18,20 +18,22 @@ Error unsupported(const char* why) { return {Stage::kExecute, ErrorCode::kUnsupp
 
 }  // namespace
 
-/// Whether shapes are known before the run.
-bool Run::is_planned(BranchId branch) const {
-  return std::ranges::all_of(compiled_.context->branches.branches[branch], [&](NodeId id) {
-    return compiled_.nodes[id].role == NodeRole::kDelegated;
-  });
-}
+bool Run::is_planned(BranchId branch) const { return parallax::is_planned(compiled_, branch); }
 
 bool Run::on_device(BranchId branch) const {
-  const GraphContext& context = *compiled_.context;
-  if (outside_ == nullptr || !context.branches.region[branch].valid()) return false;
-  return !context.delegation.substitute || is_planned(branch);
+  if (outside_ == nullptr || !compiled_.context->branches.region[branch].valid()) return false;
+  return host_ == nullptr || is_planned(branch);
 }
 
-/// Regions that the device does not run this time. REQUIRES: called before any branch runs.
+/// REQUIRES: called before any branch runs; device_ is not null.
+void Run::use_device(std::shared_ptr<OutsideSteps> steps) {
+  outside_ = std::move(steps);
+  substitute_.resize(compiled_.context->branches.branches.size());
+  // It may have regions of bodies only.
+  if (!compiled_.context->delegation.seconds.empty()) leave_to_cpu();
+}
+
+/// Regions that the device does not run this time.
 void Run::leave_to_cpu() {
   const BranchGraph& branches = compiled_.context->branches;
   const bool substitute = compiled_.context->delegation.substitute;
@@ -42,18 +44,15 @@ void Run::leave_to_cpu() {
     std::string why;
     if (substitute) {
       why = options_.regions_on_cpu;
-      if (const auto problem = options_.device->problem(region); why.empty() && problem)
+      if (const auto problem = device_->problem(region); why.empty() && problem)
         why = problem->to_string();
     }
     on_cpu[region] = !why.empty() || !on_device(branch);
     if (why.empty()) continue;
     substitute_[branch] = Substitute::kWanted;
-    if (options_.trace == nullptr) continue;
-    const MutexLock lock(mutex_);
-    region_events_.push_back({region.value, branch.value,
-                              std::string(options_.device->name_of(region)), 0, 0, std::move(why)});
+    if (options_.trace != nullptr) trace_region(branch, 0, std::move(why));
   }
-  device_run_ = options_.device->begin_run(on_cpu);
+  device_run_ = device_->begin_run(on_cpu);
 }
 
 /// Of a region.
@@ -64,7 +63,7 @@ bool Run::is_for_cpu(BranchId branch) const {
 
 void Run::run_and_wait(BranchId branch, Participant& self) {
   while (!run_branch(branch, self)) {
-    outside_->wait(deadline());
+    outside_->wait(deadline(), this);
     if (!is_for_cpu(branch)) return;
   }
 }
@@ -82,18 +81,33 @@ void Run::bind_region(BranchId branch) noexcept {
   }
 }
 
-/// True where the device has begun; where not, the CPU is to run the region or the run has failed.
+bool Run::begins_anywhere(BranchId branch) const {
+  // Its own memory waits for copies.
+  return !failed() && on_device(branch) && !is_for_cpu(branch) && is_planned(branch) &&
+         device_->memory() == nullptr;
+}
+
 bool Run::begin_region(BranchId branch) {
   if (failed()) return false;
   try {
-    Status status = check_region(branch);
+    Status status = check_region();
     if (status && live_) status = live_->begin(first_node(branch));
     if (status) {
-      if (options_.trace != nullptr) trace_begin(branch);
+      if (options_.trace != nullptr) trace_region(branch, now(), {});
+      std::shared_ptr<void> bound;
+      if (!is_planned(branch)) {
+        auto made = ready_region(branch);
+        if (!made) {
+          decline(branch, std::move(made).error());
+          return false;
+        }
+        bound = *std::move(made);
+      }
       RegionRun region = region_run(branch);
+      region.bound = std::move(bound);
       auto copies = move_to_device(region);
       if (copies)
-        return outside_->begin(branch, *options_.device, std::move(region), *std::move(copies));
+        return outside_->begin(*this, branch, *device_, std::move(region), *std::move(copies));
       (void)end_region(branch, tl::unexpected(std::move(copies).error()));
       return false;
     }
@@ -104,12 +118,10 @@ bool Run::begin_region(BranchId branch) {
   return false;
 }
 
-/// Errors: no device runs `branch` now.
-Status Run::check_region(BranchId branch) const {
+/// Errors: no device runs a region now.
+Status Run::check_region() const {
   if (outside_ == nullptr)
     return tl::unexpected(unsupported("this plan is for a delegate that is not there"));
-  if (!is_planned(branch))
-    return tl::unexpected(unsupported("a region has a node whose shapes only running tells"));
   return limits_->deadline.time ? check_deadline(limits_->deadline) : Status{};
 }
 
@@ -134,10 +146,13 @@ void Run::offer_copies(BranchId branch) {
   try {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
       for (const ValueId id : graph().nodes[node].outputs) {
-        if (!id.valid() || program_.storage[id].space != MemorySpace::kShared) continue;
-        const RegionId reader = options_.device->wants_copy(*device_run_, id);
+        // What only running sizes may go before the copy ends.
+        if (!id.valid() || program_.storage[id].space != MemorySpace::kShared ||
+            program_.storage[id].kind == StorageKind::kRunTime)
+          continue;
+        const RegionId reader = device_->wants_copy(*device_run_, id);
         if (!reader.valid()) continue;
-        outside_->begin_copy(reader, *options_.device, *device_run_, region_tensor(id));
+        outside_->begin_copy(*this, reader, *device_, *device_run_, region_tensor(id));
       }
     }
   } catch (...) {  // NOLINT(bugprone-empty-catch): the region copies then
@@ -169,7 +184,7 @@ RegionRun Run::region_run(BranchId branch) {
 /// Where the device has memory of its own, gives the region its tensors there: inputs that an
 /// earlier region has left there as they are, copies of others.
 Result<Completion::Copies> Run::move_to_device(RegionRun& region) {
-  Completion::Copies copies{options_.device->memory(), {}, {}};
+  Completion::Copies copies{device_->memory(), {}, {}};
   if (copies.memory == nullptr) return copies;
   const MutexLock lock(device_mutex_);
   on_device_.resize(graph().values.size());
@@ -218,6 +233,7 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
   if (again) {
     log_failure(branch, status.error());
     substitute_[branch] = Substitute::kWanted;
+    release_results(branch);
     const MutexLock lock(device_mutex_);
     for (const NodeId node : nodes)
       for (const ValueId output : graph().nodes[node].outputs)
@@ -226,6 +242,9 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
   }
   if (live_)
     for (const NodeId node : nodes) live_->end(node);
+  if (status)
+    for (const NodeId node : nodes)
+      for (const ValueId root : compiled_.nodes[node].releases) release(root);
   if (!status) fail_branch(branch, std::move(status).error());
   return false;
 }
@@ -233,7 +252,8 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
 void Run::log_failure(BranchId branch, const Error& error) const noexcept {
   if (options_.log == nullptr) return;
   try {
-    options_.log->warn(fmt::format("the CPU runs the region of node '{}': {}",
+    options_.log->warn(fmt::format("the CPU runs the region of node '{}{}': {}",
+                                   compiled_.context->delegation.body,
                                    graph().nodes[first_node(branch)].name, error.to_string()));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): no memory for a text
   }

@@ -111,8 +111,13 @@ Dims Run::known_dims(ValueId id) {
 
 /// The memory of output `id`, whose dims are known now.
 Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
-  PX_RETURN_IF_ERROR(bind_symbols(id, dims));
+  if (graph().values[id].container == nullptr) PX_RETURN_IF_ERROR(bind_symbols(id, dims));
   if (compiled_.dims[id]) return bytes_of(id);
+  if (is_object(graph().values[id])) {
+    run_time_dims_[id] = dims;
+    bytes_[id] = reinterpret_cast<std::byte*>(&objects_[id]);
+    return bytes_[id];
+  }
   const auto bytes = parallax::bytes_of(graph().values[id].dtype, dims);
   if (!bytes || *bytes < 0) {
     return tl::unexpected(error_of(ErrorCode::kOutOfMemory, graph().nodes[node],
@@ -170,9 +175,14 @@ void Run::release(ValueId root) {
 
 /// `root` is read no more: its bytes go back to where they came from.
 void Run::give_back(ValueId root) {
-  if (graph().values[root].kind == ValueKind::kInput) {
-    host_->let_go(static_cast<std::size_t>(program_.storage[root].position));
-  } else {
+  const Value& value = graph().values[root];
+  if (value.kind == ValueKind::kConstant) return;
+  if (value.kind == ValueKind::kInput) {
+    // An object that the caller gave is his.
+    if (host_ != nullptr) host_->let_go(static_cast<std::size_t>(program_.storage[root].position));
+  } else if (is_object(value)) {
+    objects_[root] = Object();
+  } else if (bytes_[root] != nullptr) {  // inside a region that a device ran it has none
     arena_of(graph().values[root].producer).free(bytes_[root]);
   }
 }

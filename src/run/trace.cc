@@ -14,11 +14,14 @@ std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
 
 }  // namespace
 
-void Run::trace_begin(BranchId branch) {
+/// `problem`: why the CPU runs it; empty: its device begins.
+void Run::trace_region(BranchId branch, std::int64_t begin, std::string problem) {
+  const Delegation& delegation = compiled_.context->delegation;
   const RegionId region = compiled_.context->branches.region[branch];
   const MutexLock lock(mutex_);
-  region_events_.push_back(
-      {region.value, branch.value, std::string(options_.device->name_of(region)), now(), 0, {}});
+  region_events_.push_back({delegation.first + region.value, branch.value,
+                            std::string(device_->name_of(region)), begin, 0, std::move(problem),
+                            delegation.body});
 }
 
 void Run::trace_end(BranchId branch, const Status& status) noexcept {
@@ -37,9 +40,9 @@ void Run::trace_copy(RegionId region, const CopyOfValue& copy) noexcept {
   const std::int64_t end = now();
   const MutexLock lock(mutex_);
   try {
-    copy_events_.push_back({graph().values[copy.value].name, region.value, copy.to_device,
-                            std::chrono::nanoseconds(copy.begin - begin_).count(), end,
-                            copy.bytes});
+    copy_events_.push_back(
+        {graph().values[copy.value].name, compiled_.context->delegation.first + region.value,
+         copy.to_device, std::chrono::nanoseconds(copy.begin - begin_).count(), end, copy.bytes});
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): one line less
   }
 }
@@ -56,7 +59,7 @@ void Run::write_trace(RunTrace& trace) const {
     NodeEvent out;
     out.node = node.name;
     out.op = to_string(node.op);
-    out.kernel = event.kernel->name;
+    out.kernel = event.kernel == nullptr ? "objects" : event.kernel->name;
     out.shapes = shapes_text(node, [this](ValueId id) { return dims_of(id); });
     std::vector<Dims> inputs;
     std::vector<Dims> outputs;

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <thread>
 
+#include "run/idle.h"
 #include "run/worker_pool.h"
 
 namespace parallax {
@@ -15,40 +15,6 @@ namespace parallax {
 /// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of the thread that
 /// wakes it, and it runs 40 microseconds later.
 inline constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
-
-/// What a thread does while there is nothing to do.
-class Idle {
- public:
-  void reset() { pauses_ = 0; }
-
-  /// Waits a moment; false where it is time to park.
-  bool spin(std::chrono::microseconds longest) {
-    if (++pauses_ < kPausesBeforeYield) {
-      pause();
-      return true;
-    }
-    const auto now = std::chrono::steady_clock::now();
-    if (pauses_ == kPausesBeforeYield) since_ = now;
-    std::this_thread::yield();
-    return now - since_ < longest;
-  }
-
- private:
-  /// The first of it without the system's help; then the thread offers its core to others each time
-  /// it looks, because the thread with the next node may need it, or another process.
-  static constexpr int kPausesBeforeYield = 200;
-
-  static void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
-
-  int pauses_ = 0;
-  std::chrono::steady_clock::time_point since_;
-};
 
 /// Where a participant offers work. A helper announces itself in `users` before it looks at `work`,
 /// and the owner takes `work` away before it waits for `users` to reach 0 (all sequentially

@@ -175,14 +175,17 @@ std::int64_t worth_of(const BranchGraph& branches, const LayeredSteps& layered,
 
 /// As much of `layered` as takes no more than `limit`; `sequential`, where that is none.
 Candidate place_parallel(const BranchGraph& branches, const MemoryProblem& problem,
-                         const LayeredSteps& layered, const IdVector<BranchId, std::int64_t>& peaks,
+                         const LayeredSteps& layered, const Plan& plan,
                          const ScheduleOptions& options, std::int64_t limit, Candidate sequential) {
   LayeredSteps steps = better(problem, layered, in_model_order(layered, branches));
   if (most(step_peaks(problem, steps.steps)) <= limit) {
     Candidate parallel = place(problem, std::move(steps), kChosenEffort);
+    // As without a limit (choose): a limit that has room for that plan must not alter it.
+    if (parallel.offsets.bytes > plan.figures.paper) parallel = place(problem, layered, 0);
     if (parallel.offsets.bytes <= limit) return parallel;
   }
-  Candidate chosen = fit(branches, layered, problem, peaks, options, limit, std::move(sequential));
+  Candidate chosen =
+      fit(branches, layered, problem, plan.branch_peaks, options, limit, std::move(sequential));
   if (chosen.offsets.bytes <= most(step_peaks(problem, chosen.steps.steps))) return chosen;
   Candidate again = place(problem, chosen.steps, kChosenEffort);
   return again.offsets.bytes < chosen.offsets.bytes ? std::move(again) : std::move(chosen);
@@ -234,7 +237,7 @@ Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& probl
   PX_ASSIGN(const auto budget, arena_budget(options, chosen.offsets.bytes));
   if (options.parallel) {
     const std::int64_t worth = worth_of(branches, layered, options, figures.greedy);
-    chosen = place_parallel(branches, problem, layered, plan.branch_peaks, options,
+    chosen = place_parallel(branches, problem, layered, plan, options,
                             std::min(budget.value_or(worth), worth), std::move(chosen));
   }
   if (chosen.offsets.bytes > figures.paper) {

@@ -24,9 +24,15 @@ std::string input_names(const Graph& graph) {
   return names.empty() ? "none" : names;
 }
 
+/// "float32 1x3xheight", "sequence f32 any".
+std::string type_text(const Graph& graph, const Value& value) {
+  if (value.container != nullptr) return to_string(*value.container, value.dtype);
+  return fmt::format("{} {}", to_string(value.dtype), shape_text(graph, value));
+}
+
 /// Finds the tensor for each graph input.
 Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
-                   std::vector<const TensorView*>& tensors) {
+                   std::vector<const NamedInput*>& tensors) {
   tensors.assign(graph.inputs.size(), nullptr);
   for (const NamedInput& input : inputs) {
     const auto found = std::find_if(graph.inputs.begin(), graph.inputs.end(), [&](ValueId id) {
@@ -36,10 +42,10 @@ Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
       return refuse(ErrorCode::kInvalidInput, fmt::format("the model has no input '{}'; it has {}",
                                                           input.name, input_names(graph)));
     }
-    const TensorView*& tensor = tensors[static_cast<std::size_t>(found - graph.inputs.begin())];
+    const NamedInput*& tensor = tensors[static_cast<std::size_t>(found - graph.inputs.begin())];
     if (tensor != nullptr)
       return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' is given twice", input.name));
-    tensor = &input.tensor;
+    tensor = &input;
   }
   const auto missing = std::ranges::count(tensors, nullptr);
   if (missing == 0) return {};
@@ -47,15 +53,65 @@ Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (tensors[i] != nullptr) continue;
     const Value& value = graph.values[graph.inputs[i]];
-    names += fmt::format("{}'{}' ({} {})", names.empty() ? "" : ", ", value.name,
-                         to_string(value.dtype), shape_text(graph, value));
+    names +=
+        fmt::format("{}'{}' ({})", names.empty() ? "" : ", ", value.name, type_text(graph, value));
   }
   return refuse(ErrorCode::kInvalidInput, missing == 1
                                               ? fmt::format("input {} is missing", names)
                                               : fmt::format("inputs {} are missing", names));
 }
 
-/// Everything about one tensor that no symbol decides.
+/// Whether the object is of the type: `types` are what is around tensors of `dtype`.
+bool is_of_type(const Object& object, std::span<const ObjectType> types, DType key, DType dtype) {
+  if (types.empty()) return object.type() == ObjectType::kTensor && object.dtype() == dtype;
+  if (object.type() != types[0]) return false;
+  const auto elements = object.elements();
+  if (types[0] == ObjectType::kMap)
+    return types.size() == 1 && elements[0].dtype() == key && elements[1].dtype() == dtype;
+  return std::ranges::all_of(elements, [&](const Object& element) {
+    return is_of_type(element, types.subspan(1), key, dtype);
+  });
+}
+
+/// Tensors in an object are read like those that are inputs.
+bool is_readable(const Object& object) {
+  if (object.type() != ObjectType::kTensor)
+    return std::ranges::all_of(object.elements(), is_readable);
+  if (object.dtype() == DType::kString) return true;
+  const TensorView tensor = object.tensor_view();
+  const auto bytes = bytes_of(tensor.dtype, tensor.dims);
+  return bytes && static_cast<std::uint64_t>(*bytes) == tensor.bytes.size() &&
+         (*bytes == 0 || tensor.bytes.data() != nullptr) &&
+         reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) %
+                 static_cast<std::uintptr_t>(alignment_of(tensor.dtype)) ==
+             0;
+}
+
+Status check_object(const Graph& graph, const Value& value, const Object& object) {
+  static constexpr std::span<const ObjectType> kTensor;
+  const auto types =
+      value.container == nullptr ? kTensor : std::span<const ObjectType>(value.container->types);
+  const DType key = value.container == nullptr ? DType::kI64 : value.container->key;
+  if (!is_of_type(object, types, key, value.dtype)) {
+    return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' must be {}, as an object",
+                                                        value.name, type_text(graph, value)));
+  }
+  if (!is_readable(object)) {
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("input '{}' has a tensor of another size than its memory, or whose "
+                              "memory is not aligned",
+                              value.name));
+  }
+  if (value.container != nullptr ||
+      static_cast<std::size_t>(object.dims().rank()) == value.shape.size())
+    return {};
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("input '{}' must be {}, not {}", value.name, type_text(graph, value),
+                            object.dims().to_string()));
+}
+
+}  // namespace
+
 Status check_tensor(const Graph& graph, const Value& value, const TensorView& tensor) {
   const auto mismatch = [&](std::string_view what) {
     return refuse(ErrorCode::kInvalidInput,
@@ -78,6 +134,19 @@ Status check_tensor(const Graph& graph, const Value& value, const TensorView& te
     return mismatch(" at an address that is not aligned to its element size");
   return {};
 }
+
+Status check_fixed_dims(const Graph& graph, const Value& value, const Dims& dims) {
+  bool fits = static_cast<std::size_t>(dims.rank()) == value.shape.size();
+  for (int axis = 0; fits && axis < dims.rank(); ++axis)
+    fits =
+        value.shape[static_cast<std::size_t>(axis)].constant().value_or(dims[axis]) == dims[axis];
+  if (fits) return {};
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("input '{}' must have shape {}, not {}", value.name,
+                            shape_text(graph, value), dims.to_string()));
+}
+
+namespace {
 
 /// Dimensions that are a symbol alone bind it; the first one that names it decides.
 void bind_plain_symbols(const std::vector<SymbolId>& plain, const Dims& dims, Binding& binding) {
@@ -146,22 +215,34 @@ InputBinder::InputBinder(const Graph& graph) : graph_(graph) {
 }
 
 Status InputBinder::bind(std::span<const NamedInput> inputs, BoundInputs& bound) const {
-  PX_RETURN_IF_ERROR(match_names(graph_, inputs, bound.tensors));
+  PX_RETURN_IF_ERROR(match_names(graph_, inputs, bound.inputs));
   auto& symbols = bound.binding.symbols;
   symbols.assign(graph_.symbols.size(), std::nullopt);
   bound.bytes.clear();
+  const auto dims_of = [&](std::size_t i) -> const Dims& {
+    const Value& value = graph_.values[graph_.inputs[i]];
+    static const Dims kNone;
+    if (value.container != nullptr) return kNone;
+    return is_object(value) ? bound.inputs[i]->object.dims() : bound.inputs[i]->tensor.dims;
+  };
   for (std::size_t i = 0; i < plain_.size(); ++i) {
-    const TensorView& tensor = *bound.tensors[i];
-    PX_RETURN_IF_ERROR(check_tensor(graph_, graph_.values[graph_.inputs[i]], tensor));
-    bind_plain_symbols(plain_[i], tensor.dims, bound.binding);
-    bound.bytes.push_back(tensor.bytes.data());
+    const NamedInput& input = *bound.inputs[i];
+    const Value& value = graph_.values[graph_.inputs[i]];
+    if (is_object(value)) {
+      PX_RETURN_IF_ERROR(check_object(graph_, value, input.object));
+      bound.bytes.push_back(reinterpret_cast<const std::byte*>(&input.object));
+    } else {
+      PX_RETURN_IF_ERROR(check_tensor(graph_, value, input.tensor));
+      bound.bytes.push_back(input.tensor.bytes.data());
+    }
+    bind_plain_symbols(plain_[i], dims_of(i), bound.binding);
   }
   if (std::find(symbols.begin(), symbols.end(), std::nullopt) != symbols.end()) {
     for (std::size_t i = 0; i < plain_.size(); ++i)
-      bind_linear_symbols(graph_.values[graph_.inputs[i]], bound.tensors[i]->dims, bound.binding);
+      bind_linear_symbols(graph_.values[graph_.inputs[i]], dims_of(i), bound.binding);
   }
   for (std::size_t i = 0; i < plain_.size(); ++i) {
-    const Dims& given = bound.tensors[i]->dims;
+    const Dims& given = dims_of(i);
     PX_ASSIGN(const Dims expected, bound_dims(graph_, graph_.inputs[i], bound.binding));
     if (expected == given) continue;
     const Value& value = graph_.values[graph_.inputs[i]];
@@ -170,6 +251,27 @@ Status InputBinder::bind(std::span<const NamedInput> inputs, BoundInputs& bound)
                               shape_text(graph_, value), expected.to_string(), given.to_string()));
   }
   return {};
+}
+
+Result<Dims> InputBinder::told_dims(std::span<const NamedInput> inputs, std::size_t input) const {
+  Binding binding;
+  binding.symbols.resize(graph_.symbols.size());
+  const auto for_each = [&](const auto& bind_symbols) {
+    for (std::size_t i = 0; i < plain_.size(); ++i) {
+      const Value& value = graph_.values[graph_.inputs[i]];
+      const auto given = std::ranges::find(inputs, value.name, &NamedInput::name);
+      if (given == inputs.end() || value.container != nullptr) continue;
+      const Dims& dims = is_object(value) ? given->object.dims() : given->tensor.dims;
+      if (static_cast<std::size_t>(dims.rank()) == plain_[i].size()) bind_symbols(i, value, dims);
+    }
+  };
+  for_each([&](std::size_t i, const Value&, const Dims& dims) {
+    bind_plain_symbols(plain_[i], dims, binding);
+  });
+  for_each([&](std::size_t, const Value& value, const Dims& dims) {
+    bind_linear_symbols(value, dims, binding);
+  });
+  return bound_dims(graph_, graph_.inputs[input], binding);
 }
 
 namespace {

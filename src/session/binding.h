@@ -12,8 +12,8 @@ namespace parallax {
 
 struct BoundInputs {
   Binding binding;
-  std::vector<const std::byte*> bytes;     ///< in the order of the graph's inputs
-  std::vector<const TensorView*> tensors;  ///< the same
+  std::vector<const std::byte*> bytes;    ///< in the order of the graph's inputs; of an Object
+  std::vector<const NamedInput*> inputs;  ///< the same
 };
 
 /// Binds the inputs of one graph, which must outlive it. Thread-safe.
@@ -26,6 +26,10 @@ class InputBinder {
   /// kInvalidInput, with what was expected and what was given; kUnboundSymbol.
   Status bind(std::span<const NamedInput> inputs, BoundInputs& bound) const;
 
+  /// The dims of an input that `inputs` do not give but tell; `input` is its position. What is
+  /// wrong with them bind() says. Errors: kUnboundSymbol, kInvalidInput.
+  Result<Dims> told_dims(std::span<const NamedInput> inputs, std::size_t input) const;
+
  private:
   const Graph& graph_;
   /// By input and axis: the symbol that is the whole dimension, invalid if it is an expression.
@@ -37,5 +41,11 @@ Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue>
 
 /// Concrete dims of `id`. Errors: kUnboundSymbol, kInvalidInput.
 Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding);
+
+/// Whether the tensor can be the input `value`, whatever the symbols are: its type, rank and
+/// memory. Errors: kInvalidInput.
+Status check_tensor(const Graph& graph, const Value& value, const TensorView& tensor);
+/// Whether dims are those that `value` has whatever the symbols are. Errors: kInvalidInput.
+Status check_fixed_dims(const Graph& graph, const Value& value, const Dims& dims);
 
 }  // namespace parallax

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "ops/control_flow.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -19,11 +20,12 @@ void add_bodies(const Compiled& compiled, const std::string& prefix, int branch,
       BodyReport report;
       report.node = prefix + node.name;
       report.op = to_string(node.op);
-      report.body = node.op != OpKind::kIf ? "body" : (i == 0 ? "then_branch" : "else_branch");
+      report.body = body_name(node.op, i);
       report.branch = branch >= 0 ? branch : compiled.context->position[id].branch.value;
       report.nodes = static_cast<int>(contexts[i]->graph.nodes.size());
       report.branches = static_cast<int>(contexts[i]->branches.branches.size());
       report.layers = static_cast<int>(contexts[i]->branches.layers.size());
+      report.regions = static_cast<int>(contexts[i]->delegation.seconds.size());
       report.workspace_bytes = code.workspace_bytes;
       report.trips = code.trips;
       const CompiledBody& body = code.bodies[i];

@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Zoo, testing::ValuesIn(kZoo),
                          [](const auto& model) { return std::string(model.param); });
 
 TEST(Budget, KeptPlansCountAgainstIt) {
-  const Model model = model_of(kBranches);
+  const Model model = unchained_model_of(kBranches);
   std::map<std::int64_t, std::int64_t> arena;
   std::int64_t plan = 0, later = 0;  // those after the first lack what only reports read
   for (std::int64_t seq = 190; seq <= 200; ++seq) {
@@ -212,8 +212,8 @@ TEST(Budget, KeptPlansCountAgainstIt) {
 }
 
 TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
-  const Model model = model_of(kBranches);
-  const Model growing = model_of(R"(
+  const Model model = unchained_model_of(kBranches);
+  const Model growing = unchained_model_of(R"(
     symbols seq
     input x f32 [seq, 64]
     found = NonZero(x)
@@ -251,7 +251,7 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
 }
 
 TEST(Budget, SessionsUnderAutoShareTheProcess) {
-  const Model model = model_of(kBranches);
+  const Model model = unchained_model_of(kBranches);
   const auto make = [&] {
     return *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
   };
@@ -263,7 +263,7 @@ TEST(Budget, SessionsUnderAutoShareTheProcess) {
 
 /// Runs in a process of its own that may take `bytes` more of address space; 0 where all is well.
 int under_address_limit(std::int64_t bytes, std::int64_t rows, bool fits) {
-  const Model model = model_of(kBranches);
+  const Model model = unchained_model_of(kBranches);
   auto session = *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
   const ModelInputs inputs(session, model, 1, rows);
   std::ifstream statm("/proc/self/statm");

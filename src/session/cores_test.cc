@@ -1,8 +1,13 @@
 // Sessions with the delegate "cores": the bits of the CPU, beside it.
+#include <fmt/core.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <mutex>
 
 #include "parallax/session.h"
 #include "session/numbers_test_util.h"
+#include "session/runtime_impl.h"
 #include "session/session_test_util.h"
 #include "session/zoo_test_util.h"
 
@@ -108,6 +113,63 @@ TEST(CoresSession, RunsAreSplitAsPlansAre) {
   EXPECT_EQ(trace.regions.size(), static_cast<std::size_t>(plan->regions));
   EXPECT_TRUE(std::ranges::any_of(trace.nodes, [](const NodeEvent& e) { return e.macs > 0; }))
       << "the CPU has no part of the products";
+}
+
+TEST(CoresSession, RunsOfASplitTryOtherShares) {
+  const Model model = model_of(R"(
+      input x f32 [2048, 256]
+      const w f32 [256, 256] = fill 0.25
+      a = MatMul(x, w)
+      b = Relu(a)
+      c = MatMul(b, w)
+      output c)");
+  std::mutex mutex;
+  std::vector<std::string> lines;
+  RuntimeOptions runtime_options;
+  runtime_options.log = [&](LogLevel, auto line) {
+    const std::lock_guard lock(mutex);
+    lines.emplace_back(line);
+  };
+  const Runtime runtime = *Runtime::create(runtime_options);
+  // A device as fast as the CPU, so that a split is what is planned first.
+  const auto opened = *runtime.impl()->delegates.open("cores");
+  Calibration calibration;
+  calibration.launch_seconds = 1e-6;
+  for (const WorkKind kind : {WorkKind::kProduct, WorkKind::kElementwise, WorkKind::kFunction})
+    calibration.samples.push_back({kind, 1e-3, 5e-3, 5e-3});
+  runtime.impl()->rates.of(*opened, 1)->assume(calibration);
+  SessionOptions options = on_cores("", Offload::kProfitable);
+  options.threads = 1;
+  options.co_execution = true;
+  Session session = *Session::create(model, options, runtime);
+  const std::vector<float> x(std::size_t{2048} * 256, 0.5F);
+  const NamedInput input{"x", {DType::kF32, {2048, 256}, std::as_bytes(std::span(x))}};
+  for (int i = 0; i < 12; ++i) ASSERT_TRUE(session.run({&input, 1}));
+  EXPECT_THAT(lines, testing::Contains(testing::HasSubstr("next, the delegate gets 17 of 32 rows")))
+      << testing::PrintToString(lines);
+}
+
+/// Columns of the weights are constants of a session's own, which come to lie at addresses that
+/// constants of earlier sessions had.
+TEST(CoresSession, SplitModelsRunTheSameInEachSession) {
+  std::string text = "input x0 f32 [16, 1024]\n";
+  for (int i = 0; i < 6; ++i)
+    text += fmt::format(R"(
+      const w{0} f32 [1024, 1024] = fill {2}
+      const b{0} f32 [1024] = fill {3}
+      m{0} = MatMul(x{0}, w{0})
+      a{0} = Add(m{0}, b{0})
+      x{1} = Relu(a{0})
+    )",
+                        i, i + 1, 0.0005 * (i + 1), 0.25 * i);
+  const Model model = model_of(text + "output x6");
+  SessionOptions options = on_cores("", Offload::kProfitable);
+  options.rates = Rates::kDescribed;
+  options.co_execution = true;
+  for (int round = 0; round < 8; ++round) {
+    options.threads = 1 + round % 2;
+    EXPECT_GT(compare(model, options, 1, false), 0U) << round;
+  }
 }
 
 TEST(CoresSession, RunsRegionsOfAProfileBesideTheCpu) {

@@ -14,11 +14,14 @@
 #include "lower/cpu/lower.h"
 #include "ops/activation.h"
 #include "ops/attention.h"
+#include "ops/chain.h"
 #include "ops/infer.h"
 #include "ops/matmul.h"
+#include "ops/quantised.h"
 #include "parallax/session.h"
 #include "session/model_impl.h"
 #include "session/numbers_test_util.h"
+#include "session/session_test_util.h"
 
 namespace parallax {
 namespace {
@@ -67,6 +70,21 @@ class Maker {
         fmt::format("w{}", graph.values.size()),
         make_constant(DType::kF32, Dims(dims), std::as_bytes(std::span(elements))));
   }
+  /// A constant of bytes in [low, high].
+  ValueId bytes(const Ints& dims, DType dtype, std::int64_t low, std::int64_t high) {
+    std::vector<std::byte> elements(static_cast<std::size_t>(Dims(dims).elements()));
+    for (std::byte& x : elements) x = static_cast<std::byte>(low + below(high - low + 1));
+    return builder_.constant(fmt::format("b{}", graph.values.size()),
+                             make_constant(dtype, Dims(dims), elements));
+  }
+  /// Positive numbers.
+  ValueId scales(const Ints& dims, float most) {
+    std::vector<float> elements(static_cast<std::size_t>(Dims(dims).elements()));
+    for (float& x : elements) x = most * static_cast<float>(1 + below(100)) / 100;
+    return builder_.constant(
+        fmt::format("s{}", graph.values.size()),
+        make_constant(DType::kF32, Dims(dims), std::as_bytes(std::span(elements))));
+  }
   ValueId ints(const Ints& elements) {
     return builder_.constant(fmt::format("i{}", graph.values.size()), make_i64(elements));
   }
@@ -83,8 +101,9 @@ class Maker {
     for (std::size_t i = 0; i < perm.size(); ++i) from[static_cast<std::size_t>(perm[i])] = dims[i];
     return weights_too ? weights(from) : input(from);
   }
-  void node(OpKind op, std::vector<ValueId> inputs) {
-    builder_.output(builder_.op(op, std::move(inputs), attributes));
+  void node(OpKind op, std::vector<ValueId> inputs, int outputs = 1) {
+    const NodeId id = builder_.node(op, std::move(inputs), attributes, {}, outputs);
+    for (const ValueId output : graph.nodes[id].outputs) builder_.output(output);
   }
 
   Graph graph;
@@ -119,6 +138,12 @@ void make_activation(Maker& m) {
   Activation& activation = m.graph.nodes[NodeId{0}].epilogue.activation;
   activation.op = kActivations[m.below(std::ssize(kActivations))];
   if (activation.op == OpKind::kSilu && m.chance(50)) activation.alpha = kQuickGeluAlpha;
+  if (activation.op == OpKind::kLeakyRelu || activation.op == OpKind::kElu)
+    activation.alpha = m.one_of({0.01F, 0.5F, 1.0F});
+  if (activation.op == OpKind::kHardSigmoid) {
+    activation.alpha = m.one_of({0.2F, 0.5F});
+    activation.beta = 0.5F;
+  }
   if (activation.op == OpKind::kClip && m.chance(80)) activation.low = m.one_of({-0.5F, 0.0F});
   if (activation.op == OpKind::kClip && m.chance(80)) activation.high = m.one_of({6.0F, 0.25F});
 }
@@ -212,6 +237,51 @@ void make_cosine_attention(Maker& m) {
   m.node(OpKind::kCosineAttention, std::move(inputs));
 }
 
+/// Neighbours stay neighbours: the bytes that a table is asked for may be one unit off.
+Constant rising_table(Maker& m) {
+  std::vector<std::byte> entries(static_cast<std::size_t>(kByteTableSize));
+  const auto shift = static_cast<std::size_t>(m.below(3));
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = static_cast<std::byte>(i >> shift);
+  return make_constant(DType::kU8, Dims{kByteTableSize}, entries);
+}
+
+void make_byte_table(Maker& m) {
+  m.attributes.set(std::string(kByteTable), rising_table(m));
+  m.node(OpKind::kQuantizeLinear, {m.input(m.dims(static_cast<std::size_t>(m.below(5))),
+                                           m.one_of({DType::kU8, DType::kI8}))});
+}
+
+/// `requantised` in so many of a hundred cases.
+void make_integer_product(Maker& m, int requantised) {
+  const DType x = m.one_of({DType::kU8, DType::kI8}), y = m.one_of({DType::kU8, DType::kI8});
+  const bool convolves = m.chance(50);
+  const std::int64_t lines = 1 + m.below(40), depth = 1 + m.below(20);
+  std::vector<ValueId> inputs(kProductInputs);
+  inputs[kProductX] = m.input(convolves ? Ints{m.dim(2), depth, 4 + m.dim(9), 4 + m.dim(9)}
+                                        : Ints{m.dim(3), m.dim(40), depth},
+                              x);
+  inputs[kProductW] =
+      m.bytes(convolves ? Ints{lines, depth, 3, 3} : Ints{depth, lines}, DType::kI8, -128, 127);
+  if (convolves) m.attributes.set("pads", Ints(4, m.below(2)));
+  if (m.chance(80)) inputs[kProductXZero] = m.bytes({}, x, x == DType::kI8 ? -128 : 0, 127);
+  if (m.chance(50)) inputs[kProductWZero] = m.bytes({}, DType::kI8, 0, 0);
+  inputs[kProductXScale] = m.scales({}, 0.01F);
+  inputs[kProductWScale] = m.scales(m.chance(50) ? Ints{} : Ints{lines}, 0.02F);
+  if (m.chance(50)) inputs[kProductBias] = m.weights({lines});
+  if (m.chance(requantised)) {
+    inputs[kProductYScale] = m.scales({}, 0.5F);
+    inputs[kProductYZero] = m.bytes({}, y, y == DType::kI8 ? -128 : 0, 127);
+  }
+  while (!inputs.back().valid()) inputs.pop_back();
+  m.node(convolves ? OpKind::kConvInteger : OpKind::kMatMulInteger, std::move(inputs));
+  if (m.chance(50)) m.graph.nodes[NodeId{0}].epilogue.activation.op = OpKind::kRelu;
+}
+void make_scaled_product(Maker& m) { make_integer_product(m, 50); }
+void make_looked_up_product(Maker& m) {
+  m.attributes.set(std::string(kByteTable), rising_table(m));
+  make_integer_product(m, 100);
+}
+
 void make_norm_residual(Maker& m) {
   const Ints dims = m.dims(static_cast<std::size_t>(1 + m.below(4)));
   const std::int64_t axis = m.below(std::ssize(dims));
@@ -284,7 +354,110 @@ void make_lp_normalization(Maker& m) {
   m.node(OpKind::kLpNormalization, {m.input(dims)});
 }
 
+/// Makes a chain of random steps. Only what both kinds of kernels compute to the bit is compared,
+/// cast or divided by: others may lie on two sides of a bound.
+class ChainOfSteps {
+ public:
+  explicit ChainOfSteps(Maker& m) : m_(m) {}
+
+  void make() {
+    const Ints dims = m_.dims(static_cast<std::size_t>(m_.below(4)));
+    read(m_.input(dims), DType::kF32, true);
+    for (std::int64_t i = m_.below(3); i > 0; --i)
+      read(m_.weights(m_.broadcast(dims)), DType::kF32, false);
+    if (m_.chance(50)) read(m_.input(m_.broadcast(dims), DType::kBool), DType::kBool, false);
+    for (std::int64_t i = m_.below(8); i >= 0; --i) add_step();
+    // The last is a result, and tests read f32.
+    add(OpKind::kAdd, DType::kF32, {any(DType::kF32, false, true), any(DType::kF32, false)}, false);
+    program_.results.push_back(program_.steps.size() - 1);
+    for (std::size_t s = 0; s + 1 < program_.steps.size(); ++s)
+      if (program_.steps[s].dtype == DType::kF32 && m_.chance(20)) program_.results.push_back(s);
+    m_.attributes = write_chain(program_);
+    m_.node(OpKind::kElementwiseChain, inputs_, static_cast<int>(program_.results.size()));
+  }
+
+ private:
+  struct Known {
+    ChainOperand operand;
+    DType dtype;
+    bool exact, whole;  ///< whole: of the chain's shape
+  };
+
+  void read(ValueId value, DType dtype, bool whole) {
+    known_.push_back({{ChainOperand::Kind::kInput, inputs_.size()}, dtype, true, whole});
+    inputs_.push_back(value);
+  }
+
+  void add(OpKind op, DType dtype, const std::vector<std::optional<Known>>& operands, bool exact,
+           Attributes attributes = {}) {
+    ChainStep step{op, dtype, std::move(attributes), {}};
+    for (const auto& operand : operands) {
+      if (!operand) return;
+      step.operands.push_back(operand->operand);
+      exact = exact && operand->exact;
+    }
+    known_.push_back({{ChainOperand::Kind::kStep, program_.steps.size()}, dtype, exact, true});
+    program_.steps.push_back(std::move(step));
+  }
+
+  std::optional<Known> any(DType dtype, bool exact, bool whole = false) {
+    std::vector<Known> fitting;
+    for (const Known& one : known_)
+      if (one.dtype == dtype && (one.exact || !exact) && (one.whole || !whole))
+        fitting.push_back(one);
+    if (fitting.empty()) return std::nullopt;
+    return fitting[static_cast<std::size_t>(m_.below(std::ssize(fitting)))];
+  }
+
+  static Attributes to(DType dtype) {
+    Attributes attributes;
+    attributes.set("to", std::int64_t{info_of(dtype).onnx});
+    return attributes;
+  }
+
+  void add_step() {
+    constexpr DType kF32 = DType::kF32, kBool = DType::kBool;
+    const DType whole_number = m_.one_of({DType::kI64, DType::kI32, DType::kU8, DType::kI8});
+    switch (m_.below(9)) {
+      case 0:
+        return add(m_.one_of({OpKind::kAbs, OpKind::kNeg, OpKind::kRelu}), kF32,
+                   {any(kF32, false, true)}, true);
+      case 1:
+        return add(m_.one_of({OpKind::kTanh, OpKind::kSigmoid, OpKind::kExp, OpKind::kSilu}), kF32,
+                   {any(kF32, false, true)}, false);
+      case 2:
+        return add(
+            m_.one_of({OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kMin, OpKind::kMax}), kF32,
+            {any(kF32, false), any(kF32, false, true)}, true);
+      case 3:
+        return add(m_.one_of({OpKind::kDiv, OpKind::kMul}), kF32,
+                   {any(kF32, true, true), any(kF32, true)}, true);
+      case 4:
+        return add(m_.one_of({OpKind::kLess, OpKind::kGreaterOrEqual, OpKind::kEqual}), kBool,
+                   {any(kF32, true, true), any(kF32, true)}, true);
+      case 5:
+        return add(OpKind::kWhere, kF32,
+                   {any(kBool, true), any(kF32, false, true), any(kF32, false)}, true);
+      case 6:
+        return add(OpKind::kCast, whole_number, {any(kF32, true, true)}, true, to(whole_number));
+      case 7:
+        return add(OpKind::kMul, whole_number,
+                   {any(whole_number, true, true), any(whole_number, true)}, true);
+      default:
+        return add(OpKind::kCast, kF32, {any(whole_number, true, true)}, true, to(kF32));
+    }
+  }
+
+  Maker& m_;
+  std::vector<ValueId> inputs_;
+  std::vector<Known> known_;
+  ChainProgram program_;
+};
+
+void make_chain(Maker& m) { ChainOfSteps(m).make(); }
+
 const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
+    {"ElementwiseChain", make_chain},
     {"Gelu", make_gelu},
     {"HardSwish", make_hard_swish},
     {"LayerNormalization", make_layer_normalization},
@@ -293,6 +466,9 @@ const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
     {"ReduceL2", make_reduce_l2},
     {"ReduceSumSquare", make_reduce_sum_square},
     {"activation", make_activation},
+    {"byte table", make_byte_table},
+    {"integer product looked up", make_looked_up_product},
+    {"integer product scaled", make_scaled_product},
     {"MatMul bias", make_matmul_bias},
     {"Silu", make_silu},
     {"FusedAttention", make_attention},
@@ -302,11 +478,12 @@ const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
     {"layout", make_layout},
 };
 
-/// The outputs of one run of the graph as it is.
+/// The outputs of one run of the graph as it is, or behind the passes that are not `disabled`.
 Result<std::vector<Tensor>> run(const Graph& graph, Kernels kernels,
-                                const std::vector<Tensor>& tensors) {
+                                const std::vector<Tensor>& tensors,
+                                std::vector<std::string> disabled = Model::passes()) {
   LoadOptions options;
-  options.disabled_passes = Model::passes();
+  options.disabled_passes = std::move(disabled);
   auto model = Model::Impl::make(graph, options);
   if (!model) return tl::unexpected(model.error());
   auto session = Session::create(*model, {.threads = 1, .kernels = kernels});
@@ -377,6 +554,25 @@ TEST_P(DecompositionTest, GivesWhatTheFusedOperatorGives) {
     }
   }
   EXPECT_GE(made, 100);
+}
+
+TEST(ElementwiseChain, HasTheBitsOfItsOperators) {
+  for (unsigned seed = 1000; seed < 1150; ++seed) {
+    Maker maker(seed);
+    make_chain(maker);
+    Graph graph = maker.graph;
+    ASSERT_TRUE(infer_graph(graph)) << print(graph);
+    Graph parts = graph;
+    ASSERT_TRUE(decompose(parts, pattern_decompositions().first(1)));
+    const auto special = seed % 2 == 0 ? std::nullopt : std::optional(-0.0F);
+    const auto inputs = inputs_of(graph, special, seed);
+    const auto wanted = run(parts, Kernels::kBest, inputs, {"fuse_chain"});
+    const auto chained = run(parts, Kernels::kBest, inputs, {});
+    const auto got = run(graph, Kernels::kBest, inputs);
+    ASSERT_TRUE(wanted && chained && got) << print(graph);
+    EXPECT_TRUE(same_bits(*got, *wanted)) << seed << "\n" << print(graph) << print(parts);
+    EXPECT_TRUE(same_bits(*chained, *wanted)) << seed << "\n" << print(parts);
+  }
 }
 
 std::string name_of(const testing::TestParamInfo<Decomposition>& form) {

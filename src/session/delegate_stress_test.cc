@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -26,24 +28,86 @@ int stress_runs() {
   return text == nullptr ? 600 : std::max(1, std::atoi(text));
 }
 
-/// Of operators whose results have the same bits everywhere; the delegate has half of them.
-std::string random_graph(std::minstd_rand& random) {
-  std::string text = fmt::format("symbols n\ninput v0 f32 [n, {}]\n", kStressColumns);
-  const int nodes = 4 + static_cast<int>(random() % 14);
-  for (int i = 1; i <= nodes; ++i) {
-    const auto any = [&] { return random() % static_cast<unsigned>(i); };
-    // Deep graphs more often than wide ones, so that regions have more than a node.
-    const unsigned x = random() % 3 == 0 ? any() : static_cast<unsigned>(i - 1);
-    if (random() % 2 == 0) {
-      const char* const one[] = {"Relu", "Neg", "Abs"};
-      text += fmt::format("v{} = {}(v{}) @n{}\n", i, one[random() % 3], x, i);
-    } else {
-      const char* const two[] = {"Add", "Add", "Sub", "Max", "Min"};
-      text += fmt::format("v{} = {}(v{}, v{}) @n{}\n", i, two[random() % 5], x, any(), i);
-    }
-  }
-  return text + fmt::format("output v{}, v{}\n", nodes, nodes / 2 + 1);
+/// What `v0` is: the input, or rows of it, as many as it has elements that are not zero.
+std::string stress_input(bool run_time_sizes) {
+  if (!run_time_sizes)
+    return fmt::format("symbols n\ninput v0 f32 [n, {}]\ninput c bool []\n", kStressColumns);
+  return fmt::format(R"(symbols n
+input x f32 [n, {}]
+const axis i64 [] = [0]
+found = NonZero(x)
+rows = Gather(found, axis)
+v0 = Gather(x, rows)
+)",
+                     kStressColumns);
 }
+
+/// A graph of operators whose results have the same bits everywhere, the delegate has half of them,
+/// and of If and Loop with bodies like it, where running does not tell sizes. All values have one
+/// shape.
+class RandomGraph {
+ public:
+  RandomGraph(std::minstd_rand& random, bool run_time_sizes)
+      : random_(random), run_time_sizes_(run_time_sizes) {}
+
+  std::string text() {
+    std::vector<std::string> seen = {"v0"};
+    const std::string nodes = chain(seen, 4 + below(14), 0);
+    return stress_input(run_time_sizes_) + nodes +
+           fmt::format("output {}, {}\n", seen.back(), seen[seen.size() / 2]);
+  }
+
+ private:
+  static constexpr std::string_view kShape = "f32 [n, 32]";
+  static_assert(kStressColumns == 32);
+
+  int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
+  const std::string& any(const std::vector<std::string>& seen) {
+    return seen[static_cast<std::size_t>(below(static_cast<int>(seen.size())))];
+  }
+
+  std::string chain(std::vector<std::string>& seen, int nodes, int depth) {
+    std::string text;
+    for (int i = 0; i < nodes; ++i) {
+      // Deep graphs more often than wide ones, so that regions have more than a node.
+      const std::string x = below(3) == 0 ? any(seen) : seen.back(), y = any(seen);
+      const std::string made = fmt::format("v{}", ++count_);
+      const int kind = below(depth < 2 && !run_time_sizes_ ? 12 : 10);
+      if (kind < 5) {
+        const char* const one[] = {"Relu", "Neg", "Abs"};
+        text += fmt::format("{0} = {1}({2}) @n{0}\n", made, one[below(3)], x);
+      } else if (kind < 10) {
+        const char* const two[] = {"Add", "Add", "Sub", "Max", "Min"};
+        text += fmt::format("{0} = {1}({2}, {3}) @n{0}\n", made, two[below(5)], x, y);
+      } else if (kind == 10) {
+        text += fmt::format("{0} = If(c; {1}, {2}, c) @n{0}\n{3}{4}", made, x, y, body(depth, ""),
+                            body(depth, ""));
+      } else {
+        text += fmt::format(
+            "const trips_{0} i64 [] = [{1}]\n{0} = Loop(trips_{0}, _, {2}; {3}, c) @n{0}\n{4}",
+            made, 1 + below(3), x, y, body(depth, "input i i64 []\ninput go bool []\n"));
+      }
+      seen.push_back(made);
+    }
+    return text;
+  }
+
+  /// Of an If, or of a Loop, which has `counters`.
+  std::string body(int depth, std::string_view counters) {
+    const std::string a = fmt::format("v{}", ++count_), b = fmt::format("v{}", ++count_);
+    std::vector<std::string> seen = {a, b};
+    const std::string nodes = chain(seen, 1 + below(5), depth + 1);
+    return fmt::format(
+        "body\nouter_symbols n\n{0}input {1} {2}\ninput {3} {2}\ninput c bool []\n{4}output "
+        "{5}{6}\n"
+        "end\n",
+        counters, a, kShape, b, nodes, counters.empty() ? "" : "go, ", seen.back());
+  }
+
+  std::minstd_rand& random_;
+  const bool run_time_sizes_;
+  int count_ = 0;
+};
 
 void plant_fault(TestFaults& faults, Session& session, unsigned dice) {
   std::atomic<int>* const counts[] = {&faults.fail_run,      &faults.fail_copy,
@@ -69,7 +133,10 @@ void plant_fault(TestFaults& faults, Session& session, unsigned dice) {
 class StressRound {
  public:
   StressRound(TestFaults& faults, const px_delegate& table, unsigned seed)
-      : random_(seed), faults_(faults), text_(random_graph(random_)) {
+      : random_(seed),
+        faults_(faults),
+        run_time_sizes_(seed % 3 == 0),
+        text_(RandomGraph(random_, run_time_sizes_).text()) {
     faults_.own_memory = random_() % 2 == 0;
     faults_.host_sees_it = random_() % 2 == 0;
     runtime_ = *Runtime::create({.threads = 2});
@@ -98,6 +165,8 @@ class StressRound {
     faults_.answer_held();
   }
 
+  std::atomic<int> in_bodies{0};  ///< regions that the delegate has run in bodies
+
  private:
   static std::vector<std::vector<float>> floats(const std::vector<Tensor>& outputs) {
     std::vector<std::vector<float>> all;
@@ -109,13 +178,24 @@ class StressRound {
     return all;
   }
 
+  NamedInput first_input(const std::vector<float>& x) const {
+    const auto rows = static_cast<std::int64_t>(x.size()) / kStressColumns;
+    return {run_time_sizes_ ? "x" : "v0",
+            {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(x))}};
+  }
+
   void run_once(std::minstd_rand& random) {
     plant_fault(faults_, *session_, random() % 60);
     const auto rows = 1 + static_cast<std::int64_t>(random() % 6);
     std::vector<float> x(static_cast<std::size_t>(rows * kStressColumns));
-    for (float& number : x) number = static_cast<float>(random() % 1000) / 500 - 1;
-    const NamedInput input{"v0",
-                           {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(x))}};
+    // Of few elements that are not zero, or of none.
+    const unsigned zeros = run_time_sizes_ ? 2 + random() % 40 : 0;
+    for (float& number : x)
+      number =
+          zeros > 0 && random() % 41 < zeros ? 0 : static_cast<float>(random() % 1000) / 500 - 1;
+    const std::byte condition{static_cast<unsigned char>(random() % 2)};
+    std::vector<NamedInput> inputs = {first_input(x)};
+    if (!run_time_sizes_) inputs.push_back({"c", {DType::kBool, {}, {&condition, 1}}});
     std::stop_source stop;
     std::thread canceller;
     if (random() % 8 == 0)
@@ -123,7 +203,11 @@ class StressRound {
         std::this_thread::sleep_for(std::chrono::microseconds(wait));
         stop.request_stop();
       });
-    const auto got = session_->run({&input, 1}, {.stop = stop.get_token()});
+    RunTrace trace;
+    RunTrace* const traced = random() % 2 == 0 ? &trace : nullptr;
+    const auto got = session_->run(inputs, {.trace = traced, .stop = stop.get_token()});
+    for (const RegionEvent& event : trace.regions)
+      if (!event.body.empty() && event.problem.empty()) ++in_bodies;
     const bool may_be_cancelled = canceller.joinable();
     if (may_be_cancelled) canceller.join();
     // The caller's memory is his again: a device that still reads it finds other numbers.
@@ -133,15 +217,15 @@ class StressRound {
       EXPECT_TRUE(may_be_cancelled);
       return;
     }
-    const NamedInput again{"v0",
-                           {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(kept))}};
-    const auto wanted = oracle_->run({&again, 1});
+    inputs[0] = first_input(kept);
+    const auto wanted = oracle_->run(inputs);
     ASSERT_TRUE(wanted) << wanted.error().to_string();
     EXPECT_EQ(floats(*got), floats(*wanted)) << text_;
   }
 
   std::minstd_rand random_;
   TestFaults& faults_;
+  const bool run_time_sizes_;
   const std::string text_;
   std::optional<Runtime> runtime_;
   SessionOptions options_;
@@ -151,11 +235,14 @@ class StressRound {
 TEST(DelegateStress, RandomFaultsCancellationsAndShapes) {
   WithFaults faults;
   faults.profile.replace(faults.profile.find("\"Exp\", "), 7, "");
+  faults.profile.replace(faults.profile.find("dtypes"), 6, "dynamic_shapes = true\ndtypes");
   const px_delegate table = test_delegate();
   const int runs = stress_runs();
+  int in_bodies = 0;
   for (int done = 0, round = 1; done < runs; done += kRunsOfOneGraph, ++round) {
     StressRound one(faults, table, static_cast<unsigned>(round));
     one.run_callers(3, kRunsOfOneGraph / 3);
+    in_bodies += one.in_bodies;
     if (testing::Test::HasFailure()) FAIL() << "round " << round;
   }
   faults.answer_held();
@@ -166,6 +253,7 @@ TEST(DelegateStress, RandomFaultsCancellationsAndShapes) {
   EXPECT_EQ(faults.bindings, 0);
   EXPECT_EQ(faults.pieces, 0);
   EXPECT_GT(faults.runs, runs / 4) << "the delegate had next to nothing to do";
+  EXPECT_GT(in_bodies, runs / 20) << "nor in bodies";
 }
 
 }  // namespace

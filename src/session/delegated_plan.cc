@@ -3,18 +3,19 @@
 #include <fmt/core.h>
 
 #include <functional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "base/status.h"
 #include "bind/evaluate.h"
-#include "lower/cpu/lower.h"
 #include "lower/patterns/patterns.h"
 #include "partition/co_execution.h"
 #include "partition/cpu_share.h"
 #include "partition/profile_toml.h"
 #include "partition/rest.h"
+#include "session/delegated_bodies.h"
 #include "session/measured_prices.h"
 
 namespace parallax {
@@ -25,11 +26,13 @@ tl::unexpected<Error> refuse_delegate(std::string message) {
 }
 
 /// `timed`: on the delegate; null: nothing was.
-Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibration* timed) {
+Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibration* timed,
+                                           const std::string& body) {
   PartitionOptions options;
   options.model = plan.cost_model;
   options.offload = plan.offload;
   options.max_regions = plan.max_regions;
+  options.body = body;
   if (timed != nullptr) {
     options.model = CostModel::kMeasured;
     options.calibration = *timed;
@@ -48,12 +51,19 @@ Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibr
   return options;
 }
 
+/// The sizes of `binding`; what only running tells is assumed where prices are by that.
+Result<ConcreteShapes> shapes_for_prices(const Graph& graph, const Binding& binding,
+                                         const PartitionOptions& options) {
+  if (!options.assumed.empty()) return assumed_shapes(graph, binding);
+  return concrete_shapes(graph, binding);
+}
+
 /// What the CPU takes for each node of `graph`, where it would run `lowered` in its place.
 Result<IdVector<NodeId, double>> seconds_on_cpu(const Graph& graph, const ConcreteShapes& shapes,
                                                 const Graph& lowered, const Binding& binding,
                                                 const Delegate& delegate,
                                                 const PartitionOptions& options) {
-  PX_ASSIGN(const ConcreteShapes lowered_shapes, concrete_shapes(lowered, binding));
+  PX_ASSIGN(const ConcreteShapes lowered_shapes, shapes_for_prices(lowered, binding, options));
   const Pricer alone(graph, shapes, delegate, options.model, options.calibration);
   const Pricer together(lowered, lowered_shapes, delegate, options.model, options.calibration);
   return cpu_seconds(alone, together, computed_by(graph, lowered));
@@ -114,18 +124,29 @@ struct WholeModel {
   const DelegatedOptions& how;
 };
 
-/// What the CPU and the delegate take for each node.
-Status add_prices(const Graph& graph, const ConcreteShapes& shapes, const WholeModel& whole,
-                  const Delegate& delegate, PartitionOptions& options) {
+/// What the CPU and the delegate take for each node, but for bodies, by the sizes that `options`
+/// assumes where it does.
+Status add_own_prices(const Graph& graph, const WholeModel& whole, const Delegate& delegate,
+                      PartitionOptions& options) {
+  PX_ASSIGN(const ConcreteShapes shapes, shapes_for_prices(graph, whole.binding, options));
   if (whole.how.whole != nullptr && !options.calibration.samples.empty()) {
-    MeasuredPrices prices =
-        measured_prices(graph, shapes, delegate, *whole.how.whole, options.calibration);
+    PX_ASSIGN(const ConcreteShapes lowered_shapes,
+              shapes_for_prices(whole.how.whole->graph(), whole.binding, options));
+    MeasuredPrices prices = measured_prices(graph, shapes, delegate, *whole.how.whole,
+                                            lowered_shapes, options.calibration);
     options.cpu_seconds = std::move(prices.cpu);
     options.delegate_seconds = std::move(prices.delegate);
     return {};
   }
   PX_ASSIGN(options.cpu_seconds,
             seconds_on_cpu(graph, shapes, whole.lowered, whole.binding, delegate, options));
+  return {};
+}
+
+Status add_prices(const DelegatedPlan& plan, const WholeModel& whole, const Delegate& delegate,
+                  PartitionOptions& options) {
+  PX_RETURN_IF_ERROR(add_own_prices(plan.graph, whole, delegate, options));
+  add_seconds_of_bodies(plan.bodies, plan.graph, options.cpu_seconds);
   return {};
 }
 
@@ -146,12 +167,32 @@ Result<std::vector<std::vector<NodeId>>> nodes_of_names(
   return regions;
 }
 
+/// Of pinned regions those of this graph: each is where its first node is.
+std::vector<std::vector<std::string>> pinned_here(
+    const std::vector<std::vector<std::string>>& pinned, const DelegatedPlan& plan) {
+  std::set<std::string> in_bodies, here;
+  for (const BodyPlan& body : plan.bodies)
+    for (const auto& names : region_names(body.plan)) in_bodies.insert(names.front());
+  for (const Node& node : plan.graph.nodes) here.insert(plan.body + node.name);
+  std::vector<std::vector<std::string>> result;
+  for (const std::vector<std::string>& region : pinned) {
+    const std::string first = region.empty() ? "" : region.front();
+    // What is nowhere is the outermost graph's to refuse.
+    if (in_bodies.contains(first) || (!plan.body.empty() && !here.contains(first))) continue;
+    auto& names = result.emplace_back();
+    for (const std::string& name : region)
+      names.push_back(name.starts_with(plan.body) ? name.substr(plan.body.size()) : name);
+  }
+  return result;
+}
+
 /// The regions of delegate number options.delegate, or those that are pinned.
-Result<Partition> regions_of(const Graph& graph, const ConcreteShapes& shapes,
+Result<Partition> regions_of(const DelegatedPlan& plan, const ConcreteShapes& shapes,
                              const Delegate& delegate, const PartitionOptions& options,
                              const DelegatedOptions& how) {
+  const Graph& graph = plan.graph;
   if (how.pinned == nullptr) return partition(graph, shapes, delegate, options);
-  PX_ASSIGN(const auto regions, nodes_of_names(graph, *how.pinned));
+  PX_ASSIGN(const auto regions, nodes_of_names(graph, pinned_here(*how.pinned, plan)));
   return pinned_partition(graph, shapes, delegate, options, regions);
 }
 
@@ -159,12 +200,13 @@ Result<Partition> regions_of(const Graph& graph, const ConcreteShapes& shapes,
 Status add_regions(const NamedDelegate& delegate, int number, const WholeModel& whole,
                    PartitionOptions options, bool names, DelegatedPlan& plan) {
   PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
-  PX_RETURN_IF_ERROR(add_prices(plan.graph, shapes, whole, delegate.description, options));
-  if (options.max_regions) *options.max_regions -= static_cast<int>(plan.partition.regions.size());
+  if (whole.how.pinned != nullptr && delegate.description.dynamic_shapes)
+    options.assumed = assumed_shapes(plan.graph, whole.binding);
+  PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
+  if (options.max_regions) *options.max_regions -= count_regions(plan);
   options.delegate = number;
   options.taken = std::move(plan.partition.regions);
-  PX_ASSIGN(Partition next,
-            regions_of(plan.graph, shapes, delegate.description, options, whole.how));
+  PX_ASSIGN(Partition next, regions_of(plan, shapes, delegate.description, options, whole.how));
   for (const NodeId id : plan.graph.nodes.ids()) {
     std::string& reason = plan.reasons[id];
     if (next.placement[id].reason == CpuReason::kNone) {
@@ -182,12 +224,12 @@ Status add_regions(const NamedDelegate& delegate, int number, const WholeModel& 
 /// Puts a split graph in the place of the whole one, where that takes less.
 Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOptions options,
              DelegatedPlan& plan) {
-  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
-  PX_RETURN_IF_ERROR(add_prices(plan.graph, shapes, whole, delegate.description, options));
+  PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
   auto found =
       co_execution(plan.graph, whole.binding, delegate.description, options, plan.partition);
   if (!found) return {};
   plan.co_execution = to_string(*found, delegate.description, plan.partition.seconds);
+  plan.split = {found->key, found->share, found->refused};
   plan.graph = std::move(found->graph);
   plan.partition = std::move(found->partition);
   plan.partition.seconds = found->seconds;
@@ -198,23 +240,43 @@ Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOp
   return {};
 }
 
-/// The regions, and what the passes of the CPU make of the rest.
-Result<std::shared_ptr<GraphContext>> placed(DelegatedPlan& plan, const DelegatedOptions& options) {
-  Graph rest = cpu_rest(plan.graph, plan.partition);
-  if (!options.kernels.reference_only) {
-    PX_ASSIGN(plan.lowering,
-              run_passes(lowering_passes(), rest, {evaluate_node}, options.disabled_passes));
+/// Regions of delegate number `number` whose sizes only running tells, after all others. Bodies
+/// have none: their regions are bound once for all trips.
+Status add_run_time(const NamedDelegate& delegate, int number, const WholeModel& whole,
+                    PartitionOptions options, DelegatedPlan& plan) {
+  if (!delegate.description.dynamic_shapes || whole.how.pinned != nullptr) return {};
+  if (!plan.body.empty()) return {};
+  PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
+  options.delegate = number;
+  options.assumed = assumed_shapes(plan.graph, whole.binding);
+  PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
+  const IdVector<NodeId, Placement> before = plan.partition.placement;
+  add_run_time_regions(plan.graph, shapes, delegate.description, options, plan.partition);
+  for (const NodeId id : plan.graph.nodes.ids()) {
+    if (before[id].reason != CpuReason::kDynamicShape) continue;
+    // What was said last is this delegate's.
+    std::string& reason = plan.reasons[id];
+    const std::string old = fmt::format("{}: {}", to_string(before[id].reason), before[id].detail);
+    if (plan.partition.placement[id].reason == CpuReason::kNone) {
+      reason.clear();
+    } else if (reason.ends_with(old)) {
+      reason.replace(reason.size() - old.size(), old.size(), cpu_reason(plan.partition, id));
+    }
   }
-  Placed all = put_together(plan.graph, plan.partition, std::move(rest));
+  return {};
+}
+
+/// The regions, and what the passes of the CPU make of the rest. Constants that splits and passes
+/// make are of this plan alone.
+Result<std::shared_ptr<GraphContext>> placed(const Graph& canonical, DelegatedPlan& plan,
+                                             const DelegatedOptions& options) {
+  number_regions(plan);
+  PX_ASSIGN(PlacedGraph all, put_into_graph(plan, options));
   PX_RETURN_IF_ERROR(verify(all.graph, Stage::kPartition));
-  Delegation delegation{std::move(all.region_of), {}, {}, options.substitute};
-  for (const Region& region : plan.partition.regions) {
-    delegation.seconds.push_back(region.cost.delegate_seconds);
-    delegation.delegate.push_back(region.delegate);
-  }
   // Constants are shared, not copied.
-  return std::make_shared<GraphContext>(std::move(all.graph), std::move(delegation),
-                                        options.weights);
+  const ConstantPlaces models = places_of(canonical);
+  return std::make_shared<GraphContext>(std::move(all.graph), std::move(all.delegation),
+                                        options.weights, &models);
 }
 
 }  // namespace
@@ -231,8 +293,11 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
                                 "a plan is pinned for one delegate, not for several"});
   DelegatedPlan result;
   result.graph = canonical;
+  result.body = options.body;
+  PX_ASSIGN(result.bodies, plan_bodies(canonical, lowered, binding, delegates, plan, options));
   for (const NamedDelegate& delegate : delegates) {
-    PX_ASSIGN(const PartitionOptions partitioning, partition_options(plan, delegate.calibration));
+    PX_ASSIGN(const PartitionOptions partitioning,
+              partition_options(plan, delegate.calibration, options.body));
     if (!result.delegates.empty()) {
       PX_RETURN_IF_ERROR(fuse_rest(delegate.description, options, result));
     } else {
@@ -247,6 +312,8 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
     // Of several delegates none is split with: the CPU has too little to give to each.
     if (plan.co_execution && delegates.size() == 1 && options.pinned == nullptr)
       PX_RETURN_IF_ERROR(split(delegate, whole, partitioning, result));
+    PX_RETURN_IF_ERROR(add_run_time(delegate, static_cast<int>(result.delegates.size()) - 1, whole,
+                                    partitioning, result));
   }
   return result;
 }
@@ -257,7 +324,7 @@ Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lo
                                          const PlanOptions& plan, const DelegatedOptions& options) {
   PX_ASSIGN(DelegatedPlan result,
             place_for_delegates(canonical, lowered, binding, delegates, plan, options));
-  PX_ASSIGN(auto context, placed(result, options));
+  PX_ASSIGN(auto context, placed(canonical, result, options));
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options.kernels, options.refinement));
   PX_ASSIGN(result.bound, make_bound(std::move(compiled)));

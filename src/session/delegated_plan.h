@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,15 @@
 
 namespace parallax {
 
+struct BodyPlan;
+
+/// As CoExecution has them.
+struct SplitShare {
+  std::uint64_t key = 0;
+  int share = 0;
+  std::optional<int> refused;
+};
+
 struct DelegatedPlan {
   std::shared_ptr<Bound> bound;
   std::shared_ptr<const Program> program;  ///< of plan_for_delegate() only
@@ -24,7 +34,22 @@ struct DelegatedPlan {
   /// By node of `graph`: why the CPU runs it; of several delegates each says why it does not.
   IdVector<NodeId, std::string> reasons;
   std::string co_execution;          ///< what was split, and what that saves; empty: nothing
+  std::optional<SplitShare> split;   ///< how it was split; nothing: it was not
   std::vector<PassReport> lowering;  ///< of the rest
+  /// Of each body of `graph`, in the order of nodes. These have neither bound, program nor bodies
+  /// that run at once with others (delegated_bodies.h).
+  std::vector<BodyPlan> bodies;
+  std::string body;        ///< what names of its nodes begin with in the model; empty: no body
+  std::int32_t first = 0;  ///< of its regions, in the numbers of all regions of the model
+  std::int64_t trips = 1;  ///< in a run, as far as they are known: of all loops around it
+};
+
+/// The regions of one body of a node.
+struct BodyPlan {
+  std::string node;  ///< its name in the graph around
+  std::size_t index = 0;
+  std::int64_t trips = 1;  ///< each time that the node runs; 1 where that is not known
+  DelegatedPlan plan;
 };
 
 struct DelegatedOptions {
@@ -33,13 +58,14 @@ struct DelegatedOptions {
   LayoutOptions layout = {};
   std::vector<std::string> disabled_passes = {};  ///< neither the CPU nor the delegate takes them
   /// The plan is run: it has the CPU as the delegate's substitute, if `substitute` is true, and
-  /// shares these weights. Null: it is for reports.
+  /// shares these weights, which `canonical` outlives. Null: it is for reports.
   std::shared_ptr<GraphContext::Weights> weights = nullptr;
   bool substitute = false;
   /// What the CPU alone would run, where a delegate's calibration has samples.
   std::shared_ptr<const Compiled> whole = nullptr;
   /// Names of the nodes of each region, which are then those; null: planned by cost.
   const std::vector<std::vector<std::string>>* pinned = nullptr;
+  std::string body = {};  ///< as DelegatedPlan::body
 };
 
 /// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:

@@ -26,7 +26,7 @@ int count(const PlanReport& plan, std::string_view op, bool delegated) {
 }
 
 TEST(DelegatedPlan, TheCpuFusesItsRestAlone) {
-  const Model model = model_of(R"(
+  const Model model = unchained_model_of(R"(
       input x f32 [128, 128]
       const w f32 [128, 128] = fill 0.5
       a = MatMul(x, w)

@@ -173,7 +173,7 @@ TEST(GraphForms, TheReferenceKernelsRunTheCanonicalGraph) {
   const std::vector<NamedInput> inputs = {{"x", x.view()}};
   std::vector<std::vector<Tensor>> results;
   for (const auto& [kernels, ran] :
-       {std::pair{Kernels::kBest, "Silu Add"}, {Kernels::kReference, "Sigmoid Mul Add"}}) {
+       {std::pair{Kernels::kBest, "ElementwiseChain"}, {Kernels::kReference, "Sigmoid Mul Add"}}) {
     auto session = Session::create(model, {.threads = 1, .kernels = kernels});
     ASSERT_TRUE(session);
     RunTrace trace;

@@ -34,7 +34,8 @@ Result<FileReport> inspect_file(const std::filesystem::path& path) {
     auto report = describe_onnx(file->bytes());
     if (!report) return tl::unexpected(naming(path, std::move(report).error()));
     for (FileOperator& op : report->operators)
-      if (op.supported && op.name != "Constant") op.kernels = kernels_of(onnx_rule(op.name).kind);
+      if (op.supported && op.name != "Constant")
+        op.kernels = kernels_of(onnx_rule(op.domain, op.name).kind);
     return report;
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));

@@ -22,6 +22,8 @@ std::string kernel_of(const CompiledNode& node) {
       return "delegate";
     case NodeRole::kRunTime:
       return "run time";
+    case NodeRole::kObjects:
+      return "objects";
     case NodeRole::kView:
     case NodeRole::kBodies:
       break;

@@ -17,12 +17,14 @@ struct MeasuredPrices {
   IdVector<NodeId, std::optional<double>> delegate;
 };
 /// `lowered`: what the CPU would run in place of `graph`. A device is taken to fuse as the CPU
-/// does, so that each node has its share of the node that computes it, on both sides.
+/// does, so that each node has its share of the node that computes it, on both sides. What is
+/// compiled while running takes what it would at `lowered_shapes`, nothing where these are unknown.
 MeasuredPrices measured_prices(const Graph& graph, const ConcreteShapes& shapes,
                                const Delegate& delegate, const Compiled& lowered,
+                               const ConcreteShapes& lowered_shapes,
                                const Calibration& calibration);
 
-/// Of the nodes of `lowered` that take time, bodies left out.
+/// Of the nodes of `lowered` and of its bodies that take time.
 std::set<WorkKind> work_kinds(const Compiled& lowered);
 
 }  // namespace parallax

@@ -25,6 +25,10 @@ namespace {
 TensorInfo info_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
   TensorInfo info{value.name, value.dtype, {}};
+  if (value.container != nullptr) {
+    info.containers = value.container->types;
+    info.key = value.container->key;
+  }
   const std::vector<std::string> names = graph.symbol_names();
   for (const Expr& expr : value.shape) {
     if (const auto fixed = expr.constant()) {

@@ -58,14 +58,8 @@ Result<std::optional<PinnedPlans::Regions>> PlanPin::find(const Graph& canonical
   return found->second;
 }
 
-Status PlanPin::keep(const Graph& canonical, const Binding& binding, const Graph& graph,
-                     const Partition& partition) {
+Status PlanPin::keep(const Graph& canonical, const Binding& binding, PinnedPlans::Regions regions) {
   PX_ASSIGN(const std::uint64_t key, key_of_sizes(canonical, binding));
-  PinnedPlans::Regions regions;
-  for (const Region& region : partition.regions) {
-    std::vector<std::string>& names = regions.emplace_back();
-    for (const NodeId node : region.nodes) names.push_back(graph.nodes[node].name);
-  }
   const MutexLock lock(mutex_);
   if (!plans_.plans.emplace(key, std::move(regions)).second) return {};
   return save_pins(file_, plans_);

@@ -11,7 +11,6 @@
 
 #include "base/mutex.h"
 #include "ir/graph.h"
-#include "partition/partition.h"
 #include "partition/pin_file.h"
 
 namespace parallax {
@@ -26,10 +25,9 @@ class PlanPin {
   /// The regions under `binding`; nothing where none is kept. Errors: of concrete_shapes().
   Result<std::optional<PinnedPlans::Regions>> find(const Graph& canonical,
                                                    const Binding& binding) const;
-  /// Keeps those of a plan for `binding`, which is made of `graph`, and writes the file. The first
-  /// of several plans counts. Errors: kIo.
-  Status keep(const Graph& canonical, const Binding& binding, const Graph& graph,
-              const Partition& partition);
+  /// Keeps those of a plan for `binding` and writes the file. The first of several plans counts.
+  /// Errors: kIo.
+  Status keep(const Graph& canonical, const Binding& binding, PinnedPlans::Regions regions);
   const std::filesystem::path& file() const { return file_; }
 
  private:

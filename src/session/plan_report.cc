@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "session/body_report.h"
 #include "session/branch_reason.h"
+#include "session/delegated_bodies.h"
 #include "session/kernel_report.h"
 #include "session/structure.h"
 
@@ -77,8 +78,28 @@ RegionReport report_of(const DelegatedPlan& plan, const Region& region, int id) 
   report.delegate_ms = cost.delegate_seconds * 1e3;
   report.cpu_ms = cost.cpu_seconds * 1e3;
   report.reason = region.verdict.detail;
-  for (const NodeId node : region.nodes) report.node_names.push_back(plan.graph.nodes[node].name);
+  report.body = plan.body;
+  report.trips = plan.trips;
+  for (const NodeId node : region.nodes)
+    report.node_names.push_back(plan.body + plan.graph.nodes[node].name);
   return report;
+}
+
+/// Of one graph of a plan: its regions, where `offloaded`, or those given back.
+void add_region_reports(const DelegatedPlan& plan, bool offloaded,
+                        std::vector<RegionReport>& reports) {
+  const auto& regions = offloaded ? plan.partition.regions : plan.partition.returned;
+  for (const RegionId id : regions.ids())
+    reports.push_back(report_of(plan, regions[id], offloaded ? plan.first + id.value : -1));
+}
+
+void add_cpu_nodes(const DelegatedPlan& plan, std::vector<CpuNodeReport>& reports) {
+  const Graph& graph = plan.graph;
+  for (const NodeId node : graph.nodes.ids()) {
+    if (plan.reasons[node].empty()) continue;
+    reports.push_back({plan.body + graph.nodes[node].name,
+                       std::string(to_string(graph.nodes[node].op)), plan.reasons[node]});
+  }
 }
 
 /// What more threads would cost: the plans that they would get.
@@ -133,22 +154,17 @@ PlanReport report_of(const Program& program, Refinement refinement) {
 
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement) {
   PlanReport report = report_of(*plan.program, refinement);
-  const Graph& graph = plan.graph;
   report.delegate = fmt::format("{}", fmt::join(plan.delegates, ", "));
   report.co_execution = plan.co_execution;
   report.predicted_ms = plan.partition.seconds * 1e3;
   report.passes = plan.lowering;
-  report.regions = static_cast<int>(plan.partition.regions.size());
-  for (const RegionId id : plan.partition.regions.ids())
-    report.region_reports.push_back(report_of(plan, plan.partition.regions[id], id.value));
-  for (const Region& region : plan.partition.returned)
-    report.region_reports.push_back(report_of(plan, region, -1));
-  for (const NodeId node : graph.nodes.ids()) {
-    if (plan.reasons[node].empty()) continue;
-    report.cpu_nodes.push_back(
-        {graph.nodes[node].name, std::string(to_string(graph.nodes[node].op)), plan.reasons[node]});
-  }
-  report.structure = structure_of(graph, plan.partition, plan.program->compiled());
+  report.regions = count_regions(plan);
+  const std::vector<const DelegatedPlan*> graphs = all_graphs(plan);
+  for (const bool offloaded : {true, false})
+    for (const DelegatedPlan* const each : graphs)
+      add_region_reports(*each, offloaded, report.region_reports);
+  for (const DelegatedPlan* const each : graphs) add_cpu_nodes(*each, report.cpu_nodes);
+  report.structure = structure_of(plan.graph, plan.partition, plan.program->compiled());
   return report;
 }
 

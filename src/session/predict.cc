@@ -146,6 +146,8 @@ class WorkloadMaker {
         all.memory_bytes += node.memory_bytes;
         all.tiles = std::max(all.tiles, node.tiles);
       }
+      for (const double region : body.compiled->context->delegation.seconds)
+        for (double& seconds : all.seconds) seconds += region;
       if (all.seconds >= slowest.seconds) slowest = std::move(all);
     }
     const auto trips = static_cast<double>(compiled.trips.value_or(1));

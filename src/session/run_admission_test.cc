@@ -41,7 +41,7 @@ class RunAdmissionTest : public testing::Test {
     return *std::move(result);
   }
 
-  const Model model_ = model_of(kTwoBranches);
+  const Model model_ = unchained_model_of(kTwoBranches);
   const Binding binding_{{1000}};
   std::atomic<std::int64_t> budget_{0};
   const std::shared_ptr<MemoryAccount> account_ = *make_memory_account();

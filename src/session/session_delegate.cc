@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "delegate/delegate_device.h"
+#include "session/delegated_bodies.h"
 #include "session/measured_prices.h"
 #include "session/session_impl.h"
 
@@ -33,22 +34,34 @@ Status check_full_delegation(const DelegatedPlan& plan) {
                   left, graph.nodes.size(), first)});
 }
 
-/// Where runs of each region note what they take; null: nowhere.
+/// Where runs of each region of the model note what they take; null: nowhere.
 IdVector<RegionId, std::shared_ptr<RegionTimes>> region_times(
     const DelegatedPlan& plan, const std::vector<const SessionDelegate*>& delegates) {
   IdVector<RegionId, std::shared_ptr<RegionTimes>> times;
-  for (const Region& region : plan.partition.regions) {
-    const SessionDelegate& delegate = *delegates[static_cast<std::size_t>(region.delegate)];
-    if (delegate.rates == nullptr || region.cost.key == 0) {
-      times.push_back(nullptr);
-      continue;
+  std::vector<std::vector<std::string>> all_names = region_names(plan);
+  for (const DelegatedPlan* const each : all_graphs(plan)) {
+    for (const Region& region : each->partition.regions) {
+      const SessionDelegate& delegate = *delegates[static_cast<std::size_t>(region.delegate)];
+      if (delegate.rates == nullptr || region.cost.key == 0) {
+        times.push_back(nullptr);
+        continue;
+      }
+      std::vector<std::string>& names = all_names[times.size()];
+      times.push_back(delegate.rates->times(region.cost.key, names.front(), region.cost.by_rates));
+      delegate.placed->add(region.cost.key, std::move(names));
     }
-    std::vector<std::string> names;
-    for (const NodeId node : region.nodes) names.push_back(plan.graph.nodes[node].name);
-    times.push_back(delegate.rates->times(region.cost.key, names.front(), region.cost.by_rates));
-    delegate.placed->add(region.cost.key, std::move(names));
   }
   return times;
+}
+
+/// Where runs of a split model note what they take.
+TimedSplit split_times(const DelegatedPlan& plan,
+                       const std::vector<const SessionDelegate*>& delegates) {
+  if (!plan.split || delegates.front()->rates == nullptr) return {};
+  DelegateRates& rates = *delegates.front()->rates;
+  const auto& [key, share, refused] = *plan.split;
+  if (refused) rates.refuse_split(key, *refused);
+  return {share, rates.split_times(key, share)};
 }
 
 }  // namespace
@@ -118,7 +131,7 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
     error.message = fmt::format("the plan of '{}': {}", pin->file().string(), error.message);
     return tl::unexpected(std::move(error));
   }
-  PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, made->graph, made->partition));
+  PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, region_names(*made)));
   return made;
 }
 
@@ -161,7 +174,7 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
   const DelegatedOptions how = options_of_regions();
   PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, wanted, how, false));
   if (options.require_full_delegation) PX_RETURN_IF_ERROR(check_full_delegation(plan));
-  if (plan.partition.regions.empty()) {
+  if (count_regions(plan) == 0) {
     // As without a delegate, in the form that the CPU has its weights packed for.
     PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
     PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
@@ -170,8 +183,8 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
   const std::vector<const SessionDelegate*> used = opened();
   std::vector<DelegateUse> uses;
   for (const SessionDelegate* each : used) uses.push_back(each->use);
-  plan.bound->device = std::make_shared<DelegateDevice>(std::move(uses), plan.bound->compiled,
-                                                        region_times(plan, used));
+  plan.bound->device = std::make_shared<DelegateDevice>(
+      std::move(uses), plan.bound->compiled, region_times(plan, used), split_times(plan, used));
   return plan.bound;
 }
 

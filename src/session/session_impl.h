@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/memory_probe.h"
 #include "parallax/session.h"
+#include "parallax/state.h"
 #include "run/execute.h"
 #include "session/binding.h"
 #include "session/delegated_plan.h"
@@ -22,6 +23,8 @@
 #include "session/runtime_impl.h"
 
 namespace parallax {
+
+class StateRun;
 
 /// Thread-safe.
 struct Session::Impl {
@@ -62,6 +65,7 @@ struct Session::Impl {
   /// After a run: where regions take other times than the plan was made by and another placement is
   /// predicted to be faster, the next run of `binding` has that.
   void learn(const Binding& binding, const Program& program);
+  void learn_split(const Binding& binding, const TimedSplit& split);
   Status replan(const Binding& binding, const Program& program);
 
   // session_run.cc
@@ -69,13 +73,19 @@ struct Session::Impl {
     const PlaceOutput& place;
     RunTrace* trace;
     Deadline deadline;
+    State* state = nullptr;  ///< that the run waits for; `on` follows
+    StateRun* on = nullptr;
   };
   /// What ends a run that is asked for now.
   Deadline deadline(const RunOptions& run_options) const;
   Status run(std::span<const NamedInput> inputs, const Request& request);
+  /// state_run.cc: the same with the values of a State, which get what the run makes.
+  Status run_on(State::Impl& state, std::span<const NamedInput> inputs, const Request& request);
   /// Runs into memory of its own.
-  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, RunTrace* trace,
+  Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, const RunOptions& run_options,
                                   const Deadline& deadline);
+  Result<std::vector<Object>> run_objects(std::span<const NamedInput> inputs,
+                                          const RunOptions& run_options, const Deadline& deadline);
   Status run_bound(const BoundInputs& bound, const Request& request);
   /// `on_cpu`: as ExecuteOptions::regions_on_cpu. `late`: set where a delegate's region took too
   /// long.

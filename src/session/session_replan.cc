@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "delegate/delegate_device.h"
+#include "session/delegated_bodies.h"
 #include "session/session_impl.h"
 
 namespace parallax {
@@ -19,38 +20,59 @@ constexpr double kSurprise = 0.15;
 /// a new plan packs weights.
 constexpr double kWorthReplanning = 0.03;
 
+/// By regions of the graph or of its bodies.
 bool is_surprising(const DelegateDevice& device, const Delegation& delegation) {
   for (const RegionId region : delegation.seconds.ids()) {
-    if (!device.times().contains(region)) return false;
-    if (device.times()[region] == nullptr) continue;
-    const std::optional<double> took = device.times()[region]->median();
+    const RegionId number{delegation.first + region.value};
+    if (!device.times().contains(number)) return false;
+    if (device.times()[number] == nullptr) continue;
+    const std::optional<double> took = device.times()[number]->median();
     const double planned = delegation.seconds[region];
     if (took && std::fabs(*took - planned) > kSurprise * planned) return true;
   }
-  return false;
+  return std::ranges::any_of(delegation.bodies, [&](const auto& node) {
+    return std::ranges::any_of(node.second,
+                               [&](const Delegation& body) { return is_surprising(device, body); });
+  });
 }
 
-bool has_region(const Partition& partition, std::uint64_t key) {
-  return std::ranges::any_of(partition.regions,
-                             [&](const Region& region) { return region.cost.key == key; });
+bool has_region(const DelegatedPlan& plan, std::uint64_t key) {
+  return std::ranges::any_of(all_graphs(plan), [&](const DelegatedPlan* graph) {
+    return std::ranges::any_of(graph->partition.regions,
+                               [&](const Region& region) { return region.cost.key == key; });
+  });
 }
 
 }  // namespace
 
 void Session::Impl::learn(const Binding& binding, const Program& program) {
-  // Of several delegates nothing says what the others would make of a region that one gives back;
-  // what is split has other nodes than the model. Later plans go by what runs took all the same.
+  // Of several delegates nothing says what the others would make of a region that one gives back.
   if (program.bound->device == nullptr || options.rates != Rates::kMeasured ||
-      delegates.size() != 1 || delegates.front().pin != nullptr || options.co_execution ||
+      delegates.size() != 1 || delegates.front().pin != nullptr ||
       options.offload == Offload::kAll || options.require_full_delegation)
     return;
   auto& device = static_cast<DelegateDevice&>(*program.bound->device);
-  if (!device.count_run() || !is_surprising(device, program.compiled().context->delegation)) return;
+  const TimedSplit& split = device.split();
+  if (!device.count_run()) return;
   try {
+    if (split.seconds != nullptr) return learn_split(binding, split);
+    // What may be split has other nodes than the model. Later plans go by what runs took all the
+    // same.
+    if (options.co_execution || !is_surprising(device, program.compiled().context->delegation))
+      return;
     if (Status status = replan(binding, program); !status)
       runtime->log.info(fmt::format("the plan stays: {}", status.error().to_string()));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan stays
   }
+}
+
+/// Plans anew where runs of a split should say whether another share of the rows takes less.
+void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split) {
+  const auto next = next_share(delegates.front().rates->known(), split.seconds->key);
+  if (!next || *next == split.share) return;
+  runtime->log.info(fmt::format("next, the delegate gets {} of {} rows instead of {}", *next,
+                                kShares, split.share));
+  plans.forget(binding);
 }
 
 Status Session::Impl::replan(const Binding& binding, const Program& program) {
@@ -75,19 +97,21 @@ Status Session::Impl::replan(const Binding& binding, const Program& program) {
   PX_ASSIGN(const DelegatedPlan now, place());
   if (next.partition.seconds >= now.partition.seconds * (1 - kWorthReplanning)) return {};
 
-  for (const Region& region : now.partition.regions) {
-    if (has_region(next.partition, region.cost.key)) continue;
-    const std::string& node = now.graph.nodes[region.nodes.front()].name;
-    const std::string why = fmt::format(
-        "runs took {:.4g} ms on it, the CPU is predicted to take {:.4g} ms; the whole {:.4g} ms "
-        "instead of {:.4g} ms",
-        region.cost.delegate_seconds * 1e3, region.cost.cpu_seconds * 1e3,
-        next.partition.seconds * 1e3, now.partition.seconds * 1e3);
-    runtime->log.info(
-        fmt::format("the region of node '{}' goes back from delegate '{}' to the "
-                    "CPU: {}",
-                    node, delegate.spec, why));
-    delegate.placed->give_back({node, why});
+  for (const DelegatedPlan* const graph : all_graphs(now)) {
+    for (const Region& region : graph->partition.regions) {
+      if (has_region(next, region.cost.key)) continue;
+      const std::string node = graph->body + graph->graph.nodes[region.nodes.front()].name;
+      const std::string why = fmt::format(
+          "runs took {:.4g} ms on it, the CPU is predicted to take {:.4g} ms; the whole {:.4g} ms "
+          "instead of {:.4g} ms",
+          region.cost.delegate_seconds * 1e3, region.cost.cpu_seconds * 1e3,
+          next.partition.seconds * 1e3, now.partition.seconds * 1e3);
+      runtime->log.info(
+          fmt::format("the region of node '{}' goes back from delegate '{}' to the "
+                      "CPU: {}",
+                      node, delegate.spec, why));
+      delegate.placed->give_back({node, why});
+    }
   }
   plans.forget(binding);
   return {};

@@ -8,8 +8,10 @@
 
 #include "base/byte_text.h"
 #include "base/status.h"
+#include "delegate/delegate_device.h"
 #include "run/budget_watch.h"
 #include "session/session_impl.h"
+#include "session/state_impl.h"
 #include "session/user_call.h"
 
 namespace parallax {
@@ -61,6 +63,29 @@ Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
   return {};
 }
 
+/// Objects do not fit into memory for tensors.
+Status check_tensors(const Graph& graph) {
+  for (const ValueId id : graph.outputs) {
+    const Value& value = graph.values[id];
+    if (!is_object(value)) continue;
+    return refuse(
+        ErrorCode::kUnsupported,
+        fmt::format("output '{}' is no tensor of numbers: run_objects() gives it", value.name));
+  }
+  return {};
+}
+
+/// Whether the output goes to the run's State.
+bool is_tied(const RunOptions& options, std::size_t output) {
+  return options.state != nullptr && options.state->impl().tie_of_output(output).has_value();
+}
+
+/// Where runs of a split model note what they take; null: it is not split.
+std::shared_ptr<RegionTimes> split_times(const Program& program) {
+  const auto* device = static_cast<const DelegateDevice*>(program.bound->device.get());
+  return device == nullptr ? nullptr : device->split().seconds;
+}
+
 }  // namespace
 
 Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& dims) const {
@@ -85,9 +110,11 @@ Deadline Session::Impl::deadline(const RunOptions& run_options) const {
 
 Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& request) {
   if (request.deadline.stop.stop_requested()) return tl::unexpected(cancelled());
+  if (request.state != nullptr) return run_on(request.state->impl(), inputs, request);
   // Kept from run to run, so that a run allocates nothing for it.
   thread_local BoundInputs bound;
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
+  if (request.on != nullptr) PX_RETURN_IF_ERROR(request.on->reserve(bound.binding));
   // The first outputs do not wait for this.
   if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
   Status status = run_bound(bound, request);
@@ -95,17 +122,41 @@ Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& req
   return status;
 }
 
-Result<std::vector<Tensor>> Session::Impl::run(std::span<const NamedInput> inputs, RunTrace* trace,
+Result<std::vector<Tensor>> Session::Impl::run(std::span<const NamedInput> inputs,
+                                               const RunOptions& run_options,
                                                const Deadline& deadline) {
+  PX_RETURN_IF_ERROR(check_tensors(graph()));
   std::vector<Tensor> outputs(graph().outputs.size());
   const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
     const auto index = static_cast<std::size_t>(output);
+    if (!run_options.tied_outputs && is_tied(run_options, index)) return nullptr;
     PX_RETURN_IF_ERROR(check_output(index, dtype, dims));
     Tensor& tensor = outputs[index];
     PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
     return tensor.mutable_view().bytes.data();
   };
-  PX_RETURN_IF_ERROR(run(inputs, Request{place, trace, deadline}));
+  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, run_options.state}));
+  return outputs;
+}
+
+Result<std::vector<Object>> Session::Impl::run_objects(std::span<const NamedInput> inputs,
+                                                       const RunOptions& run_options,
+                                                       const Deadline& deadline) {
+  std::vector<Object> outputs(graph().outputs.size());
+  std::vector<Tensor> tensors(outputs.size());
+  const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+    const auto index = static_cast<std::size_t>(output);
+    if (dtype == DType::kString) return reinterpret_cast<std::byte*>(&outputs[index]);
+    if (!run_options.tied_outputs && is_tied(run_options, index)) return nullptr;
+    PX_RETURN_IF_ERROR(check_output(index, dtype, dims));
+    PX_ASSIGN(tensors[index], Tensor::allocate(dtype, dims));
+    return tensors[index].mutable_view().bytes.data();
+  };
+  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, run_options.state}));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    if (!is_object(graph().values[graph().outputs[i]]) &&
+        (run_options.tied_outputs || !is_tied(run_options, i)))
+      outputs[i] = Object::tensor(std::move(tensors[i]));
   return outputs;
 }
 
@@ -132,16 +183,30 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     // The last time without them, also where others try them again meanwhile.
     std::string on_cpu;
     if (tries > 0 && tries == delegates.size()) on_cpu = status.error().to_string();
+    TimedScope timed(run.delegates && tries == 0 ? split_times(*program) : nullptr);
     status = run_program(run, bound, request, std::move(on_cpu), &late);
     if (late) runtime->log.warn(fmt::format("the run begins anew: {}", status.error().to_string()));
-    if (status && run.delegates && tries == 0) learn(bound.binding, *program);
+    if (status && run.delegates && tries == 0) {
+      timed.succeeded();
+      learn(bound.binding, *program);
+    }
     if (options.require_full_delegation) break;
   }
+  // No plan of a later run knows what such bindings take of the budget.
+  const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&
+                       program->bound->device != nullptr && program->bound->device->drop_bindings();
   // Only running tells the bytes of data-dependent tensors: where they found no room beside the
   // planned ones and other plans, a smaller plan alone may leave enough.
   if (status || status.error().code != ErrorCode::kBudgetExceeded ||
       !program->compiled().has_run_time_nodes)
     return status;
+  if (dropped) {
+    PX_ASSIGN(AdmittedRun again, admission.admit(bound.binding, request.deadline));
+    program = again.program;
+    kept = again.kept_by_plans;
+    status = run_program(again, bound, request, "the memory budget has no room beside it");
+    if (status || status.error().code != ErrorCode::kBudgetExceeded) return status;
+  }
   auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
   if (smaller) return run_program(*smaller, bound, request);
   const bool none = smaller.error().code == ErrorCode::kBudgetExceeded;
@@ -181,17 +246,24 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
 
 Result<std::vector<Tensor>> Session::run(std::span<const NamedInput> inputs,
                                          const RunOptions& options) {
+  return without_exceptions([&] { return impl_->run(inputs, options, impl_->deadline(options)); });
+}
+
+Result<std::vector<Object>> Session::run_objects(std::span<const NamedInput> inputs,
+                                                 const RunOptions& options) {
   return without_exceptions(
-      [&] { return impl_->run(inputs, options.trace, impl_->deadline(options)); });
+      [&] { return impl_->run_objects(inputs, options, impl_->deadline(options)); });
 }
 
 Status Session::run_into(std::span<const NamedInput> inputs,
                          std::span<const MutableTensorView> outputs, const RunOptions& options) {
   return without_exceptions([&]() -> Status {
     const Graph& graph = impl_->graph();
+    PX_RETURN_IF_ERROR(check_tensors(graph));
     PX_RETURN_IF_ERROR(check_outputs(graph, inputs, outputs));
-    const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+    const auto put = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
       const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
+      if (view.bytes.empty() && is_tied(options, static_cast<std::size_t>(output))) return nullptr;
       const auto bytes = static_cast<std::uint64_t>(bytes_of(dtype, dims).value_or(0));
       if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
         return view.bytes.data();
@@ -203,23 +275,24 @@ Status Session::run_into(std::span<const NamedInput> inputs,
               dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
               bytes));
     };
-    return impl_->run(inputs, {place, options.trace, impl_->deadline(options)});
+    const PlaceOutput place = std::ref(put);  // A copy of it would be allocated.
+    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
   });
 }
 
 /// A run that its caller does not wait for. It counts as a call until it is over.
 struct Session::AsyncRun {
   AsyncRun(Impl& impl_in, std::vector<NamedInput> inputs_in, Done done_in,
-           const RunOptions& options)
+           const RunOptions& options_in)
       : pending(impl_in.async.begin()),
         impl(impl_in),
         inputs(std::move(inputs_in)),
         done(std::move(done_in)),
-        trace(options.trace),
-        deadline(impl.deadline(options)) {}
+        options(options_in),
+        deadline(impl.deadline(options_in)) {}
 
   void run() {
-    done(without_exceptions([&] { return impl.run(inputs, trace, deadline); }));
+    done(without_exceptions([&] { return impl.run(inputs, options, deadline); }));
   }
 
   const Call call;
@@ -227,7 +300,7 @@ struct Session::AsyncRun {
   Impl& impl;
   const std::vector<NamedInput> inputs;
   const Done done;
-  RunTrace* const trace;
+  const RunOptions options;
   const Deadline deadline;
 };
 

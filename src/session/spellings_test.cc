@@ -64,7 +64,7 @@ std::string operators_of(const Graph& graph) {
 class Spellings : public testing::TestWithParam<Spelling> {};
 
 TEST_P(Spellings, BecomeOneOperatorThatGivesTheSame) {
-  const Model model = model_of(GetParam().graph);
+  const Model model = unchained_model_of(GetParam().graph);
   EXPECT_EQ(operators_of(model.impl().graph()), GetParam().operators);
   auto session = Session::create(model, {.threads = 2});
   auto oracle = Session::create(model, {.threads = 1, .kernels = Kernels::kReference});

@@ -42,17 +42,6 @@ StructureReport refined(const Compiled& compiled) {
   return report_of("refined", compiled.context->branches, widths);
 }
 
-/// Every candidate a region, whether it wins or not.
-IdVector<NodeId, RegionId> all_candidates(const Partition& partition) {
-  IdVector<NodeId, RegionId> region_of;
-  const auto offloaded = static_cast<std::int32_t>(partition.regions.size());
-  for (const Placement& placement : partition.placement) {
-    region_of.push_back(placement.returned.valid() ? RegionId{offloaded + placement.returned.value}
-                                                   : placement.region);
-  }
-  return region_of;
-}
-
 }  // namespace
 
 std::vector<StructureReport> structure_of(const Compiled& compiled) {

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ops/deferred.h"
 #include "ops/infer.h"
+#include "ops/op.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -60,6 +61,10 @@ struct AddAttribute {
   void operator()(float x) const { key.number(x); }
   void operator()(const std::string& x) const { key.text(x); }
   void operator()(const Constant& x) const { key.constant(x); }
+  void operator()(const std::vector<std::string>& x) const {
+    key.number(x.size());
+    for (const std::string& one : x) key.text(one);
+  }
   template <class T>
   void operator()(const std::vector<T>& x) const {
     key.list(x);
@@ -134,7 +139,8 @@ Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
-    if (!node.bodies.empty()) continue;  // comparing bodies has never paid
+    // Comparing bodies has never paid.
+    if (!node.bodies.empty() || op_def(node.op).random) continue;
     const auto [known, added] = first.emplace(key_of(node, keys), id);
     if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
   }

@@ -140,16 +140,18 @@ int tidy_outputs(const IdVector<ValueId, bool>& read, Node& node, Bodies& bodies
 /// changed. Inference is left to the caller: once for all depths.
 Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context, int& changes,
                       bool& inside) {
+  const std::set<std::string> closed = context.closed ? *context.closed : std::set<std::string>();
   PX_ASSIGN(const int here, pass.run(graph, context));
-  changes += here + tidy_bodies(graph);
+  changes += here + tidy_bodies(graph, closed);
   bool below = false;
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
-    if (node.bodies.empty()) continue;
+    if (node.bodies.empty() || closed.contains(node.name)) continue;
     Bodies bodies(node);
     // What cannot be computed fails a run only where its branch is taken.
     PassContext at_once = context;
     at_once.evaluate_into = nullptr;
+    at_once.closed = nullptr;
     int changed = 0;
     for (Graph& body : bodies.graphs)
       PX_RETURN_IF_ERROR(run_everywhere(pass, body, at_once, changed, inside));
@@ -158,21 +160,21 @@ Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context
     changes += changed;
     below = true;
   }
-  if (below) tidy_bodies(graph);
+  if (below) tidy_bodies(graph, closed);
   inside = inside || below;
   return {};
 }
 
 }  // namespace
 
-int tidy_bodies(Graph& graph) {
+int tidy_bodies(Graph& graph, const std::set<std::string>& closed) {
   if (std::all_of(graph.nodes.begin(), graph.nodes.end(),
                   [](const Node& node) { return node.bodies.empty(); }))
     return 0;
   const IdVector<ValueId, bool> read = values_read(graph);
   int changes = 0;
   for (Node& node : graph.nodes) {
-    if (node.bodies.empty()) continue;
+    if (node.bodies.empty() || closed.contains(node.name)) continue;
     Bodies bodies(node);
     const int changed = tidy_captures(graph, node, bodies) + tidy_outputs(read, node, bodies);
     if (changed == 0) continue;

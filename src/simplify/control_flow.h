@@ -6,8 +6,9 @@
 namespace parallax {
 
 /// Puts constants and symbolic values that bodies capture into them, and drops captures and outputs
-/// that are not read. Returns the number of changes. The graph's shapes stay as they are.
-int tidy_bodies(Graph& graph);
+/// that are not read; `closed` as in PassContext. Returns the number of changes. The graph's shapes
+/// stay as they are.
+int tidy_bodies(Graph& graph, const std::set<std::string>& closed = {});
 
 /// Runs the pass over the graph, then over the bodies inside, innermost last; shapes are inferred
 /// again where a body changed.

@@ -1,4 +1,5 @@
-// Computes nodes whose inputs are all constants, once and for all. Three limits keep a small file
+// Computes nodes whose inputs are all constants, once and for all; DequantizeLinear not before
+// integer kernels had the choice. Three limits keep a small file
 // from asking for much memory or time: on the bytes of one result, and, over the whole model, on
 // the bytes of all and on the work. What goes beyond stays in the graph and is computed at each
 // run. Large results are deferred: they are paid for here and computed when they are bound.
@@ -82,8 +83,10 @@ NodeAlone node_alone(const Graph& from, NodeId id) {
 
 class Folder {
  public:
-  Folder(Graph& graph, const PassContext& context)
+  /// `dequantises`: also DequantizeLinear.
+  Folder(Graph& graph, const PassContext& context, bool dequantises)
       : graph_(graph),
+        dequantises_(dequantises),
         evaluate_(context.evaluate),
         evaluate_into_(context.evaluate_into),
         budget_(context.budget),
@@ -128,7 +131,9 @@ class Folder {
     std::vector<NodeId> made;  // nodes whose inputs are constants, or such nodes' results
     for (const NodeId id : graph_.nodes.ids()) {
       const Node& node = graph_.nodes[id];
-      if (!node.bodies.empty() || !std::ranges::all_of(node.inputs, [&](ValueId input) {
+      const bool waits = node.op == OpKind::kDequantizeLinear && !dequantises_;
+      if (waits || !node.bodies.empty() || op_def(node.op).random ||
+          runs_on_objects(graph_, node) || !std::ranges::all_of(node.inputs, [&](ValueId input) {
             return !input.valid() || constant[input];
           }))
         continue;
@@ -201,7 +206,9 @@ class Folder {
   }
 
   bool all_constant(const Node& node) const {
-    return node.bodies.empty() && std::ranges::all_of(node.inputs, [this](ValueId id) {
+    if (node.op == OpKind::kDequantizeLinear && !dequantises_) return false;
+    return node.bodies.empty() && !op_def(node.op).random && !runs_on_objects(graph_, node) &&
+           std::ranges::all_of(node.inputs, [this](ValueId id) {
              return !id.valid() || graph_.values[id].constant;
            });
   }
@@ -319,6 +326,7 @@ class Folder {
   }
 
   Graph& graph_;
+  const bool dequantises_;
   const Evaluate& evaluate_;
   const EvaluateInto& evaluate_into_;
   const std::shared_ptr<LoadBudget>& budget_;
@@ -327,15 +335,23 @@ class Folder {
   IdVector<ValueId, bool> read_at_once_;        ///< by nodes of constants, for small results
 };
 
-}  // namespace
-
-Result<int> fold_constants(Graph& graph, const PassContext& context) {
+Result<int> fold(Graph& graph, const PassContext& context, bool dequantises) {
   if (!context.evaluate) return 0;
-  const int changes = Folder(graph, context).run();
+  const int changes = Folder(graph, context, dequantises).run();
   if (changes == 0) return 0;
   erase_unused(graph);
   PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   return changes;
+}
+
+}  // namespace
+
+Result<int> fold_constants(Graph& graph, const PassContext& context) {
+  return fold(graph, context, false);
+}
+
+Result<int> fold_dequantised(Graph& graph, const PassContext& context) {
+  return fold(graph, context, true);
 }
 
 }  // namespace parallax

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ struct PassContext {
   /// What all passes, over the graph and its bodies, take copies of constants and work from.
   std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
+  /// Nodes of the graph, by name, that stay as they are with their bodies. Null: none.
+  std::shared_ptr<const std::set<std::string>> closed = nullptr;
 
   /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands
   /// in the way. `node`: the last of the pattern, as a rewrite would keep it.

@@ -1,5 +1,6 @@
-// Drops nodes whose result is their first input, element for element, whatever sizes are bound, and
-// repetitions of elements for operators that broadcast anyway.
+// A CastLike is the Cast to the type that it looks at. Drops nodes whose result is their first
+// input, element for element, whatever sizes are bound, and repetitions of elements for operators
+// that broadcast anyway.
 #include <algorithm>
 
 #include "ops/op.h"
@@ -117,6 +118,14 @@ int skip_expands(const Graph& graph, Node& node) {
   return changes;
 }
 
+bool becomes_cast(const Graph& graph, Node& node) {
+  if (node.op != OpKind::kCastLike) return false;
+  node.op = OpKind::kCast;
+  node.attributes.set("to", std::int64_t{info_of(graph.values[node.inputs[1]].dtype).onnx});
+  node.inputs.resize(1);
+  return true;
+}
+
 }  // namespace
 
 Result<int> remove_no_ops(Graph& graph, const PassContext&) {
@@ -125,6 +134,7 @@ Result<int> remove_no_ops(Graph& graph, const PassContext&) {
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
+    changes += becomes_cast(graph, node) ? 1 : 0;
     changes += skip_expands(graph, node);
     if (!does_nothing(graph, node)) continue;
     if (replacements.replace(node.outputs[0], node.inputs[0])) ++changes;

@@ -6,6 +6,8 @@ namespace {
 constexpr Pass kPasses[] = {
     // First, and cheap: nodes that are not read should cost no other pass time.
     {"dead_code", dead_code},
+    // Before all that look at shapes: those of tensors in sequences are known less well.
+    {"static_objects", static_objects},
     // Before folding: shape arithmetic vanishes without being computed, and constant shapes become
     // inputs that fold_constants can fold with.
     {"fold_shapes", fold_shapes},

@@ -86,6 +86,15 @@ TEST(RemoveNoOps, Fires) {
         "Relu -> y"}});
 }
 
+TEST(RemoveNoOps, ACastLikeIsACast) {
+  Graph graph =
+      graph_of("input x f32 [2]\ninput t f16 [1]\ny = CastLike(x, t) {saturate = 0}\noutput y");
+  EXPECT_EQ(remove_no_ops(graph, {}).value_or(-1), 1);
+  ASSERT_TRUE(infer_graph(graph));
+  EXPECT_EQ(operators_of(graph), "Cast");
+  EXPECT_EQ(graph.values[graph.outputs[0]].dtype, DType::kF16);
+}
+
 TEST(RemoveNoOps, Refuses) {
   check(remove_no_ops,
         {// The user asked for these names.

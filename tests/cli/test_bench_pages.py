@@ -13,6 +13,7 @@ import compare  # noqa: E402
 import real  # noqa: E402
 import report  # noqa: E402
 import tables  # noqa: E402
+import turns  # noqa: E402
 
 OWN_MODELS = {path.name.removesuffix(".onnx.xz") for path in (ROOT / "models" / "zoo").iterdir()}
 OWN_CASES = [case for case, (model, _, _) in bench_cases.CASES.items() if model in OWN_MODELS]
@@ -43,6 +44,20 @@ def test_one_disturbed_process_does_not_show(monkeypatch):
     turns = iter([10, 11, 12, 99, 10, 11, 12, 11, 10, 11, 12, 12])
     monkeypatch.setattr(tables, "bench", lambda *_: {"latency_ms": {"median": next(turns)}})
     assert tables.threads_ms("case", None, 3)[1] == {1: 10, 2: 11, 4: 12, 8: 12}
+
+
+@pytest.mark.parametrize("words", ["A B --rounds 3 yolov8n", "--rounds 3 A B yolov8n", "A --rounds 3 B yolov8n", "A B yolov8n --rounds 3"])
+def test_turns_takes_options_anywhere(words, monkeypatch, own_models):
+    (own_models / "yolov8n.onnx").touch()
+    monkeypatch.setenv("MODELS", str(own_models))
+    monkeypatch.setattr("sys.argv", ["turns.py", *words.split()])
+    asked = []
+    monkeypatch.setattr(turns, "measure", lambda case, arguments, _: asked.append((case, vars(arguments))) or {
+        "ms": (1, 1, 1), "first": (1, 1, 1), "mib": (1, 1, 1), "before_ms": 1, "after_ms": 1})
+    assert turns.main() == 0
+    (case, got), = asked
+    assert case == "yolov8n"
+    assert (got["before"], got["after"], got["rounds"], got["cases"]) == ("A", "B", 3, ["yolov8n"])
 
 
 @pytest.fixture

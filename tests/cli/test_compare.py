@@ -93,7 +93,9 @@ def test_who_refuses_is_named(compare, tmp_path):
     (tmp_path / "m.onnx").write_bytes(w.model([w.node("Frobnicate", ["x"], ["y"])], [w.value("x", w.FLOAT, [2])], [w.value("y", w.FLOAT, [2])]))
     done = compare(tmp_path / "m.onnx")
     assert done.returncode == 1 and done.stderr.startswith("compare: ONNX Runtime: ")
-    # Det is not one of Parallax's operators.
-    (tmp_path / "m.onnx").write_bytes(w.model([w.node("Det", ["x"], ["y"])], [w.value("x", w.FLOAT, [2, 2])], [w.value("y", w.FLOAT, [])]))
+    # CDist is an operator of ONNX Runtime's own domain, and not one of Parallax's.
+    node = w.node("CDist", ["x", "x"], ["y"], domain="com.microsoft", metric="euclidean")
+    domain = w.blob(8, w.blob(1, "com.microsoft") + w.number(2, 1))
+    (tmp_path / "m.onnx").write_bytes(w.model([node], [w.value("x", w.FLOAT, [2, 2])], [w.value("y", w.FLOAT, [2, 2])]) + domain)
     done = compare(tmp_path / "m.onnx")
-    assert done.returncode == 1 and done.stderr.startswith("compare: Parallax: ") and "Det" in done.stderr
+    assert done.returncode == 1 and done.stderr.startswith("compare: Parallax: ") and "CDist" in done.stderr

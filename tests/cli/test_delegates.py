@@ -2,6 +2,7 @@
 import json
 
 import numpy as np
+import onnx_writer as w
 import pytest
 from conftest import DIGITS
 
@@ -28,6 +29,28 @@ def test_the_outputs_are_the_cpus(parallax, tmp_path, name):
 def test_verify_goes_through_all_schedules(parallax):
     done = parallax("verify", DIGITS, *BATCH, "--delegate", "cores:opencl-mobile", "--offload", "all")
     assert done.returncode == 0 and "24 runs" in done.stdout and "with delegate 'cores:" in done.stdout
+
+
+def test_sizes_that_only_running_tells_are_a_delegates_too(parallax, tmp_path):
+    model = tmp_path / "picked.onnx"
+    model.write_bytes(w.model(
+        [w.node("NonZero", ["x"], ["found"]), w.node("Transpose", ["found"], ["rows"]),
+         w.node("GatherND", ["x", "rows"], ["picked"]), w.node("Exp", ["picked"], ["y"])],
+        [w.value("x", w.FLOAT, ["n", 8])], [w.value("y", w.FLOAT, ["k"])]))
+    delegate = ("--delegate", "cores", "--offload", "all")
+    plan = json.loads(parallax("plan", model, "--dim", "n=4", *delegate, "--json", "-").stdout)
+    assert plan["regions"] == 1 and [n["op"] for n in plan["cpu_nodes"]] == ["NonZero"]
+    assert "only running tells taken as 256" in plan["region_list"][0]["reason"]
+    for zeros in (0, 9, 32):
+        x = np.ones((4, 8), np.float32)
+        x.flat[:zeros] = 0
+        np.save(tmp_path / "x.npy", x)
+        outputs = []
+        for folder, extra in ((tmp_path / "cpu", ()), (tmp_path / "both", delegate)):
+            done = parallax("run", model, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", folder, *extra)
+            assert done.returncode == 0 and not done.stderr
+            outputs.append(np.load(folder / "0.npy"))
+        assert np.array_equal(*outputs) and outputs[0].shape == (32 - zeros,)
 
 
 @pytest.fixture
@@ -86,6 +109,14 @@ def test_full_delegation(parallax, refused):
     assert "nodes stay on the CPU" in refused(1, "run", DIGITS, *BATCH, "--delegate", "cores:npu-int8", "--offload", "all", "--require-full-delegation")
 
 
+@pytest.mark.parametrize("command, more", [
+    ("plan", ()), ("run", ("--delegate", "cores", "--delegate", "cores:2")), ("bench", ("--delegate", "cores", "--offload", "all")),
+    ("verify", ("--delegate", "cores", "--require-full-delegation")), ("plan", ("--delegate", "cores", "--pin-plan", "no/plan.toml")),
+    ("plan", ("--delegate", "cores", "--max-regions", 1)), ("simulate", ("--delegate", "opencl-mobile", "--cost-model", "paper"))])
+def test_co_execution_is_refused_where_nothing_is_split(refused, command, more):
+    assert ("splits nothing" if more else "requires --delegate") in refused(2, command, DIGITS, *BATCH, "--co-execution", "on", *more)
+
+
 @pytest.mark.parametrize("file", ["no/such.so", DIGITS])
 def test_a_library_that_does_not_load_costs_a_warning(parallax, refused, file):
     done = parallax("run", DIGITS, *BATCH, "--delegate", "mine", "--delegate-lib", file)
@@ -109,7 +140,8 @@ def test_a_text_that_it_refuses_costs_a_warning(parallax):
 def test_rates_are_timed_once_and_kept(parallax, tmp_path):
     command = ("bench", DIGITS, *BATCH, "--runs", 2, "--delegate", "cores", "--cache", tmp_path, "--json", "-")
     bench = json.loads(parallax(*command).stdout)
-    assert bench["predicted_ms"] > 0 and bench["delegates"][0]["returned"] == []
+    # On a busy machine a region may lose, and is returned then.
+    assert bench["predicted_ms"] > 0 and all(r["node"] and r["reason"] for r in bench["delegates"][0]["returned"])
     kept = list(tmp_path.glob("rates-*.toml"))
     assert len(kept) == 1 and "[[samples]]" in kept[0].read_text()
     kept[0].chmod(0o600)
@@ -132,3 +164,38 @@ def test_a_pinned_plan_is_kept(parallax, refused, tmp_path):
     file.write_text("[[plans")
     assert f"{file}:1: " in refused(1, "run", DIGITS, *BATCH, *delegate)
     assert "--pin-plan" in refused(2, "plan", DIGITS, *BATCH, "--delegate", "pixel6", "--pin-plan", file)
+
+
+@pytest.fixture
+def loop(tmp_path):
+    """Three trips of two regions: a product and a Softmax, and the condition that is given back."""
+    body = w.graph([w.node("MatMul", ["v", "weights"], ["p"]), w.node("Add", ["p", "x"], ["s"]), w.node("Softmax", ["s"], ["next"]),
+                    w.node("Identity", ["go"], ["stay"])],
+                   [w.value("i", w.INT64, []), w.value("go", w.BOOL, []), w.value("v", w.FLOAT, [4, 32])],
+                   [w.value("stay", w.BOOL, []), w.value("next", w.FLOAT, [4, 32])])
+    path = tmp_path / "loop.onnx"
+    path.write_bytes(w.model([w.node("Loop", ["trips", "", "x"], ["y"], name="loop", body=body)], [w.value("x", w.FLOAT, [4, 32])],
+                             [w.value("y", w.FLOAT, [4, 32])],
+                             [w.ints("trips", [3]), w.floats("weights", [32, 32], [1 / 16] * 1024)]))
+    return path
+
+
+def test_a_loop_runs_its_regions_in_each_trip(parallax, tmp_path, loop):
+    delegate = ("--delegate", "cores", "--offload", "all", "--rates", "described")
+    plan = parallax("plan", loop, *delegate, "--explain")
+    assert plan.returncode == 0 and "loop (Loop x 3) body: " in plan.stdout and ", 2 regions, " in plan.stdout, plan.stderr
+    assert "region 0 on cores in loop/body/ x 3: " in plan.stdout and "loop/body/matmul ... loop/body/softmax" in plan.stdout
+    assert "loop (Loop) stays on the CPU: operator: " in plan.stdout
+    plan = json.loads(parallax("plan", loop, *delegate, "--json", "-").stdout)
+    assert plan["regions"] == plan["body_list"][0]["regions"] == 2
+    assert (plan["region_list"][0]["body"], plan["region_list"][0]["trips"]) == ("loop/body/", 3)
+    outputs = []
+    for folder, extra in ((tmp_path / "cpu", ()), (tmp_path / "both", delegate)):
+        done = parallax("run", loop, "--output-dir", folder, *extra)
+        assert done.returncode == 0 and not done.stderr
+        outputs.append(np.load(folder / "0.npy"))
+    assert np.array_equal(*outputs)
+    assert parallax("bench", loop, *delegate, "--runs", 1, "--trace", tmp_path / "trace.json").returncode == 0
+    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    assert [event["args"]["body"] for event in events if event.get("cat") == "region"] == ["loop/body/"] * 6
+    assert parallax("verify", loop, *delegate).returncode == 0

@@ -148,11 +148,12 @@ def test_unsupported_operators_are_all_seen(parallax, info, write):
 
 
 def test_types_that_are_not_supported_are_seen(info, write):
-    model = write([w.node("Add", ["x", "w"], ["y"])], [w.value("x", w.FLOAT16, [3])], [w.value("y", w.FLOAT16, [3])],
-                  [w.tensor("w", w.FLOAT16, [3], b"\0" * 6)])
+    complex64 = 14
+    model = write([w.node("Add", ["x", "w"], ["y"])], [w.value("x", complex64, [3])], [w.value("y", complex64, [3])],
+                  [w.tensor("w", complex64, [3], b"\0" * 24)])
     seen = info(model)
-    assert seen["inputs"][0]["type"] == "float16" and "float16" in seen["problem"]
-    assert seen["weights"] == [{"type": "float16", "tensors": 1, "parameters": 3, "bytes": 6}]
+    assert seen["inputs"][0]["type"] == "complex64" and "complex64" in seen["problem"]
+    assert seen["weights"] == [{"type": "complex64", "tensors": 1, "parameters": 3, "bytes": 24}]
 
 
 def test_what_only_planning_finds_is_a_problem_too(parallax, write):

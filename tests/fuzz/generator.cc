@@ -211,12 +211,23 @@ CaseGraph Generator::end_body(std::vector<std::string> outputs) {
   return graph;
 }
 
+/// Findings of these still wait for a mended kernel or a row of explained.toml: sums of powers of
+/// integers, -0 and NaN among unique elements, axes of empty tensors, the edge of Atanh, NaN in
+/// Hardmax and in what is quantised, DFT's axis in older operator sets. The last two are of other
+/// domains, which the fuzzer does not write.
+constexpr OpKind kNotProposed[] = {OpKind::kAtanh,          OpKind::kCumProd,
+                                   OpKind::kCumSum,         OpKind::kDFT,
+                                   OpKind::kHardmax,        OpKind::kReduceLogSumExp,
+                                   OpKind::kUnique,         OpKind::kDynamicQuantizeLinear,
+                                   OpKind::kQuantizeLinear, OpKind::kMatMulNBits,
+                                   OpKind::kTreeEnsemble};
+
 void Generator::grow(int nodes) {
   static const std::vector<OpKind> kinds = [] {
     std::vector<OpKind> result;
     for (std::size_t i = 0; i < kOpCount; ++i) {
       const OpDef& def = op_def(static_cast<OpKind>(i));
-      if (!def.internal) result.push_back(def.kind);
+      if (!def.internal && !std::ranges::count(kNotProposed, def.kind)) result.push_back(def.kind);
     }
     return result;
   }();
@@ -228,6 +239,7 @@ void Generator::grow(int nodes) {
     }
     OpKind op = random_.pick(kinds);
     if (random_.chance(5)) op = random_.pick(std::array{OpKind::kIf, OpKind::kLoop, OpKind::kScan});
+    if (op_def(op).objects) continue;
     if (op_def(op).control_flow && (depth() >= 3 || (large_ && depth() >= 1))) continue;
     added += propose(*this, op) ? 1 : 0;
   }
@@ -272,7 +284,7 @@ Case Generator::make() {
   remove_dead(case_.graph);
   const std::int64_t oldest = oldest_opset(case_.graph);
   case_.opset = random_.chance(75) ? std::max<std::int64_t>(oldest, 21)
-                                   : random_.between(oldest, kNewestOpset);
+                                   : random_.between(oldest, std::max(oldest, kNewestOpset));
   return case_;
 }
 

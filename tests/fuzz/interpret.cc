@@ -26,32 +26,49 @@ tl::unexpected<Error> cannot(std::string message, ErrorCode code = ErrorCode::kI
 /// Operators whose results every kernel gives to the bit, besides those that move data.
 bool is_exact(OpKind op) {
   static const std::set<OpKind> kExact = {
-      OpKind::kAbs, OpKind::kCast,      OpKind::kClip, OpKind::kMax,  OpKind::kMaxPool,
-      OpKind::kMin, OpKind::kReduceMax, OpKind::kRelu, OpKind::kTopK, OpKind::kWhere};
+      OpKind::kAbs,       OpKind::kBitShift,        OpKind::kBitwiseAnd, OpKind::kBitwiseNot,
+      OpKind::kBitwiseOr, OpKind::kBitwiseXor,      OpKind::kCast,       OpKind::kCeil,
+      OpKind::kClip,      OpKind::kFloor,           OpKind::kHardmax,    OpKind::kLeakyRelu,
+      OpKind::kMax,       OpKind::kMaxPool,         OpKind::kMin,        OpKind::kPRelu,
+      OpKind::kReduceMax, OpKind::kReduceMin,       OpKind::kRelu,       OpKind::kRound,
+      OpKind::kSign,      OpKind::kThresholdedRelu, OpKind::kTopK,       OpKind::kWhere};
   static const auto moves = op_def(OpKind::kIdentity).macs;
   return kExact.contains(op) || op_def(op).macs == moves;
 }
 
 /// Whether a small result may be what is left of larger elements.
 bool cancels(OpKind op) {
-  static const std::set<OpKind> kCancels = {
-      OpKind::kAdd,         OpKind::kSub,       OpKind::kMatMul,
-      OpKind::kGemm,        OpKind::kConv,      OpKind::kGelu,
-      OpKind::kMod,         OpKind::kReduceSum, OpKind::kReduceMean,
-      OpKind::kAveragePool, OpKind::kErf,       OpKind::kTanh,
-      OpKind::kResize,      OpKind::kLog,       OpKind::kLayerNormalization};
+  static const std::set<OpKind> kCancels = {OpKind::kAdd,
+                                            OpKind::kSub,
+                                            OpKind::kMatMul,
+                                            OpKind::kGemm,
+                                            OpKind::kConv,
+                                            OpKind::kGelu,
+                                            OpKind::kMod,
+                                            OpKind::kReduceLogSum,
+                                            OpKind::kReduceLogSumExp,
+                                            OpKind::kLogSoftmax,
+                                            OpKind::kCumSum,
+                                            OpKind::kSin,
+                                            OpKind::kCos,
+                                            OpKind::kSoftplus,
+                                            OpKind::kReduceSum,
+                                            OpKind::kReduceMean,
+                                            OpKind::kAveragePool,
+                                            OpKind::kErf,
+                                            OpKind::kTanh,
+                                            OpKind::kResize,
+                                            OpKind::kLog,
+                                            OpKind::kLayerNormalization};
   return kCancels.contains(op);
 }
 
 /// Whether it adds up many terms, so that its kernels may leave another rest of 0.
 bool sums(OpKind op) {
-  static const std::set<OpKind> kSums = {OpKind::kMatMul,
-                                         OpKind::kGemm,
-                                         OpKind::kConv,
-                                         OpKind::kReduceSum,
-                                         OpKind::kReduceMean,
-                                         OpKind::kAveragePool,
-                                         OpKind::kLayerNormalization};
+  static const std::set<OpKind> kSums = {
+      OpKind::kMatMul,     OpKind::kGemm,         OpKind::kConv,
+      OpKind::kReduceSum,  OpKind::kReduceLogSum, OpKind::kCumSum,
+      OpKind::kReduceMean, OpKind::kAveragePool,  OpKind::kLayerNormalization};
   return kSums.contains(op);
 }
 

@@ -102,7 +102,7 @@ bool is_open_resize(const CaseNode& node, std::span<const Constant* const> input
   const Constant* scales =
       inputs.size() > 2 && inputs[2] != nullptr && !inputs[2]->bytes.empty() ? inputs[2] : nullptr;
   if (scales != nullptr && shape.in == shape.out) return true;
-  return shape.linear ? output.dtype != DType::kF32 : takes_other_element(shape, scales);
+  return shape.linear() ? output.dtype != DType::kF32 : takes_other_element(shape, scales);
 }
 
 /// Whether a power of integers is the least or the largest number of its type, or one of these
@@ -132,7 +132,15 @@ bool is_open_sum(const Constant& input, bool squares) {
   return sum >= std::exp2(input.dtype == DType::kI32 ? 31 : 63);
 }
 
-/// Whether a window sees padding only.
+/// Whether a product of integers may leave their type.
+bool is_open_product(const Constant& input) {
+  if (input.dtype == DType::kF32) return false;
+  double bits = 0;
+  for_each_number(input, [&](auto x) { bits += std::log2(std::max(std::abs(double(x)), 1.0)); });
+  return bits >= (input.dtype == DType::kI32 ? 31 : 63);
+}
+
+/// Whether a window sees padding or -inf only.
 bool has_empty_window(const Constant& largest) {
   const Constant* all[] = {&largest};
   return any_float(all, [](float x) { return std::isinf(x); });
@@ -147,19 +155,29 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return inputs[0]->dims.rank() == 0;
     case OpKind::kGemm:
     case OpKind::kMatMul:
+    case OpKind::kReduceL1:
     case OpKind::kReduceL2:
+    case OpKind::kReduceLogSum:
+    case OpKind::kReduceLogSumExp:
     case OpKind::kReduceMean:
       return has_empty(inputs.first(1));
+    case OpKind::kReduceProd:
+      return has_empty(inputs.first(1)) || is_open_product(*inputs[0]);
     case OpKind::kReduceSum:
     case OpKind::kReduceSumSquare:
       return has_empty(inputs.first(1)) ||
              is_open_sum(*inputs[0], node.op == OpKind::kReduceSumSquare);
     case OpKind::kArgMax:
+    case OpKind::kArgMin:
+    case OpKind::kHardmax:
     case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
       return has_empty(inputs.first(1)) || has_nan(inputs);
     case OpKind::kConv:
     case OpKind::kAveragePool:
       return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
+    case OpKind::kGlobalMaxPool:
+      return has_wild(inputs);
     case OpKind::kMaxPool:
       return has_wild(inputs) || has_empty_window(outputs[0]) ||
              is_open_window(node, inputs, outputs[0]);
@@ -170,6 +188,17 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kRelu:
     case OpKind::kTopK:
       return has_nan(inputs);
+    case OpKind::kBernoulli:
+    case OpKind::kDropout:
+    case OpKind::kMultinomial:
+    case OpKind::kRandomNormal:
+    case OpKind::kRandomNormalLike:
+    case OpKind::kRandomUniform:
+    case OpKind::kRandomUniformLike:
+      return true;  // the standard says nothing of the numbers
+    case OpKind::kShrink:
+      return outputs[0].dtype != DType::kF32;
+    case OpKind::kScatterElements:
     case OpKind::kScatterND: {
       const std::string reduction = node.attributes.get_string("reduction", "none");
       return (reduction == "max" || reduction == "min") && has_nan(inputs);

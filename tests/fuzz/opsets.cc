@@ -17,10 +17,19 @@ struct MovedRow {
   std::int64_t since;
 };
 constexpr std::array kMoved = {
-    MovedRow{OpKind::kReduceL2, 1, "axes", 18},        MovedRow{OpKind::kReduceMax, 1, "axes", 18},
-    MovedRow{OpKind::kReduceMean, 1, "axes", 18},      MovedRow{OpKind::kReduceSum, 1, "axes", 13},
-    MovedRow{OpKind::kReduceSumSquare, 1, "axes", 18}, MovedRow{OpKind::kSplit, 1, "split", 13},
-    MovedRow{OpKind::kSqueeze, 1, "axes", 13},         MovedRow{OpKind::kUnsqueeze, 1, "axes", 13},
+    MovedRow{OpKind::kReduceL1, 1, "axes", 18},
+    MovedRow{OpKind::kReduceLogSum, 1, "axes", 18},
+    MovedRow{OpKind::kReduceLogSumExp, 1, "axes", 18},
+    MovedRow{OpKind::kReduceMin, 1, "axes", 18},
+    MovedRow{OpKind::kReduceProd, 1, "axes", 18},
+    MovedRow{OpKind::kReduceL2, 1, "axes", 18},
+    MovedRow{OpKind::kReduceMax, 1, "axes", 18},
+    MovedRow{OpKind::kReduceMean, 1, "axes", 18},
+    MovedRow{OpKind::kReduceSum, 1, "axes", 13},
+    MovedRow{OpKind::kReduceSumSquare, 1, "axes", 18},
+    MovedRow{OpKind::kSplit, 1, "split", 13},
+    MovedRow{OpKind::kSqueeze, 1, "axes", 13},
+    MovedRow{OpKind::kUnsqueeze, 1, "axes", 13},
 };
 
 /// An attribute that came with `since`; with an empty name, a meaning that did.
@@ -38,11 +47,19 @@ constexpr std::array kNew = {
     NewRow{OpKind::kShape, "end", 15},
     NewRow{OpKind::kSplit, "num_outputs", 18},
     NewRow{OpKind::kScatterND, "reduction", 18},
+    NewRow{OpKind::kHardmax, "", 13},
+    NewRow{OpKind::kLogSoftmax, "", 13},
+    NewRow{OpKind::kReduceL1, "noop_with_empty_axes", 18},
+    NewRow{OpKind::kReduceLogSum, "noop_with_empty_axes", 18},
+    NewRow{OpKind::kReduceLogSumExp, "noop_with_empty_axes", 18},
+    NewRow{OpKind::kReduceMin, "noop_with_empty_axes", 18},
+    NewRow{OpKind::kReduceProd, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceL2, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceMax, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceMean, "noop_with_empty_axes", 18},
     NewRow{OpKind::kReduceSum, "noop_with_empty_axes", 13},
     NewRow{OpKind::kReduceSumSquare, "noop_with_empty_axes", 18},
+    NewRow{OpKind::kArgMin, "select_last_index", 12},
     NewRow{OpKind::kArgMax, "select_last_index", 12},
     NewRow{OpKind::kGatherND, "batch_dims", 12},
     NewRow{OpKind::kCast, "saturate", 19},
@@ -65,7 +82,7 @@ bool has_input(const CaseNode& node, std::size_t i) {
 
 std::int64_t oldest_opset(const CaseGraph& graph, const CaseNode& node) {
   std::int64_t opset = kOldestOpset;
-  while (!is_supported_onnx_operator(to_string(node.op), opset)) ++opset;
+  while (!is_supported_operator("", to_string(node.op), opset)) ++opset;
   for (const NewRow& row : kNew) {
     if (row.op != node.op) continue;
     if (row.attribute.empty() || node.attributes.find(row.attribute) != nullptr)

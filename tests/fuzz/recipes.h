@@ -61,6 +61,22 @@ bool propose_cast(Generator&, OpKind);
 bool propose_pow(Generator&, OpKind);
 bool propose_mod(Generator&, OpKind);
 bool propose_where(Generator&, OpKind);
+bool propose_gather_elements(Generator&, OpKind);
+bool propose_scatter_elements(Generator&, OpKind);
+bool propose_tensor_scatter(Generator&, OpKind);
+bool propose_one_hot(Generator&, OpKind);
+bool propose_eye_like(Generator&, OpKind);
+bool propose_trilu(Generator&, OpKind);
+bool propose_compress(Generator&, OpKind);
+bool propose_unique(Generator&, OpKind);
+bool propose_space_blocks(Generator&, OpKind);
+bool propose_reverse_sequence(Generator&, OpKind);
+bool propose_col2im(Generator&, OpKind);
+bool propose_cumulative(Generator&, OpKind);
+bool propose_bit_shift(Generator&, OpKind);
+bool propose_bitwise(Generator&, OpKind);
+bool propose_random(Generator&, OpKind);
+bool propose_dropout(Generator&, OpKind);
 /// From the definition alone.
 bool propose_generic(Generator&, OpKind);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "files.h"
+#include "parallax/elements.h"
 #include "parallax/session.h"
 #include "parse_command_line.h"
 
@@ -29,9 +30,10 @@ struct Options {
 
 // What rewrites nodes into faster ones; the other passes only remove what computes nothing.
 const std::vector<std::string> kFusions = {
-    "fuse_conv_bn",    "fuse_silu",         "fuse_gelu",        "fuse_matmul_bias",
-    "fuse_activation", "fuse_pad",          "layout_nhwc",      "fuse_cosine_attention",
-    "fuse_attention",  "absorb_transposes", "compose_movement", "fuse_norm_residual"};
+    "fuse_conv_bn",       "fuse_silu",         "fuse_gelu",        "fuse_matmul_bias",
+    "fuse_activation",    "fuse_pad",          "layout_nhwc",      "fuse_cosine_attention",
+    "fuse_attention",     "absorb_transposes", "compose_movement", "fuse_norm_residual",
+    "turn_conv_transpose"};
 
 struct Step {
   const char* name;
@@ -63,16 +65,11 @@ Result<std::vector<Session::DimValue>> read_dims(const std::vector<std::string>&
 }
 
 void fill(MutableTensorView tensor) {
-  dispatch<kComputedTypes>(tensor.dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    for (std::int64_t i = 0; i < tensor.dims.elements(); ++i) {
-      if constexpr (std::is_floating_point_v<T>) {
-        tensor.as<T>()[i] = static_cast<T>(i % 251) / 251;
-      } else {
-        tensor.as<T>()[i] = static_cast<T>(1 + i % 9);
-      }
-    }
-  });
+  const bool floats = info_of(tensor.dtype).kind == DTypeClass::kFloat;
+  for (std::int64_t i = 0; i < tensor.dims.elements(); ++i) {
+    const auto number = static_cast<float>(floats ? i % 251 : 1 + i % 9);
+    write_element(tensor.dtype, floats ? number / 251 : number, tensor.bytes.data(), i);
+  }
 }
 
 double milliseconds(std::chrono::steady_clock::duration time) {

@@ -12,6 +12,7 @@
 #include "inputs.h"
 #include "interrupt.h"
 #include "report.h"
+#include "state.h"
 
 namespace parallax::cli {
 namespace {
@@ -63,15 +64,35 @@ class Phase {
 class Runner {
  public:
   // `inputs`: one for each combination of values.
-  Runner(Session& session, std::span<const Inputs> inputs, int callers)
-      : session_(session), callers_(callers) {
+  Runner(Session& session, std::span<const Inputs> inputs, int callers, bool reset_state)
+      : session_(session), inputs_(inputs), callers_(callers), reset_state_(reset_state) {
     for (const Inputs& each : inputs) views_.push_back(each.views());
   }
 
-  Result<double> run(std::size_t i, RunTrace* trace = nullptr) const {
-    const auto& views = views_[i % views_.size()];
+  // Where inputs are tied, each caller has a State for each combination.
+  Status make_states(const Options& options, const Model& model) {
+    states_.resize(static_cast<std::size_t>(callers_));
+    for (auto& states : states_) {
+      for (const Inputs& each : inputs_) {
+        auto state = make_state(options, model, session_, each);
+        if (!state) return tl::unexpected(state.error());
+        states.push_back(*std::move(state));
+      }
+    }
+    return {};
+  }
+
+  Result<double> run(std::size_t i, std::size_t caller = 0, RunTrace* trace = nullptr) {
+    const std::size_t value = i % views_.size();
+    std::optional<State>& state = states_[caller][value];
+    if (state && reset_state_) {
+      if (auto status = begin_state(*state, inputs_[value]); !status)
+        return tl::unexpected(status.error());
+    }
+    RunOptions options = run_options(state, false);
+    options.trace = trace;
     const std::int64_t start = now_ns();
-    auto outputs = session_.run(views, {.trace = trace});
+    auto outputs = session_.run_objects(views_[value], options);
     const std::int64_t end = now_ns();
     if (!outputs) return tl::unexpected(outputs.error());
     return static_cast<double>(end - start) * 1e-6;
@@ -79,30 +100,31 @@ class Runner {
 
   // Milliseconds of each run of a phase by all callers, this thread one of them. The phase's runs
   // take the values from that of run `first` on.
-  Result<std::vector<double>> run_all(std::size_t first,
-                                      std::function<bool(std::size_t)> more) const {
+  Result<std::vector<double>> run_all(std::size_t first, std::function<bool(std::size_t)> more) {
     Phase phase(std::move(more));
-    const auto call = [&] {
-      while (const auto i = phase.next()) phase.done(*i, run(first + *i));
+    const auto call = [&](std::size_t caller) {
+      while (const auto i = phase.next()) phase.done(*i, run(first + *i, caller));
     };
     {
       std::vector<std::jthread> others;
       others.reserve(static_cast<std::size_t>(callers_ - 1));
-      for (int i = 1; i < callers_; ++i) others.emplace_back(call);
-      call();
+      for (int i = 1; i < callers_; ++i) others.emplace_back(call, static_cast<std::size_t>(i));
+      call(0);
     }
     return phase.result();
   }
 
  private:
   Session& session_;
+  const std::span<const Inputs> inputs_;
   std::vector<std::vector<NamedInput>> views_;
   const int callers_;
+  const bool reset_state_;
+  std::vector<std::vector<std::optional<State>>> states_;  // by caller and combination
 };
 
 // Milliseconds of the timed runs, with a bar that shows how far they are.
-Result<std::vector<double>> timed_runs(const Options& options, std::size_t values,
-                                       const Runner& runner) {
+Result<std::vector<double>> timed_runs(const Options& options, std::size_t values, Runner& runner) {
   if (options.duration == 0) {
     const std::size_t runs = std::max(static_cast<std::size_t>(options.runs), values);
     Progress progress("bench", runs);
@@ -151,7 +173,9 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
                         SymbolValues& values) {
   auto inputs = all_inputs(options, model, session, values);
   if (!inputs) return tl::unexpected(inputs.error());
-  const Runner runner(session, *inputs, options.concurrency);
+  Runner runner(session, *inputs, options.concurrency, options.reset_state);
+  if (auto status = runner.make_states(options, model); !status)
+    return tl::unexpected(status.error());
   const InterruptGuard guard;
   Timed timed;
   auto first = runner.run(0);
@@ -179,7 +203,7 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
   const int traced_runs = options.ops ? std::min(options.runs, kMostTracedRuns) : 1;
   for (int i = 0; (options.ops || !options.trace.empty()) && i < traced_runs; ++i) {
     timed.traces.emplace_back();
-    if (auto traced = runner.run(0, &timed.traces.back()); !traced)
+    if (auto traced = runner.run(0, 0, &timed.traces.back()); !traced)
       return tl::unexpected(traced.error());
   }
   return timed;

@@ -236,13 +236,33 @@ void add_images(CLI::App& command, Options& options) {
 
 void add_inputs(CLI::App& command, Options& options) {
   add_files(command, "--input", options.inputs,
-            "An input's values from an .npy file; others are made up");
+            "An input's values from an .npy file, or ONNX's .pb; others are made up");
   command.add_flag("--cast", options.cast,
                    "Convert the numbers of such a file to the type that the input has");
   command.add_option("--seed", options.seed, "Seed of inputs that are made up")
       ->check(within(std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max()))
       ->type_name("S");
   add_images(command, options);
+}
+
+// Inputs that a run reads as the run before left outputs.
+CLI::Option* add_ties(CLI::App& command, Options& options) {
+  return add_repeated(
+             command, "--tie",
+             [&options](const std::string& text) {
+               const std::size_t equals = text.find('=');
+               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+                 throw UsageError(fmt::format("--tie {}: expected INPUT=OUTPUT", text));
+               options.ties.push_back(text);
+             },
+             "An input that is state: a run reads it as the run before left the output. It begins "
+             "with zeros, or what --input gives; may be given several times")
+      ->type_name("INPUT=OUTPUT");
+}
+
+void add_reset(CLI::App& command, Options& options, CLI::Option* ties) {
+  command.add_flag("--reset-state", options.reset_state, "Each run begins with that anew")
+      ->needs(ties);
 }
 
 void add_library(CLI::App& command, Options& options) {
@@ -279,6 +299,20 @@ void add_rates(CLI::App& command, Options& options, CLI::Option* delegate) {
                   "otherwise the plan is written to it")
       ->type_name("FILE")
       ->needs(delegate);
+}
+
+// Throws UsageError where another option leaves nothing that could be split.
+void check_co_execution(const Options& options) {
+  if (!options.plan.co_execution) return;
+  const std::pair<bool, const char*> without_splits[] = {
+      {options.delegates.size() > 1, "several delegates"},
+      {options.plan.offload == Offload::kAll, "--offload all"},
+      {options.require_full_delegation, "--require-full-delegation"},
+      {!options.session.pinned_plan.empty(), "--pin-plan"},
+      {options.plan.max_regions.has_value(), "--max-regions"},
+      {options.plan.cost_model == CostModel::kPaper, "--cost-model paper"}};
+  for (const auto& [given, what] : without_splits)
+    if (given) throw UsageError(fmt::format("--co-execution on splits nothing with {}", what));
 }
 
 /// What runs parts of the model beside the CPU.
@@ -318,6 +352,7 @@ void add_device(CLI::App& command, Options& options) {
                 "Fail where a node stays on the CPU, or the delegate fails")
       ->needs(delegate);
   command.parse_complete_callback([&options] {
+    check_co_execution(options);
     if (!options.delegates.empty()) use_delegates(options);
   });
 }
@@ -382,10 +417,21 @@ void add_run(CLI::App& run, Options& options) {
   add_limits(run, options);
   add_device(run, options);
   add_inputs(run, options);
-  run.add_option("--output-dir", options.output_dir,
-                 "Where 0.npy, 1.npy, ... and outputs.json are written, in place of those that an "
-                 "earlier run wrote there")
-      ->type_name("DIR");
+  add_reset(run, options, add_ties(run, options));
+  run.add_option("--repeat", options.repeat,
+                 "Run N times on the same inputs, but tied ones; outputs go to DIR/0, DIR/1, ...")
+      ->check(within(1, 1000000))
+      ->type_name("N");
+  CLI::Option* folder =
+      run.add_option("--output-dir", options.output_dir,
+                     "Where 0.npy, 1.npy, ... and outputs.json are written, in place of those that "
+                     "an earlier run wrote there")
+          ->type_name("DIR");
+  add_choice<OutputFormat>(run, "--output-format", options.output_format,
+                           {{"npy", OutputFormat::kNpy}, {"pb", OutputFormat::kPb}},
+                           "What they are: npy (the default) or pb, ONNX's own form, which has "
+                           "types that NumPy lacks")
+      ->needs(folder);
   CLI::Option* top =
       run.add_option("--top", options.top,
                      "Print the K largest values, with their indices, of outputs that look like "
@@ -410,7 +456,10 @@ void add_plan(CLI::App& plan, Options& options) {
   plan.add_flag("--require-full-delegation", options.require_full_delegation,
                 "Fail, with the list of nodes, where a node stays on the CPU")
       ->needs(add_delegate(plan, options));
-  plan.parse_complete_callback([&options] { check_calibration(options); });
+  plan.parse_complete_callback([&options] {
+    check_calibration(options);
+    check_co_execution(options);
+  });
 }
 
 void add_bench(CLI::App& bench, Options& options) {
@@ -420,6 +469,7 @@ void add_bench(CLI::App& bench, Options& options) {
   add_limits(bench, options);
   add_device(bench, options);
   add_inputs(bench, options);
+  add_reset(bench, options, add_ties(bench, options));
   bench
       .add_option(
           "--warmup", options.warmup,
@@ -458,6 +508,7 @@ void add_verify(CLI::App& verify, Options& options) {
   add_limits(verify, options);
   add_device(verify, options);
   add_inputs(verify, options);
+  add_ties(verify, options);
   CLI::Option* expected =
       verify
           .add_option("--expected", options.expected,
@@ -489,6 +540,7 @@ void add_simulate(CLI::App& simulate, Options& options) {
     if (options.profile.empty() && options.delegates.empty())
       throw CLI::RequiredError("--profile or --delegate");
     check_calibration(options);
+    check_co_execution(options);
   });
 }
 
@@ -516,7 +568,7 @@ struct CommandRow {
 };
 constexpr CommandRow kCommands[] = {
     {"info", "Say what a model holds, and what run needs", info_command, add_info},
-    {"run", "Run once; print or write the outputs", run_command, add_run},
+    {"run", "Run once, or several times; print or write the outputs", run_command, add_run},
     {"plan", "Show branches, layers and memory without running", plan_command, add_plan},
     {"bench",
      "Measure latency, memory and CPU time; --dim takes seq=4..77 or seq=4,30,12 too, run by run",

@@ -3,12 +3,18 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
+#include <span>
+
+#include "parallax/elements.h"
 
 namespace parallax::cli {
 namespace {
+
+/// Elements that are looked at together.
+constexpr std::int64_t kChunk = 1024;
 
 Difference apart() {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -19,15 +25,23 @@ Difference apart() {
 
 Difference difference(const TensorView& ours, const TensorView& oracle) {
   if (!(ours.dims == oracle.dims)) return apart();
-  if (ours.dtype != DType::kF32) {
-    const bool same = ours.bytes.empty() ||
-                      std::memcmp(ours.bytes.data(), oracle.bytes.data(), ours.bytes.size()) == 0;
+  if (ours.dtype != oracle.dtype || info_of(ours.dtype).kind != DTypeClass::kFloat) {
+    const bool same = ours.dtype == oracle.dtype && ours.bytes.size() == oracle.bytes.size() &&
+                      std::ranges::equal(ours.bytes, oracle.bytes);
     return same ? Difference{} : apart();
   }
   Difference result;
   double scale = 1e-6, product = 0, own = 0, other = 0;
-  for (std::int64_t i = 0; i < ours.dims.elements(); ++i) {
-    const double a = ours.as<float>()[i], b = oracle.as<float>()[i];
+  std::array<double, kChunk> ours_there, oracle_there;
+  const std::int64_t count = ours.dims.elements();
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i % kChunk == 0) {
+      const auto size = static_cast<std::size_t>(std::min(kChunk, count - i));
+      read_elements(ours.dtype, ours.bytes.data(), i, std::span(ours_there).first(size));
+      read_elements(oracle.dtype, oracle.bytes.data(), i, std::span(oracle_there).first(size));
+    }
+    const auto at = static_cast<std::size_t>(i % kChunk);
+    const double a = ours_there[at], b = oracle_there[at];
     if (!std::isfinite(a) || !std::isfinite(b)) {
       if (a != b && !(std::isnan(a) && std::isnan(b))) return apart();
       continue;

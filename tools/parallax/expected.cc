@@ -10,7 +10,10 @@
 #include "difference.h"
 #include "inputs.h"
 #include "npy.h"
+#include "parallax/elements.h"
+#include "pb.h"
 #include "report.h"
+#include "state.h"
 
 namespace parallax::cli {
 namespace {
@@ -58,15 +61,17 @@ struct Verdict {
   std::string text;
 };
 
-template <class T>
 Verdict compare_integers(const TensorView& ours, const TensorView& expected) {
   std::int64_t different = 0;
   double largest = 0;
   for (std::int64_t i = 0; i < ours.dims.elements(); ++i) {
-    const T a = ours.as<T>()[i], b = expected.as<T>()[i];
-    if (a == b) continue;
+    if (read_element<std::int64_t>(ours.dtype, ours.bytes.data(), i) ==
+        read_element<std::int64_t>(expected.dtype, expected.bytes.data(), i))
+      continue;
     ++different;
-    largest = std::max(largest, std::abs(static_cast<double>(a) - static_cast<double>(b)));
+    const auto a = read_element<double>(ours.dtype, ours.bytes.data(), i);
+    const auto b = read_element<double>(expected.dtype, expected.bytes.data(), i);
+    largest = std::max(largest, std::abs(a - b));
   }
   if (different == 0) return {true, "equal"};
   return {false, fmt::format("{} of {} elements differ, at most by {:g}", different,
@@ -79,15 +84,17 @@ Verdict compare(const TensorView& ours, const TensorView& expected, double toler
             fmt::format("is {} {}, expected is {} {}", to_string(ours.dtype), ours.dims.to_string(),
                         to_string(expected.dtype), expected.dims.to_string())};
   }
-  return dispatch<kComputedTypes>(ours.dtype, [&](auto type) -> Verdict {
-    using T = typename decltype(type)::type;
-    if constexpr (std::is_floating_point_v<T>) {
-      const Difference by = difference(ours, expected);
-      return {!by.apart && by.relative <= tolerance, to_string(by)};
-    } else {
-      return compare_integers<T>(ours, expected);
-    }
-  });
+  if (info_of(ours.dtype).kind != DTypeClass::kFloat) return compare_integers(ours, expected);
+  const Difference by = difference(ours, expected);
+  return {!by.apart && by.relative <= tolerance, to_string(by)};
+}
+
+// A file that was made for an output of the type.
+Result<Tensor> read_expected(const fs::path& file, DType dtype) {
+  if (!is_pb(file)) return read_npy(file, dtype);
+  const auto message = read_pb(file);
+  if (!message) return tl::unexpected(message.error());
+  return parse_pb_tensor(*message, file);
 }
 
 }  // namespace
@@ -100,12 +107,14 @@ Status verify_expected(const Options& options) {
   if (!files) return tl::unexpected(files.error());
   auto inputs = make_inputs(options, model, opened->session, opened->values);
   if (!inputs) return tl::unexpected(inputs.error());
-  auto outputs = opened->session.run(inputs->views());
+  auto state = make_state(options, model, opened->session, *inputs);
+  if (!state) return tl::unexpected(state.error());
+  auto outputs = opened->session.run(inputs->views(), run_options(*state, true));
   if (!outputs) return tl::unexpected(outputs.error());
 
   std::size_t same = 0;
   for (std::size_t i = 0; i < outputs->size(); ++i) {
-    const auto expected = read_npy((*files)[i]);
+    const auto expected = read_expected((*files)[i], model.outputs()[i].dtype);
     if (!expected) return tl::unexpected(expected.error());
     const Verdict verdict = compare((*outputs)[i].view(), expected->view(), options.tolerance);
     fmt::print("  {}: {}{}\n", model.outputs()[i].name, verdict.text,

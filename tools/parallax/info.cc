@@ -9,6 +9,7 @@
 #include "info_need.h"
 #include "machine.h"
 #include "parallax/model.h"
+#include "pb_objects.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -46,8 +47,10 @@ std::vector<FileTensor> tensors(const std::vector<FileTensor>& file,
                                 const std::vector<TensorInfo>& loaded) {
   if (loaded.empty()) return file;
   std::vector<FileTensor> result;
-  for (const TensorInfo& info : loaded)
-    result.push_back({info.name, std::string(to_string(info.dtype)), info.shape});
+  for (const TensorInfo& info : loaded) {
+    result.push_back({info.name, type_text(info), info.shape});
+    if (!info.containers.empty()) result.back().shape.reset();
+  }
   return result;
 }
 

@@ -14,9 +14,13 @@ namespace parallax::cli {
 struct Inputs {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
+  std::vector<Object> objects;  ///< in place of tensors where the model wants those
+  std::vector<bool> tied;       ///< by --tie: a State has them
 
-  /// Views for Session::run; valid while this object is.
+  /// Views for Session::run; valid while this object is. Of inputs that are not tied.
   std::vector<NamedInput> views() const;
+  /// Of all.
+  std::vector<NamedInput> all_views() const;
 };
 
 /// Reads the files of --input and --image by name, for run `run`, and binds the symbols that their
@@ -26,7 +30,8 @@ Result<std::map<std::string, Tensor>> read_input_files(const Options& options, c
                                                        SymbolValues& values, std::size_t run = 0);
 
 /// The same, and makes up the other inputs: floats in [0, 1), integers 1 to 9, booleans true, the
-/// same for the same seed. Errors: also kUnboundSymbol.
+/// same for the same seed; strings are the texts of such integers. Tied inputs are zeros. Errors:
+/// also kUnboundSymbol, and kInvalidInput where a sequence, an optional or a map is not given.
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run = 0);
 

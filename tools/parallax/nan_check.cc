@@ -3,16 +3,17 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>
+
+#include "nan.h"
 
 namespace parallax::cli {
 namespace {
 
 bool has_floats(const TensorView& tensor) {
-  return tensor.dtype == DType::kF32 && tensor.dims.elements() > 0;
+  return info_of(tensor.dtype).kind == DTypeClass::kFloat && tensor.dims.elements() > 0;
 }
 
 /// In the middle of each float input, so that what does not depend on it stays a number.
@@ -24,7 +25,8 @@ Result<std::vector<Tensor>> with_nan(std::span<const NamedInput> inputs) {
     const MutableTensorView view = copy->mutable_view();
     std::ranges::copy(input.tensor.bytes, view.bytes.begin());
     if (has_floats(view))
-      view.as<float>()[view.dims.elements() / 2] = std::numeric_limits<float>::quiet_NaN();
+      write_element(view.dtype, std::numeric_limits<float>::quiet_NaN(), view.bytes.data(),
+                    view.dims.elements() / 2);
     copies.push_back(std::move(*copy));
   }
   return copies;
@@ -39,10 +41,10 @@ Result<std::vector<Tensor>> outputs_of(const Model& model, const SessionOptions&
 
 /// Elements that are NaN in the oracle and numbers in ours.
 std::int64_t lost_nan(const Tensor& ours, const Tensor& oracle) {
-  if (oracle.dtype() != DType::kF32 || !(ours.dims() == oracle.dims())) return 0;
+  if (ours.dtype() != oracle.dtype() || !(ours.dims() == oracle.dims())) return 0;
   std::int64_t lost = 0;
   for (std::int64_t i = 0; i < oracle.dims().elements(); ++i)
-    lost += std::isnan(oracle.view().as<float>()[i]) && !std::isnan(ours.view().as<float>()[i]);
+    lost += is_nan(oracle.view(), i) && !is_nan(ours.view(), i);
   return lost;
 }
 

@@ -101,7 +101,7 @@ Result<Header> read_header(const File& file, const fs::path& path) {
 
 // Refuses a file that holds other bytes than those of its shape: nothing is allocated before.
 Status check_size(const Header& header, DType dtype, const fs::path& path) {
-  const auto bytes = bytes_of(dtype, header.dims);
+  const auto bytes = bytes_of(npy_layout(dtype), header.dims);
   if (bytes && static_cast<std::uintmax_t>(*bytes) == header.data_bytes) return {};
   return tl::unexpected(invalid(path, fmt::format("holds {} bytes of data, not those of {}",
                                                   header.data_bytes, header.dims.to_string())));
@@ -110,7 +110,7 @@ Status check_size(const Header& header, DType dtype, const fs::path& path) {
 Result<Tensor> read_data(const File& file, const fs::path& path, const Header& header,
                          DType dtype) {
   if (auto status = check_size(header, dtype, path); !status) return tl::unexpected(status.error());
-  auto tensor = Tensor::allocate(dtype, header.dims);
+  auto tensor = Tensor::allocate(npy_layout(dtype), header.dims);
   if (!tensor) return tensor;
   const auto bytes = tensor->mutable_view().bytes;
   if (!read_bytes(file, bytes.data(), bytes.size()))
@@ -118,7 +118,7 @@ Result<Tensor> read_data(const File& file, const fs::path& path, const Header& h
   if (dtype == DType::kBool)
     std::transform(bytes.begin(), bytes.end(), bytes.begin(),
                    [](std::byte b) { return std::byte{b != std::byte{0}}; });
-  return tensor;
+  return npy_layout(dtype) == dtype ? std::move(tensor) : npy_pack(tensor->view(), dtype);
 }
 
 Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& header,
@@ -142,16 +142,16 @@ Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& h
 
 }  // namespace
 
-Result<Tensor> read_npy(const fs::path& path) {
+Result<Tensor> read_npy(const fs::path& path, std::optional<DType> meant) {
   auto file = open_to_read(path);
   if (!file) return tl::unexpected(file.error());
   auto header = read_header(*file, path);
   if (!header) return tl::unexpected(header.error());
-  const auto dtype = npy_dtype(header->type);
-  if (dtype && info_of(*dtype).computed) return read_data(*file, path, *header, *dtype);
+  const auto dtype = meant && npy_holds(header->type, *meant) ? meant : npy_dtype(header->type);
+  if (dtype) return read_data(*file, path, *header, *dtype);
   std::vector<std::string_view> readable;
-  for (const DTypeInfo& type : kDTypes)
-    if (type.computed) readable.push_back(type.numpy);
+  for (std::size_t i = 0; i < kDTypes.size(); ++i)
+    if (npy_dtype(npy_type(static_cast<DType>(i)))) readable.push_back(kDTypes[i].numpy);
   return tl::unexpected(invalid(
       path,
       fmt::format("holds {}; {} can be read", npy_name(header->type), fmt::join(readable, ", "))));
@@ -162,7 +162,7 @@ Result<Tensor> read_npy_as(const fs::path& path, DType wanted, bool cast) {
   if (!file) return tl::unexpected(file.error());
   auto header = read_header(*file, path);
   if (!header) return tl::unexpected(header.error());
-  if (npy_dtype(header->type) == wanted) return read_data(*file, path, *header, wanted);
+  if (npy_holds(header->type, wanted)) return read_data(*file, path, *header, wanted);
   if (cast) return read_cast(*file, path, *header, wanted);
   return tl::unexpected(invalid(
       path,
@@ -184,11 +184,17 @@ Status write_npy(const fs::path& path, const TensorView& tensor) {
   header += '\n';
   const char numbers[4] = {1, 0, static_cast<char>(header.size() & 0xFF),
                            static_cast<char>(header.size() >> 8)};
-  return write_file(path,
-                    {kMagic,
-                     std::string_view(numbers, 4),
-                     header,
-                     {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}});
+  std::optional<Tensor> unpacked;
+  if (npy_layout(tensor.dtype) != tensor.dtype) {
+    auto bytes = npy_unpack(tensor);
+    if (!bytes) return tl::unexpected(bytes.error());
+    unpacked = *std::move(bytes);
+  }
+  const auto bytes = unpacked ? unpacked->view().bytes : tensor.bytes;
+  return write_file(path, {kMagic,
+                           std::string_view(numbers, 4),
+                           header,
+                           {reinterpret_cast<const char*>(bytes.data()), bytes.size()}});
 }
 
 }  // namespace parallax::cli

@@ -2,14 +2,17 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "parallax/tensor.h"
 
 namespace parallax::cli {
 
-/// Reads a C-order array of one of Parallax's element types. Errors: kIo; kInvalidInput for
-/// anything else than that.
-Result<Tensor> read_npy(const std::filesystem::path& path);
+/// Reads a C-order array of one of Parallax's element types; bytes whose type NumPy lacks as those
+/// of `meant`, where that is such a type of their size. Errors: kIo; kInvalidInput for anything
+/// else than that.
+Result<Tensor> read_npy(const std::filesystem::path& path,
+                        std::optional<DType> meant = std::nullopt);
 /// Reads one of the type `wanted`, or with `cast` one of any type of numbers, as `wanted`. Errors:
 /// as read_npy; kInvalidInput for another type without `cast`, and for an element that `wanted`
 /// cannot hold (floats are rounded).

@@ -4,34 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
 #include <utility>
+
+#include "parallax/elements.h"
 
 namespace parallax::cli {
 namespace {
-
-double value_of(Float16 half) {
-  const int exponent = half.bits >> 10U & 0x1FU;
-  const double mantissa = half.bits & 0x3FFU;
-  double value = std::ldexp(exponent == 0 ? mantissa : mantissa + 1024, std::max(exponent, 1) - 25);
-  if (exponent == 31)
-    value = mantissa == 0 ? std::numeric_limits<double>::infinity()
-                          : std::numeric_limits<double>::quiet_NaN();
-  return (half.bits & 0x8000U) != 0 ? -value : value;
-}
-// A boolean, which may be any byte in a file.
-struct Boolean {
-  std::uint8_t byte;
-};
-
-std::uint8_t value_of(Boolean boolean) { return boolean.byte != 0 ? 1 : 0; }
-
-template <class T>
-T value_of(T value) {
-  return value;
-}
 
 // The types that NumPy has itself.
 constexpr DTypeSet kNumPyTypes = dtypes_where([](const DTypeInfo& type) {
@@ -48,30 +26,47 @@ std::string code_of(DType dtype) {
   return fmt::format("{}{}{}", info.bits == 8 ? '|' : '<', letter, info.bits / 8);
 }
 
-template <class To, class From>
-bool fits(From value) {
-  if constexpr (std::is_same_v<To, bool>) {
-    return true;
-  } else if constexpr (std::is_floating_point_v<To>) {
-    return !std::isfinite(static_cast<double>(value)) || std::isfinite(static_cast<To>(value));
-  } else if constexpr (std::is_floating_point_v<From>) {
-    // Powers of two, which doubles hold: the largest integer of 64 bits is not one of them.
-    const double end = std::ldexp(1.0, std::numeric_limits<To>::digits);
-    const double begin = std::is_signed_v<To> ? -end : 0.0;
-    return std::trunc(value) == value && value >= begin && value < end;
-  } else {
-    return std::in_range<To>(value);
-  }
+// 2^(bits) of the numbers that an integer type has above zero.
+int bits_above_zero(const DTypeInfo& info) {
+  return info.bits - (info.kind == DTypeClass::kSigned ? 1 : 0);
 }
 
-template <class From, class To>
-std::optional<UnfitElement> convert(std::span<const std::byte> from, std::span<To> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    From raw;
-    std::memcpy(&raw, from.data() + i * sizeof raw, sizeof raw);
-    const auto value = value_of(raw);
-    if (!fits<To>(value)) return UnfitElement{i, fmt::format("{}", value)};
-    to[i] = static_cast<To>(value);  // NOLINT(bugprone-signed-char-misuse): int8 is a number here
+bool fits_integer(const DTypeInfo& info, double value) {
+  // Powers of two, which doubles hold: the largest integer of 64 bits is not one of them.
+  const double end = std::ldexp(1.0, bits_above_zero(info));
+  const double begin = info.kind == DTypeClass::kSigned ? -end : 0.0;
+  return std::trunc(value) == value && value >= begin && value < end;
+}
+
+bool fits_integer(const DTypeInfo& info, std::int64_t value) {
+  if (value < 0) return info.kind == DTypeClass::kSigned && (value >> bits_above_zero(info)) == -1;
+  const int bits = bits_above_zero(info);
+  return bits >= 63 || (value >> bits) == 0;
+}
+
+bool fits_integer(const DTypeInfo& info, std::uint64_t value) {
+  const int bits = bits_above_zero(info);
+  return bits == 64 || (value >> bits) == 0;
+}
+
+// Writes a number; false where the type has none for it.
+template <class Number>
+bool write_fitting(Number value, MutableTensorView to, std::int64_t i) {
+  const DTypeInfo& info = info_of(to.dtype);
+  const bool integer = info.kind == DTypeClass::kSigned || info.kind == DTypeClass::kUnsigned;
+  if (integer && !fits_integer(info, value)) return false;
+  write_element(to.dtype, value, to.bytes.data(), i, {.saturate = false});
+  if (info.kind != DTypeClass::kFloat || !std::isfinite(static_cast<double>(value))) return true;
+  return std::isfinite(read_element<double>(to.dtype, to.bytes.data(), i));
+}
+
+template <class Number>
+std::optional<UnfitElement> convert(DType type, std::span<const std::byte> from,
+                                    MutableTensorView to) {
+  for (std::int64_t i = 0; i < to.dims.elements(); ++i) {
+    const auto value = read_element<Number>(type, from.data(), i);
+    if (!write_fitting(value, to, i))
+      return UnfitElement{static_cast<std::size_t>(i), fmt::format("{}", value)};
   }
   return std::nullopt;
 }
@@ -79,7 +74,10 @@ std::optional<UnfitElement> convert(std::span<const std::byte> from, std::span<T
 }  // namespace
 
 std::string npy_type(DType dtype) {
-  return contains(kNumPyTypes, dtype) ? code_of(dtype) : std::string();
+  if (contains(kNumPyTypes, dtype)) return code_of(dtype);
+  if (dtype == DType::kF8E5M2) return "<f1";  // ml_dtypes calls it so
+  const DTypeInfo& info = info_of(dtype);
+  return info.bits == 0 ? std::string() : fmt::format("<V{}", std::max(info.bits / 8, 1));
 }
 
 std::optional<DType> npy_dtype(std::string_view type) {
@@ -88,6 +86,13 @@ std::optional<DType> npy_dtype(std::string_view type) {
     if (contains(kNumPyTypes, dtype) && code_of(dtype) == type) return dtype;
   }
   return std::nullopt;
+}
+
+bool npy_holds(std::string_view type, DType dtype) {
+  if (contains(kNumPyTypes, dtype)) return npy_dtype(type) == dtype;
+  const std::string code = npy_type(dtype);
+  // Saved again by a NumPy without ml_dtypes, bytes have no order.
+  return !code.empty() && (type == code || type == fmt::format("|V{}", code.back()));
 }
 
 std::string npy_name(std::string_view type) {
@@ -99,18 +104,40 @@ std::string npy_name(std::string_view type) {
   return fmt::format("elements of type '{}'", type);
 }
 
+DType npy_layout(DType dtype) {
+  const int bits = info_of(dtype).bits;
+  return bits > 0 && bits < 8 ? DType::kU8 : dtype;
+}
+
+// The bits of floats are those of the unsigned integers of their size.
+Result<Tensor> npy_pack(const TensorView& bytes, DType dtype) {
+  auto tensor = Tensor::allocate(dtype, bytes.dims);
+  if (!tensor) return tensor;
+  const DType integer = info_of(dtype).bits == 2 ? DType::kU2 : DType::kU4;
+  write_elements(integer, std::span(bytes.as<std::uint8_t>(), bytes.bytes.size()),
+                 tensor->mutable_view().bytes.data(), 0);
+  return tensor;
+}
+
+Result<Tensor> npy_unpack(const TensorView& tensor) {
+  auto bytes = Tensor::allocate(DType::kU8, tensor.dims);
+  if (!bytes) return bytes;
+  const DType integer = info_of(tensor.dtype).bits == 2 ? DType::kU2 : DType::kU4;
+  const auto to = bytes->mutable_view();
+  read_elements(integer, tensor.bytes.data(), 0, std::span(to.as<std::uint8_t>(), to.bytes.size()));
+  return bytes;
+}
+
 std::optional<UnfitElement> npy_convert(DType type, std::span<const std::byte> from,
                                         MutableTensorView to) {
-  const auto count = static_cast<std::size_t>(to.dims.elements());
-  using Unfit = std::optional<UnfitElement>;
-  return dispatch<kComputedTypes>(to.dtype, [&](auto wanted) -> Unfit {
-    using To = typename decltype(wanted)::type;
-    return dispatch<kNumPyTypes>(type, [&](auto given) -> Unfit {
-      using From = typename decltype(given)::type;
-      using Stored = std::conditional_t<std::is_same_v<From, bool>, Boolean, From>;
-      return convert<Stored>(from, std::span<To>(to.as<To>(), count));
-    });
-  });
+  switch (info_of(type).kind) {
+    case DTypeClass::kFloat:
+      return convert<double>(type, from, to);
+    case DTypeClass::kSigned:
+      return convert<std::int64_t>(type, from, to);
+    default:
+      return convert<std::uint64_t>(type, from, to);
+  }
 }
 
 }  // namespace parallax::cli

@@ -45,6 +45,9 @@ struct ImageOptions {
   ImageFit fit = ImageFit::kStretch;
 };
 
+/// The files that `--output-dir` is filled with.
+enum class OutputFormat : std::uint8_t { kNpy, kPb };
+
 struct Options {
   std::string command_line;  ///< all of it, as a shell takes it
   std::string model;
@@ -52,14 +55,18 @@ struct Options {
   LoadOptions load;
   RuntimeOptions runtime;
 
-  std::vector<std::string> inputs;  ///< NAME=FILE.npy
+  std::vector<std::string> inputs;  ///< NAME=FILE.npy or NAME=FILE.pb
   std::vector<std::string> images;  ///< NAME=FILE.png
   ImageOptions image;
   bool cast = false;  ///< elements of their files become the input's type
   std::vector<GivenShape> shapes;
   std::vector<GivenDim> dims;
   std::uint64_t seed = 0;
+  std::vector<std::string> ties;  ///< INPUT=OUTPUT
+  bool reset_state = false;       ///< each run begins anew
+  int repeat = 0;                 ///< runs of run; 0: one, whose outputs lie in the folder itself
   std::string output_dir;
+  OutputFormat output_format = OutputFormat::kNpy;
   std::string expected;     ///< a folder of outputs; empty: none
   double tolerance = 1e-3;  ///< of the outputs' largest magnitude
   int top = 0;              ///< classes of scores that are printed; 0: none

@@ -11,6 +11,8 @@
 
 #include "files.h"
 #include "npy.h"
+#include "pb.h"
+#include "pb_objects.h"
 
 namespace parallax::cli {
 namespace {
@@ -19,15 +21,25 @@ namespace fs = std::filesystem;
 
 constexpr const char* kList = "outputs.json";
 
-std::string file_name(std::size_t output) { return fmt::format("{}.npy", output); }
+std::string file_name(std::size_t output, OutputFormat format) {
+  return fmt::format("{}.{}", output, format == OutputFormat::kPb ? "pb" : "npy");
+}
 
-// "12.npy": no other name is ever written here, so no other is removed, whatever a list says.
+// "12.npy", "12.pb": no other name is ever written here, so no other is removed, whatever a list
+// says.
 bool is_file_name(std::string_view name) {
-  constexpr std::string_view kEnd = ".npy";
-  if (!name.ends_with(kEnd) || name.size() == kEnd.size()) return false;
-  name.remove_suffix(kEnd.size());
-  return std::ranges::all_of(
-      name, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  const std::size_t digits = name.find('.');
+  if (digits == 0 || digits == std::string_view::npos) return false;
+  const std::string_view end = name.substr(digits);
+  return (end == ".npy" || end == ".pb") && std::ranges::all_of(name.substr(0, digits), [](char c) {
+           return std::isdigit(static_cast<unsigned char>(c)) != 0;
+         });
+}
+
+Status write_one(const fs::path& file, std::string_view name, const TensorView& tensor,
+                 OutputFormat format) {
+  return format == OutputFormat::kPb ? write_file(file, {pb_tensor(name, tensor)})
+                                     : write_npy(file, tensor);
 }
 
 // What an earlier run wrote here. Nothing where the list is none of ours.
@@ -48,17 +60,35 @@ std::vector<fs::path> earlier_files(const fs::path& folder) {
   return files;
 }
 
-Status write_all(const fs::path& folder, const Model& model, const std::vector<Tensor>& outputs,
-                 std::vector<fs::path>& written) {
+/// An entry of the list. Of an object: dtype and shape of the tensors in it, where they agree.
+nlohmann::json entry_of(const TensorInfo& info, const Object& output, const std::string& file) {
+  nlohmann::json entry = {{"name", info.name}, {"file", file}};
+  const bool map = output.type() == ObjectType::kMap;
+  const auto tensors = tensors_in(map ? output.elements().subspan(1) : std::span(&output, 1));
+  entry["dtype"] = to_string(info.dtype);
+  if (!tensors.empty() && std::ranges::all_of(tensors, [&](const Object& t) {
+        return t.dims() == tensors[0].dims();
+      })) {
+    const Dims& dims = tensors[0].dims();
+    entry["shape"] = std::vector<std::int64_t>(dims.begin(), dims.end());
+  }
+  if (output.type() != ObjectType::kTensor) entry["type"] = to_string(output.type());
+  return entry;
+}
+
+Status write_all(const fs::path& folder, const Model& model, const std::vector<Object>& outputs,
+                 OutputFormat format, std::vector<fs::path>& written) {
   nlohmann::json list = nlohmann::json::array();
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    written.push_back(folder / file_name(i));
-    if (auto status = write_npy(written.back(), outputs[i].view()); !status) return status;
-    const Dims& dims = outputs[i].dims();
-    list.push_back({{"name", model.outputs()[i].name},
-                    {"dtype", to_string(outputs[i].dtype())},
-                    {"shape", std::vector<std::int64_t>(dims.begin(), dims.end())},
-                    {"file", file_name(i)}});
+    const TensorInfo& info = model.outputs()[i];
+    // NumPy has neither objects nor strings of any length.
+    const bool object = is_object(info);
+    const std::string file = file_name(i, object ? OutputFormat::kPb : format);
+    written.push_back(folder / file);
+    auto status = object ? write_file(written.back(), {pb_object(info.name, outputs[i])})
+                         : write_one(written.back(), info.name, outputs[i].tensor_view(), format);
+    if (!status) return status;
+    list.push_back(entry_of(info, outputs[i], file));
   }
   written.push_back(folder / kList);
   return write_file(written.back(),
@@ -83,11 +113,24 @@ Status make_output_folder(const fs::path& folder) {
   return tl::unexpected(cannot_write(folder, errno));
 }
 
-Status write_outputs(const fs::path& folder, const Model& model,
-                     const std::vector<Tensor>& outputs) {
-  remove(earlier_files(folder));
+void remove_outputs(const fs::path& folder) { remove(earlier_files(folder)); }
+
+void remove_numbered_outputs(const fs::path& folder, int first) {
+  std::error_code ignored;
+  for (int i = first;; ++i) {
+    const fs::path numbered = folder / std::to_string(i);
+    const auto files = earlier_files(numbered);
+    if (files.empty()) return;
+    remove(files);
+    fs::remove(numbered, ignored);  // where nothing else is in it
+  }
+}
+
+Status write_outputs(const fs::path& folder, const Model& model, const std::vector<Object>& outputs,
+                     OutputFormat format) {
+  remove_outputs(folder);
   std::vector<fs::path> written;
-  auto status = write_all(folder, model, outputs, written);
+  auto status = write_all(folder, model, outputs, format, written);
   if (!status) remove(written);
   return status;
 }

@@ -31,9 +31,12 @@ void print_bodies(const PlanReport& plan) {
       fmt::print("no plan: {}\n", b.error);
       continue;
     }
-    fmt::print("{} nodes in {} branches and {} layers, {} of {} set aside in branch {}\n", b.nodes,
-               b.branches, b.layers, format_bytes(b.arena_bytes), format_bytes(b.workspace_bytes),
-               b.branch);
+    const std::string regions = b.regions == 0   ? ""
+                                : b.regions == 1 ? ", 1 region"
+                                                 : fmt::format(", {} regions", b.regions);
+    fmt::print("{} nodes in {} branches and {} layers{}, {} of {} set aside in branch {}\n",
+               b.nodes, b.branches, b.layers, regions, format_bytes(b.arena_bytes),
+               format_bytes(b.workspace_bytes), b.branch);
   }
 }
 
@@ -66,10 +69,13 @@ void print_regions(const PlanReport& plan) {
   for (const RegionReport& r : plan.region_reports) {
     const std::string where = r.id >= 0 ? fmt::format("region {} on {}", r.id, r.delegate)
                                         : std::string("region given back to the CPU");
+    const std::string trips = r.body.empty() ? ""
+                              : r.trips == 1 ? fmt::format(" in {}", r.body)
+                                             : fmt::format(" in {} x {}", r.body, r.trips);
     fmt::print(
-        "{}: N {}, F {:.4g} MAC ({:.4g} by the paper's table), B {}, T_offload {:.4g} ms, T_cpu "
+        "{}{}: N {}, F {:.4g} MAC ({:.4g} by the paper's table), B {}, T_offload {:.4g} ms, T_cpu "
         "{:.4g} ms: {}\n  {} ... {}\n",
-        where, r.nodes, static_cast<double>(r.macs), static_cast<double>(r.paper_flops),
+        where, trips, r.nodes, static_cast<double>(r.macs), static_cast<double>(r.paper_flops),
         format_bytes(r.boundary_bytes), r.delegate_ms, r.cpu_ms, r.reason, r.node_names.front(),
         r.node_names.back());
   }
@@ -203,6 +209,9 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
                        {"reason", r.reason},
                        {"node_names", r.node_names}});
     if (r.id >= 0) regions.back()["id"] = r.id;
+    if (r.body.empty()) continue;
+    regions.back()["body"] = r.body;
+    regions.back()["trips"] = r.trips;
   }
   nlohmann::json nodes = nlohmann::json::array();
   for (const CpuNodeReport& n : plan.cpu_nodes)
@@ -233,6 +242,7 @@ nlohmann::json bodies_json(const PlanReport& plan) {
                     {"nodes", b.nodes},
                     {"branches", b.branches},
                     {"layers", b.layers},
+                    {"regions", b.regions},
                     {"arena_bytes", b.arena_bytes},
                     {"workspace_bytes", b.workspace_bytes}});
     if (b.trips) list.back()["trips"] = *b.trips;
@@ -267,12 +277,14 @@ nlohmann::json to_json(const Options& options, const PlanReport& plan) {
 
 Status check_full_delegation(const PlanReport& plan) {
   if (plan.cpu_nodes.empty()) return {};
+  int nodes = plan.structure.front().nodes;
+  for (const BodyReport& body : plan.body_reports) nodes += body.nodes;
   return tl::unexpected(Error{
       Stage::kPartition,
       ErrorCode::kUnsupported,
       {},
       fmt::format("{} of {} nodes stay on the CPU instead of {}; the list is on standard output",
-                  plan.cpu_nodes.size(), plan.structure.front().nodes, plan.delegate)});
+                  plan.cpu_nodes.size(), nodes, plan.delegate)});
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <numeric>
 #include <system_error>
 
+#include "parallax/elements.h"
+
 namespace parallax::cli {
 namespace {
 
@@ -19,7 +21,8 @@ constexpr std::uintmax_t kMostLabelBytes = 64U << 20U;
 
 std::optional<ScoreShape> score_shape(const TensorView& output) {
   const Dims& dims = output.dims;
-  if (output.dtype != DType::kF32 || dims.rank() == 0 || dims.elements() == 0) return std::nullopt;
+  if (info_of(output.dtype).kind != DTypeClass::kFloat || dims.rank() == 0 || dims.elements() == 0)
+    return std::nullopt;
   ScoreShape shape{dims.rank() == 1 ? 1 : dims[0], 0};
   for (int i = dims.rank() == 1 ? 0 : 1; i < dims.rank(); ++i) {
     if (dims[i] == 1) continue;
@@ -69,7 +72,9 @@ void print_top(const TensorView& output, const ScoreShape& shape, std::size_t mo
                const std::vector<std::string>& labels) {
   const auto classes = static_cast<std::size_t>(shape.classes);
   for (std::size_t row = 0; row < static_cast<std::size_t>(shape.rows); ++row) {
-    const std::span scores(output.as<float>() + row * classes, classes);
+    std::vector<float> scores(classes);
+    read_elements(output.dtype, output.bytes.data(), static_cast<std::int64_t>(row) * shape.classes,
+                  std::span(scores));
     for (std::size_t index : top_indices(scores, most)) {
       const std::string score = fmt::format("{:.6g}", scores[index]);
       if (labels.empty())

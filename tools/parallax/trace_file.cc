@@ -33,6 +33,7 @@ json event(const std::string& name, const char* category, int process, int row, 
 json region_event(const RegionEvent& region, int row, const PlanReport& plan) {
   json arguments = {{"branch", region.branch}};
   if (!region.problem.empty()) arguments["problem"] = region.problem;
+  if (!region.body.empty()) arguments["body"] = region.body;
   const auto planned = std::ranges::find(plan.region_reports, region.region, &RegionReport::id);
   if (planned != plan.region_reports.end()) {
     arguments["nodes"] = planned->nodes;

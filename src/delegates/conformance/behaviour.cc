@@ -16,7 +16,7 @@
 namespace parallax::conformance {
 namespace {
 
-constexpr int kThreads = 4, kRunsEach = 25, kCancelled = 50;
+constexpr int kThreads = 4, kRunsEach = 25, kCancelled = 50, kSizesBeside = 24;
 
 /// A region that is not tiny, of operators that the delegate has; nothing where it has none.
 std::optional<Case> some_case(const UnderTest& test, int columns) {
@@ -205,6 +205,35 @@ SuiteLine check_missing_memory(UnderTest& test) {
   const auto made = some_case(test, 16);
   if (!made) return without_case(line);
   return with_next_run(test, *made, 9, line);
+}
+
+SuiteLine check_changing_sizes(UnderTest& test) {
+  LineMaker line("behaviour", "sizes that change while runs go on");
+  const auto made = some_case(test, 48);
+  if (!made) return without_case(line);
+  TestedRegion region(test.delegate, made->graph);
+  const auto first = region.bind(with_size(*made, 17));
+  std::atomic<bool> end{false};
+  std::string beside;
+  const auto run_first = [&, copy = test]() mutable {
+    double off = 0;
+    while (!end && beside.empty()) beside = check_run(copy, *first, copy.options.seed, off);
+  };
+  std::optional<std::jthread> runs;
+  first ? void(runs.emplace(run_first)) : line.fail("", first.error().to_string());
+  for (int i = 0; i < kSizesBeside && first && !test.silent; ++i) {
+    const std::int64_t size = 1 + i * 37 % 97;
+    double off = 0;
+    const auto bound = region.bind(with_size(*made, size));
+    const std::string problem =
+        bound ? check_run(test, *bound, test.options.seed, off) : bound.error().to_string();
+    problem.empty() ? line.pass(off) : line.fail(fmt::format("size {}", size), problem, off);
+  }
+  end = true;
+  runs.reset();
+  if (!beside.empty()) line.fail("the first size", beside);
+  take_what_was_seen(line);
+  return line.take();
 }
 
 SuiteLine check_growth(UnderTest& test) {

@@ -230,7 +230,7 @@ std::vector<Case> operator_cases(OpKind op, DType dtype, const Delegate& delegat
                                  std::uint64_t seed) {
   std::vector<Case> cases;
   const OperatorRow* const row = operator_row(op);
-  if (row == nullptr || !contains(kComputedTypes, dtype)) return cases;
+  if (row == nullptr || !contains(kNativeTypes, dtype)) return cases;
   for (const auto& forms : {row->forms, row->more})
     for (const Form& form : forms) add_form(*row, form, dtype, delegate, seed, cases);
   return cases;

@@ -123,14 +123,14 @@ inline constexpr Form kGlobalPoolForms[] = {
 };
 
 inline constexpr Form kSoftmaxForms[] = {
-    {"last axis", "input x $T [3, 5, 7]\ny = Softmax(x)"},
-    {"first axis", "input x $T [3, 5, 7]\ny = Softmax(x) {axis = 0}"},
-    {"middle axis", "input x $T [3, 5, 7]\ny = Softmax(x) {axis = -2}"},
-    {"one element", "input x $T [1]\ny = Softmax(x)"},
-    {"a power of two", "input x $T [16, 256]\ny = Softmax(x)"},
-    {"long rows", "input x $T [2, 1537]\ny = Softmax(x)"},
-    {"free rows", "symbols n\ninput x $T [n, 5]\ny = Softmax(x)"},
-    {"free length", "symbols n\ninput x $T [4, n]\ny = Softmax(x)"},
+    {"last axis", "input $L $T [3, 5, 7]\ny = $O($L)"},
+    {"first axis", "input $L $T [3, 5, 7]\ny = $O($L) {axis = 0}"},
+    {"middle axis", "input $L $T [3, 5, 7]\ny = $O($L) {axis = -2}"},
+    {"one element", "input $L $T [1]\ny = $O($L)"},
+    {"a power of two", "input $L $T [16, 256]\ny = $O($L)"},
+    {"long rows", "input $L $T [2, 1537]\ny = $O($L)"},
+    {"free rows", "symbols n\ninput $L $T [n, 5]\ny = $O($L)"},
+    {"free length", "symbols n\ninput $L $T [4, n]\ny = $O($L)"},
 };
 inline constexpr Form kLpForms[] = {
     {"p 1", "input d $T [3, 5]\ny = LpNormalization(d) {p = 1}"},
@@ -164,25 +164,26 @@ inline constexpr Form kBatchNormForms[] = {
 };
 
 inline constexpr Form kReduceForms[] = {
-    {"all", "input x $T $S\ny = $O(x)"},
-    {"last axis", "input x $T [3, 5, 7]\nconst c i64 [1] = [-1]\ny = $O(x, c)"},
-    {"first axis", "input x $T [3, 5, 7]\nconst c i64 [1] = [0]\ny = $O(x, c) {keepdims = 0}"},
-    {"middle axis", "input x $T [3, 5, 7]\nconst c i64 [1] = [1]\ny = $O(x, c)"},
-    {"two axes", "input x $T [2, 3, 5, 4]\nconst c i64 [2] = [2, 3]\ny = $O(x, c) {keepdims = 0}"},
-    {"outer axes", "input x $T [3, 4, 5]\nconst c i64 [2] = [0, 2]\ny = $O(x, c)"},
-    {"long rows", "input x $T [3, 2049]\nconst c i64 [1] = [1]\ny = $O(x, c)"},
+    {"all", "input $L $T $S\ny = $O($L)"},
+    {"last axis", "input $L $T [3, 5, 7]\nconst c i64 [1] = [-1]\ny = $O($L, c)"},
+    {"first axis", "input $L $T [3, 5, 7]\nconst c i64 [1] = [0]\ny = $O($L, c) {keepdims = 0}"},
+    {"middle axis", "input $L $T [3, 5, 7]\nconst c i64 [1] = [1]\ny = $O($L, c)"},
+    {"two axes",
+     "input $L $T [2, 3, 5, 4]\nconst c i64 [2] = [2, 3]\ny = $O($L, c) {keepdims = 0}"},
+    {"outer axes", "input $L $T [3, 4, 5]\nconst c i64 [2] = [0, 2]\ny = $O($L, c)"},
+    {"long rows", "input $L $T [3, 2049]\nconst c i64 [1] = [1]\ny = $O($L, c)"},
     {"no axes mean none",
-     "input x $T [3, 5]\nconst c i64 [0] = []\n"
-     "y = $O(x, c) {noop_with_empty_axes = 1}"},
-    {"free rows", "symbols n\ninput x $T [n, 5]\nconst c i64 [1] = [1]\ny = $O(x, c)"},
-    {"free length", "symbols n\ninput x $T [4, n]\nconst c i64 [1] = [1]\ny = $O(x, c)"},
+     "input $L $T [3, 5]\nconst c i64 [0] = []\n"
+     "y = $O($L, c) {noop_with_empty_axes = 1}"},
+    {"free rows", "symbols n\ninput $L $T [n, 5]\nconst c i64 [1] = [1]\ny = $O($L, c)"},
+    {"free length", "symbols n\ninput $L $T [4, n]\nconst c i64 [1] = [1]\ny = $O($L, c)"},
 };
 inline constexpr Form kArgMaxForms[] = {
-    {"first axis", "input x $T [5, 7]\ny = ArgMax(x)"},
-    {"last axis", "input x $T [3, 5, 7]\ny = ArgMax(x) {axis = -1, keepdims = 0}"},
-    {"ties, last", "input q $T [4, 33]\ny = ArgMax(q) {axis = 1, select_last_index = 1}"},
-    {"ties, first", "input q $T [4, 33]\ny = ArgMax(q) {axis = 1}"},
-    {"free", "symbols n\ninput x $T [n, 9]\ny = ArgMax(x) {axis = 1}"},
+    {"first axis", "input x $T [5, 7]\ny = $O(x)"},
+    {"last axis", "input x $T [3, 5, 7]\ny = $O(x) {axis = -1, keepdims = 0}"},
+    {"ties, last", "input q $T [4, 33]\ny = $O(q) {axis = 1, select_last_index = 1}"},
+    {"ties, first", "input q $T [4, 33]\ny = $O(q) {axis = 1}"},
+    {"free", "symbols n\ninput x $T [n, 9]\ny = $O(x) {axis = 1}"},
 };
 inline constexpr Form kTopKForms[] = {
     {"largest", "input x $T [3, 17]\nconst c i64 [1] = [4]\nv, i = TopK(x, c)\noutput v, i"},

@@ -70,6 +70,41 @@ inline constexpr Form kWhereForms[] = {
      "y = Where(b, x, x2)"},
 };
 
+inline constexpr Form kIsInfForms[] = {
+    {"infinities", "input d $T [33]\ninput q $T [33]\na = Div(d, q)\ny = IsInf(a)"},
+    {"only one",
+     "input d $T [33]\ninput q $T [33]\na = Div(d, q)\ny = IsInf(a) {detect_negative = 0}"},
+};
+inline constexpr Form kBitShiftForms[] = {
+    {"to the right",
+     "input x $T [3, 5]\ninput k $T [5]\ny = BitShift(x, k) {direction = \"RIGHT\"}"},
+};
+inline constexpr Form kBitCastForms[] = {
+    {"to f32", "input x $T [3, 5]\na = $W(x)\ny = BitCast(a) {to = 1}"},
+    {"to u8", "input x $T [3, 5]\na = $W(x)\ny = BitCast(a) {to = 2}"},
+    {"to i8", "input x $T [3, 5]\na = $W(x)\ny = BitCast(a) {to = 3}"},
+    {"to i32", "symbols n\ninput x $T [n, 5]\na = $W(x)\ny = BitCast(a) {to = 6}"},
+};
+inline constexpr Form kCastLikeForms[] = {
+    {"f32", "input p $T $S\ninput x2 f32 []\ny = CastLike(p, x2)"},
+    {"i32", "input x $T [3, 5]\ninput x2 i32 [2]\ny = CastLike(x, x2)"},
+    {"bool", "input q $T [3, 5]\ninput b bool []\ny = CastLike(q, b)"},
+};
+/// A slope broadcasts to x alone.
+inline constexpr Form kPReluForms[] = {
+    {"one slope", "input x $T [3, 5]\nconst w $T [] = fill 1\ny = PRelu(x, w)"},
+    {"channels", "input x $T [2, 8, 5, 3]\nconst w $T [8, 1, 1] = fill 1\ny = PRelu(x, w)"},
+    {"a slope of the run", "input x $T [3, 5]\ninput x2 $T [3, 5]\ny = PRelu(x, x2)"},
+    {"free", "symbols n\ninput x $T [n, 5]\nconst w $T [5] = fill 1\ny = PRelu(x, w)"},
+};
+inline constexpr Form kCumulativeForms[] = {
+    {"", "input x $T [3, 5]\nconst c i64 [] = [1]\ny = $O(x, c)"},
+    {"exclusive, backwards",
+     "input x $T [5, 3, 2]\nconst c i32 [1] = [-3]\ny = $O(x, c) {exclusive = 1, reverse = 1}"},
+    {"long rows", "input x $T [2, 1537]\nconst c i64 [] = [1]\ny = $O(x, c)"},
+    {"free", "symbols n\ninput x $T [n, 5]\nconst c i64 [] = [1]\ny = $O(x, c)"},
+};
+
 inline constexpr Form kGeluForms[] = {
     {"tanh", "input x $T [3, 5]\ny = Gelu(x) {approximate = \"tanh\"}"},
 };

@@ -162,6 +162,74 @@ inline constexpr Form kScatterNdForms[] = {
      "symbols n\ninput x $T [4, n]\nconst c i64 [2, 1] = [3, 0]\ninput x2 $T [2, n]\n"
      "y = ScatterND(x, c, x2)"},
 };
+inline constexpr Form kGatherElementsForms[] = {
+    {"rows", "input x $T [3, 5]\ninput i i64 [2, 5]\ny = GatherElements(x, i)"},
+    {"columns", "input x $T [3, 5]\ninput i i32 [3, 4]\ny = GatherElements(x, i) {axis = 1}"},
+    {"free",
+     "symbols n\ninput x $T [n, 5]\ninput i i64 [n, 2]\n"
+     "y = GatherElements(x, i) {axis = -1}"},
+};
+inline constexpr Form kScatterElementsForms[] = {
+    {"rows",
+     "input x $T [3, 4]\nconst c i64 [2, 4] = [0, 1, 2, 0, 1, 2, 0, -2]\ninput x2 $T [2, 4]\n"
+     "y = ScatterElements(x, c, x2)"},
+    {"columns",
+     "input x $T [3, 4]\nconst c i64 [3, 2] = [0, 3, 2, 1, 1, 0]\ninput x2 $T [3, 2]\n"
+     "y = ScatterElements(x, c, x2) {axis = 1}"},
+    {"added",
+     "input x $T [3, 4]\nconst c i64 [2, 4] = [0, 1, 2, 0, 0, 1, 2, 0]\ninput x2 $T [2, 4]\n"
+     "y = ScatterElements(x, c, x2) {reduction = \"add\"}"},
+};
+inline constexpr Form kTensorScatterForms[] = {
+    {"",
+     "input x $T [2, 3, 9, 4]\ninput x2 $T [2, 3, 2, 4]\nconst c i64 [2] = [0, 5]\n"
+     "y = TensorScatter(x, x2, c)"},
+    {"around the end",
+     "input x $T [2, 7, 4]\ninput x2 $T [2, 3, 4]\nconst c i64 [2] = [6, 2]\n"
+     "y = TensorScatter(x, x2, c) {mode = \"circular\", axis = 1}"},
+    {"free", "symbols n\ninput x $T [n, 7, 4]\ninput x2 $T [n, 3, 4]\ny = TensorScatter(x, x2)"},
+};
+inline constexpr Form kReverseSequenceForms[] = {
+    {"", "input x $T [5, 3, 2]\nconst c i64 [3] = [5, 2, 1]\ny = ReverseSequence(x, c)"},
+    {"batch first",
+     "input x $T [3, 5]\nconst c i64 [3] = [1, 5, 4]\n"
+     "y = ReverseSequence(x, c) {batch_axis = 0, time_axis = 1}"},
+    {"free",
+     "symbols n\ninput x $T [3, 5, n]\nconst c i64 [3] = [1, 5, 4]\n"
+     "y = ReverseSequence(x, c) {batch_axis = 0, time_axis = 1}"},
+};
+inline constexpr Form kSpaceForms[] = {
+    {"", "input x $T [1, 8, 4, 6]\ny = $O(x) {blocksize = 2}"},
+    {"CRD", "input x $T [2, 9, 3, 6]\ny = $O(x) {blocksize = 3, mode = \"CRD\"}"},
+    {"free", "symbols n\ninput x $T [n, 4, 2, 2]\ny = $O(x) {blocksize = 2}"},
+};
+inline constexpr Form kCol2ImForms[] = {
+    {"",
+     "input x $T [2, 12, 9]\nconst ci i64 [2] = [6, 6]\nconst ck i64 [2] = [2, 2]\n"
+     "y = Col2Im(x, ci, ck) {strides = [2, 2]}"},
+    {"overlapping, padded",
+     "input x $T [1, 10, 7]\nconst ci i64 [2] = [1, 9]\nconst ck i64 [2] = [1, 5]\n"
+     "y = Col2Im(x, ci, ck) {pads = [0, 1, 0, 1]}"},
+    {"free",
+     "symbols n\ninput x $T [n, 10, 5]\nconst ci i64 [2] = [1, 9]\nconst ck i64 [2] = [1, 5]\n"
+     "y = Col2Im(x, ci, ck)"},
+};
+inline constexpr Form kOneHotForms[] = {
+    {"", "input i $T [2, 3]\nconst c i64 [] = [4]\ninput x2 f32 [2]\ny = OneHot(i, c, x2)"},
+    {"first axis, free",
+     "symbols n\ninput i $T [n]\nconst c i64 [] = [3]\ninput x2 f32 [2]\n"
+     "y = OneHot(i, c, x2) {axis = 0}"},
+};
+inline constexpr Form kEyeLikeForms[] = {
+    {"", "input x $T [5, 7]\ny = EyeLike(x)"},
+    {"beside the diagonal", "input x $T [4, 3]\ny = EyeLike(x) {k = -1, dtype = 7}"},
+    {"free", "symbols n m\ninput x $T [n, m]\ny = EyeLike(x) {k = 1}"},
+};
+inline constexpr Form kTriluForms[] = {
+    {"upper", "input x $T [3, 5, 7]\ny = Trilu(x)"},
+    {"lower", "input x $T [5, 4]\nconst c i64 [] = [-1]\ny = Trilu(x, c) {upper = 0}"},
+    {"free", "symbols n m\ninput x $T [n, m]\nconst c i64 [] = [1]\ny = Trilu(x, c)"},
+};
 inline constexpr Form kResizeForms[] = {
     {"nearest, twice",
      "input x $T [1, 3, 4, 5]\nconst c f32 [4] = [1, 1, 2, 2]\n"
@@ -196,6 +264,24 @@ inline constexpr Form kConstantOfShapeForms[] = {
     {"free",
      "symbols n\nsymbolic s i64 [2] = [n, 5]\n"
      "y = ConstantOfShape(s) {value = tensor $T [1] [1]}"},
+};
+
+/// One seed gives the same numbers on every target.
+inline constexpr Form kDrawnForms[] = {
+    {"", "y = $O() {shape = [3, 5], seed = 1.0}"},
+};
+inline constexpr Form kDrawnLikeForms[] = {
+    {"", "input x $T [3, 5]\ny = $O(x) {seed = 1.0}"},
+    {"free", "symbols n\ninput x $T [n, 5]\ny = $O(x) {seed = 2.0}"},
+};
+inline constexpr Form kMultinomialForms[] = {
+    {"free",
+     "symbols n\ninput x $T [n, 5]\ny = Multinomial(x) {sample_size = 7, dtype = 7, seed = 1.0}"},
+};
+inline constexpr Form kDropoutForms[] = {
+    {"in training",
+     "input x $T [3, 5]\nconst c $T [] = [0.5]\nconst ct bool [] = [1]\n"
+     "a, b = Dropout(x, c, ct) {seed = 3}\noutput a, b"},
 };
 
 }  // namespace parallax::conformance

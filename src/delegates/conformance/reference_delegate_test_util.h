@@ -33,6 +33,7 @@ struct Defects {
   bool wrong_for_odd = false;            ///< results with an odd number of elements
   bool wrong_when_bound_again = false;   ///< keeps the first binding's sizes
   bool wrong_at_once = false;            ///< two runs at once
+  bool refuses_while_running = false;    ///< bind, as long as a run is under way
   bool answers_twice = false, answers_and_refuses = false, never_answers = false;
   bool forgets_cancelled = false;  ///< gives no answer to a run that was cancelled
   bool leaks = false;              ///< 64 KiB per compile
@@ -179,9 +180,14 @@ inline Result<std::shared_ptr<const Program>> program_of_graph(Graph graph) {
   return lay_out(std::move(bound), {.parallel = false, .threads = 1, .budget = {}});
 }
 
-inline px_code reference_bind(void*, void* handle, const px_sizes* sizes, px_binding* out,
+inline px_code reference_bind(void* device, void* handle, const px_sizes* sizes, px_binding* out,
                               px_status* status) {
   auto& region = *static_cast<ReferenceRegion*>(handle);
+  if (defects().refuses_while_running) {
+    auto& its = *static_cast<ReferenceDevice*>(device);
+    const MutexLock lock(its.mutex);
+    if (its.under_way > 0) return px_fail(status, PX_UNSUPPORTED, "the device is at work");
+  }
   constexpr std::size_t kMemory = std::size_t{1} << 30;
   for (std::size_t i = 0; i < sizes->value_count; ++i)
     if (sizes->values[i]->bytes > kMemory)
@@ -240,7 +246,8 @@ struct ReferencePlaces {
 
 inline Status reference_execute(ReferenceBinding& binding, const ReferencePlaces& places) {
   const bool at_once = ++binding.runs > 1;
-  if (defects().wrong_at_once) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  if (defects().wrong_at_once || defects().refuses_while_running)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
   const Compiled& compiled = binding.program->compiled();
   std::vector<const std::byte*> inputs;
   for (const px_place& place : places.inputs) inputs.push_back(address_of(place));
@@ -285,7 +292,9 @@ inline px_code reference_run(void* handle, void* binding, const px_run* run, px_
   }
   // Threads take longer than what they compute.
   static std::atomic<int> runs{0};
-  if (++runs % 4 != 0 && !defects().forgets_cancelled && !defects().wrong_at_once) {
+  const bool on_a_thread =
+      defects().forgets_cancelled || defects().wrong_at_once || defects().refuses_while_running;
+  if (++runs % 4 != 0 && !on_a_thread) {
     work();
     return PX_OK;
   }

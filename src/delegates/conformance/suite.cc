@@ -87,11 +87,14 @@ class Suite {
         {"regions at once", check_regions_at_once},
         {"cancelled runs", check_cancelled_runs},
         {"memory that is not there", check_missing_memory},
+        {"sizes that change while runs go on", check_changing_sizes},
         {"compiling and discarding without growth", check_growth},
     };
     for (const Check& check : kChecks) {
       if (test_.silent) return;
       if (check.run == check_growth && test_.options.growth_rounds == 0) continue;
+      if (check.run == check_changing_sizes && !test_.delegate->description().dynamic_shapes)
+        continue;
       begin(check.name);
       lines_.push_back(check.run(test_));
     }

@@ -8,6 +8,8 @@
 #include <limits>
 #include <random>
 
+#include "parallax/elements.h"
+
 namespace parallax::conformance {
 namespace {
 
@@ -61,13 +63,8 @@ std::vector<std::byte> random_elements(DType dtype, const Dims& dims, char lette
   std::mt19937_64 random(seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype, dims).value_or(0)));
   const DTypeClass kind = info_of(dtype).kind;
-  dispatch<kComputedTypes>(dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    for (std::size_t i = 0; i < bytes.size() / sizeof(T); ++i) {
-      const auto element = static_cast<T>(random_element(kind, letter, random));
-      std::memcpy(bytes.data() + i * sizeof(T), &element, sizeof(T));
-    }
-  });
+  for (std::int64_t i = 0; i < dims.elements(); ++i)
+    write_element(dtype, random_element(kind, letter, random), bytes.data(), i);
   return bytes;
 }
 

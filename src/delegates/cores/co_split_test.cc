@@ -4,13 +4,18 @@
 
 #include <random>
 
+#include "bind/evaluate.h"
 #include "ir/builder.h"
 #include "ir/text.h"
+#include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/infer.h"
 #include "partition/co_execution.h"
+#include "partition/co_layout.h"
 #include "partition/co_split.h"
+#include "partition/rest.h"
 #include "run/run_test_util.h"
+#include "simplify/passes_test_util.h"
 
 namespace parallax {
 namespace {
@@ -205,8 +210,16 @@ void check_split(const CoGraph& split) {
   EXPECT_EQ(print(inferred), print(split.graph));
 }
 
+/// As if each stage of the device's were one region.
+int turn_images(CoGraph& split) {
+  IdVector<NodeId, RegionId> region_of;
+  for (const CoNode& node : split.nodes)
+    region_of.push_back(node.side == CoSide::kDevice ? RegionId{node.stage} : RegionId{});
+  return turn_crossing_images(region_of, split.graph, split.nodes);
+}
+
 TEST(CoExecution, SplitGraphsGiveTheSameBits) {
-  int split_nodes = 0;
+  int split_nodes = 0, turned = 0;
   for (unsigned seed = 0; seed < 150; ++seed) {
     Random random(seed);
     const Graph graph = random_graph(random);
@@ -216,7 +229,8 @@ TEST(CoExecution, SplitGraphsGiveTheSameBits) {
     const RowAxes axes =
         row_axes(graph, *shapes, below(random, 2) == 0 ? RowChoice::kRows : RowChoice::kFilters);
     const CoPlan plan = plan_stretches(graph, *shapes, axes, costs, (1 + below(random, 14)) / 16.0);
-    const CoGraph split = split_graph(graph, *shapes, axes, plan, costs.can_run);
+    CoGraph split = split_graph(graph, *shapes, axes, plan, costs.can_run);
+    if (seed % 2 == 1) turned += turn_images(split);
     for (const CoNode& node : split.nodes) split_nodes += node.side == CoSide::kDevice ? 1 : 0;
     check_split(split);
     const Inputs inputs = random_inputs(random, graph);
@@ -232,6 +246,65 @@ TEST(CoExecution, SplitGraphsGiveTheSameBits) {
     }
   }
   EXPECT_GT(split_nodes, 300) << "the test splits nothing";
+  EXPECT_GT(turned, 20) << "the test turns nothing";
+}
+
+/// What the CPU's lowering makes of the nodes of `region`; invalid: of those that none has.
+std::string lowered(const Graph& graph, const IdVector<NodeId, RegionId>& region_of,
+                    RegionId region) {
+  Partition others;
+  for (const NodeId id : graph.nodes.ids())
+    others.placement.push_back({region_of[id] == region ? RegionId{} : RegionId{0}, {}, {}, {}});
+  Graph own = cpu_rest(graph, others);
+  const auto done = run_passes(lowering_passes(), own, {evaluate_node});
+  EXPECT_TRUE(done) << done.error().to_string();
+  return operators_of(own);
+}
+
+TEST(CoExecution, ImagesThatCrossAreTurnedByNobody) {
+  Graph graph = graph_of(R"(
+      input x f32 [1, 3, 8, 8]
+      const w f32 [4, 3, 1, 1] = fill 0.5
+      const v f32 [4, 4, 1, 1] = fill 0.5
+      a = Conv(x, w)
+      b = Relu(a)
+      c = Conv(b, v)
+      d = Sigmoid(c)
+      e = Conv(d, v)
+      f = Add(e, b)
+      g = GlobalAveragePool(f)
+      output g)");
+  IdVector<NodeId, RegionId> region_of(graph.nodes.size());
+  region_of[NodeId{2}] = region_of[NodeId{3}] = RegionId{7};
+  IdVector<NodeId, CoNode> nodes(graph.nodes.size());
+  for (const NodeId id : nodes.ids())
+    if (region_of[id].valid()) nodes[id].side = CoSide::kDevice;
+  EXPECT_EQ(turn_crossing_images(region_of, graph, nodes), 2);
+  EXPECT_EQ(operators_of(graph),
+            "Conv Relu Transpose Transpose Conv Sigmoid Transpose Transpose Conv Add "
+            "GlobalAveragePool");
+  check_split({graph, nodes});
+  region_of = {};
+  for (const CoNode& node : nodes)
+    region_of.push_back(node.side == CoSide::kDevice ? RegionId{7} : RegionId{});
+  EXPECT_EQ(lowered(graph, region_of, RegionId{7}), "Conv Identity");
+  EXPECT_EQ(lowered(graph, region_of, {}),
+            "Transpose Conv Identity Conv Add GlobalAveragePool Reshape");
+}
+
+TEST(CoExecution, ImagesThatNoConvolutionTakesStayAsTheyAre) {
+  Graph graph = graph_of(R"(
+      input x f32 [1, 3, 8, 8]
+      const w f32 [4, 3, 1, 1] = fill 0.5
+      const s i64 [2] = [4, 64]
+      a = Conv(x, w)
+      b = Reshape(a, s)
+      output b)");
+  IdVector<NodeId, RegionId> region_of(graph.nodes.size());
+  region_of[NodeId{0}] = RegionId{0};
+  IdVector<NodeId, CoNode> nodes(graph.nodes.size());
+  EXPECT_EQ(turn_crossing_images(region_of, graph, nodes), 0);
+  EXPECT_EQ(operators_of(graph), "Conv Reshape");
 }
 
 }  // namespace

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/c_types.h"
 #include "base/caught.h"
@@ -34,8 +36,19 @@ struct CoresDevice {
 
 /// The weights of a region are packed once for all its bindings.
 struct CoresRegion {
-  RegionOutline outline;
-  std::shared_ptr<GraphContext::Weights> weights = std::make_shared<GraphContext::Weights>();
+  explicit CoresRegion(RegionOutline outline_in)
+      : outline(std::move(outline_in)), constants(places_of(outline)) {}
+
+  static ConstantPlaces places_of(const RegionOutline& outline) {
+    std::vector<std::span<const std::byte>> all;
+    for (const RegionOutline::Given& given : outline.values)
+      if (given.constant) all.push_back(given.constant->bytes);
+    return parallax::places_of(std::move(all));
+  }
+
+  const RegionOutline outline;
+  const ConstantPlaces constants;  ///< those that all bindings have
+  const std::shared_ptr<GraphContext::Weights> weights = std::make_shared<GraphContext::Weights>();
 };
 
 /// Calls what may throw; writes why it failed to `status`.
@@ -93,9 +106,9 @@ Result<std::shared_ptr<const Program>> program_of(const CoresRegion& region, con
   PX_RETURN_IF_ERROR(run_passes(lowering_passes(), graph, {evaluate_node, evaluate_into}));
   Binding binding;
   binding.symbols.resize(graph.symbols.size());
-  PX_ASSIGN(auto compiled,
-            compile(std::make_shared<GraphContext>(std::move(graph), Delegation{}, region.weights),
-                    binding, {}));
+  auto context = std::make_shared<GraphContext>(std::move(graph), Delegation{}, region.weights,
+                                                &region.constants);
+  PX_ASSIGN(auto compiled, compile(std::move(context), binding, {}));
   PX_ASSIGN(auto bound, make_bound(std::move(compiled)));
   PX_RETURN_IF_ERROR(bind(*bound));
   return lay_out(std::move(bound), {.parallel = threads > 1, .threads = threads, .budget = {}});

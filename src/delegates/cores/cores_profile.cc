@@ -36,7 +36,7 @@ std::map<OpKind, OperatorLimits> all_operators() {
   std::map<OpKind, OperatorLimits> result;
   OperatorLimits limits;
   for (std::size_t i = 0; i < kDTypes.size(); ++i)
-    if (kDTypes[i].computed) limits.dtypes.push_back(static_cast<DType>(i));
+    if (kDTypes[i].bits >= 8) limits.dtypes.push_back(static_cast<DType>(i));
   for (const KernelRow& row : kernel_rows())
     if (!op_def(row.op).internal && !op_def(row.op).control_flow) result.emplace(row.op, limits);
   return result;
@@ -64,7 +64,7 @@ std::string limits_text(std::string_view op, const OperatorLimits& limits) {
 }
 
 std::string profile_text(const CoresOptions& options, std::int64_t memory_bytes,
-                         const std::map<OpKind, OperatorLimits>& operators) {
+                         bool dynamic_shapes, const std::map<OpKind, OperatorLimits>& operators) {
   std::vector<std::string> own, bridges;
   std::string limits;
   for (const auto& [op, limit] : operators) {
@@ -75,10 +75,11 @@ std::string profile_text(const CoresOptions& options, std::int64_t memory_bytes,
   const int others = std::max(1, usable_cpus() - options.threads);
   return fmt::format(
       "name = \"cores\"\n[delegate]\nname = \"cores\"\nlaunch_seconds = {}\nmacs_per_second = {}\n"
-      "bytes_per_second = {}\ncpu_macs_per_second = {}\nmemory_bytes = {}\ndtypes = []\n"
-      "operators = [{}]\nbridges = [{}]\n{}",
+      "bytes_per_second = {}\ncpu_macs_per_second = {}\nmemory_bytes = {}\n"
+      "images = \"channels_last\"\ndynamic_shapes = {}\ndtypes = []\noperators = [{}]\n"
+      "bridges = [{}]\n{}",
       kWakeSeconds, options.threads * core, kBytesPerSecond, others * core, memory_bytes,
-      quoted(own), quoted(bridges), limits);
+      dynamic_shapes, quoted(own), quoted(bridges), limits);
 }
 
 }  // namespace
@@ -106,11 +107,12 @@ Result<CoresOptions> parse_cores_options(const std::string& text) {
 
 Result<std::string> describe_cores(const CoresOptions& options) {
   const std::int64_t memory = std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
-  if (options.profile.empty()) return profile_text(options, memory, all_operators());
+  if (options.profile.empty()) return profile_text(options, memory, true, all_operators());
   PX_ASSIGN(const DeviceProfile profile, load_profile(options.profile));
   if (!profile.delegate)
     return refuse_text(fmt::format("'{}' describes a device without a delegate", options.profile));
-  return profile_text(options, profile.delegate->memory_bytes, profile.delegate->operators);
+  return profile_text(options, profile.delegate->memory_bytes, profile.delegate->dynamic_shapes,
+                      profile.delegate->operators);
 }
 
 }  // namespace parallax

@@ -16,13 +16,18 @@ CoresQueue::~CoresQueue() {
     ends_ = true;
     changed_.notify_all();
   }
+  waiting_.fetch_add(1);
   thread_.join();
 }
 
 void CoresQueue::add(CoresJob job) {
-  const MutexLock lock(mutex_);
-  jobs_.push_back(std::move(job));
-  changed_.notify_all();
+  {
+    const MutexLock lock(mutex_);
+    jobs_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+  // A thread that is awake finds the mutex free: to wait for it would take as long as to sleep.
+  waiting_.fetch_add(1);
 }
 
 void CoresQueue::cancel(void* context) {
@@ -32,18 +37,24 @@ void CoresQueue::cancel(void* context) {
     if (job.context == context) (void)job.stop.request_stop();
 }
 
+/// The next job; false where there will be none.
+bool CoresQueue::wait_for_job(CoresJob& job) {
+  const auto since = std::chrono::steady_clock::now();
+  patience_.wait([this] { return waiting_.load() > 0; });
+  const MutexLock lock(mutex_);
+  while (jobs_.empty() && !ends_) changed_.wait(mutex_);
+  if (jobs_.empty()) return false;
+  job = std::move(jobs_.front());
+  jobs_.pop_front();
+  running_ = job.context;
+  stop_ = job.stop;
+  waiting_.fetch_sub(1);
+  patience_.waited(std::chrono::steady_clock::now() - since);
+  return true;
+}
+
 void CoresQueue::work() {
-  while (true) {
-    CoresJob job;
-    {
-      const MutexLock lock(mutex_);
-      while (jobs_.empty() && !ends_) changed_.wait(mutex_);
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
-      jobs_.pop_front();
-      running_ = job.context;
-      stop_ = job.stop;
-    }
+  for (CoresJob job; wait_for_job(job); job = {}) {
     Status status;
     try {
       status = run(job);

@@ -1,6 +1,8 @@
-// The threads of the delegate "cores", which run programs one after the other. Thread-safe.
+// The threads of the delegate "cores", which run programs one after the other. Between two that
+// follow soon upon each other they stay awake: the cores are theirs. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <memory>
 #include <stop_token>
@@ -10,6 +12,7 @@
 #include "base/mutex.h"
 #include "bind/program.h"
 #include "parallax/delegate.h"
+#include "run/idle.h"
 #include "run/run_memory.h"
 #include "run/worker_pool.h"
 
@@ -26,6 +29,10 @@ struct CoresJob {
 
 class CoresQueue {
  public:
+  /// How long it stays awake at most: about what waking takes (run/worker_slot.h). That it pays is
+  /// not shown, see docs/decisions/delegates.md.
+  static constexpr std::chrono::microseconds kAwake{50};
+
   /// Starts a thread, which has `threads` - 1 workers. Throws std::system_error.
   explicit CoresQueue(int threads);
   /// Runs what is left.
@@ -41,6 +48,7 @@ class CoresQueue {
 
  private:
   void work();
+  bool wait_for_job(CoresJob& job);
   Status run(const CoresJob& job);
 
   WorkerPool pool_;
@@ -51,6 +59,9 @@ class CoresQueue {
   void* running_ PX_GUARDED_BY(mutex_) = nullptr;
   std::stop_source stop_ PX_GUARDED_BY(mutex_) = std::stop_source(std::nostopstate);
   bool ends_ PX_GUARDED_BY(mutex_) = false;
+  // Jobs that were added and not taken, for who looks without the mutex; one more when it ends.
+  std::atomic<int> waiting_{0};
+  Patience patience_{kAwake};  // the thread's
   std::thread thread_;
 };
 

@@ -58,6 +58,7 @@ TEST(CoresProfile, ClaimsWhatAProfileDoes) {
   const auto all = parse_profile(*describe_cores({}), "all");
   ASSERT_TRUE(all) << all.error().to_string();
   EXPECT_GT(all->delegate->operators.size(), 50U);
+  EXPECT_TRUE(all->delegate->channels_last);
 }
 
 /// A device of the table, with what a test calls.

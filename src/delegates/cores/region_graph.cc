@@ -131,7 +131,7 @@ Result<Graph> graph_of(const RegionOutline& outline, const px_sizes& sizes) {
     return refuse_region(ErrorCode::kInvalidInput, "sizes of another region");
   for (std::size_t i = 0; i < outline.values.size(); ++i) {
     const RegionOutline::Given& given = outline.values[i];
-    Value value{given.name, ValueKind::kResult, given.dtype, shape_of(*sizes.values[i]), {}, {},
+    Value value{given.name, ValueKind::kResult, given.dtype, shape_of(*sizes.values[i]), {}, {}, {},
                 {}};
     value.constant = given.constant;
     if (given.known_when_bound && sizes.values[i]->data != nullptr) {

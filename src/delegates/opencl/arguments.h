@@ -46,11 +46,25 @@ struct ConvolutionArgument {
   std::int32_t channels = 0, filters = 0, groups = 1, batches = 0;
 };
 
+/// How an operand of attention lies: strides over batches, fastest first, then over its matrices.
+struct MatrixArgument {
+  std::array<std::int32_t, 6> batch{};
+  std::int32_t row = 0, column = 0;
+};
+struct AttentionArgument {
+  std::int32_t queries = 0, keys = 0, depth = 0, width = 0, batches = 0;
+  std::array<std::int32_t, 6> dims{1, 1, 1, 1, 1, 1};
+  MatrixArgument q, k, v, y, mask, choice;
+  float scale = 1, fill = 0;
+  std::int32_t masked = 0, choosing = 0, fill_where = 0, fill_last = 0, nan_is_zero = 0;
+};
+
 using Argument = std::variant<TensorArgument, std::int32_t, float, SpaceArgument, StridesArgument,
-                              ResultArgument, ProductArgument, ConvolutionArgument, WindowArgument>;
+                              ResultArgument, ProductArgument, ConvolutionArgument, WindowArgument,
+                              AttentionArgument>;
 
 /// The letter of each alternative in KernelSpec::signature.
-inline constexpr char kArgumentLetters[] = "pifSTRPCW";
+inline constexpr char kArgumentLetters[] = "pifSTRPCWA";
 static_assert(std::variant_size_v<Argument> + 1 == sizeof(kArgumentLetters));
 
 }  // namespace parallax::opencl

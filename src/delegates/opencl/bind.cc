@@ -149,8 +149,9 @@ class Binder final : public StepMemory {
       }
     }
     for (const ValueId id : graph_.values.ids()) {
-      if (region_.constants_[id])
-        place_[id] = add_place({PlaceKind::kBuffer, 0, region_.constants_[id].get(), 0});
+      const ConstantPlace& constant = region_.constants_[id];
+      if (constant.buffer != nullptr)
+        place_[id] = add_place({PlaceKind::kBuffer, 0, constant.buffer, 0});
     }
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const std::int32_t place = add_place({PlaceKind::kOutput, i, nullptr, 0});
@@ -194,13 +195,14 @@ class Binder final : public StepMemory {
   }
   Operand operand(ValueId value) {
     if (!value.valid()) return {};
-    Operand result{desc_of(value), place_[root_[value]]};
+    const ValueId root = root_[value];
+    Operand result{desc_of(value), place_[root], region_.constants_[root].first};
     // The elements of a shape, which a node computes with.
     if (result.place < 0 && result.desc.data != nullptr && result.desc.bytes() > 0) {
       const bool half = is_half(value);
       const std::span known(result.desc.data,
                             static_cast<std::size_t>(result.desc.bytes()) * (half ? 2 : 1));
-      result.place = place_[root_[value]] = half ? table(halves_of(known)) : table(known);
+      result.place = place_[root] = half ? table(halves_of(known)) : table(known);
     }
     return result;
   }
@@ -228,6 +230,7 @@ class Binder final : public StepMemory {
                       {},
                       {},
                       *this,
+                      region_.specs_,
                       region_.local_memory_,
                       region_.half_,
                       static_cast<std::int32_t>(binding_->marks_.size())};
@@ -251,8 +254,9 @@ class Binder final : public StepMemory {
   Status emit_conversion(KernelId kernel, std::int64_t count, TensorArgument from,
                          TensorArgument to) {
     if (count == 0) return {};
-    return add_launch(
-        {&spec_of(kernel), {groups_of(count), 1, 1}, {static_cast<std::int32_t>(count), from, to}});
+    return add_launch({&region_.specs_[kernel],
+                       {groups_of(count), 1, 1},
+                       {static_cast<std::int32_t>(count), from, to}});
   }
 
   Status emit_copies() {
@@ -264,7 +268,7 @@ class Binder final : public StepMemory {
         continue;
       }
       const Node none;
-      Emission emission{none, {from}, {Operand{from.desc, place}}, {}, *this};
+      Emission emission{none, {from}, {Operand{from.desc, place}}, {}, *this, region_.specs_};
       PX_RETURN_IF_ERROR(emit_view(emission));
       for (Launch& launch : emission.launches) PX_RETURN_IF_ERROR(add_launch(std::move(launch)));
     }

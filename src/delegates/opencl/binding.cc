@@ -179,6 +179,12 @@ void Binding::run(std::span<const BufferPart> inputs, std::span<const BufferPart
   give(commands);
 }
 
+std::set<std::string_view> Binding::kernels() const {
+  std::set<std::string_view> names;
+  for (const ReadyLaunch& ready : launches_) names.insert(ready.launch.kernel->name);
+  return names;
+}
+
 void Binding::cancel(const void* name) {
   const auto self = shared_from_this();
   const ClContext::Commands commands(*region_->context_);

@@ -50,11 +50,15 @@ ClContext::~ClContext() {
 
 Result<OwnedBuffer> ClContext::buffer(std::int64_t bytes, const void* contents) {
   const bool copies = contents != nullptr && bytes > 0;
-  return make_buffer(bytes, copies ? CL_MEM_COPY_HOST_PTR : cl_mem_flags{0},
+  return make_buffer(bytes, CL_MEM_READ_WRITE | (copies ? CL_MEM_COPY_HOST_PTR : cl_mem_flags{0}),
                      copies ? contents : nullptr);
 }
 Result<OwnedBuffer> ClContext::host_buffer(std::int64_t bytes) {
-  return make_buffer(bytes, CL_MEM_ALLOC_HOST_PTR, nullptr);
+  return make_buffer(bytes, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, nullptr);
+}
+Result<OwnedBuffer> ClContext::borrowed_buffer(std::span<const std::byte> bytes) {
+  return make_buffer(static_cast<std::int64_t>(bytes.size()),
+                     CL_MEM_READ_ONLY | CL_MEM_USE_HOST_PTR, bytes.data());
 }
 
 Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flags,
@@ -69,9 +73,8 @@ Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flag
                           device_.max_buffer_bytes, device_.name)});
   }
   cl_int code = CL_SUCCESS;
-  OwnedBuffer made(
-      cl_, cl_.clCreateBuffer(context_.get(), CL_MEM_READ_WRITE | flags,
-                              static_cast<std::size_t>(size), const_cast<void*>(contents), &code));
+  OwnedBuffer made(cl_, cl_.clCreateBuffer(context_.get(), flags, static_cast<std::size_t>(size),
+                                           const_cast<void*>(contents), &code));
   PX_RETURN_IF_ERROR(cl_check("clCreateBuffer", code));
   return made;
 }

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,9 @@ class ClContext {
   /// Memory of the device, at least one byte; `contents`, if not null, is copied there before this
   /// returns. Errors: kOutOfMemory.
   Result<OwnedBuffer> buffer(std::int64_t bytes, const void* contents = nullptr);
+  /// The host's memory, which kernels only read, and which must outlive the buffer.
+  /// Errors: kOutOfMemory, kInternal.
+  Result<OwnedBuffer> borrowed_buffer(std::span<const std::byte> bytes);
   /// Memory that the host may map: the device's and the host's at once where they share it, pinned
   /// elsewhere. Errors: kOutOfMemory.
   Result<OwnedBuffer> host_buffer(std::int64_t bytes);

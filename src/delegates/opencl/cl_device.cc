@@ -32,6 +32,8 @@ ClDevice facts_of(const ClLibrary& cl, cl_platform_id platform, cl_device_id id)
   device.vendor = text_of(cl, id, CL_DEVICE_VENDOR);
   device.version = text_of(cl, id, CL_DEVICE_VERSION);
   device.driver = text_of(cl, id, CL_DRIVER_VERSION);
+  device.is_pocl = device.version.find("pocl") != std::string::npos ||
+                   device.version.find("PoCL") != std::string::npos;
   device.is_cpu = (number_of<cl_device_type>(cl, id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0;
   device.shares_memory = number_of<cl_bool>(cl, id, CL_DEVICE_HOST_UNIFIED_MEMORY) == CL_TRUE;
   device.memory_bytes =

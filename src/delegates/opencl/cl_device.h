@@ -16,6 +16,7 @@ struct ClDevice {
   std::string name, vendor, version, driver;
   bool is_cpu = false;         ///< kernels are chosen by it: a CPU gains nothing by local memory
   bool shares_memory = false;  ///< with the host
+  bool is_pocl = false;        ///< compiles a kernel once more for grids of another kind
   std::int64_t memory_bytes = 0;
   std::int64_t max_buffer_bytes = 0;
   std::size_t max_group = 1;  ///< work-items

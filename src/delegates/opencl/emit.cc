@@ -9,7 +9,7 @@ namespace parallax::opencl {
 
 TensorArgument argument_of(const Operand& operand, std::int64_t first) {
   if (!operand.desc.present) return {};
-  return {operand.place, first, size_of(operand.desc.dtype)};
+  return {operand.place, operand.first + first, size_of(operand.desc.dtype)};
 }
 TensorArgument Emission::input(std::size_t i, std::int64_t first) const {
   return i < inputs.size() ? argument_of(inputs[i], first) : TensorArgument{};
@@ -36,7 +36,7 @@ TensorArgument Emission::scratch(std::int64_t floats) {
 void Emission::launch(KernelId kernel, std::array<std::size_t, 3> groups,
                       std::vector<Argument> arguments) {
   if (std::ranges::find(groups, std::size_t{0}) != groups.end()) return;
-  launches.push_back({&spec_of(kernel), groups, std::move(arguments)});
+  launches.push_back({&kernels[kernel], groups, std::move(arguments)});
 }
 
 Result<std::vector<std::int64_t>> known_integers(const Operand& operand) {

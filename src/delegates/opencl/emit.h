@@ -11,6 +11,7 @@
 
 #include "delegates/opencl/launch.h"
 #include "delegates/opencl/space.h"
+#include "delegates/opencl/tuning.h"
 #include "kernels/kernel.h"
 
 namespace parallax::opencl {
@@ -19,6 +20,7 @@ namespace parallax::opencl {
 struct Operand {
   TensorDesc desc;
   std::int32_t place = -1;
+  std::int64_t first = 0;  ///< its first element there
 };
 
 /// Where steps put what they need beside their tensors. `places` are indices of the binding's list.
@@ -47,6 +49,7 @@ struct Emission {
   std::vector<Operand> inputs, outputs;
   Finish finish;
   StepMemory& memory;
+  const KernelSpecs& kernels;
   bool through_local_memory = false;  ///< which of two kernels products take
   bool half = false;                  ///< tensors of floats are kF16, except known ones
   std::int32_t mark = 1;              ///< what a fault of this step is told by

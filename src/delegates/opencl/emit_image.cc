@@ -104,15 +104,17 @@ Status emit_conv(Emission& e) {
   const std::vector<Argument> arguments{s,          result_of(e), e.input(0),
                                         e.input(1), e.input(2),   e.output()};
   const auto images = static_cast<std::size_t>(s.batches) * static_cast<std::size_t>(s.groups);
+  const ProductSizes& sizes = conv_sizes(e.kernels.tuning());
   if (s.filters < 4) {
     e.launch(KernelId::conv_each, {groups_of(e.out().elements()), 1, 1}, arguments);
   } else if (e.through_local_memory) {
     e.launch(KernelId::conv_tiles,
-             {groups_of(product(s.out), 64), groups_of(s.filters, 64), images}, arguments);
+             {groups_of(product(s.out), sizes.tile), groups_of(s.filters, sizes.tile), images},
+             arguments);
   } else {
     const std::int64_t spans = (s.out[2] + 7) / 8;
     e.launch(KernelId::conv_rows,
-             {groups_of(spans * s.out[0] * s.out[1], 8), groups_of(s.filters, 4), images},
+             {groups_of(spans * s.out[0] * s.out[1], 8), groups_of(s.filters, sizes.rows), images},
              arguments);
   }
   return {};

@@ -63,13 +63,14 @@ TensorArgument with_neighbours(Emission& e, ProductArgument& p, TensorArgument b
 void emit_product(Emission& e, ProductArgument p, const ResultArgument& r, TensorArgument a,
                   TensorArgument b, TensorArgument c, TensorArgument y) {
   const auto batches = static_cast<std::size_t>(p.batches);
+  const ProductSizes& sizes = matmul_sizes(e.kernels.tuning());
   if (e.through_local_memory) {
-    e.launch(KernelId::matmul_tiles, {groups_of(p.n, 64), groups_of(p.m, 64), batches},
-             {p, r, a, b, c, y});
+    e.launch(KernelId::matmul_tiles,
+             {groups_of(p.n, sizes.tile), groups_of(p.m, sizes.tile), batches}, {p, r, a, b, c, y});
     return;
   }
   if (p.b_column != 1 && p.n > 1 && p.k > 0) b = with_neighbours(e, p, b);
-  e.launch(KernelId::matmul_rows, {groups_of(p.n, 16), groups_of(p.m, 4 * 8), batches},
+  e.launch(KernelId::matmul_rows, {groups_of(p.n, 16), groups_of(p.m, sizes.rows * 8), batches},
            {p, r, a, b, c, y});
 }
 

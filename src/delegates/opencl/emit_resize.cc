@@ -40,6 +40,7 @@ Status emit_resize(Emission& e) {
   if (e.in(0).elements() == 0) return bad_step("nothing to resize");
   if (e.in(0).rank() == 0) return emit_view(e);
   const ResizeShape shape = resize_shape(e.node.attributes, e.in(0), e.out());
+  if (!shape.is_plain()) return not_covered("only plain nearest and linear are covered");
   const bool by_scales = e.has(2) && e.inputs[2].desc.elements() > 0;
   if (by_scales && e.inputs[2].desc.data == nullptr)
     return not_covered("scales are known to the device only");

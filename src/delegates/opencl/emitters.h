@@ -29,6 +29,7 @@ PX_CL_EMITTER(emit_global_pool)
 PX_CL_EMITTER(emit_matmul)
 PX_CL_EMITTER(emit_gemm)
 PX_CL_EMITTER(emit_conv)
+PX_CL_EMITTER(emit_attention)
 #undef PX_CL_EMITTER
 
 /// A product of matrices, for all that is one. `p` and `r` say how the operands lie.

@@ -5,7 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
+#include <functional>
+#include <future>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +20,7 @@
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"
 #include "delegates/opencl/region_graph.h"
+#include "delegates/opencl/tuner.h"
 
 namespace parallax::opencl {
 namespace {
@@ -24,11 +29,57 @@ namespace {
 struct OpenDevice {
   std::shared_ptr<ClContext> context;
   std::string device, driver, profile;
-  bool half = false;  ///< the user asked for 16-bit storage
+  bool half = false;            ///< the user asked for 16-bit storage
+  std::filesystem::path cache;  ///< empty: none
+  std::function<void(const std::string&)> log;
+  Mutex mutex;
+  std::optional<Tuning> tuning PX_GUARDED_BY(mutex);
+
+  /// Sizes of kernels for a graph: measured when the first product is compiled, if the result can
+  /// be kept for other processes.
+  Tuning tuning_for(const Graph& graph) {
+    const bool products = std::ranges::any_of(graph.nodes, [](const Node& node) {
+      return node.op == OpKind::kConv || node.op == OpKind::kMatMul || node.op == OpKind::kGemm;
+    });
+    if (!products || cache.empty()) return {};
+    const MutexLock lock(mutex);
+    if (!tuning) tuning = kept_tuning(context, cache, log);
+    return *tuning;
+  }
 };
-/// What compile and bind give.
-struct RegionHandle {
+/// Says when a region is gone: until then it may read constants in the host's memory.
+struct OwnedRegion {
   std::shared_ptr<const Region> region;
+  std::promise<void> gone;
+  explicit OwnedRegion(std::shared_ptr<const Region> made) : region(std::move(made)) {}
+  OwnedRegion(const OwnedRegion&) = delete;
+  OwnedRegion& operator=(const OwnedRegion&) = delete;
+  ~OwnedRegion() {
+    region.reset();
+    gone.set_value();
+  }
+};
+
+/// What compile and bind give.
+class RegionHandle {
+ public:
+  explicit RegionHandle(std::shared_ptr<const Region> made) {
+    const auto owned = std::make_shared<OwnedRegion>(std::move(made));
+    gone_ = owned->gone.get_future();
+    region_ = {owned, owned->region.get()};
+  }
+  RegionHandle(const RegionHandle&) = delete;
+  RegionHandle& operator=(const RegionHandle&) = delete;
+  /// Waits for a call of run() that has not returned, though its run was answered.
+  ~RegionHandle() {
+    region_.reset();
+    gone_.wait();
+  }
+  const std::shared_ptr<const Region>& region() const { return region_; }
+
+ private:
+  std::shared_ptr<const Region> region_;
+  std::future<void> gone_;
 };
 struct BindingHandle {
   std::shared_ptr<Binding> binding;
@@ -116,6 +167,10 @@ px_code open(const px_open_options* options, void** device, px_status* status) {
     PX_ASSIGN(made->context,
               ClContext::open(found, given.cache_folder == nullptr ? "" : given.cache_folder));
     made->half = text.half;
+    if (given.cache_folder != nullptr) made->cache = given.cache_folder;
+    made->log = [log = given.log, to = given.log_context](const std::string& line) {
+      if (log != nullptr) log(to, 0, line.c_str());
+    };
     made->device = found.name + (text.half ? " (floats stored in 16 bits)" : "");
     made->driver = found.version + ", driver " + found.driver;
     made->profile = profile_text(stated_rates(found));
@@ -146,12 +201,13 @@ px_code describe(void* device, px_description* description, px_status*) {
 px_code compile(void* device, const px_region* region, px_compiled* compiled, px_status* status) {
   return answer(status, [&]() -> Status {
     PX_ASSIGN(Graph graph, graph_of(region));
-    auto made = std::make_unique<RegionHandle>();
     PX_ASSIGN(const px_region given, of_this_version(region));
     RegionOptions options;
     options.half = of(device).half || given.storage == PX_FLOAT16;
-    PX_ASSIGN(made->region, Region::compile(of(device).context, std::move(graph), options));
-    const std::int64_t bytes = made->region->memory_bytes();
+    options.tuning = of(device).tuning_for(graph);
+    PX_ASSIGN(auto compiled_region, Region::compile(of(device).context, std::move(graph), options));
+    auto made = std::make_unique<RegionHandle>(std::move(compiled_region));
+    const std::int64_t bytes = made->region()->memory_bytes();
     fill(compiled, px_compiled{0, made.release(), bytes});
     return {};
   });
@@ -159,7 +215,7 @@ px_code compile(void* device, const px_region* region, px_compiled* compiled, px
 
 px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px_status* status) {
   return answer(status, [&]() -> Status {
-    const auto& from = static_cast<RegionHandle*>(region)->region;
+    const auto& from = static_cast<RegionHandle*>(region)->region();
     PX_ASSIGN(const std::vector<TensorDesc> values,
               sizes_of(from->graph(), from->value_count(), sizes));
     auto made = std::make_unique<BindingHandle>();

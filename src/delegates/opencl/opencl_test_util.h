@@ -9,6 +9,7 @@
 #include <future>
 #include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -49,21 +50,20 @@ inline Tensor int_tensor(const std::vector<std::int64_t>& elements) {
 }
 
 /// A buffer with the tensor's bytes.
-inline OwnedBuffer uploaded(const TensorView& view) {
-  auto buffer =
-      test_context()->buffer(static_cast<std::int64_t>(view.bytes.size()), view.bytes.data());
+inline OwnedBuffer uploaded(const TensorView& view, ClContext& context = *test_context()) {
+  auto buffer = context.buffer(static_cast<std::int64_t>(view.bytes.size()), view.bytes.data());
   return buffer ? std::move(*buffer) : OwnedBuffer();
 }
 
 /// Runs a bound region once and waits. `inputs` are those of the graph.
 inline Result<std::vector<Tensor>> run_bound(Binding& binding,
                                              const std::vector<TensorView>& inputs,
-                                             const std::vector<TensorDesc>& outputs) {
-  ClContext& context = *test_context();
+                                             const std::vector<TensorDesc>& outputs,
+                                             ClContext& context = *test_context()) {
   std::vector<OwnedBuffer> owned;
   std::vector<BufferPart> in, out;
   for (const TensorView& input : inputs) {
-    owned.push_back(uploaded(input));
+    owned.push_back(uploaded(input, context));
     in.push_back({owned.back().get(), 0});
   }
   for (const TensorDesc& output : outputs) {
@@ -102,6 +102,12 @@ inline std::vector<TensorDesc> descs_of(const Graph& graph) {
   return descs;
 }
 
+/// Names of what run_graph has launched so far.
+inline std::set<std::string>& launched_kernels() {
+  static std::set<std::string> names;
+  return names;
+}
+
 /// Runs a graph of known sizes.
 inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
                                              const std::vector<TensorView>& inputs,
@@ -110,6 +116,7 @@ inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
   PX_ASSIGN(const auto region, Region::compile(test_context(), graph, options));
   const std::vector<TensorDesc> descs = descs_of(graph);
   PX_ASSIGN(const auto binding, Region::bind(region, descs));
+  for (const std::string_view name : binding->kernels()) launched_kernels().emplace(name);
   std::vector<TensorDesc> outputs;
   for (const ValueId output : graph.outputs)
     outputs.push_back(descs[static_cast<std::size_t>(output.value)]);
@@ -165,14 +172,17 @@ inline void expect_same(const Tensor& actual, const Tensor& expected, const std:
   }
 }
 
+/// Of the largest magnitude, with 16-bit storage.
+inline constexpr float kHalfTolerance = 2e-2F;
+
 /// A test failure where the device and the reference kernel differ.
 inline void expect_as_reference(const KernelRun& run, const std::string& what,
                                 RegionOptions options = {}) {
   const std::string name = std::string(to_string(run.op)) + " " + what;
   const auto expected = run_kernel(run, KernelLibrary::kReference);
   ASSERT_TRUE(expected) << name << ": " << expected.error().to_string();
-  const bool product =
-      run.op == OpKind::kConv || run.op == OpKind::kMatMul || run.op == OpKind::kGemm;
+  const bool product = run.op == OpKind::kConv || run.op == OpKind::kMatMul ||
+                       run.op == OpKind::kGemm || run.op == OpKind::kFusedAttention;
   for (const bool local : {false, true}) {
     if (local && !product) continue;
     options.through_local_memory = local;
@@ -180,7 +190,8 @@ inline void expect_as_reference(const KernelRun& run, const std::string& what,
     ASSERT_TRUE(actual) << name << ": " << actual.error().to_string();
     ASSERT_EQ(actual->size(), expected->size()) << name;
     for (std::size_t i = 0; i < actual->size(); ++i)
-      expect_same((*actual)[i], (*expected)[i], name + (local ? " (local)" : ""));
+      expect_same((*actual)[i], (*expected)[i], name + (local ? " (local)" : ""),
+                  options.half ? kHalfTolerance : 1e-4F);
   }
 }
 

@@ -49,7 +49,13 @@ constexpr StatedLimit kLimits[] = {
     {OpKind::kAveragePool, "layout", kPlanar},
     {OpKind::kGlobalAveragePool, "layout", kPlanar},
     {OpKind::kResize, "layout", kPlanar},
+    {OpKind::kBatchNormalization, "training_mode", "max = 0"},
     {OpKind::kResize, "mode", "one_of = [\"nearest\", \"linear\"]"},
+    {OpKind::kResize, "antialias", "max = 0"},
+    {OpKind::kResize, "keep_aspect_ratio_policy", "one_of = [\"stretch\"]"},
+    {OpKind::kResize, "coordinate_transformation_mode",
+     "one_of = [\"half_pixel\", \"half_pixel_symmetric\", \"pytorch_half_pixel\", "
+     "\"align_corners\", \"asymmetric\"]"},
 };
 
 struct Claim {
@@ -125,7 +131,8 @@ std::string profile_text(const StatedRates& rates) {
   return fmt::format(
       "name = \"opencl\"\n[delegate]\nname = \"opencl\"\nlaunch_seconds = {:e}\n"
       "macs_per_second = {:e}\nbytes_per_second = {:e}\ncpu_macs_per_second = {:e}\n"
-      "memory_bytes = {}\ndtypes = [\"f32\"]\nmax_rank = {}\noperators = [\n{}]\n{}",
+      "memory_bytes = {}\ndynamic_shapes = true\ndtypes = [\"f32\"]\nmax_rank = {}\noperators = "
+      "[\n{}]\n{}",
       rates.launch_seconds, rates.macs_per_second, rates.bytes_per_second,
       rates.cpu_macs_per_second, rates.memory_bytes, kMostDims, list, limits);
 }

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/status.h"
-#include "delegates/opencl/half.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/wide_extremes.h"
 #include "ops/op.h"
@@ -18,7 +17,8 @@ namespace {
 constexpr std::size_t kNarrowGrid = 65536;
 
 /// Work-groups along the second and third index of a grid, of which NVIDIA takes no more. CPUs have
-/// no such limit, and PoCL compiles a kernel once more that does not begin with work-group 0.
+/// no such limit, and PoCL compiles a kernel once more for a grid that does not begin with
+/// work-group 0.
 constexpr std::size_t kMostGroups = 65535, kAnyGroups = std::size_t{1} << 40;
 
 }  // namespace
@@ -31,6 +31,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
   region->graph_ = std::move(narrow.graph);
   region->like_ = std::move(narrow.like);
   region->local_memory_ = options.through_local_memory.value_or(!region->context_->device().is_cpu);
+  region->specs_ = KernelSpecs(options.tuning);
   region->separate_buffers_ = options.separate_buffers;
   region->half_ = options.half;
   region->most_groups_ =
@@ -38,7 +39,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
   PX_ASSIGN(region->steps_, find_steps(region->graph_));
   PX_ASSIGN(region->nothing_, region->context_->buffer(64));
   PX_RETURN_IF_ERROR(region->make_kernels());
-  PX_RETURN_IF_ERROR(region->upload_constants());
+  PX_RETURN_IF_ERROR(region->place_constants());
   return region;
 }
 
@@ -46,7 +47,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
 bool Region::needs(KernelId id) const {
   const std::string& name = spec_of(id).name;
   if (name.ends_with("_tiles")) return local_memory_;
-  if (name == "matmul_rows" || name == "conv_rows") return !local_memory_;
+  if (name.ends_with("_rows")) return !local_memory_;
   const auto has_size = [&](std::int64_t bytes) {
     return std::ranges::any_of(graph_.values,
                                [&](const Value& value) { return size_of(value.dtype) == bytes; });
@@ -84,7 +85,7 @@ Status Region::make_kernels() {
     chain.source = generated;
     PX_RETURN_IF_ERROR(make_ready(chain));
   }
-  for (const KernelId id : needed) PX_RETURN_IF_ERROR(make_ready(spec_of(id)));
+  for (const KernelId id : needed) PX_RETURN_IF_ERROR(make_ready(specs_[id]));
   return {};
 }
 
@@ -126,7 +127,7 @@ Status Region::warm_up(const KernelSpec& spec, const ReadyKernel& ready) {
           argument));
     }
     for (const bool wide : {false, true}) {
-      if (wide && !context_->device().is_cpu) continue;
+      if (wide && !context_->device().is_pocl) continue;
       const std::size_t groups = wide ? kNarrowGrid / spec.group[0] + 1 : 1;
       const std::size_t global[] = {groups * spec.group[0], spec.group[1], 1};
       cl_event event = nullptr;
@@ -142,8 +143,7 @@ Status Region::warm_up(const KernelSpec& spec, const ReadyKernel& ready) {
   return cl_check("a first launch", cl.clWaitForEvents(1, &event));
 }
 
-Status Region::upload_constants() {
-  constants_.resize(graph_.values.size());
+Status Region::place_constants() {
   IdVector<ValueId, bool> read(graph_.values.size(), false);
   for (const Step& step : steps_) {
     for (const ValueId value : step.reads) read[value] = true;
@@ -159,16 +159,8 @@ Status Region::upload_constants() {
     for (const ValueId value : step.reads) read[value] = true;
   }
   for (const ValueId output : graph_.outputs) read[output] = true;
-  for (const ValueId id : graph_.values.ids()) {
-    const auto& constant = graph_.values[id].constant;
-    if (!constant || !read[id]) continue;
-    std::span<const std::byte> bytes = constant->bytes;
-    std::vector<std::byte> halves;
-    if (half_ && constant->dtype == DType::kF32) bytes = halves = halves_of(bytes);
-    const auto count = static_cast<std::int64_t>(bytes.size());
-    PX_ASSIGN(constants_[id], context_->buffer(count, bytes.data()));
-    memory_bytes_ += count;
-  }
+  const ConstantOptions options{half_, context_->device().shares_memory && !separate_buffers_};
+  PX_ASSIGN(constants_, RegionConstants::place(*context_, graph_, read, options));
   return {};
 }
 

@@ -8,10 +8,13 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "delegates/opencl/cl_context.h"
+#include "delegates/opencl/constants.h"
 #include "delegates/opencl/device_memory.h"
 #include "delegates/opencl/emit.h"
 #include "delegates/opencl/steps.h"
@@ -21,6 +24,8 @@ namespace parallax::opencl {
 struct RegionOptions {
   /// Products go through local memory, as GPUs like it; nothing: unless the device is a CPU.
   std::optional<bool> through_local_memory;
+  /// Sizes of kernels.
+  Tuning tuning;
   /// Each tensor inside gets a buffer of its own, so that a checker sees what leaves its tensor.
   bool separate_buffers = false;
   /// Floats have 16 bits in constants and inside the region. Inputs, outputs and sums have 32.
@@ -41,8 +46,8 @@ class Binding;
 class Region {
  public:
   /// Takes a graph whose kSymbolic values are known when it is bound; constants' bytes must outlive
-  /// the region where they are parameters. Builds programs, finishes kernels and uploads constants;
-  /// seconds, the first time on a device. Errors: kUnsupported for what the delegate lacks,
+  /// the region. Builds programs, finishes kernels and uploads constants; seconds, the first time
+  /// on a device. Errors: kUnsupported for what the delegate lacks,
   /// kOutOfMemory, kInternal.
   static Result<std::shared_ptr<const Region>> compile(std::shared_ptr<ClContext> context,
                                                        Graph graph,
@@ -58,14 +63,15 @@ class Region {
   const Graph& graph() const { return graph_; }
   /// Of the graph of compile.
   std::size_t value_count() const { return graph_.values.size() - like_.size(); }
-  std::int64_t memory_bytes() const { return memory_bytes_; }
+  /// Of the device's: constants that do not lie in the host's memory.
+  std::int64_t memory_bytes() const { return constants_.copied_bytes(); }
 
  private:
   friend class Binding;
   friend class Binder;
   Region() = default;
   Status make_kernels();
-  Status upload_constants();
+  Status place_constants();
   Status make_ready(const KernelSpec& spec);
   Status warm_up(const KernelSpec& spec, const ReadyKernel& ready);
   bool needs(KernelId id) const;
@@ -73,14 +79,14 @@ class Region {
   std::shared_ptr<ClContext> context_;
   Graph graph_;
   std::vector<ValueId> like_;  ///< of each further value: whose type and sizes it has
+  KernelSpecs specs_;
   std::size_t most_groups_ = 0;
   bool local_memory_ = false, separate_buffers_ = false, half_ = false;
   std::vector<Step> steps_;
   std::vector<KernelSpec> chains_;  ///< of each step, empty where it is none
   std::map<std::string, ReadyKernel> kernels_;
-  IdVector<ValueId, OwnedBuffer> constants_;
+  RegionConstants constants_;
   OwnedBuffer nothing_;  ///< for arguments that a kernel does not touch
-  std::int64_t memory_bytes_ = 0;
 };
 
 /// A tensor in memory of the device.
@@ -103,6 +109,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
   std::int64_t memory_bytes() const { return memory_bytes_; }
   std::size_t input_count() const { return region_->graph().inputs.size(); }
   std::size_t output_count() const { return region_->graph().outputs.size(); }
+  /// Names of the kernels that a run launches.
+  std::set<std::string_view> kernels() const;
 
  private:
   friend class Binder;

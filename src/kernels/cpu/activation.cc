@@ -39,6 +39,24 @@ std::optional<UnaryFunction> plain_function(OpKind op) {
       return UnaryFunction::kRelu;
     case OpKind::kHardSwish:
       return UnaryFunction::kHardSwish;
+    case OpKind::kCeil:
+      return UnaryFunction::kCeil;
+    case OpKind::kFloor:
+      return UnaryFunction::kFloor;
+    case OpKind::kRound:
+      return UnaryFunction::kRound;
+    case OpKind::kSign:
+      return UnaryFunction::kSign;
+    case OpKind::kSin:
+      return UnaryFunction::kSin;
+    case OpKind::kCos:
+      return UnaryFunction::kCos;
+    case OpKind::kSoftplus:
+      return UnaryFunction::kSoftplus;
+    case OpKind::kSoftsign:
+      return UnaryFunction::kSoftsign;
+    case OpKind::kMish:
+      return UnaryFunction::kMish;
     case OpKind::kIdentity:
       return UnaryFunction::kNone;
     default:
@@ -46,23 +64,54 @@ std::optional<UnaryFunction> plain_function(OpKind op) {
   }
 }
 
+/// Of operators with numbers as attributes.
+std::optional<Unary> function_with(OpKind op, float alpha, float beta, float gamma) {
+  switch (op) {
+    case OpKind::kLeakyRelu:
+      return Unary{UnaryFunction::kLeakyRelu, alpha};
+    case OpKind::kElu:
+      return Unary{UnaryFunction::kElu, alpha};
+    case OpKind::kCelu:
+      // With an alpha that is not positive the two parts of the formula overlap.
+      return alpha > 0 ? std::optional(Unary{UnaryFunction::kCelu, alpha}) : std::nullopt;
+    case OpKind::kSelu:
+      return Unary{UnaryFunction::kSelu, alpha, gamma};
+    case OpKind::kHardSigmoid:
+      return Unary{UnaryFunction::kHardSigmoid, alpha, beta};
+    case OpKind::kThresholdedRelu:
+      return Unary{UnaryFunction::kThresholdedRelu, alpha};
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<Unary> with_parameters(std::optional<UnaryFunction> f) {
+  return f ? std::optional(Unary{*f}) : std::nullopt;
+}
+
 }  // namespace
 
-std::optional<UnaryFunction> unary_function(const Node& node) {
-  if (node.op == OpKind::kSilu) return scaled_silu(node.attributes.get_float("alpha", 1.0F));
-  if (node.op != OpKind::kGelu) return plain_function(node.op);
-  return node.attributes.get_string("approximate", "none") == "tanh" ? UnaryFunction::kGeluTanh
-                                                                     : UnaryFunction::kGeluErf;
+std::optional<Unary> unary_function(const Node& node) {
+  const Attributes& attributes = node.attributes;
+  if (node.op == OpKind::kGelu) {
+    const bool tanh = attributes.get_string("approximate", "none") == "tanh";
+    return Unary{tanh ? UnaryFunction::kGeluTanh : UnaryFunction::kGeluErf};
+  }
+  const float alpha = attributes.get_float("alpha", default_alpha(node.op));
+  if (node.op == OpKind::kSilu) return with_parameters(scaled_silu(alpha));
+  if (const auto f = plain_function(node.op)) return Unary{*f};
+  return function_with(node.op, alpha, attributes.get_float("beta", kHardSigmoidBeta),
+                       attributes.get_float("gamma", kSeluGamma));
 }
 
 std::optional<Unary> fused_activation(const Node& node) {
   const Activation& activation = node.epilogue.activation;
   if (activation.op == OpKind::kClip)
     return Unary{UnaryFunction::kClip, activation.low, activation.high};
-  std::optional<UnaryFunction> f = plain_function(activation.op);
-  if (activation.op == OpKind::kGelu) f = UnaryFunction::kGeluErf;
-  if (activation.op == OpKind::kSilu) f = scaled_silu(activation.alpha);
-  return f ? std::optional(Unary{*f}) : std::nullopt;
+  if (activation.op == OpKind::kGelu) return Unary{UnaryFunction::kGeluErf};
+  if (activation.op == OpKind::kSilu) return with_parameters(scaled_silu(activation.alpha));
+  if (const auto f = plain_function(activation.op)) return Unary{*f};
+  return function_with(activation.op, activation.alpha, activation.beta, kSeluGamma);
 }
 
 }  // namespace parallax

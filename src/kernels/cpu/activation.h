@@ -8,9 +8,9 @@
 
 namespace parallax {
 
-/// The function of a node without further inputs, e.g. Exp or Gelu with its `approximate`; nothing
-/// for operators that are none.
-std::optional<UnaryFunction> unary_function(const Node& node);
+/// The function of a node without further inputs, e.g. Exp or Elu with its `alpha`; nothing for
+/// operators that are none.
+std::optional<Unary> unary_function(const Node& node);
 /// The function of the node's epilogue; nothing where it is none of this folder.
 std::optional<Unary> fused_activation(const Node& node);
 

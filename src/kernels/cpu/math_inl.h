@@ -183,6 +183,87 @@ HWY_INLINE V hard_swish_f32(D d, V x) {
   return hn::Mul(x, clamp(d, gate, 0.0F, 1.0F));
 }
 
+/// e^x - 1. Near 0, where the difference would lose its digits, the first terms of the series.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V expm1_f32(D d, V x) {
+  V p = hn::Set(d, 1.0F / 40320);
+  p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 5040));
+  p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 720));
+  p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 120));
+  p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 24));
+  p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 6));
+  p = hn::MulAdd(p, x, hn::Set(d, 0.5F));
+  const V near = hn::MulAdd(hn::Mul(x, x), p, x);
+  const V far = hn::Sub(exp_f32(d, x), hn::Set(d, 1.0F));
+  return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.5F)), near, far);
+}
+
+/// x, below zero alpha x.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V leaky_relu_f32(D d, V x, float alpha) {
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, alpha)), x);
+}
+
+/// x, below zero alpha (e^x - 1).
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V elu_f32(D d, V x, float alpha) {
+  const V below = hn::Mul(expm1_f32(d, x), hn::Set(d, alpha));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, x);
+}
+
+/// max(0, min(1, alpha x + beta)), with the roundings of the reference kernel.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V hard_sigmoid_f32(D d, V x, float alpha, float beta) {
+  return clamp(d, hn::Add(hn::Mul(x, hn::Set(d, alpha)), hn::Set(d, beta)), 0.0F, 1.0F);
+}
+
+/// log(1 + e^x). What 1 + e loses of e is made good by the quotient of both.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V softplus_f32(D d, V x) {
+  const V one = hn::Set(d, 1.0F);
+  const V e = exp_f32(d, hn::Neg(hn::Abs(x)));
+  const V sum = hn::Add(one, e), kept = hn::Sub(sum, one);
+  const V exact = hn::Div(hn::Mul(log_f32(d, sum), e), kept);
+  const V log = hn::IfThenElse(hn::Eq(kept, hn::Zero(d)), e, exact);
+  return hn::Add(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x), log);
+}
+
+/// x tanh(log(1 + e^x)) as x n / (n + 2) with n = e^x (e^x + 2), whose quotient is 1 from 20 on.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V mish_f32(D d, V x) {
+  const V two = hn::Set(d, 2.0F);
+  const V e = exp_f32(d, clamp(d, x, -104.0F, 20.0F));
+  const V n = hn::Mul(e, hn::Add(e, two));
+  return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
+}
+
+/// Sine of x + quarter * pi / 2 for |x| <= 8192: x is brought within pi / 4 of a multiple of pi / 2
+/// in three steps, each exact but for the last, and polynomials do the rest.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
+  const hn::RebindToSigned<D> di;
+  const V magic = hn::Set(d, 12582912.0F);  // 1.5 * 2^23 rounds to an integer
+  const V shifted = hn::MulAdd(x, hn::Set(d, 0.636619772F), magic);
+  const V n = hn::Sub(shifted, magic);
+  V r = hn::NegMulAdd(n, hn::Set(d, 1.5703125F), x);
+  r = hn::NegMulAdd(n, hn::Set(d, 4.837512970e-4F), r);
+  r = hn::NegMulAdd(n, hn::Set(d, 7.549789949e-8F), r);
+  const V z = hn::Mul(r, r);
+  V s = hn::Set(d, -1.9515295891e-4F);
+  s = hn::MulAdd(s, z, hn::Set(d, 8.3321608736e-3F));
+  s = hn::MulAdd(s, z, hn::Set(d, -1.6666654611e-1F));
+  s = hn::MulAdd(hn::Mul(s, z), r, r);
+  V c = hn::Set(d, 2.443315711809948e-5F);
+  c = hn::MulAdd(c, z, hn::Set(d, -1.388731625493765e-3F));
+  c = hn::MulAdd(c, z, hn::Set(d, 4.166664568298827e-2F));
+  c = hn::MulAdd(c, hn::Mul(z, z), hn::NegMulAdd(z, hn::Set(d, 0.5F), hn::Set(d, 1.0F)));
+  const auto place = hn::Add(hn::BitCast(di, shifted), hn::Set(di, quarter));
+  const auto odd = hn::Ne(hn::And(place, hn::Set(di, 1)), hn::Zero(di));
+  const V y = hn::IfThenElse(hn::RebindMask(d, odd), c, s);
+  const auto sign = hn::ShiftLeft<30>(hn::And(place, hn::Set(di, 2)));
+  return hn::Xor(y, hn::BitCast(d, sign));
+}
+
 #if HWY_TARGET == HWY_AVX3
 /// Phi(x) - 1/2 for |x - i/2| <= 1/4 as a polynomial of x - i/2, by power and i. A minimax fit of
 /// its error times min(x, 1) in double precision (Lawson's iteration): at most 4.2e-8.

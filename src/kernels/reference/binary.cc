@@ -1,5 +1,5 @@
-// Functions of two or more elements with broadcasting: arithmetic, comparison, logic, Min, Max,
-// Where.
+// Functions of two or more elements with broadcasting: arithmetic, bits, comparison, logic, PRelu,
+// Min, Max, Where.
 #include <vector>
 
 #include "kernels/reference/common.h"
@@ -9,9 +9,10 @@
 namespace parallax {
 namespace {
 
-/// A kernel that writes f(a, b) for each pair of elements. Where kNoZero, b = 0 is an error.
-template <class A, class B, class R, bool kNoZero = false, class F>
-KernelResult map_pairs(const KernelRequest& request, F f) {
+/// A kernel that calls row(args, offsets, step_a, step_b, n) for each run of pairs: offsets of the
+/// result and of both inputs, and what these go on by. False: a number is divided by 0.
+template <class Row>
+KernelResult pair_rows(const KernelRequest& request, Row row) {
   const Dims& dims = request.outputs[0].dims;
   const IndexSpace<3> space(
       dims, {row_major_strides(dims), broadcast_strides(request.inputs[0].dims, dims),
@@ -21,25 +22,35 @@ KernelResult map_pairs(const KernelRequest& request, F f) {
   return make_lambda_kernel(
       {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
         const TileRange range = tile_range(count, tiles, tile);
-        const std::int64_t step_a = space.row_stride(1), step_b = space.row_stride(2);
-        bool zero = false;
+        bool good = true;
         space.for_rows(range.begin, range.end, [&](const auto& offsets, std::int64_t n) {
-          R* r = args.out<R>() + offsets[0];
-          const A* a = args.in<A>(0) + offsets[1];
-          const B* b = args.in<B>(1) + offsets[2];
-          for (std::int64_t i = 0; i < n; ++i) {
-            if constexpr (kNoZero) {
-              if (b[i * step_b] == 0) {
-                zero = true;
-                continue;
-              }
-            }
-            r[i] = f(a[i * step_a], b[i * step_b]);
-          }
+          if (!row(args, offsets, space.row_stride(1), space.row_stride(2), n)) good = false;
         });
-        if (zero) return run_error(ErrorCode::kInvalidInput, "integer division by zero");
+        if (!good) return run_error(ErrorCode::kInvalidInput, "integer division by zero");
         return {};
       });
+}
+
+/// A kernel that writes f(a, b) for each pair of elements. Where kNoZero, b = 0 is an error.
+template <class A, class B, class R, bool kNoZero = false, class F>
+KernelResult map_pairs(const KernelRequest& request, F f) {
+  return pair_rows(request, [=](const KernelArgs& args, const auto& offsets, std::int64_t step_a,
+                                std::int64_t step_b, std::int64_t n) {
+    R* r = args.out<R>() + offsets[0];
+    const A* a = args.in<A>(0) + offsets[1];
+    const B* b = args.in<B>(1) + offsets[2];
+    bool zero = false;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if constexpr (kNoZero) {
+        if (b[i * step_b] == 0) {
+          zero = true;
+          continue;
+        }
+      }
+      r[i] = f(a[i * step_a], b[i * step_b]);
+    }
+    return !zero;
+  });
 }
 
 template <DTypeSet kSet, class F>
@@ -74,16 +85,38 @@ T remainder_of(T a, T b, bool fmod) {
     if (b == -1) return 0;
   }
   const T r = static_cast<T>(a % b);
-  return !fmod && r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+  return std::is_signed_v<T> && !fmod && r != 0 && (r < 0) != (b < 0) ? static_cast<T>(r + b) : r;
+}
+
+template <class T>
+T float_remainder(T a, T b, bool fmod) {
+  const T r = std::fmod(a, b);
+  if (fmod || r != r) return r;
+  if (r == T{0}) return std::copysign(r, b);
+  return (r < T{0}) != (b < T{0}) ? r + b : r;
+}
+
+/// A shift beyond the width leaves what is shifted in: zeros, or the sign on the way right.
+template <class T>
+T shifted(T x, T amount, bool left) {
+  constexpr int kWidth = std::numeric_limits<std::make_unsigned_t<T>>::digits;
+  const bool beyond = amount < T{0} || amount > static_cast<T>(kWidth - 1);
+  if (left) {
+    using U = std::make_unsigned_t<T>;
+    return beyond ? T{0} : static_cast<T>(static_cast<U>(static_cast<U>(x) << amount));
+  }
+  return static_cast<T>(x >> (beyond ? kWidth - 1 : static_cast<int>(amount)) >> (beyond ? 1 : 0));
 }
 
 /// Integer powers wrap; a negative exponent gives 1 / base^n cut to an integer, and for base 0
 /// what a conversion of infinity gives.
-template <class T>
-T integer_power(T base, std::int64_t exponent) {
-  if (exponent < 0) {
+template <class T, class E>
+T integer_power(T base, E exponent) {
+  if (std::is_signed_v<E> && exponent < 0) {
     if (base == 1) return 1;
-    if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    if constexpr (std::is_signed_v<T>) {
+      if (base == -1) return exponent % 2 == 0 ? 1 : -1;
+    }
     return base == 0 ? std::numeric_limits<T>::max() : 0;
   }
   T result = 1;
@@ -93,15 +126,67 @@ T integer_power(T base, std::int64_t exponent) {
   return result;
 }
 
-template <class T, class E>
-T power_of(T base, E exponent) {
+template <class T>
+T power_of(T base, T exponent) {
   if constexpr (std::is_floating_point_v<T>) {
-    return std::pow(base, static_cast<float>(exponent));
-  } else if constexpr (std::is_integral_v<E>) {
-    return integer_power(base, static_cast<std::int64_t>(exponent));
+    return std::pow(base, exponent);
   } else {
-    return saturate<T>(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
+    return integer_power(base, static_cast<std::int64_t>(exponent));
   }
+}
+
+constexpr DTypeSet kIntegers = kNumericTypes & ~kFloatTypes;
+
+/// An exponent of any type: a float as it is, an integer as one too. Of integers beyond 63 bits the
+/// greatest odd or even one stands for all.
+struct Exponent {
+  bool whole;
+  std::int64_t integer;
+  double real;
+};
+
+template <class E>
+Exponent exponent_at(const void* exponents, std::int64_t i) {
+  const E e = static_cast<const E*>(exponents)[i];
+  if constexpr (std::is_floating_point_v<E>) {
+    return {false, 0, static_cast<double>(e)};
+  } else {
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    if (std::cmp_greater(e, kMost))
+      return {true, kMost - (e % 2 == 0 ? 1 : 0), static_cast<double>(e)};
+    return {true, static_cast<std::int64_t>(e), static_cast<double>(e)};
+  }
+}
+
+template <class T>
+T power_of(T base, const Exponent& exponent) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::pow(base, static_cast<T>(exponent.real));
+  } else {
+    return exponent.whole ? integer_power(base, exponent.integer)
+                          : saturate<T>(std::pow(static_cast<double>(base), exponent.real));
+  }
+}
+
+/// One loop for all types of exponents, or there would be one for each pair.
+template <class T>
+KernelResult mixed_power(const KernelRequest& request) {
+  using Load = Exponent (*)(const void*, std::int64_t);
+  Load load = nullptr;
+  const DType dtype = request.inputs[1].dtype;
+  PX_RETURN_IF_ERROR(make_for<kNumericTypes>(dtype, [&](auto type) -> KernelResult {
+    load = exponent_at<typename decltype(type)::type>;
+    return nullptr;
+  }));
+  if (load == nullptr) return nullptr;
+  return pair_rows(request, [=](const KernelArgs& args, const auto& offsets, std::int64_t step_a,
+                                std::int64_t step_b, std::int64_t n) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const Exponent exponent = load(args.inputs[1], offsets[2] + i * step_b);
+      args.out<T>()[offsets[0] + i] = power_of(args.in<T>(0)[offsets[1] + i * step_a], exponent);
+    }
+    return true;
+  });
 }
 
 /// The larger (smaller) one; NaN where either is.
@@ -156,19 +241,43 @@ KernelResult reference_mod(const KernelRequest& request) {
       return map_pairs<T, T, T, true>(request,
                                       [fmod](T a, T b) { return remainder_of(a, b, fmod); });
     } else {
-      return map_pairs<T, T, T>(request, [](T a, T b) { return std::fmod(a, b); });
+      return map_pairs<T, T, T>(request, [fmod](T a, T b) { return float_remainder(a, b, fmod); });
     }
   });
 }
 
+/// Exponents of another type than the base are read one by one through a function.
 KernelResult reference_pow(const KernelRequest& request) {
-  return make_for<kWideTypes>(request.inputs[0].dtype, [&](auto base) {
-    using T = typename decltype(base)::type;
-    return make_for<kNumericTypes>(request.inputs[1].dtype, [&](auto exponent) {
-      using E = typename decltype(exponent)::type;
-      return map_pairs<T, E, T>(request, [](T a, E b) { return power_of(a, b); });
-    });
+  return make_for<kWideTypes & kSignedTypes>(
+      request.inputs[0].dtype, [&](auto base) -> KernelResult {
+        using T = typename decltype(base)::type;
+        if (request.inputs[1].dtype == request.inputs[0].dtype) {
+          return map_pairs<T, T, T>(request, [](T a, T b) { return power_of(a, b); });
+        }
+        return mixed_power<T>(request);
+      });
+}
+
+KernelResult reference_bitwise(const KernelRequest& request) {
+  return make_for<kIntegers>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    const bool left = request.node.attributes.get_string("direction", "") == "LEFT";
+    switch (request.node.op) {
+      case OpKind::kBitwiseAnd:
+        return map_pairs<T, T, T>(request, [](T a, T b) { return static_cast<T>(a & b); });
+      case OpKind::kBitwiseOr:
+        return map_pairs<T, T, T>(request, [](T a, T b) { return static_cast<T>(a | b); });
+      case OpKind::kBitwiseXor:
+        return map_pairs<T, T, T>(request, [](T a, T b) { return static_cast<T>(a ^ b); });
+      default:
+        return map_pairs<T, T, T>(request, [left](T a, T b) { return shifted(a, b, left); });
+    }
   });
+}
+
+KernelResult reference_prelu(const KernelRequest& request) {
+  return map_typed_pairs<kNumericTypes>(
+      request, [](auto x, auto slope) { return x < decltype(x){0} ? wrap_mul(slope, x) : x; });
 }
 
 KernelResult reference_compare(const KernelRequest& request) {
@@ -185,6 +294,8 @@ KernelResult reference_compare(const KernelRequest& request) {
       return compare_types<kNumericTypes>(request, [](auto a, auto b) { return a >= b; });
     case OpKind::kAnd:
       return compare_types<kBoolTypes>(request, [](bool a, bool b) { return a && b; });
+    case OpKind::kXor:
+      return compare_types<kBoolTypes>(request, [](bool a, bool b) { return a != b; });
     case OpKind::kOr:
       return compare_types<kBoolTypes>(request, [](bool a, bool b) { return a || b; });
     default:

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/checked.h"
+#include "base/convert.h"
 #include "base/status.h"
 #include "ir/dtype_sets.h"
 #include "kernels/kernel.h"
@@ -32,10 +33,11 @@ struct BoolByte {
 static_assert(sizeof(BoolByte) == 1);
 
 /// Calls make(std::type_identity<T>{}), which returns a KernelResult, for the C++ type of `dtype`,
-/// a BoolByte for bool; a null kernel where it is none of the set.
+/// a BoolByte for bool; a null kernel where it is no native type of the set: kernels compute in
+/// those alone, and the registry widens tensors of the others.
 template <DTypeSet kSet, class Make>
 KernelResult make_for(DType dtype, Make make) {
-  return dispatch<kSet>(dtype, [&](auto type) -> KernelResult {
+  return dispatch<kSet & kNativeTypes>(dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return make(std::type_identity<std::conditional_t<std::is_same_v<T, bool>, BoolByte, T>>{});
   });
@@ -134,18 +136,6 @@ T wrap_mul(T a, T b) {
   }
 }
 
-/// A float as an integer: towards zero, held within the type's range, NaN as 0.
-template <class To, class From>
-To saturate(From x) {
-  using Limits = std::numeric_limits<To>;
-  // A NaN that ends as an index must be found out: the least i32 or i64 lies outside every tensor.
-  if (std::isnan(x)) return Limits::digits >= 31 ? Limits::min() : To{0};
-  // 2^(bits) is a float, the largest To may not be.
-  if (x >= std::ldexp(From{1}, Limits::digits)) return Limits::max();
-  if (x <= static_cast<From>(Limits::min())) return Limits::min();
-  return static_cast<To>(x);
-}
-
 /// Cast's conversion: integers wrap, floats saturate, bool is "not zero".
 template <class To, class From>
 To convert(From x) {
@@ -153,10 +143,8 @@ To convert(From x) {
     return BoolByte(x != From{0});
   } else if constexpr (std::is_same_v<From, BoolByte>) {
     return static_cast<To>(x ? 1 : 0);
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    return saturate<To>(x);
   } else {
-    return static_cast<To>(x);
+    return convert_number<To>(x);
   }
 }
 

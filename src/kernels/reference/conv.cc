@@ -22,16 +22,6 @@ struct ConvShape {
   std::int64_t row() const { return y.spatial[last()]; }
 };
 
-/// Index of `position` along each of the outer axes of `dims`.
-Dims outer_index(const Dims& dims, std::int64_t position) {
-  Dims index = dims;
-  for (int axis = dims.rank() - 2; axis >= 0; --axis) {
-    index[axis] = position % dims[axis];
-    position /= dims[axis];
-  }
-  return index;
-}
-
 /// Offset in x of the image row that outer tap `tap` sees from outer position `o`; -1 where it
 /// lies in the padding.
 std::int64_t row_offset(const ConvShape& shape, const Dims& o, std::int64_t tap) {
@@ -48,8 +38,8 @@ std::int64_t row_offset(const ConvShape& shape, const Dims& o, std::int64_t tap)
 }
 
 /// sums[o] += w * x[o * step] for `count` neighbours.
-void add_products(float w, const float* x, std::int64_t step, std::int64_t count,
-                  float* __restrict sums) {
+template <class T>
+void add_products(T w, const T* x, std::int64_t step, std::int64_t count, T* __restrict sums) {
   if (step == 1) {
     for (std::int64_t o = 0; o < count; ++o) sums[o] += w * x[o];
   } else {
@@ -58,8 +48,8 @@ void add_products(float w, const float* x, std::int64_t step, std::int64_t count
 }
 
 /// Adds one channel's part: `x` is its plane, `w` its taps.
-void add_channel(const ConvShape& shape, const Dims& o, const float* x, const float* w,
-                 float* sums) {
+template <class T>
+void add_channel(const ConvShape& shape, const Dims& o, const T* x, const T* w, T* sums) {
   const auto last = static_cast<std::size_t>(shape.last());
   const WindowAxis& axis = shape.axes[last];
   const std::int64_t x_step = shape.x.spatial_strides[last];
@@ -77,31 +67,31 @@ void add_channel(const ConvShape& shape, const Dims& o, const float* x, const fl
 }
 
 /// Row `position` of filter `m` of image `n`.
+template <class T>
 void compute_row(const ConvShape& shape, std::int64_t n, std::int64_t position, std::int64_t m,
                  const KernelArgs& args, bool has_bias, const Activation& activation) {
-  float* sums = reinterpret_cast<float*>(args.scratch.data());
+  T* sums = reinterpret_cast<T*>(args.scratch.data());
   const std::int64_t row = shape.row();
-  std::fill_n(sums, row, 0.0F);
+  std::fill_n(sums, row, T{0});
   const Dims o = outer_index(shape.y.spatial, position);
   const std::int64_t first_channel = m / shape.group_filters * shape.group_channels;
   const std::int64_t taps = shape.outer_taps() * shape.kernel[shape.last()];
   for (std::int64_t c = 0; c < shape.group_channels; ++c) {
-    const float* x =
-        args.in<float>(0) + n * shape.x.batch_stride + (first_channel + c) * shape.x.channel_stride;
-    add_channel(shape, o, x, args.in<float>(1) + (m * shape.group_channels + c) * taps, sums);
+    const T* x =
+        args.in<T>(0) + n * shape.x.batch_stride + (first_channel + c) * shape.x.channel_stride;
+    add_channel(shape, o, x, args.in<T>(1) + (m * shape.group_channels + c) * taps, sums);
   }
-  const float bias = has_bias ? args.in<float>(2)[m] : 0.0F;
-  float* y = args.out<float>() + n * shape.y.batch_stride + m * shape.y.channel_stride;
+  const T bias = has_bias ? args.in<T>(2)[m] : T{0};
+  T* y = args.out<T>() + n * shape.y.batch_stride + m * shape.y.channel_stride;
   for (int i = 0; i < shape.last(); ++i)
     y += o[i] * shape.y.spatial_strides[static_cast<std::size_t>(i)];
   const std::int64_t step = shape.y.spatial_strides[static_cast<std::size_t>(shape.last())];
-  for (std::int64_t i = 0; i < row; ++i) y[i * step] = activate(activation, sums[i] + bias);
+  for (std::int64_t i = 0; i < row; ++i) y[i * step] = activate_as(activation, sums[i] + bias);
 }
 
 }  // namespace
 
 KernelResult reference_conv(const KernelRequest& request) {
-  if (request.inputs[0].dtype != DType::kF32) return nullptr;
   const Node& node = request.node;
   const Dims& w = request.inputs[1].dims;
   ConvShape shape;
@@ -125,14 +115,18 @@ KernelResult reference_conv(const KernelRequest& request) {
   const std::int64_t unit_macs = shape.row() * count_of(w, 1, w.rank());
   const std::int64_t tiles = tile_count(
       units, std::max<std::int64_t>(kMacsPerTile / std::max<std::int64_t>(unit_macs, 1), 1));
-  const LambdaKernelOptions options{.tiles = tiles, .scratch_bytes = shape.row() * 4};
-  return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
-    const TileRange range = tile_range(units, tiles, tile);
-    for (std::int64_t u = range.begin; u < range.end; ++u) {
-      const std::int64_t n = u / filters / positions;
-      compute_row(shape, n, u / filters % positions, u % filters, args, has_bias, activation);
-    }
-    return {};
+  return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
+    using T = typename decltype(type)::type;
+    const LambdaKernelOptions options{
+        .tiles = tiles, .scratch_bytes = shape.row() * static_cast<std::int64_t>(sizeof(T))};
+    return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+      const TileRange range = tile_range(units, tiles, tile);
+      for (std::int64_t u = range.begin; u < range.end; ++u) {
+        const std::int64_t n = u / filters / positions;
+        compute_row<T>(shape, n, u / filters % positions, u % filters, args, has_bias, activation);
+      }
+      return {};
+    });
   });
 }
 

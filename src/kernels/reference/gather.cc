@@ -1,24 +1,11 @@
 // Gather, GatherND, ScatterND: elements picked by index tensors. Negative indices count from the
 // end.
-#include <fmt/core.h>
-
-#include <string>
-
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/reference/indexed.h"
 
 namespace parallax {
 namespace {
-
-/// `index` made non-negative. Errors: kOutOfRange naming index, axis and dimension.
-Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
-  if (index < -dim || index >= dim) {
-    return run_error(
-        ErrorCode::kOutOfRange,
-        fmt::format("index {} is out of range for axis {} of {} elements", index, axis, dim));
-  }
-  return index < 0 ? index + dim : index;
-}
 
 /// The element offset that `depth` indices at `indices` choose along axes [first, first + depth).
 Result<std::int64_t> indexed_offset(const std::byte* indices, std::int64_t at, std::int64_t depth,
@@ -31,28 +18,6 @@ Result<std::int64_t> indexed_offset(const std::byte* indices, std::int64_t at, s
     offset += index * strides[static_cast<std::size_t>(axis)];
   }
   return offset;
-}
-
-/// What ScatterND does with the element that is there and the one that comes.
-enum class Reduction { kNone, kAdd, kMul, kMin, kMax };
-
-Reduction reduction_of(const std::string& name) {
-  if (name == "add") return Reduction::kAdd;
-  if (name == "mul") return Reduction::kMul;
-  if (name == "min") return Reduction::kMin;
-  if (name == "max") return Reduction::kMax;
-  return Reduction::kNone;
-}
-
-template <class T>
-T reduce(Reduction reduction, T old, T update) {
-  if constexpr (!std::is_same_v<T, BoolByte>) {
-    if (reduction == Reduction::kAdd) return wrap_add(old, update);
-    if (reduction == Reduction::kMul) return wrap_mul(old, update);
-    if (reduction == Reduction::kMin) return update < old || update != update ? update : old;
-    if (reduction == Reduction::kMax) return old < update || update != update ? update : old;
-  }
-  return update;
 }
 
 }  // namespace
@@ -121,9 +86,9 @@ KernelResult reference_scatter_nd(const KernelRequest& request) {
     const Dims& indices = request.inputs[1].dims;
     const std::int64_t depth = indices[indices.rank() - 1];
     if (depth > data.rank()) return make_error(ErrorCode::kInvalidInput, "indices are too deep");
-    const Reduction reduction =
+    const ScatterReduction reduction =
         reduction_of(request.node.attributes.get_string("reduction", "none"));
-    if (std::is_same_v<T, BoolByte> && reduction != Reduction::kNone) return nullptr;
+    if (std::is_same_v<T, BoolByte> && reduction != ScatterReduction::kNone) return nullptr;
     const std::int64_t block = count_of(data, static_cast<int>(depth), data.rank());
     const std::int64_t blocks = block == 0 ? 0 : count_of(indices, 0, indices.rank() - 1);
     const std::int64_t bytes = request.inputs[0].bytes();

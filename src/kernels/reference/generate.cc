@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/reference/common.h"
+#include "parallax/elements.h"
 
 namespace parallax {
 
@@ -28,27 +29,31 @@ KernelResult reference_size(const KernelRequest& request) {
                             });
 }
 
+/// The bytes of `value` again and again: of a tensor of elements below a byte, those of a byte.
 KernelResult reference_constant_of_shape(const KernelRequest& request) {
   const TensorDesc& output = request.outputs[0];
-  const std::int64_t size = size_of(output.dtype);
+  const auto size = static_cast<std::size_t>(alignment_of(output.dtype));
   std::array<std::byte, 8> value{};
   const AttributeValue* attribute = request.node.attributes.find("value");
   const Constant* constant = attribute == nullptr ? nullptr : std::get_if<Constant>(attribute);
   if (constant != nullptr) {
-    if (static_cast<std::int64_t>(constant->bytes.size()) != size) {
+    if (constant->dims.elements() != 1 || constant->bytes.size() != size)
       return make_error(ErrorCode::kInvalidModel, "value must have one element");
-    }
-    std::memcpy(value.data(), constant->bytes.data(), constant->bytes.size());
+    std::memcpy(value.data(), constant->bytes.data(), size);
+    const int bits = info_of(output.dtype).bits;
+    const DType raw = bits == 2 ? DType::kU2 : DType::kU4;
+    for (int i = 1; i * bits < 8; ++i)
+      write_element(raw, read_element<std::uint8_t>(raw, value.data(), 0), value.data(), i);
   }
-  const std::int64_t count = output.elements();
+  const std::int64_t count = output.bytes() / alignment_of(output.dtype);
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
   return make_lambda_kernel({.tiles = tiles, .unused_inputs = 1},
                             [=](std::int64_t tile, const KernelArgs& args) -> Status {
                               const TileRange range = tile_range(count, tiles, tile);
-                              for (std::int64_t i = range.begin; i < range.end; ++i) {
-                                std::memcpy(args.outputs[0] + i * size, value.data(),
-                                            static_cast<std::size_t>(size));
-                              }
+                              std::byte* at =
+                                  args.outputs[0] + range.begin * static_cast<std::int64_t>(size);
+                              for (std::int64_t i = range.begin; i < range.end; ++i, at += size)
+                                std::memcpy(at, value.data(), size);
                               return {};
                             });
 }

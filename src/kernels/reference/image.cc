@@ -71,4 +71,31 @@ WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
   return axes;
 }
 
+WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y,
+                                  std::span<const std::int64_t> kernel) {
+  WindowAxes axes = window_axes(node, y, x, kernel);
+  const auto extra = node.attributes.get_ints("output_padding");
+  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
+  const bool sized = !node.attributes.get_ints("output_shape").empty();
+  if (!sized && !auto_pad.starts_with("SAME")) return axes;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(x.rank()); ++i) {
+    WindowAxis& axis = axes[i];
+    const std::int64_t reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+    const std::int64_t total =
+        std::max<std::int64_t>(reach + (i < extra.size() ? extra[i] : 0) - axis.in, 0);
+    axis.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    axis.pad_end = total - axis.pad_begin;
+  }
+  return axes;
+}
+
+Dims outer_index(const Dims& dims, std::int64_t position) {
+  Dims index = dims;
+  for (int axis = dims.rank() - 2; axis >= 0; --axis) {
+    index[axis] = position % dims[axis];
+    position /= dims[axis];
+  }
+  return index;
+}
+
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// Images and the windows that slide over them, for Conv and the pools: layout as strides, so that
-// one loop serves NCHW and NHWC with any number of spatial axes. Pure.
+// Images and the windows that slide over them, for convolutions and pools: layout as strides, so
+// that one loop serves NCHW and NHWC with any number of spatial axes. Pure.
 #pragma once
 
 #include "kernels/reference/common.h"
@@ -30,5 +30,12 @@ struct WindowAxis {
 using WindowAxes = std::array<WindowAxis, Dims::kMaxRank>;
 WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
                        std::span<const std::int64_t> kernel);
+/// Those of a ConvTranspose, as of the convolution that it transposes: from the result's axes `y`
+/// to the image's `x`.
+WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y,
+                                  std::span<const std::int64_t> kernel);
+
+/// Index of `position` along each axis of `dims` but the last.
+Dims outer_index(const Dims& dims, std::int64_t position);
 
 }  // namespace parallax

@@ -138,7 +138,7 @@ std::int64_t offset_in(const Dims& dims, const Strides& strides, std::int64_t in
 template <class T>
 void add_bias(const T* bias, const Activation& activation, std::int64_t count, T* y) {
   for (std::int64_t j = 0; bias != nullptr && j < count; ++j) y[j] = wrap_add(y[j], bias[j]);
-  if constexpr (std::is_same_v<T, float>) {
+  if constexpr (std::is_floating_point_v<T>) {
     if (!activation) return;
     for (std::int64_t j = 0; j < count; ++j) y[j] = activate(activation, y[j]);
   }
@@ -147,8 +147,8 @@ void add_bias(const T* bias, const Activation& activation, std::int64_t count, T
 /// alpha * y as the type has it; integers go through double unless alpha is 1.
 template <class T>
 T scaled(float alpha, T y) {
-  if constexpr (std::is_same_v<T, float>) {
-    return alpha * y;
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(alpha) * y;
   } else {
     return alpha == 1.0F ? y : saturate<T>(static_cast<double>(alpha) * static_cast<double>(y));
   }

@@ -11,7 +11,8 @@ struct Moments {
 };
 
 /// Not `centered`: about 0.
-inline Moments moments_of(const float* x, std::int64_t count, double epsilon, bool centered) {
+template <class T>
+Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
   double sum = 0, squares = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]);
   const double mean = centered ? sum / static_cast<double>(count) : 0;

@@ -9,10 +9,11 @@
 namespace parallax {
 namespace {
 
-/// Copies the elements of `space` (operand 0: destination, 1: source) of one of three sizes.
+/// Copies the elements of `space` (operand 0: destination, 1: source) of one of four sizes.
 void copy_sized(std::int64_t size, const IndexSpace<2>& space, TileRange range,
                 const std::byte* from, std::byte* to) {
   if (size == 1) copy_elements<std::uint8_t>(space, range.begin, range.end, from, to);
+  if (size == 2) copy_elements<std::uint16_t>(space, range.begin, range.end, from, to);
   if (size == 4) copy_elements<std::uint32_t>(space, range.begin, range.end, from, to);
   if (size == 8) copy_elements<std::uint64_t>(space, range.begin, range.end, from, to);
 }

@@ -1,11 +1,17 @@
 // Pad in all modes: constant, reflect, edge, wrap. Negative pads cut elements off first.
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "kernels/reference/pad_source.h"
 
 namespace parallax {
 namespace {
 
-enum class PadMode { kConstant, kReflect, kEdge, kWrap };
+std::int64_t positive_remainder(std::int64_t a, std::int64_t b) {
+  const std::int64_t r = a % b;
+  return r < 0 ? r + b : r;
+}
+
+}  // namespace
 
 PadMode pad_mode_of(const std::string& name) {
   if (name == "reflect") return PadMode::kReflect;
@@ -14,12 +20,6 @@ PadMode pad_mode_of(const std::string& name) {
   return PadMode::kConstant;
 }
 
-std::int64_t positive_remainder(std::int64_t a, std::int64_t b) {
-  const std::int64_t r = a % b;
-  return r < 0 ? r + b : r;
-}
-
-/// The element of [0, dim) that position `at`, inside or outside, shows; -1 for the constant.
 std::int64_t padded_source(PadMode mode, std::int64_t at, std::int64_t dim) {
   if (at >= 0 && at < dim) return at;
   switch (mode) {
@@ -37,6 +37,8 @@ std::int64_t padded_source(PadMode mode, std::int64_t at, std::int64_t dim) {
   const std::int64_t within = positive_remainder(at, period);
   return within < dim ? within : period - within;
 }
+
+namespace {
 
 struct PadShape {
   Dims in, out;

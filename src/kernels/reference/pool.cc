@@ -1,5 +1,5 @@
-// MaxPool, AveragePool, GlobalAveragePool with any number of spatial axes and both layouts. Padding
-// is never a maximum; NaN is.
+// MaxPool, AveragePool, LpPool and their global forms with any number of spatial axes and both
+// layouts. Padding is never a maximum; NaN is. Sums are taken in double precision.
 #include "kernels/reference/image.h"
 
 namespace parallax {
@@ -130,6 +130,82 @@ KernelResult make_max_pool(const KernelRequest& request) {
       });
 }
 
+/// What AveragePool and LpPool make of the elements of a window.
+struct WindowSum {
+  bool norm = false;
+  bool count_pads = false;
+  double p = 2;
+
+  double term(double x) const {
+    if (!norm) return x;
+    const double magnitude = std::abs(x);
+    if (p == 1) return magnitude;
+    return p == 2 ? magnitude * magnitude : std::pow(magnitude, p);
+  }
+  double result(double sum, double count) const {
+    if (!norm) return count == 0.0 ? 0.0 : sum / count;
+    if (p == 1) return sum;
+    return p == 2 ? std::sqrt(sum) : std::pow(sum, 1.0 / p);
+  }
+};
+
+WindowSum window_sum(const Node& node, bool norm) {
+  return {norm, node.attributes.get_int("count_include_pad", 0) != 0,
+          static_cast<double>(node.attributes.get_int("p", 2))};
+}
+
+KernelResult sum_pool(const KernelRequest& request, const WindowSum& f) {
+  const PoolShape shape = pool_shape(request);
+  return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return pool_kernel(
+        request, shape,
+        [=](const KernelArgs& args, std::int64_t plane, std::int64_t y, std::int64_t position) {
+          const Window window = window_at(shape, position);
+          double sum = 0;
+          visit_window(shape, window, [&](std::int64_t offset) {
+            sum += f.term(static_cast<double>(args.in<T>(0)[plane + offset]));
+          });
+          const double count =
+              f.count_pads ? window.padded_taps : static_cast<double>(window.taps.elements());
+          args.out<T>()[y] = static_cast<T>(f.result(sum, count));
+        });
+  });
+}
+
+/// Folds each plane of the image into one element: result = fold(result, x), from `start` on, then
+/// finish(result, elements).
+template <class Fold, class Finish>
+KernelResult global_pool_kernel(const KernelRequest& request, double start, Fold fold,
+                                Finish finish) {
+  const ImageStrides x = image_strides(request.inputs[0].dims, request.node);
+  const std::int64_t outputs = request.outputs[0].elements(), count = x.spatial.elements();
+  const IndexSpace<1> plane(x.spatial, {x.spatial_strides});
+  const std::int64_t tiles = tile_count(
+      outputs, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(count, 1), 1));
+  return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return make_lambda_kernel(
+        {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange range = tile_range(outputs, tiles, tile);
+          for (std::int64_t u = range.begin; u < range.end;
+               ++u) {  // the output is batch x channels in both layouts
+            const std::int64_t base =
+                u / x.channels * x.batch_stride + u % x.channels * x.channel_stride;
+            double result = start;
+            plane.for_rows(0, count, [&](const auto& offsets, std::int64_t n) {
+              for (std::int64_t k = 0; k < n; ++k) {
+                const std::int64_t at = base + offsets[0] + k * plane.row_stride(0);
+                result = fold(result, static_cast<double>(args.in<T>(0)[at]));
+              }
+            });
+            args.out<T>()[u] = static_cast<T>(finish(result, static_cast<double>(count)));
+          }
+          return {};
+        });
+  });
+}
+
 }  // namespace
 
 KernelResult reference_max_pool(const KernelRequest& request) {
@@ -139,48 +215,33 @@ KernelResult reference_max_pool(const KernelRequest& request) {
 }
 
 KernelResult reference_average_pool(const KernelRequest& request) {
-  if (request.inputs[0].dtype != DType::kF32) return nullptr;
-  const PoolShape shape = pool_shape(request);
-  const bool count_pads = request.node.attributes.get_int("count_include_pad", 0) != 0;
-  return pool_kernel(
-      request, shape,
-      [=](const KernelArgs& args, std::int64_t plane, std::int64_t y, std::int64_t position) {
-        const Window window = window_at(shape, position);
-        double sum = 0;
-        visit_window(shape, window, [&](std::int64_t offset) {
-          sum += static_cast<double>(args.in<float>(0)[plane + offset]);
-        });
-        const double count =
-            count_pads ? window.padded_taps : static_cast<double>(window.taps.elements());
-        args.out<float>()[y] = count == 0.0 ? 0.0F : static_cast<float>(sum / count);
-      });
+  return sum_pool(request, window_sum(request.node, false));
+}
+
+KernelResult reference_lp_pool(const KernelRequest& request) {
+  WindowSum f = window_sum(request.node, true);
+  f.count_pads = false;
+  return sum_pool(request, f);
 }
 
 KernelResult reference_global_average_pool(const KernelRequest& request) {
-  if (request.inputs[0].dtype != DType::kF32) return nullptr;
-  const ImageStrides x = image_strides(request.inputs[0].dims, request.node);
-  const std::int64_t outputs = request.outputs[0].elements(), count = x.spatial.elements();
-  const IndexSpace<1> plane(x.spatial, {x.spatial_strides});
-  const std::int64_t tiles = tile_count(
-      outputs, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(count, 1), 1));
-  return make_lambda_kernel(
-      {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
-        const TileRange range = tile_range(outputs, tiles, tile);
-        for (std::int64_t u = range.begin; u < range.end;
-             ++u) {  // the output is batch x channels in both layouts
-          const std::int64_t base =
-              u / x.channels * x.batch_stride + u % x.channels * x.channel_stride;
-          double sum = 0;
-          plane.for_rows(0, count, [&](const auto& offsets, std::int64_t n) {
-            for (std::int64_t k = 0; k < n; ++k) {
-              sum += static_cast<double>(
-                  args.in<float>(0)[base + offsets[0] + k * plane.row_stride(0)]);
-            }
-          });
-          args.out<float>()[u] = static_cast<float>(sum / static_cast<double>(count));
-        }
-        return {};
-      });
+  return global_pool_kernel(
+      request, 0.0, [](double sum, double x) { return sum + x; },
+      [](double sum, double count) { return sum / count; });
+}
+
+KernelResult reference_global_max_pool(const KernelRequest& request) {
+  return global_pool_kernel(
+      request, -std::numeric_limits<double>::infinity(),
+      [](double largest, double x) { return x > largest || x != x ? x : largest; },
+      [](double largest, double) { return largest; });
+}
+
+KernelResult reference_global_lp_pool(const KernelRequest& request) {
+  const WindowSum f = window_sum(request.node, true);
+  return global_pool_kernel(
+      request, 0.0, [f](double sum, double x) { return sum + f.term(x); },
+      [f](double sum, double count) { return f.result(sum, count); });
 }
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and ArgMax. Floats are summed in
-// double precision, in row-major order.
+// ReduceSum and its kin, ArgMax and ArgMin. Floats are summed in double precision, in row-major
+// order.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
@@ -35,31 +35,83 @@ Dims masked(Dims dims, std::uint32_t mask, bool inside) {
   return dims;
 }
 
-/// Folds the elements of one output: visit(f) calls f(x) for each of them.
+/// The largest (smallest) element, what stands below (above) all where there is none; NaN stays
+/// once it is met.
+template <class T, class Visit>
+T extreme_of(bool largest, Visit visit) {
+  using Limits = std::numeric_limits<T>;
+  const T high = Limits::has_infinity ? Limits::infinity() : Limits::max();
+  const T low = Limits::has_infinity ? wrap_sub(T{0}, high) : Limits::lowest();
+  T best = largest ? low : high;
+  visit([&](T x) { best = (largest ? x > best : x < best) || x != x ? x : best; });
+  return best;
+}
+
+/// Logarithm of the sum of the elements' exponentials; the largest is taken out of the sum, which
+/// then cannot leave the range.
+template <class T, class Visit>
+double log_sum_exp(Visit visit) {
+  const auto largest = static_cast<double>(extreme_of<T>(true, visit));
+  if (std::isinf(largest)) return largest;
+  double sum = 0;
+  visit([&](T x) { sum += std::exp(static_cast<double>(x) - largest); });
+  return largest + std::log(sum);
+}
+
+template <class T>
+T magnitude_of(T x) {
+  return x < T{0} ? wrap_sub(T{0}, x) : x;
+}
+
+/// Sums and products in double precision, or of integers that wrap.
+template <class T, class Visit>
+T sum_of(OpKind op, std::int64_t count, Visit visit) {
+  using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
+  Sum sum = op == OpKind::kReduceProd ? 1 : 0;
+  visit([&](T x) {
+    const auto wide = static_cast<Sum>(x);
+    if (op == OpKind::kReduceProd) {
+      sum = wrap_mul(sum, wide);
+    } else {
+      sum = wrap_add(sum, op == OpKind::kReduceSumSquare ? wrap_mul(wide, wide)
+                          : op == OpKind::kReduceL1      ? magnitude_of(wide)
+                                                         : wide);
+    }
+  });
+  return static_cast<T>(op == OpKind::kReduceMean ? sum / static_cast<Sum>(count) : sum);
+}
+
+template <class T, class Visit>
+T number_fold(OpKind op, std::int64_t count, Visit visit) {
+  double sum = 0;
+  switch (op) {
+    case OpKind::kReduceMax:
+    case OpKind::kReduceMin:
+      return extreme_of<T>(op == OpKind::kReduceMax, visit);
+    case OpKind::kReduceL2:
+      visit([&](T x) { sum += static_cast<double>(x) * static_cast<double>(x); });
+      return convert<T>(std::sqrt(sum));
+    case OpKind::kReduceLogSum:
+      visit([&](T x) { sum += static_cast<double>(x); });
+      return convert<T>(std::log(sum));
+    case OpKind::kReduceLogSumExp:
+      return convert<T>(log_sum_exp<T>(visit));
+    default:
+      return sum_of<T>(op, count, visit);
+  }
+}
+
+/// Folds the elements of one output: visit(f) calls f(x) for each of them. Of bool the largest is
+/// whether any is true, the smallest whether all are.
 template <class T, class Visit>
 T fold(OpKind op, std::int64_t count, Visit visit) {
   if constexpr (std::is_same_v<T, BoolByte>) {
-    bool any = false;
-    visit([&](bool x) { any = any || x; });
-    return any;
-  } else if (op == OpKind::kReduceMax) {
-    using Limits = std::numeric_limits<T>;
-    T largest = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-    visit([&](T x) { largest = x > largest || x != x ? x : largest; });  // NaN stays once met
-    return largest;
-  } else if (op == OpKind::kReduceL2) {
-    double squares = 0;
-    visit([&](T x) { squares += static_cast<double>(x) * static_cast<double>(x); });
-    return convert<T>(std::sqrt(squares));
+    const bool any = op == OpKind::kReduceMax;
+    bool result = !any;
+    visit([&](bool x) { result = any ? result || x : result && x; });
+    return result;
   } else {
-    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
-    Sum sum = 0;
-    const bool square = op == OpKind::kReduceSumSquare;
-    visit([&](T x) {
-      const auto wide = static_cast<Sum>(x);
-      sum = wrap_add(sum, square ? wrap_mul(wide, wide) : wide);
-    });
-    return static_cast<T>(op == OpKind::kReduceMean ? sum / static_cast<Sum>(count) : sum);
+    return number_fold<T>(op, count, visit);
   }
 }
 
@@ -103,29 +155,32 @@ KernelResult make_reduce(const KernelRequest& request) {
       });
 }
 
-/// True where `x` takes the place of `best`: NaN counts as the largest, as NumPy has it.
+/// True where `x` takes the place of `best`: NaN comes before all, as NumPy has it.
 template <class T>
-bool beats(T x, T best, bool last) {
+bool beats(T x, T best, bool largest, bool last) {
   if (x != x) return best == best || last;
   if (best != best) return false;
-  return last ? x >= best : x > best;
+  if (x == best) return last;
+  return largest ? x > best : x < best;
 }
 
 }  // namespace
 
 KernelResult reference_reduce(const KernelRequest& request) {
   const DType dtype = request.inputs[0].dtype;
-  if (request.node.op == OpKind::kReduceMax) {
+  if (request.node.op == OpKind::kReduceMax || request.node.op == OpKind::kReduceMin) {
     return make_for<kAllTypes>(
         dtype, [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
   }
-  return make_for<kWideTypes>(
+  return make_for<kNumericTypes>(
       dtype, [&](auto type) { return make_reduce<typename decltype(type)::type>(request); });
 }
 
+/// ArgMax and ArgMin.
 KernelResult reference_arg_max(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const int axis = positive_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+  const bool largest = request.node.op == OpKind::kArgMax;
   const bool last = request.node.attributes.get_int("select_last_index", 0) != 0;
   const std::int64_t dim = dims[axis], inner = count_of(dims, axis + 1, dims.rank());
   const std::int64_t outputs = request.outputs[0].elements();
@@ -142,7 +197,8 @@ KernelResult reference_arg_max(const KernelRequest& request) {
                                   const T* x = args.in<T>(0) + i / inner * dim * inner + i % inner;
                                   std::int64_t best = 0;
                                   for (std::int64_t k = 1; k < dim; ++k) {
-                                    if (beats(x[k * inner], x[best * inner], last)) best = k;
+                                    if (beats(x[k * inner], x[best * inner], largest, last))
+                                      best = k;
                                   }
                                   args.out<std::int64_t>()[i] = best;
                                 }

@@ -1,31 +1,88 @@
-// Resize, nearest and linear, over any axes. Where a result's element comes from is computed once
-// per axis and tile, and looked up.
+// Resize over any axes. What a result's element is made of is computed once per axis and tile, and
+// looked up. Sums are taken in double precision.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
-#include "kernels/reference/resize_source.h"
+#include "kernels/reference/resize_taps.h"
 
 namespace parallax {
 namespace {
 
-/// Linear interpolation at `index`, axis after axis; `table` starts at the entries of `axis`.
+/// The taps of all positions of all axes: axis after axis, position after position.
+struct TapTable {
+  std::array<std::int64_t, Dims::kMaxRank> start{}, width{};
+  std::int64_t size = 0;
+};
+
+/// Nothing where 63 bits do not hold its size.
+std::optional<TapTable> tap_table(const ResizeShape& shape) {
+  TapTable table;
+  for (int axis = 0; axis < shape.out.rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    table.start[at] = table.size;
+    table.width[at] = resize_tap_count(shape, axis);
+    const auto taps = checked_mul(table.width[at], shape.out[axis]);
+    const auto size = taps ? checked_add(table.size, *taps) : std::nullopt;
+    if (!size || !checked_mul(*size, sizeof(ResizeTap))) return std::nullopt;
+    table.size = *size;
+  }
+  return table;
+}
+
+/// A position outside a region has no taps: the first has no index.
+constexpr std::int64_t kNoTaps = -1;
+
+Status write_taps(const ResizeShape& shape, const TapTable& table, const ResizeInputs& inputs,
+                  ResizeTap* taps) {
+  for (int axis = 0; axis < shape.out.rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    PX_ASSIGN(const ResizeSpan span, resize_span(shape, axis, inputs));
+    for (std::int64_t i = 0; i < shape.out[axis]; ++i) {
+      const std::span<ResizeTap> own(taps + table.start[at] + i * table.width[at],
+                                     static_cast<std::size_t>(table.width[at]));
+      PX_ASSIGN(const bool inside, resize_taps(shape, axis, i, span, own));
+      if (!inside) own[0].index = kNoTaps;
+    }
+  }
+  return {};
+}
+
+/// The weighted sum at `index`, axis after axis.
 template <class T>
-float interpolate(const ResizeShape& shape, const T* x, const ResizeSource* table,
-                  const Dims& index, int axis) {
-  if (axis == shape.in.rank()) return static_cast<float>(*x);
-  const ResizeSource& source = table[index[axis]];
-  const std::int64_t stride = shape.strides[static_cast<std::size_t>(axis)];
-  const ResizeSource* next = table + shape.out[axis];
-  const float low = interpolate(shape, x + source.low * stride, next, index, axis + 1);
-  if (source.fraction == 0.0F) return low;
-  const float high = interpolate(shape, x + (source.low + 1) * stride, next, index, axis + 1);
-  return low * (1.0F - source.fraction) + high * source.fraction;
+double weighted(const ResizeShape& shape, const TapTable& table, const ResizeTap* taps, const T* x,
+                const Dims& index, int axis) {
+  if (axis == shape.in.rank()) return static_cast<double>(*x);
+  const auto at = static_cast<std::size_t>(axis);
+  const ResizeTap* own = taps + table.start[at] + index[axis] * table.width[at];
+  double sum = 0;
+  for (std::int64_t k = 0; k < table.width[at]; ++k) {
+    if (own[k].weight == 0) continue;
+    sum += own[k].weight *
+           weighted(shape, table, taps, x + own[k].index * shape.strides[at], index, axis + 1);
+  }
+  return sum;
 }
 
 template <class T>
-void resize_elements(const ResizeShape& shape, TileRange range, const ResizeSource* table,
-                     const KernelArgs& args) {
-  const T* x = args.in<T>(0);
+T resized_element(const ResizeShape& shape, const TapTable& table, const ResizeTap* taps,
+                  const T* x, const Dims& index) {
+  std::int64_t from = 0;
+  for (int axis = 0; axis < index.rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    const ResizeTap& first = taps[table.start[at] + index[axis] * table.width[at]];
+    if (first.index == kNoTaps) return convert<T>(shape.extrapolation);
+    from += first.index * shape.strides[at];
+  }
+  if constexpr (!std::is_same_v<T, BoolByte>) {
+    if (shape.mode != ResizeMode::kNearest)
+      return convert<T>(weighted(shape, table, taps, x, index, 0));
+  }
+  return x[from];
+}
+
+template <class T>
+void resize_elements(const ResizeShape& shape, const TapTable& table, TileRange range,
+                     const ResizeTap* taps, const KernelArgs& args) {
   for (std::int64_t o = range.begin; o < range.end; ++o) {
     Dims index = shape.out;
     std::int64_t rest = o;
@@ -33,18 +90,7 @@ void resize_elements(const ResizeShape& shape, TileRange range, const ResizeSour
       index[axis] = rest % shape.out[axis];
       rest /= shape.out[axis];
     }
-    if constexpr (!std::is_same_v<T, BoolByte>) {
-      if (shape.linear) {
-        args.out<T>()[o] = convert<T>(interpolate(shape, x, table, index, 0));
-        continue;
-      }
-    }
-    std::int64_t from = 0, start = 0;
-    for (int axis = 0; axis < index.rank(); ++axis) {
-      from += table[start + index[axis]].low * shape.strides[static_cast<std::size_t>(axis)];
-      start += shape.out[axis];
-    }
-    args.out<T>()[o] = x[from];
+    args.out<T>()[o] = resized_element(shape, table, taps, args.in<T>(0), index);
   }
 }
 
@@ -52,31 +98,31 @@ void resize_elements(const ResizeShape& shape, TileRange range, const ResizeSour
 
 KernelResult reference_resize(const KernelRequest& request) {
   const ResizeShape shape = resize_shape(request);
-  if (shape.linear && request.inputs[0].dtype == DType::kBool) return nullptr;
-  const bool by_scales = resized_by_scales(request);
+  if (shape.mode != ResizeMode::kNearest && request.inputs[0].dtype == DType::kBool) return nullptr;
+  const bool crops = shape.coordinates == ResizeCoordinates::kCrop && request.has(1);
+  const bool by_scales = resized_by_scales(request), by_sizes = !by_scales && request.has(3);
+  const DType region = crops ? request.inputs[1].dtype : DType::kF32;
   const std::int64_t count = shape.out.elements();
+  const auto table = count == 0 ? TapTable{} : tap_table(shape);
+  if (!table) return make_error(ErrorCode::kInvalidInput, "the tensor is too large to resize");
   const std::int64_t tiles = tile_count(count, kElementsPerTile / 4);
   const LambdaKernelOptions options{
       .tiles = tiles,
-      .scratch_bytes =
-          count == 0 ? 0 : shape.table_size() * static_cast<std::int64_t>(sizeof(ResizeSource)),
-      .byte_inputs = 0b1100,
-      .unused_inputs = 0b0010};
+      .scratch_bytes = table->size * static_cast<std::int64_t>(sizeof(ResizeTap)),
+      .byte_inputs = crops ? 0b1110U : 0b1100U,
+      .unused_inputs = crops ? 0U : 0b0010U};
   return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
-    return make_lambda_kernel(options, [=](std::int64_t tile, const KernelArgs& args) -> Status {
-      auto* table = reinterpret_cast<ResizeSource*>(args.scratch.data());
-      std::int64_t next = 0;
-      for (int axis = 0; axis < shape.in.rank(); ++axis) {
-        const ResizeScale scale = resize_scale(shape, axis, args.inputs[2], by_scales);
-        if (!(scale.above > 0.0F))
-          return run_error(ErrorCode::kInvalidInput, "a scale is not positive");
-        for (std::int64_t i = 0; i < shape.out[axis]; ++i)
-          table[next++] = resize_source(shape, axis, i, scale);
-      }
-      resize_elements<T>(shape, tile_range(count, tiles, tile), table, args);
-      return {};
-    });
+    return make_lambda_kernel(
+        options, [=, table = *table](std::int64_t tile, const KernelArgs& args) -> Status {
+          auto* taps = reinterpret_cast<ResizeTap*>(args.scratch.data());
+          const ResizeInputs inputs{crops ? args.inputs[1] : nullptr, region,
+                                    by_scales ? args.inputs[2] : nullptr,
+                                    by_sizes ? args.inputs[3] : nullptr};
+          PX_RETURN_IF_ERROR(write_taps(shape, table, inputs, taps));
+          resize_elements<T>(shape, table, tile_range(count, tiles, tile), taps, args);
+          return {};
+        });
   });
 }
 

@@ -14,6 +14,7 @@ ResizeCoordinates coordinates_of(const std::string& name) {
   if (name == "pytorch_half_pixel") return ResizeCoordinates::kPytorchHalfPixel;
   if (name == "align_corners") return ResizeCoordinates::kAlignCorners;
   if (name == "asymmetric") return ResizeCoordinates::kAsymmetric;
+  if (name == "tf_crop_and_resize") return ResizeCoordinates::kCrop;
   return ResizeCoordinates::kHalfPixel;
 }
 
@@ -24,9 +25,20 @@ ResizeRounding rounding_of(const std::string& name) {
   return ResizeRounding::kPreferFloor;
 }
 
-/// Where element `i` of an axis resized from `in` to `out` lies on the original.
-float original_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
-                          ResizeScale scale) {
+ResizeMode mode_of(const std::string& name) {
+  if (name == "linear") return ResizeMode::kLinear;
+  return name == "cubic" ? ResizeMode::kCubic : ResizeMode::kNearest;
+}
+
+ResizePolicy policy_of(const std::string& name) {
+  if (name == "not_larger") return ResizePolicy::kNotLarger;
+  return name == "not_smaller" ? ResizePolicy::kNotSmaller : ResizePolicy::kStretch;
+}
+
+}  // namespace
+
+float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
+                        ResizeScale scale) {
   const auto x = static_cast<float>(i);
   const auto from = static_cast<float>(in), to = static_cast<float>(out);
   switch (mode) {
@@ -42,12 +54,13 @@ float original_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t i
     case ResizeCoordinates::kAlignCorners:
       return out > 1 ? x * (from - 1.0F) / (to - 1.0F) : 0.0F;
     case ResizeCoordinates::kAsymmetric:
+    case ResizeCoordinates::kCrop:
       break;
   }
   return x * scale.below / scale.above;
 }
 
-float rounded(ResizeRounding mode, float x) {
+float resize_rounded(ResizeRounding mode, float x) {
   const float below = std::floor(x), fraction = x - below;
   if (fraction == 0.0F) return below;
   bool up = fraction > 0.5F;
@@ -57,13 +70,11 @@ float rounded(ResizeRounding mode, float x) {
   return up ? below + 1.0F : below;
 }
 
-}  // namespace
-
 ResizeSource resize_source(const ResizeShape& shape, int axis, std::int64_t i, ResizeScale scale) {
   const std::int64_t in = shape.in[axis];
   if (scale.above == scale.below && in == shape.out[axis]) return {i, 0};
-  float x = original_coordinate(shape.coordinates, i, in, shape.out[axis], scale);
-  if (!shape.linear) x = rounded(shape.rounding, x);
+  float x = resize_coordinate(shape.coordinates, i, in, shape.out[axis], scale);
+  if (!shape.linear()) x = resize_rounded(shape.rounding, x);
   const float last = static_cast<float>(in - 1);
   if (!(x > 0.0F)) return {0, 0};
   if (x >= last) return {in - 1, 0};
@@ -91,7 +102,12 @@ ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dim
   shape.in = in;
   shape.out = out;
   shape.strides = row_major_strides(shape.in);
-  shape.linear = attributes.get_string("mode", "nearest") == "linear";
+  shape.mode = mode_of(attributes.get_string("mode", "nearest"));
+  shape.policy = policy_of(attributes.get_string("keep_aspect_ratio_policy", "stretch"));
+  shape.antialias = shape.mode != ResizeMode::kNearest && attributes.get_int("antialias", 0) != 0;
+  shape.exclude_outside = attributes.get_int("exclude_outside", 0) != 0;
+  shape.cubic = attributes.get_float("cubic_coeff_a", -0.75F);
+  shape.extrapolation = attributes.get_float("extrapolation_value", 0.0F);
   shape.coordinates =
       coordinates_of(attributes.get_string("coordinate_transformation_mode", "half_pixel"));
   shape.rounding = rounding_of(attributes.get_string("nearest_mode", "round_prefer_floor"));

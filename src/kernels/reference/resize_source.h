@@ -1,5 +1,5 @@
-// Where the elements of a resized tensor come from, for every kernel of Resize: computed in single
-// precision as the standard's reference does.
+// Where the elements of a resized tensor come from, for every kernel of Resize. Positions are
+// computed in single precision, as ONNX Runtime does.
 #pragma once
 
 #include <array>
@@ -15,8 +15,12 @@ enum class ResizeCoordinates {
   kHalfPixelSymmetric,
   kPytorchHalfPixel,
   kAlignCorners,
-  kAsymmetric
+  kAsymmetric,
+  kCrop,  ///< tf_crop_and_resize
 };
+enum class ResizeMode { kNearest, kLinear, kCubic };
+/// What becomes of sizes: taken as they are, or the least or greatest ratio of all axes.
+enum class ResizePolicy { kStretch, kNotLarger, kNotSmaller };
 enum class ResizeRounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
 /// How much an axis grows, as a fraction: the quotient of two sizes, rounded, would move a position
@@ -36,11 +40,21 @@ struct ResizeSource {
 struct ResizeShape {
   Dims in, out;
   Strides strides{};
-  bool linear = false;
+  ResizeMode mode{};
+  ResizePolicy policy{};
+  bool antialias = false, exclude_outside = false;
+  float cubic = -0.75F;     ///< cubic_coeff_a
+  float extrapolation = 0;  ///< extrapolation_value
   ResizeCoordinates coordinates{};
   ResizeRounding rounding{};
   std::array<int, Dims::kMaxRank> entry{};  ///< which element of scales or sizes an axis has, or -1
 
+  bool linear() const { return mode == ResizeMode::kLinear; }
+  /// Whether resize_source() and resize_scale() tell all: the rest is resize_taps.h's.
+  bool is_plain() const {
+    return mode != ResizeMode::kCubic && policy == ResizePolicy::kStretch && !antialias &&
+           coordinates != ResizeCoordinates::kCrop;
+  }
   /// Positions of all axes together.
   std::int64_t table_size() const {
     std::int64_t size = 0;
@@ -55,10 +69,17 @@ ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dim
 /// Whether input 2 (scales) rules; otherwise the sizes do.
 bool resized_by_scales(const KernelRequest& request);
 
+/// Where element `i` of an axis resized from `in` to `out` lies on the original. Not kCrop.
+float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
+                        ResizeScale scale);
+/// That as the whole number that `rounding` makes of it.
+float resize_rounded(ResizeRounding rounding, float x);
+
 /// Scale of an axis; `scales`: the bytes of input 2, at any alignment, read where `by_scales`.
 ResizeScale resize_scale(const ResizeShape& shape, int axis, const std::byte* scales,
                          bool by_scales);
 
+/// REQUIRES: shape.is_plain().
 ResizeSource resize_source(const ResizeShape& shape, int axis, std::int64_t i, ResizeScale scale);
 
 }  // namespace parallax

@@ -1,32 +1,14 @@
-// Functions of one element: Abs, Exp, Relu, ..., Not, IsNaN, and Clip and Cast.
+// Functions of one element: Abs, Exp, Relu, ..., Not, IsNaN, and Clip.
 #include "kernels/reference/activation.h"
-#include "kernels/reference/common.h"
+#include "kernels/reference/map_elements.h"
 
 namespace parallax {
 namespace {
 
-/// A kernel that writes To(f(x)) for each element x.
-template <class From, class To, class F>
-KernelResult map_elements(const KernelRequest& request, F f) {
-  const std::int64_t count = request.outputs[0].elements();
-  const std::int64_t tiles = tile_count(count, kElementsPerTile);
-  return make_lambda_kernel({.tiles = tiles},
-                            [=](std::int64_t tile, const KernelArgs& args) -> Status {
-                              const TileRange range = tile_range(count, tiles, tile);
-                              const From* x = args.in<From>(0);
-                              To* y = args.out<To>();
-                              for (std::int64_t i = range.begin; i < range.end; ++i) y[i] = f(x[i]);
-                              return {};
-                            });
-}
-
-/// The same for each of the types of a set; f is generic.
-template <DTypeSet kSet, class F>
-KernelResult map_typed_elements(const KernelRequest& request, F f) {
-  return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
-    return map_elements<T, T>(request, f);
-  });
+/// A double as it is, all else as a float.
+template <class T>
+auto float_of(T x) {
+  return static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(x);
 }
 
 template <class T>
@@ -41,13 +23,15 @@ T negate_of(T x) {
 template <class T>
 T abs_of(T x) {
   if constexpr (std::is_integral_v<T>) {
-    return x < T{0} ? wrap_sub(T{0}, x) : x;
+    return std::is_signed_v<T> && x < T{0} ? wrap_sub(T{0}, x) : x;
   } else {
     return std::fabs(x);
   }
 }
 
-KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
+/// f is generic over float and double.
+template <class F>
+KernelResult float_function(const KernelRequest& request, F f) {
   return map_typed_elements<kFloatTypes>(request, f);
 }
 
@@ -55,8 +39,7 @@ KernelResult float_function(const KernelRequest& request, float (*f)(float)) {
 KernelResult activation_function(const KernelRequest& request) {
   const Activation activation{.op = request.node.op,
                               .alpha = request.node.attributes.get_float("alpha", 1.0F)};
-  return map_typed_elements<kFloatTypes>(request,
-                                         [activation](float x) { return activate(activation, x); });
+  return float_function(request, [activation](auto x) { return activate(activation, x); });
 }
 
 }  // namespace
@@ -72,29 +55,32 @@ KernelResult reference_unary(const KernelRequest& request) {
                                               [](auto x) { return x < 0 ? decltype(x){0} : x; });
     case OpKind::kErf:
       return map_typed_elements<kNumericTypes>(
-          request, [](auto x) { return convert<decltype(x)>(std::erf(static_cast<float>(x))); });
+          request, [](auto x) { return convert<decltype(x)>(std::erf(float_of(x))); });
     case OpKind::kNot:
       return map_elements<BoolByte, BoolByte>(request, [](BoolByte x) { return BoolByte(!x); });
     case OpKind::kIsNaN:
-      return map_elements<float, BoolByte>(request,
-                                           [](float x) { return BoolByte(std::isnan(x)); });
+      return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
+        using T = typename decltype(type)::type;
+        return map_elements<T, BoolByte>(request, [](T x) { return BoolByte(std::isnan(x)); });
+      });
     case OpKind::kExp:
-      return float_function(request, [](float x) { return std::exp(x); });
+      return float_function(request, [](auto x) { return std::exp(x); });
     case OpKind::kLog:
-      return float_function(request, [](float x) { return std::log(x); });
+      return float_function(request, [](auto x) { return std::log(x); });
     case OpKind::kSqrt:
-      return float_function(request, [](float x) { return std::sqrt(x); });
+      return float_function(request, [](auto x) { return std::sqrt(x); });
     case OpKind::kReciprocal:
-      return float_function(request, [](float x) { return 1.0F / x; });
+      return float_function(request, [](auto x) { return decltype(x){1} / x; });
     case OpKind::kSigmoid:  // half the time of activate() in tables of weights that are folded
-      return float_function(request, sigmoid_of);
+      return float_function(request, [](auto x) { return sigmoid_of(x); });
     case OpKind::kTanh:
     case OpKind::kHardSwish:
     case OpKind::kSilu:
       return activation_function(request);
     case OpKind::kGelu: {
-      const bool tanh = request.node.attributes.get_string("approximate", "none") == "tanh";
-      return float_function(request, tanh ? gelu_tanh_of : gelu_of);
+      if (request.node.attributes.get_string("approximate", "none") == "tanh")
+        return float_function(request, [](auto x) { return gelu_tanh_of(x); });
+      return float_function(request, [](auto x) { return gelu_of(x); });
     }
     default:
       return nullptr;
@@ -122,16 +108,6 @@ KernelResult reference_clip(const KernelRequest& request) {
           }
           return {};
         });
-  });
-}
-
-KernelResult reference_cast(const KernelRequest& request) {
-  return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto from) {
-    using From = typename decltype(from)::type;
-    return make_for<kAllTypes>(request.outputs[0].dtype, [&](auto to) {
-      using To = typename decltype(to)::type;
-      return map_elements<From, To>(request, [](From x) { return convert<To>(x); });
-    });
   });
 }
 

@@ -29,6 +29,11 @@ Result<const std::byte*> ConstantStore::aligned(const Constant& constant) {
   return static_cast<const std::byte*>(found->second->data());
 }
 
+void ConstantStore::forget(const Constant& constant) noexcept {
+  const MutexLock lock(mutex_);
+  copies_.erase({constant.bytes.data(), constant.bytes.size()});
+}
+
 Result<std::shared_ptr<const AlignedBytes>> ConstantStore::copy_of(const Constant& constant) const {
   const std::span<const std::byte> source = constant.bytes;
   const bool kept = cache_ != nullptr && std::ssize(source) >= kKept;

@@ -27,6 +27,8 @@ class ConstantStore {
   /// The bytes of `constant`, aligned to its element size: in their place, or a copy that lives as
   /// long as the store. Errors: kOutOfMemory.
   Result<const std::byte*> aligned(const Constant& constant);
+  /// `constant`, of which nobody reads a copy any more, ends: another may come to lie there.
+  void forget(const Constant& constant) noexcept;
   /// Whether `constant` needs no copy.
   static bool is_aligned(const Constant& constant);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -80,17 +82,26 @@ struct PackedBlock {
   Mutex filling;       // not once_flag: fill may throw, which leaves that one locked under TSan
   const std::byte* source = nullptr;
   std::string layout;
+  bool lent = false;                           ///< set once: it goes with what it was packed of
   SharedBytes copy_of PX_GUARDED_BY(filling);  ///< what to fill it with, if anything
   std::function<void(std::byte*)> make PX_GUARDED_BY(filling);
   bool filled PX_GUARDED_BY(filling);
 };
 
 struct PackedWeights::Blocks {
+  /// Whether the constant at `source` may end before this does.
+  bool is_lent(const std::byte* source) const PX_REQUIRES(mutex) {
+    const auto after = lent.upper_bound(source);
+    return after != lent.begin() && std::less<>{}(source, std::prev(after)->second);
+  }
+
   std::shared_ptr<WeightCache> cache;
   WeightMemory memory;
   Mutex mutex;
   std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<PackedBlock>> by_key
       PX_GUARDED_BY(mutex);
+  /// Begin and end of constants, each as often as it was lent.
+  std::multimap<const std::byte*, const std::byte*> lent PX_GUARDED_BY(mutex);
 };
 
 PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
@@ -124,7 +135,10 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
   {
     const MutexLock lock(blocks_->mutex);
     auto& found = blocks_->by_key[{source, layout}];
-    if (found == nullptr) found = make_block(source, layout, bytes);
+    if (found == nullptr) {
+      found = make_block(source, layout, bytes);
+      found->lent = blocks_->is_lent(source);
+    }
     block = found;
   }
   {
@@ -143,8 +157,31 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
 Status PackedWeights::give_memory(PackedBlock& block) {
   const MutexLock lock(block.filling);
   if (block.bytes.data() != nullptr) return {};
-  PX_ASSIGN(block.bytes, blocks_->memory.allocate(block.size));
+  if (!block.lent) {
+    PX_ASSIGN(block.bytes, blocks_->memory.allocate(block.size));
+    return {};
+  }
+  PX_ASSIGN(block.bytes, AlignedBytes::allocate(block.size, &blocks_->memory.source()));
+  if (block.size > 0) std::memset(block.bytes.data(), 0, static_cast<std::size_t>(block.size));
   return {};
+}
+
+void PackedWeights::lend(std::span<const std::byte> constant) {
+  if (constant.empty()) return;
+  const MutexLock lock(blocks_->mutex);
+  blocks_->lent.emplace(constant.data(), constant.data() + constant.size());
+}
+
+void PackedWeights::forget(std::span<const std::byte> constant) noexcept {
+  if (constant.empty()) return;
+  const std::byte* const end = constant.data() + constant.size();
+  const MutexLock lock(blocks_->mutex);
+  const auto [first, last] = blocks_->lent.equal_range(constant.data());
+  const auto same = std::find_if(first, last, [end](const auto& one) { return one.second == end; });
+  if (same != last) blocks_->lent.erase(same);
+  auto& blocks = blocks_->by_key;
+  const auto begin = blocks.lower_bound({constant.data(), std::string()});
+  blocks.erase(begin, blocks.lower_bound({end, std::string()}));
 }
 
 /// Returns when the block is filled: by this thread, or after a wait for the thread that is filling

@@ -62,7 +62,8 @@ class PackingList {
   std::vector<std::span<const std::byte>> unread_;
 };
 
-/// Thread-safe. One per Model.
+/// Thread-safe. One per Model. Packings are known by the address of what was packed, which has to
+/// stay that constant's: those that end before this does are lent.
 class PackedWeights {
  public:
   PackedWeights();
@@ -86,6 +87,11 @@ class PackedWeights {
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
                                                   std::function<void(std::byte*)> fill);
+  /// `constant` ends before this does. Until then what is packed of it is shared as well, in memory
+  /// of its own. As often as it is lent forget() follows, before it ends. Throws std::bad_alloc.
+  void lend(std::span<const std::byte> constant);
+  /// Another constant may come to lie there. Blocks that kernels have stay theirs.
+  void forget(std::span<const std::byte> constant) noexcept;
   /// Whether fill(list) has done what it does.
   bool is_filled(const PackingList& list) const;
   /// Gives memory to the blocks of `list` that have none, in the order of get(). Errors:

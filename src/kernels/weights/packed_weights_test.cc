@@ -77,6 +77,29 @@ TEST(PackedWeights, AListPacksLaterAndInOrder) {
   EXPECT_EQ(order, "Ab") << "each block is filled once";
 }
 
+TEST(PackedWeights, ForgetsWhatIsPackedOfConstantsThatEnd) {
+  PackedWeights packed;
+  const std::byte source[30] = {};
+  const std::span own = std::span(source).subspan(10, 10);
+  const auto get = [&](std::size_t at, char name) {
+    return *packed.get(source + at, "a", 10, [&](std::byte* to) { std::memset(to, name, 10); });
+  };
+  packed.lend(own);
+  packed.lend(own);
+  const auto before = get(0, 'b'), after = get(20, 'c'), first = get(10, 'd'), last = get(19, 'e');
+  EXPECT_EQ(get(10, 'x'), first);
+  packed.forget(own);
+  const auto again = get(10, 'f');
+  EXPECT_NE(again, first);
+  EXPECT_EQ(*first->data(), std::byte{'d'}) << "who has it keeps it";
+  packed.forget(own);
+  EXPECT_EQ(*get(10, 'g')->data(), std::byte{'g'});
+  EXPECT_EQ(*get(19, 'h')->data(), std::byte{'h'});
+  EXPECT_EQ(get(0, 'x'), before);
+  EXPECT_EQ(get(20, 'x'), after);
+  EXPECT_EQ(packed.total_bytes(), 40);
+}
+
 TEST(PackedWeights, ABlockThatCouldNotBeFilledIsFilledByTheNext) {
   PackedWeights packed;
   const std::byte source{};

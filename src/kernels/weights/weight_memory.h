@@ -28,6 +28,7 @@ class WeightMemory {
   WeightMemory& operator=(const WeightMemory&) = delete;
   /// Where the memory comes from. Before all else.
   void use(std::shared_ptr<MemorySource> source) { source_ = std::move(source); }
+  MemorySource& source() const { return *source_; }
 
   /// Gets pages ahead for about `bytes` bytes that will be allocated; returns when they are there,
   /// or earlier where end_prefault() has been called. Asks every now and then whether there is room

@@ -14,6 +14,7 @@
 #include "load/onnx/inputs.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
+#include "load/onnx/sparse.h"
 #include "load/onnx/tensor.h"
 #include "ops/control_flow.h"
 #include "ops/infer.h"
@@ -23,11 +24,30 @@ namespace {
 
 /// What all graphs of a file share.
 struct FileContext {
-  const std::int64_t opset;
   const ModelBytes& model;
   ExternalData& external;
   LoadBudget& budget;
 };
+
+/// A value that is an optional may be declared as what is in it: a Loop begins with an optional and
+/// goes on with its element.
+Status check_container(const OnnxValueInfo& info, const Value& value, std::string_view what) {
+  std::span<const ObjectType> declared = info.containers, known;
+  if (value.container != nullptr) known = value.container->types;
+  const auto is_optional = [](std::span<const ObjectType> types) {
+    return !types.empty() && types.front() == ObjectType::kOptional;
+  };
+  if (is_optional(declared)) declared = declared.subspan(1);
+  if (is_optional(known)) known = known.subspan(1);
+  if (std::ranges::equal(declared, known)) return {};
+  return invalid_model(
+      fmt::format("{} {} is declared as another type than it is", what, quote(info.name)));
+}
+
+template <class T>
+Status discard(const Result<T>& result) {
+  return result ? Status() : tl::unexpected(result.error());
+}
 
 class Assembler {
  public:
@@ -60,6 +80,16 @@ class Assembler {
   Status add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op);
   Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
   Status add_body_inputs(std::size_t scalars);
+  void add_captures(const Assembler& around, std::span<const Capture> captures);
+  Status seed(const Assembler& around, const Node& node, std::size_t outputs);
+  // SequenceMap.
+  Status add_sequence_map(const OnnxNode& file_node, std::size_t index);
+  Status add_empty_sequences(Node& loop, const CheckedBody& body);
+  Status begin_map_body(const Assembler& around, Node& loop, std::span<const Capture> captures,
+                        std::span<const ValueId> inputs);
+  Status end_map_body();
+  Result<ValueId> add_op(OpKind op, std::vector<ValueId> inputs, Attributes attributes,
+                         std::string name);
   ValueId add_input(std::string name);
   Status check_body(const Graph& body) const;
   Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
@@ -104,10 +134,15 @@ Status Assembler::check_size() {
 }
 
 Status Assembler::add_initializers() {
-  if (file_.has_sparse_initializers) return unsupported("sparse initializers are not supported");
   for (const OnnxTensor& tensor : file_.initializers) {
     PX_ASSIGN(Constant constant, read_tensor(tensor, context_.model.owner, context_.external));
     id_of(tensor.name) = writer_.constant(std::string(tensor.name), std::move(constant));
+  }
+  for (const OnnxSparseTensor& tensor : file_.sparse_initializers) {
+    PX_ASSIGN(Constant constant,
+              read_sparse_tensor(tensor, context_.model.owner, context_.external, context_.budget));
+    const std::string_view name = tensor.values.name;
+    id_of(name) = writer_.constant(std::string(name), std::move(constant));
   }
   return {};
 }
@@ -128,7 +163,8 @@ Status Assembler::add_inputs() {
 }
 
 Status Assembler::add_constant(const OnnxNode& file_node) {
-  PX_ASSIGN(Constant constant, constant_of(file_node, context_.model.owner, context_.external));
+  PX_ASSIGN(Constant constant,
+            constant_of(file_node, context_.model.owner, context_.external, context_.budget));
   const OnnxUse& output = file_node.outputs[0];
   values_[output.index] = writer_.constant(std::string(output.name), std::move(constant));
   return {};
@@ -150,7 +186,14 @@ Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const O
     if (node.outputs.size() > 1 && !checked_.names.at(output.name).read) continue;
     node.outputs.back() = values_[output.index] = writer_.result(std::string(output.name));
   }
-  FileNode rewritten{.opset = context_.opset, .node = node, .writer = writer_};
+  FileNode rewritten{
+      .opset = *file_node.opset,
+      .node = node,
+      .writer = writer_,
+      .type = file_node.op_type,
+      .infer = [this] { return infer_added(); },
+  };
+  if (file_node.domain.empty() && rewritten.opset < 6) node.attributes.erase("consumed_inputs");
   if (rule.rewrite != nullptr) PX_RETURN_IF_ERROR(rule.rewrite(rewritten));
   PX_ASSIGN(const NodeId id, writer_.node(std::move(node)));
   if (rewritten.softmax_block) softmax_blocks_.push_back(id);
@@ -167,6 +210,7 @@ Status Assembler::infer() {
 Status Assembler::check_output(const OnnxValueInfo& output, const Value& value) const {
   const DType dtype = value.dtype;
   if (!output.is_tensor || output.element_type == 0) return {};
+  PX_RETURN_IF_ERROR(check_container(output, value, "output"));
   const auto declared = onnx_dtype(output.element_type, "output " + quote(output.name));
   if (!declared) return tl::unexpected(declared.error());
   if (*declared == dtype) return {};
@@ -176,8 +220,9 @@ Status Assembler::check_output(const OnnxValueInfo& output, const Value& value) 
 
 Status Assembler::add_file_node(std::size_t index) {
   const OnnxNode& node = file_.nodes[index];
-  if (node.op_type == "Constant") return add_constant(node);
-  const OnnxRule rule = onnx_rule(node.op_type);
+  if (is_constant(node)) return add_constant(node);
+  if (is_sequence_map(node)) return add_sequence_map(node, index);
+  const OnnxRule rule = onnx_rule(node.domain, node.op_type);
   return is_control_flow(rule.kind) ? add_control_flow(node, index, rule.kind)
                                     : add_node(node, index, rule);
 }
@@ -305,6 +350,11 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
   for (const Capture& capture : captures) writer_.reserve_value_name(capture.name);
   PX_RETURN_IF_ERROR(add_initializers());
   PX_RETURN_IF_ERROR(add_body_inputs(node.op == OpKind::kLoop ? 2 : 0));
+  add_captures(around, captures);
+  return seed(around, node, file_.outputs.size());
+}
+
+void Assembler::add_captures(const Assembler& around, std::span<const Capture> captures) {
   for (const Capture& capture : captures) {
     const Value& outside = around.graph_.values[capture.id];
     // What only the other branch reads may have the name of something here: it stays out of reach.
@@ -321,14 +371,16 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
     }
     if (!hidden) values_[known->second.index] = id;
   }
-  // The counts are all that giving types asks of a body.
+}
+
+/// The counts are all that giving types asks of a body.
+Status Assembler::seed(const Assembler& around, const Node& node, std::size_t outputs) {
   Graph counts;
   counts.inputs = graph_.inputs;
-  counts.outputs.resize(file_.outputs.size());
+  counts.outputs.resize(outputs);
   Node shell = node;
   shell.bodies = {std::make_shared<const Graph>(counts)};
-  shell.outputs.resize(file_.outputs.size() -
-                       (node.op == OpKind::kLoop && !file_.outputs.empty() ? 1 : 0));
+  shell.outputs.resize(outputs - (node.op == OpKind::kLoop && outputs > 0 ? 1 : 0));
   return seed_body(around.graph_, shell, graph_, context_.budget);
 }
 
@@ -344,8 +396,6 @@ ValueId Assembler::add_input(std::string name) {
 Status Assembler::add_body_inputs(std::size_t scalars) {
   for (std::size_t i = 0; i < file_.inputs.size(); ++i) {
     const OnnxValueInfo& input = file_.inputs[i];
-    if (input.has_type && !input.is_tensor)
-      return unsupported(fmt::format("input {} of a body is not a tensor", quote(input.name)));
     ValueId& id = id_of(input.name);
     if (id.valid()) {
       return unsupported(fmt::format("input {} of a body has an initializer", quote(input.name)));
@@ -359,9 +409,8 @@ Status Assembler::add_body_inputs(std::size_t scalars) {
 /// Declared element types, which must be those that the body has.
 Status Assembler::check_body(const Graph& body) const {
   const auto check = [&](const OnnxValueInfo& info, ValueId id, std::string_view what) -> Status {
-    if (info.has_type && !info.is_tensor)
-      return unsupported(fmt::format("{} {} of a body is not a tensor", what, quote(info.name)));
     if (!info.is_tensor || info.element_type == 0) return {};
+    PX_RETURN_IF_ERROR(check_container(info, body.values[id], what));
     PX_ASSIGN(const DType declared,
               onnx_dtype(info.element_type, fmt::format("{} {}", what, quote(info.name))));
     if (declared == body.values[id].dtype) return {};
@@ -373,6 +422,124 @@ Status Assembler::check_body(const Graph& body) const {
     PX_RETURN_IF_ERROR(check(file_.inputs[i], body.inputs[i], "input"));
   for (std::size_t i = 0; i < file_.outputs.size(); ++i)
     PX_RETURN_IF_ERROR(check(file_.outputs[i], body.outputs[i], "output"));
+  return {};
+}
+
+/// Appends a node of this loader's own.
+Result<ValueId> Assembler::add_op(OpKind op, std::vector<ValueId> inputs, Attributes attributes,
+                                  std::string name) {
+  const ValueId output = writer_.result(writer_.fresh_value_name(name));
+  PX_RETURN_IF_ERROR(discard(writer_.node({.name = std::move(name),
+                                           .op = op,
+                                           .attributes = std::move(attributes),
+                                           .inputs = std::move(inputs),
+                                           .outputs = {output}})));
+  return output;
+}
+
+/// What each result of a SequenceMap begins with.
+Status Assembler::add_empty_sequences(Node& loop, const CheckedBody& body) {
+  for (const OnnxValueInfo& output : body.checked.graph.outputs) {
+    if (!output.is_tensor || !output.containers.empty())
+      return unsupported("SequenceMap: the body must declare its outputs as tensors");
+    Attributes attributes;
+    attributes.set("dtype", output.element_type);
+    PX_ASSIGN(loop.inputs.emplace_back(),
+              add_op(OpKind::kSequenceEmpty, {}, std::move(attributes), loop.name + "/empty"));
+  }
+  return {};
+}
+
+/// A Loop over the positions of the first sequence, which appends what its body makes of the
+/// elements there to a sequence for each result.
+Status Assembler::add_sequence_map(const OnnxNode& file_node, std::size_t index) {
+  PX_RETURN_IF_ERROR(infer_added());
+  PX_ASSIGN(const auto bodies, bodies_of(file_node, index));
+  const CheckedBody& body = *bodies[0];
+  std::vector<ValueId> inputs;
+  for (const OnnxUse& input : file_node.inputs) inputs.push_back(id_of(input));
+  const bool all = std::ranges::all_of(inputs, [](ValueId id) { return id.valid(); });
+  if (inputs.empty() || !all || inputs.size() != body.checked.graph.inputs.size() ||
+      file_node.outputs.size() != body.checked.graph.outputs.size())
+    return invalid_model("SequenceMap: the body has other numbers of inputs and outputs");
+
+  Node loop{.name = onnx_node_name(file_node, index),
+            .op = OpKind::kLoop,
+            .attributes = {},
+            .inputs = {},
+            .outputs = {}};
+  PX_ASSIGN(const ValueId length,
+            add_op(OpKind::kSequenceLength, {inputs[0]}, {}, loop.name + "/length"));
+  loop.inputs = {length, ValueId{}};
+  PX_RETURN_IF_ERROR(add_empty_sequences(loop, body));
+  std::vector<Capture> captures;
+  for (const std::string_view capture : body.checked.captures)
+    captures.push_back({capture, id_of(capture)});
+  PX_RETURN_IF_ERROR(infer_added());
+  Assembler part(body.checked, context_);
+  PX_RETURN_IF_ERROR(part.begin_map_body(*this, loop, captures, inputs));
+  PX_RETURN_IF_ERROR(part.add_nodes());
+  PX_RETURN_IF_ERROR(part.end_map_body());
+  loop.bodies = {std::make_shared<const Graph>(part.graph_)};
+  for (const OnnxUse& output : file_node.outputs) {
+    loop.outputs.push_back(writer_.result(output.name.empty()
+                                              ? writer_.fresh_value_name(loop.name + "/unread")
+                                              : std::string(output.name)));
+    if (!output.name.empty()) values_[output.index] = loop.outputs.back();
+  }
+  PX_RETURN_IF_ERROR(discard(writer_.node(std::move(loop))));
+  return infer_added();
+}
+
+/// The inputs of the body of a SequenceMap as nodes of the Loop's: elements of sequences, and
+/// tensors as they are.
+Status Assembler::begin_map_body(const Assembler& around, Node& loop,
+                                 std::span<const Capture> captures,
+                                 std::span<const ValueId> inputs) {
+  graph_.name = file_.name;
+  reserve();
+  for (const Capture& capture : captures) writer_.reserve_value_name(capture.name);
+  PX_RETURN_IF_ERROR(add_initializers());
+  const ValueId position = add_input(writer_.fresh_value_name("position"));
+  add_input(writer_.fresh_value_name("condition"));
+  for (std::size_t i = 2; i < loop.inputs.size(); ++i)
+    add_input(writer_.fresh_value_name("sequence"));
+  add_captures(around, captures);
+  for (const Capture& capture : captures) {
+    if (around.graph_.values[capture.id].constant) continue;
+    loop.inputs.push_back(capture.id);
+    ++loop.captures;
+  }
+  std::vector<ValueId> inside;
+  for (const ValueId id : inputs) {
+    const Value& value = around.graph_.values[id];
+    if (value.constant) {
+      inside.push_back(writer_.constant(writer_.fresh_value_name(value.name), *value.constant));
+      continue;
+    }
+    inside.push_back(add_input(writer_.fresh_value_name(value.name)));
+    loop.inputs.push_back(id);
+    ++loop.captures;
+  }
+  PX_RETURN_IF_ERROR(seed(around, loop, file_.outputs.size() + 1));
+  for (std::size_t i = 0; i < inside.size(); ++i) {
+    ValueId& id = id_of(file_.inputs[i].name);
+    if (id.valid()) return unsupported("SequenceMap: an input of the body has an initializer");
+    id = inside[i];
+    if (graph_.values[id].container == nullptr) continue;
+    PX_ASSIGN(id, add_op(OpKind::kSequenceAt, {inside[i], position}, {},
+                         std::string(file_.inputs[i].name)));
+  }
+  return {};
+}
+
+Status Assembler::end_map_body() {
+  const std::vector<ValueId> made = std::exchange(graph_.outputs, {graph_.inputs[1]});
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    PX_ASSIGN(graph_.outputs.emplace_back(),
+              add_op(OpKind::kSequenceInsert, {graph_.inputs[2 + i], made[i]}, {},
+                     graph_.name + "/insert"));
+  }
   return {};
 }
 
@@ -396,9 +563,9 @@ Status Assembler::expand_in_bodies(NodeId node,
 
 }  // namespace
 
-Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset, const ModelBytes& model,
+Result<Graph> assemble_graph(const CheckedGraph& file, const ModelBytes& model,
                              ExternalData& external, LoadBudget& budget) {
-  FileContext context{opset, model, external, budget};
+  FileContext context{model, external, budget};
   return Assembler(file, context).assemble();
 }
 

@@ -2,8 +2,6 @@
 // Thread-safety: pure function.
 #pragma once
 
-#include <cstdint>
-
 #include "ir/graph.h"
 #include "load/onnx/external_data.h"
 #include "load/onnx/onnx.h"
@@ -15,7 +13,7 @@ namespace parallax {
 /// an If whose condition is known, both bodies are the branch that is taken: what the other one
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
 /// (as a default that a caller could replace: not possible here). Errors: as load_onnx.
-Result<Graph> assemble_graph(const CheckedGraph& file, std::int64_t opset, const ModelBytes& model,
+Result<Graph> assemble_graph(const CheckedGraph& file, const ModelBytes& model,
                              ExternalData& external, LoadBudget& budget);
 
 }  // namespace parallax

@@ -5,7 +5,9 @@
 #include <span>
 
 #include "base/status.h"
+#include "ir/strings.h"
 #include "load/onnx/names.h"
+#include "load/onnx/sparse.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {
@@ -14,6 +16,31 @@ namespace {
 template <class T>
 Constant make(DType dtype, const Dims& dims, std::span<const T> elements) {
   return make_constant(dtype, dims, std::as_bytes(elements));
+}
+
+/// Strings that are no names: no message has them.
+bool is_data(std::string_view attribute) {
+  return attribute == "delimiter" || attribute == "pattern" || attribute == "default_string" ||
+         attribute == "value_string";
+}
+
+/// ONNX's element type, then what is around it, outermost first.
+Result<AttributeValue> read_type(const OnnxAttribute& attribute) {
+  OnnxValueInfo info;
+  if (attribute.type_proto) PX_RETURN_IF_ERROR(parse_onnx_type(*attribute.type_proto, info));
+  if (!info.is_tensor)
+    return unsupported(
+        fmt::format("attribute {} is a type that is not supported", quote(attribute.name)));
+  std::vector<std::int64_t> type = {info.element_type};
+  for (const ObjectType container : info.containers)
+    type.push_back(static_cast<std::int64_t>(container));
+  return AttributeValue(std::move(type));
+}
+
+Result<Constant> strings_constant(const Dims& dims, std::span<const std::string> strings) {
+  const std::vector<std::string_view> views(strings.begin(), strings.end());
+  if (auto constant = make_strings(dims, views)) return *std::move(constant);
+  return unsupported("Constant: a string is too long");
 }
 
 Result<AttributeValue> read_value(const OnnxAttribute& attribute,
@@ -25,12 +52,21 @@ Result<AttributeValue> read_value(const OnnxAttribute& attribute,
     case OnnxAttributeType::kInt:
       return AttributeValue(attribute.i);
     case OnnxAttributeType::kString:
-      PX_RETURN_IF_ERROR(check_name("a string", attribute.s));
+      PX_RETURN_IF_ERROR(is_data(attribute.name) ? check_text("a string", attribute.s)
+                                                 : check_name("a string", attribute.s));
       return AttributeValue(std::string(attribute.s));
     case OnnxAttributeType::kFloats:
       return AttributeValue(attribute.floats);
     case OnnxAttributeType::kInts:
       return AttributeValue(attribute.ints);
+    case OnnxAttributeType::kStrings: {
+      std::vector<std::string> strings;
+      for (const std::string_view text : attribute.strings) {
+        PX_RETURN_IF_ERROR(check_text("a string", text));
+        strings.emplace_back(text);
+      }
+      return AttributeValue(std::move(strings));
+    }
     case OnnxAttributeType::kTensor: {
       if (!attribute.tensor) {
         return invalid_model(fmt::format("attribute {} has no tensor", quote(attribute.name)));
@@ -39,6 +75,8 @@ Result<AttributeValue> read_value(const OnnxAttribute& attribute,
       PX_ASSIGN(Constant constant, read_tensor(tensor, owner, external));
       return AttributeValue(std::move(constant));
     }
+    case OnnxAttributeType::kTypeProto:
+      return read_type(attribute);
     default:
       return unsupported(
           fmt::format("attribute {} has a type that is not supported", quote(attribute.name)));
@@ -46,7 +84,7 @@ Result<AttributeValue> read_value(const OnnxAttribute& attribute,
 }
 
 Status check_reference(const OnnxNode& node, const OnnxAttribute& attribute) {
-  if (!attribute.is_reference) return {};
+  if (attribute.reference.empty()) return {};
   return invalid_model(
       fmt::format("{}: attribute {} refers to a function", node.op_type, quote(attribute.name)));
 }
@@ -74,13 +112,18 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<c
 }
 
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external) {
+                             ExternalData& external, LoadBudget& budget) {
   if (node.attributes.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1 ||
       node.outputs[0].name.empty()) {
     return invalid_model("Constant: must have one attribute, no inputs and one output");
   }
   PX_RETURN_IF_ERROR(check_reference(node, node.attributes[0]));
   const std::string_view key = node.attributes[0].name;
+  if (key == "sparse_value" && node.attributes[0].sparse_tensor) {
+    PX_ASSIGN(const OnnxSparseTensor sparse,
+              parse_onnx_sparse_tensor(*node.attributes[0].sparse_tensor));
+    return read_sparse_tensor(sparse, owner, external, budget);
+  }
   PX_ASSIGN(AttributeValue value, read_value(node.attributes[0], owner, external));
   if (auto* tensor = std::get_if<Constant>(&value); tensor != nullptr && key == "value") {
     return std::move(*tensor);
@@ -99,6 +142,14 @@ Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const v
       floats != nullptr && key == "value_floats") {
     return make(DType::kF32, Dims{static_cast<std::int64_t>(floats->size())},
                 std::span(floats->data(), floats->size()));
+  }
+  if (const auto* text = std::get_if<std::string>(&value);
+      text != nullptr && key == "value_string") {
+    return strings_constant(Dims{}, std::span(text, 1));
+  }
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&value);
+      texts != nullptr && key == "value_strings") {
+    return strings_constant(Dims{static_cast<std::int64_t>(texts->size())}, *texts);
   }
   return unsupported(fmt::format("Constant: attribute {} is not supported", quote(key)));
 }

@@ -1,5 +1,5 @@
 // Attributes of a file's node as the graph has them.
-// Thread-safety: pure functions, apart from the ExternalData they are given.
+// Thread-safety: pure functions, apart from the ExternalData and the account they are given.
 #pragma once
 
 #include <memory>
@@ -8,6 +8,7 @@
 #include "ir/graph.h"
 #include "load/onnx/external_data.h"
 #include "load/onnx/proto.h"
+#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -20,6 +21,6 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<c
 /// What a Constant node stands for. Errors: as read_attributes; kInvalidModel where it has inputs,
 /// other than one output, or not exactly one value.
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external);
+                             ExternalData& external, LoadBudget& budget);
 
 }  // namespace parallax

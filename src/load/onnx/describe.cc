@@ -21,8 +21,10 @@ namespace {
 
 FileTensor describe(const OnnxValueInfo& info) {
   FileTensor tensor{std::string(info.name), {}, {}};
-  if (info.is_tensor) tensor.type = onnx_type_name(info.element_type);
-  if (!info.shape) return tensor;
+  for (const ObjectType container : info.containers)
+    tensor.type += std::string(to_string(container)) + " of ";
+  if (info.is_tensor) tensor.type += onnx_type_name(info.element_type);
+  if (!info.shape || !info.containers.empty()) return tensor;
   tensor.shape.emplace();
   for (const OnnxDimension& dim : *info.shape) {
     const bool fixed = dim.value && *dim.value >= 0;
@@ -34,7 +36,7 @@ FileTensor describe(const OnnxValueInfo& info) {
 
 class Describer {
  public:
-  explicit Describer(const OnnxModel& model) : opset_(onnx_opset(model)) {
+  explicit Describer(const OnnxModel& model) : good_opsets_(check_opsets(model).has_value()) {
     report_.ir_version = model.ir_version.value_or(0);
     for (const OnnxOpset& opset : model.opsets) {
       opsets_.emplace(opset.domain, opset.version);
@@ -42,12 +44,15 @@ class Describer {
     }
   }
 
-  Result<FileReport> report(std::string_view graph) && {
-    PX_RETURN_IF_ERROR(add_graph(graph, 0, nullptr));
+  Result<FileReport> report(const OnnxModel& model) && {
+    for (const std::string_view bytes : model.functions) PX_RETURN_IF_ERROR(add_function(bytes));
+    PX_RETURN_IF_ERROR(add_graph(*model.graph, 0, nullptr));
     for (const auto& [key, count] : operators_) {
       const auto& [domain, name] = key;
       const auto opset = opsets_.find(domain);
-      const bool supported = opset_ && domain.empty() && is_supported_onnx_operator(name, *opset_);
+      const bool supported =
+          functions_.contains(key) || (good_opsets_ && opset != opsets_.end() &&
+                                       is_supported_operator(domain, name, opset->second));
       report_.operators.push_back({std::string(domain),
                                    std::string(name),
                                    opset == opsets_.end() ? 0 : opset->second,
@@ -65,6 +70,16 @@ class Describer {
   }
 
  private:
+  /// Operators in the body of a function count once, however often it is called.
+  Status add_function(std::string_view bytes) {
+    PX_ASSIGN(const OnnxFunction function, parse_onnx_function(bytes));
+    functions_.emplace(function.domain, function.name);
+    for (const OnnxOpset& opset : function.opsets) opsets_.emplace(opset.domain, opset.version);
+    for (std::size_t i = 0; i < function.body.nodes.size(); ++i)
+      PX_RETURN_IF_ERROR(add_node(function.body.nodes[i], i, 0));
+    return {};
+  }
+
   Status add_graph(std::string_view bytes, int depth, FileBody* body) {
     if (depth > kMaxNesting)
       return unsupported(fmt::format("subgraphs are nested more than {} deep", kMaxNesting));
@@ -90,7 +105,7 @@ class Describer {
 
   Status add_node(const OnnxNode& node, std::size_t index, int depth) {
     ++report_.nodes;
-    ++operators_[{node.domain == "ai.onnx" ? "" : node.domain, node.op_type}];
+    ++operators_[{node.domain, node.op_type}];
     for (const OnnxAttribute& attribute : node.attributes) {
       if (attribute.tensor && node.op_type == "Constant") {
         PX_ASSIGN(const OnnxTensor tensor, parse_onnx_tensor(*attribute.tensor));
@@ -119,18 +134,21 @@ class Describer {
     weights.bytes = *total;
   }
 
-  const Result<std::int64_t> opset_;
+  using Operator = std::pair<std::string_view, std::string_view>;  // domain, name
+
+  const bool good_opsets_;
   FileReport report_;
   std::map<std::string_view, std::int64_t> opsets_;
-  std::map<std::int64_t, FileWeights> weights_;                             // by type
-  std::map<std::pair<std::string_view, std::string_view>, int> operators_;  // by domain and name
+  std::map<std::int64_t, FileWeights> weights_;  // by type
+  std::map<Operator, int> operators_;
+  std::set<Operator> functions_;  // of the model
 };
 
 }  // namespace
 
 Result<FileReport> describe_onnx(std::span<const std::byte> bytes) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes));
-  return Describer(model).report(*model.graph);
+  return Describer(model).report(model);
 }
 
 }  // namespace parallax

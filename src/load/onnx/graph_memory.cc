@@ -20,9 +20,10 @@ std::int64_t memory_of_graph(const CheckedGraph& checked) {
   constexpr std::int64_t kInput = 700, kOutput = 600, kInitializer = 700, kInitializerUse = 700;
   constexpr std::int64_t kCapture = 750, kBody = 2500;
   const OnnxGraph& file = checked.graph;
-  std::int64_t bytes = std::ssize(file.nodes) * kNode + std::ssize(file.inputs) * kInput +
-                       std::ssize(file.outputs) * kOutput +
-                       std::ssize(file.initializers) * kInitializer;
+  std::int64_t bytes =
+      std::ssize(file.nodes) * kNode + std::ssize(file.inputs) * kInput +
+      std::ssize(file.outputs) * kOutput +
+      (std::ssize(file.initializers) + std::ssize(file.sparse_initializers)) * kInitializer;
   for (const OnnxTensor& initializer : file.initializers)
     if (checked.names.at(initializer.name).read) bytes += kInitializerUse;
   for (const OnnxNode& node : file.nodes) {

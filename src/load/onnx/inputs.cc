@@ -26,7 +26,7 @@ std::string label(const OnnxValueInfo& input) { return "input " + quote(input.na
 bool overflows(DType dtype, const Shape& shape) {
   Dims known;
   for (const Expr& dim : shape) known.push_back(dim.constant().value_or(1));
-  return !bytes_of(dtype, known);
+  return dtype == DType::kString ? !known.checked_elements() : !bytes_of(dtype, known);
 }
 
 }  // namespace
@@ -55,8 +55,38 @@ Expr InputReader::dimension(const OnnxValueInfo& input, std::size_t axis) {
   return Expr::symbol(symbol(name));
 }
 
+/// Names of dimensions say nothing here: they may differ from one tensor in it to the next.
+Result<ContainerType> container_type(const OnnxValueInfo& info, const std::string& what) {
+  if (!info.is_tensor) return unsupported(what + " has a type that is not supported");
+  auto container = std::make_shared<Container>();
+  container->types = info.containers;
+  if (std::ranges::find(container->types, ObjectType::kMap) != container->types.end()) {
+    PX_ASSIGN(container->key, onnx_dtype(info.key_type, "the key of " + what));
+    if (container->key != DType::kI64 && container->key != DType::kString)
+      return unsupported(what + " is a map whose keys are neither int64 nor strings");
+  }
+  container->filled = true;
+  if (!info.shape || info.shape->size() > Dims::kMaxRank) return container;
+  container->dims.emplace();
+  for (const OnnxDimension& dimension : *info.shape) {
+    const std::int64_t size = dimension.value.value_or(-1);
+    container->dims->push_back(size < 0 ? -1 : size);
+  }
+  return container;
+}
+
+Result<Value> InputReader::read_container(const OnnxValueInfo& input) {
+  Value value;
+  value.name = input.name;
+  value.kind = ValueKind::kInput;
+  PX_ASSIGN(value.container, container_type(input, label(input)));
+  PX_ASSIGN(value.dtype, onnx_dtype(input.element_type, label(input)));
+  return value;
+}
+
 Result<Value> InputReader::read(const OnnxValueInfo& input) {
   if (!input.has_type) return invalid_model(label(input) + " has no type");
+  if (!input.containers.empty()) return read_container(input);
   if (!input.is_tensor) return unsupported(label(input) + " is not a tensor");
   if (!input.shape) return unsupported(label(input) + " has no shape");
   if (input.shape->size() > Dims::kMaxRank) {
@@ -81,7 +111,7 @@ Status check_default(const OnnxValueInfo& input, const Value& constant) {
     return invalid_model(
         fmt::format("{} and the initializer of that name differ in {}", label(input), what));
   };
-  if (!input.is_tensor) return {};
+  if (!input.is_tensor || !input.containers.empty()) return {};
   if (input.element_type != 0) {
     PX_ASSIGN(const DType dtype, onnx_dtype(input.element_type, label(input)));
     if (dtype != constant.dtype) return contradiction("element type");

@@ -24,6 +24,7 @@ class InputReader {
   Result<Value> read(const OnnxValueInfo& input);
 
  private:
+  static Result<Value> read_container(const OnnxValueInfo& input);
   Expr dimension(const OnnxValueInfo& input, std::size_t axis);
   SymbolId symbol(const std::string& name);
 

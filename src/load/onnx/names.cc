@@ -87,6 +87,11 @@ Status check_name(std::string_view what, std::string_view name) {
   return {};
 }
 
+Status check_text(std::string_view what, std::string_view text) {
+  if (is_utf8(text)) return {};
+  return invalid_model(fmt::format("{} is not UTF-8", what));
+}
+
 std::string quote(std::string_view name) {
   if (name.size() <= kMaxQuoted) return fmt::format("'{}'", name);
   std::size_t head = kMaxQuoted / 2;

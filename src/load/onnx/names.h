@@ -26,6 +26,9 @@ inline tl::unexpected<Error> unsupported(std::string message, std::string_view n
 /// kInvalidModel.
 Status check_name(std::string_view what, std::string_view name);
 
+/// Accepts UTF-8 of any length: a text that is data. Errors: kInvalidModel.
+Status check_text(std::string_view what, std::string_view text);
+
 /// 'name' with its middle left out where it is long.
 std::string quote(std::string_view name);
 

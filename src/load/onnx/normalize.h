@@ -1,13 +1,16 @@
-// Rewrites operators of the operator sets 7 to 23 into the newest form, the only one that the graph
+// Rewrites operators of the operator sets 1 to 28 into the newest form, the only one that the graph
 // knows: attributes that became inputs are constant inputs, renamed and removed operators become
-// their successors. One rule per operator that ever changed (normalize.cc); an operator without a
-// rule has meant the same in every set and is taken as it stands.
+// their successors, operators that the graph lacks what they stand for. One rule per operator that
+// ever changed (normalize.cc) and per operator of another domain (microsoft.cc); an operator
+// without a rule has meant the same in every set and is taken as it stands.
 //
 // Thread-safety: not thread-safe; one GraphWriter per graph.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,8 +28,17 @@ namespace parallax {
 /// The name of node `index` of a file's graph, "Conv_17" where the file gives none.
 std::string onnx_node_name(const OnnxNode& node, std::size_t index);
 
-/// True where node type `op_type` of ai.onnx can be loaded from operator set `opset`.
-bool is_supported_onnx_operator(std::string_view op_type, std::int64_t opset);
+/// True where node type `op_type` of `domain` can be loaded from operator set `opset`.
+bool is_supported_operator(std::string_view domain, std::string_view op_type, std::int64_t opset);
+
+/// True for Constant of ai.onnx.
+inline bool is_constant(const OnnxNode& node) {
+  return node.op_type == "Constant" && node.domain.empty();
+}
+/// True for SequenceMap of ai.onnx, which becomes a Loop.
+inline bool is_sequence_map(const OnnxNode& node) {
+  return node.op_type == "SequenceMap" && node.domain.empty();
+}
 
 /// Appends values and nodes to a graph under names that no other has.
 class GraphWriter {
@@ -60,9 +72,12 @@ class GraphWriter {
 /// inputs and outputs (outputs after the first that are not read are invalid); a rule turns it into
 /// the newest form and may write nodes before it.
 struct FileNode {
-  std::int64_t opset;
+  std::int64_t opset;  ///< of the node's domain
   Node& node;
   GraphWriter& writer;
+  std::string_view type = {};  ///< of the file; empty: as in the graph
+  /// Gives types to all that was written so far. In a body, dimensions may still change.
+  std::function<Status()> infer = {};
   /// Set by a rule: the Softmax axis starts the block of axes that is normalised as one, a meaning
   /// that can be resolved only when the shapes are known (expand_softmax_blocks).
   bool softmax_block = false;
@@ -85,6 +100,8 @@ struct FileNode {
   }
   /// Makes a list of integers that used to be an attribute input i.
   Status attribute_to_input(std::string_view name, std::size_t i);
+  /// Kinds of operators in messages are the file's.
+  std::string_view label() const { return type.empty() ? to_string(node.op) : type; }
   ValueId constant(std::string_view name, Constant constant) {
     return writer.constant(writer.fresh_value_name(node.name + "/" + std::string(name)),
                            std::move(constant));
@@ -101,29 +118,80 @@ struct OnnxRule {
   OpKind kind = OpKind::kIdentity;
   Status (*rewrite)(FileNode&) = nullptr;  ///< null: taken as it stands
 };
-/// REQUIRES: is_supported_onnx_operator.
-OnnxRule onnx_rule(std::string_view op_type);
+/// REQUIRES: is_supported_operator.
+OnnxRule onnx_rule(std::string_view domain, std::string_view op_type);
 
-/// Gives each of `nodes`, Softmax nodes of the operator sets before 13, the meaning of the newest:
+/// An operator that some operator set writes otherwise than the newest, or that the graph lacks.
+struct RuleRow {
+  std::string_view op_type;
+  OpKind kind;  ///< of the node that is left in its place, unless the rule says otherwise
+  Status (*rewrite)(FileNode&);
+  std::int64_t until = std::numeric_limits<std::int64_t>::max();  ///< the last set that has it
+  std::int64_t since = 0;  ///< the first one; 0: as the operator of `kind`
+};
+/// Of com.microsoft, as ONNX Runtime's optimiser, quantiser and exporters write it, sorted.
+std::span<const RuleRow> microsoft_rules();
+/// Of ai.onnx.ml and ai.onnx.preview.
+std::span<const RuleRow> learning_rules();
+std::span<const RuleRow> preview_rules();
+
+/// Gives each of `nodes`, Softmax, LogSoftmax and Hardmax nodes of the operator sets before 13, the
+/// meaning of the newest:
 /// a plain axis where that is the same, else Flatten, Softmax, Reshape. REQUIRES: shapes are
 /// inferred; new nodes are not. Returns whether nodes were added.
 Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> nodes);
 
+/// Whether `result` has a value.
+template <class T>
+Status status_of(const Result<T>& result) {
+  return result ? Status() : tl::unexpected(result.error());
+}
+
+/// Refuses a Cast to types that are not supported, by name.
+Status check_cast(const FileNode& file);
+
 // Rules (normalize_*.cc). Each changes the node in place.
+Status rewrite_affine_grid(FileNode& file);
 Status rewrite_batch_normalization(FileNode& file);
+Status rewrite_binary(FileNode& file);
+Status rewrite_blackman_window(FileNode& file);
 Status rewrite_cast(FileNode& file);
+Status rewrite_center_crop_pad(FileNode& file);
 Status rewrite_clip(FileNode& file);
+Status rewrite_computed_axes(FileNode& file);
+Status rewrite_concat(FileNode& file);
+Status rewrite_cross_entropy_loss(FileNode& file);
+Status rewrite_dft(FileNode& file);
 Status rewrite_dropout(FileNode& file);
+Status rewrite_gemm(FileNode& file);
+Status rewrite_group_normalization(FileNode& file);
+Status rewrite_hamming_window(FileNode& file);
+Status rewrite_hann_window(FileNode& file);
+Status rewrite_grid_sample(FileNode& file);
 Status rewrite_layer_normalization(FileNode& file);
+Status rewrite_likelihood_loss(FileNode& file);
 Status rewrite_max_pool(FileNode& file);
+Status rewrite_mean(FileNode& file);
+Status rewrite_mean_variance_normalization(FileNode& file);
 Status rewrite_pad(FileNode& file);
+Status rewrite_prelu(FileNode& file);
+Status rewrite_range(FileNode& file);
+Status rewrite_recurrent(FileNode& file);
+Status rewrite_qlinear_conv(FileNode& file);
+Status rewrite_qlinear_matmul(FileNode& file);
 Status rewrite_reduce(FileNode& file);
 Status rewrite_reduce_sum(FileNode& file);
+Status rewrite_reshape(FileNode& file);
 Status rewrite_resize(FileNode& file);
+Status rewrite_roi_align(FileNode& file);
 Status rewrite_slice(FileNode& file);
 Status rewrite_softmax(FileNode& file);
 Status rewrite_split(FileNode& file);
 Status rewrite_squeeze(FileNode& file);
+Status rewrite_sum(FileNode& file);
+Status rewrite_swiglu(FileNode& file);
+Status rewrite_swish(FileNode& file);
+Status rewrite_tile(FileNode& file);
 Status rewrite_top_k(FileNode& file);
 Status rewrite_upsample(FileNode& file);
 

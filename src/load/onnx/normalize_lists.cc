@@ -4,6 +4,7 @@
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
+#include "load/onnx/rewriting.h"
 
 namespace parallax {
 namespace {
@@ -16,6 +17,15 @@ tl::unexpected<Error> missing(const FileNode& file, std::string_view attribute) 
   return invalid_model("attribute '" + std::string(attribute) + "' is missing", file.node.name);
 }
 
+/// Gives input `i`, a float, the type of input 0.
+Status match_type(FileNode& file, std::size_t i) {
+  Rewriting to(file);
+  const ValueId typed = to.cast_to(file.node.inputs[i], to.dtype(to.need(0)));
+  if (to.failed()) return to.finish();
+  file.node.inputs[i] = typed;
+  return {};
+}
+
 }  // namespace
 
 /// Before 11 the bounds were attributes whose defaults are the largest finite floats.
@@ -26,16 +36,19 @@ Status rewrite_clip(FileNode& file) {
   PX_ASSIGN(const auto max, file.take<float>("max"));
   file.set_input(1, file.constant("min", scalar(min.value_or(-kMax))));
   file.set_input(2, file.constant("max", scalar(max.value_or(kMax))));
-  return {};
+  PX_RETURN_IF_ERROR(match_type(file, 1));
+  return match_type(file, 2);
 }
 
 Status rewrite_pad(FileNode& file) {
   if (file.opset >= 11) return {};
+  if (file.opset < 2) PX_RETURN_IF_ERROR(file.attribute_to_input("paddings", 1));
   PX_RETURN_IF_ERROR(file.attribute_to_input("pads", 1));
   if (!file.has_input(1)) return missing(file, "pads");
   PX_ASSIGN(const auto value, file.take<float>("value"));
-  if (value) file.set_input(2, file.constant("value", scalar(*value)));
-  return {};
+  if (!value) return {};
+  file.set_input(2, file.constant("value", scalar(*value)));
+  return match_type(file, 2);
 }
 
 Status rewrite_reduce(FileNode& file) {
@@ -61,7 +74,9 @@ Status rewrite_split(FileNode& file) {
 
 /// Squeeze and Unsqueeze.
 Status rewrite_squeeze(FileNode& file) {
-  return file.opset < 13 ? file.attribute_to_input("axes", 1) : Status();
+  if (file.opset < 13) return file.attribute_to_input("axes", 1);
+  return file.has_input(1) && file.constant_input(1) == nullptr ? rewrite_computed_axes(file)
+                                                                : Status();
 }
 
 Status rewrite_top_k(FileNode& file) {

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
+#include "load/onnx/rewriting.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {
@@ -35,6 +36,25 @@ Result<ValueId> write_before(FileNode& file, OpKind op, std::vector<ValueId> inp
   return output;
 }
 
+/// Before operator set 7 an attribute tells inference from training.
+Status check_is_test(FileNode& file) {
+  if (file.opset >= 7) return {};
+  PX_ASSIGN(const auto is_test, file.take<std::int64_t>("is_test"));
+  return is_test.value_or(0) != 0 ? Status() : file.refuse("training is not supported");
+}
+
+/// (x - mean) / sqrt(variance + epsilon) * scale + bias, all of them of the shape of a sample.
+Status normalize_per_element(FileNode& file) {
+  Rewriting to(file);
+  const float epsilon = to.take_float("epsilon", 1e-5F);
+  to.take_float("momentum", 0);
+  const ValueId x = to.need(0), scale = to.need(1), bias = to.need(2), mean = to.need(3);
+  const ValueId deviation = to.op(OpKind::kSqrt, {to.add(to.need(4), epsilon)});
+  const ValueId normal = to.div(to.sub(x, mean), deviation);
+  to.result(OpKind::kAdd, {to.mul(normal, scale), bias});
+  return to.finish();
+}
+
 /// The mask of a Dropout that drops nothing: true everywhere.
 Status write_mask(FileNode& file, ValueId mask) {
   if (file.opset < 10) return file.refuse("a mask of numbers is not supported");
@@ -48,17 +68,19 @@ Status write_mask(FileNode& file, ValueId mask) {
 
 }  // namespace
 
-/// Operator sets before 9 may normalise per element, those before 14 have training outputs.
+/// Operator sets before 7 say whether they train, those before 9 may normalise per element, those
+/// before 14 train where they have more outputs.
 Status rewrite_batch_normalization(FileNode& file) {
+  PX_RETURN_IF_ERROR(check_is_test(file));
   if (file.opset < 9) {
     PX_ASSIGN(const auto spatial, file.take<std::int64_t>("spatial"));
-    if (spatial.value_or(1) != 1) return file.refuse("spatial = 0 is not supported");
+    if (spatial.value_or(1) != 1) return normalize_per_element(file);
   }
+  if (file.opset >= 14 && file.node.attributes.get_int("training_mode", 0) != 0) return {};
   return file.drop_outputs(1, "training");
 }
 
-/// Unchanged; refuses other element types by name.
-Status rewrite_cast(FileNode& file) {
+Status check_cast(const FileNode& file) {
   const auto to = onnx_dtype(file.node.attributes.get_int("to", 0), "the result of Cast");
   return to ? Status() : tl::unexpected(to.error());
 }
@@ -69,7 +91,9 @@ Status rewrite_dropout(FileNode& file) {
       node.outputs.size() > 2) {
     return invalid_model("Dropout: wrong number of inputs or outputs", node.name);
   }
-  if (!is_inference(file)) return file.refuse("Dropout in training is not supported");
+  PX_RETURN_IF_ERROR(check_is_test(file));
+  if (!is_inference(file)) return {};
+  node.op = OpKind::kIdentity;
   PX_RETURN_IF_ERROR(file.take<float>("ratio"));
   PX_RETURN_IF_ERROR(file.take<std::int64_t>("seed"));
   node.inputs.resize(1);
@@ -80,13 +104,17 @@ Status rewrite_dropout(FileNode& file) {
   return {};
 }
 
+/// Leaves out the mean and the deviation where nothing reads them.
 Status rewrite_layer_normalization(FileNode& file) {
-  return file.drop_outputs(1, "the mean or deviation as an output");
+  auto& outputs = file.node.outputs;
+  while (outputs.size() > 1 && !outputs.back().valid()) outputs.pop_back();
+  return {};
 }
 
-/// storage_order concerns the indices only.
+/// Leaves out the indices where nothing reads them, and storage_order, which concerns them only.
 Status rewrite_max_pool(FileNode& file) {
-  PX_RETURN_IF_ERROR(file.drop_outputs(1, "the indices as an output"));
+  if (file.node.outputs.size() == 2 && file.node.outputs[1].valid()) return {};
+  PX_RETURN_IF_ERROR(file.drop_outputs(1, "a third output"));
   PX_ASSIGN(const auto order, file.take<std::int64_t>("storage_order"));
   if (order.value_or(0) != 0 && *order != 1) {
     return invalid_model("MaxPool: storage_order must be 0 or 1", file.node.name);

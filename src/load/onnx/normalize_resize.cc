@@ -37,6 +37,18 @@ Status set_first_modes(FileNode& file) {
   return {};
 }
 
+/// The first Upsample has scales of height and width, and calls linear by another name.
+Status join_scales(FileNode& file) {
+  PX_ASSIGN(const auto height, file.take<float>("height_scale"));
+  PX_ASSIGN(const auto width, file.take<float>("width_scale"));
+  if (!height || !width)
+    return invalid_model("Upsample: needs height_scale and width_scale", file.node.name);
+  file.node.attributes.set("scales", std::vector<float>{1, 1, *height, *width});
+  if (file.node.attributes.get_string("mode", "") == "bilinear")
+    file.node.attributes.set("mode", "linear");
+  return {};
+}
+
 void drop_if_empty(FileNode& file, std::size_t input) {
   const Constant* constant = file.constant_input(input);
   if (constant != nullptr && constant->dims.elements() == 0) file.node.inputs[input] = ValueId{};
@@ -51,9 +63,11 @@ Status rewrite_resize(FileNode& file) {
     inputs.insert(inputs.begin() + kRoi, ValueId{});
     return set_first_modes(file);
   }
-  // The region of interest is read by tf_crop_and_resize only, which is not supported; exporters
-  // fill it, and scales or sizes, with empty tensors.
-  if (inputs.size() > kRoi) inputs[kRoi] = ValueId{};
+  // The region of interest is read by tf_crop_and_resize only; exporters fill it, and scales or
+  // sizes, with empty tensors.
+  const bool crops = file.node.attributes.get_string("coordinate_transformation_mode",
+                                                     "half_pixel") == "tf_crop_and_resize";
+  if (inputs.size() > kRoi && !crops) inputs[kRoi] = ValueId{};
   drop_if_empty(file, kScales);
   drop_if_empty(file, kSizes);
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
@@ -62,6 +76,7 @@ Status rewrite_resize(FileNode& file) {
 
 Status rewrite_upsample(FileNode& file) {
   auto& inputs = file.node.inputs;
+  if (file.opset < 7) PX_RETURN_IF_ERROR(join_scales(file));
   if (file.opset < 9) {
     PX_ASSIGN(const auto scales, file.take<std::vector<float>>("scales"));
     if (!scales || inputs.size() != 1) {

@@ -3,14 +3,17 @@
 #include <fmt/core.h>
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/status.h"
 #include "load/onnx/assemble.h"
+#include "load/onnx/functions.h"
 #include "load/onnx/names.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
@@ -36,12 +39,14 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
                    LoadBudget& budget) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
   PX_RETURN_IF_ERROR(check_ir_version(model));
-  PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
+  PX_RETURN_IF_ERROR(check_opsets(model));
+  budget.allow_file(std::ssize(bytes.bytes));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
+  std::deque<std::string> names;
+  PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
   ExternalData files(bytes.folder, budget);
-  budget.allow_file(std::ssize(bytes.bytes));
-  PX_ASSIGN(Graph graph, assemble_graph(checked, opset, bytes, files, budget));
+  PX_ASSIGN(Graph graph, assemble_graph(checked, bytes, files, budget));
   settle(graph, budget);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();

@@ -1,4 +1,4 @@
-// Reads an ONNX model (opsets 7 to 23) into a Graph. The file is an attacker's: every count, size,
+// Reads an ONNX model (opsets 1 to 28) into a Graph. The file is an attacker's: every count, size,
 // offset, index, name and path is checked, nothing is copied that need not be, nothing is printed.
 #pragma once
 

@@ -97,6 +97,11 @@ inline std::string attribute(std::string_view name, const Ints& values) {
            for (const std::int64_t value : values) w.add_int64(8, value);
          });
 }
+inline std::string attribute(std::string_view name, const Names& values) {
+  return attribute_head(name, 8) + message([&](protozero::pbf_writer& w) {
+           for (const std::string& value : values) w.add_string(9, value);
+         });
+}
 inline std::string tensor_attribute(std::string_view name, const std::string& tensor) {
   return attribute_head(name, 4) +
          message([&](protozero::pbf_writer& w) { w.add_message(5, tensor); });

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/wire.h"
@@ -9,6 +11,15 @@
 
 namespace parallax {
 namespace {
+
+/// Types inside of types that are read.
+constexpr std::size_t kMaxTypes = 16;
+
+/// "" for ai.onnx, which has two names.
+Result<std::string_view> get_domain(pbf_reader& field) {
+  PX_ASSIGN(const std::string_view domain, get_name(field, "a domain"));
+  return domain == "ai.onnx" ? std::string_view() : domain;
+}
 
 Result<OnnxEntry> parse_entry(std::string_view bytes) {
   OnnxEntry entry;
@@ -57,12 +68,20 @@ Status parse_attribute(std::string_view bytes, OnnxAttribute& attribute) {
       case 8:
         append_ints(attribute.ints, get_run(field, pbf_wire_type::varint));
         return {};
+      case 9:
+        attribute.strings.push_back(get_bytes(field));
+        return {};
+      case 14:
+        return set_once(attribute.type_proto, get_bytes(field), "type of an attribute");
       case 20:
         type = get_int(field);
         return {};
-      case 21:
-        attribute.is_reference = !get_bytes(field).empty();
+      case 21: {
+        PX_ASSIGN(attribute.reference, get_name(field, "an attribute"));
         return {};
+      }
+      case 22:
+        return set_once(attribute.sparse_tensor, get_bytes(field), "tensor of an attribute");
       default:
         return skip_field(field);
     }
@@ -101,7 +120,11 @@ Status parse_node(std::string_view bytes, OnnxNode& node) {
       case 5:
         return parse_attribute(get_bytes(field), node.attributes.emplace_back());
       case 7: {
-        PX_ASSIGN(node.domain, get_name(field, "a domain"));
+        PX_ASSIGN(node.domain, get_domain(field));
+        return {};
+      }
+      case 8: {
+        PX_ASSIGN(node.overload, get_name(field, "an overload"));
         return {};
       }
       default:
@@ -148,7 +171,9 @@ Result<std::vector<OnnxDimension>> parse_shape(std::string_view bytes) {
   return dims;
 }
 
-Status parse_type(std::string_view bytes, OnnxValueInfo& info) {
+}  // namespace
+
+Status parse_onnx_type(std::string_view bytes, OnnxValueInfo& info) {
   auto read_tensor = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
       case 1:
@@ -162,14 +187,39 @@ Status parse_type(std::string_view bytes, OnnxValueInfo& info) {
         return skip_field(field);
     }
   };
-  auto read = [&](pbf_reader& field) -> Status {
-    if (field.tag() != 1) return skip_field(field);
-    if (info.is_tensor) return invalid_model("the type of a value occurs twice");
-    info.is_tensor = true;
-    return read_message("tensor type", get_bytes(field), read_tensor);
+  // What is inside of a container, one level after the other.
+  std::optional<std::string_view> inside = bytes;
+  auto read_inside = [&](pbf_reader& field) -> Status {
+    const bool of_map = info.containers.back() == ObjectType::kMap;
+    if (of_map && field.tag() == 1) {
+      info.key_type = get_int(field);
+      return {};
+    }
+    if (field.tag() == (of_map ? 2U : 1U)) return set_once(inside, get_bytes(field), "inner type");
+    return skip_field(field);
   };
-  return read_message("type", bytes, read);
+  auto read = [&](pbf_reader& field) -> Status {
+    const auto tag = field.tag();
+    if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return skip_field(field);
+    if (info.is_tensor || inside) return invalid_model("the type of a value occurs twice");
+    if (tag == 1) {
+      info.is_tensor = true;
+      return read_message("tensor type", get_bytes(field), read_tensor);
+    }
+    if (info.containers.size() == kMaxTypes) return unsupported("types are nested too deeply");
+    info.containers.push_back(tag == 4   ? ObjectType::kSequence
+                              : tag == 5 ? ObjectType::kMap
+                                         : ObjectType::kOptional);
+    return read_message("type", get_bytes(field), read_inside);
+  };
+  while (inside) {
+    const std::string_view level = *std::exchange(inside, std::nullopt);
+    PX_RETURN_IF_ERROR(read_message("type", level, read));
+  }
+  return {};
 }
+
+namespace {
 
 Result<OnnxValueInfo> parse_value_info(std::string_view bytes) {
   OnnxValueInfo info;
@@ -179,9 +229,11 @@ Result<OnnxValueInfo> parse_value_info(std::string_view bytes) {
         PX_ASSIGN(info.name, get_name(field, "an input or output"));
         return {};
       }
-      case 2:
-        info.has_type = true;
-        return parse_type(get_bytes(field), info);
+      case 2: {
+        const std::string_view type = get_bytes(field);
+        info.has_type = !type.empty();  // exporters write types that say nothing
+        return parse_onnx_type(type, info);
+      }
       default:
         return skip_field(field);
     }
@@ -196,7 +248,7 @@ Result<OnnxOpset> parse_opset(std::string_view bytes) {
   auto read = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
       case 1: {
-        PX_ASSIGN(opset.domain, get_name(field, "a domain"));
+        PX_ASSIGN(opset.domain, get_domain(field));
         return {};
       }
       case 2:
@@ -207,29 +259,50 @@ Result<OnnxOpset> parse_opset(std::string_view bytes) {
     }
   };
   PX_RETURN_IF_ERROR(read_message("operator set", bytes, read));
-  if (opset.domain == "ai.onnx") opset.domain = "";
   return opset;
 }
 
+/// Appends what a model or a function imports, of which there are few: each node looks it up.
+Status add_opset(std::vector<OnnxOpset>& opsets, std::string_view bytes) {
+  constexpr std::size_t kMost = 256;
+  if (opsets.size() == kMost) return unsupported("too many operator sets are imported");
+  PX_ASSIGN(const OnnxOpset opset, parse_opset(bytes));
+  opsets.push_back(opset);
+  return {};
+}
+
+/// The fields of a graph that hold nodes and initializers.
+struct NodeTags {
+  protozero::pbf_tag_type node = 1, initializer = 5, sparse = 15;
+};
+
 /// Counts first: moving thousands of nodes to larger memory again and again takes longer.
-Status reserve(OnnxGraph& graph, std::string_view bytes) {
-  std::size_t nodes = 0, initializers = 0;
+Status reserve(OnnxGraph& graph, std::string_view bytes, NodeTags tags = {}) {
+  std::size_t nodes = 0, initializers = 0, sparse = 0;
   auto count = [&](pbf_reader& field) -> Status {
-    nodes += field.tag() == 1 ? 1 : 0;
-    initializers += field.tag() == 5 ? 1 : 0;
+    nodes += field.tag() == tags.node ? 1 : 0;
+    initializers += field.tag() == tags.initializer ? 1 : 0;
+    sparse += field.tag() == tags.sparse ? 1 : 0;
     return skip_field(field);
   };
   PX_RETURN_IF_ERROR(read_message("graph", bytes, count));
   // Nodes of a few bytes each are no model, and would take many times the file's size.
   constexpr std::size_t kAlwaysFine = std::size_t{32} << 20;
-  const std::size_t room = nodes * sizeof(OnnxNode) + initializers * sizeof(OnnxTensor);
+  const std::size_t room = nodes * sizeof(OnnxNode) + initializers * sizeof(OnnxTensor) +
+                           sparse * sizeof(OnnxSparseTensor);
   if (room > kAlwaysFine && room / 8 > bytes.size()) {
     return unsupported(fmt::format("{} nodes and {} initializers are too many for {} bytes", nodes,
-                                   initializers, bytes.size()));
+                                   initializers + sparse, bytes.size()));
   }
   graph.nodes.reserve(nodes);
   graph.initializers.reserve(initializers);
   return {};
+}
+
+void add_run(OnnxTensor& tensor, OnnxField field, std::string_view run) {
+  tensor.mixed = tensor.mixed || (tensor.field != OnnxField::kNone && tensor.field != field);
+  tensor.field = field;
+  tensor.runs.push_back(run);
 }
 
 }  // namespace
@@ -248,19 +321,21 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
         tensor.segment = true;
         return skip_field(field);
       case 4:
-        tensor.float_data.push_back(get_run(field, pbf_wire_type::fixed32));
+        add_run(tensor, OnnxField::kFloat, get_run(field, pbf_wire_type::fixed32));
         return {};
-      case 5:
-        tensor.int32_data.push_back(get_run(field, pbf_wire_type::varint));
-        return {};
-      case 7:
-        tensor.int64_data.push_back(get_run(field, pbf_wire_type::varint));
+      case 10:
+        add_run(tensor, OnnxField::kDouble, get_run(field, pbf_wire_type::fixed64));
         return {};
       case 6:
-      case 10:
-      case 11:
-        tensor.other_data = true;
-        return skip_field(field);
+        add_run(tensor, OnnxField::kString, get_bytes(field));
+        return {};
+      case 5:
+      case 7:
+      case 11: {
+        const auto typed = static_cast<OnnxField>(field.tag());  // before get_run() moves on
+        add_run(tensor, typed, get_run(field, pbf_wire_type::varint));
+        return {};
+      }
       case 8: {
         PX_ASSIGN(tensor.name, get_name(field, "a tensor"));
         return {};
@@ -284,6 +359,33 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
   if (tensor.dims.size() > Dims::kMaxRank) {
     return unsupported(fmt::format("tensor {} has {} dimensions, at most {} are supported",
                                    quote(tensor.name), tensor.dims.size(), Dims::kMaxRank));
+  }
+  return tensor;
+}
+
+Result<OnnxSparseTensor> parse_onnx_sparse_tensor(std::string_view bytes) {
+  OnnxSparseTensor tensor;
+  auto read = [&](pbf_reader& field) -> Status {
+    switch (field.tag()) {
+      case 1: {
+        PX_ASSIGN(tensor.values, parse_onnx_tensor(get_bytes(field)));
+        return {};
+      }
+      case 2: {
+        PX_ASSIGN(tensor.indices, parse_onnx_tensor(get_bytes(field)));
+        return {};
+      }
+      case 3:
+        append_ints(tensor.dims, get_run(field, pbf_wire_type::varint));
+        return {};
+      default:
+        return skip_field(field);
+    }
+  };
+  PX_RETURN_IF_ERROR(read_message("sparse tensor", bytes, read));
+  if (tensor.dims.size() > Dims::kMaxRank) {
+    return unsupported(fmt::format("tensor {} has {} dimensions, at most {} are supported",
+                                   quote(tensor.values.name), tensor.dims.size(), Dims::kMaxRank));
   }
   return tensor;
 }
@@ -315,15 +417,69 @@ Result<OnnxGraph> parse_onnx_graph(std::string_view bytes) {
         graph.outputs.push_back(std::move(info));
         return {};
       }
-      case 15:
-        graph.has_sparse_initializers = true;
-        return skip_field(field);
+      case 15: {
+        PX_ASSIGN(OnnxSparseTensor tensor, parse_onnx_sparse_tensor(get_bytes(field)));
+        if (tensor.values.name.empty()) return invalid_model("an initializer has no name");
+        graph.sparse_initializers.push_back(std::move(tensor));
+        return {};
+      }
       default:
         return skip_field(field);
     }
   };
   PX_RETURN_IF_ERROR(read_message("graph", bytes, read));
   return graph;
+}
+
+namespace {
+
+/// A name of a list of them.
+Status add_name(std::vector<std::string_view>& names, pbf_reader& field, std::string_view what) {
+  PX_ASSIGN(const std::string_view name, get_name(field, what));
+  names.push_back(name);
+  return {};
+}
+
+Status read_function_field(OnnxFunction& function, pbf_reader& field) {
+  switch (field.tag()) {
+    case 1: {
+      PX_ASSIGN(function.name, get_name(field, "a function"));
+      return {};
+    }
+    case 4:
+      return add_name(function.inputs, field, "an input of a function");
+    case 5:
+      return add_name(function.outputs, field, "an output of a function");
+    case 6:
+      return add_name(function.attributes, field, "an attribute of a function");
+    case 7:
+      return parse_node(get_bytes(field), function.body.nodes.emplace_back());
+    case 9:
+      return add_opset(function.opsets, get_bytes(field));
+    case 10: {
+      PX_ASSIGN(function.domain, get_domain(field));
+      return {};
+    }
+    case 11:
+      return parse_attribute(get_bytes(field), function.defaults.emplace_back());
+    case 13: {
+      PX_ASSIGN(function.overload, get_name(field, "an overload"));
+      return {};
+    }
+    default:
+      return skip_field(field);
+  }
+}
+
+}  // namespace
+
+Result<OnnxFunction> parse_onnx_function(std::string_view bytes) {
+  OnnxFunction function;
+  constexpr NodeTags kFunction = {.node = 7, .initializer = 0, .sparse = 0};
+  PX_RETURN_IF_ERROR(reserve(function.body, bytes, kFunction));
+  auto read = [&](pbf_reader& field) { return read_function_field(function, field); };
+  PX_RETURN_IF_ERROR(read_message("function", bytes, read));
+  return function;
 }
 
 Result<OnnxModel> parse_onnx_model(std::string_view bytes) {
@@ -335,11 +491,11 @@ Result<OnnxModel> parse_onnx_model(std::string_view bytes) {
         return {};
       case 7:
         return set_once(model.graph, get_bytes(field), "graph");
-      case 8: {
-        PX_ASSIGN(const OnnxOpset opset, parse_opset(get_bytes(field)));
-        model.opsets.push_back(opset);
+      case 8:
+        return add_opset(model.opsets, get_bytes(field));
+      case 25:
+        model.functions.push_back(get_bytes(field));
         return {};
-      }
       default:
         return skip_field(field);
     }

@@ -9,10 +9,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
+#include "parallax/object.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -22,17 +24,37 @@ struct OnnxEntry {
   std::string_view key, value;
 };
 
+/// The typed fields of a tensor, by their numbers.
+enum class OnnxField : std::uint8_t {
+  kNone = 0,
+  kFloat = 4,
+  kInt32 = 5,
+  kString = 6,
+  kInt64 = 7,
+  kDouble = 10,
+  kUint64 = 11,
+};
+
 struct OnnxTensor {
   std::string_view name;
   std::vector<std::int64_t> dims;  ///< not checked; at most Dims::kMaxRank of them
   std::int64_t data_type = 0;
   std::optional<std::string_view> raw_data;
-  /// Wire bytes of the typed fields, one view per run: little-endian floats, varints.
-  std::vector<std::string_view> float_data, int32_data, int64_data;
-  bool other_data = false;  ///< string_data, double_data or uint64_data
+  /// Wire bytes of the typed field that holds elements, one view per run or string: little-endian
+  /// floats, varints.
+  std::vector<std::string_view> runs;
+  OnnxField field = OnnxField::kNone;  ///< of `runs`
+  bool mixed = false;                  ///< Further fields hold elements: `runs` has them too.
   bool segment = false;
   std::vector<OnnxEntry> external_data;
   std::int64_t data_location = 0;
+};
+
+/// As stored: the elements that are not zero.
+struct OnnxSparseTensor {
+  OnnxTensor values;   ///< its name is that of the whole
+  OnnxTensor indices;  ///< of each value: its place in the flat tensor, or one index per dimension
+  std::vector<std::int64_t> dims;  ///< as OnnxTensor::dims
 };
 
 /// AttributeProto.AttributeType.
@@ -54,17 +76,22 @@ enum class OnnxAttributeType : std::uint8_t {
   kTypeProtos = 14,
 };
 
+struct OnnxGraph;
+
 struct OnnxAttribute {
   std::string_view name;
   OnnxAttributeType type = OnnxAttributeType::kUndefined;
-  bool is_reference = false;  ///< to an attribute of a function
+  std::string_view reference;  ///< the attribute of the function whose value it takes
   float f = 0;
   std::int64_t i = 0;
   std::string_view s;
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
-  std::optional<std::string_view> tensor;
+  std::vector<std::string_view> strings;
+  std::optional<std::string_view> tensor, sparse_tensor, type_proto;
   std::vector<std::string_view> graphs;  ///< of `g` and `graphs`
+  /// The same once functions in them are inlined; empty where that changes nothing.
+  std::vector<std::shared_ptr<OnnxGraph>> inlined = {};
 };
 
 /// A value as a node names it; empty: left out.
@@ -74,7 +101,9 @@ struct OnnxUse {
 };
 
 struct OnnxNode {
-  std::string_view name, op_type, domain;
+  std::string_view name, op_type, domain, overload;  ///< domain "" for ai.onnx
+  /// Version of its domain in the function that it comes from; nothing: that of the model.
+  std::optional<std::int64_t> opset = {};
   std::vector<OnnxUse> inputs, outputs;
   std::vector<OnnxAttribute> attributes;
 };
@@ -87,7 +116,10 @@ struct OnnxDimension {
 struct OnnxValueInfo {
   std::string_view name;
   bool has_type = false;
-  bool is_tensor = false;
+  /// What is around the tensor, outermost first.
+  std::vector<ObjectType> containers;
+  std::int64_t key_type = 0;  ///< of maps
+  bool is_tensor = false;     ///< perhaps inside of containers
   std::int64_t element_type = 0;
   std::optional<std::vector<OnnxDimension>> shape;
 };
@@ -96,8 +128,8 @@ struct OnnxGraph {
   std::string_view name;
   std::vector<OnnxNode> nodes;
   std::vector<OnnxTensor> initializers;
+  std::vector<OnnxSparseTensor> sparse_initializers;
   std::vector<OnnxValueInfo> inputs, outputs;
-  bool has_sparse_initializers = false;
 };
 
 struct OnnxOpset {
@@ -109,6 +141,17 @@ struct OnnxModel {
   std::optional<std::int64_t> ir_version;
   std::vector<OnnxOpset> opsets;
   std::optional<std::string_view> graph;
+  std::vector<std::string_view> functions = {};
+};
+
+/// A function of the model: what a node of its domain, name and overload stands for.
+struct OnnxFunction {
+  std::string_view domain, name, overload;  ///< domain "" for ai.onnx
+  std::vector<std::string_view> inputs, outputs;
+  std::vector<std::string_view> attributes;  ///< without a default value
+  std::vector<OnnxAttribute> defaults;       ///< attributes with one
+  std::vector<OnnxOpset> opsets;
+  OnnxGraph body;  ///< its nodes only
 };
 
 /// Each reads one message. Errors: kInvalidModel with the kind of the message for bytes that are
@@ -116,5 +159,9 @@ struct OnnxModel {
 Result<OnnxModel> parse_onnx_model(std::string_view bytes);
 Result<OnnxGraph> parse_onnx_graph(std::string_view bytes);
 Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes);
+Result<OnnxSparseTensor> parse_onnx_sparse_tensor(std::string_view bytes);
+Result<OnnxFunction> parse_onnx_function(std::string_view bytes);
+/// A TypeProto, into what it says of `info`.
+Status parse_onnx_type(std::string_view bytes, OnnxValueInfo& info);
 
 }  // namespace parallax

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -12,13 +13,14 @@
 #include <utility>
 
 #include "base/status.h"
+#include "load/onnx/batched_scan.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 23;
+constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 28;
 
 /// The names of one graph and of those around it.
 struct Scope {
@@ -40,19 +42,20 @@ tl::unexpected<Error> defined_twice(std::string_view name, std::string_view node
 
 class StructureCheck {
  public:
-  StructureCheck(const OnnxModel& model, std::int64_t opset, int max_nesting)
-      : model_(model), opset_(opset), max_nesting_(max_nesting) {}
+  StructureCheck(const OnnxModel& model, int max_nesting)
+      : model_(model), max_nesting_(max_nesting) {}
 
   Result<CheckedGraph> check(OnnxGraph graph, const Scope* parent);
   Status check_operators() const;
 
  private:
-  using Operator = std::pair<std::string_view, std::string_view>;  // domain, type
+  /// Domain, type, version.
+  using Operator = std::tuple<std::string_view, std::string_view, std::optional<std::int64_t>>;
 
+  Status check_operator(OnnxNode& node, const Scope& scope, std::deque<std::string>& made_names);
   Result<std::vector<CheckedBody>> check_bodies(const OnnxNode& node, const Scope& scope);
 
   const OnnxModel& model_;
-  const std::int64_t opset_;
   const int max_nesting_;
   std::map<Operator, int> unsupported_;
 };
@@ -75,6 +78,10 @@ Result<Definitions> define_names(OnnxGraph& graph) {
     if (!initializers.insert(tensor.name).second) return defined_twice(tensor.name);
     // Up to IR version 3 every initializer is listed among the inputs too.
     add(names, tensor.name);
+  }
+  for (const OnnxSparseTensor& tensor : graph.sparse_initializers) {
+    if (!initializers.insert(tensor.values.name).second) return defined_twice(tensor.values.name);
+    add(names, tensor.values.name);
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (OnnxUse& output : graph.nodes[i].outputs) {
@@ -200,6 +207,11 @@ Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& no
                                                               const Scope& scope) {
   std::vector<CheckedBody> bodies;
   for (const OnnxAttribute& attribute : node.attributes) {
+    for (const auto& inlined : attribute.inlined) {
+      PX_ASSIGN(CheckedGraph checked, check(*inlined, &scope));
+      bodies.push_back({attribute.name, std::move(checked)});
+    }
+    if (!attribute.inlined.empty()) continue;
     for (const std::string_view bytes : attribute.graphs) {
       PX_ASSIGN(OnnxGraph body, parse_onnx_graph(bytes));
       PX_ASSIGN(CheckedGraph checked, check(std::move(body), &scope));
@@ -207,6 +219,19 @@ Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& no
     }
   }
   return bodies;
+}
+
+/// Gives the node its operator set and notes an operator that cannot be loaded.
+Status StructureCheck::check_operator(OnnxNode& node, const Scope& scope,
+                                      std::deque<std::string>& made_names) {
+  if (!node.opset) node.opset = imported_opset(model_, node.domain);
+  if (node.opset && is_batched_scan(node, *node.opset)) {
+    const auto taken = [&](std::string_view name) { return scope.sees(name); };
+    return split_batched_scan(node, taken, made_names);
+  }
+  if (!node.opset || !is_supported_operator(node.domain, node.op_type, *node.opset))
+    ++unsupported_[{node.domain, node.op_type, node.opset}];
+  return {};
 }
 
 Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) {
@@ -218,12 +243,8 @@ Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) 
   }
   PX_ASSIGN(checked.names, define_names(checked.graph));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const OnnxNode& node = graph.nodes[i];
-    const std::string_view domain = node.domain == "ai.onnx" ? "" : node.domain;
-    if (!domain.empty() || !is_supported_onnx_operator(node.op_type, opset_)) {
-      ++unsupported_[{domain, node.op_type}];
-    }
-    PX_ASSIGN(auto bodies, check_bodies(node, scope));
+    PX_RETURN_IF_ERROR(check_operator(checked.graph.nodes[i], scope, checked.made_names));
+    PX_ASSIGN(auto bodies, check_bodies(graph.nodes[i], scope));
     if (!bodies.empty()) checked.bodies.emplace(i, std::move(bodies));
   }
   PX_ASSIGN(const bool sorted, resolve_reads(checked, scope));
@@ -240,11 +261,8 @@ Status StructureCheck::check_operators() const {
   if (unsupported_.empty()) return {};
   std::string list;
   for (const auto& [op, count] : unsupported_) {
-    const auto& [domain, type] = op;
-    std::string version = "not imported";
-    for (const OnnxOpset& opset : model_.opsets) {
-      if (opset.domain == domain) version = fmt::format("opset {}", opset.version);
-    }
+    const auto& [domain, type, opset] = op;
+    const std::string version = opset ? fmt::format("opset {}", *opset) : "not imported";
     fmt::format_to(std::back_inserter(list), "{}{} ({} {}) x{}", list.empty() ? "" : ", ",
                    type.size() > 120 ? quote(type) : std::string(type),
                    domain.empty() ? "ai.onnx" : domain, version, count);
@@ -254,27 +272,33 @@ Status StructureCheck::check_operators() const {
 
 }  // namespace
 
-Result<std::int64_t> onnx_opset(const OnnxModel& model) {
-  std::optional<std::int64_t> version;
+std::optional<std::int64_t> imported_opset(const OnnxModel& model, std::string_view domain) {
+  for (const OnnxOpset& opset : model.opsets)
+    if (opset.domain == domain) return opset.version;
+  return std::nullopt;
+}
+
+Status check_onnx_opset(std::int64_t version) {
+  if (version >= kOldestOpset && version <= kNewestOpset) return {};
+  return unsupported(fmt::format("operator set {} of ai.onnx is not supported, {} to {} are",
+                                 version, kOldestOpset, kNewestOpset));
+}
+
+Status check_opsets(const OnnxModel& model) {
+  if (model.opsets.empty()) return invalid_model("the model imports no operator set");
+  const auto version = imported_opset(model, "");
+  if (!version) return {};
   for (const OnnxOpset& opset : model.opsets) {
-    if (!opset.domain.empty()) continue;
-    if (version && *version != opset.version) {
-      return invalid_model(fmt::format("the model imports the operator sets {} and {} of ai.onnx",
-                                       *version, opset.version));
-    }
-    version = opset.version;
+    if (!opset.domain.empty() || opset.version == *version) continue;
+    return invalid_model(fmt::format("the model imports the operator sets {} and {} of ai.onnx",
+                                     *version, opset.version));
   }
-  if (!version) return invalid_model("the model imports no operator set of ai.onnx");
-  if (*version < kOldestOpset || *version > kNewestOpset) {
-    return unsupported(fmt::format("operator set {} of ai.onnx is not supported, {} to {} are",
-                                   *version, kOldestOpset, kNewestOpset));
-  }
-  return *version;
+  return check_onnx_opset(*version);
 }
 
 Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph, int max_nesting) {
-  PX_ASSIGN(const std::int64_t opset, onnx_opset(model));
-  StructureCheck check(model, opset, max_nesting);
+  PX_RETURN_IF_ERROR(check_opsets(model));
+  StructureCheck check(model, max_nesting);
   PX_ASSIGN(CheckedGraph checked, check.check(std::move(graph), nullptr));
   PX_RETURN_IF_ERROR(check.check_operators());
   if (checked.graph.outputs.empty()) return invalid_model("the graph has no outputs");

@@ -4,7 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,9 +17,13 @@
 
 namespace parallax {
 
-/// Version of the ai.onnx operator set that the model imports. Errors: kInvalidModel where it
-/// imports none or two that differ; kUnsupported outside 7 to 23.
-Result<std::int64_t> onnx_opset(const OnnxModel& model);
+/// The operator set that the model imports for `domain`, nothing where it imports none.
+std::optional<std::int64_t> imported_opset(const OnnxModel& model, std::string_view domain);
+/// Whether a version of ai.onnx can be loaded. Errors: kUnsupported outside 1 to 28.
+Status check_onnx_opset(std::int64_t version);
+/// Checks the versions that the model imports. Errors: kInvalidModel where it imports no operator
+/// set or two of ai.onnx that differ; as check_onnx_opset.
+Status check_opsets(const OnnxModel& model);
 
 struct CheckedBody;
 
@@ -30,7 +37,8 @@ struct Definition {
 };
 using Definitions = NameMap<Definition>;
 
-/// A graph of the file whose names and operators were checked, with the bodies inside it.
+/// A graph of the file whose names and operators were checked, with the bodies inside it. Every
+/// node has its operator set.
 struct CheckedGraph {
   OnnxGraph graph;
   Definitions names = {};               ///< that the graph defines or captures
@@ -39,6 +47,7 @@ struct CheckedGraph {
   /// they are first read.
   std::vector<std::string_view> captures = {};
   std::map<std::size_t, std::vector<CheckedBody>> bodies = {};  ///< by node
+  std::deque<std::string> made_names = {};  ///< that `graph` has and the file lacks
 };
 struct CheckedBody {
   std::string_view attribute;  ///< "then_branch", ...
@@ -50,7 +59,8 @@ struct CheckedBody {
 /// Nodes are sorted stably: they stay where they are unless one, or a body of it, reads what a
 /// later one makes. Errors: kInvalidModel (missing producer, duplicate, cycle); kUnsupported:
 /// subgraphs nested more than `max_nesting` deep, or, in one line, every operator, also those
-/// inside subgraphs, that no loader rule covers, with domain, opset and count.
+/// inside subgraphs, that no loader rule covers, with domain, opset and count. Functions are
+/// inlined before (functions.h). Scan of operator set 8 is split (batched_scan.h).
 Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph,
                                      int max_nesting = kMaxNesting);
 

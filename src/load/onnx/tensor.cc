@@ -15,6 +15,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "ir/strings.h"
 #include "load/onnx/names.h"
 
 namespace parallax {
@@ -89,26 +90,37 @@ tl::unexpected<Error> size_error(const OnnxTensor& tensor, DType dtype, const Di
                                    to_string(dtype), dims.to_string(), stored, unit));
 }
 
-/// Elements of varint runs, each in the range of T. The field holds int32 or int64; negative values
-/// may be sign-extended to 64 bits or not.
+std::size_t bytes_in(const std::vector<std::string_view>& runs) {
+  std::size_t bytes = 0;
+  for (const std::string_view run : runs) bytes += run.size();
+  return bytes;
+}
+
+/// The least and the greatest number that a field may hold for a type.
+struct FieldRange {
+  std::int64_t low, high;
+};
+template <class T>
+constexpr FieldRange kRangeOf = {static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+                                 static_cast<std::int64_t>(std::numeric_limits<T>::max())};
+
+/// Elements of varint runs, each in `range`. int32_data may sign-extend negative values to 64 bits
+/// or not. Of elements below a byte each number has a byte's.
 template <class T>
 Result<Constant> decode_varints(const OnnxTensor& tensor, DType dtype, const Dims& dims,
-                                const std::vector<std::string_view>& runs) {
-  const auto count = static_cast<std::size_t>(dims.elements());
+                                FieldRange range = kRangeOf<T>) {
+  const auto count = static_cast<std::size_t>(bytes_of(dtype, dims).value_or(0)) / sizeof(T);
   std::vector<T> elements;
-  std::size_t stored_bytes = 0;
-  for (const std::string_view run : runs) stored_bytes += run.size();
+  const std::size_t stored_bytes = bytes_in(tensor.runs);
   if (count > stored_bytes) return size_error(tensor, dtype, dims, stored_bytes, "bytes");
   elements.reserve(count);
-  for (const std::string_view run : runs) {
+  for (const std::string_view run : tensor.runs) {
     const char* p = run.data();
     const char* end = p + run.size();
     while (p != end) {
       auto element = static_cast<std::int64_t>(protozero::decode_varint(&p, end));
-      if constexpr (sizeof(T) < sizeof(std::int64_t)) element = static_cast<std::int32_t>(element);
-      const std::int64_t low = dtype == DType::kBool ? 0 : std::numeric_limits<T>::min();
-      const std::int64_t high = dtype == DType::kBool ? 1 : std::numeric_limits<T>::max();
-      if (element < low || element > high) {
+      if (tensor.field == OnnxField::kInt32) element = static_cast<std::int32_t>(element);
+      if (sizeof(T) < sizeof element && (element < range.low || element > range.high)) {
         return invalid_model(
             fmt::format("{} holds {}, which is no {}", name_of(tensor), element, to_string(dtype)));
       }
@@ -122,53 +134,80 @@ Result<Constant> decode_varints(const OnnxTensor& tensor, DType dtype, const Dim
   return own(dtype, dims, std::move(elements));
 }
 
-Result<Constant> decode_floats(const OnnxTensor& tensor, const Dims& dims,
+/// float_data and double_data, whose numbers are bytes as memory has them.
+Result<Constant> decode_floats(const OnnxTensor& tensor, DType dtype, const Dims& dims,
                                const std::shared_ptr<const void>& owner) {
-  std::size_t bytes = 0;
-  for (const std::string_view run : tensor.float_data) bytes += run.size();
-  const auto expected = static_cast<std::size_t>(dims.elements()) * sizeof(float);
-  if (bytes != expected) return size_error(tensor, DType::kF32, dims, bytes, "bytes");
-  if (tensor.float_data.size() == 1) {
-    return Constant{DType::kF32, dims, as_bytes(tensor.float_data[0]), owner};
-  }
+  const auto& runs = tensor.runs;
+  const std::size_t bytes = bytes_in(runs);
+  if (bytes != static_cast<std::size_t>(bytes_of(dtype, dims).value_or(0)))
+    return size_error(tensor, dtype, dims, bytes, "bytes");
+  if (runs.size() == 1) return Constant{dtype, dims, as_bytes(runs[0]), owner};
   std::vector<char> joined;
   joined.reserve(bytes);
-  for (const std::string_view run : tensor.float_data) {
-    joined.insert(joined.end(), run.begin(), run.end());
+  for (const std::string_view run : runs) joined.insert(joined.end(), run.begin(), run.end());
+  return own(dtype, dims, std::move(joined));
+}
+
+/// The field that holds elements of a type.
+OnnxField field_of(DType dtype) {
+  switch (dtype) {
+    case DType::kF32:
+      return OnnxField::kFloat;
+    case DType::kF64:
+      return OnnxField::kDouble;
+    case DType::kI64:
+      return OnnxField::kInt64;
+    case DType::kString:
+      return OnnxField::kString;
+    case DType::kU32:
+    case DType::kU64:
+      return OnnxField::kUint64;
+    default:
+      return OnnxField::kInt32;
   }
-  return own(DType::kF32, dims, std::move(joined));
+}
+
+/// Whether elements lie in fields of other types.
+bool stores_others(const OnnxTensor& tensor, DType dtype) {
+  return tensor.mixed || (tensor.field != OnnxField::kNone && tensor.field != field_of(dtype));
+}
+
+Result<Constant> decode_field(const OnnxTensor& tensor, DType dtype, const Dims& dims,
+                              const std::shared_ptr<const void>& owner) {
+  if (dtype == DType::kBool) return decode_varints<std::uint8_t>(tensor, dtype, dims, {0, 1});
+  if (info_of(dtype).bits < 8) return decode_varints<std::uint8_t>(tensor, dtype, dims);
+  constexpr DTypeSet kOthers = kByteTypes & ~dtype_bit(DType::kBool);
+  return dispatch<kOthers>(dtype, [&](auto type) -> Result<Constant> {
+    using T = typename decltype(type)::type;
+    if constexpr (std::is_floating_point_v<T>) {
+      return decode_floats(tensor, dtype, dims, owner);
+    } else if constexpr (std::is_integral_v<T>) {
+      return decode_varints<T>(tensor, dtype, dims);
+    } else {  // its bits
+      return decode_varints<decltype(T::bits)>(tensor, dtype, dims);
+    }
+  });
 }
 
 Result<Constant> decode_typed(const OnnxTensor& tensor, DType dtype, const Dims& dims,
                               const std::shared_ptr<const void>& owner) {
-  const bool floats = !tensor.float_data.empty();
-  const bool narrow = !tensor.int32_data.empty();
-  const bool wide = !tensor.int64_data.empty();
-  const bool wants_floats = info_of(dtype).kind == DTypeClass::kFloat;
-  const bool wants_wide = dtype == DType::kI64;
-  if ((floats && !wants_floats) || (wide && !wants_wide) ||
-      (narrow && (wants_floats || wants_wide))) {
+  if (stores_others(tensor, dtype)) {
     return invalid_model(fmt::format("{} is declared as {} but stores elements of another type",
                                      name_of(tensor), to_string(dtype)));
   }
   try {
-    return dispatch<kComputedTypes>(dtype, [&](auto type) -> Result<Constant> {
-      using T = typename decltype(type)::type;
-      if constexpr (std::is_same_v<T, float>) {
-        return decode_floats(tensor, dims, owner);
-      } else if constexpr (std::is_same_v<T, std::int64_t>) {
-        return decode_varints<T>(tensor, dtype, dims, tensor.int64_data);
-      } else if constexpr (std::is_same_v<T, bool>) {
-        return decode_varints<std::uint8_t>(tensor, dtype, dims, tensor.int32_data);
-      } else {
-        static_assert(std::is_integral_v<T> && sizeof(T) <= 4, "ONNX has int32_data for these");
-        return decode_varints<T>(tensor, dtype, dims, tensor.int32_data);
-      }
-    });
+    return decode_field(tensor, dtype, dims, owner);
   } catch (const protozero::exception& e) {
     return invalid_model(
         fmt::format("{} is truncated or malformed ({})", name_of(tensor), e.what()));
   }
+}
+
+Result<Constant> read_strings(const OnnxTensor& tensor, const Dims& dims) {
+  if (stores_others(tensor, DType::kString) || tensor.raw_data || tensor.data_location != 0)
+    return invalid_model(name_of(tensor) + " is of strings but stores other elements");
+  if (auto constant = make_strings(dims, tensor.runs)) return *std::move(constant);
+  return size_error(tensor, DType::kString, dims, tensor.runs.size(), "elements");
 }
 
 }  // namespace
@@ -189,7 +228,7 @@ std::optional<std::int64_t> onnx_bytes(std::int64_t type, std::int64_t elements)
 
 Result<DType> onnx_dtype(std::int64_t type, const std::string& what) {
   const auto dtype = dtype_from_onnx(type);
-  if (dtype && info_of(*dtype).computed) return *dtype;
+  if (dtype && (contains(kSizedTypes, *dtype) || *dtype == DType::kString)) return *dtype;
   if (type == 0 || (!dtype && find_other(type) == nullptr)) {
     return invalid_model(fmt::format("{} has the unknown element type {}", what, type));
   }
@@ -201,10 +240,10 @@ Result<Constant> read_tensor(const OnnxTensor& tensor, const std::shared_ptr<con
                              ExternalData& external) {
   PX_ASSIGN(const DType dtype, onnx_dtype(tensor.data_type, name_of(tensor)));
   PX_ASSIGN(const Dims dims, read_dims(tensor));
+  if (dtype == DType::kString) return read_strings(tensor, dims);
   PX_ASSIGN(const std::int64_t size, byte_size(tensor, dtype, dims));
   if (tensor.segment) return unsupported(name_of(tensor) + " is stored in segments");
-  const bool typed = !tensor.float_data.empty() || !tensor.int32_data.empty() ||
-                     !tensor.int64_data.empty() || tensor.other_data;
+  const bool typed = tensor.field != OnnxField::kNone;
   const bool is_external = tensor.data_location == 1;
   if (tensor.data_location != 0 && !is_external) {
     return invalid_model(

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "lower/cpu/layout_nhwc_rules.h"
 #include "lower/cpu/lower.h"
+#include "lower/patterns/nhwc_rules.h"
 #include "ops/payment.h"
 #include "simplify/rewrite.h"
 
@@ -62,9 +62,12 @@ class Islands {
   Islands(const Graph& graph, const PassContext& context) : parent_(graph.nodes.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
     std::vector<bool> convertible(graph.nodes.size());
+    const Readers readers(graph);
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
-      convertible[index(id)] = may_convert(graph, node, context);
+      convertible[index(id)] = may_convert(graph, node, context) &&
+                               !cuts_nchw(graph, node, convertible, readers) &&
+                               !widens_turn(graph, node, convertible, readers);
       if (!convertible[index(id)]) continue;
       for (std::size_t i = 0; i < node.inputs.size(); ++i) {
         if (!is_image_input(graph, node, i)) continue;
@@ -72,22 +75,24 @@ class Islands {
         if (producer.valid() && convertible[index(producer)]) join(id, producer);
       }
     }
-    // A convolution alone converts its tiles itself, close to the cache, unless its image is wanted
-    // as NHWC, or fewer multiplications pay for two transposes.
+    // A convolution alone converts its tiles itself, close to the cache, unless its image comes or
+    // is wanted as NHWC, or fewer multiplications pay for two transposes.
     std::vector<int> convolutions(graph.nodes.size(), 0);
     for (const NodeId id : graph.nodes.ids()) {
-      const bool counts = convertible[index(id)] && graph.nodes[id].op == OpKind::kConv;
+      const bool counts = convertible[index(id)] && is_convolution(graph.nodes[id].op);
       if (counts) convolutions[root(index(id))] += gains_from_nhwc(graph, graph.nodes[id]) ? 2 : 1;
       const ValueId image = flattened_image(graph, graph.nodes, graph.nodes[id]);
       const NodeId maker = image.valid() ? graph.values[image].producer : NodeId{};
-      if (maker.valid() && graph.nodes[maker].op == OpKind::kConv)
+      if (maker.valid() && is_convolution(graph.nodes[maker].op))
         ++convolutions[root(index(maker))];
     }
+    const std::vector<int> turns = count_turns(graph, convertible);
     member_.resize(graph.nodes.size());
     for (const NodeId id : graph.nodes.ids()) {
-      member_[index(id)] = convertible[index(id)] && convolutions[root(index(id))] >= 2;
-      const bool alone = convertible[index(id)] && convolutions[root(index(id))] == 1;
-      if (alone && graph.nodes[id].op == OpKind::kConv)
+      const std::size_t island = root(index(id));
+      const bool near = convertible[index(id)] && convolutions[island] > 0;
+      member_[index(id)] = near && convolutions[island] + turns[island] >= 2;
+      if (near && !member_[index(id)] && is_convolution(graph.nodes[id].op))
         context.missed("no other convolution is near", graph.nodes[id]);
     }
   }
@@ -105,6 +110,56 @@ class Islands {
     if (may_turn(graph, node, *context.budget)) return true;
     context.missed("loading may not copy more constants", node);
     return false;
+  }
+
+  /// Invalid for what no node makes.
+  static NodeId maker_of(const Graph& graph, ValueId id) {
+    return graph.values[id].kind == ValueKind::kResult ? graph.values[id].producer : NodeId{};
+  }
+  /// Whether `id` is a Transpose of an image into this order.
+  static bool turns_to(const Graph& graph, NodeId id, Permutation (*order)(std::size_t)) {
+    if (!id.valid() || graph.nodes[id].op != OpKind::kTranspose) return false;
+    const std::size_t rank = graph.values[graph.nodes[id].inputs[0]].shape.size();
+    return is_image_rank(rank) && permutation_of(graph.nodes[id], rank) == order(rank);
+  }
+
+  /// A Slice of what comes as NCHW: less is left to turn behind it.
+  static bool cuts_nchw(const Graph& graph, const Node& node, const std::vector<bool>& convertible,
+                        const Readers& readers) {
+    if (node.op != OpKind::kSlice || readers.of(node.inputs[0]).size() > 1) return false;
+    const NodeId maker = maker_of(graph, node.inputs[0]);
+    return !maker.valid() || !(convertible[index(maker)] || turns_to(graph, maker, to_nchw));
+  }
+
+  /// Between real numbers and bytes at the border of an island: bytes are less to turn.
+  static bool widens_turn(const Graph& graph, const Node& node,
+                          const std::vector<bool>& convertible, const Readers& readers) {
+    const bool enters =
+        node.op == OpKind::kQuantizeLinear && graph.values[node.inputs[0]].dtype == DType::kF32;
+    if (enters) {
+      const NodeId maker = maker_of(graph, node.inputs[0]);
+      return !maker.valid() || !convertible[index(maker)];
+    }
+    if (node.op != OpKind::kDequantizeLinear) return false;
+    return std::ranges::none_of(readers.of(node.outputs[0]), [&](NodeId reader) {
+      return can_be_nhwc(graph, graph.nodes[reader]);
+    });
+  }
+
+  /// Transposes beside each island that it makes superfluous, by its root.
+  std::vector<int> count_turns(const Graph& graph, const std::vector<bool>& convertible) {
+    std::vector<int> turns(graph.nodes.size(), 0);
+    for (const NodeId id : graph.nodes.ids()) {
+      const Node& node = graph.nodes[id];
+      const NodeId maker = node.op == OpKind::kTranspose ? maker_of(graph, node.inputs[0]) : id;
+      if (maker.valid() && convertible[index(maker)] && turns_to(graph, id, to_nhwc))
+        ++turns[root(index(maker))];
+      for (std::size_t i = 0; convertible[index(id)] && i < node.inputs.size(); ++i)
+        if (is_image_input(graph, node, i) &&
+            turns_to(graph, maker_of(graph, node.inputs[i]), to_nchw))
+          ++turns[root(index(id))];
+    }
+    return turns;
   }
 
   /// Whether the budget covers copies of the constants among the node's images, besides those of

@@ -6,9 +6,9 @@
 
 #include "ir/builder.h"
 #include "ir/text.h"
-#include "lower/cpu/layout_nhwc_rules.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
+#include "lower/patterns/nhwc_rules.h"
 #include "ops/infer.h"
 #include "simplify/passes_test_util.h"
 
@@ -104,6 +104,24 @@ TEST(LayoutNhwc, ASingleConvolutionTurnsForFewerMultiplications) {
         << filters << attributes;
 }
 
+TEST(LayoutNhwc, ASingleConvolutionTurnsWhereItsImagesCrossAsNhwc) {
+  const std::string shapes =
+      "input x f32 [1, 3, 8, 8]\ninput y f32 [1, 8, 8, 3]\n"
+      "const w f32 [3, 3, 1, 1] = fill 0.5\n";
+  const std::string first = "c = Transpose(y) {perm = [0, 3, 1, 2]}\n",
+                    last = "d = Transpose(b) {perm = [0, 2, 3, 1]}\noutput d\n",
+                    from_x = "a = Conv(x, w)\nb = Relu(a)\n",
+                    from_y = "a = Conv(c, w)\nb = Relu(a)\n";
+  EXPECT_EQ(operators_of(after_layout(shapes + first + from_y + last, 2)), "Conv Relu Identity");
+  EXPECT_EQ(operators_of(after_layout(shapes + first + from_y + "output b", 2)),
+            "Conv Relu Transpose");
+  EXPECT_EQ(operators_of(after_layout(shapes + from_x + last, 2)), "Transpose Conv Relu Identity");
+  // Another turn is none of an image.
+  EXPECT_EQ(operators_of(after_layout(
+                shapes + from_x + "d = Transpose(b) {perm = [0, 3, 2, 1]}\noutput d", 0)),
+            "Conv Relu Transpose");
+}
+
 TEST(LayoutNhwc, APatchEmbeddingIsAView) {
   const std::string head =
       "input x f32 [2, 3, 8, 12]\nconst w f32 [5, 3, 4, 4] = fill 0.5\n"
@@ -182,6 +200,22 @@ TEST(LayoutNhwc, TakesOnTransposesThatAreThere) {
       "const v f32 [4, 4, 1, 1] = fill 0.5\nt = Transpose(x) {perm = [0, 3, 1, 2]}\n"
       "a = Conv(t, w)\nb = Conv(a, v)\nu = Transpose(b) {perm = [0, 2, 3, 1]}\noutput u";
   EXPECT_EQ(operators_of(after_layout(text, 2)), "Conv Conv Identity");
+}
+
+TEST(LayoutNhwc, OnlyWhatASliceLeavesIsTurned) {
+  const std::string head =
+      "input x f32 [1, 4, 8, 8]\nconst w f32 [4, 4, 1, 1] = fill 0.5\n"
+      "const s i64 [1] = [2]\nconst e i64 [1] = [8]\nconst h i64 [1] = [2]\n";
+  const std::string tail = "b = Conv(a, w)\nc = Conv(b, w)\n";
+  const std::string cut = "a = Slice(x, s, e, h)\n";
+  EXPECT_EQ(operators_of(after_layout(head + cut + tail + "output c", 2)),
+            "Slice Transpose Conv Conv Transpose");
+  // Others may want the whole image as NHWC.
+  EXPECT_EQ(operators_of(after_layout(head + cut + tail +
+                                          "f = MaxPool(x) {kernel_shape = [2, 2]}\n"
+                                          "output c, f",
+                                      3)),
+            "Transpose Slice Conv Conv Transpose MaxPool");
 }
 
 TEST(LayoutNhwc, OneChannelIsAView) {

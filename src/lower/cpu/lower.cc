@@ -2,15 +2,29 @@
 
 #include <vector>
 
-#include "lower/cpu/layout_nhwc_rules.h"
+#include "lower/patterns/nhwc_rules.h"
 #include "lower/patterns/patterns.h"
 #include "ops/matmul.h"
+#include "ops/quantised.h"
 #include "simplify/simplify.h"
 
 namespace parallax {
 namespace {
 
 constexpr Pass kPasses[] = {
+    // First: the others know f32 alone.
+    {"widen_halves", widen_halves},
+    // What integer kernels take has its scales as the model wrote them.
+    {"integer_clusters", integer_clusters},
+    {"fuse_dynamic_products", fuse_dynamic_products},
+    // Behind them: tables are looked up in where the bytes are made.
+    {"fuse_byte_tables", fuse_byte_tables},
+    // What they left is computed of real numbers, whose constants the patterns want to see.
+    {"fold_dequantised", fold_dequantised},
+    // Before all that looks for matrix products.
+    {"expand_einsum", expand_einsum},
+    // What comes of it is a Conv to all that follow.
+    {"turn_conv_transpose", turn_conv_transpose},
     // Before fuse_activation: a normalisation stands between convolution and activation.
     {"fuse_conv_bn", fuse_conv_bn},
     // First of what begins with an Add or a Mul by a constant: these are parts of it.
@@ -34,6 +48,8 @@ constexpr Pass kPasses[] = {
     {"fuse_norm_residual", fuse_norm_residual},
     // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
+    // After all passes that take elementwise operators into others, or know them one by one.
+    {"fuse_chain", fuse_chain},
     // Last: what other passes know as Slice, Concat or Transpose is a Gather afterwards.
     {"compose_movement", compose_movement},
 };
@@ -66,7 +82,81 @@ void decompose_layout(Parts& parts) {
   parts.result(OpKind::kTranspose, {image}, std::move(back));
 }
 
+/// Bytes through a table: an element of it for each, from the end for those below zero.
+void decompose_byte_table(Parts& parts) {
+  Attributes to;
+  to.set("to", std::int64_t{info_of(DType::kI64).onnx});
+  const ValueId at = parts.op(OpKind::kCast, {parts.input(0)}, std::move(to));
+  const ValueId table = parts.constant(parts.node().attributes.get<Constant>(kByteTable, {}));
+  parts.result(OpKind::kGather, {table, at});
+}
+
+/// An integer product whose results are looked up in a table.
+void decompose_looked_up(Parts& parts) {
+  Attributes attributes = parts.node().attributes, table;
+  table.set(std::string(kByteTable), *attributes.find(kByteTable));
+  attributes.erase(kByteTable);
+  const ValueId bytes = parts.op(parts.node().op, parts.node().inputs, std::move(attributes));
+  parts.last_epilogue(parts.node().epilogue);
+  parts.result(OpKind::kQuantizeLinear, {bytes}, std::move(table));
+}
+
+/// Input `i`, as often as `other` has elements where that has more.
+ValueId as_many(Parts& parts, std::size_t i, std::size_t other) {
+  const Shape &own = parts.shape(i), &wanted = parts.shape(other);
+  if (own == wanted || wanted.size() != 1 || !wanted[0].constant()) return parts.input(i);
+  return parts.op(OpKind::kExpand, {parts.input(i), parts.ints({*wanted[0].constant()})});
+}
+
+/// An operand of an integer product as real numbers; scales lie along `axis`.
+ValueId real_operand(Parts& parts, ProductInput operand, std::int64_t axis) {
+  const std::size_t zero = operand + kProductXZero, scale = operand + kProductXScale;
+  std::vector<ValueId> inputs = {parts.input(operand), parts.input(scale)};
+  if (parts.has(zero)) {
+    inputs[1] = as_many(parts, scale, zero);
+    inputs.push_back(as_many(parts, zero, scale));
+  }
+  Attributes along;
+  along.set("axis", axis);
+  return parts.op(OpKind::kDequantizeLinear, std::move(inputs), std::move(along));
+}
+
+/// The integers of an integer product as real numbers, which are multiplied, and quantised.
+void decompose_scaled(Parts& parts) {
+  const Node& node = parts.node();
+  const bool convolves = node.op == OpKind::kConvInteger;
+  std::vector<ValueId> operands = {real_operand(parts, kProductX, convolves ? 1 : -2),
+                                   real_operand(parts, kProductW, convolves ? 0 : -1)};
+  if (parts.has(kProductBias)) operands.push_back(parts.input(kProductBias));
+  const OpKind op = convolves ? OpKind::kConv : OpKind::kMatMul;
+  if (!is_requantised(node)) {
+    parts.result(op, std::move(operands), node.attributes);
+    parts.last_epilogue(node.epilogue);
+    return;
+  }
+  const ValueId product = parts.op(op, std::move(operands), node.attributes);
+  parts.last_epilogue(node.epilogue);
+  parts.result(OpKind::kQuantizeLinear,
+               {product, parts.input(kProductYScale), parts.input(kProductYZero)});
+}
+
 constexpr Decomposition kOwn[] = {
+    {"byte table",
+     [](const Node& node) {
+       return node.op == OpKind::kQuantizeLinear && node.attributes.find(kByteTable) != nullptr;
+     },
+     decompose_byte_table},
+    {"integer product looked up",
+     [](const Node& node) {
+       return node.op != OpKind::kQuantizeLinear && node.attributes.find(kByteTable) != nullptr;
+     },
+     decompose_looked_up},
+    {"integer product scaled",
+     [](const Node& node) {
+       return (node.op == OpKind::kConvInteger || node.op == OpKind::kMatMulInteger) &&
+              has_scales(node);
+     },
+     decompose_scaled},
     {"MatMul of transposed",
      [](const Node& node) { return node.attributes.find(kMatMulPerm) != nullptr; },
      decompose_matmul_perm},

@@ -8,6 +8,11 @@
 namespace parallax {
 
 // The CPU's own: each is a Pass::run, and its source says what it does.
+Result<int> widen_halves(Graph& graph, const PassContext& context);
+Result<int> integer_clusters(Graph& graph, const PassContext& context);
+Result<int> fuse_dynamic_products(Graph& graph, const PassContext& context);
+Result<int> fuse_byte_tables(Graph& graph, const PassContext& context);
+Result<int> expand_einsum(Graph& graph, const PassContext& context);
 Result<int> absorb_transposes(Graph& graph, const PassContext& context);
 Result<int> layout_nhwc(Graph& graph, const PassContext& context);
 Result<int> compose_movement(Graph& graph, const PassContext& context);

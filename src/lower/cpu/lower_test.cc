@@ -89,7 +89,7 @@ TEST(AllPasses, LargeGraphs) {
   builder.output(chain);
   ASSERT_TRUE(infer_graph(graph));
   ASSERT_TRUE(run_passes(all_passes(), graph, {}));
-  EXPECT_EQ(graph.nodes.size(), 50000U);
+  EXPECT_LT(graph.nodes.size(), 1000U) << "chains of 64 operators each";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
+#include "ops/quantised.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -16,9 +17,13 @@ bool has_input(const Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i].valid();
 }
 
-/// The outermost first: an activation is applied behind a bias.
+/// The outermost first: an activation is applied behind a bias, and steps of chains may be fused.
 constexpr Decomposition kPatterns[] = {
-    {"activation", [](const Node& node) { return static_cast<bool>(node.epilogue.activation); },
+    {"ElementwiseChain", [](const Node& node) { return node.op == OpKind::kElementwiseChain; },
+     decompose_chain},
+    // Not of bytes, which are quantised behind it.
+    {"activation",
+     [](const Node& node) { return node.epilogue.activation && !is_requantised(node); },
      decompose_activation},
     {"MatMul bias",
      [](const Node& node) { return node.op == OpKind::kMatMul && has_input(node, 2); },
@@ -68,8 +73,21 @@ void Parts::result(OpKind kind, std::vector<ValueId> inputs, Attributes attribut
   nodes_.push_back({node_.name, kind, std::move(attributes), std::move(inputs), node_.outputs});
 }
 
+ValueId Parts::output(std::size_t o, OpKind kind, std::vector<ValueId> inputs,
+                      Attributes attributes) {
+  const std::string name =
+      o == 0 ? node_.name : names_.make(node_.name + "/" + std::string(to_string(kind)));
+  const ValueId output = node_.outputs[o];
+  nodes_.push_back({name, kind, std::move(attributes), std::move(inputs), {output}});
+  return output;
+}
+
 ValueId Parts::number(float x) {
   return add_constant(graph_, names_, node_.name + "/number", make_f32({}, {x}));
+}
+
+ValueId Parts::constant(Constant elements) {
+  return add_constant(graph_, names_, node_.name + "/constant", std::move(elements));
 }
 
 ValueId Parts::ints(const std::vector<std::int64_t>& elements) {

@@ -29,7 +29,12 @@ class Parts {
   ValueId op(OpKind kind, std::vector<ValueId> inputs, Attributes attributes = {});
   /// The last node, which gives the outputs of the decomposed one.
   void result(OpKind kind, std::vector<ValueId> inputs, Attributes attributes = {});
+  /// A node that gives output `o` of the decomposed one; that value.
+  ValueId output(std::size_t o, OpKind kind, std::vector<ValueId> inputs, Attributes attributes);
+  /// The node that was written last applies it as well.
+  void last_epilogue(const Epilogue& epilogue) { nodes_.back().epilogue = epilogue; }
   ValueId number(float x);
+  ValueId constant(Constant elements);
   ValueId ints(const std::vector<std::int64_t>& elements);
   /// The value with its axes in another order.
   ValueId transposed(ValueId value, std::vector<std::int64_t> perm);

@@ -16,6 +16,11 @@
 namespace parallax {
 namespace {
 
+bool has_alpha(OpKind op) {
+  return op == OpKind::kSilu || op == OpKind::kLeakyRelu || op == OpKind::kElu ||
+         op == OpKind::kHardSigmoid;
+}
+
 /// The bound that input i of a Clip gives, `fallback` where it is left out; nothing where only
 /// running tells it.
 std::optional<float> bound(const Graph& graph, const Node& clip, std::size_t i, float fallback) {
@@ -38,10 +43,13 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
     activation.low = *low;
     activation.high = *high;
   }
-  activation.alpha = node.attributes.get_float("alpha", 1.0F);
+  activation.alpha = node.attributes.get_float("alpha", default_alpha(node.op));
+  if (node.op == OpKind::kHardSigmoid)
+    activation.beta = node.attributes.get_float("beta", kHardSigmoidBeta);
   if (node.attributes.get_string("approximate", "none") != "none") {
     why = "kernels of products have the exact Gelu alone";
-  } else if (activation.alpha != 1 && activation.alpha != kQuickGeluAlpha) {
+  } else if (node.op == OpKind::kSilu && activation.alpha != 1 &&
+             activation.alpha != kQuickGeluAlpha) {
     why = "kernels of products have two factors of Silu";
   }
   return why.empty() ? std::optional(activation) : std::nullopt;
@@ -61,7 +69,7 @@ std::string_view obstacle(const Graph& graph, const Readers& readers, const Node
   if (!readers.single(activation.inputs[0])) return "something else reads the product";
   if (!product.epilogue.empty()) return "the product has an activation";
   // There is no packed kernel to gain from.
-  if (float_constant(graph, product.inputs[1]) == nullptr) return "the weights are no constant";
+  if (!graph.values[product.inputs[1]].constant) return "the weights are no constant";
   return {};
 }
 
@@ -92,7 +100,8 @@ void decompose_activation(Parts& parts) {
   const Activation& activation = node.epilogue.activation;
   std::vector<ValueId> inputs = {parts.op(node.op, node.inputs, node.attributes)};
   Attributes attributes;
-  if (activation.op == OpKind::kSilu) attributes.set("alpha", activation.alpha);
+  if (has_alpha(activation.op)) attributes.set("alpha", activation.alpha);
+  if (activation.op == OpKind::kHardSigmoid) attributes.set("beta", activation.beta);
   if (activation.op == OpKind::kClip) {
     inputs.push_back(parts.number(activation.low));
     inputs.push_back(parts.number(activation.high));

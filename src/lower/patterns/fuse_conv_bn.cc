@@ -1,5 +1,7 @@
-// Constant arithmetic per channel after a convolution moves into its weights and bias:
+// Constant arithmetic per channel after a convolution, also a transposed one, moves into its
+// weights and bias:
 // BatchNormalization, and the Add of a bias to a convolution that has none.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -63,6 +65,29 @@ std::optional<ChannelAffine> channel_bias(const Constant& bias, std::size_t chan
   return affine;
 }
 
+/// Which filter an element of the weights belongs to: (element / inner % filters) + outer's group.
+struct FilterOrder {
+  std::size_t inner = 1, filters = 1, group = 1;
+
+  FilterOrder(const Node& convolution, const Constant& weights) {
+    const Dims& dims = weights.dims;
+    const bool transposed = convolution.op == OpKind::kConvTranspose;
+    for (int axis = transposed ? 2 : 1; axis < dims.rank(); ++axis)
+      inner *= static_cast<std::size_t>(dims[axis]);
+    filters = static_cast<std::size_t>(dims[transposed ? 1 : 0]);
+    const auto groups = static_cast<std::size_t>(
+        transposed ? std::max<std::int64_t>(convolution.attributes.get_int("group", 1), 1) : 1);
+    channels = filters * groups;
+    group = std::max<std::size_t>(
+        static_cast<std::size_t>(dims.elements()) / std::max<std::size_t>(groups, 1), 1);
+  }
+  std::size_t operator()(std::size_t element) const {
+    return element / group * filters + element / inner % filters;
+  }
+
+  std::size_t channels = 0;  ///< of all groups
+};
+
 struct AffineMatch {
   const Node* convolution = nullptr;
   ChannelAffine affine;
@@ -72,6 +97,8 @@ struct AffineMatch {
 const Node* convolution_before(const Graph& graph, const Readers& readers,
                                const PassContext& context, const Node& node, std::size_t side) {
   const Node* convolution = produced_by(graph, node.inputs[side], OpKind::kConv);
+  if (convolution == nullptr)
+    convolution = produced_by(graph, node.inputs[side], OpKind::kConvTranspose);
   if (convolution == nullptr) return nullptr;
   if (!readers.single(node.inputs[side])) {
     if (node.op == OpKind::kBatchNormalization)
@@ -93,8 +120,8 @@ std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& reade
   for (std::size_t side = 0; side < (add ? 2U : 1U); ++side) {
     const Node* convolution = convolution_before(graph, readers, context, node, side);
     if (convolution == nullptr) continue;
-    const auto channels =
-        static_cast<std::size_t>(float_constant(graph, convolution->inputs[1])->dims[0]);
+    const std::size_t channels =
+        FilterOrder(*convolution, *float_constant(graph, convolution->inputs[1])).channels;
     if (channels == 0) continue;
     std::optional<ChannelAffine> affine;
     if (!add) {
@@ -112,13 +139,13 @@ std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& reade
 }
 
 /// `weights`, of which each filter is multiplied by its factor.
-Constant scaled_filters(const Constant& weights, const std::vector<double>& factors) {
-  const std::size_t filter = weights.bytes.size() / sizeof(float) / factors.size();
+Constant scaled_filters(const Constant& weights, const FilterOrder& filter,
+                        const std::vector<double>& factors) {
   const auto fill = [from = weights, factors, filter](std::span<std::byte> into) -> Status {
     for (std::size_t i = 0; i < into.size() / sizeof(float); ++i) {
       float element = 0;
       std::memcpy(&element, from.bytes.data() + i * sizeof element, sizeof element);
-      element = static_cast<float>(static_cast<double>(element) * factors[i / filter]);
+      element = static_cast<float>(static_cast<double>(element) * factors[filter(i)]);
       std::memcpy(into.data() + i * sizeof element, &element, sizeof element);
     }
     return {};
@@ -150,12 +177,12 @@ bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& foun
   if (!pay(context.budget, shift)) return false;
   ValueId scaled = convolution.inputs[1];
   if (scales) {
-    Constant copy = scaled_filters(weights, found.affine.scale);
+    Constant copy = scaled_filters(weights, FilterOrder(convolution, weights), found.affine.scale);
     if (!pay(context.budget, copy, weight_bytes(weights))) return false;
     scaled = add_constant(graph, names, convolution.name + "/weights", std::move(copy));
   }
   const ValueId shifted = add_constant(graph, names, convolution.name + "/bias", std::move(shift));
-  rewrite_node(graph, last, OpKind::kConv, {convolution.inputs[0], scaled, shifted},
+  rewrite_node(graph, last, convolution.op, {convolution.inputs[0], scaled, shifted},
                convolution.attributes);
   return true;
 }

@@ -156,6 +156,10 @@ const std::vector<FusionCase> kFusionCases = {
      "MatMul[Gelu] Tanh"},
     {"ActivationHardSwish", fuse_activation, kConv + "z = HardSwish(y)\noutput z", 1,
      "Conv[HardSwish]"},
+    {"ActivationLeakyRelu", fuse_activation, kConv + "z = LeakyRelu(y)\noutput z", 1,
+     "Conv[LeakyRelu 0.01]"},
+    {"ActivationHardSigmoid", fuse_activation, kConv + "z = HardSigmoid(y)\noutput z", 1,
+     "Conv[HardSigmoid 0.2]"},
     {"ActivationRelu6", fuse_activation,
      kConv + "const l f32 [] = [0]\nconst h f32 [] = [6]\nz = Clip(y, l, h)\noutput z", 1,
      "Conv[Clip 0 6]"},
@@ -182,6 +186,26 @@ const std::vector<FusionCase> kFusionCases = {
      kConv + "const s f32 [2] = [2, 3]\nconst d f32 [2, 1, 1] = [5, 6]\n"
              "z = BatchNormalization(y, s, s, s, s)\nv = Add(d, z)\noutput v",
      2, "Conv"},
+    {"BatchNormalizationOfTransposed", fuse_conv_bn,
+     "input x f32 [1, 2, 5]\nconst w f32 [2, 3, 4] = fill 0.5\nconst s f32 [6] = fill 2\n"
+     "y = ConvTranspose(x, w) {group = 2}\nz = BatchNormalization(y, s, s, s, s)\noutput z",
+     1, "ConvTranspose"},
+    {"TransposedWithoutStrides", turn_conv_transpose,
+     "input x f32 [1, 4, 5]\nconst w f32 [4, 3, 4] = fill 0.5\n"
+     "y = ConvTranspose(x, w) {group = 2, pads = [1, 3], output_padding = [1]}\noutput y",
+     1, "Conv"},
+    {"TransposedWithStrides", turn_conv_transpose,
+     "input x f32 [1, 2, 5]\nconst w f32 [2, 3, 4] = fill 0.5\n"
+     "y = ConvTranspose(x, w) {strides = [2]}\noutput y",
+     0, "ConvTranspose"},
+    {"TransposedThatIsCut", turn_conv_transpose,
+     "input x f32 [1, 2, 9]\nconst w f32 [2, 3, 2] = fill 0.5\n"
+     "y = ConvTranspose(x, w) {pads = [2, 0]}\noutput y",
+     0, "ConvTranspose"},
+    {"ActivationOfTransposed", fuse_activation,
+     "input x f32 [1, 2, 5]\nconst w f32 [2, 3, 4] = fill 0.5\n"
+     "y = ConvTranspose(x, w)\nz = Relu(y)\noutput z",
+     1, "ConvTranspose[Relu]"},
     {"BatchNormalizationOfNothing", fuse_conv_bn,
      kConv + "const s f32 [2] = [2, 3]\nconst v f32 [2] = [-4, 1]\n"
              "z = BatchNormalization(y, s, s, s, v)\noutput z",

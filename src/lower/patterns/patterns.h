@@ -12,6 +12,7 @@
 
 namespace parallax {
 
+Result<int> turn_conv_transpose(Graph& graph, const PassContext& context);
 Result<int> fuse_conv_bn(Graph& graph, const PassContext& context);
 Result<int> fuse_layer_normalization(Graph& graph, const PassContext& context);
 Result<int> fuse_rms_normalization(Graph& graph, const PassContext& context);
@@ -23,6 +24,7 @@ Result<int> fuse_pad(Graph& graph, const PassContext& context);
 Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
+Result<int> fuse_chain(Graph& graph, const PassContext& context);
 
 /// Patterns that make an operator of their own, which a device may name.
 struct OperatorPattern {
@@ -55,5 +57,6 @@ void decompose_activation(Parts& parts);
 void decompose_cosine_attention(Parts& parts);
 void decompose_attention(Parts& parts);
 void decompose_norm_residual(Parts& parts);
+void decompose_chain(Parts& parts);
 
 }  // namespace parallax

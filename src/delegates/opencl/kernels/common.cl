@@ -9,10 +9,10 @@
 // them read and write as well. A finite number stays finite: masks have numbers that only 32 bits hold.
 #ifdef PX_HALF
 #define real half
-#define HALF_MAX 65504.0f
+#define LARGEST_HALF 65504.0f
 #define HELD(x, M) select(x, copysign(M, x), isgreater(fabs(x), M) & isless(fabs(x), INFINITY))
-inline float held(float x) { return HELD(x, HALF_MAX); }
-inline float8 held_8(float8 x) { return HELD(x, (float8)(HALF_MAX)); }
+inline float held(float x) { return HELD(x, LARGEST_HALF); }
+inline float8 held_8(float8 x) { return HELD(x, (float8)(LARGEST_HALF)); }
 #define READ(p, i) vload_half(i, p)
 #define READ_8(p) vload_half8(0, p)
 #define READ_16(p) vload_half16(0, p)

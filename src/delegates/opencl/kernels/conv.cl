@@ -1,4 +1,5 @@
-// Convolutions of one to three axes in layout NCHW, groups and dilations included. A work-group's third index is image and group.
+// Convolutions of one to three axes in layout NCHW, groups and dilations included. A work-group's third index is image and group. The
+// host defines ROWS, TILE and ITEM, which are chosen for the device (tuning.h).
 
 /// Axes are {depth, height, width}, 1 where there are fewer. Channels and filters are those of a group.
 typedef struct {
@@ -10,7 +11,7 @@ DEFINE_ACTIVATE(activate, float)
 DEFINE_ACTIVATE(activate_8, float8)
 
 #define SPAN 8
-#define FILTERS 4
+#define FILTERS ROWS
 
 /// Eight neighbours of the result's row, from the tap that lies at `at` of a row of `width` elements.
 inline float8 eight(global const real* row, int at, int stride, int width) {
@@ -24,7 +25,7 @@ inline float8 eight(global const real* row, int at, int stride, int width) {
   return vload8(0, x);
 }
 
-/// A work-item has eight neighbours in a row of four filters.
+/// A work-item has eight neighbours in a row of some filters.
 kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const real* x, long x0, global const real* w,
                                      long w0, global const real* bias, long bias0, global real* y, long y0) {
   const int spans = (s.out[2] + SPAN - 1) / SPAN;
@@ -34,14 +35,16 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const r
   const int span = item % spans, line = item / spans;
   const int oh = line % s.out[1], od = line / s.out[1], ow = span * SPAN;
   const int plane = s.in[0] * s.in[1] * s.in[2], taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2];
-  const int depth = s.channels * taps, last = s.filters - 1;
+  const int depth = s.channels * taps;
   x += x0 + (long)(image * s.groups + group) * s.channels * plane;
   w += w0 + (long)group * s.filters * depth;
-  global const real* w1 = w + min(filter + 1, last) * depth;
-  global const real* w2 = w + min(filter + 2, last) * depth;
-  global const real* w3 = w + min(filter + 3, last) * depth;
-  w += filter * depth;
-  float8 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f;
+  global const real* weights[FILTERS];
+  float8 sums[FILTERS];
+#pragma unroll
+  for (int i = 0; i < FILTERS; ++i) {
+    weights[i] = w + min(filter + i, s.filters - 1) * depth;
+    sums[i] = 0.0f;
+  }
   for (int c = 0; c < s.channels; ++c, x += plane) {
     for (int a = 0; a < s.kernel_[0]; ++a) {
       const int d = od * s.stride[0] - s.pad[0] + a * s.dilation[0];
@@ -53,15 +56,12 @@ kernel ITEMS(8, 1, 1) void conv_rows(Convolution_t s, Result_t r, global const r
         for (int e = 0; e < s.kernel_[2]; ++e) {
           const float8 v =
               eight(row, ow * s.stride[2] - s.pad[2] + e * s.dilation[2], s.stride[2], s.in[2]);
-          s0 += READ(w, at + e) * v;
-          s1 += READ(w1, at + e) * v;
-          s2 += READ(w2, at + e) * v;
-          s3 += READ(w3, at + e) * v;
+#pragma unroll
+          for (int i = 0; i < FILTERS; ++i) sums[i] += READ(weights[i], at + e) * v;
         }
       }
     }
   }
-  const float8 sums[4] = {s0, s1, s2, s3};
   const int first = group * s.filters + filter;
   y += y0 + ((long)image * s.groups * s.filters + first) * s.out[0] * s.out[1] * s.out[2] + line * s.out[2] + ow;
   for (int i = 0; i < FILTERS && filter + i < s.filters; ++i, y += s.out[0] * s.out[1] * s.out[2]) {
@@ -112,29 +112,29 @@ kernel ITEMS(GROUP, 1, 1) void conv_each(Convolution_t s, Result_t r, global con
 
 // As a product of filters by (channels and taps) and (channels and taps) by positions, through local memory, for GPUs: see
 // matmul_tiles.
-#define TILE 64
+#define SIDE (TILE / ITEM)
 #define DEPTH 16
 
-kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global const real* x, long x0,
+kernel ITEMS(SIDE, SIDE, 1) void conv_tiles(Convolution_t s, Result_t r, global const real* x, long x0,
                                         global const real* w, long w0, global const real* bias, long bias0,
                                         global real* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
-  const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
-  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
+  const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * SIDE + u;
+  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / SIDE * TILE;
   if (s.batches == 0) return;
   const int image = (int)get_global_id(2) / s.groups, group = (int)get_global_id(2) - image * s.groups;
   const int plane = s.in[0] * s.in[1] * s.in[2], positions = s.out[0] * s.out[1] * s.out[2];
   const int taps = s.kernel_[0] * s.kernel_[1] * s.kernel_[2], depth = s.channels * taps;
   x += x0 + (long)(image * s.groups + group) * s.channels * plane;
   w += w0 + (long)group * s.filters * depth;
-  float sums[4][4];
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
+  float sums[ITEM][ITEM];
+  for (int i = 0; i < ITEM; ++i)
+    for (int j = 0; j < ITEM; ++j) sums[i][j] = 0.0f;
   // A work-item always gathers the same column.
   const int position = first_column + item % TILE;
   const int ow = position % s.out[2], oh = position / s.out[2] % s.out[1], od = position / s.out[2] / s.out[1];
   for (int first = 0; first < depth; first += DEPTH) {
-    for (int e = item; e < TILE * DEPTH; e += 256) {
+    for (int e = item; e < TILE * DEPTH; e += SIDE * SIDE) {
       const int ad = e % DEPTH, ai = e / DEPTH, bd = e / TILE;
       as[ad][ai] =
           first + ad < depth && first_row + ai < s.filters ? READ(w, (first_row + ai) * depth + first + ad) : 0.0f;
@@ -150,14 +150,14 @@ kernel ITEMS(16, 16, 1) void conv_tiles(Convolution_t s, Result_t r, global cons
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int d = 0; d < DEPTH; ++d) {
-      for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) sums[i][j] += as[d][v + i * 16] * bs[d][u + j * 16];
+      for (int i = 0; i < ITEM; ++i)
+        for (int j = 0; j < ITEM; ++j) sums[i][j] += as[d][v + i * SIDE] * bs[d][u + j * SIDE];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 4; ++j) {
-      const int row = first_row + v + i * 16, column = first_column + u + j * 16;
+  for (int i = 0; i < ITEM; ++i) {
+    for (int j = 0; j < ITEM; ++j) {
+      const int row = first_row + v + i * SIDE, column = first_column + u + j * SIDE;
       if (row >= s.filters || column >= positions) continue;
       const int filter = group * s.filters + row;
       float sum = sums[i][j];

@@ -1,4 +1,5 @@
-// y[batch] = activation(alpha * a[batch] b[batch] + beta * c). A work-group's third index is the batch.
+// y[batch] = activation(alpha * a[batch] b[batch] + beta * c). A work-group's third index is the batch. The host defines ROWS, TILE
+// and ITEM, which are chosen for the device (tuning.h).
 
 /// Sizes, and what moves by how much. `batch` axes are fastest first.
 typedef struct {
@@ -26,9 +27,8 @@ inline float finished(const Result_t* r, global const real* c, int row, int colu
   return activate(&r->then, x);
 }
 
-// Without local memory, for CPUs: a work-item has 4 x 16 results and reads each row of b as two vectors. b's columns are
+// Without local memory, for CPUs: a work-item has ROWS x 16 results and reads each row of b as two vectors. b's columns are
 // neighbours.
-#define ROWS 4
 #define COLUMNS 16
 
 inline void multiply_edge(const Product_t* p, const Result_t* r, global const real* a, global const real* b,
@@ -58,27 +58,23 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const rea
     return;
   }
   // Rows beyond the last are the last again.
-  const int last = p.m - 1;
-  global const real* a1 = a + min(row + 1, last) * p.a_row;
-  global const real* a2 = a + min(row + 2, last) * p.a_row;
-  global const real* a3 = a + min(row + 3, last) * p.a_row;
-  a += row * p.a_row;
+  global const real* rows[ROWS];
+  float8 s[ROWS], t[ROWS];
+#pragma unroll
+  for (int i = 0; i < ROWS; ++i) {
+    rows[i] = a + min(row + i, p.m - 1) * p.a_row;
+    s[i] = t[i] = 0.0f;
+  }
   b += column;
-  float8 s0 = 0.0f, s1 = 0.0f, s2 = 0.0f, s3 = 0.0f, t0 = 0.0f, t1 = 0.0f, t2 = 0.0f, t3 = 0.0f;
   for (int l = 0; l < p.k; ++l) {
     const float8 u = READ_8(b + l * p.b_row), v = READ_8(b + l * p.b_row + 8);
-    const int at = l * p.a_column;
-    const float x0 = READ(a, at), x1 = READ(a1, at), x2 = READ(a2, at), x3 = READ(a3, at);
-    s0 += x0 * u;
-    t0 += x0 * v;
-    s1 += x1 * u;
-    t1 += x1 * v;
-    s2 += x2 * u;
-    t2 += x2 * v;
-    s3 += x3 * u;
-    t3 += x3 * v;
+#pragma unroll
+    for (int i = 0; i < ROWS; ++i) {
+      const float x = READ(rows[i], l * p.a_column);
+      s[i] += x * u;
+      t[i] += x * v;
+    }
   }
-  float8 s[4] = {s0, s1, s2, s3}, t[4] = {t0, t1, t2, t3};
   for (int i = 0; i < ROWS && row + i < p.m; ++i) {
     float8 u = r.alpha * s[i], v = r.alpha * t[i];
     if (r.has_c && r.c_column == 1) {
@@ -95,27 +91,27 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const rea
   }
 }
 
-// Through local memory, for GPUs: a work-group has 64 x 64 results, a work-item 4 x 4 of them, 16 apart, so that neighbours among
-// the work-items write neighbours.
-#define TILE 64
+// Through local memory, for GPUs: a work-group has TILE x TILE results, a work-item ITEM x ITEM of them, SIDE apart, so that
+// neighbours among the work-items write neighbours.
+#define SIDE (TILE / ITEM)
 #define DEPTH 16
 
-kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const real* a, long a0, global const real* b,
+kernel ITEMS(SIDE, SIDE, 1) void matmul_tiles(Product_t p, Result_t r, global const real* a, long a0, global const real* b,
                                           long b0, global const real* c, long c0, global real* y, long y0) {
   local float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
-  const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * 16 + u;
-  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / 16 * TILE;
+  const int u = (int)get_local_id(0), v = (int)get_local_id(1), item = v * SIDE + u;
+  const int first_column = (int)get_group_id(0) * TILE, first_row = (int)get_global_id(1) / SIDE * TILE;
   const int batch = (int)get_global_id(2);
   if (p.batches == 0) return;
   a += a0 + batch_offset(p.batch, p.a_batch, batch);
   b += b0 + batch_offset(p.batch, p.b_batch, batch);
   c += c0;
   y += y0 + (long)batch * p.m * p.n;
-  float sums[4][4];
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j) sums[i][j] = 0.0f;
+  float sums[ITEM][ITEM];
+  for (int i = 0; i < ITEM; ++i)
+    for (int j = 0; j < ITEM; ++j) sums[i][j] = 0.0f;
   for (int first = 0; first < p.k; first += DEPTH) {
-    for (int e = item; e < TILE * DEPTH; e += 256) {
+    for (int e = item; e < TILE * DEPTH; e += SIDE * SIDE) {
       // Neighbours among the work-items read neighbours, whichever way the operand lies.
       const int ad = p.a_column == 1 ? e % DEPTH : e / TILE, ai = p.a_column == 1 ? e / DEPTH : e % TILE;
       const int bd = p.b_column == 1 ? e / TILE : e % DEPTH, bi = p.b_column == 1 ? e % TILE : e / DEPTH;
@@ -128,14 +124,14 @@ kernel ITEMS(16, 16, 1) void matmul_tiles(Product_t p, Result_t r, global const 
     }
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int d = 0; d < DEPTH; ++d) {
-      for (int i = 0; i < 4; ++i)
-        for (int j = 0; j < 4; ++j) sums[i][j] += as[d][v + i * 16] * bs[d][u + j * 16];
+      for (int i = 0; i < ITEM; ++i)
+        for (int j = 0; j < ITEM; ++j) sums[i][j] += as[d][v + i * SIDE] * bs[d][u + j * SIDE];
     }
     barrier(CLK_LOCAL_MEM_FENCE);
   }
-  for (int i = 0; i < 4; ++i) {
-    for (int j = 0; j < 4; ++j) {
-      const int row = first_row + v + i * 16, column = first_column + u + j * 16;
+  for (int i = 0; i < ITEM; ++i) {
+    for (int j = 0; j < ITEM; ++j) {
+      const int row = first_row + v + i * SIDE, column = first_column + u + j * SIDE;
       if (row < p.m && column < p.n) WRITE(y, row * p.n + column, finished(&r, c, row, column, sums[i][j]));
     }
   }

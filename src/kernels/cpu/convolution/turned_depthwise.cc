@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kChannels = kLineFloats;
 constexpr std::int64_t kFewestTaps = 25;
 /// Where a tile turns and gives more elements than these, a convolution is left to others.
-constexpr std::int64_t kMostElements = std::int64_t{1} << 20;
+constexpr std::int64_t kMostTurned = std::int64_t{1} << 20;
 
 /// Tiles of the node: some rows of the outputs of kChannels channels of one image.
 struct TurnedCut {
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& reque
       shape.groups != channels || shape.out_channels != channels || 2 * channels < kChannels)
     return not_covered();
   const TurnedCut cut = cut_turned(shape, *request.machine);
-  if (cut.window + cut.results > kMostElements) return not_covered();
+  if (cut.window + cut.results > kMostTurned) return not_covered();
   const std::string layout = fmt::format("depthwise blocks {}x{}", taps, channels);
   // By value: packing may wait until all kernels of a model are made.
   const auto pack = [=, source = request.inputs[1].data](std::byte* to) {

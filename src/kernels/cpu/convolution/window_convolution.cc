@@ -61,6 +61,11 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   while (rows > 1 && elements(rows, columns) > window) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
+  // Taps far apart: most of what lies between them is copied for nothing.
+  const bool apart = std::max(s.dilation[0], s.dilation[1]) > 1;
+  if (apart && !any_size &&
+      elements(rows, columns) > static_cast<double>(rows * columns * weights.depth))
+    return std::nullopt;
   cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostTileMacs, 1,
                                         s.groups * weights.panels());
   cut.height = window_size(s, 0, rows);

@@ -3,14 +3,11 @@
 #include <type_traits>
 
 #include "ir/dtype_sets.h"
-#include "kernels/cpu/elementwise/binary_loops.h"
+#include "kernels/cpu/elementwise/functions.h"
 #include "kernels/cpu/elementwise/strided_loop.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
-namespace {
-
-using Offsets = StridedLoop::Offsets;
 
 std::optional<BinaryFunction> binary_function(OpKind op) {
   switch (op) {
@@ -26,10 +23,16 @@ std::optional<BinaryFunction> binary_function(OpKind op) {
       return BinaryFunction::kMin;
     case OpKind::kMax:
       return BinaryFunction::kMax;
+    case OpKind::kPRelu:
+      return BinaryFunction::kPRelu;
     default:
       return std::nullopt;
   }
 }
+
+namespace {
+
+using Offsets = StridedLoop::Offsets;
 
 /// A kernel that calls body(args, output offset, input offsets, rows, columns) for blocks.
 template <class Body>
@@ -159,7 +162,7 @@ constexpr DTypeSet kBinaryTypes = dtype_bit(DType::kF32) | kIndexTypes;
 
 }  // namespace
 
-/// Add, Sub, Mul, Div, Min, Max of two f32; Add, Sub, Mul of two i32 or i64.
+/// Add, Sub, Mul, Div, Min, Max, PRelu of two f32; Add, Sub, Mul of two i32 or i64.
 Result<std::unique_ptr<Kernel>> cpu_binary(const KernelRequest& request) {
   if (request.inputs.size() != 2) return not_covered();
   return dispatch<kBinaryTypes>(request.inputs[0].dtype, [&](auto type) {
@@ -185,6 +188,8 @@ Result<std::unique_ptr<Kernel>> cpu_where(const KernelRequest& request) {
   switch (size_of(request.outputs[0].dtype)) {
     case 1:
       return where_kernel<std::uint8_t>(request);
+    case 2:
+      return where_kernel<std::uint16_t>(request);
     case 4:
       return where_kernel<std::uint32_t>(request);
     case 8:

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/elementwise/binary_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/cpu/elementwise/extremes_inl.h"
 #include "kernels/cpu/math_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -80,13 +81,13 @@ void binary(BinaryFunction f, const BinaryRows& rows) {
     case BinaryFunction::kDiv:
       return combine_rows(rows, [](auto a, auto b) HWY_ATTR { return hn::Div(a, b); });
     case BinaryFunction::kMin:
+      return combine_rows(rows, [](auto a, auto b) HWY_ATTR { return smaller_f32(a, b); });
+    case BinaryFunction::kPRelu:
       return combine_rows(rows, [](auto a, auto b) HWY_ATTR {
-        return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+        return hn::IfThenElse(hn::Lt(a, hn::Zero(FloatTag())), hn::Mul(a, b), a);
       });
     case BinaryFunction::kMax:
-      return combine_rows(rows, [](auto a, auto b) HWY_ATTR {
-        return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(a)), a, b);
-      });
+      return combine_rows(rows, [](auto a, auto b) HWY_ATTR { return larger_f32(a, b); });
   }
 }
 

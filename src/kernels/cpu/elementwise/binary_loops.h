@@ -6,7 +6,7 @@
 
 namespace parallax {
 
-enum class BinaryFunction : std::uint8_t { kAdd, kSub, kMul, kDiv, kMin, kMax };
+enum class BinaryFunction : std::uint8_t { kAdd, kSub, kMul, kDiv, kMin, kMax, kPRelu };
 
 /// y[r, c] = f(a[r, c], b[r, c]); y is dense. y may be a or b where these are dense too.
 struct BinaryRows {
@@ -17,7 +17,7 @@ struct BinaryRows {
   bool a_scalar = false, b_scalar = false;    ///< one element serves the whole row
   std::size_t rows = 0, columns = 0;
 };
-/// Min and Max give NaN where either operand is NaN.
+/// Min and Max give NaN where either operand is NaN. PRelu is a, below zero b a.
 void apply_binary(BinaryFunction f, const BinaryRows& rows);
 
 }  // namespace parallax

@@ -30,8 +30,8 @@ const std::vector<Shapes>& broadcasts() {
 }
 
 TEST(CpuBinary, BroadcastsFloatsAsReference) {
-  for (const OpKind op :
-       {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMin, OpKind::kMax}) {
+  for (const OpKind op : {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMin,
+                          OpKind::kMax, OpKind::kPRelu}) {
     for (const auto& [a, b] : broadcasts()) {
       SCOPED_TRACE(std::string(to_string(op)) + " " + a.to_string() + " " + b.to_string());
       expect_same_as_reference({op, test_inputs(random_floats(a, 1), random_floats(b, 2))});
@@ -42,8 +42,8 @@ TEST(CpuBinary, BroadcastsFloatsAsReference) {
 TEST(CpuBinary, TreatsSpecialValuesAsReference) {
   const std::vector<float> values = special_floats();
   const auto n = static_cast<std::int64_t>(values.size());
-  for (const OpKind op :
-       {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMin, OpKind::kMax}) {
+  for (const OpKind op : {OpKind::kAdd, OpKind::kSub, OpKind::kMul, OpKind::kDiv, OpKind::kMin,
+                          OpKind::kMax, OpKind::kPRelu}) {
     SCOPED_TRACE(to_string(op));
     expect_same_as_reference(
         {op, test_inputs(test_tensor<float>({n, 1}, values), test_tensor<float>({1, n}, values))},

@@ -1,5 +1,6 @@
 #include "kernels/cpu/elementwise/unary_loops.h"
 
+#include <cmath>
 #include <limits>
 
 #include "kernels/cpu/targets.h"
@@ -47,7 +48,83 @@ HWY_INLINE void map_powers(UnaryFunction f, const float* x, float* y, std::size_
   }
 }
 
-HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::size_t n) {
+/// Lanes that the polynomials do not reach are few: they are computed one by one.
+template <class F>
+HWY_INLINE FloatVec sine_or(FloatTag d, FloatVec x, std::int32_t quarter, F exact) {
+  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, 8192.0F)))))
+    return sine_f32(d, x, quarter);
+  HWY_ALIGN float lanes[hn::MaxLanes(FloatTag())];
+  hn::Store(x, d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
+  return hn::Load(d, lanes);
+}
+
+HWY_INLINE void map_rounding(UnaryFunction f, const float* x, float* y, std::size_t n) {
+  switch (f) {
+    case UnaryFunction::kCeil:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Ceil(v); });
+    case UnaryFunction::kFloor:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Floor(v); });
+    case UnaryFunction::kRound:
+      return map(x, y, n, [](auto, auto v) HWY_ATTR { return hn::Round(v); });
+    case UnaryFunction::kSign:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR {
+        const auto sign = hn::CopySign(hn::Set(d, 1.0F), v);
+        const auto other = hn::Eq(v, hn::Zero(d));
+        return hn::IfThenElse(hn::IsNaN(v), v, hn::IfThenZeroElse(other, sign));
+      });
+    case UnaryFunction::kSin:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR {
+        return sine_or(d, v, 0, [](float a) { return std::sin(a); });
+      });
+    case UnaryFunction::kCos:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR {
+        return sine_or(d, v, 1, [](float a) { return std::cos(a); });
+      });
+    default:
+      return map_powers(f, x, y, n);
+  }
+}
+
+HWY_INLINE void map_linear_unit(UnaryFunction f, const float* x, float* y, std::size_t n, float p0,
+                                float p1) {
+  switch (f) {
+    case UnaryFunction::kLeakyRelu:
+      return map(x, y, n, [p0](auto d, auto v) HWY_ATTR { return leaky_relu_f32(d, v, p0); });
+    case UnaryFunction::kElu:
+      return map(x, y, n, [p0](auto d, auto v) HWY_ATTR { return elu_f32(d, v, p0); });
+    case UnaryFunction::kCelu:
+      return map(x, y, n, [p0](auto d, auto v) HWY_ATTR {
+        const auto below = hn::Mul(hn::Set(d, p0), expm1_f32(d, hn::Div(v, hn::Set(d, p0))));
+        return hn::IfThenElse(hn::Lt(v, hn::Zero(d)), below, v);
+      });
+    case UnaryFunction::kSelu:
+      return map(x, y, n, [p0, p1](auto d, auto v) HWY_ATTR {
+        const auto below = hn::Mul(hn::Set(d, p0), expm1_f32(d, v));
+        return hn::Mul(hn::Set(d, p1), hn::IfThenElse(hn::Gt(v, hn::Zero(d)), v, below));
+      });
+    case UnaryFunction::kHardSigmoid:
+      return map(x, y, n,
+                 [p0, p1](auto d, auto v) HWY_ATTR { return hard_sigmoid_f32(d, v, p0, p1); });
+    case UnaryFunction::kThresholdedRelu:
+      return map(x, y, n, [p0](auto d, auto v) HWY_ATTR {
+        return hn::IfThenElseZero(hn::Gt(v, hn::Set(d, p0)), v);
+      });
+    case UnaryFunction::kSoftplus:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return softplus_f32(d, v); });
+    case UnaryFunction::kSoftsign:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR {
+        return hn::Div(v, hn::Add(hn::Abs(v), hn::Set(d, 1.0F)));
+      });
+    case UnaryFunction::kMish:
+      return map(x, y, n, [](auto d, auto v) HWY_ATTR { return mish_f32(d, v); });
+    default:
+      return map_rounding(f, x, y, n);
+  }
+}
+
+HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::size_t n, float p0,
+                               float p1) {
   switch (f) {
     case UnaryFunction::kErf:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return erf_f32(d, v); });
@@ -66,7 +143,7 @@ HWY_INLINE void map_activation(UnaryFunction f, const float* x, float* y, std::s
     case UnaryFunction::kGeluTanh:
       return map(x, y, n, [](auto d, auto v) HWY_ATTR { return gelu_tanh_f32(d, v); });
     default:
-      return map_powers(f, x, y, n);
+      return map_linear_unit(f, x, y, n, p0, p1);
   }
 }
 
@@ -91,7 +168,7 @@ void unary(UnaryFunction f, const float* x, float* y, std::size_t n, float p0, f
     case UnaryFunction::kClip:
       return map(x, y, n, [p0, p1](auto d, auto v) HWY_ATTR { return clamp(d, v, p0, p1); });
     default:
-      return map_activation(f, x, y, n);
+      return map_activation(f, x, y, n, p0, p1);
   }
 }
 

@@ -26,10 +26,25 @@ enum class UnaryFunction : std::uint8_t {
   kClip,       ///< within [p0, p1]
   kSquare,
   kCube,
+  kCeil,
+  kFloor,
+  kRound,  ///< halves to the even neighbour
+  kSign,
+  kSin,
+  kCos,
+  kLeakyRelu,        ///< x, below zero p0 x
+  kElu,              ///< x, below zero p0 (e^x - 1)
+  kCelu,             ///< x, below zero p0 (e^(x / p0) - 1), p0 > 0
+  kSelu,             ///< p1 x, up to zero p1 p0 (e^x - 1)
+  kHardSigmoid,      ///< p0 x + p1 within [0, 1]
+  kThresholdedRelu,  ///< x above p0, else 0
+  kSoftplus,
+  kSoftsign,
+  kMish,
   kPowHalf,  ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
 };
 
-/// A function with its parameters, which kClip alone has.
+/// A function with its parameters.
 struct Unary {
   UnaryFunction f = UnaryFunction::kNone;
   float p0 = 0, p1 = 0;

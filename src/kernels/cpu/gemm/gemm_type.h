@@ -34,5 +34,7 @@ struct GemmType {
 };
 
 const GemmType& gemm_type(Precision precision);
+/// Unsigned bytes times signed ones, whose sums are exact as far as 32 bits go.
+const GemmType& byte_gemm_type();
 
 }  // namespace parallax

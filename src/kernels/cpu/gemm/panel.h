@@ -1,6 +1,6 @@
 // What the micro-kernels of matrix products compute: rows of A times one panel of B, a few vectors
-// wide. Depth goes in steps of four bytes: an f32, or two bf16 that follow each other in depth, the
-// first in the low half. Sums have four bytes too.
+// wide. Depth goes in steps of four bytes: an f32, two bf16 or four bytes that follow each other in
+// depth, the first in the low half. Sums have four bytes too.
 #pragma once
 
 #include <cstddef>
@@ -28,11 +28,21 @@ struct MatMulSegment {
   std::size_t depth = 0;
 };
 
+/// What becomes of the sums of integers, for each column. With a scale, real numbers: sum * scale +
+/// offset. With bytes, these within [low, high], rounded to the nearest, ties to even. Arrays are
+/// readable up to a multiple of MatMulWidths::vector columns.
+struct Requantise {
+  const float* scale = nullptr;   ///< null: sums stay
+  const float* offset = nullptr;  ///< where there is a scale
+  bool bytes = false;             ///< C has elements of a byte
+  float low = 0, high = 0;
+};
+
 /// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; depth and strides count steps and sums.
 struct MatMulPanel {
   const void* a = nullptr;
   std::size_t lda = 0;  ///< from one row of A to the next
-  /// The columns of A in their order, `depth` together; null: those from `a` on. Of f32 alone.
+  /// The columns of A in their order, `depth` together; null: those from `a` on. Not of bf16.
   const MatMulSegment* segments = nullptr;
   std::size_t segment_count = 0;
   /// Rows of B are readable up to a multiple of MatMulWidths::vector columns.
@@ -43,8 +53,11 @@ struct MatMulPanel {
   std::size_t rows = 0, depth = 0;
   std::size_t columns = 0;     ///< 1 to MatMulWidths::panel
   const void* bias = nullptr;  ///< [columns], added to each row where not `accumulate`; or null
-  bool accumulate = false;     ///< add to what C holds
-  bool relu = false;           ///< C = max(C, 0) at the end: where GemmType::relu
+  /// [rows], added to all sums of a row; or null. Of bytes.
+  const std::int32_t* row_start = nullptr;
+  bool accumulate = false;                 ///< add to what C holds
+  bool relu = false;                       ///< C = max(C, 0) at the end: where GemmType::relu
+  const Requantise* requantise = nullptr;  ///< of bytes, which have no `accumulate`
   /// As many bytes as B has here that will be wanted next; or null.
   const void* next_b = nullptr;
 };

@@ -9,6 +9,7 @@
 #include "kernels/cpu/elementwise/strided_loop.h"
 #include "kernels/cpu/integers.h"
 #include "kernels/cpu/movement/copy_run.h"
+#include "kernels/cpu/movement/known_pads.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/table_bytes.h"
 #include "ops/op.h"
@@ -222,21 +223,12 @@ PadShape merge_axes(const Dims& in, const Dims& out,
 }
 
 std::optional<PadShape> pad_shape(const KernelRequest& request) {
-  const auto pads = known_integers(request, 1), axes = known_integers(request, 3);
+  const auto pads = known_pads(request);
   const Dims &in = request.inputs[0].dims, &out = request.outputs[0].dims;
-  const int rank = in.rank();
-  if (!pads || rank == 0 || (request.has(3) && !axes)) return std::nullopt;
-  const std::size_t count = axes ? axes->size() : to_size(rank);
-  if (pads->size() != 2 * count) return std::nullopt;
-  std::array<std::int64_t, Dims::kMaxRank> before{};
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank);
-    if (!axis || (*pads)[i] < 0 || (*pads)[count + i] < 0) return std::nullopt;
-    before[to_size(*axis)] = (*pads)[i];
-  }
-  for (int d = 0; d < rank; ++d)
-    if (before[to_size(d)] > out[d] - in[d]) return std::nullopt;
-  PadShape shape = merge_axes(in, out, before);
+  if (!pads || in.rank() == 0) return std::nullopt;
+  for (int d = 0; d < in.rank(); ++d)
+    if (pads->before[to_size(d)] > out[d] - in[d]) return std::nullopt;
+  PadShape shape = merge_axes(in, out, pads->before);
   shape.bytes = size_of(request.inputs[0].dtype);
   if (request.has(2)) {
     const TensorDesc& value = request.inputs[2];
@@ -247,6 +239,22 @@ std::optional<PadShape> pad_shape(const KernelRequest& request) {
 }
 
 }  // namespace
+
+std::optional<KnownPads> known_pads(const KernelRequest& request) {
+  const auto pads = known_integers(request, 1), axes = known_integers(request, 3);
+  const int rank = request.inputs[0].dims.rank();
+  if (!pads || (request.has(3) && !axes)) return std::nullopt;
+  const std::size_t count = axes ? axes->size() : to_size(rank);
+  if (pads->size() != 2 * count) return std::nullopt;
+  KnownPads known;
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), rank);
+    if (!axis || (*pads)[i] < 0 || (*pads)[count + i] < 0) return std::nullopt;
+    known.before[to_size(*axis)] = (*pads)[i];
+    known.after[to_size(*axis)] = (*pads)[count + i];
+  }
+  return known;
+}
 
 /// Pad with a constant, by amounts >= 0 known at plan time.
 Result<std::unique_ptr<Kernel>> cpu_pad(const KernelRequest& request) {

@@ -11,6 +11,7 @@
 #include "kernels/cpu/movement/copy_run.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "kernels/space_blocks.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -29,6 +30,8 @@ void copy_row(const std::byte* from, std::byte* to, std::int64_t columns, std::i
               std::int64_t bytes) {
   if (stride == 1) {
     copy_run(to, from, to_size(columns * bytes));
+  } else if (bytes == 2) {
+    gather_row<std::uint16_t>(from, to, columns, stride);
   } else if (bytes == 4) {
     gather_row<std::uint32_t>(from, to, columns, stride);
   } else if (bytes == 8) {
@@ -109,6 +112,14 @@ Result<std::unique_ptr<Kernel>> transpose_kernel(const StridedLoop& loop, int ac
       });
 }
 
+/// Copies whole runs where there are any, and transposes otherwise.
+Result<std::unique_ptr<Kernel>> move_kernel(const StridedLoop& loop, std::int64_t bytes,
+                                            std::uint32_t unused_inputs) {
+  const auto across = contiguous_dim(loop);
+  return across ? transpose_kernel(loop, *across, bytes, unused_inputs)
+                : row_copy_kernel(loop, bytes, unused_inputs);
+}
+
 /// First index along an axis of `size`, as Slice clamps it for a slice that has elements.
 std::int64_t slice_start(std::int64_t start, std::int64_t size) {
   if (start < 0) start = start < -size ? 0 : start + size;
@@ -121,7 +132,9 @@ bool repeats_elements(const Attributes& attributes) {
   const std::string coordinates =
       attributes.get_string("coordinate_transformation_mode", "half_pixel");
   const std::string rounding = attributes.get_string("nearest_mode", "round_prefer_floor");
-  if (attributes.get_string("mode", "nearest") != "nearest") return false;
+  if (attributes.get_string("mode", "nearest") != "nearest" ||
+      attributes.get_string("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return false;
   if (coordinates == "asymmetric") return rounding == "floor";
   return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric") &&
          (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
@@ -173,9 +186,16 @@ Result<std::unique_ptr<Kernel>> cpu_transpose(const KernelRequest& request) {
   }
   if (dims.elements() == 0) return empty_kernel();
   const StridedLoop loop(sizes, strides);
-  const std::int64_t bytes = size_of(request.inputs[0].dtype);
-  const auto across = contiguous_dim(loop);
-  return across ? transpose_kernel(loop, *across, bytes, 0) : row_copy_kernel(loop, bytes, 0);
+  return move_kernel(loop, size_of(request.inputs[0].dtype), 0);
+}
+
+/// DepthToSpace and SpaceToDepth.
+Result<std::unique_ptr<Kernel>> cpu_space_blocks(const KernelRequest& request) {
+  if (request.outputs[0].elements() == 0) return empty_kernel();
+  const SpaceBlocks blocks = space_blocks(request);
+  std::vector<Offsets> strides;
+  for (const std::int64_t stride : blocks.strides) strides.push_back({stride});
+  return move_kernel(StridedLoop(blocks.sizes, strides), size_of(request.inputs[0].dtype), 0);
 }
 
 Result<std::unique_ptr<Kernel>> cpu_expand(const KernelRequest& request) {

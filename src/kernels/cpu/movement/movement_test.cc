@@ -34,6 +34,23 @@ TEST(CpuTranspose, AgreesWithReferenceForEveryPermutation) {
   }
 }
 
+TEST(CpuSpaceBlocks, AgreesWithReferenceInBothOrders) {
+  for (const OpKind op : {OpKind::kDepthToSpace, OpKind::kSpaceToDepth}) {
+    for (const char* mode : {"DCR", "CRD"}) {
+      for (const std::int64_t block : {1, 2, 3}) {
+        const Attributes attributes =
+            test_attributes({{"mode", std::string(mode)}, {"blocksize", block}});
+        for (const Dims& dims : {Dims{2, 36, 6, 12}, Dims{1, 72, 66, 30}, Dims{0, 36, 6, 6}}) {
+          SCOPED_TRACE(std::string(to_string(op)) + mode + dims.to_string());
+          expect_same_as_reference({op, test_inputs(random_floats(dims, 1)), attributes});
+          expect_same_as_reference(
+              {op, test_inputs(random_integers<std::uint8_t>(dims, 1, 0, 99)), attributes});
+        }
+      }
+    }
+  }
+}
+
 TEST(CpuTranspose, ReversesWithoutPermAndTakesScalars) {
   expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({4, 5, 6}, 1))});
   expect_same_as_reference({OpKind::kTranspose, test_inputs(random_floats({}, 1))});
@@ -163,7 +180,25 @@ TEST(CpuPad, AgreesWithReference) {
                               1,
                               0b10});
   }
-  EXPECT_TRUE(cpu_declines({OpKind::kPad, test_inputs(random_floats({4}, 1), ints({1, 1})),
+}
+
+TEST(CpuPad, ShowsElementsAsReference) {
+  for (const char* mode : {"reflect", "edge", "wrap"}) {
+    for (const auto& [dims, pads] : {std::pair<Dims, Ints>{{3, 4}, {1, 2, 2, 3}},
+                                     {{2, 3, 70}, {0, 1, 0, 0, 2, 5}},
+                                     {{5}, {4, 3}},
+                                     {{2, 3, 4, 5}, {0, 1, 2, 0, 0, 0, 1, 0}}}) {
+      SCOPED_TRACE(mode);
+      const Attributes attributes = test_attributes({{"mode", std::string(mode)}});
+      expect_same_as_reference(
+          {OpKind::kPad, test_inputs(random_floats(dims, 1), ints(pads)), attributes, 1, 0b10});
+      expect_same_as_reference(
+          {OpKind::kPad, test_inputs(random_integers<std::int8_t>(dims, 1, -9, 9), ints(pads)),
+           attributes, 1, 0b10});
+    }
+  }
+  // Elements that are cut off first.
+  EXPECT_TRUE(cpu_declines({OpKind::kPad, test_inputs(random_floats({4}, 1), ints({-1, 1})),
                             test_attributes({{"mode", std::string("reflect")}}), 1, 0b10}));
 }
 

@@ -126,6 +126,8 @@ void transpose_any(const TransposeBlock& block) {
   switch (block.element_bytes) {
     case 1:
       return transpose_in_blocks<std::uint8_t>(block);
+    case 2:
+      return transpose_in_blocks<std::uint16_t>(block);
     case 8:
       return transpose_in_blocks<std::uint64_t>(block);
     default:

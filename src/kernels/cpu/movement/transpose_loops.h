@@ -6,7 +6,7 @@
 namespace parallax {
 
 /// y[r * y_stride + c] = x[c * x_stride + r] for r < rows, c < columns; strides and sizes in
-/// elements of `element_bytes` (1, 4 or 8). x and y do not overlap.
+/// elements of `element_bytes` (1, 2, 4 or 8). x and y do not overlap.
 struct TransposeBlock {
   const std::byte* x = nullptr;
   std::byte* y = nullptr;

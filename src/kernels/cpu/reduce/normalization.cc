@@ -1,4 +1,4 @@
-// Softmax, LayerNormalization, RMSNormalization and BatchNormalization of f32.
+// Softmax, LogSoftmax, LayerNormalization, RMSNormalization and BatchNormalization of f32.
 #include <algorithm>
 #include <cmath>
 
@@ -21,17 +21,19 @@ std::int64_t product(const Dims& dims, int begin, int end) {
   return p;
 }
 
-Result<std::unique_ptr<Kernel>> softmax_of_rows(std::int64_t rows, std::int64_t n) {
+/// `rows_of` is softmax_rows or log_softmax_rows.
+Result<std::unique_ptr<Kernel>> softmax_of_rows(std::int64_t rows, std::int64_t n,
+                                                decltype(&softmax_rows) rows_of) {
   LambdaKernelOptions options;
   options.tiles = count_tiles(rows, n, kTileCostlyElements);
-  return tiled_kernel(
-      options,
-      [rows, n, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
-        const auto [begin, end] = tile_range(rows, tiles, tile);
-        softmax_rows(args.in<float>(0) + begin * n, args.out<float>() + begin * n,
-                     to_size(end - begin), to_size(n));
-        return {};
-      });
+  return tiled_kernel(options,
+                      [rows, n, rows_of, tiles = options.tiles](std::int64_t tile,
+                                                                const KernelArgs& args) -> Status {
+                        const auto [begin, end] = tile_range(rows, tiles, tile);
+                        rows_of(args.in<float>(0) + begin * n, args.out<float>() + begin * n,
+                                to_size(end - begin), to_size(n));
+                        return {};
+                      });
 }
 
 /// Softmax over the middle of [outer, n, inner].
@@ -61,7 +63,16 @@ Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
   if (dims.elements() == 0) return empty_kernel();
   const std::int64_t outer = product(dims, 0, *axis), n = dims[*axis];
   const std::int64_t inner = product(dims, *axis + 1, dims.rank());
-  return inner == 1 ? softmax_of_rows(outer, n) : softmax_of_columns(outer, n, inner);
+  return inner == 1 ? softmax_of_rows(outer, n, softmax_rows) : softmax_of_columns(outer, n, inner);
+}
+
+/// LogSoftmax along neighbours.
+Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
+  const Dims& dims = request.inputs[0].dims;
+  const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  if (!axis || product(dims, *axis + 1, dims.rank()) != 1) return not_covered();
+  if (dims.elements() == 0) return empty_kernel();
+  return softmax_of_rows(product(dims, 0, *axis), dims[*axis], log_softmax_rows);
 }
 
 /// LayerNormalization or RMSNormalization whose scale and bias have one element for each that is
@@ -95,10 +106,13 @@ Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) 
       });
 }
 
-/// BatchNormalization of [N, C, ...].
+/// BatchNormalization of [N, C, ...] by given statistics.
 Result<std::unique_ptr<Kernel>> cpu_batch_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  if (request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)
+  for (const TensorDesc& input : request.inputs)
+    if (input.dtype != DType::kF32) return not_covered();
+  if (request.node.attributes.get_int("training_mode", 0) != 0 ||
+      request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)
     return not_covered();
   const std::int64_t channels = dims[1], plane = product(dims, 2, dims.rank());
   const std::int64_t rows = dims[0] * channels;

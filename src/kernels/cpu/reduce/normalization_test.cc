@@ -28,6 +28,17 @@ TEST(CpuSoftmax, TakesRowsOfEveryLength) {
                              {1e-6, 1e-9});
 }
 
+TEST(CpuLogSoftmax, AgreesWithReference) {
+  for (std::int64_t n = 1; n < 90; n += 4)
+    expect_same_as_reference(
+        {OpKind::kLogSoftmax, test_inputs(random_floats({3, n}, 5, -9.0F, 90.0F))}, {1e-6, 1e-6});
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  expect_same_as_reference(
+      {OpKind::kLogSoftmax,
+       test_inputs(test_tensor<float>({3, 3}, {-inf, 2, 1, nan, 1, 2, -inf, -inf, -inf}))},
+      {1e-6, 1e-6});
+}
+
 TEST(CpuSoftmax, TreatsMasksAndNanAsReference) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (const std::int64_t axis : {0, 1}) {
@@ -115,6 +126,23 @@ TEST(CpuBatchNormalization, AgreesWithReference) {
          test_inputs(random_floats(dims, 1), random_floats(channels, 2), random_floats(channels, 3),
                      random_floats(channels, 4), random_floats(channels, 5, 0.1F, 2.0F))},
         {1e-5, 1e-5});
+  }
+}
+
+TEST(CpuGroupNormalization, AgreesWithReference) {
+  for (const Dims& dims : {Dims{2, 12, 7, 9}, Dims{1, 6, 100, 100}, Dims{3, 4, 5}}) {
+    SCOPED_TRACE(dims.to_string());
+    const auto inputs = [&](Tensor x) {
+      return test_inputs(std::move(x), random_floats({dims[1]}, 2), random_floats({dims[1]}, 3));
+    };
+    expect_same_as_reference({OpKind::kInstanceNormalization, inputs(random_floats(dims, 1))},
+                             {1e-4, 1e-5});
+    expect_same_as_reference({OpKind::kGroupNormalization, inputs(random_floats(dims, 1, 99, 101)),
+                              test_attributes({{"num_groups", std::int64_t{2}}})},
+                             {1e-4, 1e-4});
+    expect_same_as_reference(
+        {OpKind::kInstanceNormalization, inputs(random_floats(dims, 1, 1e30F, 3e38F))},
+        {1e-3, 1e-3});
   }
 }
 

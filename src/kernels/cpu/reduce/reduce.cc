@@ -1,5 +1,5 @@
-// ReduceSum, ReduceSumSquare, ReduceMean, ReduceMax, ReduceL2 and GlobalAveragePool of f32 over
-// neighbouring axes: the middle of [outer, n, inner].
+// ReduceSum and its kin and GlobalAveragePool of f32 over neighbouring axes: the middle of
+// [outer, n, inner].
 #include <algorithm>
 #include <cstring>
 
@@ -56,8 +56,16 @@ std::optional<Reduction> reduction_of(OpKind op) {
       return Reduction::kMean;
     case OpKind::kReduceMax:
       return Reduction::kMax;
+    case OpKind::kReduceMin:
+      return Reduction::kMin;
+    case OpKind::kReduceL1:
+      return Reduction::kL1;
     case OpKind::kReduceL2:
       return Reduction::kL2;
+    case OpKind::kReduceLogSum:
+      return Reduction::kLogSum;
+    case OpKind::kReduceLogSumExp:
+      return Reduction::kLogSumExp;
     default:
       return std::nullopt;
   }
@@ -109,11 +117,12 @@ Result<std::unique_ptr<Kernel>> cpu_reduce(const KernelRequest& request) {
       *mask == 0)
     return not_covered();
   const auto shape = reduce_shape(dims, *mask);
-  return shape ? reduce_kernel(*reduction, *shape, 0b10) : not_covered();
+  if (!shape || (*reduction == Reduction::kLogSumExp && shape->inner > 1)) return not_covered();
+  return reduce_kernel(*reduction, *shape, 0b10);
 }
 
-/// GlobalAveragePool of f32, NCHW or NHWC.
-Result<std::unique_ptr<Kernel>> cpu_global_average_pool(const KernelRequest& request) {
+/// GlobalAveragePool and GlobalMaxPool of f32, NCHW or NHWC.
+Result<std::unique_ptr<Kernel>> cpu_global_pool(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   if (request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)
     return not_covered();
@@ -121,7 +130,7 @@ Result<std::unique_ptr<Kernel>> cpu_global_average_pool(const KernelRequest& req
   const std::int64_t channels = dims[nhwc ? dims.rank() - 1 : 1];
   const std::int64_t plane = dims.elements() / dims[0] / channels;
   return reduce_kernel(
-      Reduction::kMean,
+      request.node.op == OpKind::kGlobalMaxPool ? Reduction::kMax : Reduction::kMean,
       nhwc ? ReduceShape{dims[0], plane, channels} : ReduceShape{dims[0] * channels, plane, 1}, 0);
 }
 

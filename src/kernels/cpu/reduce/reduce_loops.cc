@@ -18,12 +18,46 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+HWY_INLINE FloatVec smaller(FloatVec a, FloatVec b) {
+  return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+}
+
+/// The largest of the elements with their signs turned.
+HWY_INLINE float min_row(const float* x, std::size_t n) {
+  const FloatTag d;
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto turned = [](FloatVec v) HWY_ATTR { return hn::Neg(v); };
+  const auto most = [](FloatVec a, FloatVec b) HWY_ATTR { return larger(a, b); };
+  HWY_ALIGN float lane[hn::MaxLanes(FloatTag())];
+  hn::Store(fold_row(x, n, lowest, turned, most), d, lane);
+  return -max_row(lane, hn::Lanes(d));
+}
+
+/// The largest element is taken out of the sum, which then cannot leave the range.
+HWY_INLINE float log_sum_exp_row(const float* x, std::size_t n) {
+  const float largest = max_row(x, n);
+  if (!std::isfinite(largest)) return largest;
+  const auto shift = hn::Set(FloatTag(), largest);
+  return largest + std::log(sum_row(x, n, [shift](FloatVec v) HWY_ATTR {
+           return exp_f32(FloatTag(), hn::Sub(v, shift));
+         }));
+}
+
 HWY_INLINE float reduce_row(Reduction reduction, const float* x, std::size_t n) {
   const auto same = [](FloatVec v) HWY_ATTR { return v; };
   const auto square = [](FloatVec v) HWY_ATTR { return hn::Mul(v, v); };
+  const auto magnitude = [](FloatVec v) HWY_ATTR { return hn::Abs(v); };
   switch (reduction) {
     case Reduction::kMax:
       return max_row(x, n);
+    case Reduction::kMin:
+      return min_row(x, n);
+    case Reduction::kL1:
+      return sum_row(x, n, magnitude);
+    case Reduction::kLogSum:
+      return std::log(sum_row(x, n, same));
+    case Reduction::kLogSumExp:
+      return log_sum_exp_row(x, n);
     case Reduction::kL2:
       return std::sqrt(sum_row(x, n, square));
     case Reduction::kSquares:
@@ -54,6 +88,21 @@ struct LargestOfColumns {
   HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return larger(a, x); }
   HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return larger(a, b); }
   HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return v; }
+};
+
+struct SmallestOfColumns {
+  static constexpr float kStart = std::numeric_limits<float>::infinity();
+  HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return smaller(a, x); }
+  HWY_INLINE FloatVec merge(FloatVec a, FloatVec b) const { return smaller(a, b); }
+  HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return v; }
+};
+
+struct MagnitudesOfColumns : AddColumns {
+  HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::Add(a, hn::Abs(x)); }
+};
+
+struct LogarithmOfColumns : AddColumns {
+  HWY_INLINE FloatVec finish(FloatVec v, std::size_t) const { return log_f32(FloatTag(), v); }
 };
 
 struct SquaresOfColumns : AddColumns {
@@ -138,12 +187,19 @@ void reduce_by_columns(Reduction reduction, const float* x, float* y, std::size_
   switch (reduction) {
     case Reduction::kMax:
       return fold_columns(x, y, columns, n, stride, LargestOfColumns());
+    case Reduction::kMin:
+      return fold_columns(x, y, columns, n, stride, SmallestOfColumns());
+    case Reduction::kL1:
+      return fold_columns(x, y, columns, n, stride, MagnitudesOfColumns());
+    case Reduction::kLogSum:
+      return fold_columns(x, y, columns, n, stride, LogarithmOfColumns());
     case Reduction::kL2:
       return fold_columns(x, y, columns, n, stride, LengthOfColumns());
     case Reduction::kSquares:
       return fold_columns(x, y, columns, n, stride, SquaresOfColumns());
     case Reduction::kMean:
       return fold_columns(x, y, columns, n, stride, AverageColumns());
+    case Reduction::kLogSumExp:
     case Reduction::kSum:
       return fold_columns(x, y, columns, n, stride, AddColumns());
   }

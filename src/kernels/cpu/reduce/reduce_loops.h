@@ -6,7 +6,17 @@
 
 namespace parallax {
 
-enum class Reduction : std::uint8_t { kSum, kSquares, kMean, kMax, kL2 };
+enum class Reduction : std::uint8_t {
+  kSum,
+  kSquares,
+  kMean,
+  kMax,
+  kMin,
+  kL1,
+  kL2,
+  kLogSum,
+  kLogSumExp,  ///< of rows alone
+};
 
 /// y[r] = reduction of row r, for `rows` rows of `n` elements.
 void reduce_rows(Reduction reduction, const float* x, float* y, std::size_t rows, std::size_t n);

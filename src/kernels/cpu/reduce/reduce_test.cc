@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "kernels/cpu/cpu_test_util.h"
 
 namespace parallax {
@@ -12,7 +15,8 @@ KernelRun reduce(OpKind op, Tensor x, const std::vector<std::int64_t>& axes, std
 }
 
 constexpr OpKind kReductions[] = {OpKind::kReduceSum, OpKind::kReduceSumSquare, OpKind::kReduceMean,
-                                  OpKind::kReduceMax, OpKind::kReduceL2};
+                                  OpKind::kReduceMax, OpKind::kReduceMin,       OpKind::kReduceL1,
+                                  OpKind::kReduceL2};
 
 TEST(CpuReduce, AgreesWithReferenceOverNeighbouringAxes) {
   const std::vector<std::vector<std::int64_t>> axes = {{-1},   {0},    {1},
@@ -38,6 +42,40 @@ TEST(CpuReduce, KeepsNanAndInfinity) {
           reduce(op, test_tensor<float>({3, 3}, {nan, 1, 2, -inf, -inf, 2, inf, 5, nan}), {axis},
                  1),
           {1e-6, 0});
+    }
+  }
+}
+
+TEST(CpuReduce, LogarithmsOfSums) {
+  const auto logarithm = [](OpKind op, Tensor x, std::int64_t axis) {
+    expect_same_as_reference(reduce(op, std::move(x), {axis}, 1), {1e-5, 1e-5});
+  };
+  for (const Dims& dims : {Dims{3, 5}, Dims{7, 130}, Dims{90, 40}}) {
+    SCOPED_TRACE(dims.to_string());
+    logarithm(OpKind::kReduceLogSumExp, random_floats(dims, 3, -20.0F, 90.0F), 1);
+    for (const std::int64_t axis : {0, 1})
+      logarithm(OpKind::kReduceLogSum, random_floats(dims, 3, 0.1F, 9.0F), axis);
+  }
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  logarithm(OpKind::kReduceLogSumExp,
+            test_tensor<float>({4, 2}, {inf, 1, -inf, -inf, nan, inf, -inf, 2}), 1);
+}
+
+TEST(CpuArgExtreme, AgreesWithReference) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  for (const OpKind op : {OpKind::kArgMax, OpKind::kArgMin}) {
+    for (const std::int64_t last : {0, 1}) {
+      for (const std::int64_t axis : {0, 1, 2}) {
+        SCOPED_TRACE(std::string(to_string(op)) + std::to_string(axis));
+        const auto attributes = test_attributes({{"axis", axis}, {"select_last_index", last}});
+        for (const Dims& dims : {Dims{2, 3, 40}, Dims{1, 37, 21}, Dims{70, 5, 1}})
+          expect_same_as_reference({op, test_inputs(random_floats(dims, 3)), attributes});
+        expect_same_as_reference(
+            {op,
+             test_inputs(test_tensor<float>(
+                 {2, 2, 3}, {1, 1, 0, nan, 2, nan, -inf, inf, inf, 0, -0.0F, -inf})),
+             attributes});
+      }
     }
   }
 }

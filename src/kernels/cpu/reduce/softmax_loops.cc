@@ -219,6 +219,21 @@ void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) 
     scale_row(y, n, 1.0F / exponentials(x, y, n, max_row(x, n)));
 }
 
+/// What `exponentials` writes is overwritten.
+void log_softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
+    const float largest = max_row(x, n);
+    const auto shift = hn::Set(d, largest);
+    const auto logarithm = hn::Set(d, std::log(exponentials(x, y, n, largest)));
+    const auto result = [&](FloatVec v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), logarithm); };
+    std::size_t i = 0;
+    for (; i + lanes <= n; i += lanes) hn::StoreU(result(hn::LoadU(d, x + i)), d, y + i);
+    if (i < n) store_n(result(load_n(d, x + i, n - i)), d, y + i, n - i);
+  }
+}
+
 void softmax_by_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                         std::size_t stride) {
   const FloatTag d;
@@ -264,6 +279,32 @@ void layer_norm(const LayerNormRows& rows) {
   }
 }
 
+/// Sums of some thousand elements are added up in double precision: rows may be whole images.
+template <class Map>
+HWY_INLINE double sum_of_long_row(const float* x, std::size_t n, Map map) {
+  constexpr std::size_t kChunk = 4096;
+  double sum = 0;
+  for (; n > kChunk; n -= kChunk, x += kChunk) sum += static_cast<double>(sum_row(x, kChunk, map));
+  return sum + static_cast<double>(sum_row(x, n, map));
+}
+
+void moments(const float* x, std::size_t n, float epsilon, RowMoments& result) {
+  const auto count = static_cast<double>(n);
+  const double sum = sum_of_long_row(x, n, [](FloatVec v) HWY_ATTR { return v; });
+  result.mean = static_cast<float>(sum / count);
+  const auto center = hn::Set(FloatTag(), result.mean);
+  const double squares = sum_of_long_row(x, n, [center](FloatVec v) HWY_ATTR {
+    const auto off = hn::Sub(v, center);
+    return hn::Mul(off, off);
+  });
+  const double variance = squares / count + static_cast<double>(epsilon);
+  result.inverse_deviation = static_cast<float>(1.0 / std::sqrt(variance));
+  if (std::isfinite(squares)) return;
+  const auto exact =
+      moments_of(x, static_cast<std::int64_t>(n), static_cast<double>(epsilon), true);
+  result = {static_cast<float>(exact.mean), static_cast<float>(exact.inverse_deviation)};
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace parallax
 HWY_AFTER_NAMESPACE();
@@ -271,11 +312,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax {
 HWY_EXPORT(softmax_by_rows);
+HWY_EXPORT(log_softmax_by_rows);
 HWY_EXPORT(softmax_by_columns);
 HWY_EXPORT(layer_norm);
+HWY_EXPORT(moments);
 
 void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(softmax_by_rows)(x, y, rows, n);
+}
+
+void log_softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(log_softmax_by_rows)(x, y, rows, n);
 }
 
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
@@ -284,6 +331,12 @@ void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t 
 }
 
 void layer_norm_rows(const LayerNormRows& rows) { HWY_DYNAMIC_DISPATCH(layer_norm)(rows); }
+
+RowMoments row_moments(const float* x, std::size_t n, float epsilon) {
+  RowMoments result;
+  HWY_DYNAMIC_DISPATCH(moments)(x, n, epsilon, result);
+  return result;
+}
 
 }  // namespace parallax
 #endif  // HWY_ONCE

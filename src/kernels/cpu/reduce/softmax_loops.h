@@ -10,6 +10,8 @@ void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
 /// Softmax of each of `columns` columns of `n` elements that lie `stride` elements apart.
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                      std::size_t stride);
+/// Logarithms of the softmax of rows. x is not y.
+void log_softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias + residual, row by row; not `centered`:
 /// with 0 as the mean. x may be y, and so may the residual.
@@ -26,5 +28,11 @@ struct LayerNormRows {
   bool centered = true;
 };
 void layer_norm_rows(const LayerNormRows& rows);
+
+/// Of `n` elements: their mean, and 1 / sqrt(variance + epsilon).
+struct RowMoments {
+  float mean = 0, inverse_deviation = 0;
+};
+RowMoments row_moments(const float* x, std::size_t n, float epsilon);
 
 }  // namespace parallax

@@ -48,6 +48,83 @@ TEST(CpuPool, KeepsNan) {
       {1e-9, 0});
 }
 
+TEST(CpuPool, AgreesWithReferenceOnPlanes) {
+  struct Case {
+    Dims dims;
+    Ints kernel, strides, pads, dilations;
+  };
+  for (const Case& c :
+       {Case{{1, 5, 20, 21}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+        Case{{2, 3, 9, 7}, {3, 2}, {1, 1}, {1, 0, 1, 1}, {1, 1}},
+        Case{{1, 2, 12, 40}, {3, 3}, {1, 3}, {2, 0, 1, 3}, {2, 2}},
+        Case{{1, 4, 100}, {5}, {5}, {0, 4}, {1}},
+        Case{{1, 3, 6, 7, 8}, {2, 3, 2}, {2, 1, 2}, {0, 1, 1, 1, 1, 0}, {1, 1, 1}}}) {
+    SCOPED_TRACE(c.dims.to_string());
+    for (const std::int64_t ceil_mode : {0, 1}) {
+      Attributes attributes = pool_attributes(c.kernel, c.strides, c.pads, c.dilations, 1);
+      attributes.set("layout", std::string("NCHW"));
+      attributes.set("ceil_mode", ceil_mode);
+      expect_same_as_reference(
+          {OpKind::kAveragePool, test_inputs(random_floats(c.dims, 1)), attributes}, {1e-6, 1e-6});
+      attributes.set("count_include_pad", std::int64_t{0});
+      expect_same_as_reference(
+          {OpKind::kAveragePool, test_inputs(random_floats(c.dims, 1)), attributes}, {1e-6, 1e-6});
+      attributes.erase("count_include_pad");
+      expect_same_as_reference(
+          {OpKind::kMaxPool, test_inputs(random_floats(c.dims, 1)), attributes});
+    }
+  }
+}
+
+TEST(CpuGridSample, AgreesWithReference) {
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      for (const Dims& dims : {Dims{2, 3, 9, 11}, Dims{1, 2, 4, 5, 6}, Dims{1, 1, 7}}) {
+        SCOPED_TRACE(std::string(mode) + " " + padding + " " + dims.to_string());
+        const std::int64_t axes = dims.rank() - 2;
+        Dims grid = {dims[0]};
+        for (std::int64_t axis = 0; axis < axes; ++axis) grid.push_back(axis == 0 ? 300 : 2);
+        grid.push_back(axes);
+        std::vector<float> at = test_values<float>(random_floats(grid, 2, -1.6F, 1.6F));
+        at[0] = std::nanf("");
+        at[static_cast<std::size_t>(axes)] = 1e30F;
+        for (const std::int64_t corners : {0, 1}) {
+          expect_same_as_reference(
+              {OpKind::kGridSample,
+               test_inputs(random_floats(dims, 1), test_tensor<float>(grid, at)),
+               test_attributes({{"mode", std::string(mode)},
+                                {"padding_mode", std::string(padding)},
+                                {"align_corners", corners}})},
+              {1e-4, 1e-5});
+        }
+      }
+    }
+  }
+}
+
+TEST(CpuResize, FiltersAsReference) {
+  for (const char* layout : {"NCHW", "NHWC"}) {
+    for (const char* mode : {"linear", "cubic"}) {
+      for (const std::int64_t antialias : {0, 1}) {
+        for (const Dims& size : {Dims{2, 3, 9, 11}, Dims{2, 3, 3, 2}}) {
+          SCOPED_TRACE(std::string(layout) + " " + mode + " " + size.to_string());
+          const bool nhwc = std::string(layout) == "NHWC";
+          const Dims x = nhwc ? Dims{2, 6, 5, 3} : Dims{2, 3, 6, 5};
+          std::vector<std::int64_t> sizes(size.begin(), size.end());
+          KernelRun run{OpKind::kResize,
+                        test_inputs(random_floats(x, 1), std::nullopt, std::nullopt,
+                                    test_tensor<std::int64_t>({4}, sizes)),
+                        test_attributes({{"layout", std::string(layout)},
+                                         {"mode", std::string(mode)},
+                                         {"antialias", antialias}})};
+          run.constants = 0b1000;
+          expect_same_as_reference(run, {1e-5, 1e-5});
+        }
+      }
+    }
+  }
+}
+
 TEST(CpuResize, RepeatsElementsAsReference) {
   for (const char* layout : {"NCHW", "NHWC"}) {
     for (const auto& [coordinates, rounding] :
@@ -70,13 +147,36 @@ TEST(CpuResize, RepeatsElementsAsReference) {
   }
 }
 
-TEST(CpuResize, DeclinesOtherFactorsAndModes) {
-  KernelRun run{OpKind::kResize, test_inputs(random_floats({1, 2, 4, 6}, 1)), {}, 1, 0b1100};
-  run.inputs.emplace_back();
-  run.inputs.emplace_back(test_tensor<float>({4}, {1, 1, 1.5F, 2}));
-  EXPECT_TRUE(cpu_declines(run));
-  run.inputs[2] = test_tensor<float>({4}, {1, 1.5F, 2, 2});
-  run.attributes = test_attributes({{"mode", std::string("linear")}});
+TEST(CpuResize, TakesTheNearestAsReference) {
+  for (const char* coordinates : {"align_corners", "half_pixel", "asymmetric"}) {
+    for (const auto& [height, width] : {std::pair{1.5F, 2.0F}, {0.5F, 3.3F}, {1.0F, 0.3F}}) {
+      for (const bool nhwc : {false, true}) {
+        SCOPED_TRACE(coordinates);
+        const Dims x = nhwc ? Dims{2, 4, 7, 3} : Dims{2, 3, 4, 7};
+        const auto scales = [&, h = height, w = width] {
+          return nhwc ? test_tensor<float>({4}, {1, h, w, 1})
+                      : test_tensor<float>({4}, {1, 1, h, w});
+        };
+        const Attributes attributes =
+            test_attributes({{"mode", std::string("nearest")},
+                             {"coordinate_transformation_mode", std::string(coordinates)}});
+        expect_same_as_reference({OpKind::kResize,
+                                  test_inputs(random_floats(x, 1), std::nullopt, scales()),
+                                  attributes, 1, 0b100});
+        expect_same_as_reference(
+            {OpKind::kResize,
+             test_inputs(random_integers<std::uint8_t>(x, 1, 0, 255), std::nullopt, scales()),
+             attributes, 1, 0b100});
+      }
+    }
+  }
+}
+
+TEST(CpuResize, DeclinesOtherModesOfFourAxes) {
+  KernelRun run{OpKind::kResize,
+                test_inputs(random_floats({1, 2, 4, 6}, 1), std::nullopt,
+                            test_tensor<float>({4}, {1, 1.5F, 2, 2})),
+                test_attributes({{"mode", std::string("linear")}}), 1, 0b1100};
   EXPECT_TRUE(cpu_declines(run));
 }
 

@@ -40,7 +40,22 @@ HWY_INLINE FloatVec fold_window(const PoolWindow& window, std::size_t c, std::si
   return result;
 }
 
+/// y[i] = fold(y[i], x[i]).
+template <class Fold>
+HWY_INLINE void fold_lines(const float* x, float* y, std::size_t n, Fold fold) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes)
+    hn::StoreU(fold.combine(hn::LoadU(d, y + i), hn::LoadU(d, x + i)), d, y + i);
+  if (i < n)
+    store_n(fold.combine(load_n(d, y + i, n - i), load_n(d, x + i, n - i)), d, y + i, n - i);
+}
+
 }  // namespace
+
+void line_max(const float* x, float* y, std::size_t n) { fold_lines(x, y, n, PoolLargest()); }
+void line_sum(const float* x, float* y, std::size_t n) { fold_lines(x, y, n, PoolSum()); }
 
 void window_max(const PoolWindow& window, float* y, std::size_t channels) {
   const FloatTag d;
@@ -72,6 +87,8 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(window_max);
 HWY_EXPORT(window_average);
+HWY_EXPORT(line_max);
+HWY_EXPORT(line_sum);
 
 void pool_max(const PoolWindow& window, float* y, std::size_t channels) {
   HWY_DYNAMIC_DISPATCH(window_max)(window, y, channels);
@@ -80,6 +97,12 @@ void pool_max(const PoolWindow& window, float* y, std::size_t channels) {
 void pool_average(const PoolWindow& window, float* y, std::size_t channels, float count) {
   HWY_DYNAMIC_DISPATCH(window_average)(window, y, channels, count);
 }
+
+void take_larger(const float* x, float* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(line_max)(x, y, n);
+}
+
+void take_sum(const float* x, float* y, std::size_t n) { HWY_DYNAMIC_DISPATCH(line_sum)(x, y, n); }
 
 }  // namespace parallax
 #endif  // HWY_ONCE

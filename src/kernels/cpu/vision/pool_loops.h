@@ -16,4 +16,8 @@ void pool_max(const PoolWindow& window, float* y, std::size_t channels);
 /// y[c] = the sum over the window divided by `count`.
 void pool_average(const PoolWindow& window, float* y, std::size_t channels, float count);
 
+/// y[i] = the larger of x[i] and y[i], NaN where one is; y[i] += x[i]; for i < n.
+void take_larger(const float* x, float* y, std::size_t n);
+void take_sum(const float* x, float* y, std::size_t n);
+
 }  // namespace parallax

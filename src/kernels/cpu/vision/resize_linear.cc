@@ -44,13 +44,42 @@ std::vector<ResizeSource> sources(const ResizeShape& shape, int axis, ResizeScal
 }
 
 // Plain loops: the compiler makes vectors of them, and the work is in moving the bytes.
-void blend(const float* a, const float* b, float fraction, float* __restrict y, std::size_t n) {
+inline void blend(const float* a, const float* b, float fraction, float* __restrict y,
+                  std::size_t n) {
   const float rest = 1.0F - fraction;
   for (std::size_t i = 0; i < n; ++i) y[i] = a[i] * rest + b[i] * fraction;
 }
 
+/// Pixels of kChannels channels: the loop over them is unrolled.
+template <std::size_t kChannels>
+void stretch_pixels(const float* row, const std::vector<ResizeSource>& columns, float* y) {
+  for (const ResizeSource& source : columns) {
+    const float* a = row + to_size(source.low) * kChannels;
+    if (source.fraction == 0.0F) {
+      std::copy_n(a, kChannels, y);
+    } else {
+      blend(a, a + kChannels, source.fraction, y, kChannels);
+    }
+    y += kChannels;
+  }
+}
+
 void stretch(const float* row, const std::vector<ResizeSource>& columns, std::size_t channels,
              float* y) {
+  switch (channels) {
+    case 1:
+      return stretch_pixels<1>(row, columns, y);
+    case 3:
+      return stretch_pixels<3>(row, columns, y);
+    case 4:
+      return stretch_pixels<4>(row, columns, y);
+    case 8:
+      return stretch_pixels<8>(row, columns, y);
+    case 16:
+      return stretch_pixels<16>(row, columns, y);
+    default:
+      break;
+  }
   for (const ResizeSource& source : columns) {
     const float* a = row + to_size(source.low) * channels;
     if (source.fraction == 0.0F) {
@@ -66,7 +95,8 @@ void stretch(const float* row, const std::vector<ResizeSource>& columns, std::si
 
 Result<std::unique_ptr<Kernel>> cpu_resize_linear(const KernelRequest& request) {
   const ResizeShape shape = resize_shape(request);
-  if (!shape.linear || request.inputs[0].dtype != DType::kF32 || shape.in.rank() < 2)
+  if (!shape.linear() || !shape.is_plain() || request.inputs[0].dtype != DType::kF32 ||
+      shape.in.rank() < 2)
     return not_covered();
   const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
   const int row_axis = shape.in.rank() - (nhwc ? 3 : 2);

@@ -17,6 +17,7 @@ inline bool is_image_rank(std::size_t rank) { return rank == 3 || rank == 4; }
 Permutation to_nhwc(std::size_t rank);
 Permutation to_nchw(std::size_t rank);
 
+inline bool is_convolution(OpKind op) { return op == OpKind::kConv || op == OpKind::kConvInteger; }
 /// True where the node computes on NCHW images, all of one rank, and could do so on NHWC ones.
 bool can_be_nhwc(const Graph& graph, const Node& node);
 /// True where such a node is a convolution that Winograd's minimal filtering, which wants NHWC,

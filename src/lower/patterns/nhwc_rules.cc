@@ -1,4 +1,4 @@
-#include "lower/cpu/layout_nhwc_rules.h"
+#include "lower/patterns/nhwc_rules.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,6 +9,7 @@
 
 #include "ops/deferred.h"
 #include "ops/op.h"
+#include "ops/quantised.h"
 
 namespace parallax {
 namespace {
@@ -26,9 +27,12 @@ enum class Rule {
 Rule rule_of(OpKind op) {
   switch (op) {
     case OpKind::kConv:
+    case OpKind::kConvInteger:
+    case OpKind::kConvTranspose:
     case OpKind::kMaxPool:
     case OpKind::kAveragePool:
     case OpKind::kGlobalAveragePool:
+    case OpKind::kGlobalMaxPool:
     case OpKind::kResize:
       return Rule::kWindow;
     case OpKind::kSoftmax:
@@ -46,6 +50,9 @@ Rule rule_of(OpKind op) {
       return Rule::kAxesInput;
     case OpKind::kPad:
       return Rule::kPad;
+    case OpKind::kQuantizeLinear:
+    case OpKind::kDequantizeLinear:
+      return Rule::kElementwise;
     default:
       return op_def(op).elementwise ? Rule::kElementwise : Rule::kNone;
   }
@@ -89,6 +96,10 @@ bool is_low_rank_constant(const Graph& graph, ValueId id, std::size_t rank) {
 }
 
 bool elementwise_fits(const Graph& graph, const Node& node, std::size_t rank) {
+  const bool scales = node.op == OpKind::kQuantizeLinear || node.op == OpKind::kDequantizeLinear;
+  // A list of scales lies along an axis.
+  for (std::size_t i = 1; scales && i < node.inputs.size(); ++i)
+    if (node.inputs[i].valid() && !has_one_element(graph, node.inputs[i])) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
     return !id.valid() || is_image(graph, id, rank) || is_low_rank_constant(graph, id, rank);
   });
@@ -134,9 +145,15 @@ std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const N
 
 bool window_fits(const Graph& graph, const Node& node) {
   if (node.attributes.get_string("layout", "NCHW") != "NCHW") return false;
-  if (graph.values[node.inputs[0]].dtype != DType::kF32) return false;
+  const DType dtype = graph.values[node.inputs[0]].dtype;
+  const DTypeSet bytes = node.op == OpKind::kAveragePool ? 0 : kByteIntegers;
+  if (!contains(bytes | dtype_bit(DType::kF32), dtype)) return false;
+  const bool transposed = node.op == OpKind::kConvTranspose;
+  // Of several groups only planes are fast.
+  if (transposed && (dtype != DType::kF32 || node.attributes.get_int("group", 1) != 1))
+    return false;
   // Only constant weights are packed ahead.
-  return node.op != OpKind::kConv || is_constant(graph, node.inputs[1]);
+  return (!is_convolution(node.op) && !transposed) || is_constant(graph, node.inputs[1]);
 }
 
 }  // namespace
@@ -156,6 +173,8 @@ Permutation to_nchw(std::size_t rank) {
 }
 
 bool gains_from_nhwc(const Graph& graph, const Node& node) {
+  // No other layout has an integer kernel.
+  if (node.op == OpKind::kConvInteger) return true;
   if (node.op != OpKind::kConv || node.attributes.get_int("group", 1) != 1) return false;
   const Dims& w = graph.values[node.inputs[1]].constant->dims;
   if (w.rank() != 4 || w[2] != 3 || w[3] != 3) return false;

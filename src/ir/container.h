@@ -1,0 +1,47 @@
+// The types of values that are no tensors: what lies around tensors, and what is known of these.
+// Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "parallax/object.h"
+
+namespace parallax {
+
+/// Deeper types than any model has, shallow enough to recurse.
+inline constexpr std::size_t kMaxContainers = 16;
+
+/// Sequences, optionals and maps around tensors whose dtype is the value's.
+struct Container {
+  std::vector<ObjectType> types;  ///< outermost first, at least one
+  DType key = DType::kI64;        ///< of the maps: i64 or string
+  /// There may be tensors in it, of any rank where `dims` says nothing.
+  bool filled = false;
+  /// Of these tensors; -1 where they differ or are not known.
+  std::optional<std::vector<std::int64_t>> dims = {};
+
+  friend bool operator==(const Container&, const Container&) = default;
+};
+/// Null: the value is a tensor.
+using ContainerType = std::shared_ptr<const Container>;
+
+/// A `type` around what `inside` says.
+ContainerType wrap(ObjectType type, const Container& inside);
+/// What is inside the outermost one; `types` is empty for a tensor.
+Container unwrap(const Container& container);
+/// The type of values of which some are of one type and some of the other; null where they are
+/// alike in nothing. Both are null or neither is.
+ContainerType join(const ContainerType& a, const ContainerType& b);
+bool same(const ContainerType& a, const ContainerType& b);
+/// What is known of tensors that are some of these and some of those.
+void join_tensors(Container& into, const Container& other);
+
+/// "sequence optional f32 [2, _]": the tensors' dimensions, "any" for any rank, "none" where there
+/// are no tensors.
+std::string to_string(const Container& container, DType dtype);
+
+}  // namespace parallax

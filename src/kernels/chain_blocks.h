@@ -1,0 +1,66 @@
+// How the kernel of an ElementwiseChain cuts its outputs into blocks that stay in a first-level
+// cache, and how its inputs, which broadcast to them, lie in a block. Plain values; offsets and
+// strides count elements.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "parallax/tensor.h"
+
+namespace parallax {
+
+/// An input in a block of `rows` rows of `columns` elements.
+enum class BlockInput : std::uint8_t {
+  kDense,   ///< the block's elements, one after the other
+  kSingle,  ///< one element
+  kRow,     ///< one row, the same for all
+  kColumn,  ///< one element for each row
+  kRows,    ///< rows that lie apart
+};
+
+/// A block: whole rows of the output, or a piece of one. They lie one after the other.
+struct ChainBlock {
+  std::int64_t begin = 0;  ///< of its first element in the output
+  std::int64_t rows = 1, columns = 0;
+
+  std::int64_t elements() const { return rows * columns; }
+};
+
+class ChainBlocks {
+ public:
+  /// Blocks of about `most` elements. REQUIRES: each of `inputs` broadcasts to `output`, which has
+  /// elements, or has one element.
+  ChainBlocks(const Dims& output, std::span<const Dims> inputs, std::int64_t most);
+
+  std::int64_t count() const { return count_; }
+  /// Elements of the largest block, which the first is.
+  std::int64_t elements() const { return rows_ * columns_; }
+  /// Of all blocks: this and at most one other number.
+  std::int64_t last_elements() const;
+  BlockInput input(std::size_t i) const { return kinds_[i]; }
+  /// From one row of a block to the next.
+  std::int64_t row_stride(std::size_t i) const { return strides_[i][row_axis_]; }
+
+  ChainBlock block(std::int64_t index) const;
+  /// Where input i begins in a block.
+  std::int64_t offset(std::size_t i, const ChainBlock& block) const;
+
+ private:
+  using Axes = std::array<std::int64_t, Dims::kMaxRank + 2>;
+  void merge(const Dims& output, const std::vector<Axes>& strides);
+  BlockInput kind_of(std::size_t i) const;
+
+  Axes dims_{};                ///< those that every input walks in one go are one
+  std::vector<Axes> strides_;  ///< of each input
+  std::size_t row_axis_ = 0;   ///< the last but one
+  std::int64_t rows_ = 1, columns_ = 1;
+  std::int64_t row_blocks_ = 1, pieces_ = 1, count_ = 0;
+  std::vector<BlockInput> kinds_;
+  enum class Walk : std::uint8_t { kAlong, kStays, kStrides };
+  std::vector<Walk> walks_;  ///< of offset(): most inputs need no division
+};
+
+}  // namespace parallax

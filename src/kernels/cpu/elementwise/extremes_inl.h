@@ -1,0 +1,31 @@
+// Min and Max of two vectors: NaN where either is. Included once per target (the guard toggles).
+#include <hwy/highway.h>
+
+#if defined(PX_KERNELS_CPU_EXTREMES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef PX_KERNELS_CPU_EXTREMES_INL_H_
+#undef PX_KERNELS_CPU_EXTREMES_INL_H_
+#else
+#define PX_KERNELS_CPU_EXTREMES_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace parallax {
+namespace HWY_NAMESPACE {
+
+template <class V>
+HWY_INLINE V smaller_f32(V a, V b) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(a)), a, b);
+}
+
+template <class V>
+HWY_INLINE V larger_f32(V a, V b) {
+  namespace hn = hwy::HWY_NAMESPACE;
+  return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(a)), a, b);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace parallax
+HWY_AFTER_NAMESPACE();
+
+#endif  // PX_KERNELS_CPU_EXTREMES_INL_H_

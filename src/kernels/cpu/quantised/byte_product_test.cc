@@ -1,0 +1,255 @@
+#include "kernels/cpu/quantised/byte_product.h"
+
+#include <string>
+
+#include "kernels/cpu/cpu_test_util.h"
+#include "kernels/cpu/gemm/byte_loops.h"
+
+namespace parallax {
+
+Result<std::unique_ptr<Kernel>> byte_convolution(const KernelRequest& request);
+Result<std::unique_ptr<Kernel>> byte_depthwise(const KernelRequest& request);
+Result<std::unique_ptr<Kernel>> byte_panels_matmul(const KernelRequest& request);
+
+namespace {
+
+/// What a product of bytes gives, and of what.
+struct Form {
+  const char* name;
+  bool x_signed, w_signed, scaled, requantised, y_signed;
+  const char* activation;
+  int w_zero = 0;  ///< of the weights as signed bytes
+};
+constexpr Form kForms[] = {
+    {"Sums", false, true, false, false, false, ""},
+    {"SumsOfSigned", true, false, false, false, false, ""},
+    {"Reals", false, true, true, false, false, "Relu"},
+    {"RealsOfSigned", true, true, true, false, false, "Silu"},
+    {"Bytes", false, true, true, true, false, ""},
+    {"SignedBytes", true, true, true, true, true, ""},
+    {"BoundedBytes", false, false, true, true, true, "Relu"},
+    {"ClippedBytes", false, true, true, true, false, "Clip"},
+    {"SumsOfShiftedWeights", false, false, false, false, false, "", 8},
+    {"SumsOfSignedAndShifted", true, true, false, false, false, "", -128},
+    {"RealsOfShiftedWeights", true, false, true, false, false, "Relu", -100},
+    {"BytesOfShiftedWeights", false, true, true, true, false, "", 127},
+};
+
+Tensor bytes(const Dims& dims, bool is_signed, unsigned seed) {
+  return is_signed ? random_integers<std::int8_t>(dims, seed, -128, 127)
+                   : random_integers<std::uint8_t>(dims, seed, 0, 255);
+}
+Tensor byte(bool is_signed, int value) {
+  return is_signed ? test_tensor<std::int8_t>({}, {static_cast<std::int8_t>(value)})
+                   : test_tensor<std::uint8_t>({}, {static_cast<std::uint8_t>(value)});
+}
+
+KernelRun product_run(OpKind op, const Dims& x, const Dims& w, std::int64_t columns,
+                      const Form& form) {
+  KernelRun run;
+  run.op = op;
+  run.inputs = test_inputs(bytes(x, form.x_signed, 1), bytes(w, form.w_signed, 2),
+                           byte(form.x_signed, form.x_signed ? -7 : 131),
+                           byte(form.w_signed, form.w_zero + (form.w_signed ? 0 : 128)));
+  run.constants = 0b1010;
+  if (!form.scaled) return run;
+  run.inputs.emplace_back(random_floats({}, 3, 0.001F, 0.002F));
+  run.inputs.emplace_back(random_floats({columns}, 4, 0.1F, 0.2F));
+  run.inputs.emplace_back(random_floats({columns}, 5, -2, 2));
+  run.epilogue = then(form.activation);
+  if (run.epilogue.activation.op == OpKind::kClip) {
+    run.epilogue.activation.low = -1;
+    run.epilogue.activation.high = 4;
+  }
+  if (!form.requantised) return run;
+  run.inputs.emplace_back(random_floats({}, 6, 0.1F, 0.2F));
+  run.inputs.emplace_back(byte(form.y_signed, form.y_signed ? -3 : 100));
+  return run;
+}
+
+void expect_like_reference(const KernelRun& run, const KernelMaker& make) {
+  const auto want = run_kernel_tiles(run, KernelLibrary::kReference);
+  const auto got = run_kernel_tiles(run, make);
+  ASSERT_TRUE(want) << want.error().to_string();
+  ASSERT_TRUE(got) << got.error().to_string();
+  const Tensor &a = got->outputs[0], &b = want->outputs[0];
+  ASSERT_EQ(a.dims(), b.dims());
+  ASSERT_EQ(a.dtype(), b.dtype());
+  if (a.dtype() == DType::kF32) return expect_close(a, b, {1e-5, 1e-4});
+  if (a.dtype() == DType::kI32) return expect_close(a, b, {});
+  for (std::int64_t i = 0; i < a.dims().elements(); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    const int x = std::to_integer<int>(a.view().bytes[at]);
+    const int y = std::to_integer<int>(b.view().bytes[at]);
+    const bool is_signed = a.dtype() == DType::kI8;
+    const int apart = is_signed ? static_cast<std::int8_t>(x) - static_cast<std::int8_t>(y) : x - y;
+    ASSERT_LE(std::abs(apart), 1) << i;
+  }
+}
+
+class ByteProduct : public testing::TestWithParam<Form> {};
+
+TEST_P(ByteProduct, MatMulIsLikeReference) {
+  for (const Dims& shape :
+       {Dims{1, 4, 16}, Dims{7, 5, 3}, Dims{50, 64, 100}, Dims{13, 257, 33}, Dims{150, 12, 200}}) {
+    SCOPED_TRACE(shape.to_string());
+    expect_like_reference(product_run(OpKind::kMatMulInteger, {shape[0], shape[1]},
+                                      {shape[1], shape[2]}, shape[2], GetParam()),
+                          byte_panels_matmul);
+  }
+}
+
+struct Image {
+  Dims x;
+  std::int64_t filters;
+  std::vector<std::int64_t> kernel, pads, strides, dilations;
+};
+
+TEST_P(ByteProduct, ConvolutionIsLikeReference) {
+  const Image images[] = {
+      {{1, 9, 11, 3}, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}},
+      {{2, 12, 10, 8}, 70, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}},
+      {{1, 8, 8, 20}, 40, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
+      {{1, 7, 9, 5}, 10, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
+      {{1, 13, 15, 4}, 33, {3, 2}, {2, 1, 0, 1}, {1, 2}, {2, 3}},
+      {{1, 5, 4, 6}, 3, {5, 3}, {4, 2, 4, 2}, {1, 1}, {1, 1}},
+  };
+  for (const Image& image : images) {
+    SCOPED_TRACE(image.x.to_string());
+    KernelRun run = product_run(OpKind::kConvInteger, image.x,
+                                {image.filters, image.x[3], image.kernel[0], image.kernel[1]},
+                                image.filters, GetParam());
+    run.attributes = test_attributes({{"layout", std::string("NHWC")},
+                                      {"pads", image.pads},
+                                      {"strides", image.strides},
+                                      {"dilations", image.dilations}});
+    expect_like_reference(run, byte_convolution);
+  }
+}
+
+TEST_P(ByteProduct, DepthwiseIsLikeReference) {
+  const Image images[] = {
+      {{1, 9, 11, 3}, 3, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}},
+      {{2, 12, 10, 37}, 37, {5, 3}, {2, 0, 2, 4}, {1, 1}, {1, 2}},
+      {{1, 8, 8, 64}, 64, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
+      {{1, 4, 3, 20}, 20, {3, 3}, {2, 2, 2, 2}, {1, 2}, {1, 1}},
+  };
+  for (const Image& image : images) {
+    SCOPED_TRACE(image.x.to_string());
+    KernelRun run = product_run(OpKind::kConvInteger, image.x,
+                                {image.filters, 1, image.kernel[0], image.kernel[1]}, image.filters,
+                                GetParam());
+    run.attributes = test_attributes({{"layout", std::string("NHWC")},
+                                      {"group", image.filters},
+                                      {"pads", image.pads},
+                                      {"strides", image.strides},
+                                      {"dilations", image.dilations}});
+    expect_like_reference(run, byte_depthwise);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ByteProduct, testing::ValuesIn(kForms),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ByteProducts, LookResultsUp) {
+  std::vector<std::uint8_t> entries(kByteTableSize);
+  for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = static_cast<std::uint8_t>(i / 2);
+  const Constant table =
+      make_constant(DType::kU8, Dims{kByteTableSize}, std::as_bytes(std::span(entries)));
+  KernelRun run = product_run(OpKind::kMatMulInteger, {20, 40}, {40, 90}, 90, kForms[4]);
+  run.attributes.set(std::string(kByteTable), table);
+  expect_like_reference(run, byte_panels_matmul);
+}
+
+TEST(ByteProducts, DeclineSeveralZeroPointsOfWeights) {
+  KernelRun run = product_run(OpKind::kMatMulInteger, {2, 4}, {4, 4}, 4, kForms[0]);
+  run.inputs[kProductWZero] = test_tensor<std::int8_t>({4}, {1, 1, 2, 1});
+  const auto got = run_kernel_tiles(run, byte_panels_matmul);
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error().code, ErrorCode::kUnsupported);
+}
+
+/// The portable loops and those of this CPU, on the ends of all bytes.
+TEST(ByteLoops, SumsAreExact) {
+  constexpr std::size_t kRows = 7, kSteps = 9, kColumns = 60, kPadded = 64, kBytes = kSteps * 4;
+  std::vector<std::uint8_t> a(kRows * kBytes);
+  std::vector<std::int8_t> b(kBytes * kPadded, 0);
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = i % 3 == 0 ? 255 : static_cast<std::uint8_t>(i);
+  for (std::size_t k = 0; k < kBytes; ++k)
+    for (std::size_t j = 0; j < kColumns; ++j)
+      b[(k / 4 * kPadded + j) * 4 + k % 4] =
+          j % 2 == 0 ? static_cast<std::int8_t>(-128) : static_cast<std::int8_t>(127 - k * j % 200);
+  const Requantise none;
+  for (const auto panel_of : {portable_byte_panel, byte_panel}) {
+    std::vector<std::int32_t> c(kRows * kColumns, 1), start(kPadded, 5);
+    MatMulPanel panel;
+    panel.a = a.data();
+    panel.lda = panel.depth = kSteps;
+    panel.b = b.data();
+    panel.ldb = kPadded;
+    panel.c = c.data();
+    panel.ldc = panel.columns = kColumns;
+    panel.rows = kRows;
+    panel.bias = start.data();
+    panel.requantise = &none;
+    panel_of(panel);
+    for (std::size_t i = 0; i < kRows; ++i)
+      for (std::size_t j = 0; j < kColumns; ++j) {
+        std::int32_t sum = 5;
+        for (std::size_t k = 0; k < kBytes; ++k)
+          sum += a[i * kBytes + k] * b[(k / 4 * kPadded + j) * 4 + k % 4];
+        ASSERT_EQ(c[i * kColumns + j], sum) << i << " " << j;
+      }
+  }
+}
+
+TEST(ByteLoops, LookAllBytesUp) {
+  std::vector<std::uint8_t> table(kByteTableSize), x(300), y(300);
+  for (std::size_t i = 0; i < table.size(); ++i) table[i] = static_cast<std::uint8_t>(i * 7 + 3);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::uint8_t>(i);
+  look_up_bytes(table.data(), x.data(), y.data(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], table[x[i]]) << i;
+}
+
+TEST(ByteKernels, QuantiseLikeReference) {
+  std::vector<float> elements = special_floats();
+  for (int i = 0; i < 200; ++i) elements.push_back(static_cast<float>(i) * 0.25F - 20);
+  const auto n = static_cast<std::int64_t>(elements.size());
+  for (const bool is_signed : {false, true}) {
+    const KernelRun run{OpKind::kQuantizeLinear,
+                        test_inputs(test_tensor<float>({n}, elements),
+                                    test_tensor<float>({}, {0.5F}), byte(is_signed, 3))};
+    expect_close(run_kernel(run, KernelLibrary::kCpu)->front(),
+                 run_kernel(run, KernelLibrary::kReference)->front(), {});
+    const KernelRun back{
+        OpKind::kDequantizeLinear,
+        test_inputs(bytes({77}, is_signed, 1), test_tensor<float>({}, {0.3F}), byte(is_signed, 3))};
+    expect_close(run_kernel(back, KernelLibrary::kCpu)->front(),
+                 run_kernel(back, KernelLibrary::kReference)->front(), {});
+  }
+}
+
+TEST(ByteKernels, QuantiseDynamicallyLikeReference) {
+  for (const std::int64_t n : {1, 77, 300000}) {
+    const KernelRun run{OpKind::kDynamicQuantizeLinear, test_inputs(random_floats({n}, 9)), {}, 3};
+    const auto got = run_kernel(run, KernelLibrary::kCpu);
+    const auto want = run_kernel(run, KernelLibrary::kReference);
+    ASSERT_TRUE(got && want);
+    for (std::size_t i = 0; i < 3; ++i) expect_close((*got)[i], (*want)[i], {});
+  }
+}
+
+TEST(ByteKernels, PoolLikeReference) {
+  for (const bool is_signed : {false, true}) {
+    const KernelRun run{OpKind::kMaxPool, test_inputs(bytes({2, 7, 9, 70}, is_signed, 1)),
+                        test_attributes({{"layout", std::string("NHWC")},
+                                         {"kernel_shape", std::vector<std::int64_t>{5, 3}},
+                                         {"pads", std::vector<std::int64_t>{2, 1, 2, 1}},
+                                         {"strides", std::vector<std::int64_t>{1, 2}}})};
+    expect_close(run_kernel(run, KernelLibrary::kCpu)->front(),
+                 run_kernel(run, KernelLibrary::kReference)->front(), {});
+  }
+}
+
+}  // namespace
+}  // namespace parallax

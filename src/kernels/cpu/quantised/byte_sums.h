@@ -1,0 +1,13 @@
+// Sums of bytes. Thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace parallax {
+
+/// to[r] = the sum of the first `n` bytes of row r, for `rows` rows that lie `stride` bytes apart.
+void sum_byte_rows(const std::uint8_t* from, std::size_t stride, std::size_t n, std::size_t rows,
+                   std::int32_t* to);
+
+}  // namespace parallax

@@ -1,0 +1,71 @@
+// What becomes of the sums of a product of bytes, as its node says: for the kernels of
+// MatMulInteger and ConvInteger. Thread-safe.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "kernels/cpu/activation.h"
+#include "kernels/cpu/gemm/packed_matrix.h"
+#include "kernels/kernel.h"
+#include "ops/quantised.h"
+
+namespace parallax {
+
+/// Element `i` of weights of 8 bits as the signed byte that products take.
+inline std::int32_t weight_byte(const std::byte* weights, bool is_signed, std::int64_t i) {
+  const auto byte = std::to_integer<std::uint8_t>(weights[i]);
+  return is_signed ? static_cast<std::int8_t>(byte) : byte - 128;
+}
+
+/// Writes the sums of a matrix's columns, i32 each.
+using SumColumns = std::function<void(std::int32_t* to)>;
+
+class Requantisation {
+ public:
+  /// Nothing where a kernel of this folder does not cover the node: weights have one zero point,
+  /// which is known; X has one zero point and one scale. `layout` names what `sum` depends on, as
+  /// of PackedWeights::get. Errors: kOutOfMemory.
+  static Result<std::optional<Requantisation>> make(const KernelRequest& request,
+                                                    std::int64_t columns, const std::string& layout,
+                                                    SumColumns sum);
+
+  bool x_is_signed() const { return x_signed_; }
+  std::int64_t element_bytes() const { return bytes_ ? 1 : 4; }
+  /// The zero point of X, as the unsigned byte that products take.
+  std::uint8_t x_zero(const KernelArgs& args) const;
+  /// That of the weights, as the signed bytes that products take. Where it is not 0, the sums of a
+  /// row depend on the sum of its bytes.
+  std::int32_t w_zero() const { return w_zero_; }
+  /// Turns sums of `depth` bytes of X into what sums begin with (MatMulPanel::row_start).
+  void start_rows(const KernelArgs& args, std::int64_t depth, std::span<std::int32_t> sums) const;
+
+  /// Scratch for `columns` columns.
+  static std::int64_t scratch_bytes(std::int64_t columns);
+  /// For columns [begin, end): what a MatMulPanel of the first of them points to.
+  struct Columns {
+    Requantise requantise;
+    const std::int32_t* start = nullptr;
+  };
+  Columns prepare(const KernelArgs& args, std::int64_t begin, std::int64_t end,
+                  std::byte* scratch) const;
+  /// What the micro-kernel left to do of rows of C.
+  void finish(void* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) const;
+
+ private:
+  Requantisation() = default;
+  void bound_bytes(const KernelArgs& args, float y_scale, Requantise& to) const;
+
+  std::int32_t w_zero_ = 0;
+  bool x_signed_ = false, y_signed_ = false, has_zero_ = false;
+  bool scaled_ = false, bytes_ = false, has_bias_ = false, scale_each_ = false;
+  Activation activation_;
+  Unary unary_;
+  std::optional<std::array<std::uint8_t, kByteTableSize>> table_;
+  std::shared_ptr<const AlignedBytes> sums_;
+};
+
+}  // namespace parallax

@@ -1,0 +1,56 @@
+// The inner loops of LSTM, GRU and RNN: a step of a few sequences and a part of the hidden
+// elements, products and gates together in registers. Thread-safe.
+//
+// Hidden elements go in blocks of a vector. Weights [gates * hidden, depth] lie block after block,
+// each [depth, gates, vector], with zeros where there is no element; numbers of gates, such as
+// biases and products, are [blocks, gates, vector]; states are [blocks, vector].
+#pragma once
+
+#include <cstdint>
+
+#include "ops/recurrent.h"
+
+namespace parallax {
+
+/// Elements of a block on this machine.
+std::int64_t recurrent_block();
+
+/// Rows of the left operand of a product: `depth` elements each, `stride` apart.
+struct RecurrentRows {
+  const float* at = nullptr;
+  std::int64_t stride = 0, depth = 0;
+};
+
+/// One step. Rows are sequences.
+struct RecurrentStep {
+  const Recurrence* spec = nullptr;
+  const GateActivation* activations = nullptr;  ///< of the direction
+  std::int64_t rows = 0, hidden = 0;
+  std::int64_t begin = 0, end = 0;  ///< blocks that the step computes
+  /// X W and the biases of X, of each row; null: `x` is multiplied here.
+  const float* products = nullptr;
+  std::int64_t products_stride = 0;
+  RecurrentRows x;
+  const float *w = nullptr, *r = nullptr;
+  /// Biases: of X and, but for what linear_before_reset keeps apart, of the state too. Those that
+  /// are kept apart. Peepholes iof.
+  const float *bias = nullptr, *candidate_bias = nullptr, *peepholes = nullptr;
+  RecurrentRows h;        ///< the states before
+  float* next = nullptr;  ///< and behind, h.stride apart; not where they were
+  float* c = nullptr;     ///< cells, h.stride apart, in place
+  /// Of GRU without linear_before_reset, for a row: three states.
+  float* spare = nullptr;
+};
+void recurrent_step(const RecurrentStep& step);
+
+/// X W + bias of rows in all blocks of a direction: [rows, blocks, gates, vector].
+struct RecurrentProducts {
+  int gates = 1;
+  std::int64_t blocks = 0, rows = 0;
+  RecurrentRows x;
+  const float *w = nullptr, *bias = nullptr;
+  float* to = nullptr;
+};
+void recurrent_products(const RecurrentProducts& products);
+
+}  // namespace parallax

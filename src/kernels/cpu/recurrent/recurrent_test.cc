@@ -1,0 +1,105 @@
+#include <gtest/gtest.h>
+
+#include "kernels/cpu/cpu_test_util.h"
+#include "kernels/recurrent_shape.h"
+
+namespace parallax {
+namespace {
+
+struct RecurrentCase {
+  OpKind op;
+  std::int64_t steps, batch, inputs, hidden;
+  Attributes attributes = {};
+  bool all_inputs = false;
+  std::vector<std::int32_t> lengths = {};
+};
+
+/// Weights small enough that gates are not all at their ends.
+KernelRun recurrent_run(const RecurrentCase& c) {
+  Node node;
+  node.op = c.op;
+  node.attributes = c.attributes;
+  const Recurrence spec = recurrence_of(node).value();
+  const std::int64_t d = spec.directions, rows = spec.gates * c.hidden;
+  const Dims state = spec.batch_first ? Dims{c.batch, d, c.hidden} : Dims{d, c.batch, c.hidden};
+  KernelRun run{c.op,
+                test_inputs(random_floats(spec.batch_first ? Dims{c.batch, c.steps, c.inputs}
+                                                           : Dims{c.steps, c.batch, c.inputs},
+                                          1),
+                            random_floats({d, rows, c.inputs}, 2, -0.3F, 0.3F),
+                            random_floats({d, rows, c.hidden}, 3, -0.3F, 0.3F)),
+                c.attributes, c.op == OpKind::kLSTM ? 3 : 2, 0b10001110};
+  if (!c.all_inputs && c.lengths.empty()) return run;
+  run.inputs.emplace_back(random_floats({d, 2 * rows}, 4, -0.3F, 0.3F));
+  run.inputs.emplace_back();
+  if (!c.lengths.empty()) run.inputs.back() = test_tensor<std::int32_t>({c.batch}, c.lengths);
+  run.inputs.emplace_back(random_floats(state, 5));
+  if (c.op != OpKind::kLSTM) return run;
+  run.inputs.emplace_back(random_floats(state, 6));
+  run.inputs.emplace_back(random_floats({d, 3 * c.hidden}, 7, -0.3F, 0.3F));
+  return run;
+}
+
+Attributes recurrent_attributes(const char* direction, std::int64_t layout = 0) {
+  return test_attributes({{"direction", std::string(direction)}, {"layout", layout}});
+}
+
+TEST(CpuRecurrent, AgreesWithReference) {
+  const Attributes before = test_attributes(
+      {{"linear_before_reset", std::int64_t{1}}, {"direction", std::string("bidirectional")}});
+  const Attributes coupled = test_attributes({{"input_forget", std::int64_t{1}}, {"clip", 0.4F}});
+  const std::vector<RecurrentCase> cases = {
+      {OpKind::kLSTM, 1, 1, 7, 5},
+      {OpKind::kLSTM, 1, 1, 40, 70, {}, true},
+      {OpKind::kLSTM, 1, 1, 256, 512, recurrent_attributes("reverse"), true},
+      {OpKind::kLSTM, 1, 2, 300, 300, {}, true},
+      {OpKind::kLSTM, 35, 1, 9, 17, recurrent_attributes("bidirectional"), true},
+      {OpKind::kLSTM, 5, 9, 3, 16, recurrent_attributes("reverse", 1), true},
+      {OpKind::kLSTM, 4, 3, 3, 33, coupled, true},
+      {OpKind::kLSTM, 6, 3, 3, 8, recurrent_attributes("bidirectional"), true, {6, 0, 2}},
+      {OpKind::kLSTM, 40, 90, 20, 24, recurrent_attributes("bidirectional", 1)},
+      {OpKind::kGRU, 33, 1, 8, 4, before, true},
+      {OpKind::kGRU, 1, 33, 8, 8, before, true},
+      {OpKind::kGRU, 3, 5, 8, 20, recurrent_attributes("bidirectional"), true},
+      {OpKind::kGRU, 20, 1, 8, 20, recurrent_attributes("reverse", 1)},
+      {OpKind::kGRU, 4, 2, 8, 20, before, true, {4, 1}},
+      {OpKind::kRNN, 20, 2, 6, 30, recurrent_attributes("bidirectional"), true},
+      {OpKind::kRNN, 1, 1, 6, 30},
+  };
+  for (const RecurrentCase& c : cases) {
+    SCOPED_TRACE(testing::Message() << to_string(c.op) << " " << c.steps << "x" << c.batch << "x"
+                                    << c.inputs << "x" << c.hidden);
+    expect_same_as_reference(recurrent_run(c), {1e-4, 1e-5});
+  }
+}
+
+TEST(CpuRecurrent, EveryActivation) {
+  for (const char* name : {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh",
+                           "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {
+    SCOPED_TRACE(name);
+    RecurrentCase c{OpKind::kRNN, 3, 2, 6, 11};
+    c.attributes.set("activations", std::vector<std::string>{name});
+    c.attributes.set("activation_alpha", std::vector<float>{0.3F});
+    expect_same_as_reference(recurrent_run(c), {1e-4, 1e-5});
+  }
+}
+
+TEST(CpuRecurrent, CutsOneStepAndManySequences) {
+  const auto tiles = [](const RecurrentCase& c) {
+    const auto outcome = run_kernel_tiles(recurrent_run(c), KernelLibrary::kCpu);
+    return outcome ? outcome->tiles : -1;
+  };
+  EXPECT_GT(tiles({OpKind::kLSTM, 1, 1, 256, 512}), 1);
+  EXPECT_EQ(tiles({OpKind::kLSTM, 50, 1, 256, 512, recurrent_attributes("bidirectional")}), 2);
+  EXPECT_GT(tiles({OpKind::kLSTM, 50, 64, 32, 32}), 1);
+}
+
+TEST(CpuRecurrent, LeavesWhatIsComputedToTheReference) {
+  KernelRun run = recurrent_run({OpKind::kLSTM, 2, 1, 3, 4});
+  run.constants = 0;
+  EXPECT_TRUE(cpu_declines(run));
+  EXPECT_TRUE(cpu_declines(recurrent_run({OpKind::kLSTM, 0, 1, 3, 4})));
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,177 @@
+#include "kernels/cpu/recurrent/recurrent_weights.h"
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/saturating.h"
+#include "base/status.h"
+#include "kernels/cpu/recurrent/recurrent_loops.h"
+#include "kernels/cpu/tiles.h"
+
+namespace parallax {
+namespace {
+
+using Rec = RecurrentInput;
+
+/// Gates that peepholes see: iof.
+constexpr std::int64_t kPeepholeGates = 3;
+
+float number_at(const std::byte* bytes, std::int64_t i) {
+  float value = 0;
+  std::memcpy(&value, bytes + i * kFloatBytes, sizeof value);
+  return value;
+}
+
+/// What packing reads and writes.
+struct Packing {
+  std::int64_t directions = 1, gates = 1, hidden = 0, depth = 0, blocks = 0, lanes = 1;
+  bool apart = false;  ///< the last gate's bias of the state
+
+  std::int64_t rows() const { return gates * hidden; }
+};
+
+/// [directions, gates * hidden, depth] as [directions, blocks, depth, gates, lanes].
+void pack_recurrent(const Packing& p, const std::byte* from, float* to) {
+  for (std::int64_t direction = 0; direction < p.directions; ++direction) {
+    for (std::int64_t block = 0; block < p.blocks; ++block) {
+      for (std::int64_t k = 0; k < p.depth; ++k) {
+        for (std::int64_t at = 0; at < p.gates * p.lanes; ++at) {
+          const std::int64_t j = block * p.lanes + at % p.lanes;
+          const std::int64_t row = direction * p.rows() + at / p.lanes * p.hidden + j;
+          *to++ = j < p.hidden ? number_at(from, row * p.depth + k) : 0;
+        }
+      }
+    }
+  }
+}
+
+/// The biases of gate `gate` for element j.
+float gate_bias(const Packing& p, const std::byte* bias, std::int64_t direction, std::int64_t gate,
+                std::int64_t j) {
+  const std::int64_t row = direction * 2 * p.rows() + gate * p.hidden + j;
+  const float of_x = number_at(bias, row);
+  return p.apart && gate + 1 == p.gates ? of_x : of_x + number_at(bias, row + p.rows());
+}
+
+/// For each direction biases of all gates [blocks, gates, lanes], then those apart [blocks, lanes].
+/// Null: zeros.
+void pack_biases(const Packing& p, const std::byte* bias, float* to) {
+  const std::int64_t padded = p.blocks * p.lanes, count = padded * (p.gates + 1);
+  std::fill_n(to, p.directions * count, 0.0F);
+  for (std::int64_t direction = 0; bias != nullptr && direction < p.directions; ++direction) {
+    for (std::int64_t j = 0; j < p.hidden; ++j) {
+      const std::int64_t at = j / p.lanes * p.gates * p.lanes + j % p.lanes;
+      for (std::int64_t gate = 0; gate < p.gates; ++gate)
+        to[at + gate * p.lanes] = gate_bias(p, bias, direction, gate, j);
+      if (p.apart)
+        to[padded * p.gates + j] = number_at(bias, (direction * 2 + 2) * p.rows() - p.hidden + j);
+    }
+    to += count;
+  }
+}
+
+/// [directions, 3 * hidden] as [directions, blocks, 3, lanes].
+void pack_peepholes(const Packing& p, const std::byte* peepholes, float* to) {
+  const std::int64_t count = p.blocks * p.lanes * kPeepholeGates;
+  std::fill_n(to, p.directions * count, 0.0F);
+  for (std::int64_t row = 0; row < p.directions * kPeepholeGates; ++row) {
+    float* const gate = to + row / kPeepholeGates * count + row % kPeepholeGates * p.lanes;
+    for (std::int64_t j = 0; j < p.hidden; ++j)
+      gate[j / p.lanes * kPeepholeGates * p.lanes + j % p.lanes] =
+          number_at(peepholes, row * p.hidden + j);
+  }
+}
+
+bool is_constant(const TensorDesc& tensor) {
+  return tensor.dtype == DType::kF32 && tensor.data != nullptr;
+}
+bool constant_or_absent(const KernelRequest& request, std::size_t i) {
+  return !request.has(i) || is_constant(request.inputs[i]);
+}
+/// Of `blocks` blocks for every direction; nothing where 63 bits do not hold it.
+std::optional<std::int64_t> recurrent_bytes(const Packing& p, std::int64_t in_block) {
+  auto size = checked_mul(p.blocks * p.directions, p.lanes);
+  if (size) size = checked_mul(*size, in_block);
+  return size ? checked_mul(*size, kFloatBytes) : size;
+}
+
+const float* floats_of(const std::shared_ptr<const AlignedBytes>& bytes) {
+  return reinterpret_cast<const float*>(bytes->data());
+}
+
+}  // namespace
+
+const float* RecurrentWeights::w_of(const RecurrentShape& s, std::int64_t direction) const {
+  return floats_of(w) + direction * padded() * s.spec.gates * s.inputs;
+}
+const float* RecurrentWeights::r_of(const RecurrentShape& s, std::int64_t direction) const {
+  return floats_of(r) + direction * padded() * s.spec.gates * s.hidden;
+}
+const float* RecurrentWeights::bias_of(const RecurrentShape& s, std::int64_t direction) const {
+  return floats_of(bias) + direction * padded() * (s.spec.gates + 1);
+}
+const float* RecurrentWeights::candidate_bias_of(const RecurrentShape& s,
+                                                 std::int64_t direction) const {
+  return bias_of(s, direction) + padded() * s.spec.gates;
+}
+const float* RecurrentWeights::peepholes_of(std::int64_t direction) const {
+  return peepholes == nullptr ? nullptr
+                              : floats_of(peepholes) + direction * padded() * kPeepholeGates;
+}
+
+Result<std::optional<RecurrentWeights>> recurrent_weights(const KernelRequest& request,
+                                                          const RecurrentShape& s) {
+  const TensorDesc& w = request.inputs[Rec::kW];
+  const TensorDesc& r = request.inputs[Rec::kR];
+  if (!is_constant(w) || !is_constant(r) || !constant_or_absent(request, Rec::kB) ||
+      !constant_or_absent(request, Rec::kPeepholes))
+    return std::optional<RecurrentWeights>();
+  RecurrentWeights weights;
+  weights.lanes = recurrent_block();
+  weights.blocks = tile_count(s.hidden, weights.lanes);
+  Packing p{s.directions(),
+            s.spec.gates,
+            s.hidden,
+            s.inputs,
+            weights.blocks,
+            weights.lanes,
+            s.spec.linear_before_reset};
+  const auto w_bytes = recurrent_bytes(p, saturating_mul(s.inputs, p.gates));
+  const auto r_bytes = recurrent_bytes(p, saturating_mul(s.hidden, p.gates));
+  const auto bias_bytes = recurrent_bytes(p, p.gates + 1);
+  const auto peephole_bytes = recurrent_bytes(p, kPeepholeGates);
+  if (!w_bytes || !r_bytes || !bias_bytes || !peephole_bytes)
+    return std::optional<RecurrentWeights>();
+  const std::string name =
+      fmt::format("recurrent {} of {}x{} in {}", p.directions, p.gates, p.hidden, p.lanes);
+  const auto pack = [&](const TensorDesc& from, std::int64_t depth, std::int64_t bytes) {
+    Packing own = p;
+    own.depth = depth;
+    return request.packed.get(from.data, fmt::format("{} depth {}", name, depth), bytes,
+                              [own, data = from.data](std::byte* to) {
+                                pack_recurrent(own, data, reinterpret_cast<float*>(to));
+                              });
+  };
+  PX_ASSIGN(weights.w, pack(w, s.inputs, *w_bytes));
+  PX_ASSIGN(weights.r, pack(r, s.hidden, *r_bytes));
+  const std::byte* const bias = request.has(Rec::kB) ? request.inputs[Rec::kB].data : nullptr;
+  PX_ASSIGN(weights.bias,
+            request.packed.get(bias == nullptr ? r.data : bias,
+                               fmt::format("{} {}{}", name, bias == nullptr ? "zeros" : "biases",
+                                           p.apart ? " apart" : ""),
+                               *bias_bytes, [p, bias](std::byte* to) {
+                                 pack_biases(p, bias, reinterpret_cast<float*>(to));
+                               }));
+  if (!request.has(Rec::kPeepholes)) return std::optional<RecurrentWeights>(std::move(weights));
+  const std::byte* const peepholes = request.inputs[Rec::kPeepholes].data;
+  PX_ASSIGN(weights.peepholes, request.packed.get(peepholes, name + " peepholes", *peephole_bytes,
+                                                  [p, peepholes](std::byte* to) {
+                                                    pack_peepholes(p, peepholes,
+                                                                   reinterpret_cast<float*>(to));
+                                                  }));
+  return std::optional<RecurrentWeights>(std::move(weights));
+}
+
+}  // namespace parallax

@@ -1,0 +1,30 @@
+// Weights, biases and peepholes of an LSTM, GRU or RNN as recurrent_loops.h reads them.
+// Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "kernels/recurrent_shape.h"
+
+namespace parallax {
+
+struct RecurrentWeights {
+  std::int64_t blocks = 0, lanes = 0;                         ///< of hidden elements
+  std::shared_ptr<const AlignedBytes> w, r, bias, peepholes;  ///< the last may be null
+
+  std::int64_t padded() const { return blocks * lanes; }
+  const float* w_of(const RecurrentShape& s, std::int64_t direction) const;
+  const float* r_of(const RecurrentShape& s, std::int64_t direction) const;
+  const float* bias_of(const RecurrentShape& s, std::int64_t direction) const;
+  const float* candidate_bias_of(const RecurrentShape& s, std::int64_t direction) const;
+  const float* peepholes_of(std::int64_t direction) const;  ///< null where there are none
+};
+
+/// Packed weights of a request whose weights, biases and peepholes are constants of f32. Nothing
+/// where they are not, and where 63 bits do not hold them. Errors: kOutOfMemory.
+Result<std::optional<RecurrentWeights>> recurrent_weights(const KernelRequest& request,
+                                                          const RecurrentShape& s);
+
+}  // namespace parallax

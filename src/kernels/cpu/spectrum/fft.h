@@ -1,0 +1,46 @@
+// Fast Fourier transforms of any length: mixed radices (Stockham's order, which needs no
+// permutation) where the length has small prime factors alone, else as a convolution with a chirp
+// (Bluestein). A plan is immutable; transforms are thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace parallax {
+
+/// The longest that plans are made for: of a longer one tables and scratch would be too large.
+inline constexpr std::int64_t kMostTransform = std::int64_t{1} << 20;
+
+class FftPlan {
+ public:
+  /// REQUIRES: 1 <= n <= kMostTransform.
+  explicit FftPlan(std::int64_t n);
+  std::int64_t length() const { return n_; }
+  /// Numbers of `scratch`.
+  std::int64_t scratch_numbers() const;
+  std::int64_t table_bytes() const;
+  /// x[k] = sum of x[j] e^(-2 pi i j k / n), in place. With `re` and `im` exchanged it is the
+  /// inverse, times n.
+  void transform(double* re, double* im, double* scratch) const;
+
+ private:
+  /// Blocks of `radix` elements `count` apart become one; `stride` transforms lie side by side.
+  struct Stage {
+    std::int64_t radix, count, stride;
+    std::size_t twiddles;  ///< [count, radix] pairs
+    std::size_t roots;     ///< of a radix other than 2 and 4: [radix] pairs
+  };
+  void add_stage(std::int64_t radix, std::int64_t count, std::int64_t stride);
+  void make_chirp();
+  void convolve(double* re, double* im, double* scratch) const;
+
+  std::int64_t n_;
+  std::vector<Stage> stages_;
+  std::vector<double> table_;  ///< pairs
+  std::unique_ptr<const FftPlan> convolution_;
+  std::vector<double> chirp_, filter_;  ///< pairs
+};
+
+}  // namespace parallax

@@ -1,0 +1,47 @@
+// ImageDecoder. Decoding is a file's matter, not arithmetic: there is one kernel.
+#include <fmt/core.h>
+
+#include "kernels/images/image_file.h"
+#include "kernels/reference/common.h"
+
+namespace parallax {
+namespace {
+
+PixelFormat pixel_format(const Node& node) {
+  const std::string name = node.attributes.get_string("pixel_format", "RGB");
+  if (name == "Grayscale") return PixelFormat::kGray;
+  return name == "BGR" ? PixelFormat::kBgr : PixelFormat::kRgb;
+}
+
+}  // namespace
+
+/// What cannot be decoded is an image without pixels, as the standard wants it; a format that is
+/// not covered is an error.
+KernelResult reference_image_decoder(const KernelRequest& request) {
+  const PixelFormat format = pixel_format(request.node);
+  const std::int64_t channels = format == PixelFormat::kGray ? 1 : 3;
+  const std::int64_t bytes = request.inputs[0].elements();
+  return make_lambda_kernel(
+      {.dynamic_outputs = true}, [=](std::int64_t, const KernelArgs& args) -> Status {
+        const FileBytes file({args.in<std::uint8_t>(0), static_cast<std::size_t>(bytes)});
+        const ImageFormat* const known = image_format(file);
+        if (known != nullptr && known->size == nullptr) {
+          return run_error(ErrorCode::kUnsupported,
+                           fmt::format("{} files are not covered", known->name));
+        }
+        const auto size = known == nullptr ? std::nullopt : known->size(file);
+        // A damaged file shows only when all of it has been read.
+        PixelWriter nowhere(format, 0, nullptr);
+        if (size && known->decode(file, *size, nowhere)) {
+          PX_ASSIGN(std::byte* const to,
+                    args.dynamic->allocate(0, {size->height, size->width, channels}));
+          PixelWriter pixels(format, size->width, reinterpret_cast<std::uint8_t*>(to));
+          known->decode(file, *size, pixels);
+          return {};
+        }
+        PX_RETURN_IF_ERROR(args.dynamic->allocate(0, {0, 0, channels}));
+        return {};
+      });
+}
+
+}  // namespace parallax

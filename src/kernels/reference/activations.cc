@@ -1,0 +1,71 @@
+// Activations that are operators of their own: Elu and its kin, HardSigmoid, Softplus, Shrink.
+#include "kernels/reference/activation.h"
+#include "kernels/reference/map_elements.h"
+#include "ops/activation.h"
+
+namespace parallax {
+namespace {
+
+/// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
+template <class T>
+T celu_of(T x, T alpha) {
+  const T below = alpha * std::expm1(x / alpha);
+  return (x < T{0} ? T{0} : x) + (below > T{0} ? T{0} : below);
+}
+
+template <class T>
+T selu_of(T x, T alpha, T gamma) {
+  return gamma * (x > T{0} ? x : alpha * std::expm1(x));
+}
+
+/// The numbers of the attributes are numbers of the input's type first.
+template <class T>
+T shrink_of(T x, T bias, T lambd) {
+  if (x < wrap_sub(T{0}, lambd)) return wrap_add(x, bias);
+  return lambd < x ? wrap_sub(x, bias) : T{0};
+}
+
+KernelResult shrink(const KernelRequest& request) {
+  const float bias = request.node.attributes.get_float("bias", 0.0F);
+  const float lambd = request.node.attributes.get_float("lambd", 0.5F);
+  return map_typed_elements<kNumericTypes>(request, [=](auto x) {
+    using T = decltype(x);
+    return shrink_of<T>(x, convert<T>(bias), convert<T>(lambd));
+  });
+}
+
+}  // namespace
+
+KernelResult reference_activation(const KernelRequest& request) {
+  const OpKind op = request.node.op;
+  const float alpha = request.node.attributes.get_float("alpha", default_alpha(op));
+  const float beta = request.node.attributes.get_float("beta", kHardSigmoidBeta);
+  const float gamma = request.node.attributes.get_float("gamma", kSeluGamma);
+  if (op == OpKind::kShrink) return shrink(request);
+  return map_typed_elements<kFloatTypes>(request, [=](auto x) {
+    using T = decltype(x);
+    const T a = alpha;
+    switch (op) {
+      case OpKind::kCelu:
+        return celu_of(x, a);
+      case OpKind::kElu:
+        return elu_of(x, a);
+      case OpKind::kHardSigmoid:
+        return hard_sigmoid_of(x, a, T{beta});
+      case OpKind::kLeakyRelu:
+        return leaky_relu_of(x, a);
+      case OpKind::kMish:
+        return mish_of(x);
+      case OpKind::kSelu:
+        return selu_of(x, a, T{gamma});
+      case OpKind::kSoftplus:
+        return softplus_of(x);
+      case OpKind::kSoftsign:
+        return x / (T{1} + std::fabs(x));
+      default:  // ThresholdedRelu
+        return x > a ? x : T{0};
+    }
+  });
+}
+
+}  // namespace parallax

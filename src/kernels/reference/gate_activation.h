@@ -1,0 +1,41 @@
+// Activations of the gates of LSTM, GRU and RNN, one number at a time. Pure.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "ops/recurrent.h"
+
+namespace parallax {
+
+inline double gate_of(const GateActivation& activation, double x) {
+  const auto alpha = static_cast<double>(activation.alpha);
+  const auto beta = static_cast<double>(activation.beta);
+  switch (activation.function) {
+    case GateFunction::kAffine:
+      return alpha * x + beta;
+    case GateFunction::kElu:
+      return x < 0 ? alpha * std::expm1(x) : x;
+    case GateFunction::kHardSigmoid:
+      return std::clamp(alpha * x + beta, 0.0, 1.0);
+    case GateFunction::kLeakyRelu:
+      return x < 0 ? alpha * x : x;
+    case GateFunction::kRelu:
+      return x < 0 ? 0 : x;
+    case GateFunction::kScaledTanh:
+      return alpha * std::tanh(beta * x);
+    case GateFunction::kSigmoid:
+      return 1 / (1 + std::exp(-x));
+    case GateFunction::kSoftplus:
+      return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
+    case GateFunction::kSoftsign:
+      return x / (1 + std::abs(x));
+    case GateFunction::kTanh:
+      return std::tanh(x);
+    case GateFunction::kThresholdedRelu:
+      return x < alpha ? 0 : x;
+  }
+  return x;
+}
+
+}  // namespace parallax

@@ -1,0 +1,44 @@
+// What operators that pick elements by index share.
+#pragma once
+
+#include <fmt/core.h>
+
+#include <string>
+
+#include "kernels/reference/common.h"
+
+namespace parallax {
+
+/// `index` made non-negative. Errors: kOutOfRange naming index, axis and dimension.
+inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
+  if (index < -dim || index >= dim) {
+    return run_error(
+        ErrorCode::kOutOfRange,
+        fmt::format("index {} is out of range for axis {} of {} elements", index, axis, dim));
+  }
+  return index < 0 ? index + dim : index;
+}
+
+/// What a scatter does with the element that is there and the one that comes.
+enum class ScatterReduction { kNone, kAdd, kMul, kMin, kMax };
+
+inline ScatterReduction reduction_of(const std::string& name) {
+  if (name == "add") return ScatterReduction::kAdd;
+  if (name == "mul") return ScatterReduction::kMul;
+  if (name == "min") return ScatterReduction::kMin;
+  if (name == "max") return ScatterReduction::kMax;
+  return ScatterReduction::kNone;
+}
+
+template <class T>
+T reduce(ScatterReduction reduction, T old, T update) {
+  if constexpr (!std::is_same_v<T, BoolByte>) {
+    if (reduction == ScatterReduction::kAdd) return wrap_add(old, update);
+    if (reduction == ScatterReduction::kMul) return wrap_mul(old, update);
+    if (reduction == ScatterReduction::kMin) return update < old || update != update ? update : old;
+    if (reduction == ScatterReduction::kMax) return old < update || update != update ? update : old;
+  }
+  return update;
+}
+
+}  // namespace parallax

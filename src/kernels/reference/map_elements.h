@@ -1,0 +1,32 @@
+// Kernels that apply a function to each element of one tensor.
+#pragma once
+
+#include "kernels/reference/common.h"
+
+namespace parallax {
+
+/// A kernel that writes To(f(x)) for each element x.
+template <class From, class To, class F>
+KernelResult map_elements(const KernelRequest& request, F f) {
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  return make_lambda_kernel({.tiles = tiles},
+                            [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                              const TileRange range = tile_range(count, tiles, tile);
+                              const From* x = args.in<From>(0);
+                              To* y = args.out<To>();
+                              for (std::int64_t i = range.begin; i < range.end; ++i) y[i] = f(x[i]);
+                              return {};
+                            });
+}
+
+/// The same for each of the types of a set; f is generic.
+template <DTypeSet kSet, class F>
+KernelResult map_typed_elements(const KernelRequest& request, F f) {
+  return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {
+    using T = typename decltype(type)::type;
+    return map_elements<T, T>(request, f);
+  });
+}
+
+}  // namespace parallax

@@ -1,0 +1,26 @@
+// Philox-4x32-10, a generator whose n-th number needs no number before it (Salmon et al., Parallel
+// random numbers: as easy as 1, 2, 3; 2011). Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace parallax {
+
+/// 128 random bits for a place and a seed.
+constexpr std::array<std::uint32_t, 4> philox(std::uint64_t place, std::uint64_t seed) {
+  std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(place),
+                                    static_cast<std::uint32_t>(place >> 32), 0, 0};
+  auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53} * x[0];
+    const std::uint64_t b = std::uint64_t{0xCD9E8D57} * x[2];
+    x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ key0, static_cast<std::uint32_t>(b),
+         static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ key1, static_cast<std::uint32_t>(a)};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return x;
+}
+
+}  // namespace parallax

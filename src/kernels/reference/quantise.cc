@@ -1,0 +1,175 @@
+// QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+#include "kernels/reference/quantised.h"
+#include "parallax/elements.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::size_t kScale = 1, kZero = 2;
+
+/// The type of integers that a zero point has.
+DType zero_type(const KernelRequest& request, DType fallback) {
+  return request.has(kZero) ? request.inputs[kZero].dtype : fallback;
+}
+
+std::int64_t zero_at(const KernelArgs& args, bool has_zero, DType dtype, std::int64_t i) {
+  return has_zero ? load_integer(dtype, args.inputs[kZero], i) : 0;
+}
+
+/// Elements below a byte of which several tiles would write one share it: tiles begin where bytes
+/// do.
+constexpr std::int64_t kPerByte = 8;
+
+KernelResult table_kernel(const KernelRequest& request) {
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  const auto table = request.node.attributes.get<Constant>(kByteTable, {});
+  if (std::ssize(table.bytes) != kByteTableSize) return nullptr;
+  std::array<std::byte, kByteTableSize> entries{};
+  std::memcpy(entries.data(), table.bytes.data(), entries.size());
+  return make_lambda_kernel(
+      {.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
+        const TileRange range = tile_range(count, tiles, tile);
+        for (std::int64_t i = range.begin; i < range.end; ++i)
+          args.out<std::byte>()[i] = entries[std::to_integer<std::uint8_t>(args.inputs[0][i])];
+        return {};
+      });
+}
+
+bool is_float(DType dtype) { return info_of(dtype).kind == DTypeClass::kFloat; }
+
+/// f(x, scale, zero point) of each element, of types that are all floats.
+template <class F>
+KernelResult map_floats(const KernelRequest& request, DType zero, Narrowing how, F f) {
+  const DType from = request.inputs[0].dtype, to = request.outputs[0].dtype;
+  const DType real = request.inputs[kScale].dtype;
+  const ScaleOrder order(request);
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  const bool has_zero = request.has(kZero);
+  return make_lambda_kernel(
+      {.tiles = tiles, .byte_inputs = 0b111},
+      [=](std::int64_t tile, const KernelArgs& args) -> Status {
+        const TileRange elements = tile_range(count, tiles, tile, kPerByte);
+        for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+          const std::int64_t at = order(i);
+          const auto x = read_element<float>(from, args.inputs[0], i);
+          const auto scale = read_element<float>(real, args.inputs[kScale], at);
+          const float point = has_zero ? read_element<float>(zero, args.inputs[kZero], at) : 0.0F;
+          write_element(to, f(x, scale, point), args.out<std::byte>(), i, how);
+        }
+        return {};
+      });
+}
+
+/// To floats of 8 and 4 bits, as their type has them.
+KernelResult quantize_to_floats(const KernelRequest& request) {
+  const DType zero = zero_type(request, request.outputs[0].dtype);
+  if (!is_float(request.outputs[0].dtype) || !is_float(zero)) return nullptr;
+  Narrowing how;
+  how.saturate = request.node.attributes.get_int("saturate", 1) != 0;
+  return map_floats(request, zero, how,
+                    [](float x, float scale, float point) { return x / scale + point; });
+}
+
+KernelResult dequantize_floats(const KernelRequest& request) {
+  const DType from = request.inputs[0].dtype;
+  if (!is_float(from) || info_of(request.outputs[0].dtype).bits < 16) return nullptr;
+  return map_floats(request, zero_type(request, from), {},
+                    [](float x, float scale, float point) { return (x - point) * scale; });
+}
+
+}  // namespace
+
+KernelResult reference_quantize(const KernelRequest& request) {
+  if (request.node.attributes.find(kByteTable) != nullptr) return table_kernel(request);
+  const DType to = request.outputs[0].dtype;
+  const auto range_of_type = integer_range(to);
+  const DType real = request.inputs[kScale].dtype;
+  if (!range_of_type) return quantize_to_floats(request);
+  if (request.has(kZero) && !integer_range(request.inputs[kZero].dtype)) return nullptr;
+  const IntegerRange range = *range_of_type;
+  const ScaleOrder order(request);
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  const bool has_zero = request.has(kZero);
+  const DType zero = zero_type(request, to);
+  const auto make = [&](auto of_x, auto of_scale) -> KernelResult {
+    using X = typename decltype(of_x)::type;
+    using S = typename decltype(of_scale)::type;
+    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b110},
+                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                                const TileRange elements = tile_range(count, tiles, tile, kPerByte);
+                                for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+                                  const std::int64_t at = order(i);
+                                  store_integer_element(
+                                      to,
+                                      quantised(static_cast<S>(args.in<X>(0)[i]),
+                                                load_element<S>(args.inputs[kScale], at),
+                                                zero_at(args, has_zero, zero, at), range),
+                                      args.out<std::byte>(), i);
+                                }
+                                return {};
+                              });
+  };
+  constexpr DTypeSet kReal = kFloatTypes;
+  return make_for<kReal | dtype_bit(DType::kI32)>(
+      request.inputs[0].dtype, [&](auto of_x) -> KernelResult {
+        return make_for<kReal>(real, [&](auto of_scale) { return make(of_x, of_scale); });
+      });
+}
+
+KernelResult reference_dequantize(const KernelRequest& request) {
+  const DType from = request.inputs[0].dtype;
+  if (!integer_range(from)) return dequantize_floats(request);
+  const ScaleOrder order(request);
+  const std::int64_t count = request.outputs[0].elements();
+  const std::int64_t tiles = tile_count(count, kElementsPerTile);
+  const bool has_zero = request.has(kZero);
+  const DType zero = zero_type(request, from);
+  const auto make = [&](auto of_scale, auto of_result) -> KernelResult {
+    using S = typename decltype(of_scale)::type;
+    using Y = typename decltype(of_result)::type;
+    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b111},
+                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
+                                const TileRange elements = tile_range(count, tiles, tile);
+                                for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+                                  const std::int64_t at = order(i);
+                                  const std::int64_t x = load_integer(from, args.inputs[0], i) -
+                                                         zero_at(args, has_zero, zero, at);
+                                  args.out<Y>()[i] = static_cast<Y>(
+                                      static_cast<S>(x) * load_element<S>(args.inputs[kScale], at));
+                                }
+                                return {};
+                              });
+  };
+  return make_for<kFloatTypes>(request.inputs[kScale].dtype, [&](auto of_scale) -> KernelResult {
+    return make_for<kFloatTypes>(request.outputs[0].dtype,
+                                 [&](auto of_result) { return make(of_scale, of_result); });
+  });
+}
+
+/// The range of the elements, widened to hold zero, becomes that of u8. NaN counts as zero does; a
+/// tensor of zeros, or an empty one, has the scale 1.
+KernelResult reference_dynamic_quantize(const KernelRequest& request) {
+  if (request.inputs[0].dtype != DType::kF32) return nullptr;
+  const std::int64_t count = request.inputs[0].elements();
+  return make_lambda_kernel({}, [=](std::int64_t, const KernelArgs& args) -> Status {
+    const float* x = args.in<float>(0);
+    float low = 0, high = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (x[i] < low) low = x[i];
+      if (x[i] > high) high = x[i];
+    }
+    const float scale = low == high ? 1.0F : (high - low) / 255.0F;
+    const std::int64_t zero = quantised(-low, scale, 0, {0, 255});
+    for (std::int64_t i = 0; i < count; ++i)
+      args.out<std::uint8_t>(0)[i] =
+          static_cast<std::uint8_t>(quantised(x[i], scale, zero, {0, 255}));
+    if (args.outputs[1] != nullptr) args.out<float>(1)[0] = scale;
+    if (args.outputs[2] != nullptr) args.out<std::uint8_t>(2)[0] = static_cast<std::uint8_t>(zero);
+    return {};
+  });
+}
+
+}  // namespace parallax

@@ -1,0 +1,103 @@
+// Real numbers as integers and back, and which of a tensor's scales an element has: for the kernels
+// that quantise. Pure.
+#pragma once
+
+#include <cmath>
+#include <optional>
+
+#include "kernels/reference/common.h"
+#include "ops/quantised.h"
+
+namespace parallax {
+
+/// The integers that a type has.
+struct IntegerRange {
+  std::int64_t low = 0, high = 0;
+};
+/// Nothing for types that are no integers of at most 32 bits.
+inline std::optional<IntegerRange> integer_range(DType dtype) {
+  const DTypeInfo& type = info_of(dtype);
+  if (type.bits < 1 || type.bits > 32) return std::nullopt;
+  if (type.kind == DTypeClass::kUnsigned)
+    return IntegerRange{0, (std::int64_t{1} << type.bits) - 1};
+  const std::int64_t half = std::int64_t{1} << (type.bits - 1);
+  return type.kind == DTypeClass::kSigned ? std::optional(IntegerRange{-half, half - 1})
+                                          : std::nullopt;
+}
+
+/// Element `i` of integers of at most 32 bits, at any alignment.
+inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64_t i) {
+  const int bits = info_of(dtype).bits;
+  std::uint32_t element = 0;
+  if (bits < 8) {
+    const std::int64_t per_byte = 8 / bits;
+    const auto byte = static_cast<std::uint32_t>(bytes[i / per_byte]);
+    element = (byte >> (i % per_byte * bits)) & ((1U << bits) - 1U);
+  } else {
+    std::memcpy(&element, bytes + i * (bits / 8), static_cast<std::size_t>(bits / 8));
+  }
+  if (info_of(dtype).kind == DTypeClass::kUnsigned) return element;
+  const int unused = 32 - bits;
+  return static_cast<std::int32_t>(element << unused) >> unused;
+}
+
+/// Writes element `i`, which the type has. Elements that share a byte with it stay as they are.
+inline void store_integer_element(DType dtype, std::int64_t value, std::byte* bytes,
+                                  std::int64_t i) {
+  const int bits = info_of(dtype).bits;
+  const auto element = static_cast<std::uint32_t>(value);
+  if (bits >= 8) {
+    std::memcpy(bytes + i * (bits / 8), &element, static_cast<std::size_t>(bits / 8));
+    return;
+  }
+  const std::int64_t per_byte = 8 / bits;
+  const auto shift = static_cast<int>(i % per_byte * bits);
+  const std::uint32_t mask = ((1U << bits) - 1U) << shift;
+  auto& byte = bytes[i / per_byte];
+  byte = static_cast<std::byte>((static_cast<std::uint32_t>(byte) & ~mask) |
+                                ((element << shift) & mask));
+}
+
+/// `x` / scale rounded to the nearest integer, ties to even, plus `zero`, held within the range.
+/// NaN is `zero`.
+template <class T>
+std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& range) {
+  const double real = static_cast<double>(std::nearbyint(x / scale));
+  if (std::isnan(real)) return std::clamp(zero, range.low, range.high);
+  const double shifted = real + static_cast<double>(zero);
+  return static_cast<std::int64_t>(
+      std::clamp(shifted, static_cast<double>(range.low), static_cast<double>(range.high)));
+}
+
+/// Which scale each element of a tensor has: one for all, one for each index along an axis, or one
+/// for each block of neighbours along it.
+class ScaleOrder {
+ public:
+  /// Of the node's inputs 0 and 1, which fit (ops/quantised.cc).
+  explicit ScaleOrder(const KernelRequest& request) {
+    const Dims& x = request.inputs[0].dims;
+    const std::int64_t block = request.node.attributes.get_int("block_size", 0);
+    const Dims& scale = request.inputs[1].dims;
+    if (scale.rank() == 0 || (block == 0 && scale.elements() == 1)) return;
+    const int axis = positive_axis(request.node.attributes.get_int("axis", 1), x.rank());
+    one_ = false;
+    length_ = std::max<std::int64_t>(x[axis], 1);
+    inner_ = std::max<std::int64_t>(count_of(x, axis + 1, x.rank()), 1);
+    block_ = std::max<std::int64_t>(block, 1);
+    blocks_ = scale[block > 0 ? axis : 0];
+    blocked_ = block > 0;
+  }
+
+  std::int64_t operator()(std::int64_t element) const {
+    if (one_) return 0;
+    const std::int64_t at = element / inner_ % length_ / block_;
+    if (!blocked_) return at;
+    return (element / inner_ / length_ * blocks_ + at) * inner_ + element % inner_;
+  }
+
+ private:
+  bool one_ = true, blocked_ = false;
+  std::int64_t length_ = 1, inner_ = 1, block_ = 1, blocks_ = 1;
+};
+
+}  // namespace parallax

@@ -1,0 +1,88 @@
+// Sizes of an Attention and where the rows of its tensors lie, for kernels of it. Pure.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include "kernels/kernel.h"
+#include "ops/scaled_attention.h"
+
+namespace parallax {
+
+/// Where the row of a position lies in a tensor [batch, heads, length, size], or [batch, length,
+/// heads * size]: elements from one to the next.
+struct HeadRows {
+  std::int64_t batch = 0, head = 0, row = 0;
+  std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t i) const {
+    return b * batch + h * head + i * row;
+  }
+};
+inline HeadRows head_rows(bool packed, std::int64_t heads, std::int64_t length, std::int64_t size) {
+  if (packed) return {length * heads * size, size, heads * size};
+  return {heads * length * size, length * size, size};
+}
+
+struct ScaledAttentionShape {
+  AttentionSpec spec;
+  std::int64_t batch = 0, heads = 0, queries = 0, depth = 0, width = 0;
+  std::int64_t kv_heads = 0, added = 0, past = 0;  ///< `added` keys follow `past` ones
+  HeadRows q, k, v, y, past_k, past_v, present_k, present_v;
+
+  std::int64_t keys() const { return past + added; }
+  float scale() const { return spec.scale.value_or(1 / std::sqrt(static_cast<float>(depth))); }
+  std::int64_t kv_head(std::int64_t head) const { return head / (heads / kv_heads); }
+};
+
+/// Errors: of the attributes.
+inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& request) {
+  using In = AttentionInput;
+  Result<AttentionSpec> spec = attention_spec(request.node);
+  if (!spec) return tl::unexpected(std::move(spec).error());
+  const Dims& q = request.inputs[In::kQ].dims;
+  const Dims& k = request.inputs[In::kK].dims;
+  const Dims& v = request.inputs[In::kV].dims;
+  const bool packed = q.rank() == 3;
+  ScaledAttentionShape s;
+  s.spec = *spec;
+  s.batch = q[0];
+  s.heads = packed ? spec->q_heads : q[1];
+  s.kv_heads = packed ? spec->kv_heads : k[1];
+  s.queries = q[packed ? 1 : 2];
+  s.added = k[packed ? 1 : 2];
+  s.depth = packed ? q[2] / s.heads : q[3];
+  s.width = packed ? v[2] / s.kv_heads : v[3];
+  if (request.has(In::kPastKey)) s.past = request.inputs[In::kPastKey].dims[2];
+  s.q = head_rows(packed, s.heads, s.queries, s.depth);
+  s.k = head_rows(packed, s.kv_heads, s.added, s.depth);
+  s.v = head_rows(packed, s.kv_heads, s.added, s.width);
+  s.y = head_rows(packed, s.heads, s.queries, s.width);
+  s.past_k = head_rows(false, s.kv_heads, s.past, s.depth);
+  s.past_v = head_rows(false, s.kv_heads, s.past, s.width);
+  s.present_k = head_rows(false, s.kv_heads, s.keys(), s.depth);
+  s.present_v = head_rows(false, s.kv_heads, s.keys(), s.width);
+  return s;
+}
+
+/// The keys [begin, end) that causality, window and the length of the sequence leave a query;
+/// nothing where the length is none.
+struct KeyRange {
+  std::int64_t begin = 0, end = 0;
+};
+inline std::optional<KeyRange> visible_keys(const ScaledAttentionShape& s,
+                                            std::optional<std::int64_t> length,
+                                            std::int64_t query) {
+  if (length && (*length < 0 || *length > s.keys())) return std::nullopt;
+  const std::int64_t offset = length ? *length - s.queries : s.past;
+  const std::int64_t position = offset + query;
+  KeyRange range{0, length.value_or(s.keys())};
+  const auto ends_at = [&](std::int64_t last) { range.end = std::min(range.end, last + 1); };
+  if (s.spec.causal) ends_at(position);
+  if (s.spec.right >= 0) ends_at(position + s.spec.right);
+  if (s.spec.left >= 0) range.begin = std::max<std::int64_t>(0, position - s.spec.left);
+  range.end = std::max<std::int64_t>(range.end, 0);
+  range.begin = std::min(range.begin, range.end);
+  return range;
+}
+
+}  // namespace parallax

@@ -1,0 +1,39 @@
+// DepthToSpace and SpaceToDepth as one strided copy. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace parallax {
+
+/// The output's six axes, outermost first, and how far apart neighbours along them lie in the
+/// input.
+struct SpaceBlocks {
+  std::array<std::int64_t, 6> sizes{}, strides{};
+};
+
+/// REQUIRES: input and output of the node have rank 4 and go together, blocksize is at least 1.
+inline SpaceBlocks space_blocks(const KernelRequest& request) {
+  const bool to_space = request.node.op == OpKind::kDepthToSpace;
+  const bool depth_first = request.node.attributes.get_string("mode", "DCR") == "DCR";
+  const std::int64_t block = request.node.attributes.get_int("blocksize", 1);
+  const Dims& in = request.inputs[0].dims;
+  const Dims& out = request.outputs[0].dims;
+  const std::int64_t plane = in[2] * in[3], sample = in[1] * plane;
+  if (to_space) {
+    // Of the channels, those of a pixel's place in its block lie together, or those of one result.
+    const std::int64_t place = depth_first ? out[1] * plane : plane;
+    const std::int64_t channel = depth_first ? plane : block * block * plane;
+    return {{in[0], out[1], in[2], block, in[3], block},
+            {sample, channel, in[3], block * place, 1, place}};
+  }
+  const std::int64_t row = in[3], rows = block * row;
+  if (depth_first) {
+    return {{in[0], block, block, in[1], out[2], out[3]}, {sample, row, 1, plane, rows, block}};
+  }
+  return {{in[0], in[1], block, block, out[2], out[3]}, {sample, plane, row, 1, rows, block}};
+}
+
+}  // namespace parallax

@@ -1,0 +1,89 @@
+// One call of a function of the model: what names and attributes of the function's body stand for.
+// Thread-safety: not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/name_map.h"
+#include "load/onnx/proto.h"
+#include "ops/load_budget.h"
+
+namespace parallax {
+
+/// "function 'domain.name'" for messages.
+std::string describe_function(const OnnxFunction& function);
+
+/// Names that no value of the file has, one after the other.
+class MadeNames {
+ public:
+  /// `names` keeps them.
+  explicit MadeNames(std::deque<std::string>& names) : names_(names) {}
+  /// Nothing that is made gets this name.
+  void reserve(std::string_view name) { taken_.insert(name); }
+  /// `name`, or that with a number behind it.
+  std::string_view make(std::string name);
+  /// `name` as it is, kept.
+  std::string_view keep(std::string name);
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::deque<std::string>& names_;
+  NameSet taken_;
+  std::size_t bytes_ = 0;
+  std::int64_t number_ = 0;
+};
+
+class FunctionCall {
+ public:
+  /// `node` calls `function`. All must outlive the call.
+  FunctionCall(const OnnxNode& node, const OnnxFunction& function, MadeNames& names);
+  /// The names of the function's own values, for one whose nodes read others from where it stands.
+  void define(NameSet own) { own_ = std::move(own); }
+
+  /// Whether the function can be called so. Errors: kInvalidModel; kUnsupported where the account
+  /// is spent.
+  Status check(LoadBudget& budget);
+  /// A node of the function's body as this call has it: with the names and attributes of the
+  /// caller, graphs in it as OnnxAttribute::inlined. Errors: as parsing; kInvalidModel for
+  /// attributes that the function lacks; kUnsupported where the account is spent.
+  Result<OnnxNode> bind(const OnnxNode& inner, LoadBudget& budget);
+  /// What a value of the function's body is called here.
+  std::string_view name_of(std::string_view name) { return rename(name, nullptr); }
+  /// Copies for outputs of the function that are inputs, or several outputs at once.
+  std::vector<OnnxNode> passed_on();
+
+ private:
+  /// Names that graphs inside the body define, which hide those of the function.
+  struct Hidden {
+    const Hidden* around;
+    NameSet names;
+    bool has(std::string_view name) const {
+      return names.contains(name) || (around != nullptr && around->has(name));
+    }
+  };
+  std::string_view rename(std::string_view name, const Hidden* hidden);
+  Result<OnnxNode> bind(const OnnxNode& inner, const Hidden* hidden, LoadBudget& budget);
+  Status bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadBudget& budget);
+  Result<OnnxGraph> bind_graph(OnnxGraph graph, const Hidden* hidden, LoadBudget& budget);
+  Status take_work(LoadBudget& budget, std::int64_t work) const;
+  Result<const OnnxAttribute*> referred(const OnnxAttribute& attribute) const;
+  int depth_of(const Hidden* hidden) const;
+
+  const OnnxNode& node_;
+  const OnnxFunction& function_;
+  MadeNames& names_;
+  std::string_view label_;               ///< what names of this call begin with
+  NameMap<std::string_view> arguments_;  ///< by formal name; empty: left out
+  NameMap<std::string_view> made_;
+  std::vector<std::pair<std::string_view, std::string_view>> copies_;  ///< from, to
+  std::optional<NameSet> own_;  ///< names that are renamed; nothing: all
+};
+
+}  // namespace parallax

@@ -1,0 +1,69 @@
+// Rules of com.microsoft (microsoft_*.cc). Each changes the node in place.
+#pragma once
+
+#include "load/onnx/normalize.h"
+#include "load/onnx/rewriting.h"
+
+namespace parallax {
+
+Status rewrite_ms_attention(FileNode& file);
+Status rewrite_ms_bias_gelu(FileNode& file);
+Status rewrite_ms_dynamic_lstm(FileNode& file);
+Status rewrite_ms_dynamic_matmul(FileNode& file);
+Status rewrite_ms_embed_layer_normalization(FileNode& file);
+Status rewrite_ms_fast_gelu(FileNode& file);
+Status rewrite_ms_fused_conv(FileNode& file);
+Status rewrite_ms_fused_gemm(FileNode& file);
+Status rewrite_ms_fused_matmul(FileNode& file);
+Status rewrite_ms_grid_sample(FileNode& file);
+Status rewrite_ms_group_query_attention(FileNode& file);
+Status rewrite_ms_matmul_integer_to_float(FileNode& file);
+Status rewrite_ms_multi_head_attention(FileNode& file);
+Status rewrite_ms_nhwc_conv(FileNode& file);
+Status rewrite_ms_nhwc_max_pool(FileNode& file);
+Status rewrite_ms_pad(FileNode& file);
+Status rewrite_ms_q_attention(FileNode& file);
+Status rewrite_ms_q_gemm(FileNode& file);
+Status rewrite_ms_qlinear_add(FileNode& file);
+Status rewrite_ms_qlinear_average_pool(FileNode& file);
+Status rewrite_ms_qlinear_concat(FileNode& file);
+Status rewrite_ms_qlinear_conv(FileNode& file);
+Status rewrite_ms_qlinear_global_average_pool(FileNode& file);
+Status rewrite_ms_qlinear_leaky_relu(FileNode& file);
+Status rewrite_ms_qlinear_mul(FileNode& file);
+Status rewrite_ms_qlinear_reduce_mean(FileNode& file);
+Status rewrite_ms_qlinear_sigmoid(FileNode& file);
+Status rewrite_ms_qlinear_softmax(FileNode& file);
+Status rewrite_ms_qlinear_where(FileNode& file);
+Status rewrite_ms_quick_gelu(FileNode& file);
+Status rewrite_ms_rotary_embedding(FileNode& file);
+Status rewrite_ms_simplified_layer_normalization(FileNode& file);
+Status rewrite_ms_skip_layer_normalization(FileNode& file);
+Status rewrite_ms_skip_simplified_layer_normalization(FileNode& file);
+Status rewrite_ms_unique(FileNode& file);
+
+/// A node between Transposes that turn images of the layout NHWC into NCHW and back.
+ValueId to_nchw(Rewriting& to, ValueId images);
+ValueId to_nhwc(Rewriting& to, ValueId images);
+
+/// What all attention operators of com.microsoft come down to. Heads are the second axis.
+struct AttentionParts {
+  ValueId query, key, value;         ///< [batch, heads, length, size]
+  float scale = 0;                   ///< 0: 1 / sqrt(size)
+  std::vector<ValueId> biases = {};  ///< added to the scores, which they may be broadcast to
+  bool causal = false;
+  /// How many keys stand before that of the first query, i64 that broadcasts to the scores; none:
+  /// 0.
+  ValueId past = {};
+  std::int64_t window = -1;  ///< how many keys back a query sees; -1: all
+  float softcap = 0;
+};
+/// The heads side by side: [batch, length, heads * size].
+ValueId write_attention(Rewriting& to, const AttentionParts& parts);
+/// [batch, length, heads * size] as [batch, heads, length, size].
+ValueId split_heads(Rewriting& to, ValueId x, std::int64_t heads);
+/// What a mask of keys adds to the scores: `filter` where a key is masked. Masks are [batch] (how
+/// many keys there are), [batch, keys] or [batch, queries, keys] (0: masked).
+ValueId mask_bias(Rewriting& to, ValueId mask, ValueId key, float filter);
+
+}  // namespace parallax

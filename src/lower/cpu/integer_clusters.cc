@@ -1,0 +1,363 @@
+// DequantizeLinear, an operator, QuantizeLinear become the operator on bytes: convolutions and
+// matrix products with integer kernels that quantise their results, movement of bytes, and tables
+// for what is a function of one tensor of bytes. What is left is computed as it stands, of real
+// numbers.
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "lower/cpu/byte_functions.h"
+#include "lower/cpu/lower.h"
+#include "ops/infer.h"
+#include "ops/quantised.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+/// Operators that give elements of their first input, or of each of them, as they are.
+bool moves_elements(const Node& node) {
+  switch (node.op) {
+    case OpKind::kReshape:
+    case OpKind::kFlatten:
+    case OpKind::kSqueeze:
+    case OpKind::kUnsqueeze:
+    case OpKind::kTranspose:
+    case OpKind::kSlice:
+    case OpKind::kSplit:
+    case OpKind::kConcat:
+    case OpKind::kExpand:
+    case OpKind::kTile:
+    case OpKind::kGather:
+      return true;
+    case OpKind::kMaxPool:
+      return node.outputs.size() == 1;
+    case OpKind::kResize:
+      return node.attributes.get_string("mode", "nearest") == "nearest" &&
+             node.attributes.get_string("coordinate_transformation_mode", "half_pixel") !=
+                 "tf_crop_and_resize";
+    default:
+      return false;
+  }
+}
+
+/// Writes the nodes of a graph anew, in order.
+class Clusters {
+ public:
+  Clusters(Graph& graph, const PassContext& context)
+      : graph_(graph),
+        context_(context),
+        readers_(graph),
+        functions_(graph, context),
+        names_(graph),
+        to_(graph.values.size()) {
+    for (const ValueId id : graph.values.ids()) to_[id] = id;
+  }
+
+  int run() {
+    for (const NodeId id : graph_.nodes.ids()) {
+      if (quantises_to_bytes(graph_, graph_.nodes[id]) && replace(graph_.nodes[id])) {
+        ++changes_;
+      } else {
+        append(graph_.nodes[id]);
+      }
+    }
+    if (changes_ > 0) graph_.nodes = std::move(fresh_);
+    return changes_;
+  }
+
+ private:
+  /// The node that makes `value`, where nothing else reads it; null otherwise.
+  const Node* sole_maker(ValueId value) const {
+    const Value& v = graph_.values[value];
+    if (v.kind != ValueKind::kResult || !readers_.single(value)) return nullptr;
+    return &graph_.nodes[v.producer];
+  }
+
+  void append(Node node) {
+    for (ValueId& input : node.inputs)
+      if (input.valid() && to_.contains(input)) input = to_[input];
+    fresh_.push_back(std::move(node));
+  }
+
+  ValueId new_value(ValueId like, std::string_view suffix, DType dtype) {
+    Value value;
+    value.name = names_.make(graph_.values[like].name + std::string(suffix));
+    value.dtype = dtype;
+    value.shape = graph_.values[like].shape;
+    return graph_.values.push_back(std::move(value));
+  }
+
+  bool replace(const Node& quantize) {
+    const ValueId real = quantize.inputs[0];
+    if (functions_.root(real).valid()) return write_table(quantize);
+    const Value& value = graph_.values[real];
+    if (value.kind != ValueKind::kResult) return false;
+    const Node& maker = graph_.nodes[value.producer];
+    if (moves_elements(maker)) return write_movement(quantize, maker);
+    return write_product(quantize);
+  }
+
+  /// A table alone, or the bytes as they are.
+  bool write_table(const Node& quantize) {
+    const ValueId bytes = quantize.outputs[0];
+    const auto table = functions_.table(bytes);
+    if (!table) return false;
+    write_look_up(functions_.root(quantize.inputs[0]), bytes, *table, quantize.name);
+    return true;
+  }
+
+  static bool is_identity(const Constant& table) {
+    for (std::size_t i = 0; i < table.bytes.size(); ++i)
+      if (table.bytes[i] != static_cast<std::byte>(i)) return false;
+    return true;
+  }
+
+  void write_look_up(ValueId from, ValueId to, const Constant& table, const std::string& name) {
+    Attributes attributes;
+    attributes.set(std::string(kByteTable), table);
+    append({name, OpKind::kQuantizeLinear, std::move(attributes), {from}, {to}});
+  }
+
+  /// The bytes as `quantize` would give them.
+  ValueId requantised(const RealBytes& from, const Node& quantize) {
+    const auto table = functions_.requantisation(from, quantize);
+    if (!table) return {};
+    if (is_identity(*table) && table->dtype == graph_.values[from.bytes].dtype) return from.bytes;
+    const ValueId to = new_value(from.bytes, "/bytes", table->dtype);
+    write_look_up(from.bytes, to, *table, names_.make(quantize.name + "/bytes"));
+    return to;
+  }
+
+  /// Quantised first, then moved.
+  bool write_movement(const Node& quantize, const Node& maker) {
+    if (maker.outputs.size() > 1) return write_split(quantize, maker);
+    Node moved = maker;
+    const std::size_t operands = maker.op == OpKind::kConcat ? maker.inputs.size() : 1;
+    std::vector<RealBytes> bytes;
+    for (std::size_t i = 0; i < operands; ++i) {
+      const auto real =
+          maker.inputs[i].valid() ? real_bytes(graph_, maker.inputs[i]) : std::nullopt;
+      if (!real) return false;
+      bytes.push_back(*real);
+    }
+    for (std::size_t i = 0; i < operands; ++i) {
+      moved.inputs[i] = requantised(bytes[i], quantize);
+      if (!moved.inputs[i].valid()) return false;
+    }
+    moved.name = quantize.name;
+    moved.outputs = quantize.outputs;
+    append(std::move(moved));
+    return true;
+  }
+
+  /// Moved by all quantisations of the parts together, then quantised.
+  bool write_split(const Node& quantize, const Node& maker) {
+    const auto real = real_bytes(graph_, maker.inputs[0]);
+    if (!real) return false;
+    const NodeId id = graph_.values[quantize.inputs[0]].producer;
+    auto [parts, first] = splits_.try_emplace(id);
+    const DType dtype = graph_.values[real->bytes].dtype;
+    const auto table = functions_.requantisation(*real, quantize);
+    if (!table) return false;
+    if (first) {
+      Node moved = maker;
+      moved.name = names_.make(maker.name + "/bytes");
+      moved.inputs[0] = real->bytes;
+      for (ValueId& output : moved.outputs)
+        if (output.valid()) output = new_value(output, "/bytes", dtype);
+      parts->second = moved.outputs;
+      append(std::move(moved));
+    }
+    const auto part = std::ranges::find(maker.outputs, quantize.inputs[0]) - maker.outputs.begin();
+    const ValueId moved = parts->second[static_cast<std::size_t>(part)];
+    const bool is_output = readers_.is_output(quantize.outputs[0]);
+    if (!is_output && is_identity(*table) && table->dtype == dtype) {
+      to_[quantize.outputs[0]] = moved;
+    } else {
+      write_look_up(moved, quantize.outputs[0], *table, quantize.name);
+    }
+    return true;
+  }
+
+  /// Weights of 8 bits with a scale for all, or one for each index along `axis`.
+  struct Weights {
+    ValueId bytes, scale, zero;
+  };
+  std::optional<Weights> weights_of(ValueId real, std::int64_t axis) const {
+    const Node* node = produced_by(graph_, real, OpKind::kDequantizeLinear);
+    if (node == nullptr || node->attributes.get_int("block_size", 0) != 0) return std::nullopt;
+    Weights weights{node->inputs[0], node->inputs[1],
+                    node->inputs.size() > 2 ? node->inputs[2] : ValueId{}};
+    const auto& constant = graph_.values[weights.bytes].constant;
+    const Constant* scale = float_constant(graph_, weights.scale);
+    if (!constant || scale == nullptr || !contains(kByteIntegers, constant->dtype))
+      return std::nullopt;
+    const std::int64_t rank = constant->dims.rank();
+    std::int64_t stated = node->attributes.get_int("axis", 1);
+    if (stated < 0) stated += rank;
+    if (scale->dims.elements() != 1 && (stated != axis || scale->dims.rank() != 1))
+      return std::nullopt;
+    if (!zeros_vanish(*constant, weights.zero)) return std::nullopt;
+    return weights;
+  }
+
+  /// Kernels take weights that are signed around 0.
+  bool zeros_vanish(const Constant& weights, ValueId zero) const {
+    const std::byte none = weights.dtype == DType::kI8 ? std::byte{0} : std::byte{128};
+    if (!zero.valid()) return weights.dtype == DType::kI8;
+    const auto& constant = graph_.values[zero].constant;
+    return constant && std::ranges::all_of(constant->bytes, [&](std::byte b) { return b == none; });
+  }
+
+  /// A convolution or matrix product, its bias and its activation.
+  struct Product {
+    const Node* node = nullptr;
+    ValueId bias;
+    Epilogue epilogue;
+  };
+  std::optional<Product> product_of(ValueId real) const {
+    Product product;
+    const Node* maker = sole_maker(real);
+    if (maker != nullptr && maker->op == OpKind::kRelu) {
+      product.epilogue.activation.op = OpKind::kRelu;
+      maker = sole_maker(maker->inputs[0]);
+    } else if (maker != nullptr && maker->op == OpKind::kClip) {
+      const auto activation = clip_of(*maker);
+      if (!activation) return std::nullopt;
+      product.epilogue.activation = *activation;
+      maker = sole_maker(maker->inputs[0]);
+    }
+    if (maker != nullptr && maker->op == OpKind::kAdd) {
+      const bool first = is_bias(maker->inputs[0], real);
+      if (!first && !is_bias(maker->inputs[1], real)) return std::nullopt;
+      product.bias = maker->inputs[first ? 0 : 1];
+      maker = sole_maker(maker->inputs[first ? 1 : 0]);
+      if (maker == nullptr || maker->op != OpKind::kMatMul) return std::nullopt;
+    }
+    if (maker == nullptr || !maker->epilogue.empty()) return std::nullopt;
+    if (maker->op == OpKind::kConv && maker->inputs.size() > 2) product.bias = maker->inputs[2];
+    if (maker->op == OpKind::kMatMul && maker->inputs.size() > 2) return std::nullopt;
+    product.node = maker;
+    return product;
+  }
+
+  /// An f32 for each column of `result`, known or dequantised.
+  bool is_bias(ValueId value, ValueId result) const {
+    const Shape& shape = graph_.values[value].shape;
+    const Shape& whole = graph_.values[result].shape;
+    const bool known = graph_.values[value].constant ||
+                       produced_by(graph_, value, OpKind::kDequantizeLinear) != nullptr;
+    return known && shape.size() == 1 && !whole.empty() && shape[0].constant() &&
+           shape[0] == whole.back();
+  }
+
+  std::optional<Activation> clip_of(const Node& clip) const {
+    Activation activation{.op = OpKind::kClip};
+    for (const std::size_t i : {1U, 2U}) {
+      if (clip.inputs.size() <= i || !clip.inputs[i].valid()) continue;
+      const auto number = scalar_constant(graph_, clip.inputs[i]);
+      if (!number || *number != *number) return std::nullopt;
+      (i == 1 ? activation.low : activation.high) = *number;
+    }
+    return activation;
+  }
+
+  /// Shapes that the integer kernels have: of convolutions images with one group.
+  bool kernels_have(const Node& product) const {
+    const bool convolves = product.op == OpKind::kConv;
+    if (!convolves && product.op != OpKind::kMatMul) return false;
+    const Shape& w = graph_.values[product.inputs[1]].shape;
+    if (!convolves) return w.size() == 2 && product.attributes.empty();
+    return w.size() == 4 && product.attributes.get_int("group", 1) == 1 &&
+           product.attributes.get_string("layout", "NCHW") == "NCHW";
+  }
+
+  bool write_product(const Node& quantize) {
+    const auto product = product_of(quantize.inputs[0]);
+    if (!product || !kernels_have(*product->node)) return false;
+    const Node& node = *product->node;
+    const bool convolves = node.op == OpKind::kConv;
+    const auto x = real_bytes(graph_, node.inputs[0]);
+    const auto w = weights_of(node.inputs[1], convolves ? 0 : 1);
+    if (!x || !w || quantize.inputs.size() < 3 || !quantize.inputs[2].valid()) {
+      context_.missed("an operand is not quantised as kernels of bytes want it", quantize);
+      return false;
+    }
+    std::vector<ValueId> inputs(kProductInputs);
+    inputs[kProductX] = x->bytes;
+    inputs[kProductXZero] = x->zero;
+    inputs[kProductXScale] = x->scale;
+    inputs[kProductW] = w->bytes;
+    inputs[kProductWZero] = w->zero;
+    inputs[kProductWScale] = w->scale;
+    inputs[kProductBias] = product->bias;
+    inputs[kProductYScale] = quantize.inputs[1];
+    inputs[kProductYZero] = quantize.inputs[2];
+    append({quantize.name,
+            convolves ? OpKind::kConvInteger : OpKind::kMatMulInteger,
+            node.attributes,
+            std::move(inputs),
+            quantize.outputs,
+            {},
+            0,
+            product->epilogue});
+    return true;
+  }
+
+  Graph& graph_;
+  const PassContext& context_;
+  const Readers readers_;
+  const ByteFunctions functions_;
+  UniqueNames names_;
+  IdVector<ValueId, ValueId> to_;  ///< what takes the place of values
+  IdVector<NodeId, Node> fresh_;
+  std::map<NodeId, std::vector<ValueId>> splits_;  ///< parts of bytes
+  int changes_ = 0;
+};
+
+/// The table that `node` looks bytes up in; null where it does not.
+const Constant* look_up_of(const Node& node) {
+  const AttributeValue* value = node.attributes.find(kByteTable);
+  return value == nullptr || node.op != OpKind::kQuantizeLinear ? nullptr
+                                                                : std::get_if<Constant>(value);
+}
+
+}  // namespace
+
+Result<int> integer_clusters(Graph& graph, const PassContext& context) {
+  if (std::ranges::none_of(graph.nodes,
+                           [](const Node& node) { return node.op == OpKind::kQuantizeLinear; }))
+    return 0;
+  const int changes = Clusters(graph, context).run();
+  if (changes == 0) return 0;
+  erase_unused(graph);
+  PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  return changes;
+}
+
+Result<int> fuse_byte_tables(Graph& graph, const PassContext&) {
+  const Readers readers(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const Constant* table = look_up_of(graph.nodes[id]);
+    if (table == nullptr || !readers.single(graph.nodes[id].inputs[0])) continue;
+    const Value& bytes = graph.values[graph.nodes[id].inputs[0]];
+    if (bytes.kind != ValueKind::kResult) continue;
+    const Node& maker = graph.nodes[bytes.producer];
+    const bool product = maker.op == OpKind::kConvInteger || maker.op == OpKind::kMatMulInteger;
+    if (!product || !is_requantised(maker) || maker.attributes.find(kByteTable) != nullptr)
+      continue;
+    Attributes attributes = maker.attributes;
+    attributes.set(std::string(kByteTable), *table);
+    rewrite_node(graph, id, maker.op, maker.inputs, std::move(attributes), maker.epilogue);
+    ++changes;
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

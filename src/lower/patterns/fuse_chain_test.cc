@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "lower/patterns/patterns.h"
+#include "ops/chain.h"
+#include "simplify/passes_test_util.h"
+
+namespace parallax {
+namespace {
+
+/// "Conv [Mul Tanh](2) Exp": a chain of two outputs between two nodes.
+std::string with_chains(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes) {
+    if (!text.empty()) text += ' ';
+    if (node.op != OpKind::kElementwiseChain) {
+      text += to_string(node.op);
+      continue;
+    }
+    text += chain_text(node);
+    if (node.outputs.size() > 1) text += "(" + std::to_string(node.outputs.size()) + ")";
+  }
+  return text;
+}
+
+struct ChainCase {
+  const char* name;
+  std::string text;
+  const char* after;
+};
+void PrintTo(const ChainCase& row, std::ostream* out) { *out << row.name; }
+
+const std::string kInputs =
+    "symbols s\ninput x f32 [2, s]\ninput r f32 [s]\ninput m f32 [4, 4]\ninput i i64 [2, s]\n";
+
+const std::vector<ChainCase> kCases = {
+    {"Alone", kInputs + "y = Exp(x)\noutput y", "Exp"},
+    {"Line", kInputs + "a = Mul(x, r)\nb = Tanh(a)\ny = Clip(b, _, _)\noutput y",
+     "[Mul Tanh Clip]"},
+    {"Types", kInputs + "a = Cast(i) {to = 1}\nb = Greater(a, x)\ny = Where(b, a, r)\noutput y",
+     "[Cast Greater Where]"},
+    {"Diamond", kInputs + "a = Exp(x)\nb = Neg(a)\nc = Abs(a)\ny = Add(b, c)\noutput y",
+     "[Exp Neg Abs Add]"},
+    {"ReadOutside", kInputs + "a = Exp(x)\ny = Neg(a)\nz = Softmax(a)\noutput y, z",
+     "[Exp Neg](2) Softmax"},
+    {"ResultIsOutput", kInputs + "a = Exp(x)\ny = Neg(a)\noutput y, a", "[Exp Neg](2)"},
+    {"OtherShape", kInputs + "a = Exp(r)\ny = Add(x, a)\noutput y", "Exp Add"},
+    // Softmax reads what is made before Add, which reads Softmax.
+    {"Around", kInputs + "a = Exp(x)\nb = Softmax(a)\ny = Add(a, b)\noutput y", "Exp Softmax Add"},
+    // Nobody but the chain waits for Softmax.
+    {"Late", kInputs + "a = Exp(x)\nb = Softmax(x)\ny = Add(a, b)\noutput y", "Softmax [Exp Add]"},
+    // Softmax(a) would wait for Softmax(x).
+    {"WouldWait",
+     kInputs + "a = Exp(x)\nb = Softmax(a)\nc = Softmax(x)\ny = Add(a, c)\noutput y, b",
+     "Exp Softmax Softmax Add"},
+    {"TwoJoin",
+     kInputs + "a = Exp(x)\nb = Neg(a)\nc = Mul(x, x)\nd = Abs(c)\ny = Add(b, d)\noutput y",
+     "[Exp Neg Mul Abs Add]"},
+    {"TwoChains",
+     kInputs + "a = Exp(x)\nb = Neg(a)\nc = Softmax(b)\nd = Add(c, b)\ny = Abs(d)\noutput y",
+     "[Exp Neg] Softmax [Add Abs]"},
+    {"Epilogue",
+     "input m f32 [4, 4]\nconst w f32 [4, 4] = fill 1\na = MatMul(m, w) then Relu\nb = Exp(a)\n"
+     "y = Neg(b)\noutput y",
+     "MatMul [Exp Neg]"},
+};
+
+class FuseChainTest : public testing::TestWithParam<ChainCase> {};
+
+TEST_P(FuseChainTest, MakesChains) {
+  expect_rewrite(GetParam().text, fuse_chain, with_chains, GetParam().after);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, FuseChainTest, testing::ValuesIn(kCases),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+TEST(FuseChain, CutsLongOnes) {
+  std::string text = "input x f32 [8]\ny0 = Exp(x)\n";
+  constexpr int kNodes = 150;
+  for (int i = 1; i < kNodes; ++i)
+    text += "y" + std::to_string(i) + " = Neg(y" + std::to_string(i - 1) + ")\n";
+  Graph graph = graph_of(text + "output y" + std::to_string(kNodes - 1));
+  EXPECT_EQ(fuse_chain(graph, {}).value_or(0), kNodes);
+  EXPECT_EQ(graph.nodes.size(), 3U);
+}
+
+TEST(FuseChain, ReadsAValueOnce) {
+  Graph graph = graph_of("input x f32 [8]\na = Mul(x, x)\ny = Add(a, x)\noutput y");
+  ASSERT_TRUE(fuse_chain(graph, {}));
+  EXPECT_EQ(graph.nodes[NodeId{0}].inputs.size(), 1U);
+}
+
+}  // namespace
+}  // namespace parallax

@@ -1,0 +1,124 @@
+// A ConvTranspose without strides is a Conv: of filters whose taps and channels change places, on
+// an image with the padding that is left. Convolutions are the faster ones.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lower/patterns/fuse_util.h"
+#include "lower/patterns/patterns.h"
+#include "ops/deferred.h"
+#include "ops/payment.h"
+#include "simplify/rewrite.h"
+
+namespace parallax {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// Padding that a Conv may have.
+constexpr std::int64_t kMostConvPadding = std::int64_t{1} << 30;
+
+std::int64_t element_or(const Sizes& sizes, std::size_t i, std::int64_t fallback) {
+  return i < sizes.size() ? sizes[i] : fallback;
+}
+
+/// Those of the Conv; nothing where there is none. `weights`: [channels, filters, kernel].
+std::optional<Attributes> conv_attributes(const Node& node, const Dims& weights) {
+  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
+  if (!node.attributes.get_ints("output_shape").empty() ||
+      node.attributes.get_string("layout", "NCHW") != "NCHW")
+    return std::nullopt;
+  const Sizes pads = node.attributes.get_ints("pads");
+  const Sizes strides = node.attributes.get_ints("strides");
+  const Sizes dilations = node.attributes.get_ints("dilations");
+  const Sizes extra = node.attributes.get_ints("output_padding");
+  const auto axes = static_cast<std::size_t>(weights.rank() - 2);
+  Sizes begin, end;
+  for (std::size_t i = 0; i < axes; ++i) {
+    if (element_or(strides, i, 1) != 1) return std::nullopt;
+    const std::int64_t reach = (weights[static_cast<int>(i) + 2] - 1) * element_or(dilations, i, 1);
+    begin.push_back(reach - element_or(pads, i, 0));
+    end.push_back(reach - element_or(pads, i + axes, 0) + element_or(extra, i, 0));
+    if (std::min(begin.back(), end.back()) < 0 ||
+        std::max(begin.back(), end.back()) > kMostConvPadding)
+      return std::nullopt;
+  }
+  begin.insert(begin.end(), end.begin(), end.end());
+  Attributes attributes = node.attributes;
+  attributes.erase("auto_pad");
+  attributes.erase("output_padding");
+  attributes.set("pads", std::move(begin));
+  return attributes;
+}
+
+/// [groups * channels, filters, kernel] as [groups * filters, channels, kernel backwards].
+Constant turned_weights(const Constant& weights, std::int64_t groups) {
+  const std::int64_t channels = weights.dims[0] / groups, filters = weights.dims[1];
+  Dims dims{groups * filters, channels};
+  std::int64_t taps = 1;
+  for (int axis = 2; axis < weights.dims.rank(); ++axis) {
+    dims.push_back(weights.dims[axis]);
+    taps *= weights.dims[axis];
+  }
+  const auto fill = [from = weights, groups, channels, filters,
+                     taps](std::span<std::byte> into) -> Status {
+    std::byte* to = into.data();
+    for (std::int64_t g = 0; g < groups; ++g)
+      for (std::int64_t m = 0; m < filters; ++m)
+        for (std::int64_t c = 0; c < channels; ++c)
+          for (std::int64_t tap = taps - 1; tap >= 0; --tap, to += sizeof(float)) {
+            const std::int64_t at = ((g * channels + c) * filters + m) * taps + tap;
+            std::memcpy(to, from.bytes.data() + static_cast<std::size_t>(at) * sizeof(float),
+                        sizeof(float));
+          }
+    return {};
+  };
+  return defer_large(weights.dtype, dims, {weights}, fill);
+}
+
+/// False where the budget does not cover a copy of the weights.
+bool turn(Graph& graph, UniqueNames& names, NodeId id, Attributes attributes,
+          const PassContext& context) {
+  const Node node = graph.nodes[id];
+  const Constant weights = *float_constant(graph, node.inputs[1]);
+  const std::int64_t groups = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
+  if (deferred_depth(weights) >= kMaxDeferredDepth ||
+      !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights)))
+    return false;
+  Constant turned = turned_weights(weights, groups);
+  if (!pay(context.budget, turned, weight_bytes(weights))) return false;
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[1] = add_constant(graph, names, node.name + "/turned", std::move(turned));
+  rewrite_node(graph, id, OpKind::kConv, std::move(inputs), std::move(attributes), node.epilogue);
+  return true;
+}
+
+}  // namespace
+
+Result<int> turn_conv_transpose(Graph& graph, const PassContext& context) {
+  std::optional<UniqueNames> names;
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    const Node& node = graph.nodes[id];
+    if (node.op != OpKind::kConvTranspose) continue;
+    const Constant* weights = float_constant(graph, node.inputs[1]);
+    if (weights == nullptr || weights->dims.elements() == 0) continue;
+    auto attributes = conv_attributes(node, weights->dims);
+    if (!attributes) continue;
+    if (!names) names.emplace(graph);
+    if (turn(graph, *names, id, *std::move(attributes), context)) {
+      ++changes;
+    } else {
+      context.missed("loading may not copy more weights", graph.nodes[id]);
+    }
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

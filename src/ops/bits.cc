@@ -1,0 +1,60 @@
+// Operators on the bits of integers.
+#include "ops/elementwise.h"
+
+namespace parallax {
+
+namespace {
+
+constexpr DTypeSet kIntegerTypes = kNumericTypes & ~kFloatTypes;
+
+std::optional<Expr> inverted(const InferContext&, std::span<const Expr> x) {
+  return Expr(-1) - x[0];
+}
+
+InferResult infer_bit_shift(const InferContext& context) {
+  if (context.node.attributes.find("direction") == nullptr) {
+    return fail(context, "direction is missing");
+  }
+  PX_ASSIGN([[maybe_unused]] const auto direction,
+            choice_attribute(context, "direction", "", {"LEFT", "RIGHT"}));
+  return infer_same_type<kIntegerTypes>(context);
+}
+
+}  // namespace
+
+const OpDef& op_def_BitwiseNot() {
+  static const OpDef def =
+      since(18, unary(OpKind::kBitwiseNot, infer_unary<kIntegerTypes, inverted>));
+  return def;
+}
+
+const OpDef& op_def_BitwiseAnd() {
+  static const OpDef def =
+      since(18, elementwise(OpKind::kBitwiseAnd, 2, infer_same_type<kIntegerTypes>));
+  return def;
+}
+
+const OpDef& op_def_BitwiseOr() {
+  static const OpDef def =
+      since(18, elementwise(OpKind::kBitwiseOr, 2, infer_same_type<kIntegerTypes>));
+  return def;
+}
+
+const OpDef& op_def_BitwiseXor() {
+  static const OpDef def =
+      since(18, elementwise(OpKind::kBitwiseXor, 2, infer_same_type<kIntegerTypes>));
+  return def;
+}
+
+/// Shifts to the right repeat the sign. A negative amount, or one not below the width, leaves what
+/// is shifted in.
+const OpDef& op_def_BitShift() {
+  static const OpDef def = [] {
+    OpDef d = since(11, elementwise(OpKind::kBitShift, 2, infer_bit_shift));
+    d.attributes = {{"direction", AttributeType::kString}};
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

@@ -1,0 +1,105 @@
+// LRN, InstanceNormalization and GroupNormalization of images [batch, channels, ...].
+#include <fmt/core.h>
+
+#include "ops/common.h"
+
+namespace parallax {
+
+namespace {
+
+InferResult infer_lrn(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  const InferInput& x = context.inputs[0];
+  if (x.shape.size() < 2) return fail(context, "input 0 must have a channel axis");
+  const std::int64_t size = context.node.attributes.get_int("size", 0);
+  if (size < 1) return fail(context, fmt::format("size must be positive, is {}", size));
+  return one_output(x.dtype, x.shape);
+}
+
+/// Scale and bias, inputs 1 and 2, have one element for each channel, or for each of `groups`.
+Status check_scale_and_bias(const InferContext& context, const Expr& groups) {
+  for (std::size_t i = 1; i <= 2; ++i) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
+    PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
+    PX_RETURN_IF_ERROR(expect_rank(context, i, 1));
+    const Expr& count = context.inputs[i].shape[0];
+    if (unify(count, context.inputs[0].shape[1]) || unify(count, groups)) continue;
+    return fail(context, fmt::format("input {} must have one element per channel", i));
+  }
+  return {};
+}
+
+InferResult infer_instance_normalization(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  const InferInput& x = context.inputs[0];
+  if (x.shape.size() < 3) return fail(context, "input 0 must have rank 3 or more");
+  PX_RETURN_IF_ERROR(check_scale_and_bias(context, x.shape[1]));
+  return one_output(x.dtype, x.shape);
+}
+
+/// Operator set 18 has scale and bias per group, the newest has them per channel: their length
+/// tells, and where both are as many, both mean the same.
+InferResult infer_group_normalization(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  const InferInput& x = context.inputs[0];
+  if (x.shape.size() < 2) return fail(context, "input 0 must have a channel axis");
+  const std::int64_t groups = context.node.attributes.get_int("num_groups", 0);
+  if (groups < 1) return fail(context, fmt::format("num_groups {} is not positive", groups));
+  if (x.shape[1].constant().value_or(0) % groups != 0) {
+    return fail(context, fmt::format("the channels are no multiple of num_groups {}", groups));
+  }
+  PX_RETURN_IF_ERROR(check_scale_and_bias(context, Expr(groups)));
+  return one_output(x.dtype, x.shape);
+}
+
+}  // namespace
+
+/// x / (bias + alpha / size * sum of the squares of `size` neighbouring channels)^beta.
+const OpDef& op_def_LRN() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kLRN;
+    d.attributes = {{"alpha", AttributeType::kFloat},
+                    {"beta", AttributeType::kFloat},
+                    {"bias", AttributeType::kFloat},
+                    {"size", AttributeType::kInt}};
+    d.infer = infer_lrn;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_InstanceNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kInstanceNormalization;
+    d.min_inputs = 3;
+    d.max_inputs = 3;
+    d.attributes = {{"epsilon", AttributeType::kFloat}};
+    d.infer = infer_instance_normalization;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+const OpDef& op_def_GroupNormalization() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kGroupNormalization;
+    d.since = 18;
+    d.min_inputs = 3;
+    d.max_inputs = 3;
+    // Sums are as precise as they can be, whatever stash_type asks for.
+    d.attributes = {{"epsilon", AttributeType::kFloat},
+                    {"num_groups", AttributeType::kInt},
+                    {"stash_type", AttributeType::kInt}};
+    d.infer = infer_group_normalization;
+    d.macs = macs_per_input;
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

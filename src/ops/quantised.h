@@ -1,0 +1,76 @@
+// What passes write and kernels read of quantising operators: attributes, and how scales lie along
+// a tensor. Plain values and pure functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ops/op.h"
+#include "parallax/dtype.h"
+
+namespace parallax {
+
+/// QuantizeLinear of a tensor of 8 bits: element x becomes entry x of this tensor of 256, an x
+/// below zero the entry that its bits as an unsigned number name. Also of ConvInteger and
+/// MatMulInteger, after they quantised their results.
+inline constexpr std::string_view kByteTable = "table";
+inline constexpr std::int64_t kByteTableSize = 256;
+
+/// Inputs of ConvInteger and MatMulInteger. From kProductXScale on passes set them: with both
+/// scales the result is that of real numbers, plus the bias, an f32 for each filter or column; with
+/// those of the result as well it is quantised.
+enum ProductInput : std::uint8_t {
+  kProductX,
+  kProductW,
+  kProductXZero,
+  kProductWZero,
+  kProductXScale,
+  kProductWScale,
+  kProductBias,
+  kProductYScale,
+  kProductYZero,
+  kProductInputs,
+};
+inline bool has_scales(const Node& node) {
+  return node.inputs.size() > kProductXScale && node.inputs[kProductXScale].valid();
+}
+inline bool is_requantised(const Node& node) {
+  return node.inputs.size() > kProductYScale && node.inputs[kProductYScale].valid();
+}
+
+/// Integers of 8 bits.
+inline constexpr DTypeSet kByteIntegers = dtype_bit(DType::kU8) | dtype_bit(DType::kI8);
+/// Integers up to 16 bits and floats up to 8: what real numbers are quantised to.
+inline constexpr DTypeSet kQuantisedTypes = dtypes_where([](const DTypeInfo& type) {
+  const bool is_float = type.kind == DTypeClass::kFloat;
+  const bool is_integer = type.kind == DTypeClass::kSigned || type.kind == DTypeClass::kUnsigned;
+  return (is_float && type.bits <= 8) || (is_integer && type.bits <= 16);
+});
+
+/// Inputs of MatMulNBits.
+enum BitsInput : std::uint8_t {
+  kBitsWeights = 1,
+  kBitsScales,
+  kBitsZeros,
+  kBitsGroups,
+  kBitsBias,
+};
+/// Rows of `depth` numbers times `columns` columns of weights, which lie column after column, block
+/// after block, elements below a byte packed, the first in the low bits.
+struct BitsProduct {
+  std::int64_t depth = 0, columns = 0, bits = 4, block = 0;
+
+  std::int64_t blocks() const { return (depth + block - 1) / block; }  ///< of a column
+  std::int64_t block_bytes() const { return block * bits / 8; }
+  /// Zero points of a column, packed.
+  std::int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }
+};
+/// Nothing where the attributes do not go together.
+std::optional<BitsProduct> bits_product(const Node& node);
+
+/// The element type that ConvInteger and MatMulInteger give. Refuses operands and scales of types
+/// and sizes that no product of either has.
+Result<DType> integer_product_type(const InferContext& context);
+
+}  // namespace parallax

@@ -1,0 +1,111 @@
+// Rounding, trigonometric and hyperbolic functions of one element; Sign and IsInf.
+#include "ops/elementwise.h"
+
+namespace parallax {
+
+namespace {
+
+/// Known where the sign is the same for all values of the symbols.
+std::optional<Expr> sign_of(const InferContext&, std::span<const Expr> x) {
+  if (x[0] == Expr(0)) return Expr(0);
+  if (is_negative(x[0])) return Expr(-1);
+  if (is_negative(Expr(0) - x[0])) return Expr(1);
+  return std::nullopt;
+}
+
+InferResult infer_is_inf(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  for (const char* name : {"detect_negative", "detect_positive"}) {
+    PX_ASSIGN([[maybe_unused]] const bool flag, flag_attribute(context, name, true));
+  }
+  return one_output(DType::kBool, context.inputs[0].shape);
+}
+
+}  // namespace
+
+const OpDef& op_def_Acos() {
+  static const OpDef def = since(7, unary(OpKind::kAcos, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Acosh() {
+  static const OpDef def = since(9, unary(OpKind::kAcosh, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Asin() {
+  static const OpDef def = since(7, unary(OpKind::kAsin, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Asinh() {
+  static const OpDef def = since(9, unary(OpKind::kAsinh, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Atan() {
+  static const OpDef def = since(7, unary(OpKind::kAtan, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Atanh() {
+  static const OpDef def = since(9, unary(OpKind::kAtanh, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Ceil() {
+  static const OpDef def = unary(OpKind::kCeil, infer_unary<kFloatTypes>);
+  return def;
+}
+
+const OpDef& op_def_Cos() {
+  static const OpDef def = since(7, unary(OpKind::kCos, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Cosh() {
+  static const OpDef def = since(9, unary(OpKind::kCosh, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Floor() {
+  static const OpDef def = unary(OpKind::kFloor, infer_unary<kFloatTypes>);
+  return def;
+}
+
+const OpDef& op_def_Round() {
+  static const OpDef def = since(11, unary(OpKind::kRound, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Sin() {
+  static const OpDef def = since(7, unary(OpKind::kSin, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Sinh() {
+  static const OpDef def = since(9, unary(OpKind::kSinh, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Tan() {
+  static const OpDef def = since(7, unary(OpKind::kTan, infer_unary<kFloatTypes>));
+  return def;
+}
+
+const OpDef& op_def_Sign() {
+  static const OpDef def = since(9, unary(OpKind::kSign, infer_unary<kNumericTypes, sign_of>));
+  return def;
+}
+
+const OpDef& op_def_IsInf() {
+  static const OpDef def = [] {
+    OpDef d = since(10, unary(OpKind::kIsInf, infer_is_inf));
+    d.attributes = {{"detect_negative", AttributeType::kInt},
+                    {"detect_positive", AttributeType::kInt}};
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

@@ -1,0 +1,217 @@
+#include "ops/tree_ensemble.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <string_view>
+
+#include "ops/common.h"
+
+namespace parallax {
+namespace {
+
+using IntList = std::vector<std::int64_t>;
+
+template <class T>
+void append(const Constant& constant, std::vector<double>& values) {
+  std::vector<T> typed(constant.bytes.size() / sizeof(T));
+  if (!typed.empty()) std::memcpy(typed.data(), constant.bytes.data(), typed.size() * sizeof(T));
+  values.assign(typed.begin(), typed.end());
+}
+
+/// Elements of a tensor attribute; none where it is left out.
+Result<std::vector<double>> numbers(const Node& node, std::string_view name) {
+  std::vector<double> values;
+  const AttributeValue* const value = node.attributes.find(name);
+  const Constant* const tensor = value == nullptr ? nullptr : std::get_if<Constant>(value);
+  if (tensor == nullptr) return values;
+  switch (tensor->dtype) {
+    case DType::kF32:
+      append<float>(*tensor, values);
+      return values;
+    case DType::kF64:
+      append<double>(*tensor, values);
+      return values;
+    case DType::kU8:
+      append<std::uint8_t>(*tensor, values);
+      return values;
+    default:
+      return refuse(node, fmt::format("{} of type {}", name, to_string(tensor->dtype)),
+                    ErrorCode::kUnsupported);
+  }
+}
+
+bool in_range(std::int64_t index, std::size_t size) {
+  return index >= 0 && static_cast<std::uint64_t>(index) < size;
+}
+
+tl::unexpected<Error> out_of_range(const Node& node, std::string_view name, std::int64_t value) {
+  return refuse(node, fmt::format("{} holds {}, which is out of range", name, value));
+}
+
+/// Sets of members, in the order of the nodes that test them, each ended by a NaN.
+Status read_members(const Node& node, TreeEnsemble& trees) {
+  PX_ASSIGN(trees.members, numbers(node, "membership_values"));
+  const auto all = static_cast<std::int64_t>(trees.members.size());
+  std::int64_t next = 0;
+  for (TreeNode& inner : trees.nodes) {
+    if (inner.test != TreeTest::kMember) continue;
+    if (next >= all) return refuse(node, "membership_values has too few sets");
+    inner.members.begin = next;
+    while (next < all && !std::isnan(trees.members[static_cast<std::size_t>(next)])) ++next;
+    inner.members.end = next++;
+  }
+  return {};
+}
+
+Status read_leaves(const Node& node, TreeEnsemble& trees) {
+  trees.targets = node.attributes.get_ints("leaf_targetids");
+  PX_ASSIGN(trees.weights, numbers(node, "leaf_weights"));
+  trees.target_count = node.attributes.get_int("n_targets", 1);
+  if (trees.target_count < 1) return out_of_range(node, "n_targets", trees.target_count);
+  if (trees.weights.size() != trees.targets.size())
+    return refuse(node, "leaf_weights and leaf_targetids differ in length");
+  for (const std::int64_t target : trees.targets)
+    if (target < 0 || target >= trees.target_count)
+      return out_of_range(node, "leaf_targetids", target);
+  const auto votes = static_cast<std::int64_t>(trees.targets.size());
+  if (node.attributes.find("leaf_begins") == nullptr) {
+    for (std::int64_t i = 0; i < votes; ++i) trees.leaves.push_back({i, i + 1});
+    return {};
+  }
+  const IntList begins = node.attributes.get_ints("leaf_begins");
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    const std::int64_t end = i + 1 < begins.size() ? begins[i + 1] : votes;
+    if (begins[i] < 0 || begins[i] > end || end > votes)
+      return out_of_range(node, "leaf_begins", begins[i]);
+    trees.leaves.push_back({begins[i], end});
+  }
+  return {};
+}
+
+/// Where an answer leads.
+Result<std::int64_t> read_branch(const Node& node, const TreeEnsemble& trees, std::int64_t id,
+                                 bool leaf, std::string_view name) {
+  if (!in_range(id, leaf ? trees.leaves.size() : trees.nodes.size()))
+    return out_of_range(node, name, id);
+  return leaf ? -1 - id : id;
+}
+
+Status read_nodes(const Node& node, TreeEnsemble& trees) {
+  const auto list = [&](const char* name) { return node.attributes.get_ints(name); };
+  const IntList features = list("nodes_featureids"),
+                missing = list("nodes_missing_value_tracks_true"),
+                if_true = list("nodes_truenodeids"), if_false = list("nodes_falsenodeids"),
+                true_leaf = list("nodes_trueleafs"), false_leaf = list("nodes_falseleafs");
+  PX_ASSIGN(const auto splits, numbers(node, "nodes_splits"));
+  PX_ASSIGN(const auto modes, numbers(node, "nodes_modes"));
+  const std::size_t count = features.size();
+  for (const std::size_t size : {if_true.size(), if_false.size(), true_leaf.size(),
+                                 false_leaf.size(), splits.size(), modes.size()}) {
+    if (size != count) return refuse(node, "lists of nodes differ in length");
+  }
+  if (!missing.empty() && missing.size() != count)
+    return refuse(node, "lists of nodes differ in length");
+  trees.nodes.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    TreeNode& inner = trees.nodes[i];
+    inner.feature = features[i];
+    if (inner.feature < 0) return out_of_range(node, "nodes_featureids", inner.feature);
+    if (!(modes[i] >= 0 && modes[i] <= static_cast<double>(TreeTest::kMember)))
+      return refuse(node, "nodes_modes holds an unknown mode");
+    inner.test = static_cast<TreeTest>(modes[i]);
+    inner.threshold = splits[i];
+    inner.missing_is_true = !missing.empty() && missing[i] != 0;
+    PX_ASSIGN(inner.if_true,
+              read_branch(node, trees, if_true[i], true_leaf[i] != 0, "nodes_truenodeids"));
+    PX_ASSIGN(inner.if_false,
+              read_branch(node, trees, if_false[i], false_leaf[i] != 0, "nodes_falsenodeids"));
+  }
+  return {};
+}
+
+/// Refuses what is no tree: walking one would never end.
+Status check_trees(const Node& node, const TreeEnsemble& trees) {
+  std::vector<bool> reached(trees.nodes.size());
+  std::vector<std::int64_t> open = trees.roots;
+  while (!open.empty()) {
+    const auto id = static_cast<std::size_t>(open.back());
+    open.pop_back();
+    if (reached[id]) return refuse(node, fmt::format("node {} of the trees is reached twice", id));
+    reached[id] = true;
+    for (const std::int64_t next : {trees.nodes[id].if_true, trees.nodes[id].if_false})
+      if (next >= 0) open.push_back(next);
+  }
+  return {};
+}
+
+InferResult infer_tree_ensemble(const InferContext& context) {
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_RETURN_IF_ERROR(expect_rank(context, 0, 2));
+  PX_ASSIGN(const TreeEnsemble trees, read_tree_ensemble(context.node));
+  const Shape& x = context.inputs[0].shape;
+  for (const TreeNode& inner : trees.nodes) {
+    const auto features = x[1].constant();
+    if (!features || inner.feature < *features) continue;
+    return fail(context, fmt::format("feature {} is out of range", inner.feature));
+  }
+  return one_output(context.inputs[0].dtype, {x[0], trees.target_count});
+}
+
+/// A step from node to node takes a comparison; trees are as deep as the logarithm of their nodes.
+std::int64_t macs_trees(const Node& node, std::span<const Dims> inputs, std::span<const Dims>) {
+  std::int64_t depth = 1;
+  for (std::size_t n = node.attributes.get_ints("nodes_featureids").size(); n > 0; n /= 2) ++depth;
+  const auto trees = static_cast<std::int64_t>(node.attributes.get_ints("tree_roots").size());
+  return saturating_mul(inputs[0].rank() == 0 ? 1 : inputs[0][0], saturating_mul(depth, trees));
+}
+
+}  // namespace
+
+Result<TreeEnsemble> read_tree_ensemble(const Node& node) {
+  TreeEnsemble trees;
+  const std::int64_t votes = node.attributes.get_int("aggregate_function", 1);
+  if (votes < 0 || votes > static_cast<std::int64_t>(TreeVotes::kMax))
+    return out_of_range(node, "aggregate_function", votes);
+  trees.votes = static_cast<TreeVotes>(votes);
+  PX_RETURN_IF_ERROR(read_leaves(node, trees));
+  PX_RETURN_IF_ERROR(read_nodes(node, trees));
+  PX_RETURN_IF_ERROR(read_members(node, trees));
+  trees.roots = node.attributes.get_ints("tree_roots");
+  for (const std::int64_t root : trees.roots)
+    if (!in_range(root, trees.nodes.size())) return out_of_range(node, "tree_roots", root);
+  PX_RETURN_IF_ERROR(check_trees(node, trees));
+  return trees;
+}
+
+const OpDef& op_def_TreeEnsemble() {
+  static const OpDef def = [] {
+    OpDef d;
+    d.kind = OpKind::kTreeEnsemble;
+    d.since = 5;  // of ai.onnx.ml
+    d.attributes = {{"aggregate_function", AttributeType::kInt},
+                    {"leaf_begins", AttributeType::kInts},
+                    {"leaf_targetids", AttributeType::kInts},
+                    {"leaf_weights", AttributeType::kTensor},
+                    {"membership_values", AttributeType::kTensor},
+                    {"n_targets", AttributeType::kInt},
+                    {"nodes_falseleafs", AttributeType::kInts},
+                    {"nodes_falsenodeids", AttributeType::kInts},
+                    {"nodes_featureids", AttributeType::kInts},
+                    {"nodes_hitrates", AttributeType::kTensor},
+                    {"nodes_missing_value_tracks_true", AttributeType::kInts},
+                    {"nodes_modes", AttributeType::kTensor},
+                    {"nodes_splits", AttributeType::kTensor},
+                    {"nodes_trueleafs", AttributeType::kInts},
+                    {"nodes_truenodeids", AttributeType::kInts},
+                    {"tree_roots", AttributeType::kInts}};
+    d.infer = infer_tree_ensemble;
+    d.macs = macs_trees;
+    return d;
+  }();
+  return def;
+}
+
+}  // namespace parallax

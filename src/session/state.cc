@@ -1,0 +1,199 @@
+#include "parallax/state.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "session/session_impl.h"
+#include "session/state_impl.h"
+#include "session/user_call.h"
+
+namespace parallax {
+namespace {
+
+/// Refuses a pair of which the output could never be the input.
+Status check_pair(const Graph& graph, const Value& input, const Value& output) {
+  for (const Value* each : {&input, &output})
+    if (is_object(*each))
+      return refuse(
+          ErrorCode::kUnsupported,
+          fmt::format("'{}' is no tensor of numbers, which alone can be tied", each->name));
+  bool alike = input.dtype == output.dtype && input.shape.size() == output.shape.size();
+  for (std::size_t i = 0; alike && i < input.shape.size(); ++i) {
+    const auto from = output.shape[i].constant(), to = input.shape[i].constant();
+    alike = !from || !to || *from == *to;
+  }
+  if (alike) return {};
+  const auto names = graph.symbol_names();
+  return refuse(ErrorCode::kInvalidInput,
+                fmt::format("output '{}' ({} {}) cannot be tied to input '{}' ({} {})", output.name,
+                            to_string(output.dtype), to_string(output.shape, names), input.name,
+                            to_string(input.dtype), to_string(input.shape, names)));
+}
+
+Result<std::size_t> position(const Graph& graph, const std::vector<ValueId>& ids,
+                             std::string_view what, const std::string& name) {
+  const auto found =
+      std::ranges::find(ids, name, [&](ValueId id) { return graph.values[id].name; });
+  if (found != ids.end()) return static_cast<std::size_t>(found - ids.begin());
+  std::string names;
+  for (const ValueId id : ids)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", graph.values[id].name);
+  return refuse(ErrorCode::kInvalidInput, fmt::format("the model has no {} '{}' to tie; it has {}",
+                                                      what, name, names.empty() ? "none" : names));
+}
+
+Result<std::vector<State::Impl::Tied>> find_ties(const Graph& graph, std::span<const Tie> ties) {
+  if (ties.empty()) return refuse(ErrorCode::kInvalidInput, "a state without ties");
+  std::vector<State::Impl::Tied> found;
+  for (const Tie& tie : ties) {
+    State::Impl::Tied next;
+    PX_ASSIGN(next.input, position(graph, graph.inputs, "input", tie.input));
+    PX_ASSIGN(next.output, position(graph, graph.outputs, "output", tie.output));
+    for (const State::Impl::Tied& other : found) {
+      if (next.input == other.input)
+        return refuse(ErrorCode::kInvalidInput, fmt::format("input '{}' is tied twice", tie.input));
+      if (next.output == other.output)
+        return refuse(ErrorCode::kInvalidInput,
+                      fmt::format("output '{}' is tied twice", tie.output));
+    }
+    PX_RETURN_IF_ERROR(check_pair(graph, graph.values[graph.inputs[next.input]],
+                                  graph.values[graph.outputs[next.output]]));
+    found.push_back(next);
+  }
+  return found;
+}
+
+void copy_bytes(const TensorView& from, const MutableTensorView& to) {
+  std::ranges::copy(from.bytes, to.bytes.begin());
+}
+
+}  // namespace
+
+CountedTensor::~CountedTensor() {
+  if (account_ != nullptr)
+    account_->memory.unfix(static_cast<std::int64_t>(tensor_.view().bytes.size()));
+}
+
+Result<CountedTensor> CountedTensor::allocate(const std::shared_ptr<MemoryAccount>& account,
+                                              std::optional<std::int64_t> limit, DType dtype,
+                                              const Dims& dims) {
+  CountedTensor counted;
+  PX_ASSIGN(counted.tensor_, Tensor::allocate(dtype, dims));
+  const auto bytes = static_cast<std::int64_t>(counted.tensor_.view().bytes.size());
+  PX_RETURN_IF_ERROR(account->memory.fix(bytes, limit));
+  counted.account_ = account;
+  return counted;
+}
+
+State::Impl::Impl(const Model& model_in, std::vector<Tied> ties_in,
+                  std::shared_ptr<MemoryAccount> account_in, std::optional<std::int64_t> limit_in)
+    : model(model_in),
+      ties(std::move(ties_in)),
+      account(std::move(account_in)),
+      limit(limit_in),
+      values(ties.size()),
+      next(ties.size()),
+      wanted(ties.size()) {}
+
+std::optional<std::size_t> State::Impl::tie_of_output(std::size_t output) const {
+  const auto found = std::ranges::find(ties, output, &Tied::output);
+  if (found == ties.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - ties.begin());
+}
+
+Result<std::size_t> State::Impl::tie_of_input(std::string_view name) const {
+  for (std::size_t i = 0; i < ties.size(); ++i)
+    if (input(i).name == name) return i;
+  return refuse(ErrorCode::kInvalidInput, fmt::format("no input '{}' is tied", name));
+}
+
+State::State(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+State::State(State&&) noexcept = default;
+State& State::operator=(State&& other) noexcept {
+  State taken(std::move(other));
+  std::swap(impl_, taken.impl_);
+  return *this;
+}
+State::~State() {
+  const Call call;
+  if (torn_by_fork()) (void)impl_.release();
+  impl_.reset();  // within the call
+}
+
+Result<State> State::create(const Session& session, std::span<const Tie> ties) {
+  return without_exceptions([&]() -> Result<State> {
+    const Session::Impl& of = session.impl();
+    PX_ASSIGN(auto found, find_ties(of.graph(), ties));
+    const MemoryBudget& budget = of.options.budget;
+    const bool limited = budget.kind == MemoryBudget::Kind::kBytes;
+    return State(std::make_unique<Impl>(of.model, std::move(found), of.account,
+                                        limited ? std::optional(budget.bytes) : std::nullopt));
+  });
+}
+
+Result<State> State::copy() const {
+  return without_exceptions([&]() -> Result<State> {
+    auto copy = std::make_unique<Impl>(impl_->model, impl_->ties, impl_->account, impl_->limit);
+    const MutexLock lock(impl_->mutex);
+    const MutexLock lock_copy(copy->mutex);
+    for (std::size_t i = 0; i < impl_->values.size(); ++i) {
+      const Impl::Slot& from = impl_->values[i];
+      if (!from.known) continue;
+      const TensorView view = from.tensor.view();
+      Impl::Slot& to = copy->values[i];
+      PX_ASSIGN(to.tensor, copy->allocate(view.dtype, view.dims));
+      copy_bytes(view, to.tensor.mutable_view());
+      to.known = true;
+    }
+    return State(std::move(copy));
+  });
+}
+
+Status State::set(std::string_view input, const TensorView& value) {
+  return without_exceptions([&]() -> Status {
+    PX_ASSIGN(const std::size_t tie, impl_->tie_of_input(input));
+    PX_RETURN_IF_ERROR(check_tensor(impl_->graph(), impl_->input(tie), value));
+    PX_RETURN_IF_ERROR(check_fixed_dims(impl_->graph(), impl_->input(tie), value.dims));
+    if (!impl_->turn.lock_within({})) return tl::unexpected(ended({}));
+    const MutexLock turn(impl_->turn, std::adopt_lock);
+    const MutexLock lock(impl_->mutex);
+    Impl::Slot& slot = impl_->values[tie];
+    if (!slot.tensor.has(value.dims)) {
+      PX_ASSIGN(CountedTensor fresh, impl_->allocate(value.dtype, value.dims));
+      slot.tensor.swap(fresh);
+    }
+    copy_bytes(value, slot.tensor.mutable_view());
+    slot.known = true;
+    return {};
+  });
+}
+
+Result<Tensor> State::get(std::string_view input) const {
+  return without_exceptions([&]() -> Result<Tensor> {
+    PX_ASSIGN(const std::size_t tie, impl_->tie_of_input(input));
+    const MutexLock lock(impl_->mutex);
+    const Impl::Slot& slot = impl_->values[tie];
+    if (!slot.known)
+      return refuse(ErrorCode::kInvalidInput,
+                    fmt::format("tied input '{}' has no value before the first run", input));
+    const TensorView view = slot.tensor.view();
+    PX_ASSIGN(Tensor copy, Tensor::allocate(view.dtype, view.dims));
+    copy_bytes(view, copy.mutable_view());
+    return copy;
+  });
+}
+
+void State::reset() {
+  unless_torn([&] {
+    if (!impl_->turn.lock_within({})) return 0;
+    const MutexLock turn(impl_->turn, std::adopt_lock);
+    const MutexLock lock(impl_->mutex);
+    for (Impl::Slot& slot : impl_->values) slot.known = false;
+    return 0;
+  });
+}
+
+}  // namespace parallax

@@ -1,0 +1,119 @@
+// A run on a State: its values among the inputs, its memory among the outputs.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status.h"
+#include "session/session_impl.h"
+#include "session/state_impl.h"
+#include "session/user_call.h"
+
+namespace parallax {
+namespace {
+
+/// The dims that an output will have; nothing where only running tells, or where they make no
+/// sense.
+std::optional<Dims> known_dims(const Value& value, const Binding& binding) {
+  Dims dims;
+  for (const Expr& expr : value.shape) {
+    const auto dim = expr.evaluate(binding.symbols);
+    if (!dim || *dim < 0 || dims.rank() >= Dims::kMaxRank) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  return dims;
+}
+
+}  // namespace
+
+Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder& binder,
+                            std::vector<NamedInput>& all) {
+  all.assign(given.begin(), given.end());
+  std::ranges::fill(state_.wanted, nullptr);
+  const MutexLock lock(state_.mutex);
+  const auto missing = [&](std::size_t tie) {
+    return std::ranges::find(all, state_.input(tie).name, &NamedInput::name) == all.end();
+  };
+  // Values that are there tell sizes of those that are not.
+  for (std::size_t i = 0; i < state_.ties.size(); ++i) {
+    if (state_.values[i].known && missing(i))
+      all.push_back({state_.input(i).name, state_.values[i].tensor.view()});
+  }
+  for (std::size_t i = 0; i < state_.ties.size(); ++i) {
+    if (!missing(i)) continue;
+    PX_ASSIGN(const Dims dims, binder.told_dims(all, state_.ties[i].input));
+    CountedTensor& zeros = state_.values[i].tensor;
+    if (zeros.has(dims)) {
+      std::ranges::fill(zeros.mutable_view().bytes, std::byte{0});
+    } else {
+      zeros = {};
+      PX_ASSIGN(zeros, state_.allocate(state_.input(i).dtype, dims));
+    }
+    all.push_back({state_.input(i).name, zeros.view()});
+  }
+  return {};
+}
+
+Status StateRun::make_next(std::size_t tie, const Dims& dims) {
+  CountedTensor& next = state_.next[tie];
+  if (next.has(dims)) return {};
+  next = {};
+  PX_ASSIGN(next, state_.allocate(state_.output(tie).dtype, dims));
+  return {};
+}
+
+Status StateRun::reserve(const Binding& binding) {
+  for (std::size_t i = 0; i < state_.ties.size(); ++i)
+    if (const auto dims = known_dims(state_.output(i), binding))
+      PX_RETURN_IF_ERROR(make_next(i, *dims));
+  return {};
+}
+
+Result<std::byte*> StateRun::place(int output, DType dtype, const Dims& dims,
+                                   const PlaceOutput& users) {
+  const auto tie = state_.tie_of_output(static_cast<std::size_t>(output));
+  if (!tie) return users(output, dtype, dims);
+  if (!check_fixed_dims(state_.graph(), state_.input(*tie), dims)) {
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("output '{}' is {}, which tied input '{}' ({}) cannot be",
+                              state_.output(*tie).name, dims.to_string(), state_.input(*tie).name,
+                              to_string(state_.input(*tie).shape, state_.graph().symbol_names())));
+  }
+  PX_ASSIGN(state_.wanted[*tie], users(output, dtype, dims));
+  PX_RETURN_IF_ERROR(make_next(*tie, dims));
+  return state_.next[*tie].mutable_view().bytes.data();
+}
+
+void StateRun::commit() {
+  for (std::size_t i = 0; i < state_.ties.size(); ++i) {
+    const TensorView made = state_.next[i].view();
+    if (state_.wanted[i] != nullptr && !made.bytes.empty())
+      std::memcpy(state_.wanted[i], made.bytes.data(), made.bytes.size());
+  }
+  const MutexLock lock(state_.mutex);
+  for (std::size_t i = 0; i < state_.ties.size(); ++i) {
+    state_.values[i].tensor.swap(state_.next[i]);
+    state_.values[i].known = true;
+  }
+}
+
+Status Session::Impl::run_on(State::Impl& state, std::span<const NamedInput> inputs,
+                             const Request& request) {
+  if (&state.model.impl() != &model.impl())
+    return refuse(ErrorCode::kInvalidInput, "the state is of another model");
+  if (!state.turn.lock_within(request.deadline)) return tl::unexpected(ended(request.deadline));
+  const MutexLock turn(state.turn, std::adopt_lock);
+  StateRun on(state);
+  // Kept from run to run, as in run().
+  thread_local std::vector<NamedInput> all;
+  PX_RETURN_IF_ERROR(on.add_values(inputs, binder, all));
+  const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) {
+    return on.place(output, dtype, dims, request.place);
+  };
+  Status status = run(all, {place, request.trace, request.deadline, nullptr, &on});
+  all.clear();  // objects live no longer than their caller's
+  if (status) on.commit();
+  return status;
+}
+
+}  // namespace parallax

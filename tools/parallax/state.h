@@ -1,0 +1,26 @@
+// What --tie asks for: inputs that a run reads as the run before left outputs.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "inputs.h"
+#include "options.h"
+#include "parallax/state.h"
+
+namespace parallax::cli {
+
+/// What --tie says. Throws UsageError for names that the model does not have.
+std::vector<Tie> ties_of(const Options& options, const Model& model);
+
+/// A State that begins with what `inputs` have for tied inputs; nothing without --tie. Errors: of
+/// State::create() and State::set().
+Result<std::optional<State>> make_state(const Options& options, const Model& model,
+                                        const Session& session, const Inputs& inputs);
+/// Begins anew.
+Status begin_state(State& state, const Inputs& inputs);
+
+/// With the state, where there is one.
+RunOptions run_options(std::optional<State>& state, bool tied_outputs);
+
+}  // namespace parallax::cli

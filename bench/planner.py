@@ -1,5 +1,5 @@
 """The tables of docs/planner.md, which `make docs` writes: structure, memory, packing and prediction of the plans of the zoo's
-models. Only packing and prediction measure time."""
+models. Only packing and prediction measure time; figures marked `~` depend on the machine."""
 import json
 import os
 import pathlib
@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 
 from cases import ROOT
-from demo import MIB, SHOWN, parallax, words
+from demo import MIB, SHOWN, about, parallax, words
 from report import table
 
 PACK = ROOT / "build" / "release" / "parallax-pack"
@@ -25,12 +25,13 @@ def plan(case, *extra):
 
 
 def structure():
-    parts = []
+    parts, timed = [], {("refined", "parallel_layers"), ("refined", "max_branches")}
     for title, extra in (("Without a delegate", ()), (f"With `{DELEGATE}`", ("--delegate", DELEGATE))):
         rows = []
         for case in SHOWN:
             stages = plan(case, "--structure", "--threads", 2, *extra)["structure"]
-            rows.append([case, *(" / ".join(str(stages[stage][key]) for stage in stages) for key in ("nodes", "layers", "parallel_layers", "max_branches"))])
+            rows.append([case, *(" / ".join(about(stages[stage][key]) if (stage, key) in timed else str(stages[stage][key]) for stage in stages)
+                                 for key in ("nodes", "layers", "parallel_layers", "max_branches"))])
         parts.append(f"{title}:\n\n" + table(["model", "nodes", "layers", "parallel layers", "max branches"], rows))
     return "\n".join(parts)
 
@@ -40,8 +41,9 @@ def memory():
     for case in SHOWN:
         by_threads = {t: plan(case, "--threads", t)["arena_bytes"] for t in THREADS}
         a = by_threads[2]
-        rows.append([case, *(f"{a[k] / MIB:.2f}" for k in FIGURES), f"{a['parallax'] / a['greedy']:.3f}", f"{a['parallax'] / a['paper']:.3f}"])
-        growth.append([case, *(f"{by_threads[t]['parallax'] / MIB:.2f}" for t in THREADS)])
+        rows.append([case, *(f"{a[k] / MIB:.2f}" for k in FIGURES[:-1]), about(f"{a['parallax'] / MIB:.2f}"),
+                     *(about(f"{a['parallax'] / a[k]:.3f}") for k in ("greedy", "paper"))])
+        growth.append([case, *(about(f"{by_threads[t]['parallax'] / MIB:.2f}") for t in THREADS)])
     return (table(["model", *(f"{k} MiB" for k in FIGURES), "parallax / greedy", "parallax / paper"], rows)
             + "\nWhat further threads cost:\n\n" + table(["model", *(f"{t} threads MiB" for t in THREADS)], growth))
 

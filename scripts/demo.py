@@ -64,15 +64,21 @@ def classify_digits():
     return same and right >= ENOUGH_RIGHT
 
 
+def about(figure):
+    """A figure that depends on the machine: predicted times decide which branches run concurrently."""
+    return f"~{figure}"
+
+
 def plans(threads):
-    """Lines that hold on every machine: what the planner makes of each model."""
+    """The planner's figures of each model, the same on every machine but those marked `~`, as docs.py knows them."""
     yield f"{'plan':<16}{'nodes':>7}{'branches':>10}{'layers':>8}{'parallel':>10}{'arena MiB':>11}{'(greedy':>9}{'naive)':>9}"
     for case in SHOWN:
         plan = json.loads(parallax("plan", *words(case), "--threads", threads, "--json", "-"))
         arena = {name: bytes_ / MIB for name, bytes_ in plan["arena_bytes"].items()}
-        yield (f"{case:<16}{plan['nodes']:>7}{plan['branches']:>10}{plan['layers']:>8}{plan['parallel_layers']:>10}"
-               f"{arena['parallax']:>11.2f}{arena['greedy']:>9.2f}{arena['naive']:>9.2f}")
-    yield "parallel: layers of which branches run at once. greedy: every tensor in one arena. naive: a buffer for every tensor."
+        yield (f"{case:<16}{plan['nodes']:>7}{plan['branches']:>10}{plan['layers']:>8}{about(plan['parallel_layers']):>10}"
+               f"{about(format(arena['parallax'], '.2f')):>11}{arena['greedy']:>9.2f}{arena['naive']:>9.2f}")
+    yield "parallel: layers whose branches run concurrently. greedy: every tensor in one arena. naive: a buffer for every tensor."
+    yield "~: depends on the CPU, as branches run concurrently if that is predicted to be faster."
 
 
 def beside(text):

@@ -112,7 +112,7 @@ def test_a_budget_gives_reasons_in_bytes(parallax, wide):
     free = plan_of(parallax, wide, "--dim", "n=64", "--threads", 8)
     whole = free["arena_bytes"]["parallax"] + free["scratch_bytes"]
     assert free["parallel_layers"] > 0
-    over = 0
+    needed = set()
     for share in range(40, 101, 5):
         budget = whole * share // 100
         done = parallax("plan", wide, "--dim", "n=64", "--threads", 8, "--memory-budget", budget, "--json", "-")
@@ -125,10 +125,11 @@ def test_a_budget_gives_reasons_in_bytes(parallax, wide):
         for branch in plan["branch_list"]:
             said = re.fullmatch(r"waits: ([\d.]+) KiB over the budget of ([\d.]+) KiB", branch["reason"])
             if said:
-                over += 1
-                assert float(said[1]) + float(said[2]) == pytest.approx(whole / 1024, rel=0.01)
                 assert float(said[2]) == pytest.approx(budget / 1024, rel=0.01)
-    assert over, "no budget made a branch wait"
+                needed.add(round(float(said[1]) + float(said[2])))
+    # The bytes that all three branches at once need, whatever the budget. Without one, those run at once that save enough time here.
+    assert len(needed) == 1, "no budget made a branch wait, or they say different sums"
+    assert needed.pop() >= whole / 1024 * 0.99
 
 
 def test_passes_say_what_they_changed_and_what_they_left(parallax, tmp_path):

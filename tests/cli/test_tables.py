@@ -70,6 +70,13 @@ def test_a_stale_table_is_named(page, monkeypatch):
     assert not list(docs.stale())
 
 
+def test_figures_of_the_machine_may_differ_and_no_other(page, monkeypatch):
+    page.write_text(page.read_text().replace("old\n", "model  12     ~9   ~13.18\n"))
+    for text, same in (("model  12    ~10    ~9.18\n", True), ("model  13     ~9   ~13.18\n", False), ("model  12      9   ~13.18\n", False)):
+        monkeypatch.setattr(docs, "STRUCTURE", {"page.md": {"one": lambda text=text: text}})
+        assert bool(list(docs.stale())) != same
+
+
 def test_a_missing_place_is_named(page):
     with pytest.raises(SystemExit, match="no place for the table three"):
         docs.write({"page.md": {"three": lambda: "x\n"}})

@@ -3,26 +3,37 @@
 
 Sources of one folder are read as one translation unit: their headers, which take most of the time, are then parsed and matched once.
 A source that Highway includes again for each instruction set, and each of the examples, which are programs, is a unit of its own. A
-unit that was clean leaves a stamp in build/tidy and is not read again while neither its sources nor any header changes."""
+unit that was clean leaves a stamp in the user's cache folder, which all clones share. It is not read again while its sources, the
+headers that they include, the options and the installed packages stay the same."""
 import concurrent.futures
+import functools
 import hashlib
 import os
 import pathlib
+import re
 import shlex
 import subprocess
 import sys
+import time
 
 from commands import commands
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNITS = ROOT / "build" / "tidy"
+STAMPS = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "parallax" / "tidy"
+KEPT_DAYS = 30  # a stamp that was not used for so long is removed
 SOURCES = 12  # of a unit; ten of simplify/ took 3.9 s of CPU as one, a source by itself 2.2. Other numbers were not measured
 OTHERS = ("_test.cc", "_bench.cc", "_fuzz.cc")
+FOLDERS = ("src", "include", "examples", "cmake/include")  # where the sources' includes are looked for
+INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
+
+
+def output(*command):
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
 
 
 def tracked(*patterns):
-    listed = subprocess.run(["git", "ls-files", "--", *patterns], cwd=ROOT, check=True, capture_output=True, text=True)
-    return listed.stdout.split()
+    return output("git", "ls-files", "--", *patterns).split()
 
 
 def flags():
@@ -48,6 +59,43 @@ def units():
     return alone + [(options, sources[i:i + SOURCES]) for (options, _), sources in groups.items() for i in range(0, len(sources), SOURCES)]
 
 
+@functools.cache
+def includes(file):
+    """The files of this tree that `file` includes. Headers of packages and generated ones, which hold constants, are not among them."""
+    found = []
+    for name in INCLUDE.findall((ROOT / file).read_text()):
+        for folder in (os.path.dirname(file), *FOLDERS):
+            path = os.path.normpath(os.path.join(folder, name))
+            if (ROOT / path).is_file():
+                found.append(path)
+                break
+    return found
+
+
+def read_by(sources):
+    """All files of this tree that a unit consists of, sorted."""
+    found, new = set(), set(sources)
+    while new:
+        found |= new
+        new = {header for file in new for header in includes(file)} - found
+    return sorted(found)
+
+
+def installed():
+    """What is read besides the tree: the linter and the versions of the packages that have headers."""
+    packages = [line.split()[0] for line in (ROOT / "scripts/packages.txt").read_text().splitlines() if line and not line.startswith("#")]
+    versions = subprocess.run(["dpkg-query", "-W", *packages, "libstdc++*-dev", "libc6-dev"], capture_output=True, text=True, check=False).stdout
+    return output("clang-tidy", "--version") + versions
+
+
+def key_of(options, sources, environment):
+    """A hash that changes with whatever may change what clang-tidy says of a unit, and is the same in each clone."""
+    parts = [environment, *(option.replace(str(ROOT), "") for option in options), *sources]
+    for file in read_by(sources):
+        parts += [file, (ROOT / file).read_text()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
 def lint(options, unit):
     """What clang-tidy says of a unit."""
     command = ["clang-tidy", "--quiet", "--checks=-bugprone-suspicious-include", f"--header-filter=^{ROOT}/(src|include|tools|examples)/"]
@@ -55,11 +103,12 @@ def lint(options, unit):
     return "" if done.returncode == 0 else done.stdout or done.stderr
 
 
-def check(options, sources, headers):
+def check(options, sources, environment):
     """What clang-tidy says of a unit; empty when it is clean."""
-    key = hashlib.sha256("\0".join([headers, *options, *sources, *((ROOT / source).read_text() for source in sources)]).encode()).hexdigest()[:32]
-    stamp, unit = UNITS / f"{key}.clean", UNITS / f"{key}.cc"
+    key = key_of(options, sources, environment)
+    stamp, unit = STAMPS / key, UNITS / f"{key}.cc"
     if stamp.exists():
+        stamp.touch()
         return ""
     unit.write_text("".join(f'#include "{ROOT / source}"\n' for source in sources))
     said = lint(options, unit)
@@ -69,11 +118,20 @@ def check(options, sources, headers):
     return said
 
 
+def remove_old_stamps():
+    oldest = time.time() - KEPT_DAYS * 24 * 3600
+    for stamp in STAMPS.iterdir():
+        if stamp.stat().st_mtime < oldest:
+            stamp.unlink(missing_ok=True)
+
+
 def main():
     UNITS.mkdir(parents=True, exist_ok=True)
-    headers = hashlib.sha256(b"\0".join((ROOT / file).read_bytes() for file in [".clang-tidy", *tracked("*.h", "*.def")])).hexdigest()
+    STAMPS.mkdir(parents=True, exist_ok=True)
+    remove_old_stamps()
+    environment = (ROOT / ".clang-tidy").read_text() + installed()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        said = list(pool.map(lambda unit: check(*unit, headers), units()))
+        said = list(pool.map(lambda unit: check(*unit, environment), units()))
     sys.stdout.write("".join(said))
     return 1 if any(said) else 0
 

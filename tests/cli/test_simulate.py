@@ -1,9 +1,10 @@
-"""`parallax calibrate` and `parallax simulate`: a prediction of this machine and of phones that are not here."""
+"""`parallax calibrate` and `parallax simulate`: a prediction of this machine and of phones that are not here. `make docs` compares
+predictions with measured times: a test that did would fail on a busy machine."""
 import json
 import re
 
 import pytest
-from conftest import DIGITS, ROOT, SANITIZED
+from conftest import DIGITS, ROOT
 
 BATCH = ("--dim", "batch=64")
 
@@ -30,16 +31,6 @@ def test_a_calibrated_machine_predicts_the_run_it_was_measured_by(parallax, cali
     ends = [b["end_ms"] for b in p["branch_list"]]
     assert max(ends) == pytest.approx(p["predicted_ms"])
     assert all(b["begin_ms"] <= b["end_ms"] for b in p["branch_list"])
-    if SANITIZED:
-        return  # a prediction of time means nothing there
-    # A shared machine may be five times slower in between: once in five is enough; make docs compares closely.
-    for _ in range(5):
-        done = parallax("bench", DIGITS, *BATCH, "--threads", 1, "--runs", 30, "--json", "-")
-        if 0.2 < p["predicted_ms"] / json.loads(done.stdout)["latency_ms"]["median"] < 5:
-            return
-        assert parallax("calibrate", DIGITS, *BATCH, "--profile", calibrated).returncode == 0
-        p = predicted(parallax, DIGITS, *BATCH, "--profile", calibrated, "--threads", 1)
-    pytest.fail("predictions are far from every measurement")
 
 
 def test_more_models_are_added_and_the_same_one_is_replaced(parallax, calibrated):

@@ -41,13 +41,14 @@ fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 	@scripts/setup.sh develop
 	@scripts/fuzz_bytes.sh $(or $(MINUTES),5) $(JOBS)
 
-nightly:  ## what a change need not wait for: half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind
+nightly:  ## what a change need not wait for: half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, sanitizers for all instruction sets
 	@$(MAKE) fuzz MINUTES=30
 	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
 	@$(PYTHON) tests/fuzz/fuzz.py --minutes 10 --jobs $(JOBS) --no-onnxruntime --program build/asan-ubsan/px_fuzz
 	@$(MAKE) fuzz-bytes MINUTES=10
 	@scripts/stress.sh $(JOBS)
 	@scripts/opencl_check.sh
+	@scripts/sanitize.sh --all $(JOBS)
 
 venv:  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with
 	@scripts/setup.sh test

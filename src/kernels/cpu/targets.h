@@ -3,10 +3,9 @@
 // code size only. SVE is left out because its vectors cannot be kept in arrays.
 #pragma once
 
-#define PX_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
-// With a sanitizer not SSE4 either: one of four instruction sets less to compile for.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HWY_DISABLED_TARGETS (PX_DISABLED_TARGETS | HWY_SSE4)
+#ifdef PX_NO_AVX512  // cmake/NativeKernels.cmake
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_AVX3 | HWY_AVX3_DL)
 #else
-#define HWY_DISABLED_TARGETS PX_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif

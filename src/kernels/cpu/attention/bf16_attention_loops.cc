@@ -9,7 +9,7 @@
 #include "kernels/cpu/targets.h"
 #include "kernels/cpu/unroll.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(PX_NO_AVX512)
 #include "kernels/cpu/bf16_intrinsics.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -1,19 +1,28 @@
 #!/usr/bin/env bash
-# Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer.
+# Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
+#
+# Kernels are compiled for this CPU's instruction sets from AVX2 on; --all: for each that the library has.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time
 # that compiling takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+native=ON
+if [[ ${1:-} == --all ]]; then
+  native=OFF
+  shift
+fi
 jobs=${1:-$(nproc)}
 export UBSAN_OPTIONS=print_stacktrace=1
 export RC_PARAMS=max_success=25  # random cases of a property; `make test` takes 100
+cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
 scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
-ctest --test-dir build/asan-ubsan --output-on-failure --timeout 900 -j "$jobs" -E '^cli/(demo|docs|gains|newcomer|setup|skipped)$'
+scripts/test.sh build/asan-ubsan "$jobs" -E '^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy)$'
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
 threaded='(base|kernels/weights|bind|run|delegate|delegates/(conformance|cores|opencl)|session)/|cli/(budget|run)$|fuzz/kept$'
+cmake --preset tsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
 scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate,delegates_conformance,delegates_cores,delegates_opencl,session}_test
-ctest --test-dir build/tsan --output-on-failure --timeout 900 -j "$jobs" -R "^($threaded)"
+scripts/test.sh build/tsan "$jobs" -R "^($threaded)"

@@ -1,4 +1,4 @@
-"""What `make test` says at its end of the tests that were skipped."""
+"""What `make test` says at its end of the tests that were skipped, and of those that failed."""
 import pytest
 from conftest import ROOT, run
 
@@ -21,13 +21,19 @@ def tested(tmp_path):
 def test_reasons_are_counted(tested):
     done = tested(PYTEST + GOOGLETEST)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-3:] == ["skipped: 28 tests", "    27  no peer: `make venv` installs it", "     1  this CPU does not have it"]
+    assert done.stdout.splitlines()[-4:-1] == ["skipped: 28 tests", "    27  no peer: `make venv` installs it", "     1  this CPU does not have it"]
 
 
 def test_nothing_was_skipped(tested):
-    assert tested("4 passed\n").stdout.splitlines()[-1] == "skipped: no test"
+    assert tested("4 passed\n").stdout.splitlines()[-2] == "skipped: no test"
 
 
-def test_a_failure_stays_one(tested):
+def test_a_failure_stays_one_and_the_last_line_names_it(tested, tmp_path):
     done = tested(PYTEST, status=1)
     assert done.returncode != 0 and "skipped: 27 tests" in done.stdout
+    assert done.stdout.splitlines()[-1] == f"test: failed in {tmp_path}: one"
+
+
+def test_an_earlier_failure_is_not_told_again(tested, tmp_path):
+    assert tested("", status=1).returncode != 0
+    assert tested("").stdout.splitlines()[-1] == f"test: no test of {tmp_path} failed"

@@ -66,7 +66,7 @@ class DelegateDeviceIn : public testing::TestWithParam<Memory> {
     const bool opened = opened_ != nullptr;
     opened_.reset();
     // A thread that answered may still hand back.
-    for (int i = 0; i < 1000 && faults_.closed != faults_.opened; ++i)
+    for (int i = 0; i < 30000 && faults_.closed != faults_.opened; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(faults_.closed, opened ? faults_.opened.load() : 0);
     EXPECT_EQ(faults_.regions, 0);

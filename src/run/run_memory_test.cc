@@ -17,6 +17,11 @@
 namespace parallax {
 namespace {
 
+/// Returns once `runs` runs wait.
+void until_waiting(const RunMemory& memory, std::size_t runs) {
+  while (memory.waiting() != runs) std::this_thread::yield();
+}
+
 TEST(RunMemory, KeepsBlocksForTheNextRun) {
   RunMemory memory;
   const std::byte* first = nullptr;
@@ -137,7 +142,7 @@ TEST(RunMemory, TheSecondRunWaitsForTheFirst) {
       EXPECT_TRUE(lease);
       EXPECT_TRUE(released);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    until_waiting(memory, 1);
     released = true;
   }
   second.join();
@@ -157,7 +162,7 @@ TEST(RunMemory, NoRunOvertakesOneThatWaits) {
       EXPECT_TRUE(lease);
       EXPECT_EQ(next++, 0);
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    until_waiting(memory, 1);
     for (int t = 0; t < 3; ++t) {
       threads.emplace_back([&] {
         auto lease = memory.acquire({100, 1000, false});
@@ -165,17 +170,12 @@ TEST(RunMemory, NoRunOvertakesOneThatWaits) {
         EXPECT_GT(next++, 0);
       });
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    until_waiting(memory, 4);
     EXPECT_EQ(next, 0);
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(next, 4);
   EXPECT_LE(memory.peak_bytes(), 1000);
-}
-
-/// Returns once `runs` runs wait.
-void until_waiting(const RunMemory& memory, std::size_t runs) {
-  while (memory.waiting() != runs) std::this_thread::yield();
 }
 
 TEST(RunMemory, ARunBeginsAnewInItsSpare) {

@@ -145,8 +145,9 @@ TEST(WorkerPool, UsesNoCoreWhileNothingRuns) {
     WorkerPool::Stay stay(pool, pool.threads());
     share_and_count(stay.participant(), WorkLevel::kTiles, 100);
   }
-  // Time for the workers to park; then the process as a whole must hardly compute at all.
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // Once all workers have parked, the process as a whole must hardly compute.
+  while (pool.asleep() < pool.threads() - 1)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const std::clock_t before = std::clock();
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.1);

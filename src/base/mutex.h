@@ -1,5 +1,5 @@
 // Mutexes that clang checks. PX_GUARDED_BY says which mutex a variable needs, PX_REQUIRES which one
-// a function needs from its callers; scripts/check_threads.py, a part of `make check`, refuses code
+// a function needs from its callers; scripts/check_tidy.py, a part of `make check`, refuses code
 // that does not hold it. libstdc++ annotates no type of its own, so these wrap them; they compile
 // to the same instructions. No other file of src/ names std::mutex.
 //

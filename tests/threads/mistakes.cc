@@ -1,5 +1,5 @@
 // What clang's thread-safety analysis must find in code that uses base/mutex.h. No target compiles
-// this file: scripts/check_threads.py runs the analysis over it and compares line by line.
+// this file: scripts/check_threads.py compares line by line what scripts/check_tidy.py would say.
 #include <chrono>
 
 #include "base/mutex.h"

@@ -1,15 +1,21 @@
 #!/usr/bin/env bash
 # Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
 #
-# Kernels are compiled for this CPU's instruction sets from AVX2 on; --all: for each that the library has.
+# Kernels are compiled for this CPU's instruction sets from AVX2 on, and tests that take long and show these checkers little are left
+# out; --all: kernels for each set that the library has, and every test.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time
 # that compiling takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 native=ON
+# Print or compare figures, or look for planted faults in the checks themselves.
+slow_address='^cli/(arguments|bench|fuzz|images|info|paper|parity|plan|simulate|types)$|FindsWhatIsPlanted|ARightDelegatePasses'
+# One thread computes, or what several do is done by tests beside these.
+slow_thread='DecompositionTest|NotFinite|HaveTheElementsOfWhatTheyView|FindsWhatIsPlanted|ARightDelegatePasses|EveryFormIsAGraph|HalfStorage'
+slow_thread+='|RunningAndDestroying/(Digits|DigitsWithoutFolder|DigitsFromCache)( |$)'
 if [[ ${1:-} == --all ]]; then
-  native=OFF
+  native=OFF slow_address='^$' slow_thread='^$'
   shift
 fi
 jobs=${1:-$(nproc)}
@@ -18,11 +24,11 @@ export RC_PARAMS=max_success=25  # random cases of a property; `make test` takes
 cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
 scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
-scripts/test.sh build/asan-ubsan "$jobs" -E '^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy)$'
+scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy)$|$slow_address"
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
 threaded='(base|kernels/weights|bind|run|delegate|delegates/(conformance|cores|opencl)|session)/|cli/(budget|run)$|fuzz/kept$'
 cmake --preset tsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
 scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate,delegates_conformance,delegates_cores,delegates_opencl,session}_test
-scripts/test.sh build/tsan "$jobs" -R "^($threaded)"
+scripts/test.sh build/tsan "$jobs" -R "^($threaded)" -E "$slow_thread"

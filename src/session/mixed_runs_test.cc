@@ -78,7 +78,7 @@ TEST(MixedRuns, ShareFreeMemory) {
     for (const auto& session : sessions) {
       for (int callers = 0; callers < 2; ++callers) {
         threads.emplace_back([&session] {
-          for (int i = 0; i < 5; ++i) (void)session->run();
+          for (int i = 0; i < 3; ++i) (void)session->run();
         });
       }
     }

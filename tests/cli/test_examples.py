@@ -1,5 +1,9 @@
 """The example programs, built and run."""
+import struct
+
 import numpy as np
+import onnx_writer as w
+import pytest
 from conftest import BUILD, DIGITS, ROOT, run
 
 
@@ -46,3 +50,41 @@ def test_serve_models_that_cannot_be_served():
     assert done.stdout.split() == [str(DIGITS), "1x10"]
     assert serve(-1, 1000, DIGITS).returncode == 2
     assert serve(2000, 1000, DIGITS).returncode == 1
+
+
+def read_text(*arguments):
+    return run(BUILD / "examples" / "read_text", *arguments)
+
+
+@pytest.fixture
+def reader(tmp_path):
+    """A detector of what is darker than grey, a recogniser that reads each column as dark (1) or light (2), and their characters."""
+    x, axes = w.value("x", w.FLOAT, [1, 3, "height", "width"]), w.tensor("zero", w.FLOAT, [], bytes(4))
+    detector = [w.node("ReduceMean", ["x"], ["mean"], axes=[1]), w.node("Less", ["mean", "zero"], ["dark"]), w.node("Cast", ["dark"], ["map"], to=w.FLOAT)]
+    (tmp_path / "detector.onnx").write_bytes(w.model(detector, [x], [w.value("map", w.FLOAT, [1, 1, "height", "width"])], [axes]))
+    columns = [w.node("ReduceMean", ["x"], ["light"], axes=[1, 2], keepdims=0), w.node("Sub", ["level", "light"], ["dark"]), w.node("Sub", ["light", "light"], ["nothing"])]
+    columns += [w.node("Unsqueeze", [name, "two"], [f"{name}_"]) for name in ("nothing", "dark", "light")]
+    columns += [w.node("Concat", ["nothing_", "dark_", "light_"], ["steps"], axis=2)]
+    constants = [w.tensor("two", w.INT64, [1], (2).to_bytes(8, "little")), w.tensor("level", w.FLOAT, [], struct.pack("<f", 0.6))]
+    (tmp_path / "recogniser.onnx").write_bytes(w.model(columns, [x], [w.value("steps", w.FLOAT, [1, "width", 3])], constants))
+    (tmp_path / "characters").write_text("#\n.\n")
+    return [tmp_path / name for name in ("detector.onnx", "recogniser.onnx", "characters")]
+
+
+def test_read_text(reader, tmp_path):
+    picture = np.full((90, 200, 3), 255, np.uint8)
+    picture[10:30, 40:160] = 0
+    picture[50:70, 40:160] = 0
+    picture[50:68, 90:100] = 255  # a gap, but one line
+    (tmp_path / "picture.ppm").write_bytes(b"P6\n200 90\n255\n" + picture.tobytes())
+    done = read_text(*reader, tmp_path / "picture.ppm", 64)
+    assert (done.returncode, done.stdout.splitlines()) == (0, [".#.", ".#.#."]), done.stderr
+    refused = read_text(*reader, tmp_path / "picture.ppm", 0)
+    assert refused.returncode == 1 and "missing" in refused.stderr
+
+
+@pytest.mark.parametrize("picture", [b"", b"P5\n1 1\n255\n.", b"P6\n0 1\n255\n", b"P6\n2 2\n255\n...", b"P6\n99999 99999\n255\n", b"P6\n-1 4294967295\n255\n"])
+def test_read_text_takes_whole_pictures_only(reader, tmp_path, picture):
+    (tmp_path / "picture.ppm").write_bytes(picture)
+    done = read_text(*reader, tmp_path / "picture.ppm", 64)
+    assert done.returncode == 2 and done.stderr.startswith("usage: ")

@@ -120,8 +120,7 @@ function(px_folder folder)
     target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.
     target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR=".")
-    gtest_discover_tests(px_${name}_test TEST_PREFIX ${folder}/ DISCOVERY_MODE PRE_TEST
-      WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    px_add_tests(px_${name}_test ${folder} ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   if(PARALLAX_BUILD_FUZZERS)
     px_fuzzers(px_${name} ${all})
@@ -131,6 +130,19 @@ function(px_folder folder)
     add_executable(px_${name}_bench ${benches})
     target_link_libraries(px_${name}_bench PRIVATE px_${name} benchmark::benchmark benchmark::benchmark_main)
   endif()
+endfunction()
+
+# px_add_tests(TARGET PREFIX FOLDER): GoogleTest's tests of a program, run in FOLDER: a test of CTest each; under a sanitizer, where
+# a program takes long to start, four in all.
+function(px_add_tests target prefix folder)
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    gtest_discover_tests(${target} TEST_PREFIX ${prefix}/ DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${folder})
+    return()
+  endif()
+  foreach(shard RANGE 3)
+    add_test(NAME ${prefix}/${shard} COMMAND ${target} WORKING_DIRECTORY ${folder})
+    set_tests_properties(${prefix}/${shard} PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=4;GTEST_SHARD_INDEX=${shard}")
+  endforeach()
 endfunction()
 
 # px_combine(NAME): one static library of all folders, what users link.

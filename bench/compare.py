@@ -5,14 +5,12 @@
     compare.py --check [--threads 2] [--rounds 3] [CASE...]     # fails where a ratio is over 5 % worse than the one on record
 
 Engines take turns, a process each; a figure is the median over the rounds. On a shared machine only ratios within one line
-mean something. f32 everywhere. Models: $MODELS, otherwise the project's own, of which cases are left out; $REAL_MODELS: a folder of .onnx
-files of any kind.
+mean something. f32 everywhere. Models: $MODELS, otherwise the project's own, of which cases are left out.
 """
 import argparse
 import datetime
 import json
 import os
-import pathlib
 import platform
 import statistics
 import subprocess
@@ -96,9 +94,6 @@ def main():
         return 0
     results = {"machine": machine(), "threads": arguments.threads, "rounds": arguments.rounds, "models": models_text(folder), "cases": rows}
     results |= tables.measure(folder, list(rows), arguments.threads, arguments.rounds)
-    if os.environ.get("REAL_MODELS"):
-        import real
-        results["real"] = real.measure(pathlib.Path(os.environ["REAL_MODELS"]), arguments.threads)
     (ROOT / "build" / "bench.json").write_text(json.dumps(results, indent=1))
     record(rows)
     report.write(results)

@@ -1,10 +1,10 @@
 """One turn of one engine on one case: warm-up, timed runs, memory, CPU time. A peer runs in a process of its own.
 
-    engines.py PEER CASE FOLDER THREADS    # prints a JSON line: what `turn` returns
+    engines.py PEER CASE FOLDER THREADS             # prints a JSON line: what `turn` returns
+    engines.py PEER FILE.onnx FEEDS.npz THREADS     # what `file_turn` returns
 """
 import json
 import pathlib
-import resource
 import statistics
 import subprocess
 import sys
@@ -13,6 +13,7 @@ import time
 from cases import CASES, CLI, SHAPES, TFLITE, VOCABULARY
 
 WARMUP, RUNS = 5, 20
+LONG = 5.0  # milliseconds of a run
 PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "litert": "LiteRT"}
 
 
@@ -29,22 +30,29 @@ def feeds_of(inputs, case, run):
     return feeds
 
 
-def load_onnxruntime(case, folder, threads):
-    import numpy as np
+def onnxruntime_session(path, threads):
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.log_severity_level = threads, 4
-    session = onnxruntime.InferenceSession(str(folder / f"{CASES[case][0]}.onnx"), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def load_onnxruntime(case, folder, threads):
+    import numpy as np
+    session = onnxruntime_session(folder / f"{CASES[case][0]}.onnx", threads)
     kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
     inputs = [(i.name, i.shape, kinds[i.type]) for i in session.get_inputs()]
     return lambda run: feeds_of(inputs, case, run), lambda feeds: session.run(None, feeds)
 
 
+def openvino_settings(threads):
+    return {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
+
+
 def load_openvino(case, folder, threads):
     import numpy as np
     import openvino
-    settings = {"INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY", "INFERENCE_PRECISION_HINT": "f32"}
-    compiled = openvino.Core().compile_model(str(folder / f"{CASES[case][0]}.onnx"), "CPU", settings)
+    compiled = openvino.Core().compile_model(str(folder / f"{CASES[case][0]}.onnx"), "CPU", openvino_settings(threads))
     request = compiled.create_infer_request()
     # The importer keeps no names of free dimensions: they come in the order in which cases.py gives them.
     free = list(CASES[case][1])
@@ -68,13 +76,18 @@ def load_litert(case, folder, threads):
     return lambda run: None, lambda feeds: interpreter.invoke()
 
 
+def peak_mib():
+    """Of this process since it began its program; getrusage() counts what the process before that had, too."""
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM")) / 1024
+
+
 def summary(ms, dynamic):
     return {"ms": statistics.mean(ms) if dynamic else statistics.median(ms), "min": min(ms), "max": max(ms)}
 
 
 def peer(name, case, folder, threads):
     import numpy  # noqa: F401  what a C++ user does not pay is taken off
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_mib()
     start = time.perf_counter()
     feeds_of_run, run = {"onnxruntime": load_onnxruntime, "openvino": load_openvino, "litert": load_litert}[name](case, folder, threads)
     feeds = feeds_of_run(0)
@@ -90,7 +103,56 @@ def peer(name, case, folder, threads):
         run(feeds)
         times.append((time.perf_counter() - start) * 1e3)
     cpu = (time.process_time() - cpu) * 1e3 / len(times)
-    return summary(times, values > 1) | {"first": first, "cpu": cpu, "mib": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024}
+    return summary(times, values > 1) | {"first": first, "cpu": cpu, "mib": peak_mib() - before}
+
+
+def load_openvino_file(path, feeds, threads):
+    """A file whose free dimensions are those of the feeds."""
+    import openvino
+    core = openvino.Core()
+    model = core.read_model(str(path))
+    names = [next(name for name in i.names if name in feeds) for i in model.inputs]
+    model.reshape({k: list(feeds[name].shape) for k, name in enumerate(names)})
+    request = core.compile_model(model, "CPU", openvino_settings(threads)).create_infer_request()
+    given = {k: feeds[name] for k, name in enumerate(names)}
+    return lambda: request.infer(given)
+
+
+def load_onnxruntime_file(path, feeds, threads):
+    session = onnxruntime_session(path, threads)
+    return lambda: session.run(None, feeds)
+
+
+def runs_of(ms):
+    """How many runs are timed: short ones more often."""
+    return RUNS if ms > LONG else 10 * RUNS
+
+
+def file_peer(name, path, feeds, threads):
+    import numpy as np
+    feeds = dict(np.load(feeds))
+    before = peak_mib()
+    start = time.perf_counter()
+    run = {"onnxruntime": load_onnxruntime_file, "openvino": load_openvino_file}[name](path, feeds, threads)
+    run()
+    first = (time.perf_counter() - start) * 1e3
+    times = []
+    while len(times) < WARMUP + runs_of(times[-1] if times else 0):
+        start = time.perf_counter()
+        run()
+        times.append((time.perf_counter() - start) * 1e3)
+    return summary(times[WARMUP:], False) | {"first": first, "mib": peak_mib() - before}
+
+
+def file_parallax(path, words, threads):
+    def figures(runs):
+        command = [CLI, "bench", path, "--json", "-", "--threads", threads, "--warmup", WARMUP, "--runs", runs, *words]
+        return json.loads(subprocess.run([str(c) for c in command], check=True, capture_output=True, text=True).stdout)
+
+    f = figures(RUNS)
+    if runs_of(f["latency_ms"]["median"]) != RUNS:
+        f = figures(10 * RUNS)
+    return {"ms": f["latency_ms"]["median"], "first": f["load_ms"] + f["first_run_ms"], "mib": f["peak_rss_bytes"] / 2**20}
 
 
 def bench(case, folder, threads, *extra, cli=CLI):
@@ -119,12 +181,22 @@ def turn(engine, case, folder, threads):
         return parallax(case, folder, threads)
     if engine == "litert" and not (folder / f"{TFLITE.get(case)}.tflite").exists():
         return None
-    done = subprocess.run([sys.executable, __file__, engine, case, str(folder), str(threads)], capture_output=True, text=True)
+    return peer_turn(engine, case, folder, threads)
+
+
+def peer_turn(engine, case, data, threads):
+    done = subprocess.run([str(w) for w in (sys.executable, __file__, engine, case, data, threads)], capture_output=True, text=True)
     if done.returncode:
         print(f"{case}: {engine} failed: {(done.stderr.strip().splitlines() or ['?'])[-1][:200]}", file=sys.stderr)
         return None
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def file_turn(engine, path, feeds, words, threads):
+    """As `turn`, for a model file: peers read its inputs from a .npz file, the tool gets them by its words."""
+    return file_parallax(path, words, threads) if engine == "parallax" else peer_turn(engine, path, feeds, threads)
+
+
 if __name__ == "__main__":
-    print(json.dumps(peer(sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]), int(sys.argv[4]))))
+    run_peer, data = (file_peer, sys.argv[3]) if sys.argv[2].endswith(".onnx") else (peer, pathlib.Path(sys.argv[3]))
+    print(json.dumps(run_peer(sys.argv[1], sys.argv[2], data, int(sys.argv[4]))))

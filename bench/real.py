@@ -1,122 +1,137 @@
-"""Models of every kind from a folder: latency beside ONNX Runtime on the same inputs, two processes in turns.
+#!/usr/bin/env python3
+"""Trained models from PyPI beside ONNX Runtime and OpenVINO on the same inputs: `make bench-real`.
 
-    real.py FOLDER [THREADS]    # a line per model
+    real.py [--threads 2] [--rounds 3] [MODEL...]    # measures, prints, writes docs/real-models.md and its picture if all are measured
+    real.py --compare [MODEL...]                     # outputs beside ONNX Runtime's only; nothing is measured
+
+Engines take turns, a process each; a figure is the median over the rounds. Exit status of --compare: 1 if outputs differ.
 """
+import argparse
 import json
+import os
 import pathlib
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
+import engines
 import numpy as np
+import real_models
+import real_page
 from cases import CLI
 
-RUNS, WARMUP, ROUNDS = 20, 5, 3
-# Seconds between the two: ONNX Runtime's threads spin for some 40 ms after a run, on the cores that the next process wants.
-PAUSE = 0.2
-# Sizes for free dimensions: one of a kind, an image's side, the length of a signal.
-BATCH, SIDE, LENGTH = 1, 320, 512
-SAMPLE_RATE = 16000
-KINDS = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32, "tensor(bool)": np.bool_, "tensor(uint8)": np.uint8}
+PEERS = ("onnxruntime", "openvino")
+KEYS = ("ms", "first", "mib")
+KINDS = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
+HIGHEST = 256  # of integers that are made up: bytes
 
 
-def inputs_of(session):
+def picture(shape, random):
+    """Light pages with dark lines of something like words, a little noisy: on noise alone a detector sees nothing, and rounding is all it gives."""
+    height, width = shape[-2:]
+    row, column = np.arange(height)[:, None], np.arange(width)[None, :]
+    dark = (row // 12 % 2 == 1) & ((column + 37 * (row // 24)) // 9 % 7 != 0) & (column % 3 != 0)
+    return (np.where(dark, -0.9, 0.9) + 0.1 * random.random(shape)).astype(np.float32)
+
+
+def made_up(model):
+    """({input: array}, [the outputs that ONNX Runtime gives for them])"""
+    session = engines.onnxruntime_session(model.path, 1)
     random, feeds = np.random.default_rng(0), {}
     for i in session.get_inputs():
-        shape = [d if isinstance(d, int) and d > 0 else BATCH if k == 0 else SIDE if len(i.shape) == 4 else LENGTH for k, d in enumerate(i.shape)]
-        dtype = KINDS[i.type]
-        if np.issubdtype(dtype, np.floating):
-            feeds[i.name] = random.random(shape, dtype=np.float32)
+        shape, dtype = model.inputs[i.name], KINDS[i.type]
+        if not isinstance(shape, tuple):
+            feeds[i.name] = np.array(shape, dtype)
+        elif np.issubdtype(dtype, np.floating):
+            feeds[i.name] = picture(shape, random) if len(shape) == 4 else random.random(shape, dtype=np.float32)
         else:
-            feeds[i.name] = np.full(shape, SAMPLE_RATE, dtype) if i.name == "sr" else random.integers(1, 10, shape).astype(dtype)
-    return feeds
+            feeds[i.name] = random.integers(0, HIGHEST, shape).astype(dtype)
+    return feeds, session.run(None, feeds)
 
 
-def onnxruntime_session(path, threads):
-    import onnxruntime
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.log_severity_level = threads, 4
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def time_onnxruntime(session, feeds):
-    times = []
-    for _ in range(WARMUP + RUNS):
-        start = time.perf_counter()
-        session.run(None, feeds)
-        times.append((time.perf_counter() - start) * 1e3)
-    return statistics.median(times[WARMUP:])
-
-
-def parallax(command, path, *words):
-    """(standard output, why not)"""
-    done = subprocess.run([str(word) for word in (CLI, command, path, *words)], capture_output=True, text=True)
-    return (done.stdout, "") if done.returncode == 0 else (None, re.sub(r"^parallax: ('[^']*': )?", "", done.stderr.strip().splitlines()[-1]))
-
-
-def time_parallax(path, feeds, threads, folder):
+def saved(feeds, folder):
+    """The words that give files of inputs to the tool."""
     words = []
     for k, (name, value) in enumerate(feeds.items()):
-        file = pathlib.Path(folder) / f"{k}.npy"
-        np.save(file, value)
-        words += ["--input", f"{name}={file}"]
-    text, why = parallax("bench", path, "--json", "-", "--threads", threads, "--warmup", WARMUP, "--runs", RUNS, *words)
-    return (json.loads(text)["latency_ms"]["median"] if text else None), why
+        np.save(pathlib.Path(folder) / f"{k}.npy", value)
+        words += ["--input", f"{name}={folder}/{k}.npy"]
+    return words
 
 
-def first_line(error, path):
-    text = str(error).splitlines()[0].replace(str(path), path.name)
-    return re.sub(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ", "", text)[:160]
+def largest_difference(model, words, theirs, threads):
+    """Between outputs, relative to the largest magnitude of the peer's; infinite if a shape differs."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([str(w) for w in (CLI, "run", model.path, "--threads", threads, "--output-dir", folder, *words)], check=True, capture_output=True)
+        files = [entry["file"] for entry in json.loads((pathlib.Path(folder) / "outputs.json").read_text())]
+        ours = [np.load(pathlib.Path(folder) / file) for file in files]
+    worst = 0.0
+    for mine, other in zip(ours, theirs, strict=True):
+        if mine.shape != other.shape or mine.dtype != other.dtype:
+            return float("inf")
+        wide = other.astype(np.float64)
+        worst = max(worst, np.abs(mine - wide).max(initial=0) / max(np.abs(wide).max(initial=0), 1e-30))
+    return float(worst)
 
 
-def open_onnxruntime(path, threads):
-    """(session, inputs, why not): it is asked for one run."""
+def measure(model, threads, rounds):
+    """{nodes, difference, engine: {key: median over the rounds}}"""
+    feeds, theirs = made_up(model)
+    got = {}
+    with tempfile.TemporaryDirectory() as folder:
+        words = saved(feeds, folder)
+        np.savez(f"{folder}/feeds.npz", **feeds)
+        row = {"nodes": nodes_of(model), "difference": largest_difference(model, words, theirs, threads)}
+        for _ in range(rounds):
+            for engine in ("parallax", *PEERS):
+                figures = engines.file_turn(engine, model.path, f"{folder}/feeds.npz", words, threads)
+                if figures:
+                    got.setdefault(engine, []).append(figures)
+    return row | {engine: {key: statistics.median(f[key] for f in turns) for key in KEYS} for engine, turns in got.items()}
+
+
+def nodes_of(model):
+    done = subprocess.run([CLI, "info", model.path, "--json", "-"], check=True, capture_output=True, text=True)
+    return json.loads(done.stdout)["nodes"]
+
+
+def compare_outputs(models):
+    """Prints how far outputs are apart; whether none is too far."""
+    right = True
+    for model in models:
+        feeds, theirs = made_up(model)
+        with tempfile.TemporaryDirectory() as folder:
+            difference = largest_difference(model, saved(feeds, folder), theirs, 2)
+        right &= difference <= model.tolerance
+        print(f"{model.name:12} {model.path.name:36} largest difference {difference:.1e}{'' if difference <= model.tolerance else '  TOO LARGE'}", flush=True)
+    return right
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("models", nargs="*", metavar="MODEL")
+    arguments = parser.parse_args()
+    models = [model for model in real_models.MODELS if model.name in arguments.models or not arguments.models]
+    if unknown := set(arguments.models) - {model.name for model in models}:
+        parser.error(f"no model {', '.join(sorted(unknown))}; there are {', '.join(model.name for model in real_models.MODELS)}")
     try:
-        session = onnxruntime_session(path, threads)
-    except Exception as error:  # its errors have no common base
-        return None, None, f"ONNX Runtime does not load it: {first_line(error, path)}"
-    try:
-        feeds = inputs_of(session)
-        session.run(None, feeds)
-    except Exception as error:
-        return None, None, f"ONNX Runtime fails on the inputs that are made up here: {first_line(error, path)}"
-    return session, feeds, ""
-
-
-def refusal(path):
-    """Why Parallax does not run a model whatever its inputs; empty where it does."""
-    why = parallax("plan", path)[1]
-    return f"Parallax: {why}" if why.startswith("unsupported") else ""
-
-
-def measure(folder, threads):
-    """[{model, parallax, onnxruntime}] in milliseconds; `why` where one of them, or both, do not run the model."""
-    rows = []
-    for path in sorted(folder.rglob("*.onnx")):
-        session, feeds, theirs_not = open_onnxruntime(path, threads)
-        row = {"model": str(path.relative_to(folder)), "why": "; ".join(why for why in (refusal(path), theirs_not) if why)}
-        rows.append(row)
-        if row["why"]:
-            continue
-        with tempfile.TemporaryDirectory() as inputs:
-            ours, theirs = [], []
-            for _ in range(ROUNDS):
-                time.sleep(PAUSE)
-                ms, why = time_parallax(path, feeds, threads, inputs)
-                if ms is None:
-                    row["why"] = f"Parallax: {why}"
-                    break
-                ours.append(ms)
-                theirs.append(time_onnxruntime(session, feeds))
-        if ours:
-            row |= {"parallax": statistics.median(ours), "onnxruntime": statistics.median(theirs)}
-    return rows
+        real_models.fetch(models)
+    except real_models.Unreachable as error:
+        print(f"real models: not compared, the packages cannot be fetched: {error}", file=sys.stderr)
+        return 0 if arguments.compare else 1
+    if arguments.compare:
+        return 0 if compare_outputs(models) else 1
+    rows = {}
+    for model in models:
+        rows[model.name] = measure(model, arguments.threads, arguments.rounds)
+        print(real_page.line(model.name, rows[model.name]), flush=True)
+    if not arguments.models:
+        real_page.write(rows, arguments.threads, arguments.rounds)
+    return 0
 
 
 if __name__ == "__main__":
-    for row in measure(pathlib.Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 2):
-        ratio = f"{row['parallax'] / row['onnxruntime']:.2f}  {row['parallax']:9.3f} {row['onnxruntime']:9.3f}" if "parallax" in row else f"      {row['why']}"
-        print(f"{row['model']:70} {ratio}", flush=True)
+    sys.exit(main())

@@ -75,14 +75,6 @@ def layers(results):
     return "\n".join(parts)
 
 
-def real(rows):
-    covered = [r for r in rows if "parallax" in r]
-    faster = sum(r["parallax"] <= r["onnxruntime"] for r in covered)
-    body = [[r["model"], f"{r['parallax']:.3f}", f"{r['onnxruntime']:.3f}", f"{r['parallax'] / r['onnxruntime']:.2f}"] for r in covered]
-    refused = "\n".join(f"- {r['model']}: {r['why']}" for r in rows if "parallax" not in r)
-    return f"No slower than ONNX Runtime on {faster} of {len(covered)} models that both run.\n\n" + table(["model", "Parallax ms", "ONNX Runtime ms", "ratio"], body) + f"\nNot run:\n\n{refused}\n"
-
-
 def kept_paragraphs():
     text = PAGE.read_text() if PAGE.exists() else ""
     return dict(re.findall(r"<!-- (\S+) -->\n(.*?)<!-- end -->", text, re.S))
@@ -185,9 +177,8 @@ The longest layers that have several branches: their nodes one after the other, 
 
 {layers(results)}
 {note('layers')}
-"""
-    if "real" in results:
-        text += f"## Models of every kind\n\n{real(results['real'])}\n"
-    text += f"## Cases that have not reached their goal\n\n{paragraphs(cases)}"
+## Cases that have not reached their goal
+
+{paragraphs(cases)}"""
     PAGE.write_text(text)
     print(f"written: {PAGE.relative_to(ROOT)} and {PLOTS.relative_to(ROOT)}/; by hand, to be read again: {', '.join(name for name, words in kept_paragraphs().items() if words) or 'nothing'}")

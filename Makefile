@@ -10,9 +10,9 @@ help:  ## this list
 setup:  ## install the Debian packages that are missing; the targets below install what they need themselves
 	@scripts/setup.sh
 
-build:  ## the library, build/release/parallax and the examples
+build:  ## the library, build/release/parallax and the examples: what cmake --install build/release installs
 	@scripts/setup.sh run
-	@scripts/build.sh --no-tests release $(JOBS) tools/parallax/all tools/pack/all tools/gains/all examples/all
+	@scripts/build.sh --no-tests release $(JOBS) parallax tools/all examples/all
 
 demo:  ## classify digits, then show the models of the zoo, beside ONNX Runtime where it is installed
 	@scripts/demo.sh $(JOBS)

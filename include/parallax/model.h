@@ -48,8 +48,12 @@ struct ModelBytes {
   /// Keeps the bytes alive. A model holds it for as long as it, a copy of it or a session of it
   /// lives. Null: the caller keeps them for that long.
   std::shared_ptr<const void> owner = nullptr;
-  /// Where files with external weights lie. Empty: a model that has such files is refused.
+  /// Where files with external weights lie. Links in it may lead to regular files inside it. Empty:
+  /// a model that has such files is refused.
   std::filesystem::path folder = {};
+  /// Links in `folder` may also lead to regular files directly in this folder. Model::load(path)
+  /// has the folder of the file that `path` leads to here: caches of links keep the weights there.
+  std::filesystem::path linked_folder = {};
 };
 
 /// Immutable and cheap to copy (copies share contents); thread-safe. A child of fork() may use it

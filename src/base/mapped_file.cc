@@ -74,6 +74,11 @@ Result<std::shared_ptr<MappedFile>> MappedFile::open(const std::filesystem::path
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (file.get() < 0) return system_error(path, errno);
+  return map(file, path);
+}
+
+Result<std::shared_ptr<MappedFile>> MappedFile::map(const Descriptor& file,
+                                                    const std::filesystem::path& path) {
   struct stat status = {};
   if (::fstat(file.get(), &status) != 0) return system_error(path, errno);
   if (S_ISDIR(status.st_mode)) return system_error(path, EISDIR);

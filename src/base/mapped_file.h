@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 
+#include "base/descriptor.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -30,6 +31,10 @@ class MappedFile {
   /// Follows links. Errors: stage kIo, code kIo with the system's reason, also for what is not a
   /// regular file; kOutOfMemory where there is no room for the map.
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
+  /// Maps a file that is open for reading; it may be closed afterwards. `path` is its name in
+  /// messages. Errors: as open.
+  static Result<std::shared_ptr<MappedFile>> map(const Descriptor& file,
+                                                 const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile();

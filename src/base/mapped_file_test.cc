@@ -1,5 +1,6 @@
 #include "base/mapped_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -61,6 +62,17 @@ TEST_F(MappedFileTest, HasTheBytes) {
   const auto empty = MappedFile::open(write("empty", 0));
   ASSERT_TRUE(empty);
   EXPECT_TRUE((*empty)->bytes().empty());
+}
+
+TEST_F(MappedFileTest, MapsAnOpenFile) {
+  const fs::path path = write("a", 300);
+  const auto file = MappedFile::map(Descriptor(::open(path.c_str(), O_RDONLY)), "its name");
+  ASSERT_TRUE(file) << file.error().to_string();
+  EXPECT_EQ((*file)->bytes()[299], std::byte{48});
+  EXPECT_EQ((*file)->identity(), (*MappedFile::open(path))->identity());
+  const auto folder = MappedFile::map(Descriptor(::open(folder_.c_str(), O_RDONLY)), "its name");
+  ASSERT_FALSE(folder);
+  EXPECT_NE(folder.error().message.find("'its name': Is a directory"), std::string::npos);
 }
 
 TEST_F(MappedFileTest, ErrorsAreTyped) {

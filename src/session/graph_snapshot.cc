@@ -149,7 +149,9 @@ bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights) {
 
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
                                                const LoadOptions& options) {
-  const auto open = [&](const std::string& name) { return open_external(model.folder, name); };
+  const auto open = [&](const std::string& name) {
+    return open_external({model.folder, model.linked_folder}, name);
+  };
   const auto snapshot = cache.snapshot(options_name(options), open);
   if (!snapshot) return std::nullopt;
   auto loaded = read_snapshot(*snapshot, model);

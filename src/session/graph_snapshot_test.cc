@@ -216,8 +216,16 @@ TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
     EXPECT_EQ(describe(*changed), describe(*load_uncached()));
     fs::remove(folder_ / name);
     EXPECT_FALSE(load(with_cache())) << name;
-    fs::create_symlink(model_, folder_ / name);
+    fs::create_symlink("/etc/passwd", folder_ / name);
     EXPECT_FALSE(load(with_cache())) << name;
+    fs::remove(folder_ / name);
+    other[2] = 200;
+    write(folder_ / "elsewhere.bin", raw_data(other));
+    fs::create_symlink(folder_ / "elsewhere.bin", folder_ / name);
+    const auto linked = load(with_cache());
+    ASSERT_TRUE(linked) << linked.error().to_string();
+    EXPECT_FALSE(from_snapshot(*linked)) << name;
+    EXPECT_EQ(describe(*linked), describe(*load_uncached()));
     fs::remove(folder_ / name);
     write(folder_ / name, raw_data(other));
   }

@@ -65,7 +65,10 @@ Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
 Result<ModelSource> open_model(const std::filesystem::path& path) {
   PX_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  return ModelSource{{file->bytes(), file, folder}, ModelSource::File{path, file->identity()}};
+  std::error_code ignored;  // a model whose own path has no name is read without links
+  const std::filesystem::path real = std::filesystem::canonical(path, ignored);
+  return ModelSource{{file->bytes(), file, folder, real.parent_path()},
+                     ModelSource::File{path, file->identity()}};
 }
 
 /// Loads one model.

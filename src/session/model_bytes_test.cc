@@ -136,7 +136,7 @@ TEST_F(ModelBytesTest, RefusesWhatIsNoModel) {
       {at(whole.substr(0, whole.size() / 2)), ErrorCode::kInvalidModel, "damaged"},
       {at(bytes_model("w", "v.bin")), ErrorCode::kUnsupported, "no folder"},
       {at(bytes_model("w", "v.bin"), 0, folder_), ErrorCode::kIo, "'v.bin'"},
-      {at(bytes_model("w", "../v.bin"), 0, folder_), ErrorCode::kInvalidModel, "not inside"},
+      {at(bytes_model("w", "../v.bin"), 0, folder_), ErrorCode::kInvalidModel, "has '..'"},
   };
   for (const auto& row : rows) {
     for (const bool cached : {false, true}) {
@@ -154,6 +154,22 @@ TEST_F(ModelBytesTest, TakesExternalWeightsFromItsFolder) {
   const auto outside = Model::load(at(bytes_model("w", "v.bin"), 3, folder_));
   ASSERT_TRUE(inside && outside);
   EXPECT_EQ(run(*outside), run(*inside));
+}
+
+TEST_F(ModelBytesTest, TakesExternalWeightsThroughLinksToTheLinkedFolder) {
+  const fs::path blobs = folder_ / "blobs", links = folder_ / "links";
+  fs::create_directories(blobs);
+  fs::create_directories(links);
+  write(blobs / "2b", raw_data(ramp(16)));
+  fs::create_symlink("../blobs/2b", links / "v.bin");
+  ModelBytes bytes = at(bytes_model("w", "v.bin"), 0, links);
+  const auto refused = Model::load(bytes);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kInvalidModel);
+  bytes.linked_folder = blobs;
+  const auto linked = Model::load(bytes);
+  ASSERT_TRUE(linked) << linked.error().to_string();
+  EXPECT_EQ(run(*linked), run(*Model::load(at(bytes_model()))));
 }
 
 TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {

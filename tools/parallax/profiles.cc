@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/auxv.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +17,10 @@ namespace fs = std::filesystem;
 /// ROOT/profiles. Empty where neither is there.
 fs::path profile_folder() {
   std::error_code error;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
+  fs::path program = fs::read_symlink("/proc/self/exe", error);
+  // Without /proc: as the system was asked to start it.
+  if (error) program = fs::canonical(reinterpret_cast<const char*>(::getauxval(AT_EXECFN)), error);
+  const fs::path folder = program.parent_path();
   for (const fs::path& candidate :
        {folder / "../share/parallax/profiles", folder / "../../profiles"})
     if (fs::is_directory(candidate, error)) return candidate;

@@ -38,6 +38,10 @@ Result<std::int64_t> parse_count(std::string_view key, std::string_view text) {
   return value;
 }
 
+/// Entries that do not say where the bytes lie. A checksum is optional, and weights are not read
+/// before they are used; ONNX Runtime packs weights for its kernels and notes where.
+bool is_skipped(std::string_view key) { return key == "checksum" || key.starts_with("prepacked_"); }
+
 Result<Location> parse_location(std::span<const OnnxEntry> entries) {
   Location location;
   for (const OnnxEntry& entry : entries) {
@@ -48,8 +52,7 @@ Result<Location> parse_location(std::span<const OnnxEntry> entries) {
       PX_ASSIGN(location.offset, parse_count(entry.key, entry.value));
     } else if (entry.key == "length" && !location.length) {
       PX_ASSIGN(location.length, parse_count(entry.key, entry.value));
-    } else if (entry.key !=
-               "checksum") {  // optional, and weights are not read before they are used
+    } else if (!is_skipped(entry.key)) {
       PX_RETURN_IF_ERROR(check_name("an entry of external data", entry.key));
       return invalid_model(
           fmt::format("external data has an unknown or repeated entry {}", quote(entry.key)));
@@ -61,33 +64,36 @@ Result<Location> parse_location(std::span<const OnnxEntry> entries) {
   return location;
 }
 
-/// The names between the slashes. Backslashes and drive letters are refused too: they mean a path
-/// elsewhere, and no exporter writes them.
+tl::unexpected<Error> not_inside(std::string_view name, std::string_view why) {
+  return invalid_model(fmt::format(
+      "external file {} {}; external data must lie in the model's folder", quote(name), why));
+}
+
+/// The names between the slashes: any but "..". Colons and backslashes are plain characters.
 Result<std::vector<std::string>> split_path(std::string_view path) {
+  if (path.front() == '/') return not_inside(path, "is an absolute path");
   std::vector<std::string> components;
-  bool plain = path.front() != '/' && path.find_first_of("\\:") == std::string_view::npos;
-  for (std::size_t begin = 0; plain && begin <= path.size();) {
+  for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view component = path.substr(begin, end - begin);
-    if (component == "..") plain = false;
+    if (component == "..") return not_inside(path, "has '..' in its path");
     if (!component.empty() && component != ".") components.emplace_back(component);
     begin = end + 1;
   }
-  if (!plain || components.empty()) {
-    return invalid_model(
-        fmt::format("external file {} is not inside the model's folder", quote(path)));
-  }
+  if (components.empty()) return not_inside(path, "is a folder");
   return components;
 }
 
 tl::unexpected<Error> open_error(const std::string& name, int error) {
-  if (error == ELOOP || error == ENOTDIR) {
+  if (error == ELOOP || error == ENOTDIR || error == EISDIR) {
     return invalid_model(
-        fmt::format("external file {} is not a plain file in the model's folder", quote(name)));
+        fmt::format("external file {} is not a regular file in the model's folder", quote(name)));
   }
+  const bool windows = error == ENOENT && name.find('\\') != std::string::npos;
   return tl::unexpected(load_error(
-      ErrorCode::kIo, fmt::format("cannot open external file {}: {}", quote(name),
-                                  std::error_code(error, std::generic_category()).message())));
+      ErrorCode::kIo, fmt::format("cannot open external file {}: {}{}", quote(name),
+                                  std::error_code(error, std::generic_category()).message(),
+                                  windows ? " (folders are separated by '/', not by '\\')" : "")));
 }
 
 /// The names between slashes, as one.
@@ -113,42 +119,75 @@ std::int64_t stored_bytes(int file, std::int64_t size) {
   return stored;
 }
 
-Result<Opened> open_inside(const std::filesystem::path& folder,
+/// Opens a file inside `folder` one component at a time without following links: what was checked
+/// is what is opened. Fails with errno.
+template <class Components>
+tl::expected<Descriptor, int> open_plain(const std::filesystem::path& folder,
+                                         const Components& components) {
+  constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC;
+  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (auto name = components.begin(); at.get() >= 0 && name != components.end(); ++name) {
+    // O_NONBLOCK: opening a FIFO must not wait for a writer.
+    const bool last = std::next(name) == components.end();
+    at = Descriptor(
+        ::openat(at.get(), name->c_str(), kFlags | (last ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY)));
+  }
+  if (at.get() < 0) return tl::unexpected(errno);
+  struct stat status = {};
+  if (::fstat(at.get(), &status) != 0) return tl::unexpected(errno);
+  if (!S_ISREG(status.st_mode)) return tl::unexpected(EISDIR);
+  return at;
+}
+
+/// Opens the file that links in the path of `name` lead to.
+Result<Descriptor> open_linked(const ExternalFolders& folders, const std::string& name) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path own = fs::canonical(folders.own, error);
+  if (error) return open_error(name, error.value());
+  const fs::path file = fs::canonical(own / name, error);
+  if (error) return open_error(name, error.value());
+  fs::path folder = own, inside = file.lexically_relative(own);
+  if (*inside.begin() == "..") {
+    if (!folders.linked.empty()) folder = fs::canonical(folders.linked, error);
+    if (error || folders.linked.empty() || file.parent_path() != folder) {
+      return not_inside(name,
+                        "is a link that leads elsewhere (a copy of the file, or a hard link "
+                        "to it, can be read)");
+    }
+    inside = file.filename();
+  }
+  auto opened = open_plain(folder, inside);
+  if (!opened) return open_error(name, opened.error());
+  return *std::move(opened);
+}
+
+Result<Opened> open_inside(const ExternalFolders& folders,
                            const std::vector<std::string>& components) {
   const std::string name = joined(components);
-  // One component at a time and without following links: what is checked is what is opened.
-  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  for (std::size_t i = 0; at.get() >= 0 && i + 1 < components.size(); ++i) {
-    at = Descriptor(
-        ::openat(at.get(), components[i].c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  auto opened = open_plain(folders.own, components);
+  // A link: ELOOP where it is the last component, ENOTDIR elsewhere.
+  const bool link = !opened && (opened.error() == ELOOP || opened.error() == ENOTDIR);
+  if (!opened && !link) return open_error(name, opened.error());
+  if (link) {
+    PX_ASSIGN(opened, open_linked(folders, name));
   }
-  if (at.get() < 0) return open_error(name, errno);
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  const Descriptor file(::openat(at.get(), components.back().c_str(),
-                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-  if (file.get() < 0) return open_error(name, errno);
-  struct stat status = {};
-  if (::fstat(file.get(), &status) != 0) return open_error(name, errno);
-  if (!S_ISREG(status.st_mode)) return open_error(name, ELOOP);
-  if (status.st_nlink != 1) {
-    return invalid_model(fmt::format(
-        "external file {} has a second name (a hard link), which may lie outside the model's "
-        "folder; a copy of it can be read",
-        quote(name)));
+  auto mapped = MappedFile::map(*opened, components.back());
+  if (mapped) {
+    const std::int64_t size = (*mapped)->identity().size;
+    return Opened{*std::move(mapped), stored_bytes(opened->get(), size)};
   }
-  auto mapped = MappedFile::open(fmt::format("/proc/self/fd/{}", file.get()));
-  if (mapped) return Opened{*std::move(mapped), stored_bytes(file.get(), status.st_size)};
   return tl::unexpected(load_error(
       ErrorCode::kIo, fmt::format("external file {}: {}", quote(name), mapped.error().message)));
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::path& folder,
+Result<std::shared_ptr<const MappedFile>> open_external(const ExternalFolders& folders,
                                                         std::string_view name) {
   if (name.empty()) return invalid_model("an external file without a name");
   PX_ASSIGN(const auto components, split_path(name));
-  PX_ASSIGN(Opened opened, open_inside(folder, components));
+  PX_ASSIGN(Opened opened, open_inside(folders, components));
   return std::move(opened.mapped);
 }
 
@@ -175,35 +214,40 @@ std::vector<NamedFile> ExternalData::files() const {
   return result;
 }
 
+Result<ExternalData::OpenFile*> ExternalData::open(std::vector<std::string> components) {
+  const auto known = files_.find(components);
+  if (known != files_.end()) return &known->second;
+  PX_ASSIGN(Opened opened, open_inside(folders_, components));
+  const FileIdentity& id = opened.mapped->identity();
+  const FileKey key(id.device, id.inode, id.size, id.modified_ns);
+  Account& account = accounts_.try_emplace(key, Account{opened.stored}).first->second;
+  const auto owner = weights_outside(opened.mapped);
+  OpenFile file{std::move(opened.mapped), owner, &account};
+  return &files_.try_emplace(std::move(components), std::move(file)).first->second;
+}
+
 Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::int64_t size) {
   PX_ASSIGN(const Location location, parse_location(entries));
   PX_ASSIGN(auto components, split_path(*location.path));
-  if (folder_.empty()) return unsupported("external data, and no folder is given for it");
+  if (folders_.own.empty()) return unsupported("external data, and no folder is given for it");
   if (location.length && *location.length != size) {
     return invalid_model(
         fmt::format("needs {} bytes but its external data has {}", size, *location.length));
   }
-  auto known = files_.find(components);
-  if (known == files_.end()) {
-    PX_ASSIGN(Opened opened, open_inside(folder_, components));
-    const auto owner = weights_outside(opened.mapped);
-    known = files_
-                .try_emplace(std::move(components),
-                             OpenFile{std::move(opened.mapped), owner, opened.stored})
-                .first;
-  }
-  OpenFile& open = known->second;
-  const std::span<const std::byte> bytes = open.file->bytes();
+  PX_ASSIGN(const OpenFile* const file, open(std::move(components)));
+  const std::span<const std::byte> bytes = file->file->bytes();
   const auto offset = static_cast<std::uint64_t>(location.offset.value_or(0));
   const auto count = static_cast<std::uint64_t>(size);
   if (offset > bytes.size() || count > bytes.size() - offset) {
     return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
                                      count, offset, bytes.size(), quote(*location.path)));
   }
-  const std::int64_t counted = std::min(open.named.add(offset, offset + count), open.not_counted);
-  open.not_counted -= counted;
+  Account& account = *file->account;
+  const std::int64_t counted =
+      std::min(account.named.add(offset, offset + count), account.not_counted);
+  account.not_counted -= counted;
   budget_.allow_weights(counted);
-  return SharedBytes{bytes.subspan(offset, count), open.owner};
+  return SharedBytes{bytes.subspan(offset, count), file->owner};
 }
 
 }  // namespace parallax

@@ -1,10 +1,11 @@
-// Tensors whose bytes lie in files beside the model. A file is opened only if every component of
-// its path is a plain name inside the model's folder: no absolute path, no "..", no symbolic link,
-// no second hard link, nothing but a regular file. Thread-safety: not thread-safe; one per load.
+// Tensors whose bytes lie in files beside the model. The name of such a file is relative and has no
+// "..": its text stays inside the model's folder. Links are followed where they end in the folder
+// or in ExternalFolders::linked, and only regular files are read. Thread-safety: not thread-safe;
+// one per load.
 //
 // The account of the load grows by the bytes that tensors name, each byte once, and for each file
-// by at most what the system stores of it: a file may be far larger than what a model uses of it,
-// and sparse.
+// by at most what the system stores of it, whatever names it has: a file may be far larger than
+// what a model uses of it, and sparse.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +16,8 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/mapped_file.h"
@@ -34,11 +37,17 @@ class NamedBytes {
   std::map<std::uint64_t, std::uint64_t> end_of_;  ///< by begin; apart from each other
 };
 
+/// Where external files lie.
+struct ExternalFolders {
+  std::filesystem::path own;          ///< the model's; empty: every external tensor is refused
+  std::filesystem::path linked = {};  ///< ModelBytes::linked_folder
+};
+
 class ExternalData {
  public:
-  /// `folder` is the model's; empty: every external tensor is refused. `budget` outlives this.
-  ExternalData(std::filesystem::path folder, LoadBudget& budget)
-      : folder_(std::move(folder)), budget_(budget) {}
+  /// `budget` outlives this.
+  ExternalData(ExternalFolders folders, LoadBudget& budget)
+      : folders_(std::move(folders)), budget_(budget) {}
 
   /// The `size` bytes that `entries` (location, offset, length) point at; each file is mapped once.
   /// Errors: kInvalidModel for entries that contradict themselves, the file or `size`, and for
@@ -48,20 +57,29 @@ class ExternalData {
   std::vector<NamedFile> files() const;
 
  private:
+  /// Of a file, whatever names it has.
+  struct Account {
+    std::int64_t not_counted = 0;  ///< of the bytes that are stored; holes are not
+    NamedBytes named = {};
+  };
   struct OpenFile {
     std::shared_ptr<const MappedFile> file;
     std::shared_ptr<const void> owner;  ///< of the file, marked as weights
-    std::int64_t not_counted = 0;       ///< of the bytes that are stored; holes are not
-    NamedBytes named = {};
+    Account* account = nullptr;
   };
+  /// Device, inode, size and time of modification: some file systems number files badly.
+  using FileKey = std::tuple<std::uint64_t, std::uint64_t, std::int64_t, std::int64_t>;
 
-  std::filesystem::path folder_;
+  Result<OpenFile*> open(std::vector<std::string> components);
+
+  ExternalFolders folders_;
   LoadBudget& budget_;
   std::map<std::vector<std::string>, OpenFile> files_;
+  std::map<FileKey, Account> accounts_;
 };
 
-/// The file of that name, which lies inside `folder`. Errors: as ExternalData::read.
-Result<std::shared_ptr<const MappedFile>> open_external(const std::filesystem::path& folder,
+/// The external file of that name. Errors: as ExternalData::read.
+Result<std::shared_ptr<const MappedFile>> open_external(const ExternalFolders& folders,
                                                         std::string_view name);
 
 }  // namespace parallax

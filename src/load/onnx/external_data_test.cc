@@ -22,14 +22,22 @@ class ExternalDataTest : public testing::Test {
     root_ = pattern;
     folder_ = root_ / "model";
     fs::create_directories(folder_ / "sub");
-    fs::create_directories(root_ / "other");
-    for (const fs::path& path : {folder_ / "w.bin", folder_ / "sub" / "w.bin", folder_ / "hard",
-                                 root_ / "other" / "secret"}) {
+    fs::create_directories(root_ / "other" / "deep");
+    for (const fs::path& path :
+         {folder_ / "w.bin", folder_ / "sub" / "w.bin", folder_ / "hard",
+          folder_ / "2026-11-25T14:10:31", folder_ / "a\\b", folder_ / "w\u00e4ge",
+          root_ / "other" / "secret", root_ / "other" / "deep" / "secret"}) {
       std::ofstream(path, std::ios::binary) << "abcdefghijkl";
     }
     std::ofstream(folder_ / "empty");
     fs::create_symlink("../other/secret", folder_ / "link");
-    fs::create_symlink("w.bin", folder_ / "inner_link");
+    fs::create_symlink("../other/deep/secret", folder_ / "deep_link");
+    fs::create_symlink("../fifo", folder_ / "sub" / "fifo_link");
+    fs::create_symlink("..", folder_ / "sub" / "up");
+    fs::create_symlink("round", folder_ / "round");
+    fs::create_symlink("/etc/passwd", folder_ / "passwd");
+    fs::create_symlink("../w.bin", folder_ / "sub" / "inner_link");
+    fs::create_symlink(folder_ / "sub" / "inner_link", folder_ / "chain");
     fs::create_directory_symlink("../other", folder_ / "link_folder");
     fs::create_hard_link(folder_ / "hard", folder_ / "hard_2");
     ASSERT_EQ(::mkfifo((folder_ / "fifo").c_str(), 0600), 0);
@@ -43,7 +51,7 @@ class ExternalDataTest : public testing::Test {
 using Entries = std::vector<OnnxEntry>;
 
 TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
-  ExternalData data(folder_, budget_);
+  ExternalData data({folder_}, budget_);
   const struct {
     Entries entries;
     std::int64_t size;
@@ -55,6 +63,14 @@ TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
       {{{"location", "./sub//w.bin"}, {"checksum", "?"}, {"offset", "11"}}, 1, "l"},
       {{{"location", "w.bin"}, {"offset", "12"}, {"length", "0"}}, 0, ""},
       {{{"location", "empty"}}, 0, ""},
+      {{{"location", "2026-11-25T14:10:31"}}, 1, "a"},
+      {{{"location", "a\\b"}}, 1, "a"},
+      {{{"location", "w\u00e4ge"}}, 1, "a"},
+      {{{"location", "sub/inner_link"}}, 1, "a"},
+      {{{"location", "sub/up/w.bin"}}, 1, "a"},
+      {{{"location", "chain"}}, 1, "a"},
+      {{{"location", "hard"}}, 1, "a"},
+      {{{"location", "w.bin"}, {"prepacked_0", "k|4096|64|0"}, {"prepacked_1", "?"}}, 1, "a"},
   };
   for (const auto& c : cases) {
     const auto read = data.read(c.entries, c.size);
@@ -80,15 +96,22 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
       {{{"location", ".."}}},
       {{{"location", "sub/../w.bin"}}},
       {{{"location", "sub/../../other/secret"}}},
-      {{{"location", "..\\other\\secret"}}},
-      {{{"location", "C:w.bin"}}},
-      {{{"location", "\\\\host\\share"}}},
+      {{{"location", "..\\other\\secret"}}, ErrorCode::kIo},
+      {{{"location", "C:w.bin"}}, ErrorCode::kIo},
+      {{{"location", "\\\\host\\share"}}, ErrorCode::kIo},
       {{{"location", zero}}},
       {{{"location", "w\n.bin"}}},
       {{{"location", "link"}}},
-      {{{"location", "inner_link"}}},
+      {{{"location", "deep_link"}}},
       {{{"location", "link_folder/secret"}}},
-      {{{"location", "hard"}}},
+      {{{"location", "link_folder"}}},
+      {{{"location", "sub/up"}}},
+      {{{"location", "sub/up/link"}}},
+      {{{"location", "sub/up/../w.bin"}}},
+      {{{"location", "sub/fifo_link"}}},
+      {{{"location", "round"}}},
+      {{{"location", "round/w.bin"}}},
+      {{{"location", "passwd"}}},
       {{{"location", "fifo"}}},
       {{{"location", "sub"}}},
       {{{"location", "w.bin/x"}}},
@@ -110,7 +133,7 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
       {{{"location", "*/_ORT_MEM_ADDR_/*"}, {"offset", "4096"}}, ErrorCode::kIo},
   };
   for (const auto& c : cases) {
-    ExternalData data(folder_, budget_);
+    ExternalData data({folder_}, budget_);
     const auto read = data.read(c.entries, 4);
     const std::string name(c.entries.empty() ? "" : c.entries.front().value);
     ASSERT_FALSE(read) << name;
@@ -120,12 +143,44 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
   }
 }
 
-TEST_F(ExternalDataTest, SaysThatAFileHasASecondName) {
-  ExternalData data(folder_, budget_);
-  const auto read = data.read(Entries{{"location", "hard"}}, 4);
-  ASSERT_FALSE(read);
-  EXPECT_NE(read.error().message.find("'hard' has a second name"), std::string::npos)
-      << read.error().message;
+TEST_F(ExternalDataTest, LinksMayLeadToTheFolderOfTheModelsOwnLink) {
+  const struct {
+    const char* name;
+    bool read;
+  } cases[] = {{"link", true},    {"link_folder/secret", true},
+               {"w.bin", true},   {"deep_link", false},
+               {"passwd", false}, {"link_folder/deep/secret", false},
+               {"secret", false}, {"../other/secret", false}};
+  for (const fs::path& linked : {root_ / "other", folder_ / "link_folder"}) {
+    for (const auto& c : cases) {
+      ExternalData data({folder_, linked}, budget_);
+      EXPECT_EQ(data.read(Entries{{"location", c.name}}, 4).has_value(), c.read) << c.name;
+      EXPECT_EQ(open_external({folder_, linked}, c.name).has_value(), c.read) << c.name;
+    }
+  }
+}
+
+TEST_F(ExternalDataTest, SaysWhatWouldDo) {
+  const struct {
+    const char *name, *part;
+  } cases[] = {{"link", "is a link that leads elsewhere (a copy of the file, or a hard link to it"},
+               {"../other/secret", "has '..' in its path"},
+               {"/dev/zero", "is an absolute path"},
+               {"a\\c", "separated by '/'"}};
+  for (const auto& c : cases) {
+    ExternalData data({folder_}, budget_);
+    const auto read = data.read(Entries{{"location", c.name}}, 4);
+    ASSERT_FALSE(read) << c.name;
+    EXPECT_NE(read.error().message.find(c.part), std::string::npos) << read.error().message;
+  }
+}
+
+TEST_F(ExternalDataTest, NamesOfOneFileCountItOnce) {
+  ExternalData data({folder_}, budget_);
+  for (const char* name : {"w.bin", "chain", "sub/inner_link", "hard", "hard_2"})
+    ASSERT_TRUE(data.read(Entries{{"location", name}}, 12)) << name;
+  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 2 * 12) << "w.bin and hard";
+  EXPECT_EQ(data.files().size(), 5U) << "each name may lead elsewhere later";
 }
 
 TEST_F(ExternalDataTest, NeedsAFolder) {
@@ -137,7 +192,7 @@ TEST_F(ExternalDataTest, NeedsAFolder) {
 }
 
 TEST_F(ExternalDataTest, CountsEachByteOnce) {
-  ExternalData data(folder_, budget_);
+  ExternalData data({folder_}, budget_);
   const struct {
     const char *path, *offset;
     std::int64_t size, allowed;
@@ -158,7 +213,7 @@ TEST_F(ExternalDataTest, HolesOfASparseFileCountNothing) {
   struct stat status = {};
   ASSERT_EQ(::stat((folder_ / "w.bin").c_str(), &status), 0);
   if (status.st_blocks * 512 >= kSize) GTEST_SKIP() << "files have no holes here";
-  ExternalData data(folder_, budget_);
+  ExternalData data({folder_}, budget_);
   ASSERT_TRUE(data.read(Entries{{"location", "w.bin"}}, 8));
   EXPECT_EQ(budget_.weight_bytes_left(), 4 * 8);
   const auto whole = data.read(Entries{{"location", "w.bin"}}, kSize);

@@ -45,7 +45,7 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
   std::deque<std::string> names;
   PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
-  ExternalData files(bytes.folder, budget);
+  ExternalData files({bytes.folder, bytes.linked_folder}, budget);
   PX_ASSIGN(Graph graph, assemble_graph(checked, bytes, files, budget));
   settle(graph, budget);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));

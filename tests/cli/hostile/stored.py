@@ -116,6 +116,14 @@ def external():
         (folder / "hard").hardlink_to(folder / "out" / "secret")
         (folder / "link").symlink_to(folder / "w.bin")
         (folder / "in" / "up").symlink_to(folder / "out")
+        (folder / "passwd").symlink_to("/etc/passwd")
+        (folder / "etc").symlink_to("/etc")
+        (folder / "above").symlink_to("..")
+        (folder / "zero").symlink_to("/dev/zero")
+        (folder / "memory").symlink_to("/proc/self/mem")
+        (folder / "pipe").symlink_to("fifo")
+        (folder / "round").symlink_to("round")
+        (folder / "here").symlink_to(".")
         os.mkfifo(folder / "fifo")
         (folder / "empty").touch()
 
@@ -124,7 +132,7 @@ def external():
 
     for path in ("w.bin", "./w.bin", "in/w.bin", "in//w.bin", "../w.bin", "in/../w.bin", "in/../../w.bin", "..", ".", "", "/", "/etc/passwd", "/dev/zero", "/proc/self/mem", "link", "hard", "fifo",
                  "in", "in/up/secret", "in/up/../up/secret", "w.bin/", "w.bin/x", "missing", "empty", "..\\w.bin", "C:w.bin", "\\\\host\\share", "w.bin\0", "w\n.bin", "~/w.bin", "$HOME/w.bin",
-                 "*/_ORT_MEM_ADDR_/*", "a" * 5000, "a/" * 2000 + "w.bin", "file:///etc/passwd", "%2e%2e/w.bin"):
+                 "passwd", "etc/passwd", "above", "above/0/w.bin", "zero", "memory", "pipe", "round", "here", "here/w.bin", "here/" * 1000 + "w.bin", "*/_ORT_MEM_ADDR_/*", "a" * 5000, "a/" * 2000 + "w.bin", "file:///etc/passwd", "%2e%2e/w.bin"):
         yield case(f"path {path[:40]!r} of {len(path)}", [("location", path)])
     for offset in ("0", "48", "49", "64", "65", "-1", "9223372036854775807", "18446744073709551616", "1e3", " 0", "0x10", ""):
         yield case(f"offset {offset!r}", [("location", "w.bin"), ("offset", offset)])
@@ -142,6 +150,14 @@ def external():
         yield graph(f"one file {count:,} times", [w.node("Identity", ["k0"], ["y"])], consts=[external_tensor([("location", "w.bin")], name=f"k{i}") for i in range(count)], setup=setup)
         places = [external_tensor([("location", "w.bin"), ("offset", str(2 * i))], [1], w.UINT8, f"k{i}") for i in range(count)]
         yield graph(f"{count:,} places of one file", [w.node("Identity", ["k0"], ["y"])], consts=places, out=w.UINT8, setup=lambda folder: (folder / "w.bin").write_bytes(bytes(200_000)))
+
+    def links(folder):
+        (folder / "w.bin").write_bytes(bytes(4096))
+        for i in range(5000):
+            (folder / f"w{i}").symlink_to("w.bin")
+
+    consts = [external_tensor([("location", f"w{i}")], [1024], name=f"k{i}") for i in range(5000)]
+    yield graph("5,000 links to one file", [w.node("Sum", [f"k{i}" for i in range(5000)], ["y"])], consts=consts, setup=links)
     yield graph("in a Constant", [w.node("Constant", [], ["y"], value=w.Tensor(external_tensor([("location", "../out/secret")])))], setup=setup)
 
 

@@ -18,9 +18,10 @@ namespace {
 constexpr std::size_t kMaxBodyEvents = std::size_t{1} << 18;
 
 Error too_many_trips(std::string node, std::int64_t max_trips) {
-  return {
-      Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
-      fmt::format("the loops of this run make more than {} trips, which is the limit", max_trips)};
+  return {Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
+          fmt::format("the loops of this run make more than {} trips, which is the limit "
+                      "(SessionOptions::max_loop_trips, --max-loop-trips)",
+                      max_trips)};
 }
 
 class IfRunner : public BodyRunner {

@@ -157,6 +157,29 @@ def test_external_data_stays_in_the_folder(refused, tmp_path, location):
     refused(1, "run", folder / "m.onnx")
 
 
+@pytest.mark.parametrize("content, name", [(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "Git LFS pointer"), (b"<!DOCTYPE html><html>", "HTML page"),
+                                           (b"\x1c\0\0\0TFL3" + bytes(20), ".tflite"), (b"\x18\0\0\0ORTM" + bytes(20), ".ort"), (b"PK\x03\x04" + bytes(30), ".pt"),
+                                           (b"\x02" + bytes(7) + b"{}", "safetensors"), (b"GGUF\x03" + bytes(30), "GGUF")])
+def test_files_of_other_formats_are_named(refused, model, content, name):
+    for command in ("run", "info"):
+        line = refused(1, command, model(content))
+        assert "not an ONNX model but " in line and name in line
+
+
+def test_limits_name_the_options_that_raise_them(refused, parallax, model):
+    flag, y = w.value("c", w.BOOL, []), [w.value("y", w.FLOAT, [2, 3])]
+    body = w.graph([w.node("Relu", ["x"], ["y"])], [], y)
+    for _ in range(16):
+        body = w.graph([w.node("If", ["c"], ["y"], then_branch=w.graph([w.node("Neg", ["x"], ["y"])], [], y), else_branch=body)], [], y)
+    path = model(w.model([w.node("If", ["c"], ["y"], then_branch=body, else_branch=body)], [flag, *X], y))
+    assert "--max-nesting: at most 64" in refused(1, "plan", path)
+    assert parallax("plan", path, "--max-nesting", "17").returncode == 0
+    step = w.graph([w.node("Identity", ["go"], ["on"]), w.node("Relu", ["v"], ["r"])], [w.value("i", w.INT64, []), w.value("go", w.BOOL, []), w.value("v", w.FLOAT, [2, 3])],
+                   [w.value("on", w.BOOL, []), w.value("r", w.FLOAT, [2, 3])])
+    path = model(w.model([w.node("Loop", ["m", "", "x"], ["y"], body=step)], [w.value("m", w.INT64, []), *X], y))
+    assert "--max-loop-trips" in refused(1, "run", path, "--max-loop-trips", "0")
+
+
 def test_cycles_and_missing_producers(refused, model):
     cycle = [w.node("Add", ["x", "b"], ["a"]), w.node("Relu", ["a"], ["b"]), w.node("Neg", ["b"], ["y"])]
     assert "own output" in refused(1, "run", model(w.model(cycle, X, Y)))

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <string>
 
 #include "bench_ops.h"
@@ -17,15 +18,15 @@ namespace parallax::cli {
 namespace {
 
 // The most memory that was ever resident, of this program alone. (getrusage would count what the
-// parent had before exec.)
-std::int64_t peak_rss_bytes() {
+// parent had before exec.) Nothing where the system does not tell.
+std::optional<std::int64_t> peak_rss_bytes() {
   std::ifstream status("/proc/self/status");
   std::string word;
   while (status >> word) {
     std::int64_t kilobytes = 0;
     if (word == "VmHWM:" && status >> kilobytes) return kilobytes * 1024;
   }
-  return 0;
+  return std::nullopt;
 }
 
 double runs_per_second(const Timed& timed) {
@@ -91,7 +92,7 @@ nlohmann::json predicted_json(const PlanReport& plan) {
 struct Measured {
   Timed timed;
   double load_ms = 0;
-  std::int64_t rss = 0;
+  std::optional<std::int64_t> rss = {};
   PlanReport plan;  // of the first value
 };
 
@@ -123,7 +124,7 @@ nlohmann::json to_json(const Options& options, const Model& model, const Session
           {"latency_ms", latency_json(timed.ms)},
           {"samples_ms", timed.ms},
           {"values", values_json(values, timed.ms)},
-          {"peak_rss_bytes", measured.rss},
+          {"peak_rss_bytes", measured.rss ? nlohmann::json(*measured.rss) : nlohmann::json()},
           {"arena_bytes", arena_json(plan.arena_bytes)},
           {"peak_arena_bytes", session.peak_arena_bytes()},
           {"plan_cache_bytes", session.plan_cache_bytes()},
@@ -155,8 +156,8 @@ void print(const Options& options, const Model& model, const Session& session,
   fmt::print(
       "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
       "weights {}, plans {}\n",
-      format_bytes(measured.rss), format_bytes(session.peak_arena_bytes()),
-      budget_text(options.session.budget, measured.plan),
+      measured.rss ? format_bytes(*measured.rss) : "unknown",
+      format_bytes(session.peak_arena_bytes()), budget_text(options.session.budget, measured.plan),
       format_bytes(measured.plan.packed_weight_bytes), format_bytes(session.plan_cache_bytes()));
   for (const DelegateReport& d : session.delegates()) {
     fmt::print("delegate     {}: {} regions, {} of them failed; predicted {:.3f} ms\n", d.name,

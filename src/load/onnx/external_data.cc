@@ -16,6 +16,7 @@
 #include "base/descriptor.h"
 #include "base/mapped_file.h"
 #include "base/status.h"
+#include "load/onnx/foreign_file.h"
 #include "load/onnx/names.h"
 #include "ops/payment.h"
 
@@ -239,8 +240,10 @@ Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::
   const auto offset = static_cast<std::uint64_t>(location.offset.value_or(0));
   const auto count = static_cast<std::uint64_t>(size);
   if (offset > bytes.size() || count > bytes.size() - offset) {
-    return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}",
-                                     count, offset, bytes.size(), quote(*location.path)));
+    const auto foreign = foreign_file(bytes);
+    return invalid_model(fmt::format("external bytes {} at {} lie beyond the {} bytes of file {}{}",
+                                     count, offset, bytes.size(), quote(*location.path),
+                                     foreign ? fmt::format(", which is {}", *foreign) : ""));
   }
   Account& account = *file->account;
   const std::int64_t counted =

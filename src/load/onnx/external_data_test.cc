@@ -175,6 +175,14 @@ TEST_F(ExternalDataTest, SaysWhatWouldDo) {
   }
 }
 
+TEST_F(ExternalDataTest, NamesAGitLfsPointer) {
+  std::ofstream(folder_ / "w.bin") << "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a";
+  ExternalData data({folder_}, budget_);
+  const auto read = data.read(Entries{{"location", "w.bin"}}, 4096);
+  ASSERT_FALSE(read);
+  EXPECT_NE(read.error().message.find("'git lfs pull'"), std::string::npos) << read.error().message;
+}
+
 TEST_F(ExternalDataTest, NamesOfOneFileCountItOnce) {
   ExternalData data({folder_}, budget_);
   for (const char* name : {"w.bin", "chain", "sub/inner_link", "hard", "hard_2"})

@@ -13,6 +13,8 @@
 
 #include "base/status.h"
 #include "load/onnx/assemble.h"
+#include "load/onnx/element_types.h"
+#include "load/onnx/foreign_file.h"
 #include "load/onnx/functions.h"
 #include "load/onnx/names.h"
 #include "load/onnx/proto.h"
@@ -35,6 +37,20 @@ Status check_ir_version(const OnnxModel& model) {
                                  kNewestIrVersion));
 }
 
+Result<OnnxModel> parse_file(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return invalid_model("the file is empty");
+  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
+    return invalid_model("the file is larger than the 2 GiB that an ONNX file can have");
+  }
+  auto model = parse_onnx_model(as_text(bytes));
+  if (!model) {
+    model.error().message = fmt::format("not an ONNX model, or damaged: {}", model.error().message);
+    return model;
+  }
+  if (!model->graph) return invalid_model("not an ONNX model, or truncated: it has no graph");
+  return model;
+}
+
 Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external,
                    LoadBudget& budget) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
@@ -45,6 +61,7 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
   std::deque<std::string> names;
   PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
   PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
+  PX_RETURN_IF_ERROR(check_element_types(checked));
   ExternalData files({bytes.folder, bytes.linked_folder}, budget);
   PX_ASSIGN(Graph graph, assemble_graph(checked, bytes, files, budget));
   settle(graph, budget);
@@ -56,16 +73,10 @@ Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFi
 }  // namespace
 
 Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
-  if (bytes.empty()) return invalid_model("the file is empty");
-  if (bytes.size() > std::numeric_limits<std::int32_t>::max()) {
-    return invalid_model("the file is larger than the 2 GiB that an ONNX file can have");
-  }
-  auto model = parse_onnx_model(as_text(bytes));
-  if (!model) {
-    model.error().message = fmt::format("not an ONNX model, or damaged: {}", model.error().message);
-    return model;
-  }
-  if (!model->graph) return invalid_model("not an ONNX model, or truncated: it has no graph");
+  auto model = parse_file(bytes);
+  if (model) return model;
+  const auto foreign = foreign_file(bytes);
+  if (foreign) return invalid_model(fmt::format("not an ONNX model but {}", *foreign));
   return model;
 }
 

@@ -239,7 +239,12 @@ Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) 
   const OnnxGraph& graph = checked.graph;
   const Scope scope{parent, parent == nullptr ? 0 : parent->depth + 1, checked.names};
   if (scope.depth > max_nesting_) {
-    return unsupported(fmt::format("subgraphs are nested more than {} deep", max_nesting_));
+    const std::string remedy =
+        max_nesting_ < kMaxNesting
+            ? fmt::format(" (LoadOptions::max_nesting, --max-nesting: at most {})", kMaxNesting)
+            : "";
+    return unsupported(
+        fmt::format("subgraphs are nested more than {} deep{}", max_nesting_, remedy));
   }
   PX_ASSIGN(checked.names, define_names(checked.graph));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

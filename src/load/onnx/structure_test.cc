@@ -131,6 +131,17 @@ TEST(CheckStructure, LimitsNesting) {
       << order.error().message;
 }
 
+TEST(CheckStructure, TheLimitOfNestingNamesItsOption) {
+  const TestGraph inner = {{node("Abs", {"x"}, {"t"})}, {}, {}, {value_info("t")}};
+  const std::string bytes = graph_of({branch(inner, inner)}).bytes();
+  const OnnxModel model{.ir_version = 8, .opsets = {{"", 17}}, .graph = bytes};
+  const auto checked = check_structure(model, *parse_onnx_graph(bytes), 0);
+  ASSERT_FALSE(checked);
+  EXPECT_EQ(checked.error().message,
+            "subgraphs are nested more than 0 deep (LoadOptions::max_nesting, --max-nesting: at "
+            "most 64)");
+}
+
 TEST(CheckStructure, SortsByWhatBodiesRead) {
   const TestGraph inner = {{node("Abs", {"late"}, {"t"})}, {}, {}, {value_info("t")}};
   const TestGraph outer = {

@@ -57,7 +57,7 @@ def test_unknown_input(refused, tmp_path):
 
 @pytest.mark.parametrize("array, words", [
     (np.zeros((1, 1, 8, 8), np.int64), ["int64", "float32"]), (np.zeros((1, 1, 8, 9), np.float32), ["8x9"]), (np.zeros((8, 8), np.float32), ["8x8"]),
-    (np.zeros((1, 1, 8, 8), np.float64), []), (np.asfortranarray(np.zeros((2, 1, 8, 8), np.float32)), []),
+    (np.zeros((1, 1, 8, 8), np.float64), []),
 ])
 def test_wrong_dtype_or_shape(refused, tmp_path, array, words):
     np.save(tmp_path / "x.npy", array)
@@ -65,7 +65,7 @@ def test_wrong_dtype_or_shape(refused, tmp_path, array, words):
     assert all(word in line for word in words)
 
 
-@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff", b"hello" * 20])
+@pytest.mark.parametrize("content", [b"", b"\x93NUMPY", b"\x93NUMPY\x01\x00\xff\xff", b"hello" * 20, b"\x93NUMPY\x01\x00\x3c\x00{'descr': '<f4', 'fortran_order': 1, 'shape': (1, 1, 8, 8)}\n" + bytes(256)])
 def test_npy_nonsense(refused, tmp_path, content):
     (tmp_path / "x.npy").write_bytes(content)
     refused(1, "run", DIGITS, "--input", f"image={tmp_path / 'x.npy'}")

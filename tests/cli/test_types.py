@@ -84,3 +84,25 @@ def test_every_type_verifies(parallax, same):
     for onnx, *_ in TYPES.values():
         done = parallax("verify", same(onnx))
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("dtype, cast", [(np.float32, []), (np.float64, ["--cast"]), (np.float32, ["--cast"])])
+@pytest.mark.parametrize("shape", [(5,), (3, 1), (1, 4), (2, 3, 4), (17, 600), (0, 3), (2, 1, 3, 2, 2)])
+def test_arrays_in_fortran_order_are_read(parallax, tmp_path, shape, dtype, cast):
+    array = np.arange(np.prod(shape), dtype=dtype).reshape(shape)
+    np.save(tmp_path / "x.npy", array.T.copy().T)
+    path = tmp_path / "same.onnx"
+    path.write_bytes(w.model([w.node("Identity", ["x"], ["y"])], [w.value("x", w.FLOAT, shape)], [w.value("y", w.FLOAT, shape)]))
+    done = parallax("run", path, "--input", f"x={tmp_path / 'x.npy'}", *cast, "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert np.array_equal(np.load(tmp_path / "out" / "0.npy"), array)
+
+
+def test_packed_elements_in_fortran_order(parallax, tmp_path):
+    header = "{'descr': '<V1', 'fortran_order': True, 'shape': (2, 3), }".ljust(117) + "\n"
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode() + bytes([1, 4, 2, 5, 3, 6]))
+    path = tmp_path / "same.onnx"
+    path.write_bytes(w.model([w.node("Identity", ["x"], ["y"])], [w.value("x", 22, [2, 3])], [w.value("y", 22, [2, 3])]))
+    done = parallax("run", path, "--input", f"x={tmp_path / 'x.npy'}", "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    assert data_of(tmp_path / "out" / "0.npy")[0] == bytes([1, 2, 3, 4, 5, 6])

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,7 @@ std::optional<Dims> parse_shape(std::string_view text) {
 struct Header {
   std::string type;  // NumPy's code
   Dims dims;
+  bool fortran = false;           // the first axis varies fastest
   std::uintmax_t data_bytes = 0;  // that follow
 };
 
@@ -84,8 +86,9 @@ Result<Header> read_header(const File& file, const fs::path& path) {
   const std::string_view type = after_key(*text, "descr");
   if (type.starts_with('\'') && type.find('\'', 1) != std::string_view::npos)
     header.type = type.substr(1, type.find('\'', 1) - 1);
-  if (!after_key(*text, "fortran_order").starts_with("False"))
-    return tl::unexpected(invalid(path, "is not in C order"));
+  header.fortran = after_key(*text, "fortran_order").starts_with("True");
+  if (!header.fortran && !after_key(*text, "fortran_order").starts_with("False"))
+    return tl::unexpected(invalid(path, "its order has no meaning"));
   const auto dims = parse_shape(after_key(*text, "shape"));
   if (!dims)
     return tl::unexpected(invalid(
@@ -107,13 +110,65 @@ Status check_size(const Header& header, DType dtype, const fs::path& path) {
                                                   header.data_bytes, header.dims.to_string())));
 }
 
+// Writes elements of `item` bytes, which come with the first axis varying fastest, to their places
+// in C order.
+class FortranWriter {
+ public:
+  FortranWriter(const Dims& dims, std::span<std::byte> to, std::size_t item)
+      : dims_(dims), to_(to), item_(item), steps_(dims.rank(), item), index_(dims.rank(), 0) {
+    for (std::size_t axis = dims.rank(); axis-- > 1;)
+      steps_[axis - 1] = steps_[axis] * static_cast<std::size_t>(dims[axis]);
+  }
+
+  // REQUIRES: whole elements, no more than are left.
+  void write(std::span<const std::byte> from) {
+    for (std::size_t at = 0; at < from.size(); at += item_) {
+      std::memcpy(to_.data() + place_, from.data() + at, item_);
+      advance();
+    }
+  }
+
+ private:
+  void advance() {
+    for (std::size_t axis = 0; axis < index_.size(); ++axis) {
+      place_ += steps_[axis];
+      if (++index_[axis] < dims_[axis]) return;
+      place_ -= steps_[axis] * static_cast<std::size_t>(dims_[axis]);
+      index_[axis] = 0;
+    }
+  }
+
+  const Dims& dims_;
+  std::span<std::byte> to_;
+  std::size_t item_;
+  std::vector<std::size_t> steps_;  // bytes, by axis
+  std::vector<std::int64_t> index_;
+  std::size_t place_ = 0;
+};
+
+// Reads all elements in C order, whichever the file has. REQUIRES: check_size.
+bool read_elements(const File& file, const Header& header, std::span<std::byte> to) {
+  if (!header.fortran || header.dims.rank() < 2 || to.empty())
+    return read_bytes(file, to.data(), to.size());
+  constexpr std::size_t kElementsRead = 4096;
+  const std::size_t item = to.size() / static_cast<std::size_t>(header.dims.elements());
+  FortranWriter writer(header.dims, to, item);
+  std::vector<std::byte> part(std::min(kElementsRead * item, to.size()));
+  for (std::size_t left = to.size(); left > 0; left -= part.size()) {
+    part.resize(std::min(part.size(), left));
+    if (!read_bytes(file, part.data(), part.size())) return false;
+    writer.write(part);
+  }
+  return true;
+}
+
 Result<Tensor> read_data(const File& file, const fs::path& path, const Header& header,
                          DType dtype) {
   if (auto status = check_size(header, dtype, path); !status) return tl::unexpected(status.error());
   auto tensor = Tensor::allocate(npy_layout(dtype), header.dims);
   if (!tensor) return tensor;
   const auto bytes = tensor->mutable_view().bytes;
-  if (!read_bytes(file, bytes.data(), bytes.size()))
+  if (!read_elements(file, header, bytes))
     return tl::unexpected(invalid(path, "cannot be read to its end"));
   if (dtype == DType::kBool)
     std::transform(bytes.begin(), bytes.end(), bytes.begin(),
@@ -132,7 +187,7 @@ Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& h
   auto tensor = Tensor::allocate(wanted, header.dims);
   if (!tensor) return tensor;
   std::vector<std::byte> bytes(header.data_bytes);
-  if (!read_bytes(file, bytes.data(), bytes.size()))
+  if (!read_elements(file, header, bytes))
     return tl::unexpected(invalid(path, "cannot be read to its end"));
   const auto wrong = npy_convert(*given, bytes, tensor->mutable_view());
   if (!wrong) return tensor;

@@ -8,9 +8,9 @@
 
 namespace parallax::cli {
 
-/// Reads a C-order array of one of Parallax's element types; bytes whose type NumPy lacks as those
-/// of `meant`, where that is such a type of their size. Errors: kIo; kInvalidInput for anything
-/// else than that.
+/// Reads an array, in C or Fortran order, of one of Parallax's element types; bytes whose type
+/// NumPy lacks as those of `meant`, where that is such a type of their size. Errors: kIo;
+/// kInvalidInput for anything else than that.
 Result<Tensor> read_npy(const std::filesystem::path& path,
                         std::optional<DType> meant = std::nullopt);
 /// Reads one of the type `wanted`, or with `cast` one of any type of numbers, as `wanted`. Errors:

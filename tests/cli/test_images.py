@@ -44,6 +44,32 @@ def test_a_jpeg(seen):
         assert np.abs(half.mean((1, 2)) - color).max() < 10
 
 
+def with_orientation(value, big=False, kind=3, jpeg=image.JPEG):
+    """An EXIF segment with one entry before the orientation."""
+    order = ">" if big else "<"
+    entries = struct.pack(order + "HHII", 0x010F, 2, 2, 65) + struct.pack(order + "HHIHH", 0x0112, kind, 1, value, 0)
+    exif = b"Exif\0\0" + (b"MM" if big else b"II") + struct.pack(order + "HIH", 42, 8, 2) + entries + bytes(4)
+    return jpeg[:2] + b"\xff\xe1" + struct.pack(">H", 2 + len(exif)) + exif + jpeg[2:]
+
+
+@pytest.mark.parametrize("big", [False, True])
+@pytest.mark.parametrize("orientation, red", [(1, "left"), (2, "right"), (3, "right"), (4, "left"), (5, "top"), (6, "top"), (7, "bottom"), (8, "bottom"), (0, "left"), (9, "left")])
+def test_a_photo_is_turned(seen, orientation, red, big):
+    pixels = seen(["n", 3, "h", "w"], with_orientation(orientation, big), "--image-scale", 1)[0]
+    assert pixels.shape == (3, 16, 16)
+    parts = {"left": pixels[:, :, :8], "right": pixels[:, :, 8:], "top": pixels[:, :8], "bottom": pixels[:, 8:]}
+    assert np.abs(parts[red].mean((1, 2)) - (200, 40, 40)).max() < 10
+
+
+def test_what_is_turned_is_told(parallax, tmp_path):
+    (tmp_path / "model.onnx").write_bytes(w.model([w.node("Identity", ["x"], ["y"])], [w.value("x", w.FLOAT, [1, 3, 8, 8])], [w.value("y", w.FLOAT, [1, 3, 8, 8])]))
+    for orientation, kind, lines in ((6, 3, 1), (1, 3, 0), (6, 9, 0)):
+        (tmp_path / "image").write_bytes(with_orientation(orientation, kind=kind))
+        done = parallax("run", tmp_path / "model.onnx", "--image", f"x={tmp_path / 'image'}")
+        assert done.returncode == 0 and len(done.stderr.splitlines()) == lines, done.stderr
+        assert not lines or "is turned as its EXIF orientation (6) says" in done.stderr
+
+
 def test_free_sizes_are_the_images(seen):
     assert seen(["n", 3, "h", "w"], image.png_of(RGB)).shape == (1, 3, 4, 6)
 
@@ -136,13 +162,14 @@ def test_wrong_files(refused, tmp_path, data, why):
 def test_damaged_files_end_with_one_line(parallax, tmp_path):
     dice = random.Random(0)
     for k in range(DAMAGED):
-        data = bytearray((GOOD, image.JPEG, image.bmp_of(RGB))[k % 3])
+        data = bytearray((GOOD, image.JPEG, image.bmp_of(RGB), with_orientation(1))[k % 4])
         for _ in range(dice.randint(1, 8)):
             data[dice.randrange(2, len(data))] = dice.randrange(256)
         (tmp_path / "image").write_bytes(data[:dice.choice((len(data), dice.randrange(len(data))))])
         done = parallax("run", DIGITS, "--image", f"image={tmp_path / 'image'}")
         assert done.returncode in (0, 1)
-        assert len(done.stderr.splitlines()) == done.returncode, done.stderr
+        told = "is turned as its EXIF" in done.stderr
+        assert len(done.stderr.splitlines()) == done.returncode + told, done.stderr
 
 
 @pytest.mark.parametrize("given, status, why", [

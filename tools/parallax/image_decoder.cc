@@ -20,6 +20,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "exif.h"
 #include "stb_heap.h"
 
 namespace parallax::cli {
@@ -161,7 +162,8 @@ Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   if (got.width <= 0 || got.height <= 0 || size > kMostImagePixels)
     return refuse(ErrorCode::kInvalidInput, "is damaged");
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(pixels);
-  return Image{got.width, got.height, channels, {begin, begin + size * channels}};
+  const int orientation = exif_orientation(*file);
+  return oriented({got.width, got.height, channels, {begin, begin + size * channels}, orientation});
 }
 
 }  // namespace parallax::cli

@@ -13,12 +13,14 @@ namespace parallax::cli {
 struct Image {
   int width = 0, height = 0, channels = 0;
   std::vector<std::uint8_t> pixels;
+  int orientation = 1;  ///< of EXIF, that the file named and the pixels follow
 };
 
 inline constexpr int kMostImagePixels = 1 << 26;  // 64 megapixels
 inline constexpr int kMostImageSide = 1 << 14;
 
-/// `channels`: 1 or 3, whatever the file has; transparency is dropped. The decoder (stb_image,
+/// `channels`: 1 or 3, whatever the file has; transparency is dropped. Photos are turned
+/// as their EXIF orientation says. The decoder (stb_image,
 /// whose Debian release has known errors) runs in a child process that can do nothing but compute:
 /// a file that breaks it is an error. Errors: kIo; kInvalidInput for what is no image, is damaged,
 /// has more than kMostImagePixels, or takes longer than 20 s.

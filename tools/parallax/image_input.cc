@@ -222,6 +222,10 @@ Result<Tensor> image_tensor(const ImageOptions& options, const TensorInfo& input
     return tl::unexpected(status.error());
   const auto image = decode_image(path, layout->channels);
   if (!image) return tl::unexpected(image.error());
+  if (image->orientation != 1 && run == 0) {
+    fmt::print(stderr, "parallax: {} is turned as its EXIF orientation ({}) says\n", path,
+               image->orientation);
+  }
   const auto dim = [&](int axis, std::int64_t otherwise) {
     return value_of(input.shape[static_cast<std::size_t>(axis)], otherwise, values, run);
   };

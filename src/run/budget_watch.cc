@@ -14,6 +14,8 @@ bool BudgetWatch::at_once() {
   bool at_once = false;
   try {
     const RunBudget budget = read_();
+    // All tasks wait for memory: idle blocks are better used elsewhere.
+    if (!budget.at_once) lease_.trim();
     at_once = (!budget.bytes || lease_.set_limit(*budget.bytes)) && budget.at_once;
   } catch (const std::exception&) {
     // No memory even for a reading: branches wait for each other.

@@ -30,8 +30,8 @@ class BudgetWatch {
         next_((Clock::now() + max_age).time_since_epoch().count()) {}
 
   /// Whether a branch that is about to start may run beside others. False while all tasks wait for
-  /// memory, if `read` throws, and while runs hold more than the new budget, which then also limits
-  /// what they still allocate.
+  /// memory, in which case idle blocks are freed, if `read` throws, and while runs hold more than
+  /// the new budget, which then also limits what they still allocate.
   bool at_once();
 
  private:

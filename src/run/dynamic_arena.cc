@@ -20,7 +20,7 @@ constexpr std::int64_t kRoom = 8, kWaste = 4;
 }  // namespace
 
 BlockPool::~BlockPool() {
-  idle_.clear();
+  idle_.clear();  // no thread has the pool any more
   if (reserved_ > 0) lease_.release(reserved_);
 }
 
@@ -33,12 +33,16 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
     return tl::unexpected(Error{
         Stage::kExecute, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
   }
-  const MutexLock lock(mutex_);
   if (*size >= kPooled) {
-    const auto best = idle_.lower_bound(*size);
-    if (best != idle_.end() && best->first - *size <= (roomy ? *size / kWaste : 0))
-      return std::move(idle_.extract(best).mapped());
-    drop_idle();
+    Idle unfit;  // freed without the mutex
+    {
+      const MutexLock lock(mutex_);
+      const auto best = idle_.lower_bound(*size);
+      if (best != idle_.end() && best->first - *size <= (roomy ? *size / kWaste : 0))
+        return std::move(idle_.extract(best).mapped());
+      unfit.swap(idle_);
+    }
+    for (auto& [bytes_of_it, block] : unfit) release(std::move(block));
   }
   PX_RETURN_IF_ERROR(lease_.reserve(*wanted));
   reserved_ += *wanted;  // before anything throws
@@ -52,25 +56,17 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
 }
 
 void BlockPool::give_back(AlignedBytes block) noexcept {
-  const MutexLock lock(mutex_);
   const std::int64_t size = block.size();
   if (size < kPooled) return release(std::move(block));
   try {
+    const MutexLock lock(mutex_);
     idle_.emplace(size, AlignedBytes{})->second = std::move(block);
   } catch (const std::bad_alloc&) {
     release(std::move(block));
   }
 }
 
-void BlockPool::give_up(std::int64_t bytes) {
-  const MutexLock lock(mutex_);
-  reserved_ -= bytes;
-}
-
-void BlockPool::drop_idle() {
-  for (auto& [size, block] : idle_) release(std::move(block));
-  idle_.clear();
-}
+void BlockPool::give_up(std::int64_t bytes) { reserved_ -= bytes; }
 
 void BlockPool::release(AlignedBytes block) {
   const std::int64_t size = block.size();

@@ -9,6 +9,7 @@
 // Thread-safety: thread-safe (a tensor may be freed by its last reader in another branch).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -35,13 +36,14 @@ class BlockPool {
   void give_up(std::int64_t bytes);
 
  private:
-  void drop_idle() PX_REQUIRES(mutex_);
-  void release(AlignedBytes block) PX_REQUIRES(mutex_);
+  using Idle = std::multimap<std::int64_t, AlignedBytes>;  // by size
+
+  void release(AlignedBytes block);
 
   RunMemory::Lease& lease_;
+  std::atomic<std::int64_t> reserved_{0};
   Mutex mutex_;
-  std::multimap<std::int64_t, AlignedBytes> idle_ PX_GUARDED_BY(mutex_);  // by size
-  std::int64_t reserved_ PX_GUARDED_BY(mutex_) = 0;
+  Idle idle_ PX_GUARDED_BY(mutex_);
 };
 
 class DynamicArena {

@@ -332,10 +332,11 @@ void OutsideSteps::look(const Deadline& deadline) {
 }
 
 void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
+  decltype(Memory::arenas) answered;  // freed without the mutex
   const MutexLock lock(mutex_);
   if (abandoned_.empty()) {
     // They answered when the run was going.
-    memory_->arenas = {};
+    answered = std::move(memory_->arenas);
     return lease.release(std::exchange(memory_->arena_bytes, 0));
   }
   memory_->owner = std::move(owner);

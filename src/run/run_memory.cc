@@ -18,9 +18,22 @@ namespace {
 /// not wait for.
 constexpr std::chrono::milliseconds kPromotion{50};
 
+/// Held bytes may exceed what runs needed at once by this part of it, and a block its request.
+constexpr std::int64_t kSlack = 10;
+
 /// Bytes of a block that large pages can hold: fewer faults at the first run, fewer misses of the
 /// page table at all.
 std::int64_t whole_pages(std::int64_t bytes) { return bytes / kLargePage * kLargePage; }
+
+/// More than any machine has, and so few that sums of them do not overflow.
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;
+
+Error out_of_memory(std::int64_t bytes) {
+  return {Stage::kExecute,
+          ErrorCode::kOutOfMemory,
+          {},
+          fmt::format("cannot allocate {} bytes for activations", bytes)};
+}
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
@@ -33,12 +46,40 @@ Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
 
 }  // namespace
 
+class RunMemory::Evicted {
+ public:
+  explicit Evicted(RunMemory& owner) : owner_(owner) {}
+  Evicted(const Evicted&) = delete;
+  Evicted& operator=(const Evicted&) = delete;
+  ~Evicted() {
+    if (blocks_.empty()) return;
+    blocks_.clear();
+    {
+      const MutexLock lock(owner_.mutex_);
+      owner_.leaving_ -= bytes_;
+    }
+    owner_.changed_.notify_all();
+  }
+
+  void add(Blocks& from, Blocks::iterator block) {
+    bytes_ += block->bytes;
+    blocks_.splice(blocks_.end(), from, block);
+  }
+  std::int64_t bytes() const { return bytes_; }
+
+ private:
+  RunMemory& owner_;
+  Blocks blocks_;
+  std::int64_t bytes_ = 0;
+};
+
 void RunMemory::Free::operator()(std::byte* p) const {
   if (owner == nullptr) std::free(p);
 }
 
-Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes,
-                                             std::shared_ptr<MemorySource> source) {
+Result<RunMemory::Blocks> RunMemory::allocate(std::int64_t bytes,
+                                              std::shared_ptr<MemorySource> source) {
+  Blocks blocks(1);  // before what it would have to free if it threw
   const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kAlignment;
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
   // Not aligned_alloc: that wants whole huge pages.
@@ -51,15 +92,12 @@ Result<RunMemory::Block> RunMemory::allocate(std::int64_t bytes,
                                         static_cast<std::size_t>(*rounded)) != 0) {
     memory = nullptr;
   }
-  if (memory == nullptr) {
-    return tl::unexpected(Error{Stage::kExecute,
-                                ErrorCode::kOutOfMemory,
-                                {},
-                                fmt::format("cannot allocate {} bytes for activations", bytes)});
-  }
-  Block block{{static_cast<std::byte*>(memory), Free{std::move(owner)}}, bytes};
+  if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
+  Block& block = blocks.front();
+  block.memory = {static_cast<std::byte*>(memory), Free{std::move(owner)}};
+  block.bytes = bytes;
   block.source = std::move(source);
-  return block;
+  return blocks;
 }
 
 /// Gives a block large pages as far as they come quickly; every further run with it a few more.
@@ -85,18 +123,15 @@ void RunMemory::touch(Block& block, bool fresh) {
   }
 }
 
-/// Moves the smallest idle block that suffices to `block`.
-bool RunMemory::take_idle(const Request& request, Block& block) {
+/// The smallest idle block that suffices.
+RunMemory::Blocks::iterator RunMemory::best_idle(const Request& request) {
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it) {
     if (it->bytes >= request.bytes && it->source == request.source &&
         (best == idle_.end() || it->bytes < best->bytes))
       best = it;
   }
-  if (best == idle_.end()) return false;
-  block = std::move(*best);
-  idle_.erase(best);
-  return true;
+  return best;
 }
 
 /// Returns when the run may start. The mutex is not held while the limit is read.
@@ -135,9 +170,10 @@ Status RunMemory::wait_for_turn(Request& request) {
 
 /// Whether the run may start now, idle blocks given up if need be.
 bool RunMemory::admissible(const Request& request) const {
-  if (runs_ == 0) return true;
+  if (runs_ == 0 && leaving_ == 0) return true;
   if (exclusive_ || (request.grows && request.limit)) return false;
-  return !request.limit || request.bytes + request.spare <= *request.limit - (held_ - idle_bytes());
+  return !request.limit ||
+         request.bytes + request.spare <= *request.limit - (held_ + leaving_ - idle_bytes());
 }
 
 std::int64_t RunMemory::idle_bytes() const {
@@ -146,73 +182,140 @@ std::int64_t RunMemory::idle_bytes() const {
   return bytes;
 }
 
-void RunMemory::drop_idle_above(std::int64_t limit) {
-  for (; held_ > limit && !idle_.empty(); idle_.pop_back()) held_ -= idle_.back().bytes;
-}
+/// So many bytes may be held where blocks are idle.
+std::int64_t RunMemory::most_kept() const { return most_needed_ + most_needed_ / kSlack; }
 
 void RunMemory::hold(std::int64_t bytes) {
   held_ += bytes;
   peak_ = std::max(peak_, held_);
 }
 
-/// The block of a run that starts now. `fresh`: it was not idle before.
-Result<RunMemory::Block> RunMemory::take_block(const Request& request, bool& fresh) {
-  // So that going back never fails.
-  idle_.reserve(idle_.size() + static_cast<std::size_t>(runs_) + 1);
-  Block block;
-  fresh = !take_idle(request, block);
-  // The limit may have shrunk since the blocks were made.
-  if (!fresh && request.limit) drop_idle_above(*request.limit - request.spare);
-  // A run that grows needs what a block that is too large would waste.
-  const bool fits = !request.limit || held_ <= *request.limit - request.spare;
-  if (!fresh && (!fits || (request.grows && request.limit && block.bytes > request.bytes))) {
-    held_ -= block.bytes;
-    block = Block{};
-    fresh = true;
+/// Once what is held is also allocated.
+void RunMemory::note_peak() {
+  const MutexLock lock(mutex_);
+  hold(0);
+}
+
+void RunMemory::need(std::int64_t bytes) {
+  needed_ += bytes;
+  most_needed_ = std::max(most_needed_, needed_);
+}
+
+void RunMemory::evict(Blocks::iterator block, Evicted& evicted) {
+  held_ -= block->bytes;
+  leaving_ += block->bytes;
+  evicted.add(idle_, block);
+}
+
+/// Evicts the smallest idle block of at least `excess` bytes, else the largest. REQUIRES: there is
+/// an idle block.
+void RunMemory::evict_one(std::int64_t excess, Evicted& evicted) {
+  auto best = idle_.begin();
+  for (auto it = std::next(best); it != idle_.end(); ++it) {
+    const bool is_better = best->bytes < excess ? it->bytes > best->bytes
+                                                : excess <= it->bytes && it->bytes < best->bytes;
+    if (is_better) best = it;
   }
-  if (!fresh) return block;
-  if (runs_ == 0) drop_idle_above(0);
-  if (request.limit) drop_idle_above(*request.limit - request.bytes - request.spare);
-  PX_ASSIGN(block, allocate(request.bytes, request.source));
-  hold(request.bytes);
+  evict(best, evicted);
+}
+
+/// Evicts idle blocks until at most `limit` bytes are held.
+void RunMemory::evict_above(std::int64_t limit, Evicted& evicted) {
+  while (held_ + leaving_ - evicted.bytes() > limit && !idle_.empty())
+    evict_one(held_ + leaving_ - evicted.bytes() - limit, evicted);
+}
+
+/// Evicts idle blocks that runs never needed at once with `more` bytes and what is in use.
+void RunMemory::evict_unneeded(std::int64_t more, Evicted& evicted) {
+  while (!idle_.empty() && (held_ + more > most_kept() || idle_.size() + runs_ > most_runs_))
+    evict_one(held_ + more - most_kept(), evicted);
+}
+
+/// Whether a new block for the run, which counts already, would push out no idle one.
+bool RunMemory::has_room_beside(const Request& request) const {
+  const std::int64_t held = held_ + request.bytes + request.spare;
+  return idle_.size() + runs_ <= most_runs_ && held <= most_kept() &&
+         (!request.limit || held + leaving_ <= *request.limit);
+}
+
+/// The block of a run that starts now; empty: one is to be allocated, for which bytes are held.
+RunMemory::Blocks RunMemory::take_block(const Request& request, Evicted& evicted) {
+  ++runs_;
+  most_runs_ = std::max(most_runs_, runs_);
+  need(request.bytes + request.spare);
+  Blocks block;
+  auto best = best_idle(request);
+  const bool wastes = best != idle_.end() && best->bytes - request.bytes > request.bytes / kSlack;
+  // A larger run may need the block that is too large for this one.
+  if (best != idle_.end() && !(wastes && has_room_beside(request))) {
+    block.splice(block.end(), idle_, best);
+    // The limit may have shrunk since the blocks were made.
+    if (request.limit) evict_above(*request.limit - request.spare, evicted);
+    const bool fits = !request.limit || held_ <= *request.limit - request.spare;
+    // A run that grows needs what a block that is too large would waste.
+    if (fits && !(request.grows && request.limit && best->bytes > request.bytes)) {
+      hold(request.spare);
+      evict_unneeded(0, evicted);
+      return block;
+    }
+    idle_.splice(idle_.end(), block);
+    evict(best, evicted);
+  }
+  const std::int64_t bytes = request.bytes + request.spare;
+  evict_unneeded(bytes, evicted);
+  if (request.limit) evict_above(*request.limit - bytes, evicted);
+  held_ += bytes;
   return block;
 }
 
 Result<RunMemory::Lease> RunMemory::acquire(Request request) {
   if (request.source == nullptr) request.source = source_;
   const bool exclusive = request.grows && request.limit.has_value();
-  Block block;
-  bool fresh = false;
+  Lease lease(request, exclusive);
   const WakeOnStop wake(request.deadline, mutex_, changed_);
   {
+    Evicted evicted(*this);
     const MutexLock lock(mutex_);
     PX_RETURN_IF_ERROR(wait_for_turn(request));
-    if (request.from != nullptr) held_ -= std::exchange(request.from->bytes_, 0);
-    PX_ASSIGN(block, take_block(request, fresh));
-    hold(request.spare);
-    ++runs_;
+    if (request.bytes > kMostBytes) return tl::unexpected(out_of_memory(request.bytes));
+    if (request.from != nullptr) {
+      const std::int64_t bytes = std::exchange(request.from->bytes_, 0);
+      held_ -= bytes;
+      needed_ -= bytes;
+    }
+    lease.block_ = take_block(request, evicted);
+    lease.owner_ = this;
     exclusive_ = exclusive;
   }
-  touch(block, fresh);
-  return Lease(*this, std::move(block), request, exclusive);
+  lease.limit_.store(request.limit.value_or(Lease::kNoLimit), std::memory_order_relaxed);
+  const bool fresh = lease.block_.empty();
+  if (fresh) {
+    PX_ASSIGN(lease.block_, allocate(request.bytes, request.source));
+    note_peak();
+  }
+  touch(lease.block_.front(), fresh);
+  return lease;
 }
 
-void RunMemory::give_back(Block block, bool exclusive, bool fixed,
+void RunMemory::give_back(Blocks block, std::int64_t needed, bool exclusive, bool fixed,
                           std::optional<std::int64_t> limit) {
   {
+    Evicted evicted(*this);
     const MutexLock lock(mutex_);
     if (fixed) {
-      fixed_ -= block.bytes;
+      fixed_ -= block.front().bytes;
     } else {
       --runs_;
       if (exclusive) exclusive_ = false;
     }
-    if (idle_.size() < idle_.capacity()) {
-      idle_.push_back(std::move(block));
-    } else {
-      held_ -= block.bytes;  // of a device that answered when its run was long over
+    needed_ -= needed;
+    if (block.empty()) {  // it could not be allocated: not needed either
+      held_ -= needed;
+      most_needed_ = needed_;
     }
-    if (limit) drop_idle_above(*limit);
+    idle_.splice(idle_.end(), block);
+    evict_unneeded(0, evicted);
+    if (limit) evict_above(*limit, evicted);
   }
   changed_.notify_all();
 }
@@ -248,30 +351,44 @@ std::int64_t RunMemory::fixed_bytes() const {
 }
 
 bool RunMemory::lower(std::int64_t limit) {
+  Evicted evicted(*this);
   const MutexLock lock(mutex_);
-  drop_idle_above(limit);
+  evict_above(limit, evicted);
   return held_ <= limit;
 }
 
 void RunMemory::trim() {
+  Evicted evicted(*this);
   const MutexLock lock(mutex_);
-  drop_idle_above(0);
+  while (!idle_.empty()) evict(idle_.begin(), evicted);
+  most_needed_ = needed_;
+  most_runs_ = runs_;
 }
 
 Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit) {
-  const MutexLock lock(mutex_);
-  if (limit) {
-    drop_idle_above(*limit - bytes);
-    if (bytes > *limit - held_) return tl::unexpected(over_budget(bytes, held_, *limit));
+  if (bytes > kMostBytes) return tl::unexpected(out_of_memory(bytes));
+  while (true) {
+    Evicted evicted(*this);
+    const MutexLock lock(mutex_);
+    if (limit) evict_above(*limit - bytes, evicted);
+    const std::int64_t others = leaving_ - evicted.bytes();
+    if (!limit || bytes <= *limit - held_ - others) {
+      need(bytes);
+      evict_unneeded(bytes, evicted);
+      hold(bytes);
+      return {};
+    }
+    if (others == 0) return tl::unexpected(over_budget(bytes, held_, *limit));
+    // Another thread is about to free what it has evicted; this one first does so itself.
+    if (evicted.bytes() == 0) changed_.wait(mutex_);
   }
-  hold(bytes);
-  return {};
 }
 
 void RunMemory::release(std::int64_t bytes) {
   {
     const MutexLock lock(mutex_);
     held_ -= bytes;
+    needed_ -= bytes;
   }
   changed_.notify_all();
 }
@@ -299,6 +416,7 @@ std::size_t RunMemory::waiting() const {
 RunMemory::Lease::Lease(Lease&& other) noexcept
     : owner_(std::exchange(other.owner_, nullptr)),
       block_(std::move(other.block_)),
+      needed_(other.needed_),
       limit_(other.limit_.load(std::memory_order_relaxed)),
       spare_(std::exchange(other.spare_, 0)),
       exclusive_(other.exclusive_),
@@ -309,7 +427,7 @@ RunMemory::Lease::~Lease() {
   if (owner_ == nullptr) return;
   (void)take_spare();
   if (more_ > 0) owner_->unfix(more_);
-  owner_->give_back(std::move(block_), exclusive_, fixed_, limit());
+  owner_->give_back(std::move(block_), needed_, exclusive_, fixed_, limit());
 }
 
 RunMemory::Spare RunMemory::Lease::take_spare() {
@@ -320,7 +438,7 @@ RunMemory::Spare RunMemory::Lease::take_spare() {
 void RunMemory::Lease::set_aside(std::int64_t more) {
   if (std::exchange(fixed_, true)) return;
   more_ = more;
-  owner_->set_aside(block_.bytes + more, exclusive_);
+  owner_->set_aside(block_.front().bytes + more, exclusive_);
 }
 
 bool RunMemory::Lease::set_limit(std::int64_t limit) {

@@ -14,6 +14,14 @@
 // Some bytes no end of a run gives back: blocks that a silent device holds, and memory that devices
 // keep from run to run. All limits are less these.
 //
+// Idle blocks stay while blocks are no more than the runs that were in progress at once, and held
+// bytes no more than 1.1 times what those runs needed at once: whatever order sizes come in, a
+// block that a larger one outgrows goes, also while other runs keep theirs. trim() forgets both
+// maxima.
+//
+// Blocks are allocated and freed without the mutex, as both may call the user's allocator. A block
+// that is evicted counts against limits until it is freed.
+//
 // Thread-safety: RunMemory is thread-safe; a Lease and a Spare belong to one run.
 #pragma once
 
@@ -21,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -60,7 +69,7 @@ class RunMemory {
   /// For tests: how quickly large pages came so far.
   LargePageWatch& watch() { return source_->watch(); }
 
-  /// Gives idle blocks back to the system.
+  /// Frees idle blocks, and keeps later ones only as far as runs from now on need them.
   void trim();
 
   /// Bytes that a device keeps from run to run. Errors: kBudgetExceeded.
@@ -91,16 +100,29 @@ class RunMemory {
     std::shared_ptr<MemorySource> source = nullptr;
   };
 
-  static Result<Block> allocate(std::int64_t bytes, std::shared_ptr<MemorySource> source);
+  /// A list, so that a block moves without an allocation; one of a run has one element.
+  using Blocks = std::list<Block>;
+  /// Blocks that are no longer idle; frees them when destroyed. Must outlive a lock of the mutex.
+  class Evicted;
+
+  static Result<Blocks> allocate(std::int64_t bytes, std::shared_ptr<MemorySource> source);
   static void touch(Block& block, bool fresh);
-  bool take_idle(const Request& request, Block& block) PX_REQUIRES(mutex_);
+  Blocks::iterator best_idle(const Request& request) PX_REQUIRES(mutex_);
   Status wait_for_turn(Request& request) PX_REQUIRES(mutex_);
-  Result<Block> take_block(const Request& request, bool& fresh) PX_REQUIRES(mutex_);
+  Blocks take_block(const Request& request, Evicted& evicted) PX_REQUIRES(mutex_);
+  bool has_room_beside(const Request& request) const PX_REQUIRES(mutex_);
   bool admissible(const Request& request) const PX_REQUIRES(mutex_);
   std::int64_t idle_bytes() const PX_REQUIRES(mutex_);
+  std::int64_t most_kept() const PX_REQUIRES(mutex_);
   void hold(std::int64_t bytes) PX_REQUIRES(mutex_);
-  void drop_idle_above(std::int64_t limit) PX_REQUIRES(mutex_);
-  void give_back(Block block, bool exclusive, bool fixed, std::optional<std::int64_t> limit);
+  void note_peak();
+  void need(std::int64_t bytes) PX_REQUIRES(mutex_);
+  void evict(Blocks::iterator block, Evicted& evicted) PX_REQUIRES(mutex_);
+  void evict_one(std::int64_t excess, Evicted& evicted) PX_REQUIRES(mutex_);
+  void evict_above(std::int64_t limit, Evicted& evicted) PX_REQUIRES(mutex_);
+  void evict_unneeded(std::int64_t more, Evicted& evicted) PX_REQUIRES(mutex_);
+  void give_back(Blocks block, std::int64_t needed, bool exclusive, bool fixed,
+                 std::optional<std::int64_t> limit);
   void set_aside(std::int64_t bytes, bool exclusive);
   bool lower(std::int64_t limit);
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
@@ -109,12 +131,17 @@ class RunMemory {
   const std::shared_ptr<MemorySource> source_ = std::make_shared<MemorySource>();
   mutable Mutex mutex_;
   Condition changed_;
-  std::vector<Block> idle_ PX_GUARDED_BY(mutex_);
+  Blocks idle_ PX_GUARDED_BY(mutex_);
   // Blocks, idle or not, and what runs have reserved besides.
   std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
   std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
-  std::int64_t fixed_ PX_GUARDED_BY(mutex_) = 0;  // of held_
-  int runs_ PX_GUARDED_BY(mutex_) = 0;
+  std::int64_t fixed_ PX_GUARDED_BY(mutex_) = 0;    // of held_
+  std::int64_t leaving_ PX_GUARDED_BY(mutex_) = 0;  // evicted and not freed yet; beside held_
+  // held_ without idle blocks, nor what blocks of runs have beyond their request.
+  std::int64_t needed_ PX_GUARDED_BY(mutex_) = 0;
+  std::int64_t most_needed_ PX_GUARDED_BY(mutex_) = 0;  // since the last trim()
+  std::size_t runs_ PX_GUARDED_BY(mutex_) = 0;
+  std::size_t most_runs_ PX_GUARDED_BY(mutex_) = 0;  // since the last trim()
   // The run in progress may grow under a limit.
   bool exclusive_ PX_GUARDED_BY(mutex_) = false;
   std::vector<const Request*> waiting_ PX_GUARDED_BY(mutex_);  // in order of arrival
@@ -127,18 +154,20 @@ class RunMemory::Lease {
   Lease& operator=(Lease&&) = delete;
   ~Lease();
 
-  std::byte* data() const { return block_.memory.get(); }
-  std::int64_t bytes() const { return block_.bytes; }
+  std::byte* data() const { return block_.front().memory.get(); }
+  std::int64_t bytes() const { return block_.front().bytes; }
   /// What the last run with this block left for the next one; null for the first. Its bytes are not
   /// counted.
-  std::shared_ptr<RunBuffers>& buffers() { return block_.buffers; }
+  std::shared_ptr<RunBuffers>& buffers() { return block_.front().buffers; }
   bool limited() const { return limit().has_value(); }
   /// Where more memory of the run is to come from.
-  MemorySource& source() const { return *block_.source; }
+  MemorySource& source() const { return *block_.front().source; }
 
   /// Sets the limit of all bytes held, for what is reserved from now on. Idle blocks above it go
   /// back to the system. False if runs already hold more. Thread-safe.
   bool set_limit(std::int64_t limit);
+  /// As RunMemory::trim(). Thread-safe.
+  void trim() { owner_->trim(); }
 
   /// Reserves bytes that the run is about to allocate elsewhere. Thread-safe. Errors:
   /// kBudgetExceeded with the number of missing bytes.
@@ -154,21 +183,18 @@ class RunMemory::Lease {
 
  private:
   friend class RunMemory;
-  Lease(RunMemory& owner, Block block, const Request& request, bool exclusive)
-      : owner_(&owner),
-        block_(std::move(block)),
-        limit_(request.limit.value_or(kNoLimit)),
-        spare_(request.spare),
-        exclusive_(exclusive) {}
+  Lease(const Request& request, bool exclusive)
+      : needed_(request.bytes), spare_(request.spare), exclusive_(exclusive) {}
   std::optional<std::int64_t> limit() const {
     const std::int64_t limit = limit_.load(std::memory_order_relaxed);
     return limit == kNoLimit ? std::nullopt : std::optional(limit);
   }
 
   static constexpr std::int64_t kNoLimit = -1;
-  RunMemory* owner_;
-  Block block_;
-  std::atomic<std::int64_t> limit_;
+  RunMemory* owner_ = nullptr;
+  Blocks block_;  // one; empty where acquire() fails to allocate it
+  std::int64_t needed_;
+  std::atomic<std::int64_t> limit_{kNoLimit};
   std::int64_t spare_;
   bool exclusive_;
   bool fixed_ = false;

@@ -9,18 +9,14 @@
 
 namespace parallax {
 
-Status DeviceLedger::take_locked(std::int64_t bytes, std::string_view what) {
-  if (bytes > limit_ - held_)
-    return tl::unexpected(
-        Error{Stage::kExecute,
-              ErrorCode::kBudgetExceeded,
-              {},
-              fmt::format("{} for {} beside {} held, the delegate may have {}", byte_text(bytes),
-                          what, byte_text(held_), byte_text(limit_))});
-  if (budget_.take != nullptr && bytes > 0) PX_RETURN_IF_ERROR(budget_.take(bytes));
-  held_ += bytes;
-  peak_ = std::max(peak_, held_);
-  return {};
+Status DeviceLedger::check_locked(std::int64_t bytes, std::string_view what) const {
+  if (bytes <= limit_ - held_) return {};
+  return tl::unexpected(
+      Error{Stage::kExecute,
+            ErrorCode::kBudgetExceeded,
+            {},
+            fmt::format("{} for {} beside {} held, the delegate may have {}", byte_text(bytes),
+                        what, byte_text(held_), byte_text(limit_))});
 }
 
 void DeviceLedger::give_locked(std::int64_t bytes) noexcept {
@@ -28,9 +24,23 @@ void DeviceLedger::give_locked(std::int64_t bytes) noexcept {
   if (budget_.give != nullptr && bytes > 0) budget_.give(bytes);
 }
 
+/// Without the mutex while the budget is asked, which may free memory of the user's.
 Status DeviceLedger::take(std::int64_t bytes, std::string_view what) {
+  {
+    const MutexLock lock(mutex_);
+    PX_RETURN_IF_ERROR(check_locked(bytes, what));
+  }
+  const bool budgeted = budget_.take != nullptr && bytes > 0;
+  if (budgeted) PX_RETURN_IF_ERROR(budget_.take(bytes));
   const MutexLock lock(mutex_);
-  return take_locked(bytes, what);
+  Status status = check_locked(bytes, what);  // others may have taken some meanwhile
+  if (!status) {
+    if (budgeted) budget_.give(bytes);
+    return status;
+  }
+  held_ += bytes;
+  peak_ = std::max(peak_, held_);
+  return {};
 }
 
 void DeviceLedger::give(std::int64_t bytes) noexcept {
@@ -39,12 +49,25 @@ void DeviceLedger::give(std::int64_t bytes) noexcept {
 }
 
 Status DeviceLedger::take_shared(std::int64_t bytes, std::string_view what) {
-  const MutexLock lock(mutex_);
   if (bytes == 0) return {};
-  const std::int64_t before = shared();
-  if (bytes > before) PX_RETURN_IF_ERROR(take_locked(bytes - before, what));
-  shared_.insert(bytes);
-  return {};
+  std::int64_t taken = 0;
+  while (true) {
+    std::int64_t more = 0;
+    {
+      const MutexLock lock(mutex_);
+      more = std::max<std::int64_t>(0, bytes - shared()) - taken;
+      if (more <= 0) {  // others may have taken some meanwhile
+        if (more < 0) give_locked(-more);
+        shared_.insert(bytes);
+        return {};
+      }
+    }
+    if (Status status = take(more, what); !status) {
+      if (taken > 0) give(taken);
+      return status;
+    }
+    taken += more;
+  }
 }
 
 void DeviceLedger::give_shared(std::int64_t bytes) noexcept {

@@ -43,7 +43,7 @@ class DeviceLedger {
   std::int64_t peak() const;
 
  private:
-  Status take_locked(std::int64_t bytes, std::string_view what) PX_REQUIRES(mutex_);
+  Status check_locked(std::int64_t bytes, std::string_view what) const PX_REQUIRES(mutex_);
   void give_locked(std::int64_t bytes) noexcept PX_REQUIRES(mutex_);
   std::int64_t shared() const PX_REQUIRES(mutex_) {
     return shared_.empty() ? 0 : *shared_.rbegin();

@@ -10,9 +10,8 @@
 namespace parallax {
 namespace {
 
-/// An idle piece that is larger than this, times what is wanted, stays idle; and so much, times the
-/// most ever used at once, may be idle.
-constexpr std::size_t kMostWaste = 2;
+/// Pieces may exceed what runs needed at once by this part of it.
+constexpr std::size_t kPoolSlack = 10;
 
 }  // namespace
 
@@ -37,24 +36,48 @@ DevicePiece::~DevicePiece() {
     delegate_->table.functions.release(delegate_->device, memory());
 }
 
-DevicePool::~DevicePool() {
+DevicePool::~DevicePool() { trim(); }
+
+void DevicePool::trim() {
   Idle idle;
   {
     const MutexLock lock(mutex_);
     idle.swap(idle_);
+    idle_bytes_ = 0;
+    most_needed_ = needed_;
   }
-  for (auto& [bytes, piece] : idle) drop(std::move(piece));
+  drop_all(std::move(idle));
 }
 
-/// The smallest that suffices, or null.
+void DevicePool::drop_all(Idle evicted) noexcept {
+  for (auto& [bytes, piece] : evicted) drop(std::move(piece));
+}
+
+/// So many bytes may be held where pieces are idle.
+std::size_t DevicePool::most_kept() const { return most_needed_ + most_needed_ / kPoolSlack; }
+
+/// The smallest that suffices; null where there is none, or where one that fits better has room
+/// beside it: a larger value may need it.
 std::unique_ptr<DevicePiece> DevicePool::take_idle(std::size_t bytes) {
-  const MutexLock lock(mutex_);
   const auto found = idle_.lower_bound(bytes);
-  if (found == idle_.end() || found->first / kMostWaste > bytes) return nullptr;
+  if (found == idle_.end()) return nullptr;
+  const bool wastes = found->first - bytes > bytes / kPoolSlack;
+  if (wastes && idle_bytes_ + busy_bytes_ + bytes <= most_kept()) return nullptr;
   std::unique_ptr<DevicePiece> piece = std::move(found->second);
   idle_.erase(found);
   idle_bytes_ -= piece->bytes();
   return piece;
+}
+
+/// Moves idle pieces to `evicted` until the rest is within what runs needed at once: the smallest
+/// that is enough, else the largest.
+void DevicePool::evict_unneeded(Idle& evicted) {
+  while (!idle_.empty() && idle_bytes_ + busy_bytes_ > most_kept()) {
+    const auto enough = idle_.lower_bound(idle_bytes_ + busy_bytes_ - most_kept());
+    const auto one = enough == idle_.end() ? std::prev(enough) : enough;
+    idle_bytes_ -= one->first;
+    evicted.insert(idle_.extract(one));
+  }
 }
 
 std::unique_ptr<DevicePiece> DevicePool::largest_idle() {
@@ -94,38 +117,56 @@ Result<std::unique_ptr<DevicePiece>> DevicePool::make(std::size_t bytes) {
 }
 
 Result<std::shared_ptr<DevicePiece>> DevicePool::take(std::size_t bytes) {
-  std::unique_ptr<DevicePiece> piece = take_idle(bytes);
-  if (piece == nullptr) {
-    PX_ASSIGN(piece, make(bytes));
-  }
+  std::unique_ptr<DevicePiece> piece;
+  Idle evicted;
   {
     const MutexLock lock(mutex_);
-    busy_bytes_ += piece->bytes();
-    most_busy_ = std::max(most_busy_, busy_bytes_);
+    needed_ += bytes;
+    most_needed_ = std::max(most_needed_, needed_);
+    piece = take_idle(bytes);
+    busy_bytes_ += piece == nullptr ? bytes : piece->bytes();
+    evict_unneeded(evicted);
   }
-  return std::shared_ptr<DevicePiece>(piece.release(), [pool = shared_from_this()](DevicePiece* p) {
-    pool->put(std::unique_ptr<DevicePiece>(p));
-  });
+  drop_all(std::move(evicted));
+  if (piece == nullptr) {
+    auto made = make(bytes);
+    if (!made) {
+      const MutexLock lock(mutex_);
+      busy_bytes_ -= bytes;
+      needed_ -= bytes;
+      most_needed_ = needed_;  // it cannot be had
+      return tl::unexpected(std::move(made).error());
+    }
+    piece = *std::move(made);
+  }
+  return std::shared_ptr<DevicePiece>(piece.release(),
+                                      [pool = shared_from_this(), bytes](DevicePiece* p) {
+                                        pool->put(std::unique_ptr<DevicePiece>(p), bytes);
+                                      });
 }
 
-void DevicePool::put(std::unique_ptr<DevicePiece> piece) noexcept {
+void DevicePool::put(std::unique_ptr<DevicePiece> piece, std::size_t needed) noexcept {
   std::unique_ptr<DevicePiece> dropped;
+  Idle evicted;
   {
     const MutexLock lock(mutex_);
     busy_bytes_ -= piece->bytes();
-    if (piece->spoiled() || idle_bytes_ + piece->bytes() > kMostWaste * most_busy_) {
+    needed_ -= needed;
+    if (piece->spoiled()) {
       dropped = std::move(piece);
     } else {
       const std::size_t bytes = piece->bytes();
       try {
-        idle_.emplace(bytes, std::move(piece));
+        idle_.emplace(bytes, nullptr)->second = std::move(piece);
         idle_bytes_ += bytes;
       } catch (...) {  // no memory for the list
         dropped = std::move(piece);
       }
+      evict_unneeded(evicted);
     }
   }
   if (dropped != nullptr) drop(std::move(dropped));
+  drop_all(std::move(evicted));
 }
 
 /// On another thread where this one answers for the delegate: `release` may wait for it.

@@ -1,6 +1,6 @@
 // Pieces of a device's own memory, in which values of runs lie. A piece that nothing uses any more
 // serves again, so that runs like earlier ones allocate nothing; idle ones go back to the device
-// where its memory is short, and where they are more than twice what runs ever used at once.
+// where its memory is short, and where all pieces are more than 1.1 times what runs needed at once.
 //
 // Thread-safe.
 #pragma once
@@ -57,14 +57,19 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   /// At least so many bytes; idle again when the last owner is gone. Errors: kBudgetExceeded; of
   /// the delegate.
   Result<std::shared_ptr<DevicePiece>> take(std::size_t bytes);
+  /// Frees idle pieces, and keeps later ones only as far as runs from now on need them.
+  void trim();
 
  private:
   using Idle = std::multimap<std::size_t, std::unique_ptr<DevicePiece>>;
-  std::unique_ptr<DevicePiece> take_idle(std::size_t bytes);
+  std::unique_ptr<DevicePiece> take_idle(std::size_t bytes) PX_REQUIRES(mutex_);
+  std::size_t most_kept() const PX_REQUIRES(mutex_);
+  void evict_unneeded(Idle& evicted) PX_REQUIRES(mutex_);
+  void drop_all(Idle evicted) noexcept;
   std::unique_ptr<DevicePiece> largest_idle();
   Status count(std::size_t bytes);
   Result<std::unique_ptr<DevicePiece>> make(std::size_t bytes);
-  void put(std::unique_ptr<DevicePiece> piece) noexcept;
+  void put(std::unique_ptr<DevicePiece> piece, std::size_t needed) noexcept;
   void drop(std::unique_ptr<DevicePiece> piece) noexcept;
 
   const std::shared_ptr<const OpenDelegate> delegate_;
@@ -72,7 +77,9 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   Mutex mutex_;
   Idle idle_ PX_GUARDED_BY(mutex_);
   std::size_t idle_bytes_ PX_GUARDED_BY(mutex_) = 0;
-  std::size_t busy_bytes_ PX_GUARDED_BY(mutex_) = 0, most_busy_ PX_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_bytes_ PX_GUARDED_BY(mutex_) = 0;  // of pieces in use
+  // What take() was asked for of these, and the most of it since the last trim().
+  std::size_t needed_ PX_GUARDED_BY(mutex_) = 0, most_needed_ PX_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace parallax

@@ -115,6 +115,8 @@ class Runtime {
   /// The delegates that sessions may name, with what each says of its device. Opens them, and
   /// keeps them open. Empty where memory runs out.
   std::vector<DelegateReport> delegates() const;
+  /// Session::trim() of all sessions of the runtime. Thread-safe, also while sessions run.
+  void trim();
   /// Names of those that this build has.
   static std::vector<std::string> built_in_delegates();
 

@@ -127,6 +127,11 @@ class Session {
   std::vector<DelegateReport> delegates() const;
   /// Lets the next runs try regions again that have failed.
   void retry_delegates();
+  /// Returns memory that no run uses to the system: blocks kept for later runs, idle pieces of the
+  /// device's own memory, plans other than the latest. Affects all sessions that share this one's
+  /// account. Runs in progress keep theirs; later runs allocate, and plan sizes other than the
+  /// latest, as first runs do. Thread-safe, also while sessions run.
+  void trim();
   /// The most bytes that arenas and scratch of this session, or of all that share its account, ever
   /// held at once.
   std::int64_t peak_arena_bytes() const;

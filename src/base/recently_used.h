@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <unordered_map>
 #include <utility>
@@ -55,9 +56,11 @@ class RecentlyUsed {
   Value& latest() { return entries_.front().value; }
   const Value& latest() const { return entries_.front().value; }
   Value& oldest() { return entries_.back().value; }
-  void forget_oldest() {
+  using Forgotten = std::list<Entry>;
+  /// Moves the oldest entry to `forgotten`, for the owner to destroy after it has unlocked.
+  void forget_oldest(Forgotten& forgotten) {
     index_.erase(&entries_.back().key);
-    entries_.pop_back();
+    forgotten.splice(forgotten.end(), entries_, std::prev(entries_.end()));
   }
 
   bool empty() const { return entries_.empty(); }

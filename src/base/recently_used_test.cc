@@ -29,14 +29,17 @@ TEST(RecentlyUsed, ForgetsTheOldest) {
   EXPECT_EQ(*table.find("a"), 0);
   EXPECT_EQ(table.latest(), 0);
   EXPECT_EQ(table.oldest(), 1);
-  table.forget_oldest();
+  Table::Forgotten forgotten;
+  table.forget_oldest(forgotten);
+  ASSERT_EQ(forgotten.size(), 1U);
+  EXPECT_EQ(forgotten.front().value, 1) << "for its owner to destroy";
   EXPECT_EQ(table.find("b"), nullptr);
   EXPECT_EQ(table.latest(), 0);
   EXPECT_EQ(table.size(), 4U);
   *table.find("d") = 7;
   for (const int value : {2, 4, 0, 7}) {
     EXPECT_EQ(table.oldest(), value);
-    table.forget_oldest();
+    table.forget_oldest(forgotten);
   }
   EXPECT_TRUE(table.empty());
 }

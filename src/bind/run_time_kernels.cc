@@ -21,13 +21,14 @@ std::shared_ptr<const BoundKernel> RunTimeKernels::find(const Key& key) {
 
 std::shared_ptr<const BoundKernel> RunTimeKernels::insert(Key key, BoundKernel kernel) {
   auto shared = std::make_shared<const BoundKernel>(std::move(kernel));
+  Kernels::Forgotten forgotten;  // destroyed without the mutex
   const MutexLock lock(mutex_);
   if (const auto* const present = kernels_.find(key)) return *present;
   kernels_.insert(std::move(key), shared);
   table_bytes_ += shared->code.kernel->table_bytes();
   while (kernels_.size() > kCapacity || (kernels_.size() > 1 && table_bytes_ > kTableBytes)) {
     table_bytes_ -= kernels_.oldest()->code.kernel->table_bytes();
-    kernels_.forget_oldest();
+    kernels_.forget_oldest(forgotten);
   }
   return shared;
 }

@@ -38,8 +38,9 @@ class RunTimeKernels {
   struct KeyHash {
     std::size_t operator()(const Key& key) const;
   };
+  using Kernels = RecentlyUsed<Key, std::shared_ptr<const BoundKernel>, KeyHash>;
   mutable Mutex mutex_;
-  RecentlyUsed<Key, std::shared_ptr<const BoundKernel>, KeyHash> kernels_ PX_GUARDED_BY(mutex_);
+  Kernels kernels_ PX_GUARDED_BY(mutex_);
   std::int64_t table_bytes_ PX_GUARDED_BY(mutex_) = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/caught.h"
+#include "base/heap.h"
 
 namespace parallax {
 
@@ -17,6 +18,29 @@ void MemoryAccount::remove(PlanCache& plans) {
     std::erase(caches_, &plans);
   }
   memory.trim();
+}
+
+void MemoryAccount::add(const std::shared_ptr<DevicePool>& pool) {
+  const MutexLock lock(mutex_);
+  std::erase_if(pools_, [](const auto& other) { return other.expired(); });
+  pools_.push_back(pool);
+}
+
+void MemoryAccount::trim() {
+  {
+    PlanCache::Forgotten plans;  // destroyed without the mutex, as what follows
+    std::vector<std::shared_ptr<DevicePool>> pools;
+    {
+      const MutexLock lock(mutex_);
+      for (PlanCache* const cache : caches_) cache->keep_within(0, plans);
+      pools.reserve(pools_.size());
+      for (const auto& pool : pools_)
+        if (auto held = pool.lock()) pools.push_back(std::move(held));
+    }
+    for (const auto& pool : pools) pool->trim();
+    memory.trim();
+  }
+  free_heap_pages();
 }
 
 std::int64_t MemoryAccount::spare_locked() const {
@@ -34,11 +58,12 @@ std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::in
   if (!limit) return 0;
   const std::int64_t room =
       std::max<std::int64_t>(0, *limit - std::min(*limit, needed) - memory.busy_bytes());
+  PlanCache::Forgotten forgotten;  // destroyed without the mutex
   const MutexLock lock(mutex_);
   for (PlanCache* plans : caches_) {
     const std::int64_t above = spare_locked() - room;
     if (above <= 0) break;
-    plans->keep_within(std::max<std::int64_t>(0, plans->spare_bytes() - above));
+    plans->keep_within(std::max<std::int64_t>(0, plans->spare_bytes() - above), forgotten);
   }
   return spare_locked();
 }

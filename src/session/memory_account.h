@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "delegate/device_pool.h"
 #include "parallax/runtime.h"
 #include "run/run_memory.h"
 #include "session/plan_cache.h"
@@ -21,6 +22,10 @@ class MemoryAccount {
   /// Counts `plans` until it is removed. Removing also frees the bytes that no run uses.
   void add(PlanCache& plans);
   void remove(PlanCache& plans);
+  /// Has trim() reach a device's own memory.
+  void add(const std::shared_ptr<DevicePool>& pool);
+  /// Frees what no run uses: blocks, devices' pieces, plans other than the latest of each session.
+  void trim();
 
   /// Forgets plans other than the latest of each session until a run of `needed` bytes fits `limit`
   /// beside the plans and the runs in progress. Returns the bytes of these plans that are left.
@@ -33,6 +38,7 @@ class MemoryAccount {
 
   mutable Mutex mutex_;
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
+  std::vector<std::weak_ptr<DevicePool>> pools_ PX_GUARDED_BY(mutex_);
 };
 
 /// The account of a session with this budget: `common`, its runtime's; without one, under kAuto the

@@ -82,7 +82,8 @@ std::shared_ptr<const Program> PlanCache::pattern(const GraphContext* context) c
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
-                                                         const RunBudget& budget, bool explain) {
+                                                         const RunBudget& budget, bool explain,
+                                                         Dropped& dropped) {
   const auto fits = [&](const std::shared_ptr<const Program>& program) {
     return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes) &&
            (!explain || program->plan.explained);
@@ -96,9 +97,9 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     PX_RETURN_IF_ERROR(compile_once(binding, item));
     if (item.free_choice == nullptr || (explain && !item.free_choice->plan.explained)) {
       const auto like = pattern(item.bound->compiled->context.get());
-      PX_ASSIGN(item.free_choice,
-                lay_out(item.bound, {options_.parallel, options_.threads, std::nullopt,
-                                     options_.admission, like.get(), explain}));
+      PX_ASSIGN(auto made, lay_out(item.bound, {options_.parallel, options_.threads, std::nullopt,
+                                                options_.admission, like.get(), explain}));
+      dropped.free_choice = std::exchange(item.free_choice, std::move(made));
       item.changed = true;
       if (like == nullptr) {
         const MutexLock lock(mutex_);
@@ -108,8 +109,9 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
       if (fits(item.free_choice)) return item.free_choice;
     }
   }
-  PX_ASSIGN(item.small, lay_out(item.bound, {options_.parallel, options_.threads, budget.bytes,
-                                             options_.admission}));
+  PX_ASSIGN(auto made, lay_out(item.bound, {options_.parallel, options_.threads, budget.bytes,
+                                            options_.admission}));
+  dropped.small = std::exchange(item.small, std::move(made));
   item.changed = true;
   return item.small;
 }
@@ -126,19 +128,21 @@ Result<std::shared_ptr<const Program>> PlanCache::get(const Binding& binding,
                                                       const RunBudget& budget, bool explain,
                                                       const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
+  Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   const bool made = item->bound == nullptr;
   Stopwatch watch;
-  auto program = choose(binding, *item, budget, explain);
+  auto program = choose(binding, *item, budget, explain, dropped);
   if (!explain) count_run(*item);
-  count(binding, *item, made ? watch.lap() : 0);
+  count(binding, *item, made ? watch.lap() : 0, dropped);
   return program;
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
                                                          const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
+  Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   auto program = least(binding, *item);
@@ -148,29 +152,31 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
     item->only_least = item->pause;
     item->since_pause = 0;
   }
-  count(binding, *item, 0);
+  count(binding, *item, 0, dropped);
   return program;
 }
 
 Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
+  Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   PX_ASSIGN(const auto program, least(binding, *item));
-  count(binding, *item, 0);
+  count(binding, *item, 0, dropped);
   return program->bytes;
 }
 
 void PlanCache::forget(const Binding& binding) {
+  auto entry = std::make_shared<Entry>();  // what it replaces is destroyed without the mutex
   const MutexLock lock(mutex_);
   Held* const held = entries_.find(binding);
   if (held == nullptr) return;
-  bytes_ -= held->bytes;
-  *held = {std::make_shared<Entry>()};
+  bytes_ -= std::exchange(held->bytes, 0);
+  held->entry.swap(entry);
 }
 
 /// `item` may have changed, which took `ms`: counts its bytes anew.
-void PlanCache::count(const Binding& binding, Entry& item, double ms) {
+void PlanCache::count(const Binding& binding, Entry& item, double ms, Dropped& dropped) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;
   const std::int64_t bytes = changed ? bytes_of(binding, item) : 0;
   const MutexLock lock(mutex_);
@@ -178,7 +184,7 @@ void PlanCache::count(const Binding& binding, Entry& item, double ms) {
   Held* const held = entries_.find(binding);
   if (held == nullptr || held->entry.get() != &item) return;  // forgotten meanwhile
   if (changed) bytes_ += bytes - std::exchange(held->bytes, bytes);
-  forget_above(options_.bytes);
+  forget_above(options_.bytes, dropped.bindings);
 }
 
 std::int64_t PlanCache::bytes_of(const Binding& binding, Entry& item) const {
@@ -195,10 +201,10 @@ std::int64_t PlanCache::spare_locked() const {
 }
 
 /// Forgets the least recently used until the others but the latest take at most `bytes`.
-void PlanCache::forget_above(std::int64_t bytes) {
+void PlanCache::forget_above(std::int64_t bytes, Forgotten& forgotten) {
   while (entries_.size() > 1 && spare_locked() > bytes) {
     bytes_ -= entries_.oldest().bytes;
-    entries_.forget_oldest();
+    entries_.forget_oldest(forgotten);
   }
 }
 
@@ -207,9 +213,9 @@ std::int64_t PlanCache::spare_bytes() const {
   return spare_locked();
 }
 
-void PlanCache::keep_within(std::int64_t bytes) {
+void PlanCache::keep_within(std::int64_t bytes, Forgotten& forgotten) {
   const MutexLock lock(mutex_);
-  forget_above(bytes);
+  forget_above(bytes, forgotten);
 }
 
 std::int64_t PlanCache::bytes() const {

@@ -26,7 +26,31 @@ namespace parallax {
 inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
 
 class PlanCache {
+  struct Entry {
+    TimedMutex mutex;
+    std::shared_ptr<Bound> bound PX_GUARDED_BY(mutex);
+    std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
+        least PX_GUARDED_BY(mutex);
+    int only_least PX_GUARDED_BY(mutex) = 0;               // runs that take `least`
+    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // runs of the last pause
+    int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs after it
+    bool changed PX_GUARDED_BY(mutex) = true;              // since its bytes were counted
+    bool may_change PX_GUARDED_BY(mutex) = false;          // as it runs
+  };
+  struct Held {
+    std::shared_ptr<Entry> entry;
+    std::int64_t bytes = 0;  ///< as counted last
+  };
+  struct BindingHash {
+    std::size_t operator()(const Binding& binding) const;
+  };
+  using Entries = RecentlyUsed<Binding, Held, BindingHash>;
+
  public:
+  /// Bindings that are no longer held. Who gets them destroys them without a lock: plans have
+  /// devices.
+  using Forgotten = Entries::Forgotten;
+
   struct Options {
     KernelChoice kernels = {};
     bool parallel = true;
@@ -69,8 +93,8 @@ class PlanCache {
 
   /// Bytes of all bindings but the latest, which is in use or will be next.
   std::int64_t spare_bytes() const;
-  /// Forgets bindings, the latest one never, until spare_bytes() is at most `bytes`.
-  void keep_within(std::int64_t bytes);
+  /// Moves bindings to `forgotten`, the latest one never, until spare_bytes() is at most `bytes`.
+  void keep_within(std::int64_t bytes, Forgotten& forgotten);
   /// Of all plans ever made.
   PlanTimes times() const;
   /// Bytes and number of all bindings held.
@@ -78,39 +102,26 @@ class PlanCache {
   int bindings() const;
 
  private:
-  struct Entry {
-    TimedMutex mutex;
-    std::shared_ptr<Bound> bound PX_GUARDED_BY(mutex);
-    std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
-        least PX_GUARDED_BY(mutex);
-    int only_least PX_GUARDED_BY(mutex) = 0;               // runs that take `least`
-    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // runs of the last pause
-    int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs after it
-    bool changed PX_GUARDED_BY(mutex) = true;              // since its bytes were counted
-    bool may_change PX_GUARDED_BY(mutex) = false;          // as it runs
+  /// What a call keeps no longer; it lives longer than the call's locks.
+  struct Dropped {
+    Forgotten bindings;
+    std::shared_ptr<const Program> free_choice, small;
   };
-  struct Held {
-    std::shared_ptr<Entry> entry;
-    std::int64_t bytes = 0;  ///< as counted last
-  };
-  struct BindingHash {
-    std::size_t operator()(const Binding& binding) const;
-  };
-  using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
-                                                const RunBudget& budget, bool explain)
-      PX_REQUIRES(item.mutex);
+                                                const RunBudget& budget, bool explain,
+                                                Dropped& dropped) PX_REQUIRES(item.mutex);
   Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item)
       PX_REQUIRES(item.mutex);
   std::shared_ptr<const Program> pattern(const GraphContext* context) const;
   Status compile_once(const Binding& binding, Entry& item) PX_REQUIRES(item.mutex);
   static void count_run(Entry& item) PX_REQUIRES(item.mutex);
-  void count(const Binding& binding, Entry& item, double ms) PX_REQUIRES(item.mutex);
+  void count(const Binding& binding, Entry& item, double ms, Dropped& dropped)
+      PX_REQUIRES(item.mutex);
   std::int64_t bytes_of(const Binding& binding, Entry& item) const PX_REQUIRES(item.mutex);
   std::int64_t spare_locked() const PX_REQUIRES(mutex_);
-  void forget_above(std::int64_t bytes) PX_REQUIRES(mutex_);
+  void forget_above(std::int64_t bytes, Forgotten& forgotten) PX_REQUIRES(mutex_);
 
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;

@@ -107,15 +107,16 @@ TEST(PlanCache, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
   EXPECT_NE(*cache.get(binding_of(1), {}), programs[1]);  // was the oldest
   EXPECT_LE(cache.spare_bytes(), 3 * one + one / 2);
 
-  cache.keep_within(one);
+  PlanCache::Forgotten forgotten;
+  cache.keep_within(one, forgotten);
   EXPECT_EQ(cache.bindings(), 2);
   EXPECT_LE(cache.spare_bytes(), one);
-  cache.keep_within(0);
+  cache.keep_within(0, forgotten);
   EXPECT_EQ(cache.bindings(), 1);  // never the latest
   EXPECT_EQ(cache.spare_bytes(), 0);
   EXPECT_GT(cache.bytes(), 0);
   EXPECT_LE(cache.bytes(), one);
-  cache.keep_within(0);
+  cache.keep_within(0, forgotten);
   EXPECT_EQ(cache.bindings(), 1);
 }
 

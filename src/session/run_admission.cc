@@ -114,6 +114,8 @@ Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
   request.source = source_;
   request.from = wanted.from;
   PX_ASSIGN(RunMemory::Lease lease, account_.memory.acquire(std::move(request)));
+  // All tasks wait for memory: blocks that this run has no use for are better used elsewhere.
+  if (!now.at_once) account_.memory.trim();
   AdmittedRun admitted{wanted.program, std::move(lease), now, reading.kept};
   admitted.spare = admitted.lease.take_spare();
   return admitted;

@@ -11,6 +11,7 @@
 #include "base/fork.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/runtime_impl.h"
 
@@ -81,6 +82,34 @@ std::vector<std::string> Runtime::built_in_delegates() {
   for (const px_delegate* const table : parallax::built_in_delegates())
     names.emplace_back(table->name);
   return names;
+}
+
+void Runtime::trim() {
+  const Call call;
+  if (torn_by_fork()) return;
+  try {
+    impl_->trim();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest stays
+  }
+}
+
+void Runtime::Impl::add(const std::shared_ptr<MemoryAccount>& account) {
+  const MutexLock lock(mutex_);
+  std::erase_if(accounts_, [&](const auto& other) {
+    return other.expired() || (!other.owner_before(account) && !account.owner_before(other));
+  });
+  accounts_.push_back(account);
+}
+
+void Runtime::Impl::trim() {
+  std::vector<std::shared_ptr<MemoryAccount>> accounts;
+  {
+    const MutexLock lock(mutex_);
+    accounts.reserve(accounts_.size());
+    for (const auto& account : accounts_)
+      if (auto held = account.lock()) accounts.push_back(std::move(held));
+  }
+  for (const auto& account : accounts) account->trim();
 }
 
 int Runtime::Impl::start(int threads) {

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <vector>
 
 #include "base/log.h"
 #include "base/memory_source.h"
+#include "base/mutex.h"
 #include "parallax/model.h"
 #include "parallax/runtime.h"
 #include "rates/delegate_rates.h"
@@ -37,6 +39,11 @@ struct Runtime::Impl {
   Delegates delegates;
   RateStore rates;
 
+  /// Has trim() reach the account of a session.
+  void add(const std::shared_ptr<MemoryAccount>& account);
+  /// Frees what no run of the runtime's sessions uses.
+  void trim();
+
   /// As Workers::start().
   int start(int threads);
   /// Threads that may run for callers who do not wait: with the workers no more than the runtime
@@ -45,6 +52,10 @@ struct Runtime::Impl {
     return static_cast<std::size_t>(
         std::max(1, workers.most_threads() - workers.pool().threads() + 1));
   }
+
+ private:
+  Mutex mutex_;
+  std::vector<std::weak_ptr<MemoryAccount>> accounts_ PX_GUARDED_BY(mutex_);
 };
 
 /// The runtime of a session that is given none: its model's, or, where the session wants more

@@ -48,6 +48,7 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
                            ? [this](const Binding& binding) { return bound_for_delegate(binding); }
                            : MakeBound{}),
           runtime->workers.on(width)) {
+  runtime->add(account);
   account->add(plans);
   for (SessionDelegate& each : delegates) {
     count_memory(each.use);
@@ -229,6 +230,15 @@ void Session::retry_delegates() {
     for (const SessionDelegate& each : impl_->delegates) each.use.store->forget_failures();
     return 0;
   });
+}
+
+void Session::trim() {
+  const Call call;
+  if (torn_by_fork()) return;
+  try {
+    impl_->account->trim();
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest stays
+  }
 }
 
 int Session::threads() const { return impl_->width; }

@@ -195,6 +195,7 @@ void Session::Impl::count_memory(DelegateUse& use) {
     const std::int64_t wanted = options.delegate_memory_bytes;
     use.ledger = std::make_shared<DeviceLedger>(wanted > 0 ? std::min(most, wanted) : most);
     use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
+    account->add(use.pool);
     return;
   }
   // Bindings may be handed back when the session is gone, and are made only while it runs.

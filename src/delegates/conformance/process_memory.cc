@@ -4,16 +4,12 @@
 
 #include <fstream>
 
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
+#include "base/heap.h"
 
 namespace parallax::conformance {
 
 std::int64_t resident_bytes() {
-#ifdef __GLIBC__
-  (void)::malloc_trim(0);
-#endif
+  free_heap_pages();
   std::ifstream file("/proc/self/statm");
   std::int64_t all = 0, resident = 0;
   file >> all >> resident;

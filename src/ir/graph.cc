@@ -76,14 +76,26 @@ std::optional<std::vector<std::int64_t>> integers(const Constant& constant, std:
   });
 }
 
+const Attributes::Values& Attributes::values() const {
+  static const Values kNone;
+  return values_ ? *values_ : kNone;
+}
+
+void Attributes::set(std::string name, AttributeValue value) {
+  if (!values_) values_.emplace();
+  values_->insert_or_assign(std::move(name), std::move(value));
+}
+
 void Attributes::erase(std::string_view name) {
-  const auto found = values_.find(name);
-  if (found != values_.end()) values_.erase(found);
+  if (!values_) return;
+  const auto found = values_->find(name);
+  if (found != values_->end()) values_->erase(found);
 }
 
 const AttributeValue* Attributes::find(std::string_view name) const {
-  const auto found = values_.find(name);
-  return found == values_.end() ? nullptr : &found->second;
+  if (!values_) return nullptr;
+  const auto found = values_->find(name);
+  return found == values_->end() ? nullptr : &found->second;
 }
 
 std::vector<std::string> Graph::symbol_names() const {

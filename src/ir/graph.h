@@ -27,6 +27,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/boxed.h"
 #include "base/id.h"
 #include "ir/container.h"
 #include "ir/epilogue.h"
@@ -61,9 +62,7 @@ using AttributeValue = std::variant<std::int64_t, float, std::string, std::vecto
 /// (ops/op.h); the verifier of ops refuses any other.
 class Attributes {
  public:
-  void set(std::string name, AttributeValue value) {
-    values_.insert_or_assign(std::move(name), std::move(value));
-  }
+  void set(std::string name, AttributeValue value);
   void erase(std::string_view name);
   /// Null where the attribute is absent.
   const AttributeValue* find(std::string_view name) const;
@@ -87,12 +86,15 @@ class Attributes {
   std::string get_string(std::string_view name, std::string fallback) const {
     return get<std::string>(name, std::move(fallback));
   }
-  auto begin() const { return values_.begin(); }
-  auto end() const { return values_.end(); }
-  bool empty() const { return values_.empty(); }
+  auto begin() const { return values().begin(); }
+  auto end() const { return values().end(); }
+  bool empty() const { return values().empty(); }
 
  private:
-  std::map<std::string, AttributeValue, std::less<>> values_;
+  using Values = std::map<std::string, AttributeValue, std::less<>>;
+  const Values& values() const;
+
+  Boxed<Values> values_;  ///< empty where there are none
 };
 
 struct Graph;
@@ -114,6 +116,9 @@ struct Node {
   Epilogue epilogue = {};    ///< set by passes only
 };
 
+/// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
+using Content = Boxed<std::vector<Expr>>;
+
 enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
 
 struct Value {
@@ -123,11 +128,11 @@ struct Value {
   Shape shape;
   ContainerType container = nullptr;  ///< null: a tensor
   NodeId producer;                    ///< kResult only
-  std::optional<Constant> constant;   ///< kConstant only
+  Boxed<Constant> constant;           ///< kConstant only
   /// Elements as expressions, row-major, for integer and bool tensors of at most kMaxContent
   /// elements where they are known: always for kSymbolic, and for a kResult whose node a pass will
   /// remove.
-  std::optional<std::vector<Expr>> content;
+  Content content;
 };
 inline constexpr std::size_t kMaxContent = 1024;
 

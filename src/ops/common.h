@@ -19,9 +19,6 @@
 
 namespace parallax {
 
-/// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
-using Content = std::optional<std::vector<Expr>>;
-
 /// Floats and the integers of 32 and 64 bits, with and without sign.
 inline constexpr DTypeSet kSumTypes =
     kFloatTypes | (kNumericTypes & dtypes_where([](const DTypeInfo& t) { return t.bits >= 32; }));

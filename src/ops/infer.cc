@@ -277,7 +277,7 @@ std::optional<std::vector<std::int64_t>> InferContext::known_ints(std::size_t i)
   return values;
 }
 
-std::optional<std::vector<Expr>> InferContext::exprs(std::size_t i) const {
+Content InferContext::exprs(std::size_t i) const {
   if (!has(i)) return std::nullopt;
   if (inputs[i].content != nullptr) return *inputs[i].content;
   if (inputs[i].constant == nullptr) return std::nullopt;

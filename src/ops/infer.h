@@ -49,7 +49,7 @@ Status infer_graph(Graph& graph, LoadBudget& budget);
 Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 
 /// What known elements take from a budget.
-std::int64_t content_bytes(const std::optional<std::vector<Expr>>& content);
+std::int64_t content_bytes(const Content& content);
 /// Takes the work from the budget. Errors: kUnsupported, of `node` in `graph`, where it is spent.
 Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget);
 /// Gives a value another type, and the budget back what its shape and content took. The content

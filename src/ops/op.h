@@ -51,7 +51,7 @@ struct InferInput {
 struct InferOutput {
   DType dtype = DType::kF32;
   Shape shape;
-  std::optional<std::vector<Expr>> content;
+  Content content;
   ContainerType container = nullptr;
 };
 
@@ -72,7 +72,7 @@ struct InferContext {
   /// Elements of input i as known integers: from a constant or from content without symbols.
   std::optional<std::vector<std::int64_t>> known_ints(std::size_t i) const;
   /// Elements of input i as expressions: content, or the constant's integers.
-  std::optional<std::vector<Expr>> exprs(std::size_t i) const;
+  Content exprs(std::size_t i) const;
   /// An Error of stage kLoad, code kInvalidModel, with the node's name and `message` plus the
   /// shapes of all inputs.
   Error error(std::string message, ErrorCode code = ErrorCode::kInvalidModel) const;

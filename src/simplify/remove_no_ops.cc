@@ -11,7 +11,7 @@ namespace parallax {
 namespace {
 
 /// The elements of a small integer input as expressions; nothing where they are not known.
-std::optional<std::vector<Expr>> elements(const Graph& graph, const Node& node, std::size_t i) {
+Content elements(const Graph& graph, const Node& node, std::size_t i) {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
   const Value& value = graph.values[node.inputs[i]];
   if (value.content) return value.content;

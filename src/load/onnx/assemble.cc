@@ -119,9 +119,9 @@ class Assembler {
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
 };
 
-/// Room for what the file has, and for a constant per node that rules add.
+/// Room for what the file has, and for some constants that rules add.
 void Assembler::reserve() {
-  graph_.values.reserve(checked_.names.size() + file_.nodes.size());
+  graph_.values.reserve(checked_.names.size() + file_.nodes.size() / 8);
   graph_.nodes.reserve(file_.nodes.size());
 }
 

@@ -239,11 +239,73 @@ void settle(const Graph& graph, LoadBudget& budget) {
   budget.settle_types(sum.shapes, sum.contents);
 }
 
+namespace {
+
+Status need_work_of_node(const Graph& graph, const Node& node, LoadBudget& budget) {
+  const auto inputs = static_cast<std::int64_t>(node.inputs.size());
+  return need_work(graph, node, LoadBudget::kWorkPerNode + inputs * LoadBudget::kWorkPerInput,
+                   budget);
+}
+
+/// Arithmetic on shapes: inference would make the expressions of its elements once more.
+bool computes_elements(const Graph& graph, const Node& node) {
+  const auto any_known = [&](const std::vector<ValueId>& ids) {
+    return std::ranges::any_of(
+        ids, [&](ValueId id) { return id.valid() && graph.values[id].content.has_value(); });
+  };
+  return any_known(node.outputs) ||
+         (any_known(node.inputs) && std::ranges::any_of(node.outputs, [&](ValueId id) {
+            return id.valid() && has_content(graph.values[id].dtype);
+          }));
+}
+
+/// Whether a value may be what inference says: dimensions that are no numbers may be equal.
+bool agrees(const Value& value, const InferOutput& output) {
+  if ((value.container == nullptr) != (output.container == nullptr)) return false;
+  return value.dtype == output.dtype &&
+         std::ranges::equal(value.shape, output.shape, [](const Expr& a, const Expr& b) {
+           const auto known = a.constant(), inferred = b.constant();
+           return !known || !inferred || *known == *inferred;
+         });
+}
+
+}  // namespace
+
+Status check_inferred(const Graph& graph, LoadBudget& budget) {
+  IdVector<SymbolId, Symbol> symbols = graph.symbols;
+  std::vector<InferInput> inputs;
+  for (const Node& node : graph.nodes) {
+    PX_RETURN_IF_ERROR(check_node(node, false));
+    PX_RETURN_IF_ERROR(need_work_of_node(graph, node, budget));
+    for (std::size_t i = 0; i < node.bodies.size(); ++i)
+      if (i == 0 || node.bodies[i] != node.bodies[0])
+        PX_RETURN_IF_ERROR(check_inferred(*node.bodies[i], budget));
+    if (computes_elements(graph, node)) continue;
+    const std::int64_t terms = expr_terms();
+    const InferContext context{
+        node, gather(graph, node, inputs),
+        [&](std::string_view hint) {
+          return Expr::symbol(symbols.push_back({std::string(hint), SymbolKind::kData}));
+        },
+        &symbols};
+    PX_ASSIGN(const auto outputs, infer_checked(context));
+    PX_RETURN_IF_ERROR(
+        need_work(graph, node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (!node.outputs[i].valid()) continue;
+      const Value& value = graph.values[node.outputs[i]];
+      if (agrees(value, outputs[i])) continue;
+      return fail(context,
+                  fmt::format("'{}' is {} {} in the graph", value.name, to_string(value.dtype),
+                              to_string(value.shape, graph.symbol_names())),
+                  ErrorCode::kInternal);
+    }
+  }
+  return {};
+}
+
 Status Inference::infer(NodeId id) {
-  const auto own = static_cast<std::int64_t>(graph_.nodes[id].inputs.size());
-  PX_RETURN_IF_ERROR(need_work(graph_, graph_.nodes[id],
-                               LoadBudget::kWorkPerNode + own * LoadBudget::kWorkPerInput,
-                               budget_));
+  PX_RETURN_IF_ERROR(need_work_of_node(graph_, graph_.nodes[id], budget_));
   if (op_def(graph_.nodes[id].op).control_flow)
     PX_RETURN_IF_ERROR(infer_bodies(graph_, id, budget_));
   const Node& node = graph_.nodes[id];

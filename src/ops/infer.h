@@ -48,6 +48,12 @@ Status infer_graph(Graph& graph, LoadBudget& budget);
 /// With a budget of its own, for a graph that is not being loaded. `file_bytes`: of its model.
 Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 
+/// Checks that each node, in bodies too, is one that its operator computes, of the types and ranks
+/// that the graph has for its outputs and of no other dimensions; the latter is left out for
+/// arithmetic on known elements. The graph stays as it is. Errors: kInternal if node and graph
+/// disagree; as check_node and Inference::infer. O(V+E).
+Status check_inferred(const Graph& graph, LoadBudget& budget);
+
 /// What known elements take from a budget.
 std::int64_t content_bytes(const Content& content);
 /// Takes the work from the budget. Errors: kUnsupported, of `node` in `graph`, where it is spent.

@@ -18,7 +18,8 @@ Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int&
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   if (changes == 0) return {};
   settle(graph, *context.budget);
-  return verify_structure(graph, Stage::kPasses);
+  PX_RETURN_IF_ERROR(verify_structure(graph, Stage::kPasses));
+  return check_inferred(graph, *context.budget);
 }
 
 }  // namespace

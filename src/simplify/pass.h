@@ -1,6 +1,6 @@
 // Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, says what kept
-// it from firing, and the verifier runs after it unless it changed nothing; it looks at names once,
-// after the last pass.
+// it from firing, and is verified unless it changed nothing: the structure of the graph, and each
+// node by its operator's inference. Names are looked at once, after the last pass.
 #pragma once
 
 #include <cstddef>

@@ -458,6 +458,42 @@ TEST(RunPasses, ReportsEachAndRefusesUnknownNames) {
   EXPECT_NE(refused.error().message.find("remove_no_ops"), std::string::npos);
 }
 
+/// Passes that write what no run could compute.
+Result<int> turn_too_many_axes(Graph& graph, const PassContext&) {
+  Node& node = graph.nodes[NodeId{0}];
+  node.op = OpKind::kTranspose;
+  node.attributes.set("perm", std::vector<std::int64_t>{0, 2, 1});
+  return 1;
+}
+Result<int> read_nothing(Graph& graph, const PassContext&) {
+  graph.nodes[NodeId{0}].inputs = {ValueId{}};
+  return 1;
+}
+Result<int> turn_without_a_word(Graph& graph, const PassContext&) {
+  graph.nodes[NodeId{0}].op = OpKind::kTranspose;
+  return 1;
+}
+
+TEST(RunPasses, RefusesWhatAPassWroteWrongly) {
+  const std::string plain = "input x f32 [2, 3]\ny = Relu(x) @r\noutput y";
+  struct Row {
+    Pass pass;
+    std::string message;
+  };
+  for (const Row& row :
+       {Row{{"bad", turn_too_many_axes}, "pass bad: Transpose: perm is no permutation"},
+        Row{{"bad", read_nothing}, "pass bad: Relu: "},
+        Row{{"bad", turn_without_a_word},
+            "pass bad: Transpose: 'y' is float32 2x3 in the graph"}}) {
+    Graph graph = graph_of(plain);
+    const auto refused = run_passes({&row.pass, 1}, graph, {});
+    ASSERT_FALSE(refused) << row.message;
+    EXPECT_EQ(refused.error().stage, Stage::kPasses);
+    EXPECT_EQ(refused.error().node, "r");
+    EXPECT_TRUE(refused.error().message.starts_with(row.message)) << refused.error().message;
+  }
+}
+
 TEST(RunPasses, ReportsNearMissesOfEachReasonOnce) {
   Graph graph = graph_of("input x f32 [2]\na = Relu(x) @a\nb = Neg(a) @b\noutput b");
   const auto visit = [](Graph& seen, const PassContext& context) -> Result<int> {

@@ -230,9 +230,12 @@ class Rewriter {
     }
   }
 
-  bool made_in_island(ValueId value) const {
+  /// The NHWC form of an image that an island makes. Invalid for other values: those from outside,
+  /// and what a reduction without kept axes leaves of an image, which has no layout.
+  ValueId nhwc_of(ValueId value) const {
     const Value& v = graph_.values[value];
-    return v.kind == ValueKind::kResult && islands_.contains(v.producer);
+    const bool made = v.kind == ValueKind::kResult && islands_.contains(v.producer);
+    return made ? nhwc_[value] : ValueId{};
   }
 
   void append(Node node) { graph_.nodes.push_back(std::move(node)); }
@@ -288,8 +291,8 @@ class Rewriter {
     if (transposed) {
       from = old[producer].inputs[0];
       permutation = compose(permutation_of(old[producer], rank), permutation);
-      if (made_in_island(from)) {
-        from = nhwc_[from];
+      if (const ValueId image = nhwc_of(from); image.valid()) {
+        from = image;
         permutation = compose(to_nchw(rank), permutation);
       }
       if (is_identity(permutation)) return nhwc_[value] = from;
@@ -299,19 +302,21 @@ class Rewriter {
     return nhwc_[value] = result;
   }
 
-  /// A Transpose of an island's image reads the NHWC form. False where `node` is none.
+  /// Makes a Transpose of an island's image read the NHWC form. False for other nodes.
   bool merge_transpose(const IdVector<NodeId, Node>& old, const Node& node) {
-    if (const ValueId image = flattened_image(graph_, old, node);
-        image.valid() && made_in_island(image)) {
+    const ValueId pixels = flattened_image(graph_, old, node);
+    if (const ValueId image = pixels.valid() ? nhwc_of(pixels) : ValueId{}; image.valid()) {
       std::vector<std::int64_t> dims;
       for (const Expr& dim : graph_.values[node.outputs[0]].shape) dims.push_back(*dim.constant());
-      append_view(nhwc_[image], node.outputs[0], dims, node.name);
+      append_view(image, node.outputs[0], dims, node.name);
       return true;
     }
-    if (node.op != OpKind::kTranspose || !made_in_island(node.inputs[0])) return false;
-    const std::size_t rank = graph_.values[node.inputs[0]].shape.size();
+    if (node.op != OpKind::kTranspose) return false;
+    const ValueId image = nhwc_of(node.inputs[0]);
+    if (!image.valid()) return false;
+    const std::size_t rank = graph_.values[image].shape.size();
     const Permutation permutation = compose(to_nchw(rank), permutation_of(node, rank));
-    append_permutation(nhwc_[node.inputs[0]], node.outputs[0], permutation, node.name);
+    append_permutation(image, node.outputs[0], permutation, node.name);
     return true;
   }
 

@@ -238,6 +238,42 @@ TEST(LayoutNhwc, AxesInInputsAreRenamed) {
   EXPECT_EQ(axes(node_named(graph, "slice").inputs[3]), (std::vector<std::int64_t>{3}));
 }
 
+TEST(LayoutNhwc, WhatAReductionLeavesHasNoLayout) {
+  const std::string line =
+      "symbols n w\ninput x f32 [n, 5, w]\nconst f f32 [4, 5, 3] = fill 0.5\n"
+      "const g f32 [4, 4, 1] = fill 0.5\na = Conv(x, f)\nb = Conv(a, g)\n";
+  const std::string one = "const m i64 [1] = [-1]\n", two = "const m i64 [2] = [2, 3]\n";
+  for (const auto& [head, axes] : {std::pair(line, one), std::pair(kTwoConvolutions, two)}) {
+    for (const char* reduction : {"ReduceMean", "ReduceSum", "ReduceMax", "ReduceL2"}) {
+      const std::string reduced = head + axes + "r = " + reduction + "(b, m) {keepdims = 0}\n";
+      for (const char* turn : {"", " {perm = [1, 0]}"}) {
+        const Graph graph = after_layout(reduced + "t = Transpose(r)" + turn + "\noutput t", 3);
+        EXPECT_EQ(operators_of(graph),
+                  "Transpose Conv Conv " + std::string(reduction) + " Transpose");
+      }
+      EXPECT_EQ(
+          operators_of(after_layout(reduced + "t = Transpose(r) {perm = [0, 1]}\noutput t", 3)),
+          "Transpose Conv Conv " + std::string(reduction) + " Transpose");
+    }
+  }
+}
+
+TEST(LayoutNhwc, ATransposeOfOtherRanksIsLeftAlone) {
+  for (const char* tail :
+       {"r = Flatten(b)\nt = Transpose(r)\noutput t",
+        "const k i64 [2] = [2, 3]\nr = GlobalMaxPool(b)\ns = Squeeze(r, k)\n"
+        "t = Transpose(s)\noutput t",
+        "const z i64 [] = [0]\nr = Gather(b, z) {axis = 3}\nt = Transpose(r) {perm = [0, 2, 1]}\n"
+        "output t",
+        "const d i64 [3] = [0, 0, -1]\nr = Reshape(b, d)\nt = Transpose(r) {perm = [0, 2, 1]}\n"
+        "output t"}) {
+    SCOPED_TRACE(tail);
+    const Graph graph = after_layout(kTwoConvolutions + tail,
+                                     std::string(tail).find("Pool") == std::string::npos ? 2 : 3);
+    EXPECT_TRUE(operators_of(graph).ends_with("Transpose"));
+  }
+}
+
 TEST(LayoutNhwc, PaddingIsReordered) {
   const std::string text = kTwoConvolutions +
                            "const p i64 [8] = [0, 1, 2, 3, 4, 5, 6, 7]\nconst z f32 [] = [0]\n"

@@ -221,10 +221,10 @@ bool propose_selection(Generator& g) {
 }  // namespace
 
 bool propose_motif(Generator& g) {
-  static constexpr std::array kMotifs = {propose_activation,       propose_convolution,
-                                         propose_product,          propose_attention,
-                                         propose_normalised_sum,   propose_root_mean_square,
-                                         propose_shape_arithmetic, propose_selection};
+  static constexpr std::array kMotifs = {
+      propose_activation,       propose_convolution,    propose_product,
+      propose_attention,        propose_normalised_sum, propose_root_mean_square,
+      propose_shape_arithmetic, propose_selection,      propose_image_head};
   return g.random().pick(kMotifs)(g);
 }
 

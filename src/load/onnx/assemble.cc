@@ -191,6 +191,7 @@ Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const O
       .node = node,
       .writer = writer_,
       .type = file_node.op_type,
+      .outputs = file_node.outputs,
       .infer = [this] { return infer_added(); },
   };
   if (file_node.domain.empty() && rewritten.opset < 6) node.attributes.erase("consumed_inputs");

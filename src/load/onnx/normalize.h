@@ -69,13 +69,14 @@ class GraphWriter {
 };
 
 /// A node on its way from the file into the graph. `node` has the file's attributes and resolved
-/// inputs and outputs (outputs after the first that are not read are invalid); a rule turns it into
-/// the newest form and may write nodes before it.
+/// inputs and outputs (outputs after the first that are not read are invalid; `outputs` has them as
+/// the file does); a rule turns it into the newest form and may write nodes before it.
 struct FileNode {
   std::int64_t opset;  ///< of the node's domain
   Node& node;
   GraphWriter& writer;
-  std::string_view type = {};  ///< of the file; empty: as in the graph
+  std::string_view type = {};             ///< of the file; empty: as in the graph
+  std::span<const OnnxUse> outputs = {};  ///< of the file, read or not
   /// Gives types to all that was written so far. In a body, dimensions may still change.
   std::function<Status()> infer = {};
   /// Set by a rule: the Softmax axis starts the block of axes that is normalised as one, a meaning
@@ -83,6 +84,8 @@ struct FileNode {
   bool softmax_block = false;
 
   bool has_input(std::size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
+  /// Whether the file names output i, read or not.
+  bool names_output(std::size_t i) const { return i < outputs.size() && !outputs[i].name.empty(); }
   void set_input(std::size_t i, ValueId value);
   /// The constant behind input i, null where there is none.
   const Constant* constant_input(std::size_t i) const;

@@ -43,6 +43,15 @@ Status check_is_test(FileNode& file) {
   return is_test.value_or(0) != 0 ? Status() : file.refuse("training is not supported");
 }
 
+/// Between operator sets 7 and 13 the outputs tell: one is inference, all five are training, also
+/// where nothing reads the other four.
+bool trains_by_outputs(const FileNode& file) {
+  if (file.opset < 7 || file.opset > 13) return false;
+  for (std::size_t i = 1; i < file.outputs.size(); ++i)
+    if (file.names_output(i)) return true;
+  return false;
+}
+
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias, all of them of the shape of a sample.
 Status normalize_per_element(FileNode& file) {
   Rewriting to(file);
@@ -69,12 +78,19 @@ Status write_mask(FileNode& file, ValueId mask) {
 }  // namespace
 
 /// Operator sets before 7 say whether they train, those before 9 may normalise per element, those
-/// before 14 train where they have more outputs.
+/// from 7 to 13 train where they have more outputs, read or not.
 Status rewrite_batch_normalization(FileNode& file) {
   PX_RETURN_IF_ERROR(check_is_test(file));
+  const bool trains = trains_by_outputs(file);
   if (file.opset < 9) {
     PX_ASSIGN(const auto spatial, file.take<std::int64_t>("spatial"));
-    if (spatial.value_or(1) != 1) return normalize_per_element(file);
+    if (spatial.value_or(1) != 1)
+      return trains ? file.refuse("training per element is not supported")
+                    : normalize_per_element(file);
+  }
+  if (trains) {
+    file.node.attributes.set("training_mode", std::int64_t{1});
+    return file.drop_outputs(3, "the mean or variance of the batch as an output");
   }
   if (file.opset >= 14 && file.node.attributes.get_int("training_mode", 0) != 0) return {};
   return file.drop_outputs(1, "training");
@@ -113,8 +129,9 @@ Status rewrite_layer_normalization(FileNode& file) {
 
 /// Leaves out the indices where nothing reads them, and storage_order, which concerns them only.
 Status rewrite_max_pool(FileNode& file) {
+  if (file.names_output(2)) return file.refuse("a third output is not supported");
   if (file.node.outputs.size() == 2 && file.node.outputs[1].valid()) return {};
-  PX_RETURN_IF_ERROR(file.drop_outputs(1, "a third output"));
+  PX_RETURN_IF_ERROR(file.drop_outputs(1, "indices"));
   PX_ASSIGN(const auto order, file.take<std::int64_t>("storage_order"));
   if (order.value_or(0) != 0 && *order != 1) {
     return invalid_model("MaxPool: storage_order must be 0 or 1", file.node.name);

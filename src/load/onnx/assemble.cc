@@ -104,6 +104,11 @@ class Assembler {
   Status infer();
   Status check_output(const OnnxValueInfo& output, const Value& value) const;
   ValueId& id_of(std::string_view name) { return values_[checked_.names.at(name).index]; }
+  /// Whether something reads the name, which the graph defines.
+  bool is_read(std::string_view name) const {
+    const auto found = checked_.names.find(name);
+    return found == checked_.names.end() || found->second.read;
+  }
   ValueId id_of(const OnnxUse& use) const {
     return use.name.empty() ? ValueId{} : values_[use.index];
   }
@@ -133,12 +138,15 @@ Status Assembler::check_size() {
                   bytes >> 20, context_.model.bytes.size() >> 10));
 }
 
+/// Initializers that nothing reads are left out, whatever they hold.
 Status Assembler::add_initializers() {
   for (const OnnxTensor& tensor : file_.initializers) {
+    if (!is_read(tensor.name)) continue;
     PX_ASSIGN(Constant constant, read_tensor(tensor, context_.model.owner, context_.external));
     id_of(tensor.name) = writer_.constant(std::string(tensor.name), std::move(constant));
   }
   for (const OnnxSparseTensor& tensor : file_.sparse_initializers) {
+    if (!is_read(tensor.values.name)) continue;
     PX_ASSIGN(Constant constant,
               read_sparse_tensor(tensor, context_.model.owner, context_.external, context_.budget));
     const std::string_view name = tensor.values.name;
@@ -147,22 +155,25 @@ Status Assembler::add_initializers() {
   return {};
 }
 
+/// An input that nothing reads is left out where its type is not supported.
 Status Assembler::add_inputs() {
   InputReader reader(graph_, file_.inputs);
   for (const OnnxValueInfo& input : file_.inputs) {
-    ValueId& id = id_of(input.name);
-    if (id.valid()) {
-      PX_RETURN_IF_ERROR(check_default(input, graph_.values[id]));
-      continue;
-    }
-    PX_ASSIGN(Value read, reader.read(input));
-    id = graph_.values.push_back(std::move(read));
+    const Definition& definition = checked_.names.at(input.name);
+    ValueId& id = values_[definition.index];
+    if (id.valid()) PX_RETURN_IF_ERROR(check_default(input, graph_.values[id]));
+    if (definition.initialized) continue;
+    auto read = reader.read(input);
+    if (!read && !definition.read) continue;
+    if (!read) return tl::unexpected(std::move(read).error());
+    id = graph_.values.push_back(*std::move(read));
     graph_.inputs.push_back(id);
   }
   return {};
 }
 
 Status Assembler::add_constant(const OnnxNode& file_node) {
+  if (file_node.outputs.size() == 1 && !is_read(file_node.outputs[0].name)) return {};
   PX_ASSIGN(Constant constant,
             constant_of(file_node, context_.model.owner, context_.external, context_.budget));
   const OnnxUse& output = file_node.outputs[0];
@@ -419,8 +430,10 @@ Status Assembler::check_body(const Graph& body) const {
                                      quote(info.name), to_string(declared),
                                      to_string(body.values[id].dtype)));
   };
-  for (std::size_t i = 0; i < file_.inputs.size(); ++i)
+  for (std::size_t i = 0; i < file_.inputs.size(); ++i) {
+    if (!is_read(file_.inputs[i].name)) continue;
     PX_RETURN_IF_ERROR(check(file_.inputs[i], body.inputs[i], "input"));
+  }
   for (std::size_t i = 0; i < file_.outputs.size(); ++i)
     PX_RETURN_IF_ERROR(check(file_.outputs[i], body.outputs[i], "output"));
   return {};

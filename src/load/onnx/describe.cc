@@ -50,9 +50,10 @@ class Describer {
     for (const auto& [key, count] : operators_) {
       const auto& [domain, name] = key;
       const auto opset = opsets_.find(domain);
+      const bool known = good_opsets_ && opset != opsets_.end() &&
+                         (!domain.empty() || check_onnx_opset(opset->second));
       const bool supported =
-          functions_.contains(key) || (good_opsets_ && opset != opsets_.end() &&
-                                       is_supported_operator(domain, name, opset->second));
+          functions_.contains(key) || (known && is_supported_operator(domain, name, opset->second));
       report_.operators.push_back({std::string(domain),
                                    std::string(name),
                                    opset == opsets_.end() ? 0 : opset->second,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -60,6 +61,7 @@ class Inliner {
   LoadBudget& budget_;
   MadeNames names_;
   std::map<FunctionKey, OnnxFunction> functions_;
+  std::set<FunctionKey> ambiguous_;         ///< defined twice
   std::vector<const OnnxFunction*> calls_;  ///< going on, the outermost first
   std::int64_t expanded_ = 0;               ///< bytes
   OnnxGraph* target_ = nullptr;             ///< whose nodes are expanded
@@ -70,12 +72,8 @@ Status Inliner::add_functions(const OnnxModel& model) {
     PX_RETURN_IF_ERROR(charge(sizeof(OnnxFunction)));
     PX_ASSIGN(OnnxFunction function, parse_onnx_function(bytes));
     if (function.name.empty()) continue;  // nothing can call it
-    for (const OnnxOpset& opset : function.opsets)
-      if (opset.domain.empty()) PX_RETURN_IF_ERROR(check_onnx_opset(opset.version));
     const FunctionKey key{function.domain, function.name, function.overload};
-    const std::string name = describe_function(function);
-    if (!functions_.emplace(key, std::move(function)).second)
-      return invalid_model(fmt::format("{} is defined twice", name));
+    if (!functions_.emplace(key, std::move(function)).second) ambiguous_.insert(key);
   }
   return {};
 }
@@ -113,7 +111,11 @@ Status Inliner::expand(OnnxGraph& graph, int depth) {
 Status Inliner::add(OnnxNode node, std::vector<OnnxNode>& nodes, int depth) {
   if (!calls_.empty()) PX_RETURN_IF_ERROR(charge(expanded_bytes(node)));
   const auto function = functions_.find({node.domain, node.op_type, node.overload});
-  if (function != functions_.end()) return call(node, function->second, nodes, depth);
+  if (function != functions_.end()) {
+    if (ambiguous_.contains(function->first))
+      return invalid_model(fmt::format("{} is defined twice", describe_function(function->second)));
+    return call(node, function->second, nodes, depth);
+  }
   if (node.op_type == "FlexAttention" && node.domain == "ai.onnx.preview" && has_graphs(node))
     return split_attention(node, nodes, depth);
   PX_RETURN_IF_ERROR(expand_bodies(node, depth));

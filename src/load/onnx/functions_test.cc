@@ -192,6 +192,16 @@ TEST(Functions, SurviveDamage) {
   }
 }
 
+TEST(Functions, WhatIsNotCalledDecidesNothing) {
+  const TestFunction future = {"F", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})}, {}, {}, 99};
+  const TestFunction unknown = {"U", {"a"}, {"b"}, {call("Lost", {"a"}, {"b"})}};
+  for (const auto& functions : {std::vector{kTwice, future}, std::vector{kTwice, future, future},
+                                std::vector{kTwice, unknown}}) {
+    const auto graph = load_functions({call("Twice", {"x"}, {"y"})}, functions);
+    EXPECT_TRUE(graph) << graph.error().to_string();
+  }
+}
+
 TEST(Functions, RefusesWhatCannotBeCalled) {
   const auto calls = [](const char* name, const char* other) {
     return TestFunction{name, {"a"}, {"b"}, {call(other, {"a"}, {"t"}), call(other, {"t"}, {"b"})}};
@@ -230,7 +240,9 @@ TEST(Functions, RefusesWhatCannotBeCalled) {
       {{call("F", {"x"}, {"y"})},
        {{"F", {"a"}, {"b"}, {node("Relu", {"x"}, {"b"})}}},
        "reads 'n/x', which nothing defines"},
-      {{call("F", {"x"}, {"y"})}, {{"F", {"a"}, {"b"}, {}, {}, {}, 99}}, "operator set 99"},
+      {{call("F", {"x"}, {"y"})},
+       {{"F", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})}, {}, {}, 99}},
+       "operator set 99"},
   };
   for (const auto& c : cases) {
     const auto graph = load_functions(c.nodes, c.functions);

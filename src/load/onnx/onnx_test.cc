@@ -252,6 +252,81 @@ TEST(LoadOnnx, FillsSparseTensors) {
     EXPECT_FALSE(load_sparse(tensor, true));
 }
 
+/// A tensor whose elements are in a file that does not exist.
+std::string stored_nowhere(std::string_view name) {
+  return tensor_head(name, kOnnxFloat, {3}) + message([](pbf_writer& w) {
+           w.add_message(13, message([](pbf_writer& entry) {
+                           entry.add_string(1, "location");
+                           entry.add_string(2, "gone.bin");
+                         }));
+           w.add_enum(14, 1);
+         });
+}
+
+TEST(LoadOnnx, WhatNothingReadsDecidesNothing) {
+  const std::string expected = print(*load(model(with_input(kTypedX))));
+  TestGraph odd = with_input(kTypedX);
+  for (const int type : {4, kOnnxString, kOnnxHalf, kOnnxDouble, 14, 15, 77})
+    odd.initializers.push_back(raw_tensor("t" + std::to_string(type), type, {1}, "?"));
+  odd.initializers.push_back(float_tensor("short", {1000}, {1}));
+  odd.initializers.push_back(stored_nowhere("nowhere"));
+  odd.inputs.push_back(value_info("t14"));  // up to IR version 3 initializers are inputs too
+  odd.inputs.push_back(value_info("nowhere", kOnnxFloat, {Dim(4)}));
+  odd.inputs.push_back(value_info("complex", 14, {Dim(1)}));
+  odd.inputs.push_back(value_info("untyped"));
+  odd.nodes.push_back(node("Constant", {}, {"c"}, {attribute("value_text", "a")}));
+  auto graph = load(model(odd));
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(print(*graph), expected);
+
+  std::string bytes = with_input(kTypedX).bytes();
+  bytes += message([](pbf_writer& w) { w.add_message(15, sparse({-1}, {2}, {0, 0})); });
+  graph = load(fields(bytes, {opset_import(17)}));
+  ASSERT_TRUE(graph) << graph.error().to_string();
+  EXPECT_EQ(print(*graph), expected);
+
+  // In a body, and read by one.
+  TestGraph inner{{node("Relu", {"x"}, {"b"})}, {stored_nowhere("n")}, {}, {value_info("b")}};
+  const auto branches = [&] {
+    return Names{graph_attribute("then_branch", inner.bytes()),
+                 graph_attribute("else_branch", inner.bytes())};
+  };
+  TestGraph outer = with_input(kTypedX);
+  outer.inputs.push_back(value_info("k", kOnnxBool, {}));
+  outer.nodes = {node("If", {"k"}, {"y"}, branches())};
+  graph = load(model(outer));
+  EXPECT_TRUE(graph) << graph.error().to_string();
+  outer.initializers.push_back(stored_nowhere("outside"));
+  inner.nodes = {node("Mul", {"x", "outside"}, {"b"})};
+  outer.nodes = {node("If", {"k"}, {"y"}, branches())};
+  EXPECT_FALSE(load(model(outer)));
+  // So does the caller.
+  TestGraph given = with_input(kTypedX);
+  given.initializers.push_back(stored_nowhere("n"));
+  given.outputs.push_back(value_info("n"));
+  EXPECT_FALSE(load(model(given)));
+}
+
+TEST(LoadOnnx, AnInputThatNothingReadsStays) {
+  TestGraph graph = with_input(kTypedX);
+  graph.inputs.push_back(value_info("unread", kOnnxFloat, {Dim("n")}));
+  const auto loaded = load(model(graph));
+  ASSERT_TRUE(loaded) << loaded.error().to_string();
+  EXPECT_EQ(loaded->inputs.size(), 2U);
+}
+
+TEST(LoadOnnx, OperatorSetsThatNoNodeNeedsDecideNothing) {
+  const std::string graph = with_input(kTypedX).bytes();
+  const Names imports = {opset_import(17), opset_import(99, "ai.onnx.ml"),
+                         opset_import(1, "com.acme")};
+  EXPECT_TRUE(load(fields(graph, imports)));
+  TestGraph learning = with_input(value_info("x", kOnnxFloat, {Dim("n"), Dim(3)}));
+  learning.nodes = {node("Normalizer", {"x"}, {"y"}, {attribute("norm", "L2")}, {}, "ai.onnx.ml")};
+  const auto loaded =
+      load(fields(learning.bytes(), {opset_import(99), opset_import(3, "ai.onnx.ml")}));
+  EXPECT_TRUE(loaded) << loaded.error().to_string();
+}
+
 TEST(LoadOnnx, TakesInitializersThatAreInputsAsConstants) {
   TestGraph graph = sample_graph();
   graph.inputs.push_back(value_info("w", kOnnxFloat, {Dim(2), Dim(3), Dim(3), Dim(3)}));

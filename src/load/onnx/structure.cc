@@ -78,10 +78,12 @@ Result<Definitions> define_names(OnnxGraph& graph) {
     if (!initializers.insert(tensor.name).second) return defined_twice(tensor.name);
     // Up to IR version 3 every initializer is listed among the inputs too.
     add(names, tensor.name);
+    names.at(tensor.name).initialized = true;
   }
   for (const OnnxSparseTensor& tensor : graph.sparse_initializers) {
     if (!initializers.insert(tensor.values.name).second) return defined_twice(tensor.values.name);
     add(names, tensor.values.name);
+    names.at(tensor.values.name).initialized = true;
   }
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (OnnxUse& output : graph.nodes[i].outputs) {
@@ -221,10 +223,12 @@ Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& no
   return bodies;
 }
 
-/// Gives the node its operator set and notes an operator that cannot be loaded.
+/// Gives the node its operator set and notes an operator that cannot be loaded. Sets that a model
+/// or function imports and no node needs are not looked at.
 Status StructureCheck::check_operator(OnnxNode& node, const Scope& scope,
                                       std::deque<std::string>& made_names) {
   if (!node.opset) node.opset = imported_opset(model_, node.domain);
+  if (node.opset && node.domain.empty()) PX_RETURN_IF_ERROR(check_onnx_opset(*node.opset));
   if (node.opset && is_batched_scan(node, *node.opset)) {
     const auto taken = [&](std::string_view name) { return scope.sees(name); };
     return split_batched_scan(node, taken, made_names);
@@ -298,7 +302,7 @@ Status check_opsets(const OnnxModel& model) {
     return invalid_model(fmt::format("the model imports the operator sets {} and {} of ai.onnx",
                                      *version, opset.version));
   }
-  return check_onnx_opset(*version);
+  return {};
 }
 
 Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph, int max_nesting) {

@@ -21,8 +21,8 @@ namespace parallax {
 std::optional<std::int64_t> imported_opset(const OnnxModel& model, std::string_view domain);
 /// Whether a version of ai.onnx can be loaded. Errors: kUnsupported outside 1 to 28.
 Status check_onnx_opset(std::int64_t version);
-/// Checks the versions that the model imports. Errors: kInvalidModel where it imports no operator
-/// set or two of ai.onnx that differ; as check_onnx_opset.
+/// Checks the versions that the model imports. Errors: kInvalidModel if it imports no operator set,
+/// or two of ai.onnx that differ.
 Status check_opsets(const OnnxModel& model);
 
 struct CheckedBody;
@@ -34,6 +34,7 @@ struct Definition {
   std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input, initializer or capture
   bool captured = false;       ///< read from the graphs around
   bool read = false;           ///< by a node, a body in one, or the caller
+  bool initialized = false;    ///< an initializer has this name
 };
 using Definitions = NameMap<Definition>;
 

@@ -73,7 +73,7 @@ def metadata():
         "indices in another folder": sparse(floats(1), external_tensor([("location", "/etc/passwd")], [1], w.INT64, "i"), [4]),
     }
     for name, tensor in tensors.items():
-        yield with_more(f"sparse initializer, {name}", w.blob(15, tensor))
+        yield with_more(f"sparse initializer, {name}", w.blob(15, tensor), [w.node("Relu", ["k"], ["y"])])
         value = w.blob(1, "sparse_value") + w.blob(22, tensor) + w.number(20, 11)
         yield graph(f"sparse constant, {name}", [w.node("Constant", [], ["y"]) + w.blob(5, value)])
     yield with_more("100,000 sparse initializers", w.blob(15, tensors["right"]) * 100_000)

@@ -63,8 +63,7 @@ std::optional<ProductLabels> product_labels(const EinsumEquation& equation) {
 }
 
 /// The size of each label; nothing where the operands differ, or only running tells.
-Content product_sizes(const Graph& graph, const Node& node,
-                                               const EinsumEquation& equation) {
+Content product_sizes(const Graph& graph, const Node& node, const EinsumEquation& equation) {
   std::vector<Expr> sizes(kEinsumLabels, Expr(-1));
   for (std::size_t i = 0; i < 2; ++i) {
     const Shape& shape = graph.values[node.inputs[i]].shape;

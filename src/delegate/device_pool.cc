@@ -46,10 +46,10 @@ void DevicePool::trim() {
     idle_bytes_ = 0;
     most_needed_ = needed_;
   }
-  drop_all(std::move(idle));
+  drop_all(idle);
 }
 
-void DevicePool::drop_all(Idle evicted) noexcept {
+void DevicePool::drop_all(Idle& evicted) noexcept {
   for (auto& [bytes, piece] : evicted) drop(std::move(piece));
 }
 
@@ -127,7 +127,7 @@ Result<std::shared_ptr<DevicePiece>> DevicePool::take(std::size_t bytes) {
     busy_bytes_ += piece == nullptr ? bytes : piece->bytes();
     evict_unneeded(evicted);
   }
-  drop_all(std::move(evicted));
+  drop_all(evicted);
   if (piece == nullptr) {
     auto made = make(bytes);
     if (!made) {
@@ -166,7 +166,7 @@ void DevicePool::put(std::unique_ptr<DevicePiece> piece, std::size_t needed) noe
     }
   }
   if (dropped != nullptr) drop(std::move(dropped));
-  drop_all(std::move(evicted));
+  drop_all(evicted);
 }
 
 /// On another thread where this one answers for the delegate: `release` may wait for it.

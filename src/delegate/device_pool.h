@@ -65,7 +65,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   std::unique_ptr<DevicePiece> take_idle(std::size_t bytes) PX_REQUIRES(mutex_);
   std::size_t most_kept() const PX_REQUIRES(mutex_);
   void evict_unneeded(Idle& evicted) PX_REQUIRES(mutex_);
-  void drop_all(Idle evicted) noexcept;
+  void drop_all(Idle& evicted) noexcept;
   std::unique_ptr<DevicePiece> largest_idle();
   Status count(std::size_t bytes);
   Result<std::unique_ptr<DevicePiece>> make(std::size_t bytes);

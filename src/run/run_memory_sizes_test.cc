@@ -153,11 +153,21 @@ TEST(RunMemorySizes, BytesReservedWhileRunningPushOutIdleBlocks) {
   lease->release(1000);
 }
 
+/// Has nothing to give.
+struct EmptyAllocator final : Allocator {
+  void* allocate(std::size_t, std::size_t) override { return nullptr; }
+  void deallocate(void*, std::size_t, std::size_t) override {}
+};
+
 TEST(RunMemorySizes, ARunThatFindsNoMemoryLeavesNoTrace) {
   RunMemory memory;
+  const auto empty =
+      std::make_shared<MemorySource>(PagePolicy{}, std::make_shared<EmptyAllocator>());
   { const auto block = memory.acquire({1000, {}, false}); }
-  for (const std::int64_t bytes : {std::int64_t{1} << 52, std::int64_t{1} << 62}) {
-    const auto lease = memory.acquire({bytes, {}, false});
+  for (const std::int64_t bytes : {std::int64_t{1} << 20, std::int64_t{1} << 62}) {
+    RunMemory::Request request{bytes, {}, false};
+    request.source = empty;
+    const auto lease = memory.acquire(request);
     ASSERT_FALSE(lease);
     EXPECT_EQ(lease.error().code, ErrorCode::kOutOfMemory);
     EXPECT_EQ(memory.busy_bytes(), 0);

@@ -67,17 +67,20 @@ void DeviceValues::write(ValueId root, const RegionTensor& tensor, const Complet
   try {
     auto piece = allocate(tensor);
     if (!piece) return written(root, nullptr, tl::unexpected(std::move(piece).error()));
-    copy(*piece, tensor, true, done,
-         [self = shared_from_this(), root, piece = *piece](const Status& status) {
-           self->written(root, piece, status);
-         });
+    DevicePiece& to = **piece;
+    copy(to, tensor, true, done,
+         [self = shared_from_this(), root, piece = *std::move(piece)](
+             const Status& status) mutable { self->written(root, std::move(piece), status); });
   } catch (...) {
     written(root, nullptr, tl::unexpected(caught(Stage::kExecute)));
   }
 }
 
 void DeviceValues::written(ValueId root, Piece piece, const Status& status) {
-  if (!status && piece != nullptr) piece->spoil();
+  if (!status && piece != nullptr) {
+    piece->spoil();
+    piece = nullptr;
+  }
   std::vector<Then> waiting;
   {
     const MutexLock lock(mutex_);
@@ -120,9 +123,11 @@ bool DeviceValues::is_awaited(ValueId root) const {
 
 void DeviceValues::fetch(ValueId root, const Piece& from, const RegionTensor& tensor,
                          const Completion& done, Then then) {
-  copy(from, tensor, false, done,
-       [self = shared_from_this(), root, from, then = std::move(then)](Status status) {
+  copy(*from, tensor, false, done,
+       [self = shared_from_this(), root, piece = from,
+        then = std::move(then)](Status status) mutable {
          if (status) self->note_on_cpu(root);
+         piece = nullptr;
          then(std::move(status));
        });
 }
@@ -140,12 +145,12 @@ void DeviceValues::let_go(ValueId root) {
   last = std::move(found->second.piece);
 }
 
-void DeviceValues::copy(const Piece& piece, const RegionTensor& tensor, bool there,
+void DeviceValues::copy(DevicePiece& piece, const RegionTensor& tensor, bool there,
                         const Completion& done, Then then) {
   const std::size_t bytes = size_of(tensor);
   const auto begin = std::chrono::steady_clock::now();
-  if (piece->host() != nullptr) {
-    std::memcpy(there ? piece->host() : tensor.bytes, there ? tensor.bytes : piece->host(), bytes);
+  if (piece.host() != nullptr) {
+    std::memcpy(there ? piece.host() : tensor.bytes, there ? tensor.bytes : piece.host(), bytes);
     done.copied(tensor.value, there, static_cast<std::int64_t>(bytes), begin);
     return then({});
   }
@@ -156,10 +161,10 @@ void DeviceValues::copy(const Piece& piece, const RegionTensor& tensor, bool the
         then(std::move(status));
       },
       [&](void* context, px_status* status) {
-        return there ? table.write(delegate_->device, piece->memory(), 0, tensor.bytes, bytes,
+        return there ? table.write(delegate_->device, piece.memory(), 0, tensor.bytes, bytes,
                                    answer, context, status)
-                     : table.read(delegate_->device, piece->memory(), 0, tensor.bytes, bytes,
-                                  answer, context, status);
+                     : table.read(delegate_->device, piece.memory(), 0, tensor.bytes, bytes, answer,
+                                  context, status);
       });
 }
 

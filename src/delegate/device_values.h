@@ -75,8 +75,9 @@ class DeviceValues : public std::enable_shared_from_this<DeviceValues> {
   void note_on_cpu(ValueId root);
   void write(ValueId root, const RegionTensor& tensor, const Completion& done);
   void written(ValueId root, Piece piece, const Status& status);
-  /// Calls `then` with the answer, on whatever thread that comes.
-  void copy(const Piece& piece, const RegionTensor& tensor, bool there, const Completion& done,
+  /// Calls `then` with the answer, on whatever thread that comes. `then` owns the piece, and lets
+  /// go of it before the run goes on: what a run used is idle if the run has ended.
+  void copy(DevicePiece& piece, const RegionTensor& tensor, bool there, const Completion& done,
             Then then);
 
   const std::shared_ptr<const OpenDelegate> delegate_;

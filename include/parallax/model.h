@@ -99,6 +99,9 @@ struct FileTensor {
   std::string name;
   std::string type;  ///< "float16", "sequence of float32"; "" if undeclared
   std::optional<std::vector<Dimension>> shape;  ///< nothing if the rank is not declared
+  /// Of an input: an initializer has its name, and a run may give another value if the model was
+  /// loaded with it in LoadOptions::inputs.
+  bool has_default = false;
 };
 
 /// All nodes of one operator, bodies included.
@@ -133,7 +136,8 @@ struct FileWeights {
 struct FileReport {
   std::int64_t ir_version = 0;                               ///< 0 where the file has none
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
-  std::vector<FileTensor> inputs;                            ///< initializers excepted
+  /// Before IR version 4, without those that an initializer makes a constant.
+  std::vector<FileTensor> inputs;
   std::vector<FileTensor> outputs;
   int nodes = 0;                        ///< bodies included
   std::vector<FileOperator> operators;  ///< most frequent first

@@ -142,11 +142,24 @@ struct PlanOptions {
   std::optional<int> max_regions = {};
 };
 
+/// What the caller knows of an input before the model is loaded.
+struct KnownInput {
+  std::string name;
+  /// Sizes in the order of the axes; -1: as the file says. Nothing: all as the file says.
+  std::optional<std::vector<std::int64_t>> dims = std::nullopt;
+};
+
 struct LoadOptions {
   /// Passes to leave out, by name (Model::passes()); `--disable-pass` of the tool.
-  std::vector<std::string> disabled_passes;
+  std::vector<std::string> disabled_passes = {};
   /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
   int max_nesting = 16;
+  /// Inputs that the caller knows better than the file does. Their sizes are numbers from then on,
+  /// which decides what free dimensions leave open: the branch of an If on a size, the axes of a
+  /// Squeeze, the rank of an input without a shape, sizes that differ though the file gives them
+  /// one name. An input with a default, which is a constant otherwise, becomes one that each run
+  /// gives; files before IR version 4 have no defaults.
+  std::vector<KnownInput> inputs = {};
 };
 
 }  // namespace parallax

@@ -190,10 +190,13 @@ Result<InferOutput> join(const InferContext& context, std::size_t i, const Graph
     return fail(context, fmt::format("output {} is of different types in the two branches", i));
   }
   if (x.shape.size() != y.shape.size()) {
-    return fail(context,
-                fmt::format("output {} has {} dimensions in one branch and {} in the other", i,
-                            x.shape.size(), y.shape.size()),
-                ErrorCode::kUnsupported);
+    return fail(
+        context,
+        fmt::format("output {} has {} dimensions in one branch and {} in the other; if sizes "
+                    "of inputs decide the branch, LoadOptions::inputs (--dim, --shape) may "
+                    "fix them",
+                    i, x.shape.size(), y.shape.size()),
+        ErrorCode::kUnsupported);
   }
   InferOutput output{x.dtype, {}, {}};
   for (std::size_t axis = 0; axis < x.shape.size(); ++axis) {

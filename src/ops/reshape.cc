@@ -99,7 +99,7 @@ InferResult unknown_rank(const InferContext& context, std::size_t axis) {
               fmt::format("without axes the rank of the result depends on dimension {} of the "
                           "input, which only a run knows (ONNX Runtime decides then; Parallax "
                           "fixes ranks while loading): list the axes, or give that dimension a "
-                          "size in the file",
+                          "size in the file or in LoadOptions::inputs (--dim, --shape)",
                           axis),
               ErrorCode::kUnsupported);
 }

@@ -32,7 +32,8 @@ TEST(ReshapeTest, SqueezeUnsqueezeFlattenIdentity) {
       {"input x f32 [1, b, 1, 3]\ny = Squeeze(x, _)\noutput y",
        "unsupported: Squeeze: without axes the rank of the result depends on dimension 1 of the "
        "input, which only a run knows (ONNX Runtime decides then; Parallax fixes ranks while "
-       "loading): list the axes, or give that dimension a size in the file "
+       "loading): list the axes, or give that dimension a size in the file or in "
+       "LoadOptions::inputs (--dim, --shape) "
        "(inputs: float32 1xbx1x3, _)"},
       // Never 1, whatever b is.
       {"input x f32 [1, b, 1]\nconst k f32 [1, 2, 1] = fill 1\nc = Concat(x, k) {axis = 1}\n"
@@ -42,7 +43,8 @@ TEST(ReshapeTest, SqueezeUnsqueezeFlattenIdentity) {
        "output y",
        "unsupported: Squeeze: without axes the rank of the result depends on dimension 1 of the "
        "input, which only a run knows (ONNX Runtime decides then; Parallax fixes ranks while "
-       "loading): list the axes, or give that dimension a size in the file "
+       "loading): list the axes, or give that dimension a size in the file or in "
+       "LoadOptions::inputs (--dim, --shape) "
        "(inputs: float32 1x3*bx1)"},
       {"input x f32 [1, 2, 1]\ny = Squeeze(x)\noutput y", "float32 2"},
       {"input x f32 [1, b, 1, 3]\nconst a i64 [2] = [0, -2]\ny = Squeeze(x, a)\noutput y",

@@ -157,6 +157,17 @@ void bind_plain_symbols(const std::vector<SymbolId>& plain, const Dims& dims, Bi
   }
 }
 
+/// How sizes run that differ though the file gives them one name.
+std::string remedy_of_names(const Value& value, const Dims& expected, const Dims& given) {
+  for (int axis = 0; axis < given.rank(); ++axis)
+    if (expected[axis] != given[axis] && value.shape[static_cast<std::size_t>(axis)].constant())
+      return "";
+  return fmt::format(
+      ": the file gives sizes one name, which may differ if LoadOptions::inputs (--shape {}={}) "
+      "has them",
+      value.name, given.to_string());
+}
+
 /// A dimension a * symbol + b binds its symbol where nothing else does.
 void bind_linear_symbols(const Value& value, const Dims& dims, Binding& binding) {
   for (int axis = 0; axis < dims.rank(); ++axis) {
@@ -247,8 +258,9 @@ Status InputBinder::bind(std::span<const NamedInput> inputs, BoundInputs& bound)
     if (expected == given) continue;
     const Value& value = graph_.values[graph_.inputs[i]];
     return refuse(ErrorCode::kInvalidInput,
-                  fmt::format("input '{}' must have shape {} (here {}), not {}", value.name,
-                              shape_text(graph_, value), expected.to_string(), given.to_string()));
+                  fmt::format("input '{}' must have shape {} (here {}), not {}{}", value.name,
+                              shape_text(graph_, value), expected.to_string(), given.to_string(),
+                              remedy_of_names(value, expected, given)));
   }
   return {};
 }

@@ -30,7 +30,12 @@ namespace {
 std::string options_name(const LoadOptions& options) {
   const std::set<std::string> disabled(options.disabled_passes.begin(),
                                        options.disabled_passes.end());
-  return fmt::format("nesting {} without {}", options.max_nesting, fmt::join(disabled, " "));
+  std::string name =
+      fmt::format("nesting {} without {}", options.max_nesting, fmt::join(disabled, " "));
+  for (const KnownInput& input : options.inputs)
+    name += fmt::format(" input {}:{} {}", input.name.size(), input.name,
+                        input.dims ? fmt::format("{}", fmt::join(*input.dims, "x")) : "as it is");
+  return name;
 }
 
 /// Where constants lie, by address.

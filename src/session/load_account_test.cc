@@ -42,8 +42,8 @@ class LoadAccount : public testing::Test {
   void SetUp() override {
     const auto bytes = std::make_shared<std::string>(folding_model());
     limit_ = LoadBudget::kBytes + 6 * std::ssize(*bytes);
-    auto graph = load_onnx({std::as_bytes(std::span(*bytes)), bytes, {}}, kMaxNesting, nullptr,
-                           context_.budget.get());
+    auto graph = load_onnx({std::as_bytes(std::span(*bytes)), bytes, {}},
+                           {.max_nesting = kMaxNesting}, nullptr, context_.budget.get());
     ASSERT_TRUE(graph) << graph.error().to_string();
     graph_ = *std::move(graph);
   }

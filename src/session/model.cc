@@ -120,8 +120,7 @@ class Loader {
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     const PassContext context{evaluate_node, evaluate_into};
-    Result<Graph> graph =
-        load_onnx(source_.model, options_.max_nesting, &external, context.budget.get());
+    Result<Graph> graph = load_onnx(source_.model, options_, &external, context.budget.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
     if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};

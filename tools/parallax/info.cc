@@ -55,7 +55,13 @@ std::vector<FileTensor> tensors(const std::vector<FileTensor>& file,
 }
 
 std::vector<FileTensor> inputs_of(const Info& info) {
-  return tensors(info.file.inputs, info.model ? info.model->inputs() : std::vector<TensorInfo>());
+  auto inputs =
+      tensors(info.file.inputs, info.model ? info.model->inputs() : std::vector<TensorInfo>());
+  for (const FileTensor& input : info.file.inputs)
+    if (input.has_default &&
+        std::ranges::find(inputs, input.name, &FileTensor::name) == inputs.end())
+      inputs.push_back(input);
+  return inputs;
 }
 
 std::vector<FileTensor> outputs_of(const Info& info) {
@@ -86,8 +92,9 @@ void print_tensors(const char* what, const std::vector<FileTensor>& list) {
   std::size_t width = 0;
   for (const FileTensor& tensor : list) width = std::max(width, tensor.name.size());
   for (const FileTensor& tensor : list) {
-    fmt::print("  {:<{}}  {} {}\n", tensor.name, std::min<std::size_t>(width, 40),
-               tensor.type.empty() ? "no tensor type" : tensor.type, shape_text(tensor));
+    fmt::print("  {:<{}}  {} {}{}\n", tensor.name, std::min<std::size_t>(width, 40),
+               tensor.type.empty() ? "no tensor type" : tensor.type, shape_text(tensor),
+               tensor.has_default ? ", has a default" : "");
   }
 }
 

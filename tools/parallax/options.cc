@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "known_inputs.h"
 #include "profiles.h"
 
 namespace parallax::cli {
@@ -134,9 +135,12 @@ GivenShape parse_shape(const std::string& text) {
 SymbolValues symbol_values(const Options& options, const Model& model) {
   SymbolValues values;
   for (const GivenDim& dim : options.dims) {
-    if (std::ranges::find(model.symbols(), dim.symbol) == model.symbols().end())
+    if (std::ranges::find(model.symbols(), dim.symbol) == model.symbols().end()) {
+      if (dim.values.size() == 1 && names_dimension(options, dim.symbol))
+        continue;  // fixed by load
       refuse("--dim {}: the model has no dimension '{}'; {}", dim.symbol, dim.symbol,
              known_symbols(model));
+    }
     add_values(values, dim.symbol, dim.values);
   }
   for (const GivenShape& shape : options.shapes) add_shape(shape, model, values);
@@ -226,7 +230,11 @@ Result<Runtime> make_runtime(const Options& options, bool runs) {
 Result<Model> load_model(const Options& options, bool runs) {
   auto runtime = make_runtime(options, runs);
   if (!runtime) return tl::unexpected(runtime.error());
-  return Model::load(options.model, options.load, *runtime);
+  auto model = Model::load(options.model, options.load, *runtime);
+  LoadOptions again = options.load;
+  again.inputs = known_inputs(options, model);
+  if (again.inputs.empty()) return model;
+  return Model::load(options.model, again, *runtime);
 }
 
 Result<Opened> open_model(const Options& options, bool runs) {

@@ -37,8 +37,8 @@ std::string sizes_and_choices(int count, bool mixed) {
 std::int64_t work_of(int count, bool mixed) {
   const auto owner = std::make_shared<std::string>(sizes_and_choices(count, mixed));
   LoadBudget budget;
-  const auto graph =
-      load_onnx({std::as_bytes(std::span(*owner)), owner, {}}, kMaxNesting, nullptr, &budget);
+  const auto graph = load_onnx({std::as_bytes(std::span(*owner)), owner, {}},
+                               {.max_nesting = kMaxNesting}, nullptr, &budget);
   EXPECT_TRUE(graph) << graph.error().to_string();
   LoadBudget fresh;
   fresh.allow_file(std::ssize(*owner));

@@ -12,7 +12,7 @@ namespace parallax {
 /// Constants, inputs with their symbols, the nodes in the newest form, outputs; shapes inferred. Of
 /// an If whose condition is known, both bodies are the branch that is taken: what the other one
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
-/// (as a default that a caller could replace: not possible here). Errors: as load_onnx.
+/// (known_inputs.h takes it away where the caller gives that input). Errors: as load_onnx.
 Result<Graph> assemble_graph(const CheckedGraph& file, const ModelBytes& model,
                              ExternalData& external, LoadBudget& budget);
 

@@ -99,8 +99,12 @@ class Describer {
   void add_ports(const OnnxGraph& graph) {
     std::set<std::string_view> initializers;
     for (const OnnxTensor& tensor : graph.initializers) initializers.insert(tensor.name);
-    for (const OnnxValueInfo& input : graph.inputs)
-      if (!initializers.contains(input.name)) report_.inputs.push_back(describe(input));
+    for (const OnnxValueInfo& input : graph.inputs) {
+      const bool initialized = initializers.contains(input.name);
+      if (initialized && report_.ir_version < 4) continue;
+      report_.inputs.push_back(describe(input));
+      report_.inputs.back().has_default = initialized;
+    }
     for (const OnnxValueInfo& output : graph.outputs) report_.outputs.push_back(describe(output));
   }
 

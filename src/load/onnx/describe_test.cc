@@ -86,7 +86,9 @@ TEST(DescribeOnnx, CountsWeightsOfEveryTypeThatOnnxHas) {
   }
   EXPECT_THAT(weights,
               ElementsAre("float16 1 15 30", "float32 3 2 8", "int4 1 3 2", "string 1 7 0"));
-  EXPECT_EQ(report->inputs.size(), 1U) << "an initializer is no input";
+  ASSERT_EQ(report->inputs.size(), 2U);
+  EXPECT_FALSE(report->inputs[0].has_default);
+  EXPECT_TRUE(report->inputs[1].has_default) << "an initializer";
 }
 
 TEST(DescribeOnnx, AnOperatorSetThatIsNotReadSupportsNothing) {

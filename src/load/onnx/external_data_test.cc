@@ -262,8 +262,8 @@ TEST_F(ExternalDataTest, WeightsOfBodiesCountLikeThoseOfTheGraph) {
                                    {value_info("c", kOnnxBool, {})},
                                    {value_info("y")}});
   const auto owner = std::make_shared<std::string>(bytes);
-  const auto graph =
-      load_onnx({std::as_bytes(std::span(*owner)), owner, folder_}, kMaxNesting, nullptr, &budget_);
+  const auto graph = load_onnx({std::as_bytes(std::span(*owner)), owner, folder_},
+                               {.max_nesting = kMaxNesting}, nullptr, &budget_);
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(budget_.weight_bytes_left(), 4 * 12);
 }

@@ -88,7 +88,10 @@ Result<Value> InputReader::read(const OnnxValueInfo& input) {
   if (!input.has_type) return invalid_model(label(input) + " has no type");
   if (!input.containers.empty()) return read_container(input);
   if (!input.is_tensor) return unsupported(label(input) + " is not a tensor");
-  if (!input.shape) return unsupported(label(input) + " has no shape");
+  if (!input.shape)
+    return unsupported(label(input) +
+                       " has no shape; LoadOptions::inputs (--shape, or the file of --input) may "
+                       "give it");
   if (input.shape->size() > Dims::kMaxRank) {
     return unsupported(fmt::format("{} has {} dimensions, at most {} are supported", label(input),
                                    input.shape->size(), Dims::kMaxRank));

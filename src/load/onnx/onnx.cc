@@ -16,6 +16,7 @@
 #include "load/onnx/element_types.h"
 #include "load/onnx/foreign_file.h"
 #include "load/onnx/functions.h"
+#include "load/onnx/known_inputs.h"
 #include "load/onnx/names.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
@@ -51,16 +52,18 @@ Result<OnnxModel> parse_file(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load(const ModelBytes& bytes, int max_nesting, std::vector<NamedFile>* external,
-                   LoadBudget& budget) {
+Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
+                   std::vector<NamedFile>* external, LoadBudget& budget) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
   PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_RETURN_IF_ERROR(check_opsets(model));
   budget.allow_file(std::ssize(bytes.bytes));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
+  PX_RETURN_IF_ERROR(apply_known_inputs(options.inputs, *model.ir_version, file));
   std::deque<std::string> names;
   PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
-  PX_ASSIGN(const CheckedGraph checked, check_structure(model, std::move(file), max_nesting));
+  PX_ASSIGN(const CheckedGraph checked,
+            check_structure(model, std::move(file), options.max_nesting));
   PX_RETURN_IF_ERROR(check_element_types(checked));
   ExternalData files({bytes.folder, bytes.linked_folder}, budget);
   PX_ASSIGN(Graph graph, assemble_graph(checked, bytes, files, budget));
@@ -80,11 +83,11 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load_onnx(const ModelBytes& model, int max_nesting, std::vector<NamedFile>* external,
-                        LoadBudget* budget) {
+Result<Graph> load_onnx(const ModelBytes& model, const LoadOptions& options,
+                        std::vector<NamedFile>* external, LoadBudget* budget) {
   LoadBudget own;
   try {
-    return load(model, max_nesting, external, budget == nullptr ? own : *budget);
+    return load(model, options, external, budget == nullptr ? own : *budget);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {

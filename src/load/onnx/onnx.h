@@ -10,6 +10,7 @@
 #include "load/onnx/proto.h"
 #include "ops/load_budget.h"
 #include "parallax/model.h"
+#include "parallax/options.h"
 
 namespace parallax {
 
@@ -20,12 +21,13 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes);
 /// The graph of the model, normalised to the newest operator semantics, shapes inferred. Weights
 /// point into `model.bytes` or into mapped external files. Errors: stage kLoad; kInvalidModel,
 /// kUnsupported (all unsupported operators listed with domain, opset and count) or kIo.
-/// `max_nesting`: how deep If, Loop and Scan may lie inside each other, at most kMaxNesting.
+/// `options`: max_nesting, at most kMaxNesting, and inputs.
 /// `external`, unless null: gets the files besides the model's that were opened (open_external of
 /// external_data.h opens them again).
 /// `budget`, unless null, is what inference draws from; it gets the allowance of the model's
 /// weights and nodes, and passes may go on with it.
-Result<Graph> load_onnx(const ModelBytes& model, int max_nesting = kMaxNesting,
+Result<Graph> load_onnx(const ModelBytes& model,
+                        const LoadOptions& options = {.max_nesting = kMaxNesting},
                         std::vector<NamedFile>* external = nullptr, LoadBudget* budget = nullptr);
 
 }  // namespace parallax

@@ -1,0 +1,19 @@
+// Sizes of inputs on the command line that decide how a model is loaded.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "options.h"
+
+namespace parallax::cli {
+
+/// What LoadOptions::inputs must have so that a model, which was `loaded` or could not be, is
+/// loaded as --dim, --shape and --input ask; empty: nothing. That is if loading failed; if --input
+/// names an input with a default; or if --shape gives one dimension two sizes.
+std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>& loaded);
+
+/// Whether an input of the file has a dimension of that name.
+bool names_dimension(const Options& options, const std::string& name);
+
+}  // namespace parallax::cli

@@ -191,8 +191,12 @@ std::string Generator::given(const Lists& elements, DType dtype, const Dims& sha
   for (std::size_t run = 0; run < runs(); ++run) {
     std::vector<std::int64_t> list = elements[run];
     // What only this run does wrong.
-    if (errors_ && run > 0 && !list.empty() && random_.chance(60))
-      list[random_.below(list.size())] += random_.pick(std::array{50, -50, 1, -1});
+    if (errors_ && run > 0 && !list.empty() && random_.chance(60)) {
+      // A single number may count the trips of a loop, whose tensors double in each.
+      const std::int64_t most = shape.rank() == 0 ? 1 : 50;
+      list[random_.below(list.size())] +=
+          random_.pick(std::array<std::int64_t, 4>{most, -50, 1, -1});
+    }
     case_.runs[run].back() = integer_tensor(dtype, Dims(dims[run]), list);
     levels_.front()->scopes[run].set(name, case_.runs[run].back());
   }

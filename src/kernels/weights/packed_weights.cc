@@ -8,6 +8,7 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <string>
 #include <utility>
 
 #include "base/caught.h"
@@ -40,12 +41,23 @@ AlignedBytes AlignedBytes::sized(std::int64_t bytes) {
   return result;
 }
 
+namespace {
+
+tl::unexpected<Error> no_memory(std::int64_t bytes) {
+  return tl::unexpected(Error{Stage::kCompile,
+                              ErrorCode::kOutOfMemory,
+                              {},
+                              "cannot allocate " + std::to_string(bytes) + " bytes"});
+}
+
+}  // namespace
+
 Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes, MemorySource* source) {
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  if (bytes < 0 || !rounded) return tl::unexpected(no_memory_for_weights(bytes));
+  if (bytes < 0 || !rounded) return no_memory(bytes);
   if (source != nullptr && source->is_users()) {
     const auto memory = source->allocate(*rounded, kAlignment);
-    if (memory == nullptr) return tl::unexpected(no_memory_for_weights(bytes));
+    if (memory == nullptr) return no_memory(bytes);
     return shared({{memory.get(), static_cast<std::size_t>(bytes)}, memory});
   }
   const bool huge = bytes >= kLargePage, large = source == nullptr || source->large();
@@ -56,7 +68,7 @@ Result<AlignedBytes> AlignedBytes::allocate(std::int64_t bytes, MemorySource* so
   } else if (posix_memalign(&memory, static_cast<std::size_t>(kLargePage), size) != 0) {
     memory = nullptr;
   }
-  if (memory == nullptr) return tl::unexpected(no_memory_for_weights(bytes));
+  if (memory == nullptr) return no_memory(bytes);
   // A refusal costs speed only.
   if (huge) (void)madvise(memory, size, large ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
   AlignedBytes result;

@@ -49,14 +49,14 @@ void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t
 #endif
 }
 
-}  // namespace
-
 Error no_memory_for_weights(std::int64_t bytes) {
   return {Stage::kCompile,
           ErrorCode::kOutOfMemory,
           {},
           "cannot allocate " + std::to_string(bytes) + " bytes for packed weights"};
 }
+
+}  // namespace
 
 struct WeightMemory::Chunk {
   enum class State : std::uint8_t { kUntouched, kTouching, kSmall, kLarge };

@@ -16,9 +16,6 @@
 
 namespace parallax {
 
-/// No room for `bytes` of packed weights: kOutOfMemory.
-Error no_memory_for_weights(std::int64_t bytes);
-
 /// Thread-safe.
 class WeightMemory {
  public:

@@ -49,6 +49,10 @@ class IdVector {
   }
   void reserve(std::size_t n) { items_.reserve(n); }
   void resize(std::size_t n) { items_.resize(n); }
+  /// Gives back the capacity if a quarter of it or more is unused.
+  void shrink() {
+    if (items_.size() <= items_.capacity() - items_.capacity() / 4) items_.shrink_to_fit();
+  }
   auto begin() { return items_.begin(); }
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }

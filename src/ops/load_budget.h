@@ -1,8 +1,8 @@
 // What loading one model may still cost: bytes that its graph holds beyond the weights, and work.
 // One account for the whole model: the nodes of the file, inference at every depth, folding and
 // what else a small file can multiply draw from it, so that no number of nodes or bodies adds up to
-// more. With it, loading and planning take at most 64 MiB and 8 times the file's size, besides what
-// weights in other files need.
+// more. With it, loading and planning take at most 64 MiB, 8 times the file's size and 1.5 KB for
+// each node that the file has in its main graph, besides what weights in other files need.
 //
 // What can be left out (a folded result, known elements) asks and does without where the answer is
 // no; what cannot (nodes, shapes) has a part that nothing else takes, and loading fails beyond it.
@@ -47,6 +47,8 @@ class LoadBudget {
     weights_ = saturating_add(weights_, bytes);
     allow_work(std::min(weights_, kMostWeights) - before);
   }
+  /// More for what cannot be left out: nodes that the file has, which nothing multiplies.
+  void allow_kept(std::int64_t bytes) { kept_bytes_ = saturating_add(kept_bytes_, bytes); }
   /// More for `count` nodes: most passes infer each of them once more.
   void allow_nodes(std::int64_t count) {
     kept_work_ = saturating_add(kept_work_, saturating_mul(kInferences * kWorkPerNode, count));
@@ -89,7 +91,7 @@ class LoadBudget {
     return saturating_mul(4, weights_) - weight_bytes_taken_;
   }
   std::int64_t needed_bytes_left() const {
-    return saturating_add(bytes_left(), kKeptBytes - (needed() - beyond_kept()));
+    return saturating_add(bytes_left(), kept_bytes_ - (needed() - beyond_kept()));
   }
   /// Whether half of the bytes is left, and of those for copies of weights in other files.
   bool half_is_left() const {
@@ -119,9 +121,9 @@ class LoadBudget {
     return true;
   }
   std::int64_t needed() const { return nodes_ + shapes_; }
-  std::int64_t beyond_kept() const { return std::max<std::int64_t>(needed() - kKeptBytes, 0); }
+  std::int64_t beyond_kept() const { return std::max<std::int64_t>(needed() - kept_bytes_, 0); }
 
-  std::int64_t bytes_ = kBytes, weights_ = 0;  ///< in all
+  std::int64_t bytes_ = kBytes, kept_bytes_ = kKeptBytes, weights_ = 0;  ///< in all
   std::int64_t taken_ = 0, weight_bytes_taken_ = 0, elements_ = 0, nodes_ = 0, shapes_ = 0;
   std::int64_t work_ = kWork, kept_work_ = kKeptWork;  ///< left
   bool left_out_ = false;

@@ -86,6 +86,15 @@ TEST(LoadBudget, GrowsWithTheModel) {
   EXPECT_EQ(budget.bytes_left(), std::numeric_limits<std::int64_t>::max()) << "it saturates";
 }
 
+TEST(LoadBudget, NodesOfTheFileLeaveTheRestAsItWas) {
+  LoadBudget budget;
+  budget.allow_kept(1000);
+  EXPECT_TRUE(budget.need_node_bytes(1000 + kKept));
+  EXPECT_EQ(budget.bytes_left(), kBytes);
+  EXPECT_TRUE(budget.need_node_bytes(1));
+  EXPECT_EQ(budget.bytes_left(), kBytes - 1);
+}
+
 TEST(LoadBudget, WeightsMakeNoMoreWorkThanTheLargestFile) {
   LoadBudget budget;
   budget.allow_weights(std::int64_t{1} << 40);

@@ -72,6 +72,7 @@ IdVector<Id, Id> keep_only(IdVector<Id, T>& items, const IdVector<Id, bool>& kee
     ++next.value;
   }
   items.resize(static_cast<std::size_t>(next.value));
+  items.shrink();
   return to;
 }
 

@@ -1,5 +1,5 @@
 """Loads what an attacker would write (hostile/): each model comes to the end that hostile/verdicts.txt names, in one line where it
-is refused, without a signal, without a hang, and within 64 MiB plus 8 times the bytes of its file.
+is refused, without a signal, without a hang, and within 64 MiB, 8 times the bytes of its file and 1.5 KB for each node of its main graph.
 
 PARALLAX_UPDATE_GOLDEN=1 writes the verdicts anew; read the difference."""
 import json
@@ -55,7 +55,7 @@ def problems_of(case, commands, results):
     for number, (status, error, peak) in enumerate(results):
         command = " ".join(commands[number][1:2] + [a for a in commands[number] if a == "--cache"])
         # A run has the memory that its budget gives it besides.
-        allowed = 64 * MIB + 8 * len(case.model) + case.weights + (commands[number][1] == "run") * 64 * MIB
+        allowed = 64 * MIB + 8 * len(case.model) + 1500 * case.main_nodes + case.weights + (commands[number][1] == "run") * 64 * MIB
         # What the cache keeps of the weights is in memory once more while it is written.
         allowed += ("--cache" in commands[number]) * case.weights // 2
         if status not in (0, 1):

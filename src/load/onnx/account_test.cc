@@ -55,6 +55,21 @@ TEST(LoadAccount, InferenceIsLinearInNodesAndChoices) {
   }
 }
 
+TEST(LoadAccount, NodesOfTheFileTakeNothingOfTheRest) {
+  TestGraph graph;
+  for (int i = 0; i < 30'000; ++i)
+    graph.nodes.push_back(
+        node("Relu", {i == 0 ? "x" : "v" + std::to_string(i - 1)}, {"v" + std::to_string(i)}));
+  graph.inputs = {value_info("x", kOnnxFloat, {Dim(4)})};
+  graph.outputs = {value_info("v29999")};
+  const auto owner = std::make_shared<std::string>(model(graph));
+  LoadBudget budget;
+  const auto loaded =
+      load_onnx({std::as_bytes(std::span(*owner)), owner, {}}, {}, nullptr, &budget);
+  ASSERT_TRUE(loaded) << loaded.error().to_string();
+  EXPECT_GE(budget.bytes_left(), LoadBudget::kBytes);
+}
+
 TEST(LoadAccount, WeightsThatNothingReadsTakeLessThanTheirUseWould) {
   constexpr int kMany = 50'000;
   TestGraph graph{

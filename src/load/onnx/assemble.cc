@@ -61,7 +61,9 @@ class Assembler {
     context.budget.allow_nodes(std::ssize(file_.nodes));
   }
 
-  Result<Graph> assemble();
+  /// `spent`: the graph of the file, whose nodes go as they are read: what they take and what the
+  /// graph takes are not there together.
+  Result<Graph> assemble(OnnxGraph& spent);
 
  private:
   /// A value of the graph around a body that the body reads.
@@ -70,7 +72,7 @@ class Assembler {
     ValueId id;
   };
 
-  Status add_nodes();
+  Status add_nodes(OnnxGraph* spent = nullptr);
   Status infer_added();
   // Control flow.
   Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
@@ -239,9 +241,10 @@ Status Assembler::add_file_node(std::size_t index) {
                                     : add_node(node, index, rule);
 }
 
-Status Assembler::add_nodes() {
+Status Assembler::add_nodes(OnnxGraph* spent) {
   for (const std::size_t i : checked_.order) {
     auto status = add_file_node(i);
+    if (status && spent != nullptr) spent->nodes[i] = {};
     if (status) continue;
     if (status.error().node.empty()) status.error().node = onnx_node_name(file_.nodes[i], i);
     return status;
@@ -250,13 +253,14 @@ Status Assembler::add_nodes() {
   return {};
 }
 
-Result<Graph> Assembler::assemble() {
+Result<Graph> Assembler::assemble(OnnxGraph& spent) {
   graph_.name = file_.name;
   reserve();
   PX_RETURN_IF_ERROR(add_initializers());
   PX_RETURN_IF_ERROR(check_size());
   PX_RETURN_IF_ERROR(add_inputs());
-  PX_RETURN_IF_ERROR(add_nodes());
+  PX_RETURN_IF_ERROR(add_nodes(&spent));
+  spent.nodes = {};
   PX_RETURN_IF_ERROR(infer());
   for (std::size_t i = 0; i < file_.outputs.size(); ++i)
     PX_RETURN_IF_ERROR(check_output(file_.outputs[i], graph_.values[graph_.outputs[i]]));
@@ -577,10 +581,10 @@ Status Assembler::expand_in_bodies(NodeId node,
 
 }  // namespace
 
-Result<Graph> assemble_graph(const CheckedGraph& file, const ModelBytes& model,
-                             ExternalData& external, LoadBudget& budget) {
+Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
+                             LoadBudget& budget) {
   FileContext context{model, external, budget};
-  return Assembler(file, context).assemble();
+  return Assembler(file, context).assemble(file.graph);
 }
 
 }  // namespace parallax

@@ -13,7 +13,7 @@ namespace parallax {
 /// an If whose condition is known, both bodies are the branch that is taken: what the other one
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
 /// (known_inputs.h takes it away where the caller gives that input). Errors: as load_onnx.
-Result<Graph> assemble_graph(const CheckedGraph& file, const ModelBytes& model,
-                             ExternalData& external, LoadBudget& budget);
+Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
+                             LoadBudget& budget);
 
 }  // namespace parallax

@@ -167,14 +167,13 @@ OnnxRule onnx_rule(std::string_view domain, std::string_view op_type) {
 /// `name` or, where that is taken, name_1, name_2, ... Each number is tried once.
 std::string GraphWriter::make_unique(Names& names, std::string name, const Definitions& defined) {
   const auto take = [&](const std::string& candidate) {
-    const auto [known, added] = names.emplace(candidate, 1);
-    return std::pair(&known->second, added && !defined.contains(candidate));
+    return names.taken.insert(candidate) && !defined.contains(candidate);
   };
-  const auto [number, free] = take(name);
-  if (free) return name;
+  if (take(name)) return name;
+  std::int64_t& next = names.next.try_emplace(name, 1).first->second;
   while (true) {
-    std::string candidate = fmt::format("{}_{}", name, (*number)++);
-    if (take(candidate).second) return candidate;
+    std::string candidate = fmt::format("{}_{}", name, next++);
+    if (take(candidate)) return candidate;
   }
 }
 

@@ -18,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/name_hashes.h"
 #include "base/name_map.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
@@ -47,7 +48,7 @@ class GraphWriter {
   GraphWriter(Graph& graph, const Definitions& defined) : graph_(graph), defined_(defined) {}
 
   /// The same for one more.
-  void reserve_value_name(std::string_view name) { value_names_.emplace(name, 1); }
+  void reserve_value_name(std::string_view name) { value_names_.taken.insert(name); }
 
   ValueId constant(std::string name, Constant constant);
   ValueId result(std::string name);
@@ -59,8 +60,10 @@ class GraphWriter {
   Graph& graph() { return graph_; }
 
  private:
-  /// Names in use, each with the number that the next name made from it ends in.
-  using Names = OwningNameMap<std::int64_t>;
+  struct Names {
+    NameHashes taken;
+    OwningNameMap<std::int64_t> next = {};  ///< what the next name made from a taken one ends in
+  };
   static std::string make_unique(Names& names, std::string name, const Definitions& defined);
 
   Graph& graph_;

@@ -16,6 +16,7 @@
 #include "load/onnx/element_types.h"
 #include "load/onnx/foreign_file.h"
 #include "load/onnx/functions.h"
+#include "load/onnx/graph_memory.h"
 #include "load/onnx/known_inputs.h"
 #include "load/onnx/names.h"
 #include "load/onnx/proto.h"
@@ -59,14 +60,14 @@ Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
   PX_RETURN_IF_ERROR(check_opsets(model));
   budget.allow_file(std::ssize(bytes.bytes));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
+  budget.allow_kept(memory_of_nodes(file.nodes.size()));
   PX_RETURN_IF_ERROR(apply_known_inputs(options.inputs, *model.ir_version, file));
   std::deque<std::string> names;
   PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
-  PX_ASSIGN(const CheckedGraph checked,
-            check_structure(model, std::move(file), options.max_nesting));
+  PX_ASSIGN(CheckedGraph checked, check_structure(model, std::move(file), options.max_nesting));
   PX_RETURN_IF_ERROR(check_element_types(checked));
   ExternalData files({bytes.folder, bytes.linked_folder}, budget);
-  PX_ASSIGN(Graph graph, assemble_graph(checked, bytes, files, budget));
+  PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, budget));
   settle(graph, budget);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();

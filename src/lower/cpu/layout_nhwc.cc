@@ -98,6 +98,7 @@ class Islands {
   }
 
   bool contains(NodeId id) const { return id.valid() && member_[index(id)]; }
+  bool any() const { return std::ranges::find(member_, true) != member_.end(); }
 
  private:
   static std::size_t index(NodeId id) { return static_cast<std::size_t>(id.value); }
@@ -193,29 +194,35 @@ class Islands {
 /// Writes the nodes of a graph anew, in order.
 class Rewriter {
  public:
-  Rewriter(Graph& graph, const PassContext& context)
-      : graph_(graph), budget_(context.budget), names_(graph), islands_(graph, context) {
+  Rewriter(Graph& graph, const PassContext& context, Islands islands)
+      : graph_(graph), budget_(context.budget), names_(graph), islands_(std::move(islands)) {
     nhwc_.resize(graph.values.size());
     find_wanted_nchw();
   }
 
   int run() {
-    const IdVector<NodeId, Node> old = std::move(graph_.nodes);
+    IdVector<NodeId, Node> old = std::move(graph_.nodes);
     graph_.nodes = {};
     graph_.nodes.reserve(old.size());
     int changes = 0;
     for (const NodeId id : old.ids()) {
       if (islands_.contains(id)) {
-        convert(old, old[id]);
+        convert(old, take(old[id]));
         ++changes;
       } else if (!merge_transpose(old, old[id])) {
-        append(old[id]);
+        append(take(old[id]));
       }
     }
     return changes;
   }
 
  private:
+  /// Later nodes look at what Transposes and Reshapes read; of others they ask the kind alone.
+  static Node take(Node& node) {
+    const bool stays = node.op == OpKind::kTranspose || node.op == OpKind::kReshape;
+    return stays ? Node(node) : std::move(node);
+  }
+
   /// Images made in an island that something outside reads as NCHW.
   void find_wanted_nchw() {
     wanted_nchw_ = IdVector<ValueId, bool>(graph_.values.size(), false);
@@ -376,7 +383,9 @@ class Rewriter {
 }  // namespace
 
 Result<int> layout_nhwc(Graph& graph, const PassContext& context) {
-  const int changes = Rewriter(graph, context).run();
+  Islands islands(graph, context);
+  if (!islands.any()) return 0;
+  const int changes = Rewriter(graph, context, std::move(islands)).run();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

@@ -78,12 +78,12 @@ UniqueNames::UniqueNames(const Graph& graph) {
 
 std::string UniqueNames::make(std::string_view wanted) {
   std::string name(wanted);
-  if (taken_.insert(name).second) return name;
+  if (taken_.insert(name)) return name;
   // Where the last search for a name from this one ended: very many may be wanted.
   int& number = numbers_.try_emplace(std::string(wanted), 2).first->second;
   do {
     name = std::string(wanted) + "_" + std::to_string(number++);
-  } while (!taken_.insert(name).second);
+  } while (!taken_.insert(name));
   return name;
 }
 

@@ -9,11 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
+#include "base/name_hashes.h"
+#include "base/name_map.h"
 #include "ir/graph.h"
 
 namespace parallax {
@@ -52,14 +51,14 @@ class UniqueNames {
   UniqueNames() = default;
   /// Taken are those of nodes and values.
   explicit UniqueNames(const Graph& graph);
-  void take(std::string name) { taken_.insert(std::move(name)); }
+  void take(std::string_view name) { taken_.insert(name); }
   /// `wanted`, or `wanted` with a number, which is taken from then on. n calls for one name take
   /// O(n) steps.
   std::string make(std::string_view wanted);
 
  private:
-  std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int> numbers_;
+  NameHashes taken_;
+  OwningNameMap<int> numbers_;
 };
 /// Appends a constant value.
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);

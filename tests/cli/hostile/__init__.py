@@ -17,6 +17,7 @@ class Case:
     limits: tuple = ()  # more arguments, of the run alone
     setup: object = None  # called with the model's folder before
     weights: int = 0  # bytes that loading may take besides, for weights in other files
+    main_nodes: int = 0  # of the main graph, each of which may take 1.5 KB besides
 
 
 def scalar(name, value):

@@ -154,6 +154,8 @@ def many():
     r = lambda i, o: w.node("Relu", [i], [o], o)  # noqa: E731
     yield graph("a chain", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in range(count)] + [r(f"v{count}", "y")])
     yield graph("a chain of 40,000", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in range(40_000)] + [r("v40000", "y")])
+    yield graph("a chain of 100,000", [r(f"v{i}" if i else "x", f"v{i + 1}") for i in range(100_000)] + [r("v100000", "y")], main_nodes=100_000)
+    yield graph("100,000 nodes that no other absorbs", [w.node("Softmax", [f"v{i}" if i else "x"], [f"v{i + 1}"]) for i in range(100_000)] + [r("v100000", "y")], main_nodes=100_000)
     yield graph("20,000 weights", [w.node("Add", [f"v{i}" if i else "x", f"k{i}"], [f"v{i + 1}"], f"n{i}") for i in range(20_000)] + [r("v20000", "y")], consts=[w.floats(f"k{i}", [3], [1.0, i, 2]) for i in range(20_000)])
     yield graph("branches", [r("x", f"v{i}") for i in range(count)] + [w.node("Concat", [f"v{i}" for i in range(count)], ["y"], axis=0)])
     yield graph("nodes that are the same", [w.node("Exp", ["x"], [f"v{i}"]) for i in range(count)] + [w.node("Concat", [f"v{i}" for i in range(count)], ["y"], axis=0)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks rules that no linter knows: the library never prints, never exits, has no open TODO; every *_test.cc lies where
+"""Checks rules that no linter knows: the library never prints, never exits, has no open TODO, parses TOML by one function; every *_test.cc lies where
 CMake looks; no file grows past the hard limit."""
 import pathlib
 import re
@@ -8,6 +8,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PRINTS = re.compile(r"std::(cout|cerr|clog)|\b(f|v|vf)?printf\s*\(|\bputs\s*\(|fmt::print|\b(abort|exit|_exit|quick_exit)\s*\(|std::terminate")
+RAW_TOML = re.compile(r"\btoml::parse(_file)?\(")
 HARD_LIMIT = 800  # lines; around 150 is usual, over 400 rare
 
 
@@ -27,6 +28,8 @@ def main():
             code = line.split("//")[0]
             if name.parts[0] == "src" and not test and PRINTS.search(code) and "snprintf" not in code:
                 wrong.append(f"{name}:{number}: the library prints or exits: {line.strip()}")
+            if not test and RAW_TOML.search(code):
+                wrong.append(f"{name}:{number}: TOML of unknown depth: call parse_toml_text() of safe_toml.h")
             if re.search(r"\b(TODO|FIXME|XXX)\b", line):
                 wrong.append(f"{name}:{number}: an open mark: {line.strip()}")
     print("\n".join(wrong), end="\n" if wrong else "")

@@ -16,3 +16,20 @@
 #pragma pop_macro("TOML_UNREACHABLE")
 
 #include <toml++/toml.h>
+
+#include <string_view>
+#include <utility>
+
+#include "toml_depth.h"
+
+namespace parallax {
+
+/// Parses text of unknown origin. Nothing else calls toml::parse(): it recurses without bound.
+inline toml::parse_result parse_toml_text(std::string_view text) {
+  if (auto deep = find_deep_toml(text))
+    return toml::parse_result(
+        toml::parse_error(std::move(deep->problem), toml::source_position{deep->line, 1}));
+  return toml::parse(text);
+}
+
+}  // namespace parallax

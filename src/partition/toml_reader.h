@@ -179,7 +179,7 @@ Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
     return tl::unexpected(report.status().error());
   }
   // Without the file's name: the parser copies it where it may not throw. The report has it.
-  const toml::parse_result parsed = toml::parse(text);
+  const toml::parse_result parsed = parse_toml_text(text);
   if (!parsed) {
     report.add(parsed.error().source(), parsed.error().description());
     return tl::unexpected(report.status().error());

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <sstream>
@@ -172,7 +173,9 @@ Status calibrate_command(const Options& options) {
     // Later commands must be able to read it: the library's own reader decides.
     if (auto cores = Session::profile_cores(options.profile); !cores)
       return tl::unexpected(cores.error());
-    toml::parse_result parsed = toml::parse_file(options.profile);
+    std::ifstream file(options.profile, std::ios::binary);
+    toml::parse_result parsed =
+        parse_toml_text(std::string(std::istreambuf_iterator<char>(file), {}));
     if (!parsed || !parsed.table()["cpu"]["samples"].is_array())
       return tl::unexpected(fault(fmt::format("{}: no samples to add to", options.profile)));
     profile = std::move(parsed).table();

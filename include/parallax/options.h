@@ -109,7 +109,8 @@ struct SessionOptions {
   /// its outputs stay within one tolerance, whatever the rates say later. The first plan for each
   /// combination of sizes is written there; a file that is there decides. Session::create() fails
   /// with one of another model or delegate, planning with one that the delegate cannot run or that
-  /// cannot be written. Not with several delegates. Empty: none.
+  /// cannot be written. A file of 16 MiB is full: a warning says so, and further combinations are
+  /// not pinned. Sessions and processes may share a file. Not with several delegates. Empty: none.
   std::string pinned_plan = {};
   /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
   /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.

@@ -1,7 +1,6 @@
 #include "cache/replace_file.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -17,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/status.h"
+#include "cache/without_file_size_signal.h"
 
 namespace parallax {
 namespace {
@@ -45,34 +45,6 @@ Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
     return errno == ENOENT ? Result<bool>(false) : cannot_write(path, errno);
   return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
-
-/// While this lives, a write beyond the process's limit for files (RLIMIT_FSIZE) is an error of the
-/// calling thread, EFBIG, and nothing else. The system sends it SIGXFSZ as well, which ends the
-/// process; the signal is blocked and taken. Other threads and later signals are as they were.
-class WithoutFileSizeSignal {
- public:
-  WithoutFileSizeSignal() {
-    ::sigemptyset(&signal_);
-    ::sigaddset(&signal_, SIGXFSZ);
-    sigset_t pending;
-    // One that waits already, because the user blocks it, is the user's.
-    ours_ = ::sigpending(&pending) == 0 && ::sigismember(&pending, SIGXFSZ) == 0 &&
-            ::pthread_sigmask(SIG_BLOCK, &signal_, &before_) == 0;
-  }
-  ~WithoutFileSizeSignal() {
-    if (!ours_) return;
-    constexpr timespec kAtOnce = {};
-    while (::sigtimedwait(&signal_, nullptr, &kAtOnce) < 0 && errno == EINTR) {
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  WithoutFileSizeSignal(const WithoutFileSizeSignal&) = delete;
-  WithoutFileSizeSignal& operator=(const WithoutFileSizeSignal&) = delete;
-
- private:
-  sigset_t signal_, before_;
-  bool ours_;
-};
 
 /// Many parts in one call: the page cache then lies in large pages where the file system can have
 /// such. 0 or the system's error.

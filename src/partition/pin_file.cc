@@ -2,15 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
-
 #include "partition/toml_reader.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::size_t kMaxPinBytes = std::size_t{16} << 20;
+constexpr std::string_view kEntry = "[[plans]]\n", kRegions = "regions = [", kEntryEnd = "\n]\n";
 
 /// Lists of lists of names.
 PinnedPlans::Regions read_pinned_regions(const toml::table& plan, TomlReport& report) {
@@ -70,8 +67,7 @@ Result<PinnedPlans> parse_pins(std::string_view text, std::string_view file) {
           TableReader plan(table, report);
           const std::uint64_t sizes = read_key(plan, "sizes");
           plan.ask("regions");
-          if (!result.plans.emplace(sizes, read_pinned_regions(table, report)).second)
-            report.add(table.source(), "a plan of the same sizes stands here twice");
+          result.plans.insert_or_assign(sizes, read_pinned_regions(table, report));
           plan.finish();
         }
         return result;
@@ -79,41 +75,37 @@ Result<PinnedPlans> parse_pins(std::string_view text, std::string_view file) {
       kMaxPinBytes);
 }
 
-Result<std::string> pins_text(const PinnedPlans& plans) {
-  std::string text = "# Which nodes a delegate runs: written and read by --pin-plan of Parallax.\n";
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out, "delegate = {}\nmodel = {}\n", pin_quoted(plans.delegate),
-                 static_cast<std::int64_t>(plans.model));
-  for (const auto& [sizes, regions] : plans.plans) {
-    fmt::format_to(out, "[[plans]]\nsizes = {}\nregions = [", static_cast<std::int64_t>(sizes));
-    for (const std::vector<std::string>& region : regions) {
-      text += "\n  [";
-      for (const std::string& name : region) fmt::format_to(out, "{}, ", pin_quoted(name));
-      text += "],";
-    }
-    text += "\n]\n";
+std::string pins_head(const PinnedPlans& plans) {
+  return fmt::format(
+      "# Which nodes a delegate runs: written and read by --pin-plan of Parallax.\n"
+      "delegate = {}\nmodel = {}\n",
+      pin_quoted(plans.delegate), static_cast<std::int64_t>(plans.model));
+}
+
+std::string pins_entry(std::uint64_t sizes, const PinnedPlans::Regions& regions) {
+  // An editor may have left the line before without an end.
+  std::string text =
+      fmt::format("\n{}sizes = {}\n{}", kEntry, static_cast<std::int64_t>(sizes), kRegions);
+  for (const std::vector<std::string>& region : regions) {
+    text += "\n  [";
+    for (const std::string& name : region) text += pin_quoted(name) + ", ";
+    text += "],";
   }
-  PX_RETURN_IF_ERROR(parse_pins(text, "a plan to pin"));
+  text += kEntryEnd;
   return text;
 }
 
-Result<PinnedPlans> load_pins(const std::filesystem::path& path) {
-  return load_toml<PinnedPlans>(path, parse_pins);
-}
-
-Status save_pins(const std::filesystem::path& path, const PinnedPlans& plans) {
-  PX_ASSIGN(const std::string text, pins_text(plans));
-  std::filesystem::path beside = path;
-  beside += ".tmp";
-  std::ofstream(beside, std::ios::binary | std::ios::trunc) << text << std::flush;
-  std::error_code code;
-  const auto size = std::filesystem::file_size(beside, code);
-  if (!code && size == text.size()) std::filesystem::rename(beside, path, code);
-  if (!code && size == text.size()) return {};
-  std::error_code ignored;
-  std::filesystem::remove(beside, ignored);
-  return tl::unexpected(
-      Error{Stage::kIo, ErrorCode::kIo, {}, fmt::format("cannot write '{}'", path.string())});
+std::size_t incomplete_pins_entry(std::string_view text) {
+  const std::size_t line = text.rfind('\n') + 1;  // 0 if there is none
+  if (line < text.size() && kEntry.starts_with(text.substr(line))) return line;
+  const std::size_t entry = text.rfind(kEntry);
+  if (entry == std::string_view::npos || text.find(kEntryEnd, entry) != std::string_view::npos)
+    return text.size();
+  const std::size_t regions = text.find(kRegions, entry);
+  if (regions == std::string_view::npos) return entry;
+  // Users may write all regions in one line.
+  const std::string_view next = text.substr(regions + kRegions.size(), 1);
+  return next.empty() || next == "\n" ? entry : text.size();
 }
 
 }  // namespace parallax

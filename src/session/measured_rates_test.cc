@@ -242,7 +242,7 @@ TEST_F(MeasuredRatesTest, APinnedPlanThatDoesNotFitIsOneError) {
     EXPECT_THAT(refused.error().message, HasSubstr(row.message));
     EXPECT_THAT(refused.error().message, HasSubstr(file.string()));
   }
-  for (const std::string_view text : {"", "garbage", "delegate = \"x\"\nmodel = 3\n"}) {
+  for (const std::string_view text : {"model = 1", "garbage", "delegate = \"x\"\nmodel = 3\n"}) {
     write(file, text);
     EXPECT_FALSE(Session::create(model_, options_, own)) << text;
   }

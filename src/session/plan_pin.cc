@@ -2,6 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/status.h"
@@ -22,30 +25,36 @@ Result<std::uint64_t> key_of_sizes(const Graph& graph, const Binding& binding) {
   return key_of_graph(graph, shapes);
 }
 
+/// The plans of a file's text, and how many bytes of it are complete.
+struct PinText {
+  PinnedPlans plans;
+  std::size_t bytes = 0;
+};
+
+/// A process may have been killed while it wrote the last entry, or `head`, the beginning of all.
+Result<std::optional<PinText>> parse_written(std::string_view text, const std::string& head,
+                                             const std::string& file) {
+  if (head.starts_with(text)) return std::nullopt;
+  auto plans = parse_pins(text, file);
+  if (plans) return PinText{*std::move(plans), text.size()};
+  if (text.size() > kMaxPinBytes) return tl::unexpected(std::move(plans).error());
+  const std::size_t complete = incomplete_pins_entry(text);
+  auto before = parse_pins(text.substr(0, complete), file);
+  if (!before) return tl::unexpected(std::move(plans).error());
+  return PinText{*std::move(before), complete};
+}
+
 }  // namespace
 
 Result<std::shared_ptr<PlanPin>> PlanPin::open(const std::filesystem::path& file,
                                                const std::string& delegate,
                                                const Graph& canonical) {
-  std::shared_ptr<PlanPin> pin(new PlanPin(file));
-  PinnedPlans plans{delegate, key_of_graph(canonical, {}), {}};
+  std::shared_ptr<PlanPin> pin(new PlanPin(file, {delegate, key_of_graph(canonical, {}), {}}));
   std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) {
-    PX_ASSIGN(PinnedPlans kept, load_pins(file));
-    const auto refuse = [&](const std::string& whose) {
-      return tl::unexpected(
-          Error{Stage::kPartition,
-                ErrorCode::kInvalidInput,
-                {},
-                fmt::format("'{}' keeps a plan of {}; remove it, or pin the plan to another file",
-                            file.string(), whose)});
-    };
-    if (kept.model != plans.model) return refuse("another model");
-    if (kept.delegate != delegate) return refuse(fmt::format("delegate '{}'", kept.delegate));
-    plans = std::move(kept);
-  }
+  if (!std::filesystem::exists(file, ignored)) return pin;
+  PX_ASSIGN(const LockedFile kept, LockedFile::open(file, LockedFile::Access::kRead));
   const MutexLock lock(pin->mutex_);
-  pin->plans_ = std::move(plans);
+  PX_RETURN_IF_ERROR(pin->read(kept));
   return pin;
 }
 
@@ -58,11 +67,57 @@ Result<std::optional<PinnedPlans::Regions>> PlanPin::find(const Graph& canonical
   return found->second;
 }
 
-Status PlanPin::keep(const Graph& canonical, const Binding& binding, PinnedPlans::Regions regions) {
+Status PlanPin::keep(const Graph& canonical, const Binding& binding, PinnedPlans::Regions regions,
+                     const Logger& log) {
   PX_ASSIGN(const std::uint64_t key, key_of_sizes(canonical, binding));
+  PX_ASSIGN(const bool has_room, add(key, std::move(regions)));
+  if (!has_room)
+    log.warn(fmt::format("'{}' is full: plans for further sizes are not pinned", file_.string()));
+  return {};
+}
+
+/// False the first time that the file is full.
+Result<bool> PlanPin::add(std::uint64_t sizes, PinnedPlans::Regions regions) {
   const MutexLock lock(mutex_);
-  if (!plans_.plans.emplace(key, std::move(regions)).second) return {};
-  return save_pins(file_, plans_);
+  if (full_ || plans_.plans.contains(sizes)) return true;
+  PX_ASSIGN(LockedFile file, LockedFile::open(file_, LockedFile::Access::kWrite));
+  if (file.size() != bytes_ || bytes_ == 0) PX_RETURN_IF_ERROR(read(file));
+  // This session goes on with its own plan if another process was faster.
+  if (plans_.plans.contains(sizes)) {
+    plans_.plans[sizes] = std::move(regions);
+    return true;
+  }
+  const std::string entry = pins_entry(sizes, regions);
+  const std::string head = pins_head(plans_);
+  full_ = std::max(bytes_, head.size()) + entry.size() > kMaxPinBytes;
+  if (full_) return false;
+  PX_RETURN_IF_ERROR(parse_pins(head + entry, "a plan to pin"));
+  PX_RETURN_IF_ERROR(file.replace_after(bytes_, bytes_ == 0 ? head + entry : entry));
+  bytes_ = file.size();
+  plans_.plans.emplace(sizes, std::move(regions));
+  return true;
+}
+
+/// Adds what the file has and this does not.
+Status PlanPin::read(const LockedFile& file) {
+  PX_ASSIGN(const std::string text, file.read(kMaxPinBytes + 1));
+  PX_ASSIGN(auto written, parse_written(text, pins_head(plans_), file_.string()));
+  bytes_ = 0;
+  if (!written) return {};
+  const auto refuse = [&](const std::string& whose) {
+    return tl::unexpected(
+        Error{Stage::kPartition,
+              ErrorCode::kInvalidInput,
+              {},
+              fmt::format("'{}' keeps a plan of {}; remove it, or pin the plan to another file",
+                          file_.string(), whose)});
+  };
+  if (written->plans.model != plans_.model) return refuse("another model");
+  if (written->plans.delegate != plans_.delegate)
+    return refuse(fmt::format("delegate '{}'", written->plans.delegate));
+  plans_.plans.merge(written->plans.plans);
+  bytes_ = written->bytes;
+  return {};
 }
 
 }  // namespace parallax

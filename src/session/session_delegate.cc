@@ -131,7 +131,7 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
     error.message = fmt::format("the plan of '{}': {}", pin->file().string(), error.message);
     return tl::unexpected(std::move(error));
   }
-  PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, region_names(*made)));
+  PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, region_names(*made), runtime->log));
   return made;
 }
 

@@ -1,6 +1,7 @@
 #include "delegate/c_region.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -21,6 +22,38 @@ TensorInfo type_of(const Graph& graph, ValueId id, const std::vector<std::string
     info.shape.push_back(fixed ? Dimension{*fixed, {}} : Dimension{-1, expr.to_string(symbols)});
   }
   return info;
+}
+
+/// With its length: what follows cannot be taken for a part of it.
+std::string key_of(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
+
+/// By its bytes, which the region holds: no other constant has their address.
+std::string key_of(const Constant& constant) {
+  return fmt::format("{} {} {}", static_cast<int>(constant.dtype),
+                     fmt::join(constant.dims.begin(), constant.dims.end(), ","),
+                     static_cast<const void*>(constant.bytes.data()));
+}
+
+std::string key_of(const TensorInfo& type) {
+  std::string key = std::to_string(static_cast<int>(type.dtype));
+  for (const Dimension& dim : type.shape)
+    key += dim.value >= 0 ? fmt::format(" {}", dim.value) : " " + key_of(dim.symbol);
+  return key;
+}
+
+std::string key_of(const AttributeValue& value) {
+  std::string key = std::to_string(value.index());
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) key += fmt::format(" {}", *integer);
+  if (const auto* number = std::get_if<float>(&value)) key += fmt::format(" {}", *number);
+  if (const auto* text = std::get_if<std::string>(&value)) key += " " + key_of(*text);
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value))
+    key += fmt::format(" {}", fmt::join(*list, ","));
+  if (const auto* list = std::get_if<std::vector<float>>(&value))
+    key += fmt::format(" {}", fmt::join(*list, ","));
+  if (const auto* constant = std::get_if<Constant>(&value)) key += " " + key_of(*constant);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value))
+    for (const std::string& text : *list) key += " " + key_of(text);
+  return key;
 }
 
 bool in_region(const Compiled& compiled, NodeId node, BranchId branch) {
@@ -45,7 +78,7 @@ Result<std::shared_ptr<const CRegion>> CRegion::make(const Compiled& compiled, R
   const std::shared_ptr<CRegion> result(new CRegion);
   result->index_ = IdVector<ValueId, std::int32_t>(graph.values.size(), -1);
   result->symbols_ = graph.symbol_names();
-  result->key_ = compiled.context->delegation.body + "\n";  // names are a body's own
+  result->key_ = key_of(compiled.context->delegation.body) + "\n";  // names are a body's own
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.nodes[id].inputs) {
       const bool constant = input.valid() && graph.values[input].constant.has_value();
@@ -64,16 +97,16 @@ std::int32_t CRegion::index_of(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
   index_[id] = static_cast<std::int32_t>(values.size());
   values.push_back(id);
-  const CType& type = types_.emplace_back(type_of(graph, id, symbols_));
+  const TensorInfo info = type_of(graph, id, symbols_);
+  const CType& type = types_.emplace_back(info);
   px_value given{};
   given.size = sizeof given;
   given.name = names_.emplace_back(value.name).c_str();
   given.type = &type.get();
   given.constant = value.constant ? tensor(*value.constant) : nullptr;
   given.known_when_bound = value.kind == ValueKind::kSymbolic ? 1 : 0;
-  key_ += fmt::format(
-      "{} {} {};", value.name, static_cast<int>(value.dtype),
-      value.constant ? static_cast<const void*>(value.constant->bytes.data()) : nullptr);
+  key_ += fmt::format("{} {} {} {}\n", key_of(value.name), key_of(info), given.known_when_bound,
+                      value.constant ? key_of(*value.constant) : "");
   values_.push_back(given);
   return index_[id];
 }
@@ -134,7 +167,10 @@ void CRegion::add_node(const Graph& graph, const Node& node) {
   given.output_count = outputs_of.size();
   given.outputs = outputs_of.data();
   nodes_.push_back(given);
-  key_ += fmt::format("{} {}\n", given.op, node.name);
+  key_ += fmt::format("{} {} {} > {}\n", given.op, key_of(node.name), fmt::join(inputs_of, ","),
+                      fmt::join(outputs_of, ","));
+  for (const auto& [name, value] : node.attributes)
+    key_ += fmt::format("{} {}\n", name, key_of(value));
 }
 
 /// What a run brings, each once, and what it wants: values that others read, by the value in whose

@@ -25,7 +25,9 @@ class CRegion {
   CRegion& operator=(const CRegion&) = delete;
 
   const px_region& get() const { return region_; }
-  /// The same for the same region of another binding's graph, whose values have other ids.
+  /// Equal for the same region in the graphs of other bindings, whose values have other ids. Covers
+  /// all that a delegate is told when it compiles: regions that are split for the sizes of one
+  /// binding have keys of their own.
   const std::string& key() const { return key_; }
   /// The value behind each px_region::inputs, outputs and values.
   std::vector<ValueId> inputs, outputs, values;

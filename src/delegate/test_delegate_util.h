@@ -43,6 +43,8 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
   std::atomic<bool> heeds_cancel{false};  ///< answers a run that is cancelled
   std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0}, cancelled{0};
   std::atomic<int> regions{0}, bindings{0}, pieces{0};  ///< alive
+  /// Bindings to other sizes than those for which the region was compiled.
+  std::atomic<int> wrong_sizes{0};
   Mutex mutex;
   /// Answers that a silent delegate never gave.
   struct Held {
@@ -82,7 +84,7 @@ struct TestRegion {
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
   std::map<int, std::vector<float>> constants;
-  std::size_t values = 0;
+  std::vector<std::vector<std::int64_t>> dims;  ///< of each value; -1: bind says it
 };
 struct TestBinding {
   TestRegion* region;
@@ -132,8 +134,9 @@ inline px_code test_compile(void* device, const px_region* given, px_compiled* o
   }
   region->inputs.assign(given->inputs, given->inputs + given->input_count);
   region->outputs.assign(given->outputs, given->outputs + given->output_count);
-  region->values = given->value_count;
   for (std::size_t i = 0; i < given->value_count; ++i) {
+    const px_type& type = *given->values[i]->type;
+    region->dims.emplace_back(type.dims, type.dims + type.rank);
     const px_tensor* const constant = given->values[i]->constant;
     if (constant == nullptr) continue;
     auto& numbers = region->constants[static_cast<int>(i)];
@@ -146,12 +149,23 @@ inline px_code test_compile(void* device, const px_region* given, px_compiled* o
   return PX_OK;
 }
 
+inline bool test_fits(const TestRegion& region, const px_sizes& sizes) {
+  for (std::size_t i = 0; i < sizes.value_count; ++i) {
+    const px_tensor& value = *sizes.values[i];
+    if (value.rank != static_cast<int>(region.dims[i].size())) return false;
+    for (std::size_t axis = 0; axis < region.dims[i].size(); ++axis)
+      if (region.dims[i][axis] >= 0 && region.dims[i][axis] != value.dims[axis]) return false;
+  }
+  return true;
+}
+
 inline px_code test_bind(void* device, void* region, const px_sizes* sizes, px_binding* out,
                          px_status* status) {
   TestFaults& faults = faults_of(device);
   ++faults.bound;
   if (TestFaults::take(faults.refuse_bind))
     return px_fail(status, PX_OUT_OF_MEMORY, "no room for these sizes");
+  if (!test_fits(*static_cast<TestRegion*>(region), *sizes)) ++faults.wrong_sizes;
   auto* binding = new TestBinding{static_cast<TestRegion*>(region), {}};
   for (std::size_t i = 0; i < sizes->value_count; ++i)
     binding->elements.push_back(sizes->values[i]->bytes / sizeof(float));
@@ -167,7 +181,7 @@ inline char* test_bytes(const px_place& place) {
 }
 
 inline void test_compute(const TestBinding& binding, const px_run& run) {
-  std::vector<std::vector<float>> values(binding.region->values);
+  std::vector<std::vector<float>> values(binding.region->dims.size());
   for (const auto& [index, numbers] : binding.region->constants)
     values[static_cast<std::size_t>(index)] = numbers;
   const auto at = [&](int i) -> std::vector<float>& { return values[static_cast<std::size_t>(i)]; };

@@ -45,16 +45,41 @@ int DelegateDevice::generation() const {
 }
 
 void DelegateDevice::prepare(const Logger& log) {
-  if (prepared_.load(std::memory_order_acquire) == generation()) return;
+  if (!prepare_all(log)) return;
+  std::vector<CompiledRegions> by_delegate(delegates_.size());
+  add_compiled(by_delegate);
+  for (std::size_t number = 0; number < delegates_.size(); ++number)
+    delegates_[number].store->keep_latest(std::move(by_delegate[number]));
+}
+
+/// Returns false if it was done before.
+bool DelegateDevice::prepare_all(const Logger& log) {
+  if (prepared_.load(std::memory_order_acquire) == generation()) return false;
   const MutexLock preparing(preparing_);
   const int now = generation();
-  if (prepared_.load(std::memory_order_relaxed) == now) return;
+  if (prepared_.load(std::memory_order_relaxed) == now) return false;
   for (const RegionId region : compiled_->context->delegation.seconds.ids())
     if (use_of(region).opened->is_here()) prepare_region(region, log);
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
-      if (body != nullptr) body->prepare(log);
+      if (body != nullptr) body->prepare_all(log);
   prepared_.store(now, std::memory_order_release);
+  return true;
+}
+
+/// Adds the regions of this and its bodies, by Delegation::delegate.
+void DelegateDevice::add_compiled(std::vector<CompiledRegions>& by_delegate) const {
+  {
+    const MutexLock lock(mutex_);
+    for (const RegionId region : bound_.ids()) {
+      CompiledRegions& list = by_delegate[compiled_->context->delegation.delegate_of(region)];
+      if (bound_[region] != nullptr) list.push_back(bound_[region]->region);
+      if (run_time_[region] != nullptr) list.push_back(run_time_[region]->compiled());
+    }
+  }
+  for (const auto& [node, bodies] : bodies_)
+    for (const auto& body : bodies)
+      if (body != nullptr) body->add_compiled(by_delegate);
 }
 
 void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
@@ -115,7 +140,7 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
     auto later = std::make_shared<RunTimeRegion>(std::move(entry), *values, compiled_, use);
     const MutexLock lock(mutex_);
     run_time_.resize(compiled_->context->delegation.seconds.size());
-    run_time_[region] = std::move(later);
+    run_time_[region].swap(later);  // one from before ends without the mutex
     return nullptr;
   }
   auto bound = bind_within(use, std::move(entry), *values, *compiled_, {});

@@ -73,7 +73,9 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   }
   std::string name_in_model(RegionId region) const;
   int generation() const;
+  bool prepare_all(const Logger& log);
   void prepare_region(RegionId region, const Logger& log);
+  void add_compiled(std::vector<CompiledRegions>& by_delegate) const;
   Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
   RegionStore::Entry compile(RegionId region,
                              const Result<std::shared_ptr<const CRegion>>& values) const;

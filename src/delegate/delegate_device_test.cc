@@ -145,6 +145,27 @@ TEST_P(DelegateDeviceIn, ANewShapeIsBoundAndCompilesNothing) {
   EXPECT_EQ(faults_.bound, 4);
 }
 
+TEST_P(DelegateDeviceIn, RegionsGoWithTheLastPlanThatUsesThem) {
+  std::string renamed(kText);
+  for (const std::string_view name : {"@r0", "@r1"})
+    for (std::size_t at = 0; (at = renamed.find(name, at)) != std::string::npos; ++at)
+      renamed.insert(at + name.size(), "_other_");
+  faults_.at_once = true;  // no thread that answers holds a plan
+  expect_right();
+  auto first = device_;
+  plain_ = context_of(renamed);
+  context_ = with_regions(plain_);
+  use(x_);
+  expect_right();
+  EXPECT_EQ(faults_.regions, 4);
+  first.reset();
+  EXPECT_EQ(faults_.regions, 2);
+  use(std::vector<float>(80, 0.25F));
+  EXPECT_EQ(faults_.regions, 2) << "the next plan may share those of the last one";
+  expect_right();
+  EXPECT_EQ(faults_.compiled, 4);
+}
+
 TEST_P(DelegateDeviceIn, ToleratesSecondAnswers) {
   faults_.twice = true;
   for (int i = 0; i < 10; ++i) expect_right();

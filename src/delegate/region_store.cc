@@ -75,18 +75,35 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
   std::optional<Error> error;
   {
     const MutexLock lock(state->mutex_);
-    if (state->compiled_ == nullptr) {
+    compiled = state->compiled_.lock();
+    if (compiled == nullptr) {
       auto made = compile_region(delegate, ledger, *region);
       if (made) {
-        state->compiled_ = *std::move(made);
+        compiled = *std::move(made);
+        state->compiled_ = compiled;
       } else {
         error = std::move(made).error();
       }
     }
-    compiled = state->compiled_;
   }
   if (error) state->fail(*std::move(error));
   return {std::move(state), std::move(compiled)};
+}
+
+bool RegionState::is_unused() const {
+  if (problem()) return false;
+  const MutexLock lock(mutex_);
+  return compiled_.expired();
+}
+
+void RegionStore::keep_latest(CompiledRegions regions) {
+  // The regions before end after the mutex is released: that calls the delegate.
+  const MutexLock lock(mutex_);
+  latest_.swap(regions);
+  // A thread that compiles or binds a region holds its state.
+  std::erase_if(states_, [](const auto& each) {
+    return each.second.use_count() == 1 && each.second->is_unused();
+  });
 }
 
 void RegionStore::fail_all(const Error& error) {

@@ -1,6 +1,6 @@
 // The regions that a session has compiled for a delegate, and those that have failed: what a
 // binding needs of them is shared with other bindings, and a region that failed is left to the CPU
-// until the store is told to forget.
+// until the store is told to forget. A compiled region lives as long as a plan that uses it.
 //
 // Thread-safe. Compiling and binding of one region go one after the other.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace parallax {
 
-/// A region as the delegate has compiled it. Handed back with the last binding of it.
+/// A region as the delegate has compiled it. Discarded with the last plan or run that uses it.
 struct CompiledRegion {
   CompiledRegion(std::shared_ptr<const OpenDelegate> delegate_in,
                  std::shared_ptr<const CRegion> region_in)
@@ -35,6 +35,7 @@ struct CompiledRegion {
   DeviceCharge charge;  ///< of its constants
   Mutex one_call;       ///< that the delegate gets about it
 };
+using CompiledRegions = std::vector<std::shared_ptr<CompiledRegion>>;
 
 /// What has become of a region.
 class RegionState {
@@ -48,10 +49,13 @@ class RegionState {
 
  private:
   friend class RegionStore;
+  /// REQUIRES: nothing compiles it.
+  bool is_unused() const;
+
   std::atomic<bool> failed_{false};
   mutable Mutex mutex_;
   std::optional<Error> error_ PX_GUARDED_BY(mutex_);
-  std::shared_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(mutex_);
+  std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(mutex_);
 };
 
 class RegionStore {
@@ -66,6 +70,11 @@ class RegionStore {
             const std::shared_ptr<DeviceLedger>& ledger,
             const Result<std::shared_ptr<const CRegion>>& region, const std::string& name);
 
+  /// Keeps `regions`, those of the plan that was prepared last, in place of those before: the next
+  /// plan may share them though this one is evicted first. Removes the states of regions that no
+  /// plan uses, but for errors.
+  void keep_latest(CompiledRegions regions);
+
   /// None is tried again: the device does not answer.
   void fail_all(const Error& error);
   /// Failed ones may be tried again: by plans whose generation is older.
@@ -77,6 +86,7 @@ class RegionStore {
  private:
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<RegionState>, std::less<>> states_ PX_GUARDED_BY(mutex_);
+  CompiledRegions latest_ PX_GUARDED_BY(mutex_);
   std::atomic<int> generation_{0};
 };
 

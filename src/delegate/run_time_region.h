@@ -26,6 +26,7 @@ class RunTimeRegion {
 
   /// Errors: as bind_within(). One that is not kBudgetExceeded leaves the region to the CPU.
   Result<std::shared_ptr<BoundRegion>> bind(const std::vector<ValueDims>& sizes, const Logger* log);
+  const std::shared_ptr<CompiledRegion>& compiled() const { return entry_.compiled; }
   /// Those that no run uses go back; false where there were none.
   bool drop_bindings();
 

@@ -60,5 +60,17 @@ TEST_F(SplitSizes, ARegionIsBoundToTheSizesThatItWasCompiledFor) {
   EXPECT_EQ(faults_.bound, 3);
 }
 
+TEST_F(SplitSizes, RegionsGoWithTheirPlans) {
+  faults_.at_once = true;  // no thread that answers holds a plan
+  Session session = *Session::create(model_, options_, runtime_);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 4; ++i) expect_right(session, 512 + 64 * (4 * round + i));
+    EXPECT_EQ(faults_.regions, round == 0 ? 4 : 5);
+    session.trim();
+    EXPECT_EQ(faults_.regions, 1) << "the latest plan's";
+  }
+  EXPECT_EQ(faults_.compiled, 12);
+}
+
 }  // namespace
 }  // namespace parallax

@@ -31,7 +31,10 @@
  *
  * **Errors.** A function that can fail returns PX_OK or why not, and may write a text to `status`
  * (px_fail). Where a function fails, its results are not read and nothing is handed back. A region
- * that fails runs on the CPU, in the same run of the model. No exception may leave the delegate.
+ * that fails runs on the CPU, in the same run of the model. Later runs leave it to the CPU as well:
+ * always, if compile fails, or a run does; with these sizes, if bind fails; with these sizes for a
+ * number of runs, if a run or a copy fails with PX_OUT_OF_MEMORY or PX_BUDGET_EXCEEDED. bind that
+ * fails with PX_IO or PX_INTERNAL counts as compile. No exception may leave the delegate.
  *
  * **Trust.** The host checks what it gets: numbers, texts, late and repeated answers. Addresses it
  * cannot check: a delegate is code of this process.
@@ -174,8 +177,8 @@ typedef struct px_sizes {
   const px_tensor* const* values;
 } px_sizes;
 
-/* What does not fit the memory that the host grants is handed back at once, and the CPU runs the
- * region for these sizes. */
+/* What does not fit the memory that the host grants is handed back immediately, and the CPU runs
+ * the region with these sizes for a number of runs. */
 typedef struct px_binding {
   size_t size;
   void* binding;        /* not null */

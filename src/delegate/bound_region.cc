@@ -35,6 +35,24 @@ Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
   return bound;
 }
 
+std::optional<Error> BoundRegion::problem() const {
+  if (!refused_.load(std::memory_order_acquire)) return std::nullopt;
+  const MutexLock lock(mutex_);
+  return error_;
+}
+
+void BoundRegion::refuse(Error error) {
+  const MutexLock lock(mutex_);
+  if (!error_) error_ = std::move(error);
+  refused_.store(true, std::memory_order_release);
+}
+
+void BoundRegion::forget() {
+  const MutexLock lock(mutex_);
+  error_.reset();
+  refused_.store(false, std::memory_order_release);
+}
+
 BoundRegion::~BoundRegion() {
   if (handle == nullptr || !delegate().is_here()) return;
   const MutexLock lock(region->one_call);

@@ -3,11 +3,14 @@
 // Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "base/mutex.h"
 #include "delegate/device_values.h"
 #include "delegate/region_store.h"
 #include "delegate/region_times.h"
@@ -28,6 +31,12 @@ class BoundRegion {
   BoundRegion(const BoundRegion&) = delete;
   BoundRegion& operator=(const BoundRegion&) = delete;
 
+  /// Why the CPU runs the region with these sizes: a run of them found no memory. nullopt: it does
+  /// not.
+  std::optional<Error> problem() const;
+  void refuse(Error error);
+  void forget();
+
   const OpenDelegate& delegate() const { return *region->delegate; }
   const std::shared_ptr<CompiledRegion> region;
   const std::shared_ptr<RegionState> state;
@@ -42,6 +51,9 @@ class BoundRegion {
         values(std::move(values_in)) {}
 
   DeviceCharge charge_;  // of what the binding holds
+  std::atomic<bool> refused_{false};
+  mutable Mutex mutex_;
+  std::optional<Error> error_ PX_GUARDED_BY(mutex_);
 };
 
 /// One run of a region, and what it needs.

@@ -11,15 +11,23 @@
 #include "delegate/run_time_region.h"
 
 namespace parallax {
+namespace {
+
+Error forked() {
+  return {Stage::kExecute, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
+}
+
+}  // namespace
 
 DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
                                std::shared_ptr<const Compiled> compiled,
                                IdVector<RegionId, std::shared_ptr<RegionTimes>> times,
-                               TimedSplit split)
+                               TimedSplit split, std::shared_ptr<const PlannedRegions> planned)
     : delegates_(std::move(delegates)),
       compiled_(std::move(compiled)),
       times_(std::move(times)),
       split_(std::move(split)),
+      planned_(std::move(planned)),
       readers_(*compiled_) {
   for (DelegateUse& use : delegates_)
     if (use.pool == nullptr && use.opened->memory == PX_MEMORY_DEVICE)
@@ -30,8 +38,9 @@ DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
       const auto& body = compiled_->nodes[node].bodies[i].compiled;
       const bool used =
           body != nullptr && (!regions[i].seconds.empty() || !regions[i].bodies.empty());
-      devices.push_back(used ? std::make_shared<DelegateDevice>(delegates_, body, times_)
-                             : nullptr);
+      devices.push_back(
+          used ? std::make_shared<DelegateDevice>(delegates_, body, times_, TimedSplit{}, planned_)
+               : nullptr);
     }
   }
 }
@@ -85,15 +94,19 @@ void DelegateDevice::add_compiled(std::vector<CompiledRegions>& by_delegate) con
 void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
   {
     const MutexLock lock(mutex_);
-    if (bound_.contains(region) && bound_[region] != nullptr) return;
+    if (bound_.contains(region) && bound_[region] != nullptr) return bound_[region]->forget();
   }
   std::shared_ptr<RegionState> state;
   auto bound = bind(region, state);
   std::optional<Error> problem = state->problem();
   if (!bound && !problem) problem = bound.error();
-  if (problem)
-    log.warn(fmt::format("delegate '{}' does not run the region of node '{}': {}",
-                         use_of(region).opened->spec, state->name, problem->to_string()));
+  if (problem) {
+    const Refusal kind = state->problem() ? Refusal::kRegion : refusal_of_bind(problem->code);
+    if (state->tell(kind))
+      log.warn(fmt::format("delegate '{}' does not run the region of node '{}': {}{}",
+                           use_of(region).opened->spec, state->name, scope_of(kind),
+                           problem->to_string()));
+  }
   const MutexLock lock(mutex_);
   const std::size_t regions = compiled_->context->delegation.seconds.size();
   states_.resize(regions);
@@ -125,8 +138,7 @@ RegionStore::Entry DelegateDevice::compile(
   return use.store->get(use.opened, use.ledger, values, name_in_model(region));
 }
 
-/// Where it fails, `state` says so too, but for sizes that do not fit the memory: others may. Null
-/// where running tells the sizes.
+/// Where it fails, `state` has the refusal too. Null where running tells the sizes.
 Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
                                                           std::shared_ptr<RegionState>& state) {
   const auto values = CRegion::make(*compiled_, region);
@@ -146,7 +158,7 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
   auto bound = bind_within(use, std::move(entry), *values, *compiled_, {});
   const RegionId number{compiled_->context->delegation.first + region.value};
   if (bound && times_.contains(number)) (*bound)->times = times_[number];
-  if (!bound && bound.error().code != ErrorCode::kBudgetExceeded) state->fail(bound.error());
+  if (!bound) state->refuse(refusal_of_bind(bound.error().code), bound.error());
   return bound;
 }
 
@@ -185,16 +197,64 @@ bool DelegateDevice::count_run() noexcept {
 }
 
 std::optional<Error> DelegateDevice::problem(RegionId region) const {
-  if (!use_of(region).opened->is_here())
-    return Error{
-        Stage::kExecute, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
+  if (!use_of(region).opened->is_here()) return forked();
   const MutexLock lock(mutex_);
   if (!states_.contains(region) || states_[region] == nullptr)
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
   if (auto problem = states_[region]->problem()) return problem;
-  if (bound_[region] != nullptr || run_time_[region] != nullptr) return std::nullopt;
+  if (run_time_[region] != nullptr) return std::nullopt;
+  // Without a substitute, memory that was short is tried again in each run.
+  if (bound_[region] != nullptr)
+    return compiled_->context->delegation.substitute ? bound_[region]->problem() : std::nullopt;
   if (unbound_[region]) return unbound_[region];
   return Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
+}
+
+std::optional<DelegateDevice::Refused> DelegateDevice::refusal_of(RegionId region) const {
+  const DelegateUse& use = use_of(region);
+  if (!use.opened->is_here()) return Refused{Refusal::kDevice, forked()};
+  if (auto lost = use.store->lost()) return Refused{Refusal::kDevice, *std::move(lost)};
+  const MutexLock lock(mutex_);
+  if (!states_.contains(region) || states_[region] == nullptr) return std::nullopt;
+  if (auto problem = states_[region]->problem())
+    return Refused{Refusal::kRegion, *std::move(problem)};
+  if (unbound_[region]) return Refused{refusal_of_bind(unbound_[region]->code), *unbound_[region]};
+  if (bound_[region] == nullptr) return std::nullopt;
+  auto problem = bound_[region]->problem();
+  if (!problem) return std::nullopt;
+  return Refused{Refusal::kMoment, *std::move(problem)};
+}
+
+void DelegateDevice::add_refused(std::vector<RefusedRegion>& list) const {
+  const Delegation& delegation = compiled_->context->delegation;
+  for (const RegionId region : delegation.seconds.ids()) {
+    const auto refused = refusal_of(region);
+    if (!refused) continue;
+    RefusedRegion one{static_cast<int>(delegation.delegate_of(region)),
+                      {},
+                      refused->kind,
+                      refused->why.to_string()};
+    const RegionId number{delegation.first + region.value};
+    if (one.kind != Refusal::kDevice && planned_->nodes.contains(number))
+      one.nodes = planned_->nodes[number];
+    if (one.kind == Refusal::kDevice || !one.nodes.empty()) list.push_back(std::move(one));
+  }
+  for (const auto& [node, bodies] : bodies_)
+    for (const auto& body : bodies)
+      if (body != nullptr) body->add_refused(list);
+}
+
+std::vector<RefusedRegion> DelegateDevice::take_refused() {
+  std::vector<RefusedRegion> list;
+  if (planned_ != nullptr) add_refused(list);
+  if (!list.empty() && taken_.exchange(true)) list.clear();
+  return list;
+}
+
+bool DelegateDevice::is_news(RegionId region, const Error& error) noexcept {
+  const MutexLock lock(mutex_);
+  const bool known = states_.contains(region) && states_[region] != nullptr;
+  return !known || states_[region]->tell(refusal_of_run(error.code));
 }
 
 /// Regions that were not prepared yet may be run.

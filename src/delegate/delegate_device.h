@@ -10,13 +10,16 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "delegate/device_values.h"
+#include "delegate/refusal.h"
 #include "delegate/region_store.h"
 #include "delegate/region_times.h"
 #include "run/device.h"
@@ -34,19 +37,33 @@ struct DelegateUse {
   std::shared_ptr<DevicePool> pool = nullptr;      ///< null: each binding has its own
 };
 
+/// What the planner knows of the regions of a plan.
+struct PlannedRegions {
+  /// Of each region of the model: the names there of its nodes.
+  IdVector<RegionId, std::vector<std::string>> nodes;
+  std::uint64_t version = 0;  ///< of the refusals that the plan was made by
+};
+
 class DelegateDevice final : public Device, public std::enable_shared_from_this<DelegateDevice> {
  public:
   /// For `compiled` and its bodies. `delegates`: by Delegation::delegate. `times`: gets what runs
   /// of each region of the model take; none or null: nobody asks. `split`: what is known of the
-  /// times of whole runs, where the model is split.
+  /// times of whole runs, where the model is split. `planned`: null: take_refused() returns
+  /// nothing.
   DelegateDevice(std::vector<DelegateUse> delegates, std::shared_ptr<const Compiled> compiled,
-                 IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {},
-                 TimedSplit split = {});
+                 IdVector<RegionId, std::shared_ptr<RegionTimes>> times = {}, TimedSplit split = {},
+                 std::shared_ptr<const PlannedRegions> planned = nullptr);
   ~DelegateDevice() override;
 
-  /// Compiles and binds what was not, which may take long: failures are noted in the store, and
-  /// told to `log`. Does nothing the second time, until a store forgets failures.
+  /// Compiles and binds what was not, which may take long: refusals are noted in the store, and the
+  /// first of each kind is told to `log`. Does nothing the second time, until a store forgets them.
   void prepare(const Logger& log);
+
+  /// Regions, bodies' included, that the CPU runs now: a plan without them is faster. Each plan has
+  /// one answer, further calls return nothing.
+  std::vector<RefusedRegion> take_refused();
+  /// As the constructor got it.
+  const PlannedRegions* planned() const { return planned_.get(); }
 
   const IdVector<RegionId, std::shared_ptr<RegionTimes>>& times() const { return times_; }
   const TimedSplit& split() const { return split_; }
@@ -58,6 +75,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   bool is_used() const override;
   std::string_view name_of(RegionId region) const override;
   Device* in_body(NodeId node, std::size_t body) override;
+  bool is_news(RegionId region, const Error& error) noexcept override;
   void late(RegionId region, const Error& error) noexcept override;
   std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& on_cpu) override;
   RegionId wants_copy(const DeviceRun& run, ValueId value) override;
@@ -71,6 +89,12 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   const DelegateUse& use_of(RegionId region) const {
     return delegates_[compiled_->context->delegation.delegate_of(region)];
   }
+  struct Refused {
+    Refusal kind;
+    Error why;
+  };
+  std::optional<Refused> refusal_of(RegionId region) const;
+  void add_refused(std::vector<RefusedRegion>& list) const;
   std::string name_in_model(RegionId region) const;
   int generation() const;
   bool prepare_all(const Logger& log);
@@ -85,11 +109,13 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   const std::shared_ptr<const Compiled> compiled_;
   const IdVector<RegionId, std::shared_ptr<RegionTimes>> times_;
   const TimedSplit split_;
+  const std::shared_ptr<const PlannedRegions> planned_;
   const ValueReaders readers_;
   /// By node: of each body; null: it has no regions inside.
   std::map<NodeId, std::vector<std::shared_ptr<DelegateDevice>>> bodies_;
   std::atomic<std::uint64_t> runs_{0};
-  std::atomic<int> prepared_{-1};  // the generation of the stores
+  std::atomic<int> prepared_{-1};   // the generation of the stores
+  std::atomic<bool> taken_{false};  // take_refused() has answered
   mutable Mutex mutex_;
   IdVector<RegionId, std::shared_ptr<RegionState>> states_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::shared_ptr<BoundRegion>> bound_ PX_GUARDED_BY(mutex_);

@@ -221,6 +221,94 @@ TEST_P(DelegateDeviceIn, TheCpuRunsWhatFailsUntilToldToTryAgain) {
   }
 }
 
+/// Memory is short for the sizes of the run, and what bind does not want are sizes; the rest is the
+/// region's.
+TEST_P(DelegateDeviceIn, OtherSizesStayUnlessTheRegionIsRefused) {
+  struct Row {
+    std::atomic<int> TestFaults::*count;
+    px_code code;
+    bool others;
+  };
+  for (const Row& row : {Row{&TestFaults::refuse_compile, PX_OUT_OF_MEMORY, false},
+                         Row{&TestFaults::refuse_bind, PX_OUT_OF_MEMORY, true},
+                         Row{&TestFaults::refuse_bind, PX_UNSUPPORTED, true},
+                         Row{&TestFaults::refuse_bind, PX_BUDGET_EXCEEDED, true},
+                         Row{&TestFaults::refuse_bind, PX_IO, false},
+                         Row{&TestFaults::fail_run, PX_OUT_OF_MEMORY, true},
+                         Row{&TestFaults::fail_run, PX_BUDGET_EXCEEDED, true},
+                         Row{&TestFaults::fail_run, PX_UNSUPPORTED, false}}) {
+    SCOPED_TRACE(row.code);
+    store_ = std::make_shared<RegionStore>();
+    use(x_);
+    faults_.bind_code = faults_.run_code = row.code;
+    faults_.*row.count = 1;
+    expect_right();
+    EXPECT_EQ(store_->failures().size(), 1U);
+    int runs = faults_.runs;
+    expect_right();
+    EXPECT_EQ(faults_.runs, runs + 1) << "not with these sizes";
+    use(std::vector<float>(80, 0.25F));
+    runs = faults_.runs;
+    expect_right();
+    EXPECT_EQ(faults_.runs, runs + (row.others ? 2 : 1));
+    EXPECT_EQ(store_->failures().size(), 1U);
+  }
+}
+
+TEST_P(DelegateDeviceIn, EachKindOfRefusalCostsOneWarning) {
+  faults_.bind_code = PX_UNSUPPORTED;
+  faults_.run_code = PX_OUT_OF_MEMORY;
+  std::size_t rows = 0;
+  const auto warnings = [&](std::atomic<int>& fault) {
+    rows += 8;
+    use(std::vector<float>(rows, 0.25F));
+    fault = 2;  // once for each region
+    lines_.clear();
+    expect_right();
+    return lines_.size();
+  };
+  EXPECT_EQ(warnings(faults_.refuse_bind), 2U);
+  EXPECT_THAT(lines_[0], HasSubstr("with some sizes: no room for these sizes"));
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(warnings(faults_.refuse_bind), 0U);
+  EXPECT_EQ(warnings(faults_.fail_run), 2U);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(warnings(faults_.fail_run), 0U);
+  EXPECT_EQ(store_->failures().size(), 4U);
+  store_->forget_failures();
+  EXPECT_TRUE(store_->failures().empty());
+  EXPECT_EQ(warnings(faults_.refuse_bind), 2U);
+}
+
+/// Regions that it has not compiled yet would wait for it as long.
+TEST_P(DelegateDeviceIn, ALostDeviceCompilesNothing) {
+  store_->fail_all({Stage::kExecute, ErrorCode::kLimitExceeded, {}, "no answer"});
+  expect_right();
+  EXPECT_EQ(faults_.compiled, 0);
+  ASSERT_EQ(store_->failures().size(), 2U);
+  EXPECT_EQ(store_->failures()[0].second, "no answer");
+  store_->forget_failures();
+  expect_right();
+  EXPECT_EQ(faults_.runs, 2);
+}
+
+TEST_P(DelegateDeviceIn, TellsAPlanOnceWhatItIsBetterMadeWithout) {
+  auto planned = std::make_shared<PlannedRegions>();
+  planned->nodes.push_back({"r0", "r0b"});
+  planned->nodes.push_back({"r1", "r1b", "r1c"});
+  faults_.refuse_bind = 1;
+  device_ = std::make_shared<DelegateDevice>(
+      std::vector<DelegateUse>{{opened_, store_}}, program_->bound->compiled,
+      IdVector<RegionId, std::shared_ptr<RegionTimes>>{}, TimedSplit{}, planned);
+  EXPECT_TRUE(device_->take_refused().empty());
+  expect_right();
+  const std::vector<RefusedRegion> refused = device_->take_refused();
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0].kind, Refusal::kSizes);
+  EXPECT_EQ(refused[0].nodes, planned->nodes[RegionId{0}]);
+  EXPECT_EQ(refused[0].why, "no room for these sizes");
+  store_->fail_all({Stage::kExecute, ErrorCode::kLimitExceeded, {}, "no answer"});
+  EXPECT_TRUE(device_->take_refused().empty());
+}
+
 TEST_P(DelegateDeviceIn, RefusesNullHandles) {
   faults_.null_handles = true;
   expect_right();

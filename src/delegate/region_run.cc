@@ -224,13 +224,18 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     if (!status) {
       // After a failure the device's memory may be anything.
       for (std::size_t i = inputs_.size(); i < places_.size(); ++i) places_[i]->spoil();
-      // Memory that is short now need not be so the next time.
-      if (done().is_wanted() && status.error().code != ErrorCode::kBudgetExceeded)
-        given_.region->state->fail(status.error());
+      if (done().is_wanted()) refuse(status.error());
     }
     places_.clear();
     if (values() == nullptr) return done()(std::move(status));
     end_region(given_, std::move(status));
+  }
+
+  /// Memory that is short is short for these sizes: others may do with less.
+  void refuse(const Error& error) {
+    const Refusal kind = refusal_of_run(error.code);
+    if (kind == Refusal::kMoment) given_.region->refuse(error);
+    given_.region->state->refuse(kind, error);
   }
 
   void tell_time(bool right) noexcept {

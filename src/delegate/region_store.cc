@@ -41,19 +41,42 @@ CompiledRegion::~CompiledRegion() {
 
 std::optional<Error> RegionState::problem() const {
   if (!failed_.load(std::memory_order_acquire)) return std::nullopt;
-  const MutexLock lock(mutex_);
-  return error_;
+  const MutexLock lock(errors_mutex_);
+  const auto& of_region = errors_[static_cast<std::size_t>(Refusal::kRegion)];
+  return of_region ? of_region : errors_[static_cast<std::size_t>(Refusal::kDevice)];
 }
 
-void RegionState::fail(Error error) {
-  const MutexLock lock(mutex_);
-  if (!error_) error_ = std::move(error);
-  failed_.store(true, std::memory_order_release);
+void RegionState::refuse(Refusal kind, Error error) {
+  const MutexLock lock(errors_mutex_);
+  std::optional<Error>& first = errors_[static_cast<std::size_t>(kind)];
+  if (!first) first = std::move(error);
+  if (kind == Refusal::kRegion || kind == Refusal::kDevice)
+    failed_.store(true, std::memory_order_release);
+}
+
+bool RegionState::tell(Refusal kind) noexcept {
+  const unsigned bit = 1U << static_cast<unsigned>(kind);
+  return (told_.fetch_or(bit) & bit) == 0;
+}
+
+std::vector<std::string> RegionState::reasons() const {
+  std::vector<std::string> list;
+  const MutexLock lock(errors_mutex_);
+  for (const Refusal kind :
+       {Refusal::kSizes, Refusal::kMoment, Refusal::kRegion, Refusal::kDevice}) {
+    const auto& error = errors_[static_cast<std::size_t>(kind)];
+    // A device that is lost says no more of a region that failed.
+    const bool known =
+        kind == Refusal::kDevice && errors_[static_cast<std::size_t>(Refusal::kRegion)];
+    if (error && !known) list.push_back(std::string(scope_of(kind)) + error->to_string());
+  }
+  return list;
 }
 
 void RegionState::forget() {
-  const MutexLock lock(mutex_);
-  error_.reset();
+  const MutexLock lock(errors_mutex_);
+  errors_ = {};
+  told_ = 0;
   failed_.store(false, std::memory_order_release);
 }
 
@@ -62,12 +85,15 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
                                     const Result<std::shared_ptr<const CRegion>>& region,
                                     const std::string& name) {
   std::shared_ptr<RegionState> state;
+  std::optional<Error> lost;
   {
     const MutexLock lock(mutex_);
+    lost = lost_;
     auto& found = states_[region ? (*region)->key() : name];
     if (found == nullptr) found = std::make_shared<RegionState>(name);
     state = found;
   }
+  if (lost) state->refuse(Refusal::kDevice, *std::move(lost));
   if (!region) state->fail(region.error());
   if (state->problem()) return {std::move(state), nullptr};
   // Another thread that compiles the same region is waited for.
@@ -91,7 +117,7 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
 }
 
 bool RegionState::is_unused() const {
-  if (problem()) return false;
+  if (!reasons().empty()) return false;
   const MutexLock lock(mutex_);
   return compiled_.expired();
 }
@@ -108,11 +134,18 @@ void RegionStore::keep_latest(CompiledRegions regions) {
 
 void RegionStore::fail_all(const Error& error) {
   const MutexLock lock(mutex_);
-  for (const auto& [key, state] : states_) state->fail(error);
+  if (!lost_) lost_ = error;
+  for (const auto& [key, state] : states_) state->refuse(Refusal::kDevice, error);
+}
+
+std::optional<Error> RegionStore::lost() const {
+  const MutexLock lock(mutex_);
+  return lost_;
 }
 
 void RegionStore::forget_failures() {
   const MutexLock lock(mutex_);
+  lost_.reset();
   for (const auto& [key, state] : states_) state->forget();
   ++generation_;
 }
@@ -121,7 +154,7 @@ std::vector<std::pair<std::string, std::string>> RegionStore::failures() const {
   std::vector<std::pair<std::string, std::string>> list;
   const MutexLock lock(mutex_);
   for (const auto& [key, state] : states_)
-    if (const auto problem = state->problem()) list.emplace_back(state->name, problem->to_string());
+    for (std::string& reason : state->reasons()) list.emplace_back(state->name, std::move(reason));
   return list;
 }
 

@@ -1,10 +1,11 @@
-// The regions that a session has compiled for a delegate, and those that have failed: what a
+// The regions that a session has compiled for a delegate, and those that were refused: what a
 // binding needs of them is shared with other bindings, and a region that failed is left to the CPU
 // until the store is told to forget. A compiled region lives as long as a plan that uses it.
 //
 // Thread-safe. Compiling and binding of one region go one after the other.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,7 @@
 #include "delegate/c_region.h"
 #include "delegate/device_ledger.h"
 #include "delegate/open_delegate.h"
+#include "delegate/refusal.h"
 
 namespace parallax {
 
@@ -42,9 +44,17 @@ class RegionState {
  public:
   explicit RegionState(std::string name_in) : name(std::move(name_in)) {}
   const std::string name;  ///< of its first node
-  /// Why the CPU runs it; nothing: the delegate does.
+  /// Why the CPU runs it whatever the sizes are; nullopt: the delegate does.
   std::optional<Error> problem() const;
-  void fail(Error error);
+  /// Notes a refusal of kRegion.
+  void fail(Error error) { refuse(Refusal::kRegion, std::move(error)); }
+  /// Notes a refusal. The first of each kind is kept for reports until forget(); problem() returns
+  /// that of kRegion or kDevice.
+  void refuse(Refusal kind, Error error);
+  /// True for the first call with this kind since forget(): the refusal is worth a warning.
+  bool tell(Refusal kind) noexcept;
+  /// The reasons for reports, one for each kind of refusal.
+  std::vector<std::string> reasons() const;
   void forget();
 
  private:
@@ -53,8 +63,10 @@ class RegionState {
   bool is_unused() const;
 
   std::atomic<bool> failed_{false};
-  mutable Mutex mutex_;
-  std::optional<Error> error_ PX_GUARDED_BY(mutex_);
+  std::atomic<unsigned> told_{0};  // a bit for each Refusal
+  mutable Mutex errors_mutex_;
+  std::array<std::optional<Error>, kRefusals> errors_ PX_GUARDED_BY(errors_mutex_);
+  mutable Mutex mutex_;  // held while the delegate compiles
   std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(mutex_);
 };
 
@@ -75,18 +87,21 @@ class RegionStore {
   /// plan uses, but for errors.
   void keep_latest(CompiledRegions regions);
 
-  /// None is tried again: the device does not answer.
+  /// The device does not answer: no region is tried again, nor are others compiled.
   void fail_all(const Error& error);
-  /// Failed ones may be tried again: by plans whose generation is older.
+  /// The error that fail_all() got; nullopt: the device answers.
+  std::optional<Error> lost() const;
+  /// All may be tried again: by plans whose generation is older.
   void forget_failures();
   int generation() const { return generation_.load(); }
-  /// Those that have failed: name of the first node, and why.
+  /// All refusals: name of the region's first node, and why.
   std::vector<std::pair<std::string, std::string>> failures() const;
 
  private:
   mutable Mutex mutex_;
   std::map<std::string, std::shared_ptr<RegionState>, std::less<>> states_ PX_GUARDED_BY(mutex_);
   CompiledRegions latest_ PX_GUARDED_BY(mutex_);
+  std::optional<Error> lost_ PX_GUARDED_BY(mutex_);
   std::atomic<int> generation_{0};
 };
 

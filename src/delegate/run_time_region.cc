@@ -21,14 +21,16 @@ Result<std::shared_ptr<BoundRegion>> RunTimeRegion::bind(const std::vector<Value
                                                          const Logger* log) {
   std::vector<Kept> gone;  // goes back without the mutex
   Result<std::shared_ptr<BoundRegion>> bound = nullptr;
+  Refusal kind = Refusal::kSizes;
   {
     const MutexLock lock(mutex_);
+    if (auto problem = entry_.state->problem()) return tl::unexpected(*std::move(problem));
+    if (auto refusal = known_refusal(sizes, gone)) return tl::unexpected(*std::move(refusal));
     const auto found = std::ranges::find(kept_, sizes, &Kept::sizes);
     if (found != kept_.end()) {
       std::rotate(kept_.begin(), found, found + 1);
       return kept_.front().bound;
     }
-    if (auto problem = entry_.state->problem()) return tl::unexpected(*std::move(problem));
     bound = make(sizes);
     if (!bound && bound.error().code == ErrorCode::kBudgetExceeded && !kept_.empty()) {
       kept_.clear();
@@ -42,13 +44,49 @@ Result<std::shared_ptr<BoundRegion>> RunTimeRegion::bind(const std::vector<Value
       }
       return bound;
     }
+    kind = refusal_of_bind(bound.error().code);
+    remember(sizes, kind, bound.error());
   }
-  const bool memory = bound.error().code == ErrorCode::kBudgetExceeded;
-  if (!memory) entry_.state->fail(bound.error());
-  if (log != nullptr && (!memory || !told_.exchange(true)))
-    log->warn(fmt::format("delegate '{}' does not run the region of node '{}' with these sizes: {}",
-                          use_.opened->spec, entry_.state->name, bound.error().to_string()));
+  entry_.state->refuse(kind, bound.error());
+  if (log != nullptr && entry_.state->tell(kind))
+    log->warn(fmt::format("delegate '{}' does not run the region of node '{}': {}{}",
+                          use_.opened->spec, entry_.state->name, scope_of(kind),
+                          bound.error().to_string()));
   return bound;
+}
+
+/// Why the CPU runs the region with these sizes; counts the run in their pause. nullopt: they may
+/// be tried. A binding that found no memory in a run goes to `gone`.
+std::optional<Error> RunTimeRegion::known_refusal(const std::vector<ValueDims>& sizes,
+                                                  std::vector<Kept>& gone) {
+  const auto kept = std::ranges::find(kept_, sizes, &Kept::sizes);
+  if (kept != kept_.end()) {
+    if (const auto problem = kept->bound->problem()) {
+      gone.push_back(std::move(*kept));
+      kept_.erase(kept);
+      remember(sizes, Refusal::kMoment, *problem);
+    }
+  }
+  const auto found = std::ranges::find(refused_, sizes, &RefusedSizes::sizes);
+  if (found == refused_.end()) return std::nullopt;
+  if (found->kind == Refusal::kMoment) {
+    const bool paused = found->pause.is_on();
+    if (found->pause.count() || !paused) return std::nullopt;
+  }
+  return found->why;
+}
+
+void RunTimeRegion::remember(const std::vector<ValueDims>& sizes, Refusal kind, const Error& why) {
+  const auto found = std::ranges::find(refused_, sizes, &RefusedSizes::sizes);
+  if (found == refused_.end()) {
+    refused_.insert(refused_.begin(), {sizes, kind, why});
+    if (refused_.size() > kRefused) refused_.pop_back();
+  } else {
+    std::rotate(refused_.begin(), found, found + 1);
+    refused_.front().kind = kind;
+    refused_.front().why = why;
+  }
+  if (kind == Refusal::kMoment) refused_.front().pause.begin();
 }
 
 Result<std::shared_ptr<BoundRegion>> RunTimeRegion::make(const std::vector<ValueDims>& sizes) {

@@ -1,11 +1,11 @@
 // A region whose sizes only running tells: compiled before the run, bound while it goes on. A few
-// bindings are kept, those used last. Internal to delegate/.
+// bindings are kept, those used last, and so are refusals. Internal to delegate/.
 //
 // Thread-safe. Threads that bind the same region do so one after the other.
 #pragma once
 
-#include <atomic>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -13,18 +13,20 @@
 #include "base/mutex.h"
 #include "delegate/bound_region.h"
 #include "delegate/delegate_device.h"
+#include "delegate/refusal.h"
 
 namespace parallax {
 
 class RunTimeRegion {
  public:
-  static constexpr std::size_t kKept = 4;
+  static constexpr std::size_t kKept = 4, kRefused = 16;
 
   /// REQUIRES: `entry` is compiled.
   RunTimeRegion(RegionStore::Entry entry, std::shared_ptr<const CRegion> values,
                 std::shared_ptr<const Compiled> compiled, DelegateUse use);
 
-  /// Errors: as bind_within(). One that is not kBudgetExceeded leaves the region to the CPU.
+  /// Sizes that were refused are not tried again, or after a pause where memory was short in bind
+  /// or in a run. Errors: as bind_within(); why the sizes, or the region, were refused before.
   Result<std::shared_ptr<BoundRegion>> bind(const std::vector<ValueDims>& sizes, const Logger* log);
   const std::shared_ptr<CompiledRegion>& compiled() const { return entry_.compiled; }
   /// Those that no run uses go back; false where there were none.
@@ -35,15 +37,26 @@ class RunTimeRegion {
     std::vector<ValueDims> sizes;
     std::shared_ptr<BoundRegion> bound;
   };
+  struct RefusedSizes {
+    std::vector<ValueDims> sizes;
+    Refusal kind = Refusal::kSizes;
+    Error why;
+    RetryPause pause = {};
+  };
   Result<std::shared_ptr<BoundRegion>> make(const std::vector<ValueDims>& sizes);
+  std::optional<Error> known_refusal(const std::vector<ValueDims>& sizes, std::vector<Kept>& gone)
+      PX_REQUIRES(mutex_);
+  void remember(const std::vector<ValueDims>& sizes, Refusal kind, const Error& why)
+      PX_REQUIRES(mutex_);
 
   const RegionStore::Entry entry_;
   const std::shared_ptr<const CRegion> values_;
   const std::shared_ptr<const Compiled> compiled_;
   const DelegateUse use_;
-  std::atomic<bool> told_{false};  // of memory that lacks
   Mutex mutex_;
-  std::vector<Kept> kept_ PX_GUARDED_BY(mutex_);  // the last used first
+  // The last used first.
+  std::vector<Kept> kept_ PX_GUARDED_BY(mutex_);
+  std::vector<RefusedSizes> refused_ PX_GUARDED_BY(mutex_);
 };
 
 /// As BoundRegion::make(), where what a run of the region needs at once fits beside what the device

@@ -38,6 +38,8 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
   std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
   std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0};  ///< as it says
+  /// What a refused bind and a run that fails say.
+  std::atomic<px_code> bind_code{PX_OUT_OF_MEMORY}, run_code{PX_IO};
   std::atomic<int> microseconds{200};  ///< before it answers
   std::atomic<bool> silent{false}, twice{false}, at_once{false}, null_handles{false};
   std::atomic<bool> heeds_cancel{false};  ///< answers a run that is cancelled
@@ -164,7 +166,7 @@ inline px_code test_bind(void* device, void* region, const px_sizes* sizes, px_b
   TestFaults& faults = faults_of(device);
   ++faults.bound;
   if (TestFaults::take(faults.refuse_bind))
-    return px_fail(status, PX_OUT_OF_MEMORY, "no room for these sizes");
+    return px_fail(status, faults.bind_code, "no room for these sizes");
   if (!test_fits(*static_cast<TestRegion*>(region), *sizes)) ++faults.wrong_sizes;
   auto* binding = new TestBinding{static_cast<TestRegion*>(region), {}};
   for (std::size_t i = 0; i < sizes->value_count; ++i)
@@ -211,7 +213,8 @@ inline px_code test_run(void* device, void* binding, const px_run* run, px_done 
   }
   const bool fails = !TestFaults::take(faults.good_runs) && TestFaults::take(faults.fail_run);
   if (!fails) test_compute(*static_cast<TestBinding*>(binding), *run);
-  test_answer(faults, done, context, fails ? PX_IO : PX_OK, fails ? "device\nlost" : nullptr);
+  test_answer(faults, done, context, fails ? faults.run_code.load() : PX_OK,
+              fails ? "device\nlost" : nullptr);
   return PX_OK;
 }
 

@@ -140,6 +140,9 @@ class Device {
   virtual bool is_used() const { return true; }
   /// Whose it is, for reports.
   virtual std::string_view name_of(RegionId) const { return {}; }
+  /// Whether the failure of a region, which is `error`, is worth a warning: false where one like it
+  /// was told before.
+  virtual bool is_news(RegionId, const Error& /*error*/) noexcept { return true; }
   /// A region has taken longer than ExecuteOptions::region_time: its run has ended with `error`.
   /// Must not call back.
   virtual void late(RegionId, const Error& /*error*/) noexcept {}

@@ -251,6 +251,8 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
 
 void Run::log_failure(BranchId branch, const Error& error) const noexcept {
   if (options_.log == nullptr) return;
+  const RegionId region = compiled_.context->branches.region[branch];
+  if (device_ != nullptr && !device_->is_news(region, error)) return;
   try {
     options_.log->warn(fmt::format("the CPU runs the region of node '{}{}': {}",
                                    compiled_.context->delegation.body,

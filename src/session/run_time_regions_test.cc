@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "delegate/refusal.h"
 #include "delegate/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
@@ -215,6 +216,46 @@ TEST_P(RunTimeFaults, TheCpuRunsWhatFails) {
   session.retry_delegates();
   faults_.fail_copy = 1;
   expect_right(session, 12);
+}
+
+TEST_P(RunTimeFaults, RefusedSizesAreNotAskedForAgain) {
+  faults_.bind_code = PX_UNSUPPORTED;
+  Session session = *Session::create(model_, options_, runtime_);
+  expect_right(session, 7);
+  faults_.refuse_bind = 1;
+  expect_right(session, 9);
+  const int bound = faults_.bound;
+  RunTrace trace;
+  for (int i = 0; i < 3; ++i) {
+    trace = {};
+    expect_right(session, 9, &trace);
+    EXPECT_EQ(problems(trace), 1);
+  }
+  EXPECT_EQ(faults_.bound, bound);
+  trace = {};
+  expect_right(session, 10, &trace);
+  EXPECT_EQ(problems(trace), 0) << "other sizes are";
+  session.retry_delegates();
+  trace = {};
+  expect_right(session, 9, &trace);
+  EXPECT_EQ(problems(trace), 0);
+}
+
+TEST_P(RunTimeFaults, ShortMemoryIsTriedAgainAfterAPause) {
+  faults_.run_code = PX_OUT_OF_MEMORY;
+  Session session = *Session::create(model_, options_, runtime_);
+  const auto problems_of_run = [&](std::int64_t left) {
+    RunTrace trace;
+    expect_right(session, left, &trace);
+    return problems(trace);
+  };
+  faults_.good_runs = 1;
+  faults_.fail_run = 1;
+  EXPECT_EQ(problems_of_run(11), 1);
+  for (int run = 1; run < RetryPause::kFirst; ++run) EXPECT_EQ(problems_of_run(11), 1) << run;
+  EXPECT_EQ(problems_of_run(12), 0) << "other sizes may need less";
+  EXPECT_EQ(problems_of_run(11), 0);
+  EXPECT_EQ(problems_of_run(11), 0);
 }
 
 TEST_P(RunTimeFaults, ASilentDeviceLosesTheRun) {

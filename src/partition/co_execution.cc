@@ -51,7 +51,7 @@ CoCosts costs_of(const Graph& graph, const ConcreteShapes& shapes, const Delegat
   for (const NodeId node : graph.nodes.ids()) {
     const NodeCost cost = pricer.node_cost(node);
     costs.cpu.push_back(cost.cpu_seconds);
-    const bool can_run = supported(graph, shapes, node, delegate);
+    const bool can_run = supported(graph, shapes, node, delegate) && !options.refuses(node);
     costs.can_run.push_back(can_run);
     const bool known = options.delegate_seconds.contains(node) && options.delegate_seconds[node];
     const auto parts = can_run && !known && !delegate.operators.contains(graph.nodes[node].op)
@@ -128,9 +128,11 @@ PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
   PartitionOptions result = options;
   result.cpu_seconds = {};
   result.delegate_seconds = {};
+  result.refused = {};
   result.co = split.nodes;
   for (const NodeId id : split.nodes.ids()) {
     const CoNode& node = split.nodes[id];
+    result.refused.push_back(options.refuses(node.origin) ? options.refused[node.origin] : "");
     if (node.origin.valid()) {
       result.cpu_seconds.push_back(costs.cpu[node.origin] * node.share);
       result.delegate_seconds.push_back(costs.device[node.origin] * node.share);
@@ -217,15 +219,23 @@ std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> tim
     result.nodes += stretch.split ? static_cast<int>(stretch.end - stretch.begin) : 0;
   }
   result.share = share;
+  for (const CoNode& node : split.nodes) result.origins.push_back(node.origin);
   result.graph = std::move(split.graph);
   result.shapes = *std::move(split_shapes);
   return result;
 }
 
-std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes) {
-  std::vector<NodeId> all;
-  for (const NodeId node : graph.nodes.ids()) all.push_back(node);
-  return region_key(node_keys(graph, shapes), all);
+/// Of a split, whose runs take other times where nodes are refused.
+std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes,
+                     const PartitionOptions& options) {
+  std::vector<NodeId> all, refused;
+  for (const NodeId node : graph.nodes.ids()) {
+    all.push_back(node);
+    if (options.refuses(node)) refused.push_back(node);
+  }
+  const auto keys = node_keys(graph, shapes);
+  const std::uint64_t key = region_key(keys, all);
+  return refused.empty() ? key : key ^ region_key(keys, refused);
 }
 
 }  // namespace
@@ -241,7 +251,7 @@ std::optional<CoExecution> co_execution(const Graph& graph, const Binding& bindi
   if (!shapes) return std::nullopt;
   const CoCosts costs = costs_of(concrete, *shapes, delegate, options);
   const Whole before{concrete, *shapes, binding, costs, whole.seconds};
-  const std::uint64_t key = key_of(concrete, *shapes);
+  const std::uint64_t key = key_of(concrete, *shapes, options);
   const std::optional<int> next = next_share(options.calibration, key);
   auto result = split_with(before, next, delegate, options);
   std::optional<int> refused;

@@ -14,14 +14,15 @@ namespace parallax {
 /// A graph that was split, and its regions.
 struct CoExecution {
   Graph graph;
-  ConcreteShapes shapes;            ///< of `graph`
-  Partition partition;              ///< of `graph`
-  int stretches = 0;                ///< between which CPU and device wait for each other
-  int nodes = 0;                    ///< of the graph before, that became two
-  int share = 0;                    ///< of rows, on the device, in 1 / kShares
-  double seconds = 0;               ///< predicted, of the whole
-  std::uint64_t key = 0;            ///< SplitSample::key
-  std::optional<int> refused = {};  ///< the share that should have been tried, and cannot be
+  ConcreteShapes shapes;             ///< of `graph`
+  Partition partition;               ///< of `graph`
+  IdVector<NodeId, NodeId> origins;  ///< CoNode::origin of each node of `graph`
+  int stretches = 0;                 ///< between which CPU and device wait for each other
+  int nodes = 0;                     ///< of the graph before, that became two
+  int share = 0;                     ///< of rows, on the device, in 1 / kShares
+  double seconds = 0;                ///< predicted, of the whole
+  std::uint64_t key = 0;             ///< SplitSample::key
+  std::optional<int> refused = {};   ///< the share that should have been tried, and cannot be
 };
 
 /// The best split, where it is predicted to take less than `whole`, the partition of the graph as

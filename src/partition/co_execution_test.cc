@@ -92,12 +92,14 @@ Delegate device(double macs_per_second) {
 }
 
 std::optional<CoExecution> split_of(const Graph& graph, std::int64_t n, const Delegate& delegate,
-                                    Calibration calibration = {}) {
+                                    Calibration calibration = {},
+                                    IdVector<NodeId, std::string> refused = {}) {
   const Binding binding{{n}};
   const auto shapes = concrete_shapes(graph, binding);
   EXPECT_TRUE(shapes);
   PartitionOptions options;
   options.calibration = std::move(calibration);
+  options.refused = std::move(refused);
   const Partition whole = partition(graph, *shapes, delegate, options);
   return co_execution(graph, binding, delegate, options, whole);
 }
@@ -114,6 +116,26 @@ TEST(CoExecution, AChainIsSplitByTheRates) {
   const auto fast = split_of(graph, 1024, device(1.5e11));
   ASSERT_TRUE(fast);
   EXPECT_GT(fast->share, kShares * 6 / 10);
+}
+
+TEST(CoExecution, RefusedNodesAreNotSplit) {
+  const Graph graph = inferred(kChain);
+  const auto before = split_of(graph, 1024, device(5e10));
+  ASSERT_TRUE(before);
+  ASSERT_EQ(before->origins.size(), before->graph.nodes.size());
+  IdVector<NodeId, std::string> refused(graph.nodes.size());
+  for (const NodeId node : before->partition.regions[RegionId{0}].nodes)
+    if (const NodeId origin = before->origins[node]; origin.valid() && origin != NodeId{2})
+      refused[origin] = "device lost";
+  EXPECT_EQ(refused[NodeId{0}], "device lost");
+  const auto rest = split_of(graph, 1024, device(5e10), {}, refused);
+  ASSERT_TRUE(rest);
+  EXPECT_NE(rest->key, before->key) << "runs of it take other times";
+  for (const Region& region : rest->partition.regions)
+    for (const NodeId node : region.nodes)
+      EXPECT_TRUE(!rest->origins[node].valid() || rest->origins[node] == NodeId{2});
+  refused[NodeId{2}] = "device lost";
+  EXPECT_FALSE(split_of(graph, 1024, device(5e10), {}, refused));
 }
 
 TEST(CoExecution, RunsSayWhichShareIsNext) {

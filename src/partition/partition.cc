@@ -44,6 +44,7 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
     }
     if (!options.co.empty() && options.co[node].side == CoSide::kCpu)
       support = {CpuReason::kShared, "other rows of the same results run there", false};
+    if (options.refuses(node)) support = {CpuReason::kRefused, options.refused[node], false};
     const bool bridge =
         support.bridge && (options.offload == Offload::kProfitable || !options.co.empty());
     kinds.can_run[node] = support.reason == CpuReason::kNone && !bridge;

@@ -74,6 +74,10 @@ struct PartitionOptions {
   ConcreteShapes assumed = {};
   /// Of each node of a graph that both run together (co_execution.h); empty: it is not split.
   IdVector<NodeId, CoNode> co = {};
+  /// Of each node why it stays on the CPU whatever it costs; an empty text, or an empty list: it
+  /// need not.
+  IdVector<NodeId, std::string> refused = {};
+  bool refuses(NodeId node) const { return refused.contains(node) && !refused[node].empty(); }
   /// Most regions to offload, those that save the most predicted time; nothing: no limit.
   std::optional<int> max_regions = {};
   int delegate = 0;  ///< the number that its regions get

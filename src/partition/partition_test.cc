@@ -295,6 +295,27 @@ TEST(Partition, PinnedRegionsMayHaveSizesThatOnlyRunningTells) {
   EXPECT_THAT(pinned({{NodeId{5}}}).error().message, HasSubstr("depends on values"));
 }
 
+TEST(Partition, RefusedNodesStayOnTheCpu) {
+  const Planned planned = make_planned(R"(
+input x f32 [64, 64]
+const w f32 [64, 64] = fill 0.5
+a = MatMul(x, w)
+b = Tanh(a)
+c = MatMul(b, w)
+d = MatMul(c, w)
+output d
+)");
+  PartitionOptions options{.offload = Offload::kAll};
+  ASSERT_EQ(partition(planned.graph, planned.shapes, gpu(), options).regions.size(), 2U);
+  options.refused = IdVector<NodeId, std::string>(planned.graph.nodes.size());
+  options.refused[NodeId{2}] = options.refused[NodeId{3}] = "device lost";
+  const Partition result = partition(planned.graph, planned.shapes, gpu(), options);
+  ASSERT_EQ(result.regions.size(), 1U);
+  EXPECT_EQ(result.regions[RegionId{0}].nodes, std::vector{NodeId{0}});
+  EXPECT_EQ(cpu_reason(result, NodeId{2}), "refused: device lost");
+  EXPECT_EQ(cpu_reason(result, NodeId{3}), "refused: device lost");
+}
+
 TEST(Partition, WhatHasNoElementsStaysOnTheCpu) {
   const Planned planned = make_planned(R"(
 input x f32 [4, 8]

@@ -99,6 +99,8 @@ std::string_view to_string(CpuReason reason) {
       return "shared";
     case CpuReason::kPinned:
       return "pinned";
+    case CpuReason::kRefused:
+      return "refused";
   }
   return "unknown";
 }

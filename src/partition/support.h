@@ -22,12 +22,13 @@ enum class CpuReason : std::uint8_t {
   kDType,
   kRank,
   kAttribute,
-  kBridge,  ///< the delegate can run it, but it joins no two regions
-  kMemory,  ///< its region does not fit the delegate's memory
-  kLoses,   ///< its region is no faster on the delegate
-  kLimit,   ///< other regions save more, and their number is limited
-  kShared,  ///< it makes rows that the delegate leaves to the CPU
-  kPinned,  ///< the user keeps a placement in which it is on the CPU
+  kBridge,   ///< the delegate can run it, but it joins no two regions
+  kMemory,   ///< its region does not fit the delegate's memory
+  kLoses,    ///< its region is no faster on the delegate
+  kLimit,    ///< other regions save more, and their number is limited
+  kShared,   ///< it makes rows that the delegate leaves to the CPU
+  kPinned,   ///< the user keeps a placement in which it is on the CPU
+  kRefused,  ///< the delegate refused or failed to run a region that it was in
 };
 /// "operator", "dynamic-shape", ...
 std::string_view to_string(CpuReason reason);

@@ -96,8 +96,10 @@ struct SessionOptions {
   /// What runs parts of the model beside the CPU: "NAME" or "NAME:TEXT" of a delegate that this
   /// build has or a library of the runtime's, which the text tells more. Of several each gets what
   /// those before it left, and all work at once. Where one does not open, or fails while it runs,
-  /// the CPU does its part: Session::delegates() says why. A region that fails is not tried again
-  /// before Session::retry_delegates().
+  /// the CPU does its part: Session::delegates() says why. The next run is planned without a
+  /// region that fails, for all sizes; without one whose sizes the delegate refuses, for these;
+  /// without one that finds no memory in a run, for these sizes and a number of runs that grows.
+  /// See Session::retry_delegates().
   std::vector<std::string> delegates = {};
   Offload offload = Offload::kProfitable;
   /// Operators may run on the CPU and the delegate at once, each of which makes some rows of their

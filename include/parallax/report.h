@@ -170,7 +170,9 @@ struct DelegateReport {
     std::string node;  ///< the first of the region
     std::string reason;
   };
-  std::vector<Failure> failures;  ///< regions that the CPU runs since
+  /// Refusals since Session::retry_delegates(), one for each region and scope. "with some sizes: "
+  /// or "for a while: " is before the reason where the region is not left to the CPU altogether.
+  std::vector<Failure> failures;
   /// Regions that went back to the CPU because runs took longer than it is predicted to.
   std::vector<Failure> returned;
 };

@@ -125,7 +125,8 @@ class Session {
   int threads() const;
   /// What became of the delegates that the options name.
   std::vector<DelegateReport> delegates() const;
-  /// Lets the next runs try regions again that have failed.
+  /// Lets the next runs try again what delegates have refused or failed at. Thread-safe, also while
+  /// sessions run.
   void retry_delegates();
   /// Returns memory that no run uses to the system: blocks kept for later runs, idle pieces of the
   /// device's own memory, plans other than the latest. Affects all sessions that share this one's

@@ -221,6 +221,19 @@ std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan) {
   return all;
 }
 
+std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan) {
+  std::vector<std::vector<std::string>> all = region_names(plan);
+  if (plan.origins.empty()) return all;
+  std::size_t number = 0;  // only the outermost graph is split; its regions come first
+  for (const Region& region : plan.partition.regions) {
+    std::vector<std::string>& names = all[number++];
+    names.clear();
+    for (const NodeId node : region.nodes)
+      if (!plan.origins[node].empty()) names.push_back(plan.origins[node]);
+  }
+  return all;
+}
+
 void number_regions(DelegatedPlan& plan) {
   std::int32_t next = 0;
   number_from(plan, 1, next);

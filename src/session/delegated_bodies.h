@@ -12,6 +12,8 @@ std::vector<const DelegatedPlan*> all_graphs(const DelegatedPlan& plan);
 int count_regions(const DelegatedPlan& plan);
 /// Names of the nodes of all regions, with what is before them in the model.
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
+/// The same for regions of a graph that was split: names of the nodes before.
+std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
 /// Gives all regions their numbers, in the order of all_graphs(), and counts trips.
 void number_regions(DelegatedPlan& plan);
 

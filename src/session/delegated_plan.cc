@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string_view>
@@ -186,13 +187,35 @@ std::vector<std::vector<std::string>> pinned_here(
   return result;
 }
 
+/// PartitionOptions::refused for delegate number `number`.
+IdVector<NodeId, std::string> refused_nodes(const DelegatedPlan& plan, int number,
+                                            const std::vector<RefusedRegion>& refused) {
+  std::string all;
+  std::unordered_map<std::string_view, std::string_view> by_name;
+  for (const RefusedRegion& region : refused) {
+    if (region.delegate != number) continue;
+    if (region.nodes.empty()) all = region.why;
+    for (const std::string& name : region.nodes) by_name.emplace(name, region.why);
+  }
+  IdVector<NodeId, std::string> result;
+  if (all.empty() && by_name.empty()) return result;
+  for (const Node& node : plan.graph.nodes) {
+    const auto found = by_name.find(plan.body + node.name);
+    result.push_back(found == by_name.end() ? all : std::string(found->second));
+  }
+  return result;
+}
+
 /// The regions of delegate number options.delegate, or those that are pinned.
 Result<Partition> regions_of(const DelegatedPlan& plan, const ConcreteShapes& shapes,
                              const Delegate& delegate, const PartitionOptions& options,
                              const DelegatedOptions& how) {
   const Graph& graph = plan.graph;
   if (how.pinned == nullptr) return partition(graph, shapes, delegate, options);
-  PX_ASSIGN(const auto regions, nodes_of_names(graph, pinned_here(*how.pinned, plan)));
+  PX_ASSIGN(auto regions, nodes_of_names(graph, pinned_here(*how.pinned, plan)));
+  std::erase_if(regions, [&](const std::vector<NodeId>& nodes) {
+    return std::ranges::any_of(nodes, [&](NodeId node) { return options.refuses(node); });
+  });
   return pinned_partition(graph, shapes, delegate, options, regions);
 }
 
@@ -230,6 +253,8 @@ Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOp
   if (!found) return {};
   plan.co_execution = to_string(*found, delegate.description, plan.partition.seconds);
   plan.split = {found->key, found->share, found->refused};
+  for (const NodeId origin : found->origins)
+    plan.origins.push_back(origin.valid() ? plan.graph.nodes[origin].name : "");
   plan.graph = std::move(found->graph);
   plan.partition = std::move(found->partition);
   plan.partition.seconds = found->seconds;
@@ -248,6 +273,7 @@ Status add_run_time(const NamedDelegate& delegate, int number, const WholeModel&
   if (!plan.body.empty()) return {};
   PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
   options.delegate = number;
+  options.refused = {};  // placement has them
   options.assumed = assumed_shapes(plan.graph, whole.binding);
   PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
   const IdVector<NodeId, Placement> before = plan.partition.placement;
@@ -296,7 +322,7 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
   result.body = options.body;
   PX_ASSIGN(result.bodies, plan_bodies(canonical, lowered, binding, delegates, plan, options));
   for (const NamedDelegate& delegate : delegates) {
-    PX_ASSIGN(const PartitionOptions partitioning,
+    PX_ASSIGN(PartitionOptions partitioning,
               partition_options(plan, delegate.calibration, options.body));
     if (!result.delegates.empty()) {
       PX_RETURN_IF_ERROR(fuse_rest(delegate.description, options, result));
@@ -306,14 +332,15 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
       result.reasons = IdVector<NodeId, std::string>(result.graph.nodes.size());
     }
     const WholeModel whole{lowered, binding, options};
-    PX_RETURN_IF_ERROR(add_regions(delegate, static_cast<int>(result.delegates.size()), whole,
-                                   partitioning, delegates.size() > 1, result));
+    const int number = static_cast<int>(result.delegates.size());
+    partitioning.refused = refused_nodes(result, number, options.refused);
+    PX_RETURN_IF_ERROR(
+        add_regions(delegate, number, whole, partitioning, delegates.size() > 1, result));
     result.delegates.push_back(delegate.name);
     // Of several delegates none is split with: the CPU has too little to give to each.
     if (plan.co_execution && delegates.size() == 1 && options.pinned == nullptr)
       PX_RETURN_IF_ERROR(split(delegate, whole, partitioning, result));
-    PX_RETURN_IF_ERROR(add_run_time(delegate, static_cast<int>(result.delegates.size()) - 1, whole,
-                                    partitioning, result));
+    PX_RETURN_IF_ERROR(add_run_time(delegate, number, whole, partitioning, result));
   }
   return result;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bind/program.h"
+#include "delegate/refusal.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "partition/partition.h"
@@ -33,8 +34,10 @@ struct DelegatedPlan {
   std::vector<std::string> delegates;      ///< their names, by Region::delegate
   /// By node of `graph`: why the CPU runs it; of several delegates each says why it does not.
   IdVector<NodeId, std::string> reasons;
-  std::string co_execution;          ///< what was split, and what that saves; empty: nothing
-  std::optional<SplitShare> split;   ///< how it was split; nothing: it was not
+  std::string co_execution;         ///< what was split, and what that saves; empty: nothing
+  std::optional<SplitShare> split;  ///< how it was split; nothing: it was not
+  /// By node of `graph`, if it was split: the node before, empty for one that moves rows.
+  IdVector<NodeId, std::string> origins;
   std::vector<PassReport> lowering;  ///< of the rest
   /// Of each body of `graph`, in the order of nodes. These have neither bound, program nor bodies
   /// that run at once with others (delegated_bodies.h).
@@ -66,6 +69,9 @@ struct DelegatedOptions {
   /// Names of the nodes of each region, which are then those; null: planned by cost.
   const std::vector<std::vector<std::string>>* pinned = nullptr;
   std::string body = {};  ///< as DelegatedPlan::body
+  /// What delegates do not run, by names of nodes of the model; pinned regions of these are left
+  /// out too.
+  std::vector<RefusedRegion> refused = {};
 };
 
 /// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:

@@ -175,6 +175,13 @@ void PlanCache::forget(const Binding& binding) {
   held->entry.swap(entry);
 }
 
+void PlanCache::forget_all() {
+  Forgotten all;  // destroyed without the mutex
+  const MutexLock lock(mutex_);
+  while (!entries_.empty()) entries_.forget_oldest(all);
+  bytes_ = 0;
+}
+
 /// `item` may have changed, which took `ms`: counts its bytes anew.
 void PlanCache::count(const Binding& binding, Entry& item, double ms, Dropped& dropped) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;

@@ -84,6 +84,8 @@ class PlanCache {
 
   /// Runs that begin from now on plan `binding` anew.
   void forget(const Binding& binding);
+  /// The same for all bindings.
+  void forget_all();
 
   /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
   /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.

@@ -228,6 +228,7 @@ std::vector<DelegateReport> Session::delegates() const {
 void Session::retry_delegates() {
   unless_torn([&] {
     for (const SessionDelegate& each : impl_->delegates) each.use.store->forget_failures();
+    if (impl_->refusals.forget()) impl_->plans.forget_all();
     return 0;
   });
 }

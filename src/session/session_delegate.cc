@@ -131,6 +131,8 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
     error.message = fmt::format("the plan of '{}': {}", pin->file().string(), error.message);
     return tl::unexpected(std::move(error));
   }
+  // A plan without regions that were refused is not the one to keep.
+  if (!how.refused.empty()) return made;
   PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, region_names(*made), runtime->log));
   return made;
 }
@@ -144,8 +146,7 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
     options_of_plan.co_execution = options.co_execution && !options.require_full_delegation;
   }
   const bool parallel = options.scheduler != Scheduler::kSequential;
-  return plan_regions(binding, options_of_plan,
-                      {.kernels = {options.kernels == Kernels::kReference, options.precision},
+  DelegatedOptions how{.kernels = {options.kernels == Kernels::kReference, options.precision},
                        .refinement = options.refinement,
                        .layout = {.parallel = parallel && limit.at_once,
                                   .threads = width,
@@ -153,38 +154,60 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
                                   .admission = options.admission},
                        .disabled_passes = model.impl().disabled_passes,
                        // As the plan of a run, which has bytes for the CPU in the delegate's place.
-                       .substitute = wanted.profile.empty() && !options.require_full_delegation},
-                      true);
+                       .substitute = wanted.profile.empty() && !options.require_full_delegation};
+  if (wanted.profile.empty()) how.refused = refused_regions(binding);
+  PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, options_of_plan, how, true));
+  // Runs that leave all to the CPU have the plan of a session without a delegate.
+  if (!how.refused.empty() && count_regions(plan) == 0) {
+    PX_ASSIGN(plan.bound, bound_for_cpu(binding, how));
+    PX_ASSIGN(plan.program, lay_out(plan.bound, how.layout));
+  }
+  return plan;
 }
 
-DelegatedOptions Session::Impl::options_of_regions() const {
+std::vector<RefusedRegion> Session::Impl::refused_regions(const Binding& binding) const {
+  // Without a CPU in its place, a region is tried again.
+  if (options.require_full_delegation) return {};
+  return refusals.of(binding);
+}
+
+DelegatedOptions Session::Impl::options_of_regions(const Binding& binding) const {
   DelegatedOptions how;
   how.kernels = {options.kernels == Kernels::kReference, options.precision};
   how.refinement = options.refinement;
   how.disabled_passes = model.impl().disabled_passes;
   how.weights = model.impl().forms->plain()->weights;
   how.substitute = !options.require_full_delegation;
+  how.refused = refused_regions(binding);
   return how;
+}
+
+/// As without a delegate, in the form that the CPU has its weights packed for.
+Result<std::shared_ptr<Bound>> Session::Impl::bound_for_cpu(const Binding& binding,
+                                                            const DelegatedOptions& how) const {
+  PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
+  return make_bound(std::move(compiled));
 }
 
 Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& binding) const {
   PlanOptions wanted;
   wanted.offload = options.offload;
   wanted.co_execution = options.co_execution && !options.require_full_delegation;
-  const DelegatedOptions how = options_of_regions();
+  auto planned = std::make_shared<PlannedRegions>();
+  planned->version = refusals.version();
+  const DelegatedOptions how = options_of_regions(binding);
   PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, wanted, how, false));
   if (options.require_full_delegation) PX_RETURN_IF_ERROR(check_full_delegation(plan));
-  if (count_regions(plan) == 0) {
-    // As without a delegate, in the form that the CPU has its weights packed for.
-    PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
-    PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
-    return make_bound(std::move(compiled));
-  }
+  if (count_regions(plan) == 0) return bound_for_cpu(binding, how);
+  for (std::vector<std::string>& names : region_origins(plan))
+    planned->nodes.push_back(std::move(names));
   const std::vector<const SessionDelegate*> used = opened();
   std::vector<DelegateUse> uses;
   for (const SessionDelegate* each : used) uses.push_back(each->use);
   plan.bound->device = std::make_shared<DelegateDevice>(
-      std::move(uses), plan.bound->compiled, region_times(plan, used), split_times(plan, used));
+      std::move(uses), plan.bound->compiled, region_times(plan, used), split_times(plan, used),
+      std::move(planned));
   return plan.bound;
 }
 
@@ -206,6 +229,20 @@ void Session::Impl::count_memory(DelegateUse& use) {
                                                       less(now, account->spare_plan_bytes()).bytes);
                          },
                          [its = account](std::int64_t bytes) { its->memory.unfix(bytes); }});
+}
+
+void Session::Impl::leave_out_refused(const Binding& binding, const Program& program) {
+  if (!has_delegate() || options.require_full_delegation) return;
+  try {
+    auto* const device = static_cast<DelegateDevice*>(program.bound->device.get());
+    if (device != nullptr) {
+      auto refused = device->take_refused();
+      if (!refused.empty() && refusals.add(binding, device->planned()->version, std::move(refused)))
+        return plans.forget(binding);
+    }
+    if (refusals.count_run(binding)) plans.forget(binding);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan stays
+  }
 }
 
 void Session::Impl::prepare_regions(const Program& program) const {

@@ -214,8 +214,7 @@ TEST_F(SessionDelegateTest, WhatFailsIsTheCpusUntilToldToTryAgain) {
   RunTrace trace;
   expect_right(session, 4, &trace);
   EXPECT_EQ(faults_.runs, runs + 1);
-  EXPECT_TRUE(std::ranges::any_of(
-      trace.regions, [](const RegionEvent& event) { return event.problem == "device lost"; }));
+  EXPECT_EQ(trace.regions.size(), 1U) << "the plan is without the other one";
   session.retry_delegates();
   expect_right(session);
   EXPECT_EQ(faults_.runs, runs + 3);

@@ -19,6 +19,7 @@
 #include "session/memory_account.h"
 #include "session/model_impl.h"
 #include "session/plan_cache.h"
+#include "session/refusals.h"
 #include "session/run_admission.h"
 #include "session/runtime_impl.h"
 
@@ -48,10 +49,12 @@ struct Session::Impl {
   Result<DelegatedPlan> plan_regions(const Binding& binding, const PlanOptions& wanted,
                                      const DelegatedOptions& how, bool lay_out) const;
   Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
+  Result<std::shared_ptr<Bound>> bound_for_cpu(const Binding& binding,
+                                               const DelegatedOptions& how) const;
   /// Gives it a ledger, and a pool where it has memory of its own.
   void count_memory(DelegateUse& use);
   /// Of a plan that runs.
-  DelegatedOptions options_of_regions() const;
+  DelegatedOptions options_of_regions(const Binding& binding) const;
   /// The delegates that are open, by Region::delegate.
   std::vector<const SessionDelegate*> opened() const;
   /// What was timed on each of them, and what of the CPU it is compared with, into `how`. Empty:
@@ -60,6 +63,11 @@ struct Session::Impl {
                                               bool pinned, DelegatedOptions& how) const;
   /// Compiles regions where the delegate has not.
   void prepare_regions(const Program& program) const;
+  /// After a run: if regions of its plan were refused, or a pause is over, the next run of
+  /// `binding` gets another plan.
+  void leave_out_refused(const Binding& binding, const Program& program);
+  /// The nodes that plans for `binding` leave to the CPU.
+  std::vector<RefusedRegion> refused_regions(const Binding& binding) const;
 
   // session_replan.cc
   /// After a run: where regions take other times than the plan was made by and another placement is
@@ -109,6 +117,7 @@ struct Session::Impl {
   const std::shared_ptr<MemoryAccount> account;
   const InputBinder binder;
   PlanCache plans;
+  Refusals refusals;
   RunAdmission admission{
       plans, *account, [this] { return budget(); }, runtime->source,
       options.delegate_time_limit_seconds > 0 && !options.require_full_delegation};

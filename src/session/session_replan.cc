@@ -78,7 +78,7 @@ void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split)
 Status Session::Impl::replan(const Binding& binding, const Program& program) {
   const auto& times = static_cast<DelegateDevice&>(*program.bound->device).times();
   PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
-  DelegatedOptions how = options_of_regions();
+  DelegatedOptions how = options_of_regions(binding);
   PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
   const PlanOptions wanted;
   PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, true, how));

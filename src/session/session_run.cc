@@ -192,6 +192,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     }
     if (options.require_full_delegation) break;
   }
+  leave_out_refused(bound.binding, *program);
   // No plan of a later run knows what such bindings take of the budget.
   const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&
                        program->bound->device != nullptr && program->bound->device->drop_bindings();

@@ -143,8 +143,8 @@ class Device {
   /// Whether the failure of a region, which is `error`, is worth a warning: false where one like it
   /// was told before.
   virtual bool is_news(RegionId, const Error& /*error*/) noexcept { return true; }
-  /// A region has taken longer than ExecuteOptions::region_time: its run has ended with `error`.
-  /// Must not call back.
+  /// A region has taken longer than ExecuteOptions::region_time: its run ends with `error` once
+  /// this returns. Called without locks.
   virtual void late(RegionId, const Error& /*error*/) noexcept {}
   /// Begins to run a region and returns; calls `done` then or later. Of the tensors it may touch
   /// nothing after that call. The run may end before it: the memory of the tensors waits

@@ -115,7 +115,7 @@ Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, D
   const BranchId number = is_own ? branch : BranchId{next_number_--};
   // First what may throw: a Completion that goes without an answer takes the mutex.
   abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
-  hooks_.reserve(hooks_.size() + begun_.size() + 1);
+  ending_.reserve(ending_.size() + begun_.size() + 1);
   begun_.reserve(begun_.size() + 1);
   Completion done(shared_from_this(), number, std::move(copies));
   begun_.push_back({number, &run, branch, region, &device,
@@ -157,55 +157,58 @@ void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceR
 
 void OutsideSteps::complete(BranchId number, Status status) noexcept {
   std::unique_ptr<Memory> memory;  // goes back without the mutex
-  BranchId next;
+  std::optional<Begun> step;
   {
     const MutexLock lock(mutex_);
-    if (const std::optional<Begun> step = take_begun(number)) {
-      next = end_begun(*step, std::move(status));
-    } else if (std::erase(abandoned_, number) > 0 && abandoned_.empty() && memory_->lease) {
-      memory = std::move(memory_);
-    }
+    step = take_begun(number);
+    if (!step) memory = take_answered(number);
   }
-  if (next.valid()) begin_next(next);
-}
-
-/// What this thread is to begin. A device that answers at once does not begin all its regions one
-/// inside the other.
-BranchId OutsideSteps::end_begun(const Begun& step, Status status) {
-  const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
-  const BranchId next = end(step, again);
-  if (!next.valid()) return {};
-  if (begins_next) {
-    listener_->leave_to_pool(next);
-    return {};
-  }
-  ++beginning_;
-  return next;
-}
-
-/// To hand it to the pool would cost a thread that wakes and looks for it. The run goes on, and its
-/// device stays, until `beginning_` is 0.
-void OutsideSteps::begin_next(BranchId branch) noexcept {
-  begins_next = true;
-  const bool begun = run_.begin_region(branch);
-  begins_next = false;
-  const MutexLock lock(mutex_);
-  if (!begun) listener_->leave_to_pool(branch);
-  --beginning_;
-  changed_.notify_all();
+  if (step) end(*step, std::move(status));
 }
 
 void OutsideSteps::lose(BranchId number, Error error) noexcept {
+  std::optional<Begun> step;
   {
     const MutexLock lock(mutex_);
-    const auto step = std::ranges::find(begun_, number, &Begun::number);
-    if (step != begun_.end()) {
-      late_ = true;
-      step->device->late(step->region, error);
-      step->run->fail_branch(step->branch, error);
-    }
+    step = take_begun(number);
+    if (step) late_ = true;
   }
-  complete(number, tl::unexpected(std::move(error)));
+  if (!step) return complete(number, tl::unexpected(std::move(error)));
+  step->device->late(step->region, error);
+  step->run->fail_branch(step->branch, error);
+  end(*step, tl::unexpected(std::move(error)));
+}
+
+/// Begins the next region on this thread: waking a thread of the pool for it would cost more. If
+/// the device answers from inside start(), the pool begins it, so that calls do not nest.
+void OutsideSteps::end(const Begun& step, Status status) noexcept {
+  const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
+  if (StepListener* const listener = listener_of(step)) {
+    const BranchId next = listener->step_ended(step.branch, again);
+    if (next.valid()) begin_next(next, *listener);
+  }
+  let_go({&step, 1});
+}
+
+void OutsideSteps::begin_next(BranchId branch, StepListener& listener) noexcept {
+  if (begins_next) return listener.leave_to_pool(branch);
+  begins_next = true;
+  const bool begun = run_.begin_region(branch);
+  begins_next = false;
+  if (!begun) listener.leave_to_pool(branch);
+}
+
+/// Returns null if the run has no listener for this step.
+StepListener* OutsideSteps::listener_of(const Begun& step) const {
+  const MutexLock lock(mutex_);
+  return step.run == &run_ && !step.copies() ? listener_ : nullptr;
+}
+
+/// The calling thread no longer touches the run, which may be destroyed from here on.
+void OutsideSteps::let_go(std::span<const Begun> steps) noexcept {
+  const MutexLock lock(mutex_);
+  for (const Begun& step : steps) ending_.erase(std::ranges::find(ending_, step.run));
+  changed_.notify_all();
 }
 
 void OutsideSteps::copied(BranchId number, const CopyOfValue& copy) noexcept {
@@ -220,41 +223,34 @@ bool OutsideSteps::has_begun(BranchId number) const {
   return std::ranges::find(begun_, number, &Begun::number) != begun_.end();
 }
 
+/// The caller ends the step, then calls let_go().
 std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
   const auto found = std::ranges::find(begun_, number, &Begun::number);
   if (found == begun_.end()) return std::nullopt;
   Begun step = std::move(*found);
   begun_.erase(found);
+  ending_.push_back(step.run);  // add_begun() has reserved it
   return step;
 }
 
-BranchId OutsideSteps::end(const Begun& step, bool again) {
-  BranchId next;
-  if (listener_ != nullptr && step.run == &run_ && !step.copies())
-    next = listener_->step_ended(step.branch, again);
-  changed_.notify_all();
-  return next;
+/// Returns the memory that waited for the device once it has answered every abandoned step.
+std::unique_ptr<OutsideSteps::Memory> OutsideSteps::take_answered(BranchId number) {
+  const bool last = std::erase(abandoned_, number) > 0 && abandoned_.empty();
+  return last && memory_->lease ? std::move(memory_) : nullptr;
 }
 
 void OutsideSteps::abandon(Error error) noexcept {
+  Abandoned abandoned;
   {
     const MutexLock lock(mutex_);
-    abandon_all(std::move(error));
+    abandoned.steps = take_all(std::move(error));
   }
-  call_hooks();
+  end_abandoned(abandoned);
 }
 
-void OutsideSteps::call_hooks() noexcept {
-  std::vector<std::shared_ptr<AbandonHook>> hooks;
-  {
-    const MutexLock lock(mutex_);
-    hooks.swap(hooks_);
-  }
-  for (const auto& hook : hooks) hook->call();
-}
-
-void OutsideSteps::abandon_all(Error error) {
-  if (begun_.empty()) return;
+/// Fails the run with `error` if it has a step.
+std::vector<OutsideSteps::Begun> OutsideSteps::take_all(Error error) {
+  if (begun_.empty()) return {};
   const auto region = std::ranges::find_if(begun_, [](const Begun& s) { return !s.copies(); });
   // A caller who cancels the run does not mean a node.
   if (error.code == ErrorCode::kCancelled || region == begun_.end()) {
@@ -262,55 +258,77 @@ void OutsideSteps::abandon_all(Error error) {
   } else {
     region->run->fail_branch(region->branch, std::move(error));
   }
-  while (!begun_.empty()) {
-    Begun step = std::move(begun_.back());
-    begun_.pop_back();
-    hooks_.push_back(std::move(step.hook));
+  for (const Begun& step : begun_) {
     abandoned_.push_back(step.number);
-    (void)end(step, false);  // what has failed begins nothing
+    ending_.push_back(step.run);
   }
+  return std::exchange(begun_, {});
 }
 
-/// True where a step has taken too long.
-bool OutsideSteps::abandon_late() {
-  if (region_time_.count() == 0) return false;
+void OutsideSteps::end_abandoned(const Abandoned& abandoned) noexcept {
+  // Before the run ends: the caller's next run then finds the device's regions failed.
+  if (abandoned.late) {
+    const Begun& late = abandoned.steps.front();
+    late.device->late(late.region, *abandoned.late);
+  }
+  for (const Begun& step : abandoned.steps)
+    if (StepListener* const listener = listener_of(step))
+      (void)listener->step_ended(step.branch, false);  // a failed run begins nothing
+  let_go(abandoned.steps);
+  for (const Begun& step : abandoned.steps) step.hook->call();
+}
+
+/// Returns nullopt if no step has taken too long.
+std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
+  if (region_time_.count() == 0) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   const auto step = std::ranges::find_if(begun_, [&](const Begun& s) { return s.until <= now; });
-  if (step == begun_.end()) return false;
+  if (step == begun_.end()) return std::nullopt;
   const double seconds = std::chrono::duration<double>(region_time_).count();
-  const Error error{Stage::kExecute,
-                    ErrorCode::kLimitExceeded,
-                    {},
-                    fmt::format("the delegate gave no answer within {:g} s", seconds)};
+  Abandoned abandoned;
+  abandoned.late = Error{Stage::kExecute,
+                         ErrorCode::kLimitExceeded,
+                         {},
+                         fmt::format("the delegate gave no answer within {:g} s", seconds)};
+  Error error = *abandoned.late;
   late_ = true;
-  step->device->late(step->region, error);
   std::rotate(begun_.begin(), step, step + 1);  // the run ends with its name
-  abandon_all(error);
-  return true;
+  abandoned.steps = take_all(std::move(error));
+  return abandoned;
 }
 
 void OutsideSteps::wait(const Deadline& deadline, const Run* only) {
-  wait_for(deadline, only);
-  call_hooks();
+  while (const std::optional<Abandoned> abandoned = wait_for(deadline, only))
+    end_abandoned(*abandoned);
 }
 
 bool OutsideSteps::is_left(const Run* only) const {
-  if (only == nullptr) return !begun_.empty();
-  return std::ranges::find(begun_, only, &Begun::run) != begun_.end();
+  if (only == nullptr) return !begun_.empty() || !ending_.empty();
+  return std::ranges::find(begun_, only, &Begun::run) != begun_.end() ||
+         std::ranges::find(ending_, only) != ending_.end();
 }
 
-void OutsideSteps::wait_for(const Deadline& deadline, const Run* only) {
+/// Returns nullopt if no step is left.
+std::optional<OutsideSteps::Abandoned> OutsideSteps::wait_for(const Deadline& deadline,
+                                                              const Run* only) {
   const MutexLock lock(mutex_);
   // A caller who cancels the run abandons its steps.
   while (is_left(only)) {
+    if (begun_.empty()) {  // other threads are about to end theirs
+      changed_.wait(mutex_);
+      continue;
+    }
     Deadline next = deadline;
     if (region_time_.count() > 0) {
       const auto first = std::ranges::min(begun_, {}, &Begun::until).until;
       next.time = std::min(deadline.time.value_or(first), first);
     }
-    if (wait_within(next, mutex_, changed_) || abandon_late()) continue;
-    if (Status status = check_deadline(deadline); !status) abandon_all(std::move(status).error());
+    if (wait_within(next, mutex_, changed_)) continue;
+    if (auto late = take_late()) return late;
+    if (Status status = check_deadline(deadline); !status)
+      return Abandoned{take_all(std::move(status).error())};
   }
+  return std::nullopt;
 }
 
 std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) const {
@@ -323,12 +341,12 @@ std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) c
 
 void OutsideSteps::look(const Deadline& deadline) {
   if (Status status = check_deadline(deadline); !status) return abandon(std::move(status).error());
-  bool late = false;
+  std::optional<Abandoned> late;
   {
     const MutexLock lock(mutex_);
-    late = abandon_late();
+    late = take_late();
   }
-  if (late) call_hooks();
+  if (late) end_abandoned(*late);
 }
 
 void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {

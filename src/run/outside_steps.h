@@ -3,14 +3,16 @@
 // time is over. An answer that comes later finds it abandoned and only frees the memory that waited
 // for it. Internal to run/.
 //
-// Thread-safe. A thread that ends a step holds the mutex as long as it touches the run: a caller
-// that finds no step left under the mutex may destroy the run.
+// Thread-safe. A step is left as long as a thread that ends it touches the run: a caller that finds
+// no step left may destroy the run. Steps end without the mutex, as this may call the user's log
+// and allocator, and Device::late().
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "base/deadline.h"
@@ -31,13 +33,13 @@ struct CopyOfValue {
   std::chrono::steady_clock::time_point begin;
 };
 
-/// Is told of each step that ended, but for those of bodies, by the thread that ends it, under the
-/// mutex. Must not throw, nor begin a step.
+/// Is told of each step that ended, except those of bodies, by the thread that ends it, without
+/// locks and concurrently. Must not throw, nor begin a step.
 class StepListener {
  public:
   virtual ~StepListener() = default;
   /// `again`: it is to run once more, on the CPU. Returns a region that waits for nothing more, for
-  /// the calling thread to begin once it has let go of the mutex; invalid: there is none.
+  /// the calling thread to begin; invalid: there is none.
   virtual BranchId step_ended(BranchId branch, bool again) = 0;
   /// The pool is to begin the region that step_ended() returned, or to run it.
   virtual void leave_to_pool(BranchId branch) = 0;
@@ -92,7 +94,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   /// Returns when the threads that ended steps have let go of the run.
   void settle() {
     const MutexLock lock(mutex_);
-    while (beginning_ > 0) changed_.wait(mutex_);
+    while (!ending_.empty()) changed_.wait(mutex_);
   }
   /// The run goes: keeps `arenas`, which leave their pool, for devices that have not answered.
   void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
@@ -120,30 +122,37 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
     bool copies() const { return !branch.valid(); }
   };
 
+  /// Steps that the run no longer waits for.
+  struct Abandoned {
+    std::vector<Begun> steps;
+    std::optional<Error> late = {};  ///< if set, the first step has taken too long
+  };
+
   Completion add_begun(Run& run, BranchId branch, RegionId region, Device& device,
                        Completion::Copies copies) PX_REQUIRES(mutex_);
   bool is_left(const Run* only) const PX_REQUIRES(mutex_);
-  void wait_for(const Deadline& deadline, const Run* only);
+  std::optional<Abandoned> wait_for(const Deadline& deadline, const Run* only);
   std::optional<Begun> take_begun(BranchId step) PX_REQUIRES(mutex_);
-  bool abandon_late() PX_REQUIRES(mutex_);
-  BranchId end(const Begun& step, bool again) PX_REQUIRES(mutex_);
-  BranchId end_begun(const Begun& step, Status status) PX_REQUIRES(mutex_);
-  void begin_next(BranchId branch) noexcept;
-  void abandon_all(Error error) PX_REQUIRES(mutex_);
-  /// Of the steps that were abandoned. Without the mutex, as a device may answer at once.
-  void call_hooks() noexcept;
+  std::unique_ptr<Memory> take_answered(BranchId step) PX_REQUIRES(mutex_);
+  std::optional<Abandoned> take_late() PX_REQUIRES(mutex_);
+  std::vector<Begun> take_all(Error error) PX_REQUIRES(mutex_);
+  StepListener* listener_of(const Begun& step) const;
+  // Called without the mutex: they call foreign code.
+  void end(const Begun& step, Status status) noexcept;
+  void end_abandoned(const Abandoned& abandoned) noexcept;
+  void begin_next(BranchId branch, StepListener& listener) noexcept;
+  void let_go(std::span<const Begun> steps) noexcept;
 
-  Run& run_;  // the outermost, while begun_ has a step, or the caller is a thread of the run
+  Run& run_;  // the outermost, while a step is left, or the caller is a thread of the run
   const std::chrono::nanoseconds region_time_;
   const bool traced_;
   mutable Mutex mutex_;
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
-  int beginning_ PX_GUARDED_BY(mutex_) = 0;  // threads that have ended a step and begin the next
+  std::vector<const Run*> ending_ PX_GUARDED_BY(mutex_);  // a run for each step that a thread ends
   std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
   std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // of the next step without a branch here
-  std::vector<std::shared_ptr<AbandonHook>> hooks_ PX_GUARDED_BY(mutex_);  // not called yet
   bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
 };

@@ -388,6 +388,69 @@ TEST_F(RowOfRegions, WhileMemoryIsShortThePoolBeginsThem) {
   EXPECT_TRUE(device_.begun_by_answers().empty());
 }
 
+/// Has another thread ask whether its regions are wanted, and waits for that thread. If it is
+/// called under a lock of the run, neither thread ends.
+class AskingDevice final : public Device {
+ public:
+  void start(RegionRun, Completion done) override {
+    {
+      const MutexLock lock(mutex_);
+      begun_.push_back(done);
+    }
+    if (fails) done(tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "device lost"}));
+  }
+  void late(RegionId, const Error&) noexcept override { ask(); }
+  void ask() {
+    ++asked;
+    std::thread([this] {
+      for (const Completion& done : begun()) (void)done.is_wanted();
+    }).join();
+  }
+  void answer_all() {
+    for (const Completion& done : begun()) done({});
+  }
+  std::atomic<bool> fails{false};
+  std::atomic<int> asked{0};
+
+ private:
+  std::vector<Completion> begun() {
+    const MutexLock lock(mutex_);
+    return begun_;
+  }
+  Mutex mutex_;
+  std::vector<Completion> begun_ PX_GUARDED_BY(mutex_);
+};
+
+TEST_F(RowOfRegions, TheDeviceHearsOfLateRegionsWithoutLocks) {
+  for (const Scheduler scheduler :
+       {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
+    AskingDevice device;
+    settings_.device = &device;
+    settings_.scheduler = scheduler;
+    settings_.region_time = std::chrono::milliseconds(1);
+    const auto got = run();
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, ErrorCode::kLimitExceeded) << got.error().to_string();
+    EXPECT_EQ(device.asked, 1);
+    device.answer_all();
+    EXPECT_EQ(memory_->busy_bytes(), 0);
+  }
+}
+
+TEST_F(RowOfRegions, TheLogHearsOfFailuresWithoutLocks) {
+  for (const Scheduler scheduler :
+       {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
+    AskingDevice device;
+    const Logger log([&](LogLevel, std::string_view) { device.ask(); });
+    device.fails = true;
+    settings_.device = &device;
+    settings_.scheduler = scheduler;
+    settings_.log = &log;
+    expect_done();
+    EXPECT_EQ(device.asked, kRegions);
+  }
+}
+
 /// The kernel of the substitute reads packed weights.
 TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
   std::vector<float> weights(48 * 48), x(5 * 48);

@@ -342,6 +342,28 @@ TEST_P(DelegateDeviceIn, ASilentDeviceEndsTheRunAndIsNotAskedAgain) {
   }
 }
 
+TEST_P(DelegateDeviceIn, ALateRegionWaitsForNoCompilation) {
+  static std::atomic<bool> compiles, may_end;
+  compiles = may_end = false;
+  table_.compile = [](void* device, const px_region* region, px_compiled* out, px_status* status) {
+    compiles = true;
+    compiles.notify_all();
+    may_end.wait(false);
+    return test_compile(device, region, out, status);
+  };
+  opened_ = *open_delegate(*check_table(&table_, ""), "test", "", log_);
+  use(x_);
+  std::thread other([&] { device_->prepare(log_); });
+  compiles.wait(false);
+  device_->late(RegionId{1}, Error{Stage::kExecute, ErrorCode::kLimitExceeded, {}, "late"});
+  may_end = true;
+  may_end.notify_all();
+  other.join();
+  const auto problem = device_->problem(RegionId{0});
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->message, "late") << "all that the device had is the CPU's";
+}
+
 TEST_P(DelegateDeviceIn, IsToldOfRunsThatNobodyWaitsFor) {
   settings_.region_time = std::chrono::milliseconds(20);
   faults_.silent = true;

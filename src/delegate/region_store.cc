@@ -100,7 +100,7 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
   std::shared_ptr<CompiledRegion> compiled;
   std::optional<Error> error;
   {
-    const MutexLock lock(state->mutex_);
+    const MutexLock turn(state->compiling_);
     compiled = state->compiled_.lock();
     if (compiled == nullptr) {
       auto made = compile_region(delegate, ledger, *region);
@@ -117,9 +117,10 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
 }
 
 bool RegionState::is_unused() const {
-  if (!reasons().empty()) return false;
-  const MutexLock lock(mutex_);
-  return compiled_.expired();
+  if (!reasons().empty() || !compiling_.try_lock()) return false;
+  const bool expired = compiled_.expired();
+  compiling_.unlock();
+  return expired;
 }
 
 void RegionStore::keep_latest(CompiledRegions regions) {

@@ -66,8 +66,8 @@ class RegionState {
   std::atomic<unsigned> told_{0};  // a bit for each Refusal
   mutable Mutex errors_mutex_;
   std::array<std::optional<Error>, kRefusals> errors_ PX_GUARDED_BY(errors_mutex_);
-  mutable Mutex mutex_;  // held while the delegate compiles
-  std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(mutex_);
+  mutable Mutex compiling_;
+  std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(compiling_);
 };
 
 class RegionStore {

@@ -36,8 +36,8 @@ enum class LogLevel : std::uint8_t {
   kInfo,     ///< what the library decided by itself
   kWarning,  ///< something is not as it was asked for: outputs are the same, times or bytes are not
 };
-/// Gets one line. Called by any thread, by several at once, and while locks are held: it must
-/// return soon, and neither throw nor call Parallax.
+/// Gets one line. Called by any thread, by several at once, and while other threads wait for the
+/// caller: it must return soon, and neither throw nor call Parallax.
 using Log = std::function<void(LogLevel level, std::string_view message)>;
 
 /// Threads of the user's. Thread-safe.

@@ -4,6 +4,7 @@
 // one thread's.
 #pragma once
 
+#include <cassert>
 #include <chrono>
 #include <optional>
 #include <stop_token>
@@ -77,13 +78,25 @@ inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condi
 /// timed_mutex of the standard, because the ThreadSanitizer of GCC 12 misses how that is locked.
 class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
  public:
+  TimedMutex() = default;
+  explicit TimedMutex(LockOrder order) : order_(order) {}
+
   void unlock() PX_RELEASE() {
+    if constexpr (kLocksAreChecked) HeldLocks::mine().remove(this);
     const MutexLock lock(mutex_);
     held_ = false;
     free_.notify_all();
   }
   /// False where the deadline has come first. A free mutex is taken however late it is.
   bool lock_within(const Deadline& deadline) PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    assert(HeldLocks::mine().may_take(order_));
+    if (!wait_for(deadline)) return false;
+    if constexpr (kLocksAreChecked) HeldLocks::mine().add(this, order_);
+    return true;
+  }
+
+ private:
+  bool wait_for(const Deadline& deadline) {
     const WakeOnStop wake(deadline, mutex_, free_);
     const MutexLock lock(mutex_);
     while (held_)
@@ -92,7 +105,7 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
     return true;
   }
 
- private:
+  const LockOrder order_ = LockOrder::kInnermost;
   Mutex mutex_;
   Condition free_;
   bool held_ PX_GUARDED_BY(mutex_) = false;

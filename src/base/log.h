@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/lock_order.h"
 #include "parallax/runtime.h"
 
 namespace parallax {
@@ -20,6 +21,7 @@ class Logger {
  private:
   void write(LogLevel level, std::string_view message) const noexcept {
     if (!log_) return;
+    expect_unlocked();
     try {
       log_(level, message);
     } catch (...) {  // NOLINT(bugprone-empty-catch): it must not throw; no message is worth an end

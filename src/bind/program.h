@@ -55,8 +55,8 @@ struct Bound {
   /// them lie at any alignment.
   IdVector<NodeId, std::vector<const std::byte*>> fixed;
   std::vector<Computed> computed;  ///< deferred constants that kernels read, once bind() is done
-  Mutex binding;                   ///< bind() holds it
-  std::atomic<bool> done = false;  ///< bind() is
+  Mutex binding{LockOrder::kBinding};  ///< bind() holds it
+  std::atomic<bool> done = false;      ///< bind() is
   RunTimeKernels run_time_kernels;
   std::shared_ptr<Device> device = nullptr;  ///< runs its regions (run/device.h); null: none
 };

@@ -85,6 +85,7 @@ WeightCache::WeightCache(Options options, ModelSource main)
   path_ = options_.folder / file_name();
   report_.file = path_.string();
   open();
+  tell_log();
 }
 
 /// MODEL-1f2e3d4c5b6a7988-AVX3.cache. The hash is that of the whole path. A model in memory has no
@@ -190,6 +191,12 @@ bool WeightCache::find_constants(const SnapshotRecord& record, std::vector<Share
 }
 
 std::optional<Snapshot> WeightCache::snapshot(const std::string& name, const OpenFile& open) {
+  auto found = find_snapshot(name, open);
+  tell_log();
+  return found;
+}
+
+std::optional<Snapshot> WeightCache::find_snapshot(const std::string& name, const OpenFile& open) {
   const MutexLock lock(mutex_);
   const auto block = blocks_.find(snapshot_key(name));
   if (block == blocks_.end()) return std::nullopt;
@@ -217,23 +224,40 @@ void WeightCache::keep_snapshot(const std::string& name, Snapshot snapshot) {
 }
 
 void WeightCache::report_problem(const std::string& problem) {
-  const MutexLock lock(mutex_);
-  add_problem(problem);
+  {
+    const MutexLock lock(mutex_);
+    add_problem(problem);
+  }
+  tell_log();
 }
 
 void WeightCache::close(const std::string& problem) {
-  const MutexLock lock(mutex_);
-  closed_ = true;
-  unsaved_snapshot_.reset();
-  unsaved_.clear();
-  unsaved_bytes_ = 0;
-  add_problem(problem);
+  std::vector<Packed> gone;  // destroyed without the mutex
+  {
+    const MutexLock lock(mutex_);
+    closed_ = true;
+    unsaved_snapshot_.reset();
+    gone.swap(unsaved_);
+    unsaved_bytes_ = 0;
+    add_problem(problem);
+  }
+  tell_log();
 }
 
 /// The first one is why the others are: a file that cannot be read is made anew, say.
 void WeightCache::add_problem(const std::string& problem) {
   report_.problem += (report_.problem.empty() ? "" : "; ") + problem;
-  options_.log.warn(problem);
+  untold_.push_back(problem);
+}
+
+/// Reports new problems. Without the mutex, as the log is foreign code.
+void WeightCache::tell_log() {
+  std::vector<std::string> problems;
+  {
+    const MutexLock lock(mutex_);
+    problems.swap(untold_);
+  }
+  for (const std::string& problem : problems) options_.log.warn(problem);
 }
 
 bool WeightCache::files_are_unchanged() const {
@@ -335,18 +359,22 @@ BlockFile WeightCache::contents() {
 }
 
 void WeightCache::save() {
-  const MutexLock lock(mutex_);
-  const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
-  if (!weights && !unsaved_snapshot_) return;
-  try {
-    write();
-  } catch (const std::bad_alloc&) {
-    report_.problem = "out of memory";
+  std::vector<Packed> gone;  // destroyed without the mutex
+  {
+    const MutexLock lock(mutex_);
+    const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
+    if (!weights && !unsaved_snapshot_) return;
+    try {
+      write();
+    } catch (const std::bad_alloc&) {
+      report_.problem = "out of memory";
+    }
+    // What was not written, because a write failed, would fail again with the next shape.
+    gone.swap(unsaved_);
+    unsaved_snapshot_.reset();
+    unsaved_bytes_ = 0;
   }
-  // What was not written, because a write failed, would fail again with the next shape.
-  unsaved_.clear();
-  unsaved_snapshot_.reset();
-  unsaved_bytes_ = 0;
+  tell_log();
 }
 
 void WeightCache::write() {

@@ -94,6 +94,7 @@ class WeightCache {
 
   void open() PX_REQUIRES(mutex_);
   void add_problem(const std::string& problem) PX_REQUIRES(mutex_);
+  void tell_log();
   bool is_of_this_model(const BlockFile& file) PX_REQUIRES(mutex_);
   /// By address and length.
   using ComputedHashes = std::map<std::pair<const std::byte*, std::size_t>, Hash128>;
@@ -108,6 +109,7 @@ class WeightCache {
   Hash128 content_of(std::span<const std::byte> computed) PX_REQUIRES(mutex_);
   bool find_constants(const SnapshotRecord& record, std::vector<SharedBytes>& constants,
                       ComputedHashes& hashes) const PX_REQUIRES(mutex_);
+  std::optional<Snapshot> find_snapshot(const std::string& name, const OpenFile& open);
   bool is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files, const OpenFile& open,
                     std::vector<NamedFile>& opened) PX_REQUIRES(mutex_);
   bool files_are_unchanged() const PX_REQUIRES(mutex_);
@@ -120,7 +122,7 @@ class WeightCache {
   const std::filesystem::path folder_;  ///< of files beside the model, as an absolute path
   std::filesystem::path path_;          ///< set once
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockOrder::kWeightCache};
   std::vector<std::pair<std::string, FileIdentity>> files_ PX_GUARDED_BY(mutex_);  // beside main_
   std::vector<SharedBytes> computed_ PX_GUARDED_BY(mutex_);                        // by address
   // What the first of blocks_ point into.
@@ -136,6 +138,7 @@ class WeightCache {
   bool in_large_pages_ PX_GUARDED_BY(mutex_) = false;
   bool closed_ PX_GUARDED_BY(mutex_) = false;
   CacheReport report_ PX_GUARDED_BY(mutex_);
+  std::vector<std::string> untold_ PX_GUARDED_BY(mutex_);  // problems, for the log
 };
 
 }  // namespace parallax

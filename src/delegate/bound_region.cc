@@ -19,7 +19,7 @@ Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
   px_binding given{};
   given.size = sizeof given;
   px_status status = no_status();
-  const px_delegate& table = bound->delegate().table.functions;
+  const px_delegate& table = bound->delegate().functions();
   {
     const MutexLock lock(bound->region->one_call);
     PX_RETURN_IF_ERROR(status_of(
@@ -56,7 +56,7 @@ void BoundRegion::forget() {
 BoundRegion::~BoundRegion() {
   if (handle == nullptr || !delegate().is_here()) return;
   const MutexLock lock(region->one_call);
-  delegate().table.functions.unbind(delegate().device, region->handle, handle);
+  delegate().functions().unbind(delegate().device, region->handle, handle);
 }
 
 }  // namespace parallax

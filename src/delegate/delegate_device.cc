@@ -44,7 +44,7 @@ DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
     }
   }
 }
-DelegateDevice::~DelegateDevice() = default;
+DelegateDevice::~DelegateDevice() { expect_unlocked(); }
 
 /// Of all stores together: each only grows.
 int DelegateDevice::generation() const {
@@ -54,26 +54,26 @@ int DelegateDevice::generation() const {
 }
 
 void DelegateDevice::prepare(const Logger& log) {
-  if (!prepare_all(log)) return;
+  if (prepared_.load(std::memory_order_acquire) == generation()) return;
+  {
+    const MutexLock turn(preparing_);
+    if (prepared_.load(std::memory_order_relaxed) == generation()) return;
+    prepare_all(log);
+  }
   std::vector<CompiledRegions> by_delegate(delegates_.size());
   add_compiled(by_delegate);
   for (std::size_t number = 0; number < delegates_.size(); ++number)
     delegates_[number].store->keep_latest(std::move(by_delegate[number]));
 }
 
-/// Returns false if it was done before.
-bool DelegateDevice::prepare_all(const Logger& log) {
-  if (prepared_.load(std::memory_order_acquire) == generation()) return false;
-  const MutexLock preparing(preparing_);
+void DelegateDevice::prepare_all(const Logger& log) {
   const int now = generation();
-  if (prepared_.load(std::memory_order_relaxed) == now) return false;
   for (const RegionId region : compiled_->context->delegation.seconds.ids())
     if (use_of(region).opened->is_here()) prepare_region(region, log);
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
       if (body != nullptr) body->prepare_all(log);
   prepared_.store(now, std::memory_order_release);
-  return true;
 }
 
 /// Adds the regions of this and its bodies, by Delegation::delegate.
@@ -92,10 +92,7 @@ void DelegateDevice::add_compiled(std::vector<CompiledRegions>& by_delegate) con
 }
 
 void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
-  {
-    const MutexLock lock(mutex_);
-    if (bound_.contains(region) && bound_[region] != nullptr) return bound_[region]->forget();
-  }
+  if (const auto before = prepared(region).bound) return before->forget();
   std::shared_ptr<RegionState> state;
   auto bound = bind(region, state);
   std::optional<Error> problem = state->problem();
@@ -107,15 +104,16 @@ void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
                            use_of(region).opened->spec, state->name, scope_of(kind),
                            problem->to_string()));
   }
-  const MutexLock lock(mutex_);
+  auto made = bound ? *std::move(bound) : nullptr;
+  const MutexLock lock(mutex_);  // old values are swapped out and destroyed without it
   const std::size_t regions = compiled_->context->delegation.seconds.size();
   states_.resize(regions);
   bound_.resize(regions);
   run_time_.resize(regions);
   unbound_.resize(regions);
-  states_[region] = std::move(state);
-  bound_[region] = bound ? *std::move(bound) : nullptr;
-  unbound_[region] = std::move(problem);
+  states_[region].swap(state);
+  bound_[region].swap(made);
+  unbound_[region].swap(problem);
 }
 
 Device* DelegateDevice::in_body(NodeId node, std::size_t body) {
@@ -150,9 +148,9 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
         Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not compiled"}));
   if (!is_planned_region(*compiled_, region)) {
     auto later = std::make_shared<RunTimeRegion>(std::move(entry), *values, compiled_, use);
-    const MutexLock lock(mutex_);
+    const MutexLock lock(mutex_);  // as above
     run_time_.resize(compiled_->context->delegation.seconds.size());
-    run_time_[region].swap(later);  // one from before ends without the mutex
+    run_time_[region].swap(later);
     return nullptr;
   }
   auto bound = bind_within(use, std::move(entry), *values, *compiled_, {});
@@ -196,17 +194,23 @@ bool DelegateDevice::count_run() noexcept {
   return run % kFirst == 0 && std::has_single_bit(run / kFirst);  // 5, 10, 20, 40, ...
 }
 
+DelegateDevice::Prepared DelegateDevice::prepared(RegionId region) const {
+  const MutexLock lock(mutex_);
+  if (!states_.contains(region)) return {};
+  return {states_[region], bound_[region], run_time_[region] != nullptr, unbound_[region]};
+}
+
 std::optional<Error> DelegateDevice::problem(RegionId region) const {
   if (!use_of(region).opened->is_here()) return forked();
-  const MutexLock lock(mutex_);
-  if (!states_.contains(region) || states_[region] == nullptr)
+  const Prepared is = prepared(region);
+  if (is.state == nullptr)
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
-  if (auto problem = states_[region]->problem()) return problem;
-  if (run_time_[region] != nullptr) return std::nullopt;
+  if (auto problem = is.state->problem()) return problem;
+  if (is.at_run_time) return std::nullopt;
   // Without a substitute, memory that was short is tried again in each run.
-  if (bound_[region] != nullptr)
-    return compiled_->context->delegation.substitute ? bound_[region]->problem() : std::nullopt;
-  if (unbound_[region]) return unbound_[region];
+  if (is.bound != nullptr)
+    return compiled_->context->delegation.substitute ? is.bound->problem() : std::nullopt;
+  if (is.unbound) return is.unbound;
   return Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
 }
 
@@ -214,13 +218,12 @@ std::optional<DelegateDevice::Refused> DelegateDevice::refusal_of(RegionId regio
   const DelegateUse& use = use_of(region);
   if (!use.opened->is_here()) return Refused{Refusal::kDevice, forked()};
   if (auto lost = use.store->lost()) return Refused{Refusal::kDevice, *std::move(lost)};
-  const MutexLock lock(mutex_);
-  if (!states_.contains(region) || states_[region] == nullptr) return std::nullopt;
-  if (auto problem = states_[region]->problem())
-    return Refused{Refusal::kRegion, *std::move(problem)};
-  if (unbound_[region]) return Refused{refusal_of_bind(unbound_[region]->code), *unbound_[region]};
-  if (bound_[region] == nullptr) return std::nullopt;
-  auto problem = bound_[region]->problem();
+  const Prepared is = prepared(region);
+  if (is.state == nullptr) return std::nullopt;
+  if (auto problem = is.state->problem()) return Refused{Refusal::kRegion, *std::move(problem)};
+  if (is.unbound) return Refused{refusal_of_bind(is.unbound->code), *is.unbound};
+  if (is.bound == nullptr) return std::nullopt;
+  auto problem = is.bound->problem();
   if (!problem) return std::nullopt;
   return Refused{Refusal::kMoment, *std::move(problem)};
 }
@@ -252,9 +255,8 @@ std::vector<RefusedRegion> DelegateDevice::take_refused() {
 }
 
 bool DelegateDevice::is_news(RegionId region, const Error& error) noexcept {
-  const MutexLock lock(mutex_);
-  const bool known = states_.contains(region) && states_[region] != nullptr;
-  return !known || states_[region]->tell(refusal_of_run(error.code));
+  const auto state = prepared(region).state;
+  return state == nullptr || state->tell(refusal_of_run(error.code));
 }
 
 /// Regions that were not prepared yet may be run.

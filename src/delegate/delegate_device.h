@@ -89,6 +89,14 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   const DelegateUse& use_of(RegionId region) const {
     return delegates_[compiled_->context->delegation.delegate_of(region)];
   }
+  /// A region as the last prepare() left it.
+  struct Prepared {
+    std::shared_ptr<RegionState> state;  ///< null: it was not prepared
+    std::shared_ptr<BoundRegion> bound;
+    bool at_run_time = false;
+    std::optional<Error> unbound;  ///< why, for these sizes
+  };
+  Prepared prepared(RegionId region) const;
   struct Refused {
     Refusal kind;
     Error why;
@@ -97,7 +105,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   void add_refused(std::vector<RefusedRegion>& list) const;
   std::string name_in_model(RegionId region) const;
   int generation() const;
-  bool prepare_all(const Logger& log);
+  void prepare_all(const Logger& log);
   void prepare_region(RegionId region, const Logger& log);
   void add_compiled(std::vector<CompiledRegions>& by_delegate) const;
   Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
@@ -122,7 +130,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   // Compiled, and bound while a run goes on; null: bound before.
   IdVector<RegionId, std::shared_ptr<RunTimeRegion>> run_time_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::optional<Error>> unbound_ PX_GUARDED_BY(mutex_);  // why, for these sizes
-  Mutex preparing_;
+  Mutex preparing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kPreparing};       // with those of bodies
 };
 
 }  // namespace parallax

@@ -19,12 +19,11 @@ Status DeviceLedger::check_locked(std::int64_t bytes, std::string_view what) con
                         what, byte_text(held_), byte_text(limit_))});
 }
 
-void DeviceLedger::give_locked(std::int64_t bytes) noexcept {
-  held_ -= bytes;
+void DeviceLedger::give_to_budget(std::int64_t bytes) const noexcept {
   if (budget_.give != nullptr && bytes > 0) budget_.give(bytes);
 }
 
-/// Without the mutex while the budget is asked, which may free memory of the user's.
+/// Asks the budget without the mutex: that may free memory through the user's allocator.
 Status DeviceLedger::take(std::int64_t bytes, std::string_view what) {
   {
     const MutexLock lock(mutex_);
@@ -44,8 +43,11 @@ Status DeviceLedger::take(std::int64_t bytes, std::string_view what) {
 }
 
 void DeviceLedger::give(std::int64_t bytes) noexcept {
-  const MutexLock lock(mutex_);
-  give_locked(bytes);
+  {
+    const MutexLock lock(mutex_);
+    held_ -= bytes;
+  }
+  give_to_budget(bytes);
 }
 
 Status DeviceLedger::take_shared(std::int64_t bytes, std::string_view what) {
@@ -57,10 +59,13 @@ Status DeviceLedger::take_shared(std::int64_t bytes, std::string_view what) {
       const MutexLock lock(mutex_);
       more = std::max<std::int64_t>(0, bytes - shared()) - taken;
       if (more <= 0) {  // others may have taken some meanwhile
-        if (more < 0) give_locked(-more);
         shared_.insert(bytes);
-        return {};
+        held_ += more;
       }
+    }
+    if (more <= 0) {
+      give_to_budget(-more);
+      return {};
     }
     if (Status status = take(more, what); !status) {
       if (taken > 0) give(taken);
@@ -71,10 +76,15 @@ Status DeviceLedger::take_shared(std::int64_t bytes, std::string_view what) {
 }
 
 void DeviceLedger::give_shared(std::int64_t bytes) noexcept {
-  const MutexLock lock(mutex_);
-  const std::int64_t before = shared();
-  if (const auto found = shared_.find(bytes); found != shared_.end()) shared_.erase(found);
-  if (shared() < before) give_locked(before - shared());
+  std::int64_t fewer = 0;
+  {
+    const MutexLock lock(mutex_);
+    const std::int64_t before = shared();
+    if (const auto found = shared_.find(bytes); found != shared_.end()) shared_.erase(found);
+    fewer = before - shared();
+    held_ -= fewer;
+  }
+  give_to_budget(fewer);
 }
 
 std::int64_t DeviceLedger::held() const {

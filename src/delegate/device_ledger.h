@@ -44,7 +44,7 @@ class DeviceLedger {
 
  private:
   Status check_locked(std::int64_t bytes, std::string_view what) const PX_REQUIRES(mutex_);
-  void give_locked(std::int64_t bytes) noexcept PX_REQUIRES(mutex_);
+  void give_to_budget(std::int64_t bytes) const noexcept;
   std::int64_t shared() const PX_REQUIRES(mutex_) {
     return shared_.empty() ? 0 : *shared_.rbegin();
   }

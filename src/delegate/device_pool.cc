@@ -23,7 +23,7 @@ Result<std::unique_ptr<DevicePiece>> DevicePiece::allocate(
   given.size = sizeof given;
   px_status status = no_status();
   PX_RETURN_IF_ERROR(
-      status_of(its.table.functions.allocate(its.device, bytes, &given, &status), status));
+      status_of(its.functions().allocate(its.device, bytes, &given, &status), status));
   if (given.memory == nullptr)
     return tl::unexpected(
         Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "the delegate allocated nothing"});
@@ -33,7 +33,7 @@ Result<std::unique_ptr<DevicePiece>> DevicePiece::allocate(
 
 DevicePiece::~DevicePiece() {
   if (memory_.memory != nullptr && delegate_->is_here())
-    delegate_->table.functions.release(delegate_->device, memory());
+    delegate_->functions().release(delegate_->device, memory());
 }
 
 DevicePool::~DevicePool() { trim(); }

@@ -87,7 +87,7 @@ void DeviceValues::written(ValueId root, Piece piece, const Status& status) {
     Value& value = values_[root];
     value.coming = false;
     value.there = status.has_value();
-    if (value.there) value.piece = std::move(piece);
+    if (value.there) value.piece.swap(piece);
     waiting.swap(value.waiting);
   }
   for (const Then& then : waiting) then(status);
@@ -100,10 +100,10 @@ DeviceValues::Piece DeviceValues::piece(ValueId root) const {
 }
 
 void DeviceValues::keep(ValueId root, Piece piece) {
-  const MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);  // the old piece is swapped out and destroyed without it
   if (readers_[root] == 0) return;
   Value& value = values_[root];
-  value.piece = std::move(piece);
+  value.piece.swap(piece);
   value.there = true;
   value.on_cpu = false;
 }
@@ -154,7 +154,7 @@ void DeviceValues::copy(DevicePiece& piece, const RegionTensor& tensor, bool the
     done.copied(tensor.value, there, static_cast<std::int64_t>(bytes), begin);
     return then({});
   }
-  const px_delegate& table = delegate_->table.functions;
+  const px_delegate& table = delegate_->functions();
   (void)ask_delegate(
       [=, self = shared_from_this(), then = std::move(then), value = tensor.value](Status status) {
         if (status) done.copied(value, there, static_cast<std::int64_t>(bytes), begin);

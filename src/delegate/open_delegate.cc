@@ -65,7 +65,7 @@ Error of_delegate(const OpenDelegate& opened, Error error) {
 
 /// What the delegate says of itself, into `opened`.
 Status describe(OpenDelegate& opened) {
-  const px_delegate& table = opened.table.functions;
+  const px_delegate& table = opened.functions();
   px_description given{};
   given.size = sizeof given;
   px_status status = no_status();
@@ -140,7 +140,7 @@ OpenDelegate::OpenDelegate(const DelegateTable& table_in, std::string wanted, Lo
     : table(table_in), spec(std::move(wanted)), log(std::move(log_in)) {}
 
 OpenDelegate::~OpenDelegate() {
-  if (device != nullptr && is_here()) table.functions.close(device);
+  if (device != nullptr && is_here()) functions().close(device);
 }
 
 Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& table,
@@ -157,7 +157,7 @@ Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& t
                                    const_cast<Logger*>(&opened->log)};
   px_status status = no_status();
   void* device = nullptr;
-  Status done = status_of(table.functions.open(&options, &device, &status), status);
+  Status done = status_of(opened->functions().open(&options, &device, &status), status);
   if (done && device == nullptr) done = refuse_table(ErrorCode::kInvalidInput, "it opened nothing");
   if (done) {
     opened->device = device;

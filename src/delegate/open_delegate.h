@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fork.h"
+#include "base/lock_order.h"
 #include "base/log.h"
 #include "parallax/delegate.h"
 #include "parallax/result.h"
@@ -50,6 +51,11 @@ struct OpenDelegate {
   bool stores_half = false;  ///< floats, in regions that ask for no more
 
   const Delegate& description() const { return *profile.delegate; }
+  /// REQUIRES: the thread holds no lock but turns.
+  const px_delegate& functions() const {
+    expect_unlocked();
+    return table.functions;
+  }
   /// Whether it was opened by this process: a child of fork() has none of its threads.
   bool is_here() const { return process == process_number(); }
 

@@ -68,7 +68,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
 
  private:
   const OpenDelegate& delegate() const { return given_.region->delegate(); }
-  const px_delegate& table() const { return delegate().table.functions; }
+  const px_delegate& table() const { return delegate().functions(); }
   const Completion& done() const { return given_.done; }
   /// Null where the device works in the CPU's memory.
   DeviceValues* values() const { return given_.run_values.get(); }

@@ -17,9 +17,9 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
   px_compiled given{};
   given.size = sizeof given;
   px_status status = no_status();
-  PX_RETURN_IF_ERROR(status_of(delegate->table.functions.compile(
-                                   delegate->device, &compiled->region->get(), &given, &status),
-                               status));
+  PX_RETURN_IF_ERROR(status_of(
+      delegate->functions().compile(delegate->device, &compiled->region->get(), &given, &status),
+      status));
   if (given.region == nullptr)
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate compiled a region to null"});
@@ -36,7 +36,7 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
 
 CompiledRegion::~CompiledRegion() {
   if (handle != nullptr && delegate->is_here())
-    delegate->table.functions.discard(delegate->device, handle);
+    delegate->functions().discard(delegate->device, handle);
 }
 
 std::optional<Error> RegionState::problem() const {

@@ -34,8 +34,8 @@ struct CompiledRegion {
   const std::shared_ptr<const OpenDelegate> delegate;
   const std::shared_ptr<const CRegion> region;  ///< of the binding that was first
   void* handle = nullptr;
-  DeviceCharge charge;  ///< of its constants
-  Mutex one_call;       ///< that the delegate gets about it
+  DeviceCharge charge;                  ///< of its constants
+  Mutex one_call{LockOrder::kCalling};  ///< that the delegate gets about it
 };
 using CompiledRegions = std::vector<std::shared_ptr<CompiledRegion>>;
 
@@ -64,10 +64,10 @@ class RegionState {
 
   std::atomic<bool> failed_{false};
   std::atomic<unsigned> told_{0};  // a bit for each Refusal
+  mutable Mutex compiling_ PX_ACQUIRED_BEFORE(errors_mutex_){LockOrder::kCompiling};
+  std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(compiling_);
   mutable Mutex errors_mutex_;
   std::array<std::optional<Error>, kRefusals> errors_ PX_GUARDED_BY(errors_mutex_);
-  mutable Mutex compiling_;
-  std::weak_ptr<CompiledRegion> compiled_ PX_GUARDED_BY(compiling_);
 };
 
 class RegionStore {
@@ -98,7 +98,7 @@ class RegionStore {
   std::vector<std::pair<std::string, std::string>> failures() const;
 
  private:
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockOrder::kRegions};
   std::map<std::string, std::shared_ptr<RegionState>, std::less<>> states_ PX_GUARDED_BY(mutex_);
   CompiledRegions latest_ PX_GUARDED_BY(mutex_);
   std::optional<Error> lost_ PX_GUARDED_BY(mutex_);

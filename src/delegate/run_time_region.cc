@@ -19,39 +19,58 @@ RunTimeRegion::RunTimeRegion(RegionStore::Entry entry, std::shared_ptr<const CRe
 
 Result<std::shared_ptr<BoundRegion>> RunTimeRegion::bind(const std::vector<ValueDims>& sizes,
                                                          const Logger* log) {
-  std::vector<Kept> gone;  // goes back without the mutex
-  Result<std::shared_ptr<BoundRegion>> bound = nullptr;
-  Refusal kind = Refusal::kSizes;
-  {
-    const MutexLock lock(mutex_);
-    if (auto problem = entry_.state->problem()) return tl::unexpected(*std::move(problem));
-    if (auto refusal = known_refusal(sizes, gone)) return tl::unexpected(*std::move(refusal));
-    const auto found = std::ranges::find(kept_, sizes, &Kept::sizes);
-    if (found != kept_.end()) {
-      std::rotate(kept_.begin(), found, found + 1);
-      return kept_.front().bound;
-    }
-    bound = make(sizes);
-    if (!bound && bound.error().code == ErrorCode::kBudgetExceeded && !kept_.empty()) {
-      kept_.clear();
-      bound = make(sizes);
-    }
-    if (bound) {
-      kept_.insert(kept_.begin(), {sizes, *bound});
-      while (kept_.size() > kKept) {
-        gone.push_back(std::move(kept_.back()));
-        kept_.pop_back();
-      }
-      return bound;
-    }
-    kind = refusal_of_bind(bound.error().code);
-    remember(sizes, kind, bound.error());
-  }
+  if (auto problem = entry_.state->problem()) return tl::unexpected(*std::move(problem));
+  if (auto known = find(sizes)) return *std::move(known);
+  auto bound = find_or_make(sizes);
+  if (bound) return bound;
+  const Refusal kind = refusal_of_bind(bound.error().code);
   entry_.state->refuse(kind, bound.error());
   if (log != nullptr && entry_.state->tell(kind))
     log->warn(fmt::format("delegate '{}' does not run the region of node '{}': {}{}",
                           use_.opened->spec, entry_.state->name, scope_of(kind),
                           bound.error().to_string()));
+  return bound;
+}
+
+/// The binding to these sizes, or why the CPU runs the region with them. nullopt: neither is known.
+std::optional<Result<std::shared_ptr<BoundRegion>>> RunTimeRegion::find(
+    const std::vector<ValueDims>& sizes) {
+  std::vector<Kept> gone;  // destroyed without the mutex
+  const MutexLock lock(mutex_);
+  if (auto refusal = known_refusal(sizes, gone)) return tl::unexpected(*std::move(refusal));
+  const auto found = std::ranges::find(kept_, sizes, &Kept::sizes);
+  if (found == kept_.end()) return std::nullopt;
+  std::rotate(kept_.begin(), found, found + 1);
+  return kept_.front().bound;
+}
+
+/// Returns the evicted binding, which the caller destroys without locks.
+std::vector<RunTimeRegion::Kept> RunTimeRegion::keep(Kept one) {
+  std::vector<Kept> gone;
+  const MutexLock lock(mutex_);
+  kept_.insert(kept_.begin(), std::move(one));
+  if (kept_.size() <= kKept) return gone;
+  gone.push_back(std::move(kept_.back()));
+  kept_.pop_back();
+  return gone;
+}
+
+Result<std::shared_ptr<BoundRegion>> RunTimeRegion::find_or_make(
+    const std::vector<ValueDims>& sizes) {
+  std::vector<Kept> gone;  // destroyed after the turn
+  const MutexLock turn(binding_);
+  // Another thread may have tried meanwhile.
+  if (auto problem = entry_.state->problem()) return tl::unexpected(*std::move(problem));
+  if (auto known = find(sizes)) return *std::move(known);
+  auto bound = make(sizes);
+  if (!bound && bound.error().code == ErrorCode::kBudgetExceeded && drop_bindings())
+    bound = make(sizes);
+  if (bound) {
+    gone = keep({sizes, *bound});
+  } else {
+    const MutexLock lock(mutex_);
+    remember(sizes, refusal_of_bind(bound.error().code), bound.error());
+  }
   return bound;
 }
 

@@ -1,7 +1,7 @@
 // A region whose sizes only running tells: compiled before the run, bound while it goes on. A few
 // bindings are kept, those used last, and so are refusals. Internal to delegate/.
 //
-// Thread-safe. Threads that bind the same region do so one after the other.
+// Thread-safe. Threads that bind the same region to new sizes do so one after the other.
 #pragma once
 
 #include <memory>
@@ -44,6 +44,9 @@ class RunTimeRegion {
     RetryPause pause = {};
   };
   Result<std::shared_ptr<BoundRegion>> make(const std::vector<ValueDims>& sizes);
+  std::optional<Result<std::shared_ptr<BoundRegion>>> find(const std::vector<ValueDims>& sizes);
+  std::vector<Kept> keep(Kept one);
+  Result<std::shared_ptr<BoundRegion>> find_or_make(const std::vector<ValueDims>& sizes);
   std::optional<Error> known_refusal(const std::vector<ValueDims>& sizes, std::vector<Kept>& gone)
       PX_REQUIRES(mutex_);
   void remember(const std::vector<ValueDims>& sizes, Refusal kind, const Error& why)
@@ -53,7 +56,8 @@ class RunTimeRegion {
   const std::shared_ptr<const CRegion> values_;
   const std::shared_ptr<const Compiled> compiled_;
   const DelegateUse use_;
-  Mutex mutex_;
+  Mutex binding_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kBindingRegion};
+  Mutex mutex_{LockOrder::kBoundRegions};
   // The last used first.
   std::vector<Kept> kept_ PX_GUARDED_BY(mutex_);
   std::vector<RefusedSizes> refused_ PX_GUARDED_BY(mutex_);

@@ -129,7 +129,7 @@ class Deferred {
   static int keep(const Constant& source);
 
   int depth_ = 1;
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kDeferred};
   Reserved memory_;
   std::vector<Constant> sources_ PX_GUARDED_BY(mutex_);
   Fill fill_ PX_GUARDED_BY(mutex_);

@@ -175,14 +175,18 @@ std::shared_ptr<DelegateRates> RateStore::of(const OpenDelegate& delegate, int t
   const std::string key =
       fmt::format("{} on {}, driver {}; {} threads of {}, {}", delegate.spec, delegate.device_name,
                   delegate.driver, threads, cpu_name(), packing_version());
-  const MutexLock lock(mutex_);
-  std::shared_ptr<DelegateRates>& found = rates_[key];
-  if (found == nullptr) {
-    const std::filesystem::path file =
-        folder_.empty() ? std::filesystem::path() : rate_file(folder_, key);
-    found = std::make_shared<DelegateRates>(key, file, threads, log_, limit_);
+  std::chrono::nanoseconds limit{};
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = rates_.find(key); found != rates_.end()) return found->second;
+    limit = limit_;
   }
-  return found;
+  // Without the mutex: it reads a file and may log. The first of two threads counts.
+  const std::filesystem::path file =
+      folder_.empty() ? std::filesystem::path() : rate_file(folder_, key);
+  auto made = std::make_shared<DelegateRates>(key, file, threads, log_, limit);
+  const MutexLock lock(mutex_);
+  return rates_.try_emplace(key, std::move(made)).first->second;
 }
 
 }  // namespace parallax

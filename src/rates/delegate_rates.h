@@ -58,7 +58,8 @@ class DelegateRates {
   const Logger log_;
   const std::chrono::nanoseconds limit_;
   const std::shared_ptr<std::atomic<int>> running_ = std::make_shared<std::atomic<int>>(0);
-  Mutex measuring_;  // one thread does, others wait for it
+  // One thread measures, others wait.
+  Mutex measuring_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kMeasuring};
   mutable Mutex mutex_;
   mutable Calibration calibration_ PX_GUARDED_BY(mutex_);
   mutable bool changed_ PX_GUARDED_BY(mutex_) = false;

@@ -40,7 +40,7 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
     pool = nullptr;
   }
 
-  Mutex mutex;
+  Mutex mutex{LockOrder::kGuest};
   Condition changed;
   WorkerPool* pool PX_GUARDED_BY(mutex);
   int inside PX_GUARDED_BY(mutex) = 0;  // one more for a moment, when one goes and another comes

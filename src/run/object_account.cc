@@ -18,9 +18,15 @@ Result<std::shared_ptr<const void>> ObjectAccount::take(std::int64_t bytes) {
     std::int64_t bytes;
   };
   auto charge = std::make_shared<Charge>(shared_from_this(), 0);
+  RunMemory::Lease* lease = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    lease = lease_;
+  }
+  if (lease == nullptr) return charge;
+  // Without the mutex: it may free memory through the user's allocator.
+  PX_RETURN_IF_ERROR(lease->reserve(bytes));
   const MutexLock lock(mutex_);
-  if (lease_ == nullptr) return charge;
-  PX_RETURN_IF_ERROR(lease_->reserve(bytes));
   taken_ += bytes;
   charge->bytes = bytes;
   return charge;

@@ -19,13 +19,13 @@ class ObjectAccount final : public ObjectMemory,
   explicit ObjectAccount(RunMemory::Lease& lease) : lease_(&lease) {}
 
   Result<std::shared_ptr<const void>> take(std::int64_t bytes) override;
-  /// The run is over. Before the lease goes.
+  /// Ends the account before its lease. REQUIRES: no thread is in take(), nor will be.
   void close();
 
  private:
   void give_back(std::int64_t bytes);
 
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kObjects};
   RunMemory::Lease* lease_ PX_GUARDED_BY(mutex_);  // null: closed
   std::int64_t taken_ PX_GUARDED_BY(mutex_) = 0;
 };

@@ -146,7 +146,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   Run& run_;  // the outermost, while a step is left, or the caller is a thread of the run
   const std::chrono::nanoseconds region_time_;
   const bool traced_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockOrder::kSteps};
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);

@@ -64,6 +64,7 @@ void WorkerPool::call(Participant* guests) {
       park(guest);
       continue;
     }
+    expect_unlocked();
     try {
       users_->submit([ticket] {
         if (!ticket->used.exchange(true)) ticket->guest->visit();

@@ -131,7 +131,7 @@ class WorkerPool {
   // The first slots hold branches, one per place, the next ones tiles of callers, the rest tiles of
   // workers.
   std::vector<Slot> slots_;
-  Mutex start_mutex_;
+  Mutex start_mutex_{LockOrder::kStarting};
   std::unique_ptr<std::vector<std::thread>> workers_ PX_GUARDED_BY(start_mutex_);
   const std::shared_ptr<ThreadPool> users_;
   std::unique_ptr<std::vector<std::shared_ptr<Guest>>> guests_ PX_GUARDED_BY(start_mutex_);

@@ -103,7 +103,7 @@ AsyncRuns::~AsyncRuns() {
 
 Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
   if (pool_ != nullptr && first_process_ == process_number()) return submit(std::move(job));
-  const MutexLock lock(mutex_);
+  const MutexLock lock(mutex_);  // a dropped job is destroyed with the argument, without locks
   if (process_ != process_number()) {
     auto queue = std::make_unique<Queue>();
     (void)queue_.release();  // as in the destructor
@@ -121,6 +121,7 @@ Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
         queue.start_thread();
       } catch (const std::exception&) {
         if (queue.threads.empty()) {
+          job.swap(queue.jobs.back());
           queue.jobs.pop_back();
           return no_thread();
         }
@@ -132,6 +133,7 @@ Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
 }
 
 Status AsyncRuns::submit(std::function<void()> job) {
+  expect_unlocked();
   try {
     pool_->submit(std::move(job));
     return {};

@@ -37,7 +37,7 @@ class AsyncRuns {
   Status submit(std::function<void()> job);
 
   const std::uint64_t first_process_;
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kAsyncRuns};
   std::uint64_t process_ PX_GUARDED_BY(mutex_);
   std::unique_ptr<Queue> queue_ PX_GUARDED_BY(mutex_);
   const std::shared_ptr<ThreadPool> pool_;

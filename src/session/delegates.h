@@ -49,7 +49,7 @@ class Delegates {
   const std::vector<std::string> libraries_;
   const std::string cache_folder_;
   const Logger log_;
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kOpening};
   std::optional<std::vector<Known>> known_ PX_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<const OpenDelegate>, std::less<>> opened_
       PX_GUARDED_BY(mutex_);

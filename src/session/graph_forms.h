@@ -37,7 +37,7 @@ class GraphForms {
   const std::shared_ptr<GraphContext> plain_;
   const std::vector<CrossAttention> cross_attention_;
   const std::optional<KeptGraph> kept_;
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kRewriting};
   // Set once.
   std::shared_ptr<GraphContext> factored_ PX_GUARDED_BY(mutex_), canonical_ PX_GUARDED_BY(mutex_);
 };

@@ -36,7 +36,7 @@ class MemoryAccount {
  private:
   std::int64_t spare_locked() const PX_REQUIRES(mutex_);
 
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockOrder::kAccount};
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last
   std::vector<std::weak_ptr<DevicePool>> pools_ PX_GUARDED_BY(mutex_);
 };

@@ -24,7 +24,7 @@ std::shared_ptr<PlanCache::Entry> PlanCache::entry(const Binding& binding) {
                           : entries_.insert(binding, {std::make_shared<Entry>()}).entry;
 }
 
-Status PlanCache::compile_once(const Binding& binding, Entry& item) {
+Status PlanCache::compile_once(const Binding& binding, Entry& item, Dropped& dropped) {
   if (item.bound != nullptr) return {};
   if (options_.make != nullptr) {
     PX_ASSIGN(item.bound, options_.make(binding));
@@ -33,7 +33,7 @@ Status PlanCache::compile_once(const Binding& binding, Entry& item) {
     return {};
   }
   PX_ASSIGN(auto context, forms_->of(binding, options_.kernels));
-  const auto like = pattern(context.get());
+  const Program* const like = pattern(context.get(), dropped);
   PX_ASSIGN(auto compiled,
             compile(std::move(context), binding, options_.kernels, options_.refinement,
                     like == nullptr ? nullptr : &like->compiled()));
@@ -64,8 +64,9 @@ PlanTimes PlanCache::times() const {
   return times_;
 }
 
-Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item) {
-  PX_RETURN_IF_ERROR(compile_once(binding, item));
+Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, Entry& item,
+                                                        Dropped& dropped) {
+  PX_RETURN_IF_ERROR(compile_once(binding, item, dropped));
   if (item.least == nullptr) {
     PX_ASSIGN(item.least, lay_out(item.bound, {false, options_.threads, std::nullopt}));
     item.changed = true;
@@ -73,12 +74,14 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   return item.least;
 }
 
-/// The program whose kernels and steps serve again for other bindings of the same form; null where
-/// there is none.
-std::shared_ptr<const Program> PlanCache::pattern(const GraphContext* context) const {
+/// Returns the program whose kernels and steps serve other bindings of the same form too, or null.
+/// `dropped` owns it, perhaps as the last owner.
+const Program* PlanCache::pattern(const GraphContext* context, Dropped& dropped) const {
+  std::shared_ptr<const Program>& kept = dropped.programs.emplace_back();
   const MutexLock lock(mutex_);
-  const auto found = patterns_.find(context);
-  return found == patterns_.end() ? nullptr : found->second.lock();
+  if (const auto found = patterns_.find(context); found != patterns_.end())
+    kept = found->second.lock();
+  return kept.get();
 }
 
 Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding, Entry& item,
@@ -89,17 +92,18 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
            (!explain || program->plan.explained);
   };
   if (item.only_least > 0 || !budget.at_once) {
-    PX_RETURN_IF_ERROR(least(binding, item));
+    PX_RETURN_IF_ERROR(least(binding, item, dropped));
     if (fits(item.least)) return item.least;
   } else {
     if (fits(item.free_choice)) return item.free_choice;
     if (fits(item.small)) return item.small;
-    PX_RETURN_IF_ERROR(compile_once(binding, item));
+    PX_RETURN_IF_ERROR(compile_once(binding, item, dropped));
     if (item.free_choice == nullptr || (explain && !item.free_choice->plan.explained)) {
-      const auto like = pattern(item.bound->compiled->context.get());
+      const Program* const like = pattern(item.bound->compiled->context.get(), dropped);
       PX_ASSIGN(auto made, lay_out(item.bound, {options_.parallel, options_.threads, std::nullopt,
-                                                options_.admission, like.get(), explain}));
-      dropped.free_choice = std::exchange(item.free_choice, std::move(made));
+                                                options_.admission, like, explain}));
+      dropped.programs.emplace_back().swap(item.free_choice);
+      item.free_choice = std::move(made);
       item.changed = true;
       if (like == nullptr) {
         const MutexLock lock(mutex_);
@@ -111,7 +115,8 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
   }
   PX_ASSIGN(auto made, lay_out(item.bound, {options_.parallel, options_.threads, budget.bytes,
                                             options_.admission}));
-  dropped.small = std::exchange(item.small, std::move(made));
+  dropped.programs.emplace_back().swap(item.small);
+  item.small = std::move(made);
   item.changed = true;
   return item.small;
 }
@@ -145,7 +150,7 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
   Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
-  auto program = least(binding, *item);
+  auto program = least(binding, *item, dropped);
   if (item->only_least == 0) {  // of runs at once the first decides
     const bool soon = item->since_pause < item->pause;
     item->pause = soon ? std::min(2 * item->pause, kLongestPause) : kFirstPause;
@@ -161,7 +166,7 @@ Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadli
   Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
-  PX_ASSIGN(const auto program, least(binding, *item));
+  PX_ASSIGN(const auto program, least(binding, *item, dropped));
   count(binding, *item, 0, dropped);
   return program->bytes;
 }

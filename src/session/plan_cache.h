@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/deadline.h"
 #include "base/mutex.h"
@@ -27,7 +28,7 @@ inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
 
 class PlanCache {
   struct Entry {
-    TimedMutex mutex;
+    TimedMutex mutex{LockOrder::kPlanning};
     std::shared_ptr<Bound> bound PX_GUARDED_BY(mutex);
     std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
         least PX_GUARDED_BY(mutex);
@@ -107,17 +108,18 @@ class PlanCache {
   /// What a call keeps no longer; it lives longer than the call's locks.
   struct Dropped {
     Forgotten bindings;
-    std::shared_ptr<const Program> free_choice, small;
+    std::vector<std::shared_ptr<const Program>> programs;
   };
 
   std::shared_ptr<Entry> entry(const Binding& binding);
   Result<std::shared_ptr<const Program>> choose(const Binding& binding, Entry& item,
                                                 const RunBudget& budget, bool explain,
                                                 Dropped& dropped) PX_REQUIRES(item.mutex);
-  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item)
+  Result<std::shared_ptr<const Program>> least(const Binding& binding, Entry& item,
+                                               Dropped& dropped) PX_REQUIRES(item.mutex);
+  const Program* pattern(const GraphContext* context, Dropped& dropped) const;
+  Status compile_once(const Binding& binding, Entry& item, Dropped& dropped)
       PX_REQUIRES(item.mutex);
-  std::shared_ptr<const Program> pattern(const GraphContext* context) const;
-  Status compile_once(const Binding& binding, Entry& item) PX_REQUIRES(item.mutex);
   static void count_run(Entry& item) PX_REQUIRES(item.mutex);
   void count(const Binding& binding, Entry& item, double ms, Dropped& dropped)
       PX_REQUIRES(item.mutex);
@@ -128,8 +130,9 @@ class PlanCache {
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
-  TimedMutex packing_;  // one packs, on all threads; others wait, as they need the same weights
-  mutable Mutex mutex_;
+  // One thread packs, with the pool's help; others wait, as they need the same weights.
+  TimedMutex packing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kPacking};
+  mutable Mutex mutex_{LockOrder::kPlans};
   Entries entries_ PX_GUARDED_BY(mutex_);
   std::int64_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // of all entries
   // Of each form the first free choice that is still held.

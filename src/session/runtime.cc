@@ -28,7 +28,7 @@ std::shared_ptr<Runtime::Impl> make(const RuntimeOptions& options) {
 }
 
 std::shared_ptr<Runtime::Impl> shared_impl() {
-  static Mutex mutex;
+  static Mutex mutex{LockOrder::kRuntime};
   static std::weak_ptr<Runtime::Impl> shared PX_GUARDED_BY(mutex);
   const MutexLock lock(mutex);
   std::shared_ptr<Runtime::Impl> impl = shared.lock();

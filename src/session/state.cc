@@ -98,6 +98,37 @@ State::Impl::Impl(const Model& model_in, std::vector<Tied> ties_in,
       next(ties.size()),
       wanted(ties.size()) {}
 
+/// Allocates without the mutex until all values fit: that may call the user's allocator.
+Result<std::vector<State::Impl::Slot>> State::Impl::copy_values() const {
+  struct Missing {
+    std::size_t tie;
+    DType dtype;
+    Dims dims;
+  };
+  std::vector<Slot> slots(ties.size());
+  while (true) {
+    std::vector<Missing> missing;
+    {
+      const MutexLock lock(mutex);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        slots[i].known = values[i].known;
+        if (!values[i].known) continue;
+        const TensorView view = values[i].tensor.view();
+        if (slots[i].tensor.has(view.dims)) {
+          copy_bytes(view, slots[i].tensor.mutable_view());
+        } else {
+          missing.push_back({i, view.dtype, view.dims});
+        }
+      }
+    }
+    if (missing.empty()) return slots;
+    for (const Missing& each : missing) {
+      slots[each.tie].tensor = {};
+      PX_ASSIGN(slots[each.tie].tensor, allocate(each.dtype, each.dims));
+    }
+  }
+}
+
 std::optional<std::size_t> State::Impl::tie_of_output(std::size_t output) const {
   const auto found = std::ranges::find(ties, output, &Tied::output);
   if (found == ties.end()) return std::nullopt;
@@ -137,16 +168,10 @@ Result<State> State::create(const Session& session, std::span<const Tie> ties) {
 Result<State> State::copy() const {
   return without_exceptions([&]() -> Result<State> {
     auto copy = std::make_unique<Impl>(impl_->model, impl_->ties, impl_->account, impl_->limit);
-    const MutexLock lock(impl_->mutex);
-    const MutexLock lock_copy(copy->mutex);
-    for (std::size_t i = 0; i < impl_->values.size(); ++i) {
-      const Impl::Slot& from = impl_->values[i];
-      if (!from.known) continue;
-      const TensorView view = from.tensor.view();
-      Impl::Slot& to = copy->values[i];
-      PX_ASSIGN(to.tensor, copy->allocate(view.dtype, view.dims));
-      copy_bytes(view, to.tensor.mutable_view());
-      to.known = true;
+    PX_ASSIGN(auto values, impl_->copy_values());
+    {
+      const MutexLock lock(copy->mutex);
+      copy->values = std::move(values);
     }
     return State(std::move(copy));
   });
@@ -159,12 +184,18 @@ Status State::set(std::string_view input, const TensorView& value) {
     PX_RETURN_IF_ERROR(check_fixed_dims(impl_->graph(), impl_->input(tie), value.dims));
     if (!impl_->turn.lock_within({})) return tl::unexpected(ended({}));
     const MutexLock turn(impl_->turn, std::adopt_lock);
+    bool fits = false;
+    {
+      const MutexLock lock(impl_->mutex);
+      fits = impl_->values[tie].tensor.has(value.dims);
+    }
+    CountedTensor fresh;
+    if (!fits) {
+      PX_ASSIGN(fresh, impl_->allocate(value.dtype, value.dims));
+    }
     const MutexLock lock(impl_->mutex);
     Impl::Slot& slot = impl_->values[tie];
-    if (!slot.tensor.has(value.dims)) {
-      PX_ASSIGN(CountedTensor fresh, impl_->allocate(value.dtype, value.dims));
-      slot.tensor.swap(fresh);
-    }
+    if (!fits) slot.tensor.swap(fresh);
     copy_bytes(value, slot.tensor.mutable_view());
     slot.known = true;
     return {};

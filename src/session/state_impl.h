@@ -75,12 +75,15 @@ struct State::Impl {
   Result<CountedTensor> allocate(DType dtype, const Dims& dims) const {
     return CountedTensor::allocate(account, limit, dtype, dims);
   }
+  /// Returns a consistent copy of all values. Errors: kBudgetExceeded, kOutOfMemory.
+  Result<std::vector<Slot>> copy_values() const;
 
   const Model model;
   const std::vector<Tied> ties;
   const std::shared_ptr<MemoryAccount> account;
   const std::optional<std::int64_t> limit;  ///< of the account
-  TimedMutex turn;                          ///< of a run, and of who else changes values
+  /// Held by a run and by other calls that change values.
+  TimedMutex turn PX_ACQUIRED_BEFORE(mutex){LockOrder::kState};
   mutable Mutex mutex;
   std::vector<Slot> values PX_GUARDED_BY(mutex);
   std::vector<CountedTensor> next;  ///< where a run writes
@@ -105,6 +108,7 @@ class StateRun {
   void commit();
 
  private:
+  Result<TensorView> zeros(std::size_t tie, const Dims& dims);
   Status make_next(std::size_t tie, const Dims& dims);
 
   State::Impl& state_;

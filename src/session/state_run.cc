@@ -30,28 +30,44 @@ Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder
                             std::vector<NamedInput>& all) {
   all.assign(given.begin(), given.end());
   std::ranges::fill(state_.wanted, nullptr);
-  const MutexLock lock(state_.mutex);
   const auto missing = [&](std::size_t tie) {
     return std::ranges::find(all, state_.input(tie).name, &NamedInput::name) == all.end();
   };
   // Values that are there tell sizes of those that are not.
-  for (std::size_t i = 0; i < state_.ties.size(); ++i) {
-    if (state_.values[i].known && missing(i))
-      all.push_back({state_.input(i).name, state_.values[i].tensor.view()});
+  {
+    const MutexLock lock(state_.mutex);
+    for (std::size_t i = 0; i < state_.ties.size(); ++i) {
+      if (state_.values[i].known && missing(i))
+        all.push_back({state_.input(i).name, state_.values[i].tensor.view()});
+    }
   }
   for (std::size_t i = 0; i < state_.ties.size(); ++i) {
     if (!missing(i)) continue;
     PX_ASSIGN(const Dims dims, binder.told_dims(all, state_.ties[i].input));
-    CountedTensor& zeros = state_.values[i].tensor;
-    if (zeros.has(dims)) {
-      std::ranges::fill(zeros.mutable_view().bytes, std::byte{0});
-    } else {
-      zeros = {};
-      PX_ASSIGN(zeros, state_.allocate(state_.input(i).dtype, dims));
-    }
-    all.push_back({state_.input(i).name, zeros.view()});
+    PX_ASSIGN(const TensorView view, zeros(i, dims));
+    all.push_back({state_.input(i).name, view});
   }
   return {};
+}
+
+/// The first value of a tied input. Other threads read values under the mutex and change none: this
+/// run has the turn.
+Result<TensorView> StateRun::zeros(std::size_t tie, const Dims& dims) {
+  CountedTensor tensor;
+  {
+    const MutexLock lock(state_.mutex);
+    tensor.swap(state_.values[tie].tensor);
+  }
+  if (tensor.has(dims)) {
+    std::ranges::fill(tensor.mutable_view().bytes, std::byte{0});
+  } else {
+    tensor = {};
+    PX_ASSIGN(tensor, state_.allocate(state_.input(tie).dtype, dims));
+  }
+  const TensorView view = tensor.view();
+  const MutexLock lock(state_.mutex);
+  tensor.swap(state_.values[tie].tensor);
+  return view;
 }
 
 Status StateRun::make_next(std::size_t tie, const Dims& dims) {

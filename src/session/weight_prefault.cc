@@ -56,7 +56,7 @@ class LivingPrefaults {
   static void after_fork() PX_RELEASE(mutex) { mutex.unlock(); }
 
   // Usable from the first thread's start to the last one's end.
-  static constinit inline Mutex mutex;
+  static constinit inline Mutex mutex{LockOrder::kListOfPrefaults};
   static constinit inline WeightPrefault* first PX_GUARDED_BY(mutex) = nullptr;
   static const int kRegistered;
 };

@@ -60,7 +60,7 @@ class Workers {
   }
 
   const int cpus_;
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kWorkers};
   // All but the last are another process's.
   std::list<WorkerPool> pools_ PX_GUARDED_BY(mutex_);
   std::atomic<WorkerPool*> pool_;  // the last

@@ -31,10 +31,14 @@ void CoresQueue::add(CoresJob job) {
 }
 
 void CoresQueue::cancel(void* context) {
-  const MutexLock lock(mutex_);
-  if (running_ == context) (void)stop_.request_stop();
-  for (CoresJob& job : jobs_)
-    if (job.context == context) (void)job.stop.request_stop();
+  std::stop_source stop(std::nostopstate);
+  {
+    const MutexLock lock(mutex_);
+    if (running_ == context) stop = stop_;
+    for (const CoresJob& job : jobs_)
+      if (job.context == context) stop = job.stop;
+  }
+  (void)stop.request_stop();  // without the mutex, as it calls stop callbacks
 }
 
 /// The next job; false where there will be none.

@@ -98,8 +98,8 @@ class ClContext {
   std::filesystem::path cache_;
   OwnedContext context_;
   OwnedQueue queue_, copies_;
-  Mutex mutex_;
-  Mutex programs_mutex_;
+  Mutex programs_mutex_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kBuilding};
+  Mutex mutex_{LockOrder::kCommands};
   std::map<std::string, std::shared_ptr<ClProgram>> programs_ PX_GUARDED_BY(programs_mutex_);
   std::unique_ptr<Completions> completions_;
 };

@@ -47,7 +47,7 @@ class DeviceMemory {
   OwnedBuffer buffer_;
   std::byte* host_ = nullptr;
   int users_ = 0;  ///< under the lock of Commands
-  Mutex mutex_;
+  Mutex mutex_{LockOrder::kStaging};
   std::unique_ptr<DeviceMemory> staged_ PX_GUARDED_BY(mutex_);  ///< as large, pinned
 };
 

@@ -32,7 +32,7 @@ struct OpenDevice {
   bool half = false;            ///< the user asked for 16-bit storage
   std::filesystem::path cache;  ///< empty: none
   std::function<void(const std::string&)> log;
-  Mutex mutex;
+  Mutex mutex{LockOrder::kTuning};
   std::optional<Tuning> tuning PX_GUARDED_BY(mutex);
 
   /// Sizes of kernels for a graph: measured when the first product is compiled, if the result can

@@ -36,7 +36,7 @@ class ConstantStore {
   Result<std::shared_ptr<const AlignedBytes>> copy_of(const Constant& constant) const;
 
   std::shared_ptr<WeightCache> cache_;
-  mutable Mutex mutex_;
+  mutable Mutex mutex_{LockOrder::kWeights};
   // By source address and length: two constants may begin at one byte of the file.
   std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<const AlignedBytes>> copies_
       PX_GUARDED_BY(mutex_);

@@ -91,7 +91,8 @@ struct PackedBlock {
 
   const std::int64_t size;
   AlignedBytes bytes;  ///< changes under `filling`; read by kernels after it was filled
-  Mutex filling;       // not once_flag: fill may throw, which leaves that one locked under TSan
+  // Not once_flag: fill may throw, which leaves that one locked under TSan.
+  Mutex filling{LockOrder::kFilling};
   const std::byte* source = nullptr;
   std::string layout;
   bool lent = false;                           ///< set once: it goes with what it was packed of
@@ -109,7 +110,7 @@ struct PackedWeights::Blocks {
 
   std::shared_ptr<WeightCache> cache;
   WeightMemory memory;
-  Mutex mutex;
+  Mutex mutex{LockOrder::kWeights};
   std::map<std::pair<const std::byte*, std::string>, std::shared_ptr<PackedBlock>> by_key
       PX_GUARDED_BY(mutex);
   /// Begin and end of constants, each as often as it was lent.
@@ -187,13 +188,15 @@ void PackedWeights::lend(std::span<const std::byte> constant) {
 void PackedWeights::forget(std::span<const std::byte> constant) noexcept {
   if (constant.empty()) return;
   const std::byte* const end = constant.data() + constant.size();
+  decltype(blocks_->by_key) gone;  // freed without the mutex, perhaps by the user's allocator
   const MutexLock lock(blocks_->mutex);
   const auto [first, last] = blocks_->lent.equal_range(constant.data());
   const auto same = std::find_if(first, last, [end](const auto& one) { return one.second == end; });
   if (same != last) blocks_->lent.erase(same);
   auto& blocks = blocks_->by_key;
-  const auto begin = blocks.lower_bound({constant.data(), std::string()});
-  blocks.erase(begin, blocks.lower_bound({end, std::string()}));
+  const auto behind = blocks.lower_bound({end, std::string()});
+  for (auto it = blocks.lower_bound({constant.data(), std::string()}); it != behind;)
+    gone.insert(gone.end(), blocks.extract(it++));
 }
 
 /// Returns when the block is filled: by this thread, or after a wait for the thread that is filling

@@ -105,21 +105,24 @@ struct WeightMemory::Chunk {
 WeightMemory::WeightMemory() = default;
 WeightMemory::~WeightMemory() = default;
 
-bool WeightMemory::add_chunk(std::int64_t bytes) {
+/// Returns null if there is no memory.
+std::shared_ptr<WeightMemory::Chunk> WeightMemory::add_chunk(std::int64_t bytes) {
   std::shared_ptr<std::byte> memory =
       source_->is_users() ? source_->allocate(bytes, kLargePage) : map_aligned(bytes);
-  if (memory == nullptr) return false;
+  if (memory == nullptr) return nullptr;
   if (!source_->large()) source_->want_small({memory.get(), static_cast<std::size_t>(bytes)});
-  chunks_.push_back(std::make_shared<Chunk>(std::move(memory), bytes, source_->large()));
+  auto chunk = std::make_shared<Chunk>(std::move(memory), bytes, source_->large());
+  const MutexLock lock(mutex_);
+  chunks_.push_back(chunk);
   total_ += bytes;
-  return true;
+  return chunk;
 }
 
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::add_chunk_for_prefault(std::int64_t bytes) {
-  const MutexLock lock(mutex_);
+  const MutexLock turn(growing_);
   // As below: half of the addresses are used.
   const auto size = checked_add(bytes, bytes);
-  return size && add_chunk(*size) ? chunks_.back() : nullptr;
+  return size ? add_chunk(*size) : nullptr;
 }
 
 void WeightMemory::prefault(std::int64_t bytes,
@@ -151,15 +154,21 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   const auto taken = more ? checked_align(*more, kAlignment) : std::nullopt;
   const auto own = taken ? checked_align(*taken, kLargePage) : std::nullopt;
   if (!own || !checked_add(*own, kLargePage)) return tl::unexpected(no_memory_for_weights(bytes));
-  const MutexLock lock(mutex_);
-  if (chunks_.empty() || *taken > chunks_.back()->bytes - chunks_.back()->used) {
+  const MutexLock turn(growing_);
+  std::shared_ptr<Chunk> chunk;
+  std::int64_t size = 0;
+  {
+    const MutexLock lock(mutex_);
+    if (!chunks_.empty()) chunk = chunks_.back();
     // As much again as there is: half of the addresses are used, small models take few.
-    const std::int64_t size =
-        std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
-    if (!add_chunk(size) && (size == *own || !add_chunk(*own)))
-      return tl::unexpected(no_memory_for_weights(bytes));
+    size = std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
   }
-  const std::shared_ptr<Chunk>& chunk = chunks_.back();
+  if (chunk == nullptr || *taken > chunk->bytes - chunk->used) {
+    chunk = add_chunk(size);
+    if (chunk == nullptr && size > *own) chunk = add_chunk(*own);
+    if (chunk == nullptr) return tl::unexpected(no_memory_for_weights(bytes));
+  }
+  const MutexLock lock(mutex_);  // end_prefault() gives back unused pages
   std::byte* const begin = chunk->begin + chunk->used.fetch_add(*taken);
   set_usable(begin, bytes, true);
   if (source_->is_users()) std::memset(begin, 0, static_cast<std::size_t>(bytes));

@@ -53,15 +53,16 @@ class WeightMemory {
   struct Chunk;
   std::shared_ptr<Chunk> chunk_of(const std::byte* byte) const;
   std::shared_ptr<Chunk> chunk(std::size_t index) const;
-  bool add_chunk(std::int64_t bytes) PX_REQUIRES(mutex_);
+  std::shared_ptr<Chunk> add_chunk(std::int64_t bytes) PX_REQUIRES(growing_);
   void touch_page(Chunk& chunk, std::size_t page, bool full);
   std::shared_ptr<Chunk> add_chunk_for_prefault(std::int64_t bytes);
 
   std::shared_ptr<MemorySource> source_ = std::make_shared<MemorySource>();
   std::atomic<bool> some_small_ = false;  ///< promote() may find something
-  Mutex promoting_;
+  Mutex promoting_{LockOrder::kPrefaulting};
   std::atomic<bool> prefault_ended_ = false;
-  Mutex prefaulting_;
+  Mutex prefaulting_ PX_ACQUIRED_BEFORE(growing_){LockOrder::kPrefaulting};
+  Mutex growing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kGrowing};
   mutable Mutex mutex_;
   std::vector<std::shared_ptr<Chunk>> chunks_ PX_GUARDED_BY(mutex_);
   std::int64_t total_ PX_GUARDED_BY(mutex_) = 0;

@@ -1,0 +1,134 @@
+// Callers that run ever new sizes on delegates under a budget that keeps few plans, so that plans
+// are compiled, bound, run and destroyed concurrently. In builds with assertions, a lock out of
+// order or foreign code under a lock (base/lock_order.h) ends the test, whether threads collide or
+// not.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "delegate/test_delegate_util.h"
+#include "parallax/session.h"
+#include "session/runtime_impl.h"
+#include "session/session_impl.h"
+#include "session/session_test_util.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kColumns = 64;
+constexpr int kCallers = 3;
+
+/// 2 |x| - x, which has the same bits on every device. A delegate that lacks Sub has two regions.
+constexpr const char* kKnownSizes = R"(
+    symbols n
+    input x f32 [n, 64]
+    a = Neg(x) @a
+    b = Sub(a, x) @b
+    c = Abs(b) @c
+    y = Add(c, a) @y
+    output y)";
+/// The same of the rows that have an element above 0.
+constexpr const char* kRunTimeSizes = R"(
+    symbols n
+    input x f32 [n, 64]
+    const axis i64 [1] = [1]
+    const first i64 [] = [0]
+    most = ReduceMax(x, axis) {keepdims = 0}
+    found = NonZero(most) @found
+    rows = Gather(found, first)
+    picked = Gather(x, rows) @picked
+    a = Neg(picked) @a
+    b = Sub(a, picked) @b
+    c = Abs(b) @c
+    y = Add(c, a) @y
+    output y)";
+
+struct Way {
+  const char* name;
+  const char* delegate;
+  bool own_memory = false;  ///< of the test delegate
+  int sizes = 20;           ///< of each caller
+};
+constexpr Way kWays[] = {{"Cores", "cores"},
+                         {"OpenCl", "opencl", false, 3},  // the driver compiles for each size
+                         {"TestInHostMemory", "test"},
+                         {"TestInOwnMemory", "test", true}};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+class DelegateLocks : public testing::TestWithParam<Way> {
+ protected:
+  DelegateLocks() {
+    faults_.own_memory = GetParam().own_memory;
+    faults_.binding_bytes = 2000;
+    faults_.shared_bytes = 4000;
+    faults_.region_bytes = 100;
+    faults_.microseconds = 20;
+    faults_.profile.replace(faults_.profile.find("dtypes"), 6, "dynamic_shapes = true\ndtypes");
+    runtime_ = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
+    runtime_->impl()->delegates.add(&table_);
+    options_.threads = 2;
+    options_.delegates = {GetParam().delegate};
+    options_.offload = Offload::kAll;
+    options_.rates = Rates::kDescribed;
+    options_.delegate_time_limit_seconds = 600;  // the machine may be busy
+    options_.budget = {MemoryBudget::Kind::kBytes, 250'000};
+  }
+
+  bool opens() { return runtime_->impl()->delegates.open(GetParam().delegate).has_value(); }
+
+  void run_callers(const char* text) {
+    Session session = *Session::create(model_of(text), options_, *runtime_);
+    std::vector<std::thread> threads;
+    for (int caller = 0; caller < kCallers; ++caller)
+      threads.emplace_back([&, caller] {
+        for (int i = 0; i < GetParam().sizes; ++i) {
+          run_size(session, 1 + i * kCallers + caller);
+          if (i % 7 == 2 * caller + 1) session.trim();
+          if (i % 7 != 2 * caller) continue;
+          session.retry_delegates();
+          run_size(session, 1 + i * kCallers + caller);  // what was bound before is replaced
+        }
+      });
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_GT(right_.exchange(0), 0);
+    EXPECT_LT(session.impl().plans.bindings(), kCallers * GetParam().sizes) << "plans were evicted";
+  }
+
+  void run_size(Session& session, std::int64_t rows) {
+    std::vector<float> x(static_cast<std::size_t>(rows * kColumns));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 9) - 4;
+    const NamedInput input{"x", {DType::kF32, {rows, kColumns}, std::as_bytes(std::span(x))}};
+    const auto got = session.run({&input, 1});
+    if (!got) {  // other callers may leave too little
+      EXPECT_EQ(got.error().code, ErrorCode::kBudgetExceeded) << got.error().to_string();
+      return;
+    }
+    for (float& number : x) number = 2 * std::fabs(number) - number;
+    EXPECT_TRUE(std::ranges::equal((*got)[0].view().bytes, std::as_bytes(std::span(x)))) << rows;
+    ++right_;
+  }
+
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+  std::optional<Runtime> runtime_;
+  SessionOptions options_;
+  std::atomic<int> right_{0};
+};
+
+TEST_P(DelegateLocks, CallersRunNewSizesUnderASmallBudget) {
+  if (!opens()) GTEST_SKIP() << "there is no such device";
+  for (const char* const text : {kKnownSizes, kRunTimeSizes}) run_callers(text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Delegates, DelegateLocks, testing::ValuesIn(kWays),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+}  // namespace
+}  // namespace parallax

@@ -169,6 +169,7 @@ struct DelegateReport {
   struct Failure {
     std::string node;  ///< the first of the region
     std::string reason;
+    bool for_a_while = false;  ///< memory was short: runs try the region again after a pause
   };
   /// Refusals since Session::retry_delegates(), one for each region and scope. "with some sizes: "
   /// or "for a while: " is before the reason where the region is not left to the CPU altogether.

@@ -199,9 +199,9 @@ TEST_P(DelegateDeviceIn, TheCpuRunsWhatFailsUntilToldToTryAgain) {
     lines_.clear();
     expect_right();
     EXPECT_EQ(faults_.*fault.count, 0);
-    const auto failures = store_->failures();
+    const auto failures = store_->refusals();
     ASSERT_EQ(failures.size(), 1U);
-    EXPECT_THAT(failures[0].second, HasSubstr(fault.message));
+    EXPECT_THAT(failures[0].why, HasSubstr(fault.message));
     ASSERT_FALSE(lines_.empty());
     EXPECT_THAT(lines_[0], HasSubstr(fault.message));
     const int runs = faults_.runs;
@@ -217,7 +217,7 @@ TEST_P(DelegateDeviceIn, TheCpuRunsWhatFailsUntilToldToTryAgain) {
     store_->forget_failures();
     expect_right();
     EXPECT_EQ(faults_.runs, runs + 3);
-    EXPECT_TRUE(store_->failures().empty());
+    EXPECT_TRUE(store_->refusals().empty());
   }
 }
 
@@ -243,7 +243,7 @@ TEST_P(DelegateDeviceIn, OtherSizesStayUnlessTheRegionIsRefused) {
     faults_.bind_code = faults_.run_code = row.code;
     faults_.*row.count = 1;
     expect_right();
-    EXPECT_EQ(store_->failures().size(), 1U);
+    EXPECT_EQ(store_->refusals().size(), 1U);
     int runs = faults_.runs;
     expect_right();
     EXPECT_EQ(faults_.runs, runs + 1) << "not with these sizes";
@@ -251,7 +251,7 @@ TEST_P(DelegateDeviceIn, OtherSizesStayUnlessTheRegionIsRefused) {
     runs = faults_.runs;
     expect_right();
     EXPECT_EQ(faults_.runs, runs + (row.others ? 2 : 1));
-    EXPECT_EQ(store_->failures().size(), 1U);
+    EXPECT_EQ(store_->refusals().size(), 1U);
   }
 }
 
@@ -272,9 +272,9 @@ TEST_P(DelegateDeviceIn, EachKindOfRefusalCostsOneWarning) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(warnings(faults_.refuse_bind), 0U);
   EXPECT_EQ(warnings(faults_.fail_run), 2U);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(warnings(faults_.fail_run), 0U);
-  EXPECT_EQ(store_->failures().size(), 4U);
+  EXPECT_EQ(store_->refusals().size(), 4U);
   store_->forget_failures();
-  EXPECT_TRUE(store_->failures().empty());
+  EXPECT_TRUE(store_->refusals().empty());
   EXPECT_EQ(warnings(faults_.refuse_bind), 2U);
 }
 
@@ -283,8 +283,8 @@ TEST_P(DelegateDeviceIn, ALostDeviceCompilesNothing) {
   store_->fail_all({Stage::kExecute, ErrorCode::kLimitExceeded, {}, "no answer"});
   expect_right();
   EXPECT_EQ(faults_.compiled, 0);
-  ASSERT_EQ(store_->failures().size(), 2U);
-  EXPECT_EQ(store_->failures()[0].second, "no answer");
+  ASSERT_EQ(store_->refusals().size(), 2U);
+  EXPECT_EQ(store_->refusals()[0].why, "no answer");
   store_->forget_failures();
   expect_right();
   EXPECT_EQ(faults_.runs, 2);
@@ -312,7 +312,7 @@ TEST_P(DelegateDeviceIn, TellsAPlanOnceWhatItIsBetterMadeWithout) {
 TEST_P(DelegateDeviceIn, RefusesNullHandles) {
   faults_.null_handles = true;
   expect_right();
-  EXPECT_EQ(store_->failures().size(), 2U);
+  EXPECT_EQ(store_->refusals().size(), 2U);
   EXPECT_EQ(faults_.runs, 0);
 }
 

@@ -1,5 +1,7 @@
 #include "delegate/region_store.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/status.h"
@@ -59,8 +61,8 @@ bool RegionState::tell(Refusal kind) noexcept {
   return (told_.fetch_or(bit) & bit) == 0;
 }
 
-std::vector<std::string> RegionState::reasons() const {
-  std::vector<std::string> list;
+std::vector<RegionRefusal> RegionState::refusals() const {
+  std::vector<RegionRefusal> list;
   const MutexLock lock(errors_mutex_);
   for (const Refusal kind :
        {Refusal::kSizes, Refusal::kMoment, Refusal::kRegion, Refusal::kDevice}) {
@@ -68,7 +70,8 @@ std::vector<std::string> RegionState::reasons() const {
     // A device that is lost says no more of a region that failed.
     const bool known =
         kind == Refusal::kDevice && errors_[static_cast<std::size_t>(Refusal::kRegion)];
-    if (error && !known) list.push_back(std::string(scope_of(kind)) + error->to_string());
+    if (error && !known)
+      list.push_back({name, std::string(scope_of(kind)) + error->to_string(), kind});
   }
   return list;
 }
@@ -117,7 +120,7 @@ RegionStore::Entry RegionStore::get(const std::shared_ptr<const OpenDelegate>& d
 }
 
 bool RegionState::is_unused() const {
-  if (!reasons().empty() || !compiling_.try_lock()) return false;
+  if (!refusals().empty() || !compiling_.try_lock()) return false;
   const bool expired = compiled_.expired();
   compiling_.unlock();
   return expired;
@@ -151,11 +154,11 @@ void RegionStore::forget_failures() {
   ++generation_;
 }
 
-std::vector<std::pair<std::string, std::string>> RegionStore::failures() const {
-  std::vector<std::pair<std::string, std::string>> list;
+std::vector<RegionRefusal> RegionStore::refusals() const {
+  std::vector<RegionRefusal> list;
   const MutexLock lock(mutex_);
   for (const auto& [key, state] : states_)
-    for (std::string& reason : state->reasons()) list.emplace_back(state->name, std::move(reason));
+    std::ranges::move(state->refusals(), std::back_inserter(list));
   return list;
 }
 

@@ -39,6 +39,13 @@ struct CompiledRegion {
 };
 using CompiledRegions = std::vector<std::shared_ptr<CompiledRegion>>;
 
+/// Why the CPU runs a region.
+struct RegionRefusal {
+  std::string node;  ///< the first of the region
+  std::string why;   ///< with its scope, if that is not all runs
+  Refusal kind = Refusal::kRegion;
+};
+
 /// What has become of a region.
 class RegionState {
  public:
@@ -53,8 +60,8 @@ class RegionState {
   void refuse(Refusal kind, Error error);
   /// True for the first call with this kind since forget(): the refusal is worth a warning.
   bool tell(Refusal kind) noexcept;
-  /// The reasons for reports, one for each kind of refusal.
-  std::vector<std::string> reasons() const;
+  /// For reports, one for each kind of refusal.
+  std::vector<RegionRefusal> refusals() const;
   void forget();
 
  private:
@@ -94,8 +101,8 @@ class RegionStore {
   /// All may be tried again: by plans whose generation is older.
   void forget_failures();
   int generation() const { return generation_.load(); }
-  /// All refusals: name of the region's first node, and why.
-  std::vector<std::pair<std::string, std::string>> failures() const;
+  /// Those of all regions.
+  std::vector<RegionRefusal> refusals() const;
 
  private:
   mutable Mutex mutex_{LockOrder::kRegions};

@@ -218,8 +218,9 @@ std::vector<DelegateReport> Session::delegates() const {
         report.held_bytes = each.use.ledger->held();
         report.peak_bytes = each.use.ledger->peak();
       }
-      for (auto& [node, reason] : each.use.store->failures())
-        report.failures.push_back({std::move(node), std::move(reason)});
+      for (RegionRefusal& one : each.use.store->refusals())
+        report.failures.push_back(
+            {std::move(one.node), std::move(one.why), one.kind == Refusal::kMoment});
       report.returned = each.placed->returned();
     }
     return reports;

@@ -20,7 +20,9 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
   for (const DelegateReport& d : delegates) {
     nlohmann::json failures = nlohmann::json::array();
     for (const auto& failure : d.failures)
-      failures.push_back({{"node", failure.node}, {"reason", failure.reason}});
+      failures.push_back({{"node", failure.node},
+                          {"reason", failure.reason},
+                          {"for_a_while", failure.for_a_while}});
     nlohmann::json returned = nlohmann::json::array();
     for (const auto& region : d.returned)
       returned.push_back({{"node", region.node}, {"reason", region.reason}});

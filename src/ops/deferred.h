@@ -20,8 +20,9 @@
 namespace parallax {
 
 inline constexpr std::int64_t kDeferredBytes = std::int64_t{64} << 10;
-/// Constants made of each other are computed by recursion.
-inline constexpr int kMaxDeferredDepth = 32;
+/// Constants made of each other are computed by recursion; each holds its lock meanwhile, for which
+/// HeldLocks has room.
+inline constexpr int kMaxDeferredDepth = 16;
 
 /// Writes all bytes of a constant, of sources that are computed.
 using Fill = std::function<Status(std::span<std::byte> bytes)>;

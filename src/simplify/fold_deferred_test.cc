@@ -48,7 +48,7 @@ TEST(FoldDeferred, DefersLargeResults) {
       {chain(OpKind::kRelu, 3, 63), 3, 0, 0},
       // Guards and inference read integers.
       {chain(OpKind::kNeg, 1, 64, DType::kI64), 1, 0, 0},
-      // Recursion has an end: one result in 33 is computed, with all before it.
+      // Recursion has an end: one result in so many is computed, with all before it.
       {chain(OpKind::kRelu, 2 * kMaxDeferredDepth + 1, 64), 1, 2 * kMaxDeferredDepth,
        kMaxDeferredDepth},
   };

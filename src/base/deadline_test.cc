@@ -51,7 +51,7 @@ TEST(Deadline, WhoAsksWakesWhoWaits) {
 }
 
 TEST(TimedMutex, IsWaitedForUntilTheDeadline) {
-  TimedMutex mutex;
+  TimedMutex mutex{LockOrder::kState};
   ASSERT_TRUE(mutex.lock_within(kPast));
   std::thread([&] { EXPECT_FALSE(mutex.lock_within(kPast)); }).join();
   std::stop_source caller;

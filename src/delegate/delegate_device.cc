@@ -228,10 +228,12 @@ std::optional<DelegateDevice::Refused> DelegateDevice::refusal_of(RegionId regio
   return Refused{Refusal::kMoment, *std::move(problem)};
 }
 
-void DelegateDevice::add_refused(std::vector<RefusedRegion>& list) const {
+/// `all`: why there is no region that the delegate runs for a while; may be null.
+void DelegateDevice::add_refused(std::vector<RefusedRegion>& list, const Error* all) const {
   const Delegation& delegation = compiled_->context->delegation;
   for (const RegionId region : delegation.seconds.ids()) {
-    const auto refused = refusal_of(region);
+    auto refused = refusal_of(region);
+    if (!refused && all != nullptr) refused = Refused{Refusal::kMoment, *all};
     if (!refused) continue;
     RefusedRegion one{static_cast<int>(delegation.delegate_of(region)),
                       {},
@@ -244,12 +246,16 @@ void DelegateDevice::add_refused(std::vector<RefusedRegion>& list) const {
   }
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
-      if (body != nullptr) body->add_refused(list);
+      if (body != nullptr) body->add_refused(list, all);
 }
 
-std::vector<RefusedRegion> DelegateDevice::take_refused() {
+std::vector<RefusedRegion> DelegateDevice::take_refused() { return take(nullptr); }
+
+std::vector<RefusedRegion> DelegateDevice::take_all(const Error& why) { return take(&why); }
+
+std::vector<RefusedRegion> DelegateDevice::take(const Error* all) {
   std::vector<RefusedRegion> list;
-  if (planned_ != nullptr) add_refused(list);
+  if (planned_ != nullptr) add_refused(list, all);
   if (!list.empty() && taken_.exchange(true)) list.clear();
   return list;
 }

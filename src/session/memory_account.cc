@@ -68,6 +68,21 @@ std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::in
   return spare_locked();
 }
 
+bool MemoryAccount::forget_oldest_regions() {
+  PlanCache::Forgotten forgotten;  // destroyed without the mutex
+  const MutexLock lock(mutex_);
+  return std::ranges::any_of(caches_, [&](PlanCache* plans) {
+    return plans->has_delegates() && plans->forget_oldest(forgotten);
+  });
+}
+
+void MemoryAccount::forget_regions() {
+  PlanCache::Forgotten forgotten;  // as above
+  const MutexLock lock(mutex_);
+  for (PlanCache* plans : caches_)
+    if (plans->has_delegates()) plans->forget_all(forgotten);
+}
+
 Result<std::shared_ptr<MemoryAccount>> make_memory_account() {
   try {
     return std::make_shared<MemoryAccount>();

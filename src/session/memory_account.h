@@ -12,12 +12,14 @@
 #include "parallax/runtime.h"
 #include "run/run_memory.h"
 #include "session/plan_cache.h"
+#include "session/runs_in_progress.h"
 
 namespace parallax {
 
 class MemoryAccount {
  public:
   RunMemory memory;
+  RunsInProgress runs;
 
   /// Counts `plans` until it is removed. Removing also frees the bytes that no run uses.
   void add(PlanCache& plans);
@@ -30,6 +32,11 @@ class MemoryAccount {
   /// Forgets plans other than the latest of each session until a run of `needed` bytes fits `limit`
   /// beside the plans and the runs in progress. Returns the bytes of these plans that are left.
   std::int64_t make_room(std::int64_t needed, std::optional<std::int64_t> limit);
+  /// Forgets the least recently used plan of a session with delegates, whose regions keep memory.
+  /// False: only the latest of each session is left.
+  bool forget_oldest_regions();
+  /// Forgets all plans of sessions with delegates. Runs in progress keep theirs until they end.
+  void forget_regions();
   /// Bytes of all plans other than the latest of each session.
   std::int64_t spare_plan_bytes() const;
 

@@ -181,10 +181,22 @@ void PlanCache::forget(const Binding& binding) {
 }
 
 void PlanCache::forget_all() {
-  Forgotten all;  // destroyed without the mutex
+  Forgotten all;
+  forget_all(all);
+}
+
+void PlanCache::forget_all(Forgotten& forgotten) {
   const MutexLock lock(mutex_);
-  while (!entries_.empty()) entries_.forget_oldest(all);
+  while (!entries_.empty()) entries_.forget_oldest(forgotten);
   bytes_ = 0;
+}
+
+bool PlanCache::forget_oldest(Forgotten& forgotten) {
+  const MutexLock lock(mutex_);
+  if (entries_.size() < 2) return false;
+  bytes_ -= entries_.oldest().bytes;
+  entries_.forget_oldest(forgotten);
+  return true;
 }
 
 /// `item` may have changed, which took `ms`: counts its bytes anew.

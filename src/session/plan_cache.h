@@ -87,6 +87,12 @@ class PlanCache {
   void forget(const Binding& binding);
   /// The same for all bindings.
   void forget_all();
+  /// The same, for the caller to destroy.
+  void forget_all(Forgotten& forgotten);
+  /// Moves the least recently used binding to `forgotten`. False: the latest alone is left.
+  bool forget_oldest(Forgotten& forgotten);
+  /// Whether plans may have delegates, which keep memory for them.
+  bool has_delegates() const { return options_.make != nullptr; }
 
   /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
   /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.

@@ -15,12 +15,8 @@ RunBudget less(RunBudget budget, std::int64_t kept_by_plans) {
   return budget;
 }
 
-RunBudget RunAdmission::room(const RunBudget& now) const {
-  return less(now, account_.memory.fixed_bytes());
-}
-
-Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& room,
-                                  const Deadline& deadline, Wanted& wanted) {
+Result<bool> RunAdmission::choose_within(const Binding& binding, const RunBudget& room,
+                                         const Deadline& deadline, Wanted& wanted) {
   PX_ASSIGN(wanted.program, plans_.get(binding, room, false, deadline));
   wanted.spare = 0;
   const auto& device = wanted.program->bound->device;
@@ -36,22 +32,44 @@ Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& room,
   return true;
 }
 
+Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& now,
+                                  const Deadline& deadline, Wanted& wanted) {
+  std::int64_t fixed = 0;
+  const auto choice = [&] {
+    fixed = account_.memory.fixed_bytes();
+    return choose_within(binding, less(now, fixed), deadline, wanted);
+  };
+  const auto lacks = [&](const Result<bool>& chosen) {
+    return fixed > 0 && !chosen && chosen.error().code == ErrorCode::kBudgetExceeded;
+  };
+  auto chosen = choice();
+  while ((lacks(chosen) || (chosen && !*chosen && fixed > 0)) && account_.forget_oldest_regions())
+    chosen = choice();
+  while (lacks(chosen)) {
+    const std::uint64_t ended = account_.runs.ended();
+    account_.forget_regions();
+    chosen = choice();
+    if (!lacks(chosen) || account_.runs.wait_for_end(ended, deadline)) continue;
+    PX_RETURN_IF_ERROR(check_deadline(deadline));
+    break;
+  }
+  return chosen;
+}
+
 Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& deadline) {
   RunBudget now = read_();
   while (true) {
     Wanted wanted;
-    PX_ASSIGN(const bool delegates, choose(binding, room(now), deadline, wanted));
+    PX_ASSIGN(const bool delegates, choose(binding, now, deadline, wanted));
     PX_RETURN_IF_ERROR(plans_.bind(*wanted.program, deadline));
     PX_RETURN_IF_ERROR(check_deadline(deadline));
-    const std::int64_t bytes = wanted.program->bytes + wanted.spare;
     auto admitted = wait(wanted, now, deadline);
     if (admitted) {
       admitted->delegates = delegates;
       return admitted;
     }
-    const auto left = room(now).bytes;
-    const bool has_shrunk = left && bytes > *left;
-    if (admitted.error().code != ErrorCode::kBudgetExceeded || !has_shrunk) return admitted;
+    // The budget has shrunk, or devices keep more of it, than when the plan was chosen for it.
+    if (admitted.error().code != ErrorCode::kBudgetExceeded) return admitted;
   }
 }
 

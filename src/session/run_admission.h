@@ -64,11 +64,13 @@ class RunAdmission {
     std::int64_t spare = 0;
     RunMemory::Spare* from = nullptr;
   };
-  /// What the budget has for runs beside what devices keep.
-  RunBudget room(const RunBudget& now) const;
-  /// False where there is no room for the CPU in place of its delegates.
-  Result<bool> choose(const Binding& binding, const RunBudget& room, const Deadline& deadline,
+  /// Plans for what the budget has beside what devices keep, and has them give it up if that is too
+  /// little: first regions of plans used long ago, then all but those of runs in progress, for
+  /// which it waits. False where there is no room for the CPU in place of its delegates.
+  Result<bool> choose(const Binding& binding, const RunBudget& now, const Deadline& deadline,
                       Wanted& wanted);
+  Result<bool> choose_within(const Binding& binding, const RunBudget& room,
+                             const Deadline& deadline, Wanted& wanted);
   Result<AdmittedRun> wait(const Wanted& wanted, RunBudget& now, const Deadline& deadline);
 
   PlanCache& plans_;

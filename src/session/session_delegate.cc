@@ -14,6 +14,13 @@
 namespace parallax {
 namespace {
 
+Error no_room_for_cpu() {
+  return {Stage::kSession,
+          ErrorCode::kBudgetExceeded,
+          {},
+          "the memory budget has no room for the CPU in place of the delegate"};
+}
+
 /// Errors: kUnsupported where a node that computes stays on the CPU.
 Status check_full_delegation(const DelegatedPlan& plan) {
   const Graph& graph = plan.graph;
@@ -211,6 +218,16 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
   return plan.bound;
 }
 
+/// Counts bytes of a binding. Regions of plans that were used long ago give up theirs.
+Status Session::Impl::fix_in_account(std::int64_t bytes) const {
+  while (true) {
+    Status fixed = account->memory.fix(bytes, less(budget(), account->spare_plan_bytes()).bytes);
+    const bool full = !fixed && fixed.error().code == ErrorCode::kBudgetExceeded;
+    if (!full || account->memory.fixed_bytes() == 0 || !account->forget_oldest_regions())
+      return fixed;
+  }
+}
+
 void Session::Impl::count_memory(DelegateUse& use) {
   if (use.opened == nullptr) return;
   const std::int64_t most = use.opened->description().memory_bytes;
@@ -223,20 +240,17 @@ void Session::Impl::count_memory(DelegateUse& use) {
   }
   // Bindings may be handed back when the session is gone, and are made only while it runs.
   use.ledger = std::make_shared<DeviceLedger>(
-      most, DeviceBudget{[this](std::int64_t bytes) {
-                           const RunBudget now = budget();
-                           return account->memory.fix(bytes,
-                                                      less(now, account->spare_plan_bytes()).bytes);
-                         },
+      most, DeviceBudget{[this](std::int64_t bytes) { return fix_in_account(bytes); },
                          [its = account](std::int64_t bytes) { its->memory.unfix(bytes); }});
 }
 
-void Session::Impl::leave_out_refused(const Binding& binding, const Program& program) {
+void Session::Impl::leave_out_refused(const Binding& binding, const Program& program,
+                                      bool no_room) {
   if (!has_delegate() || options.require_full_delegation) return;
   try {
     auto* const device = static_cast<DelegateDevice*>(program.bound->device.get());
     if (device != nullptr) {
-      auto refused = device->take_refused();
+      auto refused = no_room ? device->take_all(no_room_for_cpu()) : device->take_refused();
       if (!refused.empty() && refusals.add(binding, device->planned()->version, std::move(refused)))
         return plans.forget(binding);
     }

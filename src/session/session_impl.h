@@ -53,6 +53,7 @@ struct Session::Impl {
                                                const DelegatedOptions& how) const;
   /// Gives it a ledger, and a pool where it has memory of its own.
   void count_memory(DelegateUse& use);
+  Status fix_in_account(std::int64_t bytes) const;
   /// Of a plan that runs.
   DelegatedOptions options_of_regions(const Binding& binding) const;
   /// The delegates that are open, by Region::delegate.
@@ -64,8 +65,8 @@ struct Session::Impl {
   /// Compiles regions where the delegate has not.
   void prepare_regions(const Program& program) const;
   /// After a run: if regions of its plan were refused, or a pause is over, the next run of
-  /// `binding` gets another plan.
-  void leave_out_refused(const Binding& binding, const Program& program);
+  /// `binding` gets another plan. `no_room`: the CPU ran all of them for lack of memory.
+  void leave_out_refused(const Binding& binding, const Program& program, bool no_room);
   /// The nodes that plans for `binding` leave to the CPU.
   std::vector<RefusedRegion> refused_regions(const Binding& binding) const;
 

@@ -161,12 +161,13 @@ Result<std::vector<Object>> Session::Impl::run_objects(std::span<const NamedInpu
 }
 
 Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request) {
+  const RunsInProgress::Run in_progress(account->runs);
   std::shared_ptr<const Program> program;
   std::int64_t kept = 0;
   Status status;
   // A delegate that does not answer in time loses all that it had to the CPU, and the run begins
   // anew; the memory of the first try is the delegate's until it answers. Each can do so once.
-  bool late = true;
+  bool late = true, no_room = false;
   RunMemory::Spare spare;
   for (std::size_t tries = 0; late && tries <= delegates.size(); ++tries) {
     PX_ASSIGN(AdmittedRun run,
@@ -177,6 +178,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     if (run.delegates) {
       prepare_regions(*program);
     } else if (tries == 0) {
+      no_room = true;
       runtime->log.info("the budget has no room for the CPU in place of a delegate: it runs all");
     }
     late = false;
@@ -192,7 +194,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     }
     if (options.require_full_delegation) break;
   }
-  leave_out_refused(bound.binding, *program);
+  leave_out_refused(bound.binding, *program, no_room);
   // No plan of a later run knows what such bindings take of the budget.
   const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&
                        program->bound->device != nullptr && program->bound->device->drop_bindings();

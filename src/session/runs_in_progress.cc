@@ -1,0 +1,34 @@
+#include "session/runs_in_progress.h"
+
+namespace parallax {
+
+void RunsInProgress::begin() {
+  const MutexLock lock(mutex_);
+  ++running_;
+}
+
+void RunsInProgress::end() {
+  const MutexLock lock(mutex_);
+  --running_;
+  ++ended_;
+  if (waiting_ > 0) changed_.notify_all();
+}
+
+std::uint64_t RunsInProgress::ended() const {
+  const MutexLock lock(mutex_);
+  return ended_;
+}
+
+bool RunsInProgress::wait_for_end(std::uint64_t before, const Deadline& deadline) {
+  const WakeOnStop wake(deadline, mutex_, changed_);
+  const MutexLock lock(mutex_);
+  ++waiting_;
+  changed_.notify_all();  // the last one to wait waits in vain, and so do the others
+  bool in_time = true;
+  while (ended_ == before && waiting_ < running_ && in_time)
+    in_time = wait_within(deadline, mutex_, changed_);
+  --waiting_;
+  return ended_ != before;
+}
+
+}  // namespace parallax

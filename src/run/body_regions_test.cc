@@ -1,5 +1,5 @@
-// Regions of bodies: a device that answers late and in any order, with an error, or never, in
-// memory of its own or in the CPU's, beside the branches of the graph around.
+// Regions of bodies: a device that answers late and in any order, with an error, or never, beside
+// the branches of the graph around.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -108,14 +108,13 @@ Delegation regions_named(const Graph& graph, bool substitute, const std::string&
 struct BodyWay {
   Scheduler scheduler;
   int threads;
-  bool own_memory;
   bool known_trips;
 };
 
 std::string name_of(const BodyWay& way) {
   const char* const names[] = {"Sequential", "Layers", "Dataflow"};
-  return fmt::format("{}{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
-                     way.own_memory ? "OwnMemory" : "", way.known_trips ? "" : "AnyTrips");
+  return fmt::format("{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
+                     way.known_trips ? "" : "AnyTrips");
 }
 void PrintTo(const BodyWay& way, std::ostream* out) { *out << name_of(way); }
 
@@ -180,7 +179,7 @@ class BodyRegions : public testing::TestWithParam<BodyWay> {
 
   const std::shared_ptr<GraphContext> plain_ = context(false), context_ = context(true);
   std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
-  TestDevice device_{*context_, GetParam().own_memory};
+  TestDevice device_{*context_};
   WorkerPool pool_{GetParam().threads};
   Settings settings_;
   std::shared_ptr<const Program> program_;
@@ -195,7 +194,6 @@ TEST_P(BodyRegions, RunInEachTrip) {
     expect_done(round % 2 == 0);
   }
   EXPECT_EQ(memory_->busy_bytes(), 0);
-  for (TestDevice* const device : device_.all()) EXPECT_EQ(device->own.blocks, 0);
 }
 
 TEST_P(BodyRegions, TracesNameThem) {
@@ -342,11 +340,11 @@ TEST_P(BodyRegions, LogsSayWhichBody) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, BodyRegions,
-                         testing::Values(BodyWay{Scheduler::kSequential, 1, false, true},
-                                         BodyWay{Scheduler::kLayers, 2, true, true},
-                                         BodyWay{Scheduler::kDataflow, 1, true, false},
-                                         BodyWay{Scheduler::kDataflow, 3, false, true},
-                                         BodyWay{Scheduler::kDataflow, 3, true, false}),
+                         testing::Values(BodyWay{Scheduler::kSequential, 1, true},
+                                         BodyWay{Scheduler::kLayers, 2, true},
+                                         BodyWay{Scheduler::kDataflow, 1, false},
+                                         BodyWay{Scheduler::kDataflow, 3, true},
+                                         BodyWay{Scheduler::kDataflow, 3, false}),
                          [](const auto& test) { return name_of(test.param); });
 
 TEST(BodyRegionBytes, WhatADeviceReadsAndMakesIsInTheWorkspace) {

@@ -54,33 +54,11 @@ struct RegionRun {
   std::shared_ptr<void> bound = nullptr;    ///< as bind() gave it; null: sizes were known before
 };
 
-/// Memory that only a device reads and writes.
-class DeviceMemory {
- public:
-  virtual ~DeviceMemory() = default;
-  /// Freed when the last copy is gone. Errors: kOutOfMemory.
-  virtual Result<std::shared_ptr<std::byte>> allocate(std::int64_t bytes) = 0;
-  virtual Status write(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
-  virtual Status read(std::byte* to, const std::byte* from, std::int64_t bytes) = 0;
-};
-
-/// What a region has made in the device's own memory, and where the CPU reads it.
-struct CopyBack {
-  std::shared_ptr<const std::byte> from;
-  std::byte* to = nullptr;
-  std::int64_t bytes = 0;
-};
-
 /// Tells that a region is done, or why it is not. The first call counts, any thread may make it;
 /// where the last copy goes without a call, the region has failed.
 class Completion {
  public:
-  struct Copies {
-    DeviceMemory* memory = nullptr;
-    std::vector<std::shared_ptr<const std::byte>> inputs;  ///< that the device may still read
-    std::vector<CopyBack> outputs;
-  };
-  Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies);
+  Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch);
   void operator()(Status status) const;
   /// In place of the call: what only the device has is lost, so that no CPU can run the region. The
   /// run ends with `error`, as where the device is late: Device::late() hears of it.
@@ -105,8 +83,6 @@ class Device {
   virtual ~Device() = default;
   /// For the regions of a body of `node`, and of bodies inside; null: it runs none of them.
   virtual Device* in_body(NodeId /*node*/, std::size_t /*body*/) { return nullptr; }
-  /// Its own memory, in which regions then find their tensors; null: it works in the CPU's.
-  virtual DeviceMemory* memory() { return nullptr; }
   /// A run of the plan, or a trip of the body, begins. `on_cpu`: regions that the device does not
   /// run this time, but for those that fail. Null: there is nothing to keep.
   virtual std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& /*on_cpu*/) {

@@ -1,5 +1,5 @@
 // For tests: a device that answers from a thread of its own, late and in any order, with an error,
-// twice, or never, in memory of its own or in the CPU's.
+// twice, or never.
 #pragma once
 
 #include <algorithm>
@@ -25,52 +25,17 @@ namespace parallax {
 
 enum class Answer : std::uint8_t { kDone, kAtOnce, kTwice, kError, kThrows, kNone, kNever };
 
-/// Memory whose addresses are not the CPU's.
-class OwnMemory final : public DeviceMemory {
- public:
-  Result<std::shared_ptr<std::byte>> allocate(std::int64_t bytes) override {
-    if (full)
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device full"});
-    auto memory = std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes));
-    ++blocks;
-    return std::shared_ptr<std::byte>(other(memory.release()), [this](std::byte* its) {
-      delete[] other(its);
-      --blocks;
-    });
-  }
-  Status write(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    if (failing_writes.fetch_sub(1) > 0)
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "no copy"});
-    ++written;
-    std::memcpy(other(to), from, static_cast<std::size_t>(bytes));
-    return {};
-  }
-  Status read(std::byte* to, const std::byte* from, std::int64_t bytes) override {
-    ++was_read;
-    std::memcpy(to, other(const_cast<std::byte*>(from)), static_cast<std::size_t>(bytes));
-    return {};
-  }
-  /// The device's address of what has that one, or back.
-  static std::byte* other(std::byte* address) {
-    constexpr std::uintptr_t kFar = std::uintptr_t{1} << 62;
-    return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(address) ^ kFar);
-  }
-
-  std::atomic<bool> full{false};
-  std::atomic<int> blocks{0}, written{0}, was_read{0}, failing_writes{0};
-};
-
 /// Computes regions of unary operators and Add, after a moment, one by one and in random order.
 class TestDevice final : public Device {
  public:
-  TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of, bool own_memory)
-      : graph_(graph), region_of_(region_of), own_memory_(own_memory), timer_([this] { work(); }) {}
+  TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of)
+      : graph_(graph), region_of_(region_of), timer_([this] { work(); }) {}
   /// The same for bodies, each with a device and a thread of its own.
-  TestDevice(const GraphContext& context, bool own_memory)
-      : TestDevice(context.graph, context.delegation.region_of, own_memory) {
+  explicit TestDevice(const GraphContext& context)
+      : TestDevice(context.graph, context.delegation.region_of) {
     for (const auto& [node, bodies] : context.bodies)
       for (std::size_t i = 0; i < bodies.size(); ++i)
-        bodies_[{node, i}] = std::make_unique<TestDevice>(*bodies[i], own_memory);
+        bodies_[{node, i}] = std::make_unique<TestDevice>(*bodies[i]);
   }
   ~TestDevice() override {
     {
@@ -117,8 +82,6 @@ class TestDevice final : public Device {
     return found == bodies_.end() ? nullptr : found->second.get();
   }
 
-  DeviceMemory* memory() override { return own_memory_ ? &own : nullptr; }
-
   Result<std::shared_ptr<void>> bind(RegionId, const std::vector<ValueDims>& sizes,
                                      const Logger*) override {
     ++bindings;
@@ -127,7 +90,6 @@ class TestDevice final : public Device {
     return std::make_shared<std::vector<ValueDims>>(sizes);
   }
   std::atomic<int> bindings{0}, refused_bindings{0}, starts{0};
-  OwnMemory own;
 
   void start(RegionRun run, Completion done) override {
     ++starts;
@@ -169,11 +131,8 @@ class TestDevice final : public Device {
 
   static std::vector<float> read(const RegionTensor& tensor) {
     std::vector<float> values(static_cast<std::size_t>(tensor.dims.elements()));
-    std::memcpy(values.data(), at(tensor), values.size() * sizeof(float));
+    std::memcpy(values.data(), tensor.bytes, values.size() * sizeof(float));
     return values;
-  }
-  static std::byte* at(const RegionTensor& tensor) {
-    return tensor.space == MemorySpace::kDevice ? OwnMemory::other(tensor.bytes) : tensor.bytes;
   }
 
   void work() {
@@ -207,7 +166,7 @@ class TestDevice final : public Device {
       if (region_of_[id] == job.run.region) compute(graph_.nodes[id], job);
     for (const RegionTensor& output : job.run.outputs) {
       const std::vector<float>& values = job.values[output.value];
-      std::memcpy(at(output), values.data(), values.size() * sizeof(float));
+      std::memcpy(output.bytes, values.data(), values.size() * sizeof(float));
     }
     job.done({});
     if (job.answer == Answer::kTwice) job.done(tl::unexpected(Error{}));
@@ -229,7 +188,6 @@ class TestDevice final : public Device {
 
   const Graph& graph_;
   const IdVector<NodeId, RegionId>& region_of_;
-  const bool own_memory_;
   std::map<std::pair<NodeId, std::size_t>, std::unique_ptr<TestDevice>> bodies_;
   Mutex mutex_;
   Condition changed_;

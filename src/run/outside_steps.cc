@@ -19,10 +19,10 @@ thread_local bool begins_next = false;
 }  // namespace
 
 struct Completion::Step {
-  Step(std::shared_ptr<OutsideSteps> steps_in, BranchId branch_in, Copies copies_in)
-      : steps(std::move(steps_in)), branch(branch_in), copies(std::move(copies_in)) {}
+  Step(std::shared_ptr<OutsideSteps> steps_in, BranchId branch_in)
+      : steps(std::move(steps_in)), branch(branch_in) {}
   ~Step() {
-    if (!called) complete(tl::unexpected(no_answer()));
+    if (!called) steps->complete(branch, tl::unexpected(no_answer()));
   }
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
@@ -30,27 +30,9 @@ struct Completion::Step {
   /// The text is so short that a string needs no memory for it.
   static Error no_answer() { return {Stage::kExecute, ErrorCode::kInternal, {}, "no answer"}; }
 
-  /// Whatever has become of the run: what this writes is kept until the step is complete.
-  Status copy_back() const {
-    try {
-      for (const CopyBack& output : copies.outputs)
-        PX_RETURN_IF_ERROR(copies.memory->read(output.to, output.from.get(), output.bytes));
-    } catch (...) {
-      return tl::unexpected(caught(Stage::kExecute));
-    }
-    return {};
-  }
-
-  /// The device's memory goes first: the run does not wait for the last copy of a Completion.
-  void complete(Status status) noexcept {
-    copies = {};
-    steps->complete(branch, std::move(status));
-  }
-
   const std::shared_ptr<OutsideSteps> steps;
   const BranchId branch;
   const std::shared_ptr<AbandonHook> hook = std::make_shared<AbandonHook>();
-  Copies copies;
   std::atomic<bool> called{false};
 };
 
@@ -75,18 +57,16 @@ void AbandonHook::call() noexcept {
   if (cancel != nullptr) cancel();
 }
 
-Completion::Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch, Copies copies)
-    : step_(std::make_shared<Step>(std::move(steps), branch, std::move(copies))) {}
+Completion::Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch)
+    : step_(std::make_shared<Step>(std::move(steps), branch)) {}
 
 void Completion::operator()(Status status) const {
   if (step_->called.exchange(true)) return;
-  if (status) status = step_->copy_back();
-  step_->complete(std::move(status));
+  step_->steps->complete(step_->branch, std::move(status));
 }
 
 void Completion::lost(Error error) const noexcept {
   if (step_->called.exchange(true)) return;
-  step_->copies = {};
   step_->steps->lose(step_->branch, std::move(error));
 }
 
@@ -109,28 +89,26 @@ void OutsideSteps::tell(StepListener* listener) {
 }
 
 /// REQUIRES: the run has not failed.
-Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device,
-                                   Completion::Copies copies) {
+Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device) {
   const bool is_own = branch.valid() && &run == &run_;
   const BranchId number = is_own ? branch : BranchId{next_number_--};
   // First what may throw: a Completion that goes without an answer takes the mutex.
   abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
   ending_.reserve(ending_.size() + begun_.size() + 1);
   begun_.reserve(begun_.size() + 1);
-  Completion done(shared_from_this(), number, std::move(copies));
+  Completion done(shared_from_this(), number);
   begun_.push_back({number, &run, branch, region, &device,
                     std::chrono::steady_clock::now() + region_time_, done.hook()});
   return done;
 }
 
-bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun region,
-                         Completion::Copies copies) {
+bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun region) {
   std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
     // A thread that cancels a run stops it before it looks for steps here.
     if (run_.failed()) return false;
-    done.emplace(add_begun(run, branch, region.region, device, std::move(copies)));
+    done.emplace(add_begun(run, branch, region.region, device));
   }
   try {
     device.start(std::move(region), *done);
@@ -146,7 +124,7 @@ void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceR
   {
     const MutexLock lock(mutex_);
     if (run_.failed()) return;
-    done.emplace(add_begun(run, BranchId{}, region, device, {}));
+    done.emplace(add_begun(run, BranchId{}, region, device));
   }
   try {
     device.start_copy(of, value, *done);

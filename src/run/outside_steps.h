@@ -67,8 +67,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   /// For the steps from here on; null: none is told.
   void tell(StepListener* listener);
   /// Begins a step of `run`, which is this one or that of a body; false where it has failed before.
-  bool begin(Run& run, BranchId branch, Device& device, RegionRun region,
-             Completion::Copies copies);
+  bool begin(Run& run, BranchId branch, Device& device, RegionRun region);
   /// A copy beside the regions, for `region`: no step waits for it, but the end of `run`.
   void begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
                   const RegionTensor& value);
@@ -128,8 +127,8 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
     std::optional<Error> late = {};  ///< if set, the first step has taken too long
   };
 
-  Completion add_begun(Run& run, BranchId branch, RegionId region, Device& device,
-                       Completion::Copies copies) PX_REQUIRES(mutex_);
+  Completion add_begun(Run& run, BranchId branch, RegionId region, Device& device)
+      PX_REQUIRES(mutex_);
   bool is_left(const Run* only) const PX_REQUIRES(mutex_);
   std::optional<Abandoned> wait_for(const Deadline& deadline, const Run* only);
   std::optional<Begun> take_begun(BranchId step) PX_REQUIRES(mutex_);

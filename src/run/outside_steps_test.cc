@@ -1,6 +1,5 @@
 // Regions that a device runs: one that answers from a thread of its own, late and in any order,
-// with an error, twice, or never, in memory of its own or in the CPU's; and the CPU as its
-// substitute.
+// with an error, twice, or never; and the CPU as its substitute.
 #include "run/outside_steps.h"
 
 #include <fmt/format.h>
@@ -59,13 +58,11 @@ std::shared_ptr<GraphContext> delegated(const std::shared_ptr<GraphContext>& pla
 struct Way {
   Scheduler scheduler;
   int threads;
-  bool own_memory = false;
 };
 
 std::string name_of(const Way& way) {
   const char* const names[] = {"Sequential", "Layers", "Dataflow"};
-  return fmt::format("{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
-                     way.own_memory ? "OwnMemory" : "");
+  return fmt::format("{}{}", names[static_cast<int>(way.scheduler)], way.threads);
 }
 /// The names of the tests have this in place of the bytes, some of which are padding.
 void PrintTo(const Way& way, std::ostream* out) { *out << name_of(way); }
@@ -121,7 +118,7 @@ class OutsideStepsOf : public testing::TestWithParam<Way> {
   const std::shared_ptr<GraphContext> plain_ = context_of(kText), context_ = delegated(plain_),
                                       with_cpu_ = delegated(plain_, true);
   std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
-  TestDevice device_{context_->graph, context_->delegation.region_of, GetParam().own_memory};
+  TestDevice device_{context_->graph, context_->delegation.region_of};
   WorkerPool pool_{GetParam().threads};
   Settings settings_;
   std::shared_ptr<const Program> program_;
@@ -223,7 +220,6 @@ TEST_P(OutsideStepsOf, TheCpuRunsWhatADeviceFailsToRun) {
       expect_done();
       EXPECT_EQ(warnings.exchange(0), std::popcount(failing));
       EXPECT_EQ(memory_->busy_bytes(), 0);
-      EXPECT_EQ(device_.own.blocks, 0);
     }
   }
   // One output of a region beside the plan.
@@ -263,26 +259,6 @@ TEST_P(OutsideStepsOf, TracesSayWhoRanRegions) {
   }
 }
 
-TEST_P(OutsideStepsOf, CopiesOnlyWhatIsElsewhere) {
-  if (!GetParam().own_memory) GTEST_SKIP();
-  expect_done();
-  EXPECT_EQ(device_.own.written, 4) << "s once, b2, e and x; c2 is there";
-  EXPECT_EQ(device_.own.was_read, 4) << "a2, c2, f and g";
-  EXPECT_EQ(device_.own.blocks, 0);
-  device_.own.full = true;
-  const auto got = run();
-  ASSERT_FALSE(got);
-  EXPECT_EQ(got.error().code, ErrorCode::kOutOfMemory);
-  substitute();
-  expect_done();
-  device_.own.full = false;
-  for (const int failing : {1, 2, 3}) {
-    device_.own.failing_writes = failing;
-    expect_done();
-  }
-  EXPECT_EQ(device_.own.blocks, 0);
-}
-
 /// A row of regions, each of which waits for the one before and nothing else, beside the CPU.
 class RowOfRegions : public testing::Test {
  protected:
@@ -317,7 +293,7 @@ class RowOfRegions : public testing::Test {
   const Inputs inputs_ = {bytes_of(std::vector<float>(4 * 64, 0.5F))};
   const std::shared_ptr<GraphContext> plain_ = context_of(kRow), context_ = delegated(plain_, true);
   const std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
-  TestDevice device_{context_->graph, context_->delegation.region_of, false};
+  TestDevice device_{context_->graph, context_->delegation.region_of};
   WorkerPool pool_{2};
   Settings settings_;
   const std::shared_ptr<const Program> program_ = *program_of(context_, settings_);
@@ -463,7 +439,7 @@ TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
     output y)",
                                             fmt::join(weights, ", ")));
   const auto context = delegated(plain, true);
-  TestDevice device(context->graph, context->delegation.region_of, false);
+  TestDevice device(context->graph, context->delegation.region_of);
   device.will(RegionId{0}, Answer::kError);
   Settings settings;
   settings.reference_only = false;
@@ -495,9 +471,6 @@ INSTANTIATE_TEST_SUITE_P(Ways, OutsideStepsOf,
                          testing::Values(Way{Scheduler::kSequential, 1}, Way{Scheduler::kLayers, 1},
                                          Way{Scheduler::kLayers, 3}, Way{Scheduler::kDataflow, 1},
                                          Way{Scheduler::kDataflow, 2},
-                                         Way{Scheduler::kSequential, 1, true},
-                                         Way{Scheduler::kLayers, 3, true},
-                                         Way{Scheduler::kDataflow, 4, true},
                                          Way{Scheduler::kDataflow, 4}),
                          [](const auto& row) { return name_of(row.param); });
 

@@ -125,7 +125,6 @@ class Run {
   RegionRun region_run(BranchId branch);
   RegionTensor region_tensor(ValueId id);
   Status check_region() const;
-  Result<Completion::Copies> move_to_device(RegionRun& region);
   std::int64_t bytes_of(const RegionTensor& tensor) const;
   void log_failure(BranchId branch, const Error& error) const noexcept;
   void trace_region(BranchId branch, std::int64_t begin, std::string problem);
@@ -192,10 +191,9 @@ class Run {
   BlockPool& pool_;     ///< of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet
 
-  Mutex device_mutex_;
-  IdVector<ValueId, bool>& staged_ PX_GUARDED_BY(device_mutex_) = buffers_.staged;
+  Mutex staged_mutex_;
+  IdVector<ValueId, bool>& staged_ PX_GUARDED_BY(staged_mutex_) = buffers_.staged;
   // What lies in a device's own memory as well.
-  IdVector<ValueId, std::shared_ptr<std::byte>> on_device_ PX_GUARDED_BY(device_mutex_);
 
   mutable Mutex mutex_;
   std::vector<RegionEvent> region_events_ PX_GUARDED_BY(mutex_);

@@ -82,9 +82,7 @@ void Run::bind_region(BranchId branch) noexcept {
 }
 
 bool Run::begins_anywhere(BranchId branch) const {
-  // Its own memory waits for copies.
-  return !failed() && on_device(branch) && !is_for_cpu(branch) && is_planned(branch) &&
-         device_->memory() == nullptr;
+  return !failed() && on_device(branch) && !is_for_cpu(branch) && is_planned(branch);
 }
 
 bool Run::begin_region(BranchId branch) {
@@ -105,11 +103,7 @@ bool Run::begin_region(BranchId branch) {
       }
       RegionRun region = region_run(branch);
       region.bound = std::move(bound);
-      auto copies = move_to_device(region);
-      if (copies)
-        return outside_->begin(*this, branch, *device_, std::move(region), *std::move(copies));
-      (void)end_region(branch, tl::unexpected(std::move(copies).error()));
-      return false;
+      return outside_->begin(*this, branch, *device_, std::move(region));
     }
     fail_branch(branch, std::move(status).error());
   } catch (...) {
@@ -133,7 +127,7 @@ RegionTensor Run::region_tensor(ValueId id) {
   if (storage.staged < 0 || storage.space != MemorySpace::kHost) return tensor;
   tensor.bytes = block_ + storage.staged;
   tensor.space = MemorySpace::kShared;
-  const MutexLock lock(device_mutex_);
+  const MutexLock lock(staged_mutex_);
   staged_.resize(graph().values.size());
   if (!staged_[root])
     std::memcpy(tensor.bytes, bytes_[root], static_cast<std::size_t>(bytes_of(tensor)));
@@ -181,39 +175,6 @@ RegionRun Run::region_run(BranchId branch) {
   return region;
 }
 
-/// Where the device has memory of its own, gives the region its tensors there: inputs that an
-/// earlier region has left there as they are, copies of others.
-Result<Completion::Copies> Run::move_to_device(RegionRun& region) {
-  Completion::Copies copies{device_->memory(), {}, {}};
-  if (copies.memory == nullptr) return copies;
-  const MutexLock lock(device_mutex_);
-  on_device_.resize(graph().values.size());
-  const auto allocate = [&](const RegionTensor& tensor) {
-    return copies.memory->allocate(bytes_of(tensor));
-  };
-  const auto move = [](RegionTensor& tensor, const std::shared_ptr<std::byte>& to) {
-    tensor.bytes = to.get();
-    tensor.space = MemorySpace::kDevice;
-  };
-  for (RegionTensor& input : region.inputs) {
-    auto& there = on_device_[compiled_.root[input.value]];
-    if (there == nullptr) {
-      PX_ASSIGN(auto copy, allocate(input));
-      PX_RETURN_IF_ERROR(copies.memory->write(copy.get(), input.bytes, bytes_of(input)));
-      there = std::move(copy);
-    }
-    copies.inputs.push_back(there);
-    move(input, there);
-  }
-  for (RegionTensor& output : region.outputs) {
-    auto& there = on_device_[output.value];
-    PX_ASSIGN(there, allocate(output));
-    copies.outputs.push_back({there, output.bytes, bytes_of(output)});
-    move(output, there);
-  }
-  return copies;
-}
-
 std::int64_t Run::bytes_of(const RegionTensor& tensor) const {
   return parallax::bytes_of(tensor.dtype, tensor.dims).value_or(0);
 }
@@ -234,10 +195,6 @@ bool Run::end_region(BranchId branch, Status status) noexcept {
     log_failure(branch, status.error());
     substitute_[branch] = Substitute::kWanted;
     release_results(branch);
-    const MutexLock lock(device_mutex_);
-    for (const NodeId node : nodes)
-      for (const ValueId output : graph().nodes[node].outputs)
-        if (output.valid() && !on_device_.empty()) on_device_[output].reset();
     return true;
   }
   if (live_)

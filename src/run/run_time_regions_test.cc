@@ -50,12 +50,10 @@ std::shared_ptr<GraphContext> with_regions(const std::shared_ptr<GraphContext>& 
 struct RunWay {
   Scheduler scheduler;
   int threads;
-  bool own_memory = false;
 };
 std::string name_of(const RunWay& way) {
   const char* const names[] = {"Sequential", "Layers", "Dataflow"};
-  return fmt::format("{}{}{}", names[static_cast<int>(way.scheduler)], way.threads,
-                     way.own_memory ? "OwnMemory" : "");
+  return fmt::format("{}{}", names[static_cast<int>(way.scheduler)], way.threads);
 }
 void PrintTo(const RunWay& way, std::ostream* out) { *out << name_of(way); }
 
@@ -101,13 +99,12 @@ class RunTimeRegionsOf : public testing::TestWithParam<RunWay> {
   void expect_all_back() {
     while (memory_->busy_bytes() > 0) std::this_thread::yield();
     EXPECT_EQ(memory_->fixed_bytes(), 0);
-    EXPECT_EQ(device_.own.blocks, 0);
   }
 
   const std::shared_ptr<GraphContext> plain_ = context_of(kNotZero),
                                       with_cpu_ = with_regions(plain_, true);
   std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
-  TestDevice device_{with_cpu_->graph, with_cpu_->delegation.region_of, GetParam().own_memory};
+  TestDevice device_{with_cpu_->graph, with_cpu_->delegation.region_of};
   WorkerPool pool_{GetParam().threads};
   Settings settings_;
   std::shared_ptr<const Program> program_;
@@ -259,7 +256,7 @@ TEST_P(RunTimeRegionsOf, TheBudgetHolds) {
       q = ReduceMax(c, zero)
       output p, q)"),
                                     true);
-  TestDevice device(context->graph, context->delegation.region_of, GetParam().own_memory);
+  TestDevice device(context->graph, context->delegation.region_of);
   program_ = *program_of(context, settings_);
   const Inputs x = inputs(kLength);
   settings_.device = nullptr;
@@ -286,9 +283,8 @@ TEST_P(RunTimeRegionsOf, TheBudgetHolds) {
 INSTANTIATE_TEST_SUITE_P(
     Ways, RunTimeRegionsOf,
     testing::Values(RunWay{Scheduler::kSequential, 1}, RunWay{Scheduler::kLayers, 3},
-                    RunWay{Scheduler::kDataflow, 1}, RunWay{Scheduler::kDataflow, 3},
-                    RunWay{Scheduler::kSequential, 1, true}, RunWay{Scheduler::kLayers, 1, true},
-                    RunWay{Scheduler::kDataflow, 4, true}),
+                    RunWay{Scheduler::kLayers, 1}, RunWay{Scheduler::kDataflow, 1},
+                    RunWay{Scheduler::kDataflow, 3}, RunWay{Scheduler::kDataflow, 4}),
     [](const auto& row) { return name_of(row.param); });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/caught.h"
+#include "base/status.h"
 #include "delegate/bound_region.h"
 #include "delegate/run_time_region.h"
 
@@ -53,27 +54,32 @@ int DelegateDevice::generation() const {
   return sum;
 }
 
-void DelegateDevice::prepare(const Logger& log) {
-  if (prepared_.load(std::memory_order_acquire) == generation()) return;
+Status DelegateDevice::prepare(const Logger& log, const Deadline& deadline) {
+  if (prepared_.load(std::memory_order_acquire) == generation()) return {};
   {
-    const MutexLock turn(preparing_);
-    if (prepared_.load(std::memory_order_relaxed) == generation()) return;
-    prepare_all(log);
+    if (!preparing_.lock_within(deadline)) return tl::unexpected(ended(deadline));
+    const MutexLock turn(preparing_, std::adopt_lock);
+    if (prepared_.load(std::memory_order_relaxed) == generation()) return {};
+    PX_RETURN_IF_ERROR(prepare_all(log, deadline));
   }
   std::vector<CompiledRegions> by_delegate(delegates_.size());
   add_compiled(by_delegate);
   for (std::size_t number = 0; number < delegates_.size(); ++number)
     delegates_[number].store->keep_latest(std::move(by_delegate[number]));
+  return {};
 }
 
-void DelegateDevice::prepare_all(const Logger& log) {
+Status DelegateDevice::prepare_all(const Logger& log, const Deadline& deadline) {
   const int now = generation();
-  for (const RegionId region : compiled_->context->delegation.seconds.ids())
+  for (const RegionId region : compiled_->context->delegation.seconds.ids()) {
+    PX_RETURN_IF_ERROR(check_deadline(deadline));
     if (use_of(region).opened->is_here()) prepare_region(region, log);
+  }
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
-      if (body != nullptr) body->prepare_all(log);
+      if (body != nullptr) PX_RETURN_IF_ERROR(body->prepare_all(log, deadline));
   prepared_.store(now, std::memory_order_release);
+  return {};
 }
 
 /// Adds the regions of this and its bodies, by Delegation::delegate.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/mutex.h"
 #include "delegate/device_values.h"
 #include "delegate/refusal.h"
@@ -57,7 +58,9 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
 
   /// Compiles and binds what was not, which may take long: refusals are noted in the store, and the
   /// first of each kind is told to `log`. Does nothing the second time, until a store forgets them.
-  void prepare(const Logger& log);
+  /// Errors: kLimitExceeded, kCancelled if `deadline` comes before all regions are prepared; the one
+  /// that the delegate prepares then is waited for. The next call goes on.
+  Status prepare(const Logger& log, const Deadline& deadline = {});
 
   /// Regions, bodies' included, that the CPU runs now: a plan without them is faster. Each plan has
   /// one answer, further calls return nothing.
@@ -108,7 +111,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   std::vector<RefusedRegion> take(const Error* all);
   std::string name_in_model(RegionId region) const;
   int generation() const;
-  void prepare_all(const Logger& log);
+  Status prepare_all(const Logger& log, const Deadline& deadline);
   void prepare_region(RegionId region, const Logger& log);
   void add_compiled(std::vector<CompiledRegions>& by_delegate) const;
   Result<std::shared_ptr<BoundRegion>> bind(RegionId region, std::shared_ptr<RegionState>& state);
@@ -133,7 +136,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   // Compiled, and bound while a run goes on; null: bound before.
   IdVector<RegionId, std::shared_ptr<RunTimeRegion>> run_time_ PX_GUARDED_BY(mutex_);
   IdVector<RegionId, std::optional<Error>> unbound_ PX_GUARDED_BY(mutex_);  // why, for these sizes
-  Mutex preparing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kPreparing};       // with those of bodies
+  TimedMutex preparing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kPreparing};  // with those of bodies
 };
 
 }  // namespace parallax

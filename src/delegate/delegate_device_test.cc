@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <stop_token>
 #include <thread>
 
+#include "base/status.h"
 #include "delegate/test_delegate_util.h"
 #include "run/run_test_util.h"
 
@@ -85,7 +87,7 @@ class DelegateDeviceIn : public testing::TestWithParam<Memory> {
     for (const Tensor& output : *got) expected_.push_back(floats(output));
   }
   Result<std::vector<Tensor>> run() {
-    device_->prepare(log_);
+    PX_RETURN_IF_ERROR(device_->prepare(log_));
     settings_.device = device_.get();
     settings_.log = &log_;
     return parallax::run(*program_, pool_, *memory_, inputs_, settings_);
@@ -143,6 +145,24 @@ TEST_P(DelegateDeviceIn, ANewShapeIsBoundAndCompilesNothing) {
   expect_right();
   EXPECT_EQ(faults_.compiled, 2);
   EXPECT_EQ(faults_.bound, 4);
+}
+
+TEST_P(DelegateDeviceIn, PreparesNoRegionAfterItsTime) {
+  static std::stop_source stop;
+  stop = {};
+  table_.compile = [](void* device, const px_region* region, px_compiled* out, px_status* status) {
+    stop.request_stop();
+    return test_compile(device, region, out, status);
+  };
+  opened_ = *open_delegate(*check_table(&table_, ""), "test", "", log_);
+  store_ = std::make_shared<RegionStore>();
+  use(x_);
+  const Status status = device_->prepare(log_, Deadline({}, stop.get_token()));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kCancelled);
+  EXPECT_EQ(faults_.compiled, 1);
+  expect_right();
+  EXPECT_EQ(faults_.compiled, 2) << "goes on with the second";
 }
 
 TEST_P(DelegateDeviceIn, RegionsGoWithTheLastPlanThatUsesThem) {
@@ -353,7 +373,7 @@ TEST_P(DelegateDeviceIn, ALateRegionWaitsForNoCompilation) {
   };
   opened_ = *open_delegate(*check_table(&table_, ""), "test", "", log_);
   use(x_);
-  std::thread other([&] { device_->prepare(log_); });
+  std::thread other([&] { EXPECT_TRUE(device_->prepare(log_)); });
   compiles.wait(false);
   device_->late(RegionId{1}, Error{Stage::kExecute, ErrorCode::kLimitExceeded, {}, "late"});
   may_end = true;

@@ -42,7 +42,7 @@ Result<ProbeRun> ProbeRun::make(std::shared_ptr<GraphContext> context,
   if (delegate != nullptr) {
     const auto device = std::make_shared<DelegateDevice>(
         std::vector<DelegateUse>{DelegateUse{.opened = delegate}}, bound->compiled);
-    device->prepare(Logger{});
+    PX_RETURN_IF_ERROR(device->prepare(Logger{}));
     if (auto problem = device->problem(RegionId{0})) return tl::unexpected(*std::move(problem));
     bound->device = device;
   }

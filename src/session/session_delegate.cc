@@ -259,9 +259,10 @@ void Session::Impl::leave_out_refused(const Binding& binding, const Program& pro
   }
 }
 
-void Session::Impl::prepare_regions(const Program& program) const {
-  if (program.bound->device != nullptr)
-    std::static_pointer_cast<DelegateDevice>(program.bound->device)->prepare(runtime->log);
+Status Session::Impl::prepare_regions(const Program& program, const Deadline& deadline) const {
+  if (program.bound->device == nullptr) return {};
+  return std::static_pointer_cast<DelegateDevice>(program.bound->device)
+      ->prepare(runtime->log, deadline);
 }
 
 }  // namespace parallax

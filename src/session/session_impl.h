@@ -63,7 +63,7 @@ struct Session::Impl {
   Result<std::vector<Calibration>> know_rates(const Binding& binding, const PlanOptions& wanted,
                                               bool pinned, DelegatedOptions& how) const;
   /// Compiles regions where the delegate has not.
-  void prepare_regions(const Program& program) const;
+  Status prepare_regions(const Program& program, const Deadline& deadline) const;
   /// After a run: if regions of its plan were refused, or a pause is over, the next run of
   /// `binding` gets another plan. `no_room`: the CPU ran all of them for lack of memory.
   void leave_out_refused(const Binding& binding, const Program& program, bool no_room);

@@ -176,7 +176,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     kept = run.kept_by_plans;
     spare = std::move(run.spare);
     if (run.delegates) {
-      prepare_regions(*program);
+      PX_RETURN_IF_ERROR(prepare_regions(*program, request.deadline));
     } else if (tries == 0) {
       no_room = true;
       runtime->log.info("the budget has no room for the CPU in place of a delegate: it runs all");

@@ -65,7 +65,7 @@ Result<TestedBinding> TestedRegion::bind_only(const Binding& binding) {
   bound.device = std::make_shared<DelegateDevice>(
       std::vector<DelegateUse>{{.opened = delegate_, .store = store_}},
       bound.program->bound->compiled);
-  bound.device->prepare(Logger());
+  PX_RETURN_IF_ERROR(bound.device->prepare(Logger()));
   if (const auto problem = bound.device->problem(RegionId{0})) return tl::unexpected(*problem);
   return bound;
 }

@@ -1,7 +1,9 @@
 #include "delegates/opencl/cl_device.h"
 
 #include <algorithm>
+#include <atomic>
 
+#include "base/fork.h"
 #include "base/status.h"
 
 namespace parallax::opencl {
@@ -53,9 +55,24 @@ bool usable(const ClLibrary& cl, cl_device_id id) {
          number_of<cl_bool>(cl, id, CL_DEVICE_ENDIAN_LITTLE) == CL_TRUE;
 }
 
+/// Drivers have threads, which a child of fork() lacks: it would wait for them forever. Errors:
+/// kUnsupported in a child whose parent has used OpenCL.
+Status check_same_process() {
+  constexpr std::uint64_t kUnused = ~std::uint64_t{0};
+  static std::atomic<std::uint64_t> user{kUnused};
+  std::uint64_t before = kUnused;
+  if (user.compare_exchange_strong(before, process_number()) || before == process_number())
+    return {};
+  return tl::unexpected(Error{Stage::kSession,
+                              ErrorCode::kUnsupported,
+                              {},
+                              "OpenCL was used before this process was forked"});
+}
+
 }  // namespace
 
 Result<std::vector<ClDevice>> find_devices() {
+  PX_RETURN_IF_ERROR(check_same_process());
   PX_ASSIGN(const ClLibrary* cl, cl_library());
   std::vector<ClDevice> devices;
   cl_uint count = 0;

@@ -28,7 +28,7 @@ struct ClDevice {
 };
 
 /// All devices with a compiler, accelerators before CPUs. Empty where no driver is installed.
-/// Errors: of cl_library().
+/// Errors: of cl_library(); kUnsupported in a child of fork() whose parent has called this.
 Result<std::vector<ClDevice>> find_devices();
 
 }  // namespace parallax::opencl

@@ -1,6 +1,9 @@
 // The delegate through its C ABI, as a host uses it.
 #include "delegates/opencl/opencl_delegate.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <array>
 #include <cstring>
 #include <future>
@@ -159,6 +162,24 @@ class OpenClDelegate : public testing::Test {
   const std::array<std::array<std::int32_t, 3>, 3> ids_{{{0, 1, 3}, {3, 2, 4}, {4, -1, 5}}};
   const std::int32_t input_ = 0, output_ = 5;
 };
+
+TEST_F(OpenClDelegate, IsRefusedToAChildWhoseParentUsedIt) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer's locks are left as they are";
+#else
+  const pid_t child = ::fork();
+  if (child == 0) {
+    void* device = nullptr;
+    Answer answer;
+    const px_open_options options{sizeof(px_open_options), "", nullptr, nullptr, nullptr};
+    const px_code code = table_->open(&options, &device, &answer.status);
+    ::_exit(code == PX_UNSUPPORTED && device == nullptr ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+#endif
+}
 
 TEST_F(OpenClDelegate, RunsARegionForSeveralSizes) {
   ASSERT_EQ(compile(), PX_OK) << text();

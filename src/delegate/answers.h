@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "base/caught.h"
 #include "parallax/delegate.h"
 #include "parallax/result.h"
 
@@ -29,6 +30,17 @@ bool expect_no_answer(void* context) noexcept;
 Status status_of(px_code code, px_status& status);
 /// An empty status of this version, to be written.
 px_status no_status();
+
+/// Calls a delegate's function: `call` gets a status. What it throws is a refusal.
+template <class Call>
+Status call_delegate(Call call) {
+  px_status status = no_status();
+  try {
+    return status_of(call(&status), status);
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kExecute));
+  }
+}
 
 /// Calls a delegate: `call` gets a context and a status. `take` gets its answer, or why it refused.
 /// Returns the context, null where it has refused.

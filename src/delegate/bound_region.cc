@@ -18,13 +18,13 @@ Result<std::shared_ptr<BoundRegion>> BoundRegion::make(RegionStore::Entry entry,
       [](const BoundRegion* old) { destroy_outside_answers([old] { delete old; }); });
   px_binding given{};
   given.size = sizeof given;
-  px_status status = no_status();
   const px_delegate& table = bound->delegate().functions();
   {
     const MutexLock lock(bound->region->one_call);
-    PX_RETURN_IF_ERROR(status_of(
-        table.bind(bound->delegate().device, bound->region->handle, &sizes->get(), &given, &status),
-        status));
+    PX_RETURN_IF_ERROR(call_delegate([&](px_status* status) {
+      return table.bind(bound->delegate().device, bound->region->handle, &sizes->get(), &given,
+                        status);
+    }));
   }
   if (given.binding == nullptr)
     return tl::unexpected(

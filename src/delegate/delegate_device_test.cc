@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <ostream>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -163,6 +164,33 @@ TEST_P(DelegateDeviceIn, PreparesNoRegionAfterItsTime) {
   EXPECT_EQ(faults_.compiled, 1);
   expect_right();
   EXPECT_EQ(faults_.compiled, 2) << "goes on with the second";
+}
+
+TEST_P(DelegateDeviceIn, WhatThrowsRefuses) {
+  const px_delegate right = table_;
+  const auto expect_refused = [&](const char* what) {
+    opened_ = *open_delegate(*check_table(&table_, ""), "test", "", log_);
+    store_ = std::make_shared<RegionStore>();
+    use(x_);
+    expect_right();
+    ASSERT_EQ(store_->refusals().size(), 2U) << what;
+    EXPECT_THAT(store_->refusals()[0].why, HasSubstr("no driver")) << what;
+    table_ = right;
+  };
+  table_.compile = [](void*, const px_region*, px_compiled*, px_status*) -> px_code {
+    throw std::runtime_error("no driver");
+  };
+  expect_refused("compile");
+  table_.bind = [](void*, void*, const px_sizes*, px_binding*, px_status*) -> px_code {
+    throw std::runtime_error("no driver");
+  };
+  expect_refused("bind");
+  table_.open = [](const px_open_options*, void**, px_status*) -> px_code {
+    throw std::runtime_error("no driver");
+  };
+  const auto opened = open_delegate(*check_table(&table_, ""), "test", "", log_);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("no driver"));
 }
 
 TEST_P(DelegateDeviceIn, RegionsGoWithTheLastPlanThatUsesThem) {

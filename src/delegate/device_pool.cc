@@ -21,9 +21,9 @@ Result<std::unique_ptr<DevicePiece>> DevicePiece::allocate(
   const OpenDelegate& its = *result->delegate_;
   px_memory given{};
   given.size = sizeof given;
-  px_status status = no_status();
-  PX_RETURN_IF_ERROR(
-      status_of(its.functions().allocate(its.device, bytes, &given, &status), status));
+  PX_RETURN_IF_ERROR(call_delegate([&](px_status* status) {
+    return its.functions().allocate(its.device, bytes, &given, status);
+  }));
   if (given.memory == nullptr)
     return tl::unexpected(
         Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "the delegate allocated nothing"});

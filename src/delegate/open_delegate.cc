@@ -68,8 +68,8 @@ Status describe(OpenDelegate& opened) {
   const px_delegate& table = opened.functions();
   px_description given{};
   given.size = sizeof given;
-  px_status status = no_status();
-  PX_RETURN_IF_ERROR(status_of(table.describe(opened.device, &given, &status), status));
+  PX_RETURN_IF_ERROR(call_delegate(
+      [&](px_status* status) { return table.describe(opened.device, &given, status); }));
   opened.device_name = text_of(given.device);
   opened.driver = text_of(given.driver);
   opened.memory = given.memory;
@@ -155,9 +155,9 @@ Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& t
   const px_open_options options = {sizeof options, text.c_str(),
                                    cache_folder.empty() ? nullptr : cache_folder.c_str(), write_log,
                                    const_cast<Logger*>(&opened->log)};
-  px_status status = no_status();
   void* device = nullptr;
-  Status done = status_of(opened->functions().open(&options, &device, &status), status);
+  Status done = call_delegate(
+      [&](px_status* status) { return opened->functions().open(&options, &device, status); });
   if (done && device == nullptr) done = refuse_table(ErrorCode::kInvalidInput, "it opened nothing");
   if (done) {
     opened->device = device;

@@ -18,10 +18,10 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
       [](const CompiledRegion* old) { destroy_outside_answers([old] { delete old; }); });
   px_compiled given{};
   given.size = sizeof given;
-  px_status status = no_status();
-  PX_RETURN_IF_ERROR(status_of(
-      delegate->functions().compile(delegate->device, &compiled->region->get(), &given, &status),
-      status));
+  PX_RETURN_IF_ERROR(call_delegate([&](px_status* status) {
+    return delegate->functions().compile(delegate->device, &compiled->region->get(), &given,
+                                         status);
+  }));
   if (given.region == nullptr)
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate compiled a region to null"});

@@ -134,6 +134,10 @@ RunMemory::Blocks::iterator RunMemory::best_idle(const Request& request) {
   return best;
 }
 
+std::int64_t RunMemory::bytes_of(const Spare* spare) {
+  return spare == nullptr ? 0 : spare->bytes_;
+}
+
 /// Returns when the run may start. The mutex is not held while the limit is read.
 Status RunMemory::wait_for_turn(Request& request) {
   const auto fits_alone = [&](std::int64_t fixed) -> Status {
@@ -170,10 +174,10 @@ Status RunMemory::wait_for_turn(Request& request) {
 
 /// Whether the run may start now, idle blocks given up if need be.
 bool RunMemory::admissible(const Request& request) const {
-  if (runs_ == 0 && leaving_ == 0) return true;
-  if (exclusive_ || (request.grows && request.limit)) return false;
-  return !request.limit ||
-         request.bytes + request.spare <= *request.limit - (held_ + leaving_ - idle_bytes());
+  const bool alone = runs_ == 0 && leaving_ == 0;
+  if (!alone && (exclusive_ || (request.grows && request.limit))) return false;
+  const std::int64_t others = held_ + leaving_ - idle_bytes() - bytes_of(request.from);
+  return !request.limit || request.bytes + request.spare <= *request.limit - others;
 }
 
 std::int64_t RunMemory::idle_bytes() const {
@@ -341,8 +345,10 @@ void RunMemory::unfix(std::int64_t bytes) {
   {
     const MutexLock lock(mutex_);
     fixed_ -= bytes;
+    held_ -= bytes;
+    needed_ -= bytes;
   }
-  release(bytes);
+  changed_.notify_all();
 }
 
 std::int64_t RunMemory::fixed_bytes() const {

@@ -112,6 +112,7 @@ class RunMemory {
   Blocks take_block(const Request& request, Evicted& evicted) PX_REQUIRES(mutex_);
   bool has_room_beside(const Request& request) const PX_REQUIRES(mutex_);
   bool admissible(const Request& request) const PX_REQUIRES(mutex_);
+  static std::int64_t bytes_of(const Spare* spare);
   std::int64_t idle_bytes() const PX_REQUIRES(mutex_);
   std::int64_t most_kept() const PX_REQUIRES(mutex_);
   void hold(std::int64_t bytes) PX_REQUIRES(mutex_);

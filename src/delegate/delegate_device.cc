@@ -234,12 +234,10 @@ std::optional<DelegateDevice::Refused> DelegateDevice::refusal_of(RegionId regio
   return Refused{Refusal::kMoment, *std::move(problem)};
 }
 
-/// `all`: why there is no region that the delegate runs for a while; may be null.
-void DelegateDevice::add_refused(std::vector<RefusedRegion>& list, const Error* all) const {
+void DelegateDevice::add_refused(std::vector<RefusedRegion>& list) const {
   const Delegation& delegation = compiled_->context->delegation;
   for (const RegionId region : delegation.seconds.ids()) {
-    auto refused = refusal_of(region);
-    if (!refused && all != nullptr) refused = Refused{Refusal::kMoment, *all};
+    const auto refused = refusal_of(region);
     if (!refused) continue;
     RefusedRegion one{static_cast<int>(delegation.delegate_of(region)),
                       {},
@@ -252,16 +250,12 @@ void DelegateDevice::add_refused(std::vector<RefusedRegion>& list, const Error* 
   }
   for (const auto& [node, bodies] : bodies_)
     for (const auto& body : bodies)
-      if (body != nullptr) body->add_refused(list, all);
+      if (body != nullptr) body->add_refused(list);
 }
 
-std::vector<RefusedRegion> DelegateDevice::take_refused() { return take(nullptr); }
-
-std::vector<RefusedRegion> DelegateDevice::take_all(const Error& why) { return take(&why); }
-
-std::vector<RefusedRegion> DelegateDevice::take(const Error* all) {
+std::vector<RefusedRegion> DelegateDevice::take_refused() {
   std::vector<RefusedRegion> list;
-  if (planned_ != nullptr) add_refused(list, all);
+  if (planned_ != nullptr) add_refused(list);
   if (!list.empty() && taken_.exchange(true)) list.clear();
   return list;
 }

@@ -65,8 +65,6 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   /// Regions, bodies' included, that the CPU runs now: a plan without them is faster. Each plan has
   /// one answer, further calls return nothing.
   std::vector<RefusedRegion> take_refused();
-  /// The same after a run in which the CPU ran all regions for a while, because of `why`.
-  std::vector<RefusedRegion> take_all(const Error& why);
   /// As the constructor got it.
   const PlannedRegions* planned() const { return planned_.get(); }
 
@@ -107,8 +105,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
     Error why;
   };
   std::optional<Refused> refusal_of(RegionId region) const;
-  void add_refused(std::vector<RefusedRegion>& list, const Error* all = nullptr) const;
-  std::vector<RefusedRegion> take(const Error* all);
+  void add_refused(std::vector<RefusedRegion>& list) const;
   std::string name_in_model(RegionId region) const;
   int generation() const;
   Status prepare_all(const Logger& log, const Deadline& deadline);

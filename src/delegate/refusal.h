@@ -31,7 +31,7 @@ std::string_view scope_of(Refusal refusal);
 /// Nodes that a delegate does not run any more.
 struct RefusedRegion {
   int delegate = 0;                ///< Delegation::delegate
-  std::vector<std::string> nodes;  ///< names in the model; kDevice has none: all nodes are meant
+  std::vector<std::string> nodes;  ///< names in the model; without any, all nodes are meant
   Refusal kind = Refusal::kRegion;
   std::string why;
 };

@@ -1,5 +1,7 @@
 #include "session/runs_in_progress.h"
 
+#include <utility>
+
 namespace parallax {
 
 void RunsInProgress::begin() {
@@ -11,7 +13,7 @@ void RunsInProgress::end() {
   const MutexLock lock(mutex_);
   --running_;
   ++ended_;
-  if (waiting_ > 0) changed_.notify_all();
+  if (std::exchange(waiting_, 0) > 0) changed_.notify_all();
 }
 
 std::uint64_t RunsInProgress::ended() const {
@@ -22,13 +24,15 @@ std::uint64_t RunsInProgress::ended() const {
 bool RunsInProgress::wait_for_end(std::uint64_t before, const Deadline& deadline) {
   const WakeOnStop wake(deadline, mutex_, changed_);
   const MutexLock lock(mutex_);
+  if (ended_ != before) return true;
   ++waiting_;
   changed_.notify_all();  // the last one to wait waits in vain, and so do the others
   bool in_time = true;
   while (ended_ == before && waiting_ < running_ && in_time)
     in_time = wait_within(deadline, mutex_, changed_);
+  if (ended_ != before) return true;
   --waiting_;
-  return ended_ != before;
+  return false;
 }
 
 }  // namespace parallax

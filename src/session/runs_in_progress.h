@@ -38,7 +38,7 @@ class RunsInProgress {
   mutable Mutex mutex_;
   Condition changed_;
   int running_ PX_GUARDED_BY(mutex_) = 0;
-  int waiting_ PX_GUARDED_BY(mutex_) = 0;  // of these
+  int waiting_ PX_GUARDED_BY(mutex_) = 0;  // of these, since the last end
   std::uint64_t ended_ PX_GUARDED_BY(mutex_) = 0;
 };
 

@@ -218,13 +218,13 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
   return plan.bound;
 }
 
-/// Counts bytes of a binding. Regions of plans that were used long ago give up theirs.
+/// Counts bytes of a binding. Plans that were used long ago give up theirs, and what their regions
+/// hold.
 Status Session::Impl::fix_in_account(std::int64_t bytes) const {
   while (true) {
     Status fixed = account->memory.fix(bytes, less(budget(), account->spare_plan_bytes()).bytes);
     const bool full = !fixed && fixed.error().code == ErrorCode::kBudgetExceeded;
-    if (!full || account->memory.fixed_bytes() == 0 || !account->forget_oldest_regions())
-      return fixed;
+    if (!full || !account->forget_oldest_regions()) return fixed;
   }
 }
 
@@ -244,13 +244,32 @@ void Session::Impl::count_memory(DelegateUse& use) {
                          [its = account](std::int64_t bytes) { its->memory.unfix(bytes); }});
 }
 
+Result<AdmittedRun> Session::Impl::admit(const Binding& binding, const Deadline& deadline,
+                                         RunMemory::Spare spare) {
+  auto run = admission.admit_again(binding, deadline, std::move(spare));
+  const bool full = !run && run.error().code == ErrorCode::kBudgetExceeded;
+  if (!full || !has_delegate() || options.require_full_delegation) return run;
+  runtime->log.info(fmt::format("no plan with a delegate fits: {}", run.error().to_string()));
+  leave_all_out(binding);
+  return admission.admit(binding, deadline);
+}
+
+void Session::Impl::leave_all_out(const Binding& binding) {
+  std::vector<RefusedRegion> all;
+  for (std::size_t i = 0; i < opened().size(); ++i)
+    all.push_back({static_cast<int>(i), {}, Refusal::kMoment, no_room_for_cpu().to_string()});
+  refusals.add(binding, refusals.version(), std::move(all));
+  plans.forget(binding);
+}
+
 void Session::Impl::leave_out_refused(const Binding& binding, const Program& program,
                                       bool no_room) {
   if (!has_delegate() || options.require_full_delegation) return;
   try {
+    if (no_room) return leave_all_out(binding);
     auto* const device = static_cast<DelegateDevice*>(program.bound->device.get());
     if (device != nullptr) {
-      auto refused = no_room ? device->take_all(no_room_for_cpu()) : device->take_refused();
+      auto refused = device->take_refused();
       if (!refused.empty() && refusals.add(binding, device->planned()->version, std::move(refused)))
         return plans.forget(binding);
     }

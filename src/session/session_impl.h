@@ -64,9 +64,15 @@ struct Session::Impl {
                                               bool pinned, DelegatedOptions& how) const;
   /// Compiles regions where the delegate has not.
   Status prepare_regions(const Program& program, const Deadline& deadline) const;
+  /// Admits a run. If plans with regions do not fit the budget, the CPU has all of `binding` for a
+  /// while.
+  Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline,
+                            RunMemory::Spare spare);
   /// After a run: if regions of its plan were refused, or a pause is over, the next run of
   /// `binding` gets another plan. `no_room`: the CPU ran all of them for lack of memory.
   void leave_out_refused(const Binding& binding, const Program& program, bool no_room);
+  /// Runs of `binding` that begin from now on are the CPU's for a while.
+  void leave_all_out(const Binding& binding);
   /// The nodes that plans for `binding` leave to the CPU.
   std::vector<RefusedRegion> refused_regions(const Binding& binding) const;
 

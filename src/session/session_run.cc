@@ -170,8 +170,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   bool late = true, no_room = false;
   RunMemory::Spare spare;
   for (std::size_t tries = 0; late && tries <= delegates.size(); ++tries) {
-    PX_ASSIGN(AdmittedRun run,
-              admission.admit_again(bound.binding, request.deadline, std::move(spare)));
+    PX_ASSIGN(AdmittedRun run, admit(bound.binding, request.deadline, std::move(spare)));
     program = run.program;
     kept = run.kept_by_plans;
     spare = std::move(run.spare);

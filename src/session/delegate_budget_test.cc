@@ -1,0 +1,113 @@
+// Budgets that the CPU alone keeps, with delegates whose bindings hold memory of the same budget.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "delegate/test_delegate_util.h"
+#include "parallax/session.h"
+#include "session/runtime_impl.h"
+#include "session/session_impl.h"
+#include "session/session_test_util.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::int64_t kBudgetColumns = 64, kMostBudgetRows = 40;
+
+/// 2 |x| - x, which has the same bits on every device. A delegate that lacks Sub has two regions.
+constexpr const char* kBudgetText = R"(
+    symbols n
+    input x f32 [n, 64]
+    a = Neg(x) @a
+    b = Sub(a, x) @b
+    c = Abs(b) @c
+    y = Add(c, a) @y
+    output y)";
+
+struct BudgetWay {
+  const char* name;
+  const char* delegate;
+  int callers;
+  std::int64_t binding_bytes;  ///< of the test delegate
+};
+constexpr BudgetWay kBudgetWays[] = {{"Cores", "cores", 1, 0},
+                                     {"CoresForThree", "cores", 3, 0},
+                                     {"SmallBindings", "test", 1, 4'000},
+                                     {"SmallBindingsForThree", "test", 3, 4'000},
+                                     {"LargeBindings", "test", 1, 8'000},
+                                     {"LargeBindingsForThree", "test", 3, 8'000},
+                                     {"TooLargeBindings", "test", 1, 100'000}};
+void PrintTo(const BudgetWay& way, std::ostream* out) { *out << way.name; }
+
+class DelegateBudget : public testing::TestWithParam<BudgetWay> {
+ protected:
+  DelegateBudget() {
+    faults_.binding_bytes = GetParam().binding_bytes;
+    runtime_ = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
+    runtime_->impl()->delegates.add(&table_);
+    options_.threads = 1;
+    options_.offload = Offload::kAll;
+    options_.rates = Rates::kDescribed;
+    options_.delegate_time_limit_seconds = 600;  // the machine may be busy
+    Session cpu = *Session::create(model_, options_, *runtime_);
+    // Of a chain of operators, more rows may need less: there are more parts then.
+    for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(cpu, rows);
+    options_.budget = {MemoryBudget::Kind::kBytes, cpu.peak_arena_bytes()};
+    options_.delegates = {GetParam().delegate};
+  }
+
+  void run_size(Session& session, std::int64_t rows) {
+    std::vector<float> x(static_cast<std::size_t>(rows * kBudgetColumns));
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 9) - 4;
+    const NamedInput input{"x", {DType::kF32, {rows, kBudgetColumns}, std::as_bytes(std::span(x))}};
+    const auto got = session.run({&input, 1});
+    ASSERT_TRUE(got) << rows << " rows: " << got.error().to_string();
+    for (float& number : x) number = 2 * std::fabs(number) - number;
+    EXPECT_TRUE(std::ranges::equal((*got)[0].view().bytes, std::as_bytes(std::span(x)))) << rows;
+  }
+
+  WithFaults faults_;
+  const px_delegate table_ = test_delegate();
+  const Model model_ = model_of(kBudgetText);
+  std::optional<Runtime> runtime_;
+  SessionOptions options_;
+};
+
+TEST_P(DelegateBudget, SufficesForEachSize) {
+  Session session = *Session::create(model_, options_, *runtime_);
+  std::vector<std::thread> threads;
+  for (int caller = 0; caller < GetParam().callers; ++caller)
+    threads.emplace_back([&, caller] {
+      for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows)  // rising, or falling
+        for (int run = 0; run < 3; ++run)
+          run_size(session, caller % 2 == 0 ? rows : kMostBudgetRows + 1 - rows);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(session.peak_arena_bytes(), options_.budget.bytes);
+  EXPECT_TRUE(session.delegates()[0].problem.empty()) << session.delegates()[0].problem;
+}
+
+TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {
+  Session session = *Session::create(model_, options_, *runtime_);
+  for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(session, rows);
+  run_size(session, 1);
+  RunTrace trace;
+  const std::vector<float> x(kBudgetColumns);
+  const NamedInput input{"x", {DType::kF32, {1, kBudgetColumns}, std::as_bytes(std::span(x))}};
+  ASSERT_TRUE(session.run({&input, 1}, {.trace = &trace}));
+  const bool fits = GetParam().binding_bytes < 50'000;
+  EXPECT_EQ(!trace.regions.empty(), fits) << "what larger sizes hold is given up";
+}
+
+INSTANTIATE_TEST_SUITE_P(Delegates, DelegateBudget, testing::ValuesIn(kBudgetWays),
+                         [](const auto& way) { return std::string(way.param.name); });
+
+}  // namespace
+}  // namespace parallax

@@ -24,6 +24,17 @@ class Call {
   Call& operator=(const Call&) = delete;
 };
 
+/// A Call of a thread that no caller waits for and that is soon done: a delegate's, which answers.
+/// fork() waits for it, for a second at most, so that children of a caller whose runs have ended
+/// are not torn.
+class ShortCall {
+ public:
+  ShortCall();
+  ~ShortCall();
+  ShortCall(const ShortCall&) = delete;
+  ShortCall& operator=(const ShortCall&) = delete;
+};
+
 /// Whether this process, or an ancestor, was forked while another thread was in a Call. If so,
 /// objects from before that fork must not be touched, not even destroyed.
 bool torn_by_fork();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "base/c_types.h"
+#include "base/fork.h"
 #include "base/mutex.h"
 
 namespace parallax {
@@ -79,6 +81,7 @@ void* expect_answer(TakeAnswer take) {
 bool expect_no_answer(void* context) noexcept { return taker_of(context) != nullptr; }
 
 void answer(void* context, px_code code, const char* message) noexcept {
+  const ShortCall call;
   TakeAnswer take = taker_of(context);
   if (take == nullptr) return;
   ++answers_on_this_thread;
@@ -96,7 +99,10 @@ void answer(void* context, px_code code, const char* message) noexcept {
 void destroy_outside_answers(std::function<void()> destroy) {
   if (answers_on_this_thread > 0) {
     try {
-      std::thread(destroy).detach();
+      std::thread([destroy = std::move(destroy), call = std::make_unique<ShortCall>()]() mutable {
+        destroy();
+        destroy = nullptr;
+      }).detach();
     } catch (const std::system_error&) {  // NOLINT(bugprone-empty-catch): better kept than stuck
     }
     return;

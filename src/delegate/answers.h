@@ -47,8 +47,7 @@ Status call_delegate(Call call) {
 template <class Call>
 void* ask_delegate(const TakeAnswer& take, Call call) {
   void* const context = expect_answer(take);
-  px_status status = no_status();
-  Status refused = status_of(call(context, &status), status);
+  Status refused = call_delegate([&](px_status* status) { return call(context, status); });
   if (refused) return context;
   // A delegate that answers and refuses has answered.
   if (expect_no_answer(context)) take(std::move(refused));

@@ -1,0 +1,58 @@
+// Answers of delegates: a call that throws leaves nothing behind, and fork() waits for threads that
+// take answers.
+#include "delegate/answers.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "base/fork.h"
+
+namespace parallax {
+namespace {
+
+TEST(Answers, WhatADelegateThrowsIsItsAnswer) {
+  const auto kept = std::make_shared<int>();
+  std::optional<Status> got;
+  {
+    void* const context = ask_delegate(
+        [kept, &got](Status status) { got = std::move(status); },
+        [](void*, px_status*) -> px_code { throw std::runtime_error("thrown by run"); });
+    EXPECT_EQ(context, nullptr);
+  }
+  ASSERT_TRUE(got);
+  ASSERT_FALSE(*got);
+  EXPECT_EQ(got->error().message, "thrown by run");
+  EXPECT_EQ(kept.use_count(), 1) << "nothing waits for an answer any more";
+}
+
+TEST(Answers, AForkWaitsForThem) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer's locks are left as they are";
+#else
+  std::atomic<bool> taken = false;
+  void* const context = expect_answer([&](const Status&) {
+    taken = true;
+    taken.notify_one();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  });
+  std::thread delegate([context] { answer(context, PX_OK, nullptr); });
+  taken.wait(false);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(torn_by_fork() ? 1 : 0);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << "the child was forked while a thread took an answer";
+  delegate.join();
+#endif
+}
+
+}  // namespace
+}  // namespace parallax

@@ -336,8 +336,11 @@ void RunMemory::set_aside(std::int64_t bytes, bool exclusive) {
 
 Status RunMemory::fix(std::int64_t bytes, std::optional<std::int64_t> limit) {
   PX_RETURN_IF_ERROR(reserve(bytes, limit));
-  const MutexLock lock(mutex_);
-  fixed_ += bytes;
+  {
+    const MutexLock lock(mutex_);
+    fixed_ += bytes;
+  }
+  changed_.notify_all();  // a run that waits may never fit beside them
   return {};
 }
 

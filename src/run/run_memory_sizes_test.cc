@@ -239,5 +239,26 @@ TEST(RunMemorySizes, NoAllocatorIsCalledUnderAMutexNorBeyondALimit) {
   }
 }
 
+TEST(RunMemory, RunsWaitForOneThatIsAboutToBeginAnew) {
+  RunMemory memory;
+  RunMemory::Request request{300, 1000, false};
+  request.spare = 300;
+  auto lease = memory.acquire(request);
+  ASSERT_TRUE(lease);
+  RunMemory::Spare spare = lease->take_spare();
+  lease->set_aside();
+  for (const bool grows : {false, true}) {
+    RunMemory::Request other{700, 1000, grows};
+    other.deadline = std::chrono::steady_clock::now();
+    const auto waited = memory.acquire(other);
+    ASSERT_FALSE(waited) << "300 are set aside, and 300 are the first run's";
+    EXPECT_EQ(waited.error().code, ErrorCode::kLimitExceeded);
+  }
+  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "there is room beside";
+  spare = {};
+  EXPECT_TRUE(memory.acquire({700, 1000, true}));
+  EXPECT_EQ(memory.peak_bytes(), 1000);
+}
+
 }  // namespace
 }  // namespace parallax

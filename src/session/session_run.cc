@@ -193,6 +193,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     }
     if (options.require_full_delegation) break;
   }
+  spare = {};  // further tries wait for memory that others have, not for this
   leave_out_refused(bound.binding, *program, no_room);
   // No plan of a later run knows what such bindings take of the budget.
   const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&

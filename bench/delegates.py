@@ -3,6 +3,7 @@
 All runs have two cores: `cores` has one of them and the CPU the other. Variants of a model take turns, a process each, so that the
 machine's drift is theirs alike; a cell is the median over the rounds of the ratio of a round's medians.
 """
+import functools
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import statistics
 import subprocess
 import tempfile
 
-from cases import CASES, CLI, ROOT, SHAPES, models_folder, present
+from cases import CASES, CLI, ROOT, models_folder, present
 from report import geometric_mean, table
 
 MODELS = ("yolov8n", "whisper_encoder", "swinv2_tiny", "distilbert@64", "clip_text@64")
@@ -21,26 +22,24 @@ RUNS = 20
 PICTURE = ROOT / "docs" / "performance" / "trace.svg"
 
 
-def bench(case, folder, *words):
-    """What `parallax bench` says of a case."""
-    model, dims, _ = CASES[case]
-    command = [CLI, "bench", folder / f"{model}.onnx", "--runs", RUNS, "--json", "-"]
+def bench(model, *words):
+    """What `parallax bench` says of a model, a file with the values of its free dimensions."""
+    file, dims = model
+    command = [CLI, "bench", file, "--runs", RUNS, "--json", "-"]
     for symbol, numbers in dims.items():
         command += ["--dim", f"{symbol}={numbers[0]}"]
-    for name, shape in SHAPES.get(model, {}).items():
-        command += ["--shape", f"{name}={'x'.join(map(str, shape))}"]
     done = subprocess.run([str(w) for w in (*command, *words)], check=True, capture_output=True, text=True)
     return json.loads(done.stdout)
 
 
-def in_turns(case, folder, variants):
+def in_turns(model, variants):
     """{variant: [what bench says, round by round]}. A round before them, which does not count, measures the delegate's rates."""
     got = {name: [] for name in variants}
     with tempfile.TemporaryDirectory() as cache:
         for round_ in range(ROUNDS + 1):
             order = list(variants) if round_ % 2 == 0 else list(variants)[::-1]
             for name in order:
-                figures = bench(case, folder, "--cache", cache, *variants[name])
+                figures = bench(model, "--cache", cache, *variants[name])
                 if round_ > 0:
                     got[name].append(figures)
     return got
@@ -74,9 +73,13 @@ def error_line(all_errors):
     return f"\nPredictions are off by {statistics.median(map(abs, all_errors)) * 100:.0f} % in the median over models and rounds.\n"
 
 
+@functools.cache
 def cases():
+    """{case: (file, values of its free dimensions)}: those that are there, and those with branches beside what a delegate runs."""
+    import branched_models  # needs onnx
     folder = models_folder()
-    return folder, present(folder, MODELS)
+    found = {case: (folder / f"{CASES[case][0]}.onnx", CASES[case][1]) for case in present(folder, MODELS)}
+    return found | branched_models.make(folder)
 
 
 def refusing_profile(folder):
@@ -92,10 +95,9 @@ def refusing_profile(folder):
 
 def everything():
     """(a) The delegate can run everything."""
-    folder, models = cases()
     rows, ratios, off = [], [], []
-    for case in models:
-        got = in_turns(case, folder, {"cpu": ("--threads", 2), "both": ("--threads", 1, "--delegate", "cores", "--co-execution", "on")})
+    for case, model in cases().items():
+        got = in_turns(model, {"cpu": ("--threads", 2), "both": ("--threads", 1, "--delegate", "cores", "--co-execution", "on")})
         ratios.append(ratio(got, "both", "cpu"))
         off += errors(got, "both")
         rows.append([case, median_ms(got, "cpu"), median_ms(got, "both"), f"{ratios[-1]:.2f}", got["both"][-1]["regions"], error_text(errors(got, "both"))])
@@ -105,14 +107,13 @@ def everything():
 
 def refused():
     """(b) The delegate refuses what NPUs refuse."""
-    folder, models = cases()
     rows, overlap, both, off = [], [], [], []
     with tempfile.TemporaryDirectory() as made:
         delegate = ("--threads", 1, "--delegate", f"cores:{refusing_profile(made)}")
         unsplit = (*delegate, "--offload", "all")
         variants = {"sequential": (*unsplit, "--scheduler", "sequential"), "overlap": unsplit, "both": (*delegate, "--co-execution", "on")}
-        for case in models:
-            got = in_turns(case, folder, variants)
+        for case, model in cases().items():
+            got = in_turns(model, variants)
             overlap.append(ratio(got, "overlap", "sequential"))
             both.append(ratio(got, "both", "sequential"))
             off += errors(got, "both")
@@ -123,23 +124,20 @@ def refused():
 
 def losing():
     """(c) The delegate is predicted to lose."""
-    folder, models = cases()
     rows = []
-    for case in models:
-        got = in_turns(case, folder, {"cpu": ("--threads", 2), "with": ("--threads", 2, "--delegate", "opencl")})
+    for case, model in cases().items():
+        got = in_turns(model, {"cpu": ("--threads", 2), "with": ("--threads", 2, "--delegate", "opencl")})
         rows.append([case, got["with"][0]["regions"], median_ms(got, "cpu"), median_ms(got, "with"), f"{ratio(got, 'with', 'cpu'):.3f}"])
     return table(["model", "regions", "CPU alone, ms", "with the delegate, ms", "ratio"], rows)
 
 
 def picture():
     """One run of swinv2_tiny as an image: what each thread and the device do when."""
-    folder, models = cases()
-    case = next((m for m in ("swinv2_tiny", *models) if m in models), None)
-    if case is None:
-        return None
+    models = cases()
+    case = "swinv2_tiny" if "swinv2_tiny" in models else next(iter(models))
     with tempfile.TemporaryDirectory() as made:
         file = pathlib.Path(made) / "trace.json"
-        bench(case, folder, "--threads", 1, "--delegate", f"cores:{refusing_profile(made)}", "--trace", file)
+        bench(models[case], "--threads", 1, "--delegate", f"cores:{refusing_profile(made)}", "--trace", file)
         events = [e for e in json.loads(file.read_text())["traceEvents"] if e["ph"] == "X"]
     draw(events, case)
     return f"![One run of {case}](performance/trace.svg)\n"

@@ -10,14 +10,41 @@
 
 namespace parallax {
 
+namespace {
+
+std::string origin(const DelegateTable& table) {
+  return table.file.empty() ? "one that is built in" : fmt::format("the one of '{}'", table.file);
+}
+
+Error same_name(const DelegateTable& first, const DelegateTable& second) {
+  return {
+      Stage::kPartition,
+      ErrorCode::kInvalidInput,
+      {},
+      fmt::format("'{}': delegate '{}' has the name of {}; build it with another name, or leave "
+                  "this library out",
+                  second.file, second.name, origin(first))};
+}
+
+}  // namespace
+
 const std::vector<Delegates::Known>& Delegates::known() {
   if (known_) return *known_;
   std::vector<Known> all;
-  const auto add_table = [&](Result<DelegateTable> table, const std::string& file) {
-    all.push_back({table ? table->name : file, std::move(table)});
-  };
-  for (const px_delegate* const table : built_in_delegates()) add_table(check_table(table, ""), "");
-  for (const std::string& file : libraries_) add_table(load_delegate_library(file), file);
+  for (const px_delegate* const table : built_in_delegates()) {
+    auto checked = check_table(table, "");
+    all.push_back({checked ? checked->name : "", "", std::move(checked)});
+  }
+  for (const std::string& file : libraries_) {
+    if (std::ranges::find(all, file, &Known::file) != all.end()) continue;
+    auto table = load_delegate_library(file);
+    const std::string name = table ? table->name : file;
+    const auto first = std::ranges::find_if(
+        all, [&](const Known& each) { return each.table && each.name == name; });
+    // Neither is chosen: the user may mean either.
+    if (table && first != all.end()) table = tl::unexpected(same_name(*first->table, *table));
+    all.push_back({name, file, std::move(table)});
+  }
   return known_.emplace(std::move(all));
 }
 
@@ -25,7 +52,7 @@ void Delegates::add(const px_delegate* table) {
   const MutexLock lock(mutex_);
   (void)known();
   auto checked = check_table(table, "");
-  known_->push_back({checked ? checked->name : "", std::move(checked)});
+  known_->push_back({checked ? checked->name : "", "", std::move(checked)});
 }
 
 Result<std::shared_ptr<const OpenDelegate>> Delegates::open(const std::string& spec) {
@@ -41,6 +68,8 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::st
   const std::string name = spec.substr(0, spec.find(':'));
   std::vector<std::string> names;
   const Error* not_loaded = nullptr;
+  for (const Known& each : known())
+    if (each.name == name && !each.table) return tl::unexpected(each.table.error());
   for (const Known& each : known()) {
     if (!each.table) {
       not_loaded = &each.table.error();
@@ -107,7 +136,7 @@ std::vector<DelegateReport> Delegates::list() {
     DelegateReport& report = reports.emplace_back();
     report.name = each.name;
     if (!each.table) {
-      report.file = each.name;
+      report.file = each.file;
       report.problem = each.table.error().to_string();
       continue;
     }

@@ -29,8 +29,8 @@ class Delegates {
   Delegates(std::vector<std::string> libraries, std::string cache_folder, const Logger& log)
       : libraries_(std::move(libraries)), cache_folder_(std::move(cache_folder)), log_(log) {}
 
-  /// `spec`: "NAME" or "NAME:TEXT". Errors: kInvalidInput where there is none of that name; of a
-  /// library that does not load, where none has it; of the delegate.
+  /// `spec`: "NAME" or "NAME:TEXT". Errors: kInvalidInput where there is none of that name, or two
+  /// have it; of a library that does not load, where none has it; of the delegate.
   Result<std::shared_ptr<const OpenDelegate>> open(const std::string& spec);
   /// All, opened without a text.
   std::vector<DelegateReport> list();
@@ -40,6 +40,7 @@ class Delegates {
  private:
   struct Known {
     std::string name;  ///< of a file that did not load: that of the file
+    std::string file;  ///< empty: built in
     Result<DelegateTable> table;
   };
   const std::vector<Known>& known() PX_REQUIRES(mutex_);

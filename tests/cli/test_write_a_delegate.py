@@ -16,14 +16,17 @@ pytestmark = [
 PAGE = ROOT / "docs" / "howto" / "write-a-delegate.md"
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("plain")
+def build(folder, name):
     source = re.search(r"```c\n(.*?)```", PAGE.read_text(), re.S).group(1)
-    (folder / "plain.c").write_text(source)
+    (folder / "plain.c").write_text(source.replace('.name = "plain"', f'.name = "{name}"'))
     flags = ("-std=c11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", "-I", ROOT / "include")
     subprocess.run(["cc", *map(str, flags), "-o", str(folder / "plain.so"), str(folder / "plain.c"), "-lm", "-lpthread"], check=True)
     return folder / "plain.so"
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("plain"), "plain")
 
 
 @pytest.fixture
@@ -62,3 +65,23 @@ def test_it_runs(parallax, plain, chain, tmp_path):
 def test_it_refuses_a_text(parallax, plain, chain):
     done = parallax("run", chain, "--dim", "n=1", "--delegate", "plain:fast", "--delegate-lib", plain)
     assert done.returncode == 0 and "delegate 'plain:fast': there is nothing to choose" in done.stderr
+
+
+def test_a_name_that_a_built_in_delegate_has_is_refused(parallax, chain, tmp_path):
+    library = build(tmp_path, "cores")
+    message = f"'{library}': delegate 'cores' has the name of one that is built in; build it with another name, or leave this library out"
+    command = ("run", chain, "--dim", "n=1", "--delegate-lib", library)
+    done = parallax(*command, "--delegate", "cores")
+    assert done.returncode == 0 and message in done.stderr and done.stderr.count("\n") == 1
+    done = parallax(*command, "--delegate", "cores", "--require-full-delegation", "--offload", "all")
+    assert done.returncode == 1 and message in done.stderr
+    assert not parallax(*command).stderr, "it is not asked for"
+    assert message in parallax("delegates", "--delegate-lib", library).stdout
+
+
+def test_a_name_that_two_libraries_have_is_refused(parallax, plain, chain, tmp_path):
+    other = build(tmp_path, "plain")
+    command = ("run", chain, "--dim", "n=1", "--delegate", "plain", "--offload", "all", "--delegate-lib", plain, "--delegate-lib")
+    done = parallax(*command, other)
+    assert done.returncode == 0 and f"'{other}': delegate 'plain' has the name of the one of '{plain}'" in done.stderr
+    assert not parallax(*command, plain).stderr, "a library that is named twice is one"

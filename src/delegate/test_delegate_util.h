@@ -41,6 +41,7 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
   /// What a refused bind and a run that fails say.
   std::atomic<px_code> bind_code{PX_OUT_OF_MEMORY}, run_code{PX_IO};
   std::atomic<int> microseconds{200};  ///< before it answers
+  std::atomic<bool> varies{false};     ///< two answers of three take ten times as long
   std::atomic<bool> silent{false}, twice{false}, at_once{false}, null_handles{false};
   std::atomic<bool> heeds_cancel{false};  ///< answers a run that is cancelled
   std::atomic<int> opened{0}, closed{0}, compiled{0}, bound{0}, runs{0}, copies{0}, cancelled{0};
@@ -114,7 +115,8 @@ inline void test_answer(TestFaults& faults, px_done done, void* context, px_code
   } else if (faults.at_once) {
     say();
   } else {
-    std::thread([say, wait = std::chrono::microseconds(faults.microseconds.load())] {
+    const int times = faults.varies && faults.runs % 3 != 0 ? 10 : 1;
+    std::thread([say, wait = std::chrono::microseconds(faults.microseconds * times)] {
       std::this_thread::sleep_for(wait);
       say();
     }).detach();

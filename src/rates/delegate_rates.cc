@@ -31,19 +31,45 @@ std::string cpu_name() {
   return {};
 }
 
+/// Adds what is not known in `to`.
+void add_rates(const Calibration& found, Calibration& to) {
+  if (!to.launch_seconds) to.launch_seconds = found.launch_seconds;
+  if (!to.bytes_per_second) to.bytes_per_second = found.bytes_per_second;
+  to.samples.insert(to.samples.end(), found.samples.begin(), found.samples.end());
+}
+
 }  // namespace
 
 DelegateRates::DelegateRates(std::string key, std::filesystem::path file, int threads,
-                             const Logger& log, std::chrono::nanoseconds limit)
-    : key_(std::move(key)), file_(std::move(file)), threads_(threads), log_(log), limit_(limit) {
+                             const Logger& log, RateRules rules)
+    : key_(std::move(key)),
+      file_(std::move(file)),
+      threads_(threads),
+      log_(log),
+      rules_(std::move(rules)),
+      since_(rules_.now()) {
   std::error_code ignored;
   if (file_.empty() || !std::filesystem::exists(file_, ignored)) return;
   auto loaded = load_rates(file_, key_);
   if (loaded) {
-    calibration_ = *std::move(loaded);
+    calibration_ = std::move(loaded->calibration);
+    since_ = loaded->since;
+    forget_old();
   } else {
-    log_.info(fmt::format("the delegate is timed anew: {}", loaded.error().to_string()));
+    log_.info(fmt::format("the delegate is timed again: {}", loaded.error().to_string()));
   }
+}
+
+void DelegateRates::forget_old() {
+  const std::chrono::sys_seconds now = rules_.now();
+  // A date to come is one of a clock that was wrong.
+  if (now - since_ <= kMostAge && since_ - now <= std::chrono::days(1)) return;
+  calibration_ = {};
+  passing_ = {};
+  tried_.clear();
+  times_.clear();
+  split_times_.clear();
+  since_ = now;
 }
 
 void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
@@ -53,6 +79,7 @@ void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
   Measuring measuring{kinds, threads_, &found};
   {
     const MutexLock lock(mutex_);
+    forget_old();
     std::erase_if(measuring.wanted, [&](WorkKind kind) PX_REQUIRES(mutex_) {
       return tried_.contains(kind) || calibration_.has_samples_of(kind);
     });
@@ -62,7 +89,7 @@ void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
   Stopwatch watch;
   Status status;
   try {
-    status = parallax::measure(delegate, measuring, limit_);
+    status = parallax::measure(delegate, measuring, rules_.limit);
   } catch (...) {
     status = tl::unexpected(caught(Stage::kPartition));
   }
@@ -70,14 +97,18 @@ void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
     log_.info(fmt::format("timing delegate '{}': {}", delegate->spec, status.error().to_string()));
   log_.info(fmt::format("timed {} pieces of work on delegate '{}' and the CPU in {:.0f} ms",
                         found.samples.size(), delegate->spec, watch.lap()));
+  const bool busy = measuring.spread > rules_.most_spread;
+  if (busy)
+    log_.info(
+        fmt::format("the machine is busy, repeated timings spread by {:.0f} %: these rates "
+                    "are not kept",
+                    measuring.spread * 100));
   {
     const MutexLock lock(mutex_);
     for (const WorkKind kind : wanted)
       if (!measuring.wanted.contains(kind)) tried_.insert(kind);
-    if (found.launch_seconds) calibration_.launch_seconds = found.launch_seconds;
-    if (found.bytes_per_second) calibration_.bytes_per_second = found.bytes_per_second;
-    std::ranges::move(found.samples, std::back_inserter(calibration_.samples));
-    changed_ = true;
+    add_rates(found, busy ? passing_ : calibration_);
+    changed_ = changed_ || !busy;
   }
   save();
 }
@@ -121,7 +152,9 @@ void DelegateRates::learn_split(const SplitSample& sample) const {
 Calibration DelegateRates::known() const {
   const MutexLock lock(mutex_);
   learn();
-  return calibration_;
+  Calibration all = calibration_;
+  add_rates(passing_, all);
+  return all;
 }
 
 std::shared_ptr<RegionTimes> DelegateRates::times(std::uint64_t region, const std::string& node,
@@ -155,36 +188,36 @@ void DelegateRates::assume(Calibration calibration) {
 }
 
 void DelegateRates::save() {
-  Calibration now;
+  KeptRates now;
   {
     const MutexLock lock(mutex_);
     learn();
     if (!std::exchange(changed_, false) || file_.empty()) return;
-    now = calibration_;
+    now = {calibration_, since_};
   }
   if (Status status = save_rates(file_, key_, now); !status)
     log_.warn(fmt::format("the rates of a delegate are not kept: {}", status.error().to_string()));
 }
 
-void RateStore::set_limit(std::chrono::nanoseconds limit) {
+void RateStore::set_rules(RateRules rules) {
   const MutexLock lock(mutex_);
-  limit_ = limit;
+  rules_ = std::move(rules);
 }
 
 std::shared_ptr<DelegateRates> RateStore::of(const OpenDelegate& delegate, int threads) {
   const std::string key =
       fmt::format("{} on {}, driver {}; {} threads of {}, {}", delegate.spec, delegate.device_name,
                   delegate.driver, threads, cpu_name(), packing_version());
-  std::chrono::nanoseconds limit{};
+  RateRules rules;
   {
     const MutexLock lock(mutex_);
     if (const auto found = rates_.find(key); found != rates_.end()) return found->second;
-    limit = limit_;
+    rules = rules_;
   }
   // Without the mutex: it reads a file and may log. The first of two threads counts.
   const std::filesystem::path file =
       folder_.empty() ? std::filesystem::path() : rate_file(folder_, key);
-  auto made = std::make_shared<DelegateRates>(key, file, threads, log_, limit);
+  auto made = std::make_shared<DelegateRates>(key, file, threads, log_, std::move(rules));
   const MutexLock lock(mutex_);
   return rates_.try_emplace(key, std::move(made)).first->second;
 }

@@ -1,5 +1,6 @@
 // What is known of the speed of a delegate's device beside this CPU: timed once, kept in the folder
-// of caches, corrected by what runs of regions take.
+// of caches, corrected by what runs of regions take. Timings of a busy machine are not kept, and
+// what is kept is timed again when it is old.
 //
 // Thread-safe. Nothing here fails: what cannot be timed, read or written is told to the log, and
 // the delegate's description holds.
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -22,13 +24,27 @@
 
 namespace parallax {
 
+/// Timings that spread by more (Measuring::spread) are of a machine that is busy.
+inline constexpr double kMostSpread = 0.25;
+/// Rates that were kept for longer are timed again: drivers and clocks change.
+inline constexpr std::chrono::days kMostAge{30};
+
+/// When rates are timed, and which of them are kept. Tests have other ones.
+struct RateRules {
+  std::chrono::nanoseconds limit = kMeasuringTime;
+  double most_spread = kMostSpread;
+  std::function<std::chrono::sys_seconds()> now = [] {
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  };
+};
+
 class DelegateRates {
  public:
   /// `file`: empty where nothing is kept. Reads it.
   DelegateRates(std::string key, std::filesystem::path file, int threads, const Logger& log,
-                std::chrono::nanoseconds limit = kMeasuringTime);
+                RateRules rules = {});
 
-  /// Times what is not known of these kinds, within the limit; others wait.
+  /// Times what is not known of these kinds, within the limit; others wait. Forgets what is old.
   void measure(const std::shared_ptr<const OpenDelegate>& delegate,
                const std::set<WorkKind>& kinds);
   /// With what runs took so far.
@@ -49,6 +65,8 @@ class DelegateRates {
  private:
   /// Regions that are kept, the ones that were planned last.
   static constexpr std::size_t kMostRegions = 1024, kMostSplits = 256;
+  /// All, where the first of it was timed too long ago.
+  void forget_old() PX_REQUIRES(mutex_);
   void learn() const PX_REQUIRES(mutex_);
   void learn_split(const SplitSample& sample) const PX_REQUIRES(mutex_);
 
@@ -56,13 +74,16 @@ class DelegateRates {
   const std::filesystem::path file_;
   const int threads_;
   const Logger log_;
-  const std::chrono::nanoseconds limit_;
+  const RateRules rules_;
   const std::shared_ptr<std::atomic<int>> running_ = std::make_shared<std::atomic<int>>(0);
   // One thread measures, others wait.
   Mutex measuring_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kMeasuring};
   mutable Mutex mutex_;
   mutable Calibration calibration_ PX_GUARDED_BY(mutex_);
   mutable bool changed_ PX_GUARDED_BY(mutex_) = false;
+  std::chrono::sys_seconds since_ PX_GUARDED_BY(mutex_);  ///< when calibration_ began
+  /// Timed while the machine was busy: used, and not kept.
+  Calibration passing_ PX_GUARDED_BY(mutex_);
   std::set<WorkKind> tried_ PX_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<RegionTimes>> times_ PX_GUARDED_BY(mutex_);
   const std::shared_ptr<std::atomic<int>> running_splits_ = std::make_shared<std::atomic<int>>(0);
@@ -75,8 +96,8 @@ class RateStore {
  public:
   RateStore(std::filesystem::path folder, const Logger& log)
       : folder_(std::move(folder)), log_(log) {}
-  /// For tests, on machines that may be busy: of all rates that are asked for from now on.
-  void set_limit(std::chrono::nanoseconds limit);
+  /// For tests: of all rates that are asked for from now on.
+  void set_rules(RateRules rules);
   /// Of that delegate's device beside `threads` threads of this CPU.
   std::shared_ptr<DelegateRates> of(const OpenDelegate& delegate, int threads);
 
@@ -84,7 +105,7 @@ class RateStore {
   const std::filesystem::path folder_;
   const Logger log_;
   Mutex mutex_;
-  std::chrono::nanoseconds limit_ PX_GUARDED_BY(mutex_) = kMeasuringTime;
+  RateRules rules_ PX_GUARDED_BY(mutex_);
   std::map<std::string, std::shared_ptr<DelegateRates>> rates_ PX_GUARDED_BY(mutex_);
 };
 

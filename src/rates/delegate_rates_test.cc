@@ -7,10 +7,14 @@
 #include "cache/test_folder.h"
 #include "delegate/test_delegate_util.h"
 #include "rates/measure.h"
+#include "rates/probe_run.h"
 #include "rates/probes.h"
 
 namespace parallax {
 namespace {
+
+/// The machine may be busy.
+const RateRules kPatient = {.limit = std::chrono::seconds(60), .most_spread = 1e9};
 
 class DelegateRatesTest : public FolderTest {
  protected:
@@ -83,7 +87,7 @@ TEST_F(DelegateRatesTest, TimesOnceAndKeepsIt) {
   Calibration first;
   {
     RateStore store(folder_, Logger{});
-    store.set_limit(std::chrono::seconds(60));
+    store.set_rules(kPatient);
     const auto rates = store.of(*delegate, 1);
     EXPECT_EQ(rates, store.of(*delegate, 1));
     EXPECT_NE(rates, store.of(*delegate, 2));
@@ -106,12 +110,82 @@ TEST_F(DelegateRatesTest, TimesOnceAndKeepsIt) {
   for (const auto& file : std::filesystem::directory_iterator(folder_))
     write(file.path(), "garbage\n");
   RateStore third(folder_, Logger{});
-  third.set_limit(std::chrono::seconds(60));
+  third.set_rules(kPatient);
   const auto rates = third.of(*delegate, 1);
   EXPECT_TRUE(rates->known().samples.empty());
   rates->measure(delegate, {WorkKind::kElementwise});
   EXPECT_GT(faults_.compiled, compiled);
   EXPECT_FALSE(rates->known().samples.empty());
+}
+
+TEST_F(DelegateRatesTest, TellsABusyMachineByTheSpreadOfTimings) {
+  EXPECT_EQ(spread_of({1, 2}), std::nullopt) << "two say little";
+  EXPECT_EQ(spread_of({0, 1, 1}), std::nullopt);
+  EXPECT_EQ(spread_of({3, 2, 9, 2}), 0.5);
+  EXPECT_EQ(spread_of({4, 4, 8, 4, 8}), 0) << "half of the runs were not disturbed";
+  faults_.varies = true;
+  faults_.microseconds = 800;  // and 8000, which differ on a busy machine too
+  Calibration known;
+  Measuring measuring{{WorkKind::kElementwise}, 1, &known};
+  ASSERT_TRUE(measure(open(), measuring, std::chrono::seconds(60)));
+  EXPECT_GT(measuring.spread, kMostSpread);
+}
+
+TEST_F(DelegateRatesTest, UsesTimesOfABusyMachineAndDoesNotKeepThem) {
+  const auto delegate = open();
+  RateRules busy = kPatient;
+  busy.most_spread = -1;
+  {
+    RateStore store(folder_, Logger{});
+    store.set_rules(busy);
+    const auto rates = store.of(*delegate, 1);
+    rates->measure(delegate, {WorkKind::kElementwise});
+    EXPECT_TRUE(rates->known().has_samples_of(WorkKind::kElementwise));
+    EXPECT_TRUE(rates->known().launch_seconds);
+    const int compiled = faults_.compiled;
+    rates->measure(delegate, {WorkKind::kElementwise});
+    EXPECT_EQ(faults_.compiled, compiled) << "once is enough for a runtime";
+    const auto times = rates->times(7, "n", 1e-3);
+    for (int i = 0; i < 3; ++i) times->add(5e-3);
+    rates->save();
+  }
+  RateStore next(folder_, Logger{});
+  next.set_rules(kPatient);
+  const auto rates = next.of(*delegate, 1);
+  EXPECT_EQ(rates->known().regions.size(), 1U) << "what runs took is kept";
+  EXPECT_TRUE(rates->known().samples.empty());
+  EXPECT_FALSE(rates->known().launch_seconds);
+  rates->measure(delegate, {WorkKind::kElementwise});
+  EXPECT_TRUE(rates->known().has_samples_of(WorkKind::kElementwise));
+  RateStore last(folder_, Logger{});
+  EXPECT_TRUE(last.of(*delegate, 1)->known().has_samples_of(WorkKind::kElementwise));
+}
+
+TEST_F(DelegateRatesTest, TimesAgainWhatIsOld) {
+  const auto delegate = open();
+  std::chrono::sys_seconds now{std::chrono::sys_days(std::chrono::year(2026) / 11 / 26)};
+  RateRules rules = kPatient;
+  rules.now = [&now] { return now; };
+  const auto made = [&] {
+    auto store = std::make_unique<RateStore>(folder_, Logger{});
+    store->set_rules(rules);
+    return store;
+  };
+  const auto old = made()->of(*delegate, 1);
+  old->measure(delegate, {WorkKind::kElementwise});
+  const int compiled = faults_.compiled;
+  now += std::chrono::days(30);
+  EXPECT_FALSE(made()->of(*delegate, 1)->known().samples.empty());
+  old->measure(delegate, {WorkKind::kElementwise});
+  EXPECT_EQ(faults_.compiled, compiled);
+  now -= std::chrono::days(32);
+  EXPECT_TRUE(made()->of(*delegate, 1)->known().samples.empty()) << "of a clock that was wrong";
+  now += std::chrono::days(33);
+  EXPECT_TRUE(made()->of(*delegate, 1)->known().samples.empty());
+  old->measure(delegate, {WorkKind::kElementwise});
+  EXPECT_GT(faults_.compiled, compiled) << "a process may live for long";
+  EXPECT_EQ(old->known().samples.size(), 2U);
+  EXPECT_FALSE(made()->of(*delegate, 1)->known().samples.empty()) << "as of today";
 }
 
 TEST_F(DelegateRatesTest, LearnsWhatRegionsTake) {

@@ -41,7 +41,7 @@ class Measurement {
       PX_ASSIGN(SurroundedProbe small, surrounded_probe(tiny, delegate_->description()));
       if (!small.runs) continue;
       PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(small.graph, threads_));
-      PX_ASSIGN(const ProbeTimes without, alone.time(pool_));
+      PX_ASSIGN(const ProbeTimes without, time(alone));
       PX_ASSIGN(const ProbeTimes with, time_region(std::move(small)));
       empty_region_ = with.region;
       known_.launch_seconds = std::max({with.whole - without.whole, with.region, kLeastSeconds});
@@ -60,11 +60,21 @@ class Measurement {
             : 0;
     PX_ASSIGN(Graph graph, probe_graph(probe));
     PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(std::move(graph), threads_));
-    PX_ASSIGN(const ProbeTimes cpu, alone.time(pool_));
+    PX_ASSIGN(const ProbeTimes cpu, time(alone));
     PX_ASSIGN(const ProbeTimes there, time_region(std::move(surrounded)));
     return WorkSample{probe.kind, std::max(alone.predicted(), kLeastSeconds),
                       std::max(cpu.whole, kLeastSeconds),
                       std::max(there.region - empty_region_ - copies, kLeastSeconds)};
+  }
+
+  /// The upper quartile of all timings so far. Their median forgets what is rare and far off, their
+  /// largest is far off on any machine.
+  double spread() const {
+    std::vector<double> all = spreads_;
+    if (all.empty()) return 0;
+    const auto quartile = all.begin() + static_cast<std::ptrdiff_t>(all.size() * 3 / 4);
+    std::ranges::nth_element(all, quartile);
+    return *quartile;
   }
 
  private:
@@ -82,7 +92,13 @@ class Measurement {
 
   Result<ProbeTimes> time_region(SurroundedProbe probe) {
     PX_ASSIGN(ProbeRun run, ProbeRun::on_delegate(std::move(probe), delegate_, threads_));
-    return run.time(pool_);
+    return time(run);
+  }
+
+  Result<ProbeTimes> time(ProbeRun& run) {
+    PX_ASSIGN(const ProbeTimes times, run.time(pool_));
+    if (times.spread) spreads_.push_back(*times.spread);
+    return times;
   }
 
   const std::shared_ptr<const OpenDelegate> delegate_;
@@ -90,14 +106,11 @@ class Measurement {
   Calibration& known_;
   WorkerPool pool_;
   double empty_region_ = 0;
+  std::vector<double> spreads_;
 };
 
-}  // namespace
-
-Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
-               std::chrono::nanoseconds limit) {
-  const Clock::time_point end = Clock::now() + limit;
-  Measurement measurement(delegate, measuring.threads, *measuring.known);
+/// All probes of the kinds that are wanted, until the time is up.
+Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_point end) {
   Status status = measurement.find_launch();
   const std::set<WorkKind> wanted = measuring.wanted;
   for (const bool large : {true, false}) {
@@ -117,6 +130,17 @@ Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& m
       measuring.known->samples.push_back(**sample);
     }
   }
+  return status;
+}
+
+}  // namespace
+
+Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
+               std::chrono::nanoseconds limit) {
+  const Clock::time_point end = Clock::now() + limit;
+  Measurement measurement(delegate, measuring.threads, *measuring.known);
+  Status status = take_samples(measurement, measuring, end);
+  measuring.spread = measurement.spread();
   return status;
 }
 

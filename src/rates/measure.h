@@ -22,6 +22,9 @@ struct Measuring {
   int threads = 1;  ///< of the CPU's runs
   /// Gets samples, launch and bandwidth where they are not known.
   Calibration* known = nullptr;
+  /// How much repeated timings differ: the upper quartile of all ProbeTimes::spread. Large on a
+  /// machine that is busy; 0 where nothing was repeated.
+  double spread = 0;
 };
 /// Errors: of the delegate that fails at a probe, which is none of the ones that are then wanted.
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,

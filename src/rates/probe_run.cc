@@ -108,7 +108,17 @@ Result<ProbeTimes> ProbeRun::time(WorkerPool& pool) {
     wholes.push_back(times.whole);
     regions.push_back(times.region);
   }
-  return ProbeTimes{least(wholes), least(regions)};
+  const bool has_region = least(regions) > 0;
+  return ProbeTimes{least(wholes), least(regions), spread_of(has_region ? regions : wholes)};
+}
+
+std::optional<double> spread_of(std::vector<double> times) {
+  if (times.size() < 3) return std::nullopt;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  const double smallest = least(times);
+  if (smallest <= 0) return std::nullopt;
+  return (*middle - smallest) / smallest;
 }
 
 }  // namespace parallax

@@ -19,8 +19,12 @@ namespace parallax {
 /// The least of a few runs, in seconds.
 struct ProbeTimes {
   double whole = 0;
-  double region = 0;  ///< from the region's begin to its end; 0: it has none
+  double region = 0;             ///< from the region's begin to its end; 0: it has none
+  std::optional<double> spread;  ///< of the region, or of the whole where there is none
 };
+/// How far the median of times is above the least, as a share of the least. Nothing for fewer than
+/// three, or where no clock tells the least.
+std::optional<double> spread_of(std::vector<double> times);
 
 class ProbeRun {
  public:

@@ -10,14 +10,15 @@ namespace {
 
 using testing::HasSubstr;
 
-Calibration some_rates() {
-  Calibration calibration;
+KeptRates some_rates() {
+  KeptRates kept{{}, std::chrono::sys_days(std::chrono::year(2026) / 11 / 26)};
+  Calibration& calibration = kept.calibration;
   calibration.launch_seconds = 2e-5;
   calibration.bytes_per_second = 1e10;
   calibration.samples = {{WorkKind::kProduct, 1e-3, 2e-3, 5e-4}};
   calibration.regions = {{~std::uint64_t{0}, "a \"node\"\n", 1e-3, 2e-3}};
   calibration.splits = {{~std::uint64_t{0}, 15, 3e-3}};
-  return calibration;
+  return kept;
 }
 
 class RateFileTest : public FolderTest {};
@@ -25,8 +26,10 @@ class RateFileTest : public FolderTest {};
 TEST_F(RateFileTest, KeepsRatesOfItsKey) {
   const auto path = rate_file(folder_, "cores:2 on \"x\"\n");
   ASSERT_TRUE(save_rates(path, "cores:2 on \"x\"\n", some_rates()));
-  const auto read = load_rates(path, "cores:2 on \"x\"\n");
-  ASSERT_TRUE(read) << read.error().message;
+  const auto kept = load_rates(path, "cores:2 on \"x\"\n");
+  ASSERT_TRUE(kept) << kept.error().message;
+  EXPECT_EQ(kept->since, some_rates().since);
+  const Calibration* const read = &kept->calibration;
   EXPECT_EQ(read->launch_seconds, 2e-5);
   EXPECT_EQ(read->bytes_per_second, 1e10);
   ASSERT_EQ(read->samples.size(), 1U);

@@ -47,7 +47,7 @@ class MeasuredRatesTest : public FolderTest {
     };
     const Runtime runtime = *Runtime::create(options);
     runtime.impl()->delegates.add(&table_);
-    runtime.impl()->rates.set_limit(std::chrono::seconds(60));
+    runtime.impl()->rates.set_rules({.limit = std::chrono::seconds(60), .most_spread = 1e9});
     return runtime;
   }
   /// The CPU takes 1 ms, or `cpu_seconds`, for each node, the delegate next to nothing.

@@ -139,14 +139,22 @@ def test_a_text_that_it_refuses_costs_a_warning(parallax):
 
 def test_rates_are_timed_once_and_kept(parallax, tmp_path):
     command = ("bench", DIGITS, *BATCH, "--runs", 2, "--delegate", "cores", "--cache", tmp_path, "--json", "-")
-    bench = json.loads(parallax(*command).stdout)
+
+    def kept_rates():
+        for _ in range(20):  # a busy machine keeps none
+            done = parallax(*command)
+            kept = [file for file in tmp_path.glob("rates-*.toml") if "[[samples]]" in file.read_text()]
+            if kept:
+                return json.loads(done.stdout), kept
+        pytest.fail("no rates were kept")
+
+    bench, kept = kept_rates()
     # On a busy machine a region may lose, and is returned then.
     assert bench["predicted_ms"] > 0 and all(r["node"] and r["reason"] for r in bench["delegates"][0]["returned"])
-    kept = list(tmp_path.glob("rates-*.toml"))
-    assert len(kept) == 1 and "[[samples]]" in kept[0].read_text()
+    assert len(kept) == 1
     kept[0].chmod(0o600)
     kept[0].write_text("garbage")
-    assert parallax(*command).returncode == 0 and "[[samples]]" in kept[0].read_text()
+    assert kept_rates()[1] == kept
     assert "predicted_ms" in json.loads(parallax("plan", DIGITS, *BATCH, "--delegate", "cores", "--rates", "described", "--json", "-").stdout)
 
 

@@ -71,4 +71,21 @@ std::set<WorkKind> work_kinds(const Compiled& lowered) {
   return kinds;
 }
 
+bool launch_outweighs(const Compiled& lowered, const Delegate& delegate, const Calibration& known) {
+  // Launches were timed at a third of what is described, nodes at up to 1.8 times the prediction.
+  constexpr double kFarLonger = 4;
+  double seconds = 0;
+  for (const CompiledNode& node : lowered.nodes) {
+    if (node.role == NodeRole::kRunTime || node.role == NodeRole::kBodies) return false;
+    seconds += predicted_work(node);
+  }
+  return seconds * kFarLonger < known.launch_seconds.value_or(delegate.launch_seconds);
+}
+
+void assume_no_gain(const std::set<WorkKind>& kinds, Calibration& known) {
+  constexpr double kSeconds = 1e-3;
+  for (const WorkKind kind : kinds)
+    if (!known.has_samples_of(kind)) known.samples.push_back({kind, kSeconds, kSeconds, kSeconds});
+}
+
 }  // namespace parallax

@@ -27,4 +27,10 @@ MeasuredPrices measured_prices(const Graph& graph, const ConcreteShapes& shapes,
 /// Of the nodes of `lowered` and of its bodies that take time.
 std::set<WorkKind> work_kinds(const Compiled& lowered);
 
+/// Whether no region can win, however fast the device computes: one launch, as far as it is known,
+/// takes far longer than the whole model on one core. False where only running tells what that is.
+bool launch_outweighs(const Compiled& lowered, const Delegate& delegate, const Calibration& known);
+/// Rates with which that holds: a device is as fast as the CPU at kinds that were not timed.
+void assume_no_gain(const std::set<WorkKind>& kinds, Calibration& known);
+
 }  // namespace parallax

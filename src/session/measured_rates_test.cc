@@ -106,6 +106,24 @@ TEST_F(MeasuredRatesTest, ASlowDelegateGetsNothingAndIsTimedOnce) {
   EXPECT_EQ(run(believer), 2);
 }
 
+TEST_F(MeasuredRatesTest, NothingIsTimedWhereOneLaunchOutweighsTheModel) {
+  faults_.profile.replace(faults_.profile.find("launch_seconds = 1e-6"), 21,
+                          "launch_seconds = 0.01");
+  const Runtime own = runtime();
+  Session session = *Session::create(model_, options_, own);
+  const Session::DimValue n{"n", 4};
+  const auto plan = session.plan({&n, 1});
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  EXPECT_EQ(plan->regions, 0);
+  EXPECT_GT(plan->predicted_ms, 0);
+  EXPECT_EQ(run(session), 0);
+  EXPECT_EQ(faults_.compiled, 0) << "the device was not needed to know that";
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+  const Session::DimValue many{"n", 300000};
+  ASSERT_TRUE(session.plan({&many, 1}));
+  EXPECT_GT(faults_.compiled, 0) << "a larger one may win";
+}
+
 TEST_F(MeasuredRatesTest, WithoutAFolderTheRuntimeKeepsThem) {
   const Runtime own = runtime(false);
   Session first = *Session::create(model_, options_, own);

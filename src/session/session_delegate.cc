@@ -105,9 +105,14 @@ Result<std::vector<Calibration>> Session::Impl::know_rates(const Binding& bindin
   PX_ASSIGN(how.whole, compile(std::move(lowered), binding, how.kernels, how.refinement));
   const std::set<WorkKind> kinds = work_kinds(*how.whole);
   for (const SessionDelegate* each : opened()) {
-    if (wanted.offload == Offload::kProfitable && !pinned && each->use.opened->is_here())
+    Calibration& known = result.emplace_back(each->rates->known());
+    if (wanted.offload != Offload::kProfitable) continue;
+    if (launch_outweighs(*how.whole, each->use.opened->description(), known)) {
+      assume_no_gain(kinds, known);
+    } else if (!pinned && each->use.opened->is_here()) {
       each->rates->measure(each->use.opened, kinds);
-    result.push_back(each->rates->known());
+      known = each->rates->known();
+    }
   }
   return result;
 }

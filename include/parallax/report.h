@@ -174,7 +174,8 @@ struct DelegateReport {
   /// Refusals since Session::retry_delegates(), one for each region and scope. "with some sizes: "
   /// or "for a while: " is before the reason where the region is not left to the CPU altogether.
   std::vector<Failure> failures;
-  /// Regions that went back to the CPU because runs took longer than it is predicted to.
+  /// Regions that went back to the CPU, or to another delegate, because runs took longer than
+  /// predicted.
   std::vector<Failure> returned;
 };
 

@@ -238,6 +238,16 @@ std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes,
   return refused.empty() ? key : key ^ region_key(keys, refused);
 }
 
+/// Whether runs of the best split took longer than the graph without one is predicted to.
+bool runs_lose(const Calibration& calibration, std::uint64_t key, double whole_seconds) {
+  constexpr double kSurely = 1.15;  // predictions are not exact
+  const std::optional<int> best = best_share(calibration, key);
+  return best && std::ranges::any_of(calibration.splits, [&](const SplitSample& sample) {
+           return sample.key == key && sample.share == *best &&
+                  sample.seconds > whole_seconds * kSurely;
+         });
+}
+
 }  // namespace
 
 std::optional<CoExecution> co_execution(const Graph& graph, const Binding& binding,
@@ -252,6 +262,7 @@ std::optional<CoExecution> co_execution(const Graph& graph, const Binding& bindi
   const CoCosts costs = costs_of(concrete, *shapes, delegate, options);
   const Whole before{concrete, *shapes, binding, costs, whole.seconds};
   const std::uint64_t key = key_of(concrete, *shapes, options);
+  if (runs_lose(options.calibration, key, whole.seconds)) return std::nullopt;
   const std::optional<int> next = next_share(options.calibration, key);
   auto result = split_with(before, next, delegate, options);
   std::optional<int> refused;

@@ -338,13 +338,15 @@ Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& sha
   result.placement.resize(graph.nodes.size());
   NodeKinds kinds{IdVector<NodeId, bool>(graph.nodes.size(), false),
                   IdVector<NodeId, bool>(graph.nodes.size(), false),
-                  {}};
+                  region_of(options.taken, graph.nodes.size())};
   auto in_parts = place_by_support(graph, shapes, delegate, options, result, kinds);
   const IdVector<NodeId, bool> run_time =
       place_run_time_nodes(graph, shapes, delegate, options, result, kinds);
   PX_RETURN_IF_ERROR(check_pinned(graph, result, kinds, run_time, wanted));
   const Dag edges = dag_of(graph);
-  if (!leave_no_cycle(edges, graph.nodes.size(), wanted))
+  std::vector<std::vector<NodeId>> groups = wanted;
+  for (const Region& region : options.taken) groups.push_back(region.nodes);
+  if (!leave_no_cycle(edges, graph.nodes.size(), groups))
     return refuse_pinned("its regions wait for each other");
   for (const NodeId node : graph.nodes.ids())
     if (kinds.can_run[node] || kinds.bridge[node])
@@ -365,11 +367,13 @@ Result<Partition> pinned_partition(const Graph& graph, const ConcreteShapes& sha
     region.verdict = {CpuReason::kNone, "the plan is pinned so"};
   }
   std::ranges::stable_sort(regions, {}, [](const Region& region) { return region.nodes.front(); });
+  std::vector<Region> all(options.taken.begin(), options.taken.end());
+  std::ranges::move(regions, std::back_inserter(all));
   const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
   result.seconds = !options.body.empty()
-                       ? seconds_in_order(cpu_seconds, regions)
-                       : Overlap(edges, cpu_seconds, regions).seconds(marks_of_offloaded(regions));
-  place_regions(std::move(regions), result);
+                       ? seconds_in_order(cpu_seconds, all)
+                       : Overlap(edges, cpu_seconds, all).seconds(marks_of_offloaded(all));
+  place_regions(std::move(all), result);
   return result;
 }
 

@@ -168,15 +168,17 @@ Result<std::vector<std::vector<NodeId>>> nodes_of_names(
   return regions;
 }
 
-/// Of pinned regions those of this graph: each is where its first node is.
-std::vector<std::vector<std::string>> pinned_here(
-    const std::vector<std::vector<std::string>>& pinned, const DelegatedPlan& plan) {
+/// Of pinned regions those of this graph and delegate: each is where its first node is.
+std::vector<std::vector<std::string>> pinned_here(const DelegatedOptions& how, int delegate,
+                                                  const DelegatedPlan& plan) {
   std::set<std::string> in_bodies, here;
   for (const BodyPlan& body : plan.bodies)
     for (const auto& names : region_names(body.plan)) in_bodies.insert(names.front());
   for (const Node& node : plan.graph.nodes) here.insert(plan.body + node.name);
   std::vector<std::vector<std::string>> result;
-  for (const std::vector<std::string>& region : pinned) {
+  for (std::size_t i = 0; i < how.pinned->size(); ++i) {
+    if (!how.pinned_to.empty() && how.pinned_to[i] != delegate) continue;
+    const std::vector<std::string>& region = (*how.pinned)[i];
     const std::string first = region.empty() ? "" : region.front();
     // What is nowhere is the outermost graph's to refuse.
     if (in_bodies.contains(first) || (!plan.body.empty() && !here.contains(first))) continue;
@@ -212,7 +214,7 @@ Result<Partition> regions_of(const DelegatedPlan& plan, const ConcreteShapes& sh
                              const DelegatedOptions& how) {
   const Graph& graph = plan.graph;
   if (how.pinned == nullptr) return partition(graph, shapes, delegate, options);
-  PX_ASSIGN(auto regions, nodes_of_names(graph, pinned_here(*how.pinned, plan)));
+  PX_ASSIGN(auto regions, nodes_of_names(graph, pinned_here(how, options.delegate, plan)));
   std::erase_if(regions, [&](const std::vector<NodeId>& nodes) {
     return std::ranges::any_of(nodes, [&](NodeId node) { return options.refuses(node); });
   });
@@ -312,7 +314,7 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
                                           std::span<const NamedDelegate> delegates,
                                           const PlanOptions& plan,
                                           const DelegatedOptions& options) {
-  if (options.pinned != nullptr && delegates.size() > 1)
+  if (options.pinned != nullptr && options.pinned_to.empty() && delegates.size() > 1)
     return tl::unexpected(Error{Stage::kPartition,
                                 ErrorCode::kUnsupported,
                                 {},

@@ -68,6 +68,8 @@ struct DelegatedOptions {
   std::shared_ptr<const Compiled> whole = nullptr;
   /// Names of the nodes of each region, which are then those; null: planned by cost.
   const std::vector<std::vector<std::string>>* pinned = nullptr;
+  /// Which of several delegates has each of these; empty: there is one.
+  std::vector<int> pinned_to = {};
   std::string body = {};  ///< as DelegatedPlan::body
   /// What delegates do not run, by names of nodes of the model; pinned regions of these are left
   /// out too.
@@ -92,7 +94,8 @@ Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lo
                                          const Binding& binding,
                                          std::span<const NamedDelegate> delegates,
                                          const PlanOptions& plan, const DelegatedOptions& options);
-/// The regions alone. Errors: kUnsupported for several delegates under a pinned plan.
+/// The regions alone. Errors: kUnsupported for several delegates under a pinned plan that does not
+/// say whose the regions are.
 Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& lowered,
                                           const Binding& binding,
                                           std::span<const NamedDelegate> delegates,

@@ -51,8 +51,9 @@ class MeasuredRatesTest : public FolderTest {
     return runtime;
   }
   /// The CPU takes 1 ms, or `cpu_seconds`, for each node, the delegate next to nothing.
-  static void assume_it_is_fast(const Runtime& runtime, double cpu_seconds = 1e-3) {
-    const auto opened = *runtime.impl()->delegates.open("test");
+  static void assume_it_is_fast(const Runtime& runtime, double cpu_seconds = 1e-3,
+                                const std::string& name = "test") {
+    const auto opened = *runtime.impl()->delegates.open(name);
     Calibration calibration;
     calibration.launch_seconds = 1e-6;
     for (const WorkKind kind : {WorkKind::kElementwise, WorkKind::kFunction})
@@ -176,6 +177,46 @@ TEST_F(MeasuredRatesTest, ARegionThatLosesGoesBackAndSaysSo) {
   const Runtime next = runtime();
   Session later = *Session::create(model_, options_, next);
   EXPECT_EQ(run(later), 0) << "and so do processes";
+}
+
+TEST_F(MeasuredRatesTest, RegionsAndSplitsThatLoseGoBackUnderCoExecution) {
+  faults_.microseconds = 20000;
+  options_.co_execution = true;
+  const Runtime own = runtime();
+  assume_it_is_fast(own);
+  Session session = *Session::create(model_, options_, own);
+  EXPECT_GT(run(session), 0);
+  int runs = 0;
+  while (runs < 100 && run(session) > 0) ++runs;
+  EXPECT_LT(runs, 100);
+  EXPECT_THAT(lines_, Contains(HasSubstr("rows are no longer shared")));
+  EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' goes back")));
+  for (int i = 0; i < 25; ++i) EXPECT_EQ(run(session), 0);
+}
+
+TEST_F(MeasuredRatesTest, TheNextDelegateGetsARegionThatLoses) {
+  faults_.microseconds = 20000;
+  WithFaults second{1};
+  second.at_once = true;
+  for (int i = 0; i < 2; ++i)  // of the profile and of its delegate
+    second.profile.replace(second.profile.find("name = \"test\""), 13, "name = \"other\"");
+  const px_delegate table = test_delegate<1>();
+  const Runtime own = runtime();
+  own.impl()->delegates.add(&table);
+  options_.delegates = {"test", "second"};
+  assume_it_is_fast(own);
+  assume_it_is_fast(own, 1e-3, "second");
+  Session session = *Session::create(model_, options_, own);
+  EXPECT_EQ(run(session), 2);
+  EXPECT_EQ(second.runs, 0);
+  for (int i = 0; i < 5; ++i) (void)run(session);
+  const int before = faults_.runs;
+  EXPECT_EQ(run(session), 2);
+  EXPECT_EQ(faults_.runs, before);
+  EXPECT_GT(second.runs, 0);
+  ASSERT_EQ(session.delegates()[0].returned.size(), 2U);
+  EXPECT_THAT(session.delegates()[0].returned[0].reason, HasSubstr("delegate 'second' gets it"));
+  EXPECT_TRUE(session.delegates()[1].returned.empty());
 }
 
 /// A busy machine delays the region by milliseconds, never by as much as the CPU is said to take.

@@ -36,42 +36,104 @@ bool is_surprising(const DelegateDevice& device, const Delegation& delegation) {
   });
 }
 
-bool has_region(const DelegatedPlan& plan, std::uint64_t key) {
+bool has_region(const DelegatedPlan& plan, std::uint64_t key, int delegate) {
   return std::ranges::any_of(all_graphs(plan), [&](const DelegatedPlan* graph) {
-    return std::ranges::any_of(graph->partition.regions,
-                               [&](const Region& region) { return region.cost.key == key; });
+    return std::ranges::any_of(graph->partition.regions, [&](const Region& region) {
+      return region.cost.key == key && region.delegate == delegate;
+    });
   });
+}
+
+/// The delegate of each region of the model, by the numbers that DelegateDevice::times() has.
+void add_delegates(const Delegation& delegation, std::vector<int>& delegates) {
+  for (const RegionId region : delegation.seconds.ids())
+    delegates[static_cast<std::size_t>(delegation.first + region.value)] =
+        static_cast<int>(delegation.delegate_of(region));
+  for (const auto& [node, bodies] : delegation.bodies)
+    for (const Delegation& body : bodies) add_delegates(body, delegates);
+}
+
+/// The number of the delegate that runs a node of the graph whose names begin with `body`; nothing
+/// where the CPU does.
+std::optional<int> delegate_of(const DelegatedPlan& plan, const std::string& body,
+                               const std::string& node) {
+  for (const DelegatedPlan* const graph : all_graphs(plan)) {
+    if (graph->body != body) continue;
+    for (const Region& region : graph->partition.regions)
+      for (const NodeId id : region.nodes)
+        if (graph->graph.nodes[id].name == node) return region.delegate;
+  }
+  return std::nullopt;
+}
+
+/// Says which regions their delegates no longer have, and why.
+void tell_returned(const DelegatedPlan& now, const DelegatedPlan& next,
+                   const std::vector<const SessionDelegate*>& used, const Logger& log) {
+  for (const DelegatedPlan* const graph : all_graphs(now)) {
+    for (const Region& region : graph->partition.regions) {
+      if (has_region(next, region.cost.key, region.delegate)) continue;
+      const SessionDelegate& delegate = *used[static_cast<std::size_t>(region.delegate)];
+      const std::string& node = graph->graph.nodes[region.nodes.front()].name;
+      const auto taker = delegate_of(next, graph->body, node);
+      const bool moves = taker && *taker != region.delegate;
+      const std::string to =
+          moves ? fmt::format("delegate '{}'", used[static_cast<std::size_t>(*taker)]->spec)
+                : "the CPU";
+      const std::string why =
+          fmt::format("runs took {:.4g} ms on it, {}; the whole {:.4g} ms instead of {:.4g} ms",
+                      region.cost.delegate_seconds * 1e3,
+                      moves ? to + " gets it"
+                            : fmt::format("the CPU is predicted to take {:.4g} ms",
+                                          region.cost.cpu_seconds * 1e3),
+                      next.partition.seconds * 1e3, now.partition.seconds * 1e3);
+      log.info(fmt::format("the region of node '{}' goes back from delegate '{}' to {}: {}",
+                           graph->body + node, delegate.spec, to, why));
+      delegate.placed->give_back({graph->body + node, why});
+    }
+  }
 }
 
 }  // namespace
 
 void Session::Impl::learn(const Binding& binding, const Program& program) {
-  // Of several delegates nothing says what the others would make of a region that one gives back.
   if (program.bound->device == nullptr || options.rates != Rates::kMeasured ||
-      delegates.size() != 1 || delegates.front().pin != nullptr ||
-      options.offload == Offload::kAll || options.require_full_delegation)
+      delegates.front().pin != nullptr || options.offload == Offload::kAll ||
+      options.require_full_delegation)
     return;
   auto& device = static_cast<DelegateDevice&>(*program.bound->device);
   const TimedSplit& split = device.split();
   if (!device.count_run()) return;
   try {
     if (split.seconds != nullptr) return learn_split(binding, split);
-    // What may be split has other nodes than the model. Later plans go by what runs took all the
-    // same.
-    if (options.co_execution || !is_surprising(device, program.compiled().context->delegation))
-      return;
+    if (!is_surprising(device, program.compiled().context->delegation)) return;
     if (Status status = replan(binding, program); !status)
       runtime->log.info(fmt::format("the plan stays: {}", status.error().to_string()));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan stays
   }
 }
 
-/// Plans anew where runs of a split should say whether another share of the rows takes less.
+/// Plans again where runs should say whether another share of the rows takes less, or that sharing
+/// them does not pay.
 void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split) {
-  const auto next = next_share(delegates.front().rates->known(), split.seconds->key);
-  if (!next || *next == split.share) return;
-  runtime->log.info(fmt::format("next, the delegate gets {} of {} rows instead of {}", *next,
-                                kShares, split.share));
+  // Several delegates are never split with.
+  const auto next = next_share(opened().front()->rates->known(), split.seconds->key);
+  if (!next) return;
+  PlanOptions wanted;
+  wanted.co_execution = true;
+  DelegatedOptions how = options_of_regions(binding);
+  const auto canonical = model.impl().forms->canonical();
+  const auto lowered = model.impl().forms->of(binding, how.kernels);
+  const auto calibrations = know_rates(binding, wanted, true, how);
+  if (!canonical || !lowered || !calibrations) return;
+  const auto made = place_for_delegates((*canonical)->graph, (*lowered)->graph, binding,
+                                        named(opened(), *calibrations), wanted, how);
+  if (!made || (made->split && *next == split.share)) return;
+  if (made->split) {
+    runtime->log.info(fmt::format("next, the delegate gets {} of {} rows instead of {}", *next,
+                                  kShares, split.share));
+  } else {
+    runtime->log.info("rows are no longer shared with the delegate: runs took longer than without");
+  }
   plans.forget(binding);
 }
 
@@ -80,39 +142,27 @@ Status Session::Impl::replan(const Binding& binding, const Program& program) {
   PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
   DelegatedOptions how = options_of_regions(binding);
   PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
+  // The plan that follows may be split where these are not.
   const PlanOptions wanted;
   PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, true, how));
-  const SessionDelegate& delegate = delegates.front();
+  const std::vector<const SessionDelegate*> used = opened();
   const auto place = [&] {
-    return place_for_delegates(canonical->graph, lowered->graph, binding,
-                               named(opened(), calibrations), wanted, how);
+    return place_for_delegates(canonical->graph, lowered->graph, binding, named(used, calibrations),
+                               wanted, how);
   };
   PX_ASSIGN(const DelegatedPlan next, place());
   PinnedPlans::Regions current;
+  how.pinned_to.resize(times.size());
+  add_delegates(program.compiled().context->delegation, how.pinned_to);
   for (const auto& region : times) {
     if (region == nullptr) return {};
-    current.push_back(delegate.placed->names(region->key));
+    const auto number = static_cast<std::size_t>(how.pinned_to[current.size()]);
+    current.push_back(used[number]->placed->names(region->key));
   }
   how.pinned = &current;
   PX_ASSIGN(const DelegatedPlan now, place());
   if (next.partition.seconds >= now.partition.seconds * (1 - kWorthReplanning)) return {};
-
-  for (const DelegatedPlan* const graph : all_graphs(now)) {
-    for (const Region& region : graph->partition.regions) {
-      if (has_region(next, region.cost.key)) continue;
-      const std::string node = graph->body + graph->graph.nodes[region.nodes.front()].name;
-      const std::string why = fmt::format(
-          "runs took {:.4g} ms on it, the CPU is predicted to take {:.4g} ms; the whole {:.4g} ms "
-          "instead of {:.4g} ms",
-          region.cost.delegate_seconds * 1e3, region.cost.cpu_seconds * 1e3,
-          next.partition.seconds * 1e3, now.partition.seconds * 1e3);
-      runtime->log.info(
-          fmt::format("the region of node '{}' goes back from delegate '{}' to the "
-                      "CPU: {}",
-                      node, delegate.spec, why));
-      delegate.placed->give_back({node, why});
-    }
-  }
+  tell_returned(now, next, used, runtime->log);
   plans.forget(binding);
   return {};
 }

@@ -93,6 +93,9 @@ typedef struct px_description {
   /* What it stores floats in where px_region::storage asks for no more: PX_FLOAT16 where its user
    * wants that, otherwise PX_FLOAT32, as 0. */
   px_dtype storage;
+  /* 1, with PX_MEMORY_DEVICE: the memory that the device allocates is the host's (a CPU, or a GPU
+   * that shares it), so that pieces and bindings count in the host's budget as well. */
+  int32_t in_host_memory;
 } px_description;
 
 /* ---- What a region is ---- */
@@ -196,6 +199,9 @@ typedef struct px_memory {
   /* Where the host sees the same bytes, if it may read and write them there while no run and no
    * copy uses them: the host then copies by itself. Null: it asks write and read. */
   void* host;
+  /* Bytes of the host's memory that the first copy takes beside the piece and keeps until release,
+   * such as a pinned place. The host counts them, and may hand the piece back before any copy. */
+  int64_t host_bytes;
 } px_memory;
 
 /* A tensor of a run: dense, row-major. Its dims are those of the binding. */

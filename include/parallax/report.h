@@ -161,6 +161,7 @@ struct DelegateReport {
   std::string device, driver;  ///< empty: not known
   std::int64_t memory_bytes = 0;
   bool shares_memory = false;  ///< it works in the CPU's, and nothing is copied
+  bool in_cpu_memory = false;  ///< the same, or it allocates there: that counts in the budget
   bool stores_half = false;    ///< floats in 16 bits, as its user wants: outputs may be 2e-2 off
   /// Of a session's: bytes that it holds there now and held at most, as the delegate says.
   std::int64_t held_bytes = 0, peak_bytes = 0;

@@ -32,7 +32,7 @@ DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
       readers_(*compiled_) {
   for (DelegateUse& use : delegates_)
     if (use.pool == nullptr && use.opened->memory == PX_MEMORY_DEVICE)
-      use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
+      use.pool = std::make_shared<DevicePool>(use.opened, use.ledger, use.host);
   for (const auto& [node, regions] : compiled_->context->delegation.bodies) {
     auto& devices = bodies_[node];
     for (std::size_t i = 0; i < regions.size(); ++i) {
@@ -189,7 +189,7 @@ bool DelegateDevice::drop_bindings() {
   }
   bool any = false;
   for (const RegionId region : regions.ids())
-    if (regions[region] != nullptr && use_of(region).opened->memory == PX_MEMORY_HOST)
+    if (regions[region] != nullptr && use_of(region).opened->in_host_memory)
       any |= regions[region]->drop_bindings();
   return any;
 }

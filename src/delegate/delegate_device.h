@@ -35,6 +35,7 @@ struct DelegateUse {
   std::shared_ptr<const OpenDelegate> opened;
   std::shared_ptr<RegionStore> store = std::make_shared<RegionStore>();
   std::shared_ptr<DeviceLedger> ledger = nullptr;  ///< null: nothing is counted
+  std::shared_ptr<DeviceLedger> host = nullptr;    ///< as DevicePool's
   std::shared_ptr<DevicePool> pool = nullptr;      ///< null: each binding has its own
 };
 

@@ -24,12 +24,12 @@ void DeviceLedger::give_to_budget(std::int64_t bytes) const noexcept {
 }
 
 /// Asks the budget without the mutex: that may free memory through the user's allocator.
-Status DeviceLedger::take(std::int64_t bytes, std::string_view what) {
+Status DeviceLedger::take(std::int64_t bytes, std::string_view what, DeviceBytes kind) {
   {
     const MutexLock lock(mutex_);
     PX_RETURN_IF_ERROR(check_locked(bytes, what));
   }
-  const bool budgeted = budget_.take != nullptr && bytes > 0;
+  const bool budgeted = budget_.take != nullptr && bytes > 0 && kind == DeviceBytes::kOfRuns;
   if (budgeted) PX_RETURN_IF_ERROR(budget_.take(bytes));
   const MutexLock lock(mutex_);
   Status status = check_locked(bytes, what);  // others may have taken some meanwhile
@@ -42,12 +42,12 @@ Status DeviceLedger::take(std::int64_t bytes, std::string_view what) {
   return {};
 }
 
-void DeviceLedger::give(std::int64_t bytes) noexcept {
+void DeviceLedger::give(std::int64_t bytes, DeviceBytes kind) noexcept {
   {
     const MutexLock lock(mutex_);
     held_ -= bytes;
   }
-  give_to_budget(bytes);
+  if (kind == DeviceBytes::kOfRuns) give_to_budget(bytes);
 }
 
 Status DeviceLedger::take_shared(std::int64_t bytes, std::string_view what) {
@@ -98,13 +98,15 @@ std::int64_t DeviceLedger::peak() const {
 }
 
 Result<DeviceCharge> DeviceCharge::make(std::shared_ptr<DeviceLedger> ledger, std::int64_t bytes,
-                                        std::int64_t shared, std::string_view what) {
+                                        std::int64_t shared, std::string_view what,
+                                        DeviceBytes kind) {
   DeviceCharge charge;
   if (ledger == nullptr) return charge;
   bytes = std::max<std::int64_t>(bytes, 0);
   shared = std::max<std::int64_t>(shared, 0);
-  PX_RETURN_IF_ERROR(ledger->take(bytes, what));
+  PX_RETURN_IF_ERROR(ledger->take(bytes, what, kind));
   charge.ledger_ = std::move(ledger);
+  charge.kind_ = kind;
   charge.bytes_ = bytes;
   PX_RETURN_IF_ERROR(charge.ledger_->take_shared(shared, what));
   charge.shared_ = shared;
@@ -113,7 +115,7 @@ Result<DeviceCharge> DeviceCharge::make(std::shared_ptr<DeviceLedger> ledger, st
 
 DeviceCharge::~DeviceCharge() {
   if (ledger_ == nullptr) return;
-  ledger_->give(bytes_);
+  ledger_->give(bytes_, kind_);
   if (shared_ > 0) ledger_->give_shared(shared_);
 }
 

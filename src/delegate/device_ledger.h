@@ -17,6 +17,9 @@
 
 namespace parallax {
 
+/// Constants are weights, which no budget counts.
+enum class DeviceBytes : std::uint8_t { kOfRuns, kConstants };
+
 /// Where a device's bytes count besides. `take` fails with kBudgetExceeded; `give` must not throw.
 struct DeviceBudget {
   std::function<Status(std::int64_t)> take = nullptr;
@@ -32,8 +35,8 @@ class DeviceLedger {
   DeviceLedger& operator=(const DeviceLedger&) = delete;
 
   /// `what` they are for, "tensors of a region". Errors: kBudgetExceeded.
-  Status take(std::int64_t bytes, std::string_view what);
-  void give(std::int64_t bytes) noexcept;
+  Status take(std::int64_t bytes, std::string_view what, DeviceBytes kind = DeviceBytes::kOfRuns);
+  void give(std::int64_t bytes, DeviceBytes kind = DeviceBytes::kOfRuns) noexcept;
   /// Bytes that share a place: the most of all counts.
   Status take_shared(std::int64_t bytes, std::string_view what);
   void give_shared(std::int64_t bytes) noexcept;
@@ -64,7 +67,8 @@ class DeviceCharge {
   /// `shared`: as DeviceLedger::take_shared(). Negative numbers count as 0. Errors:
   /// kBudgetExceeded.
   static Result<DeviceCharge> make(std::shared_ptr<DeviceLedger> ledger, std::int64_t bytes,
-                                   std::int64_t shared, std::string_view what);
+                                   std::int64_t shared, std::string_view what,
+                                   DeviceBytes kind = DeviceBytes::kOfRuns);
   DeviceCharge(DeviceCharge&& other) noexcept { swap(other); }
   DeviceCharge& operator=(DeviceCharge&& other) noexcept {
     swap(other);
@@ -77,9 +81,11 @@ class DeviceCharge {
     ledger_.swap(other.ledger_);
     std::swap(bytes_, other.bytes_);
     std::swap(shared_, other.shared_);
+    std::swap(kind_, other.kind_);
   }
   std::shared_ptr<DeviceLedger> ledger_;
   std::int64_t bytes_ = 0, shared_ = 0;
+  DeviceBytes kind_ = DeviceBytes::kOfRuns;
 };
 
 }  // namespace parallax

@@ -45,18 +45,19 @@ TEST(DeviceLedger, CountsTheMostOfWhatSharesAPlace) {
   EXPECT_EQ(ledger.held(), 0);
 }
 
-TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
-  std::int64_t room = 500;
-  const auto ledger = std::make_shared<DeviceLedger>(
-      1000,
-      DeviceBudget{
-          [&](std::int64_t bytes) -> Status {
+DeviceBudget budget_of(std::int64_t& room) {
+  return {[&](std::int64_t bytes) -> Status {
             if (bytes > room)
               return tl::unexpected(Error{Stage::kExecute, ErrorCode::kBudgetExceeded, {}, "full"});
             room -= bytes;
             return {};
           },
-          [&](std::int64_t bytes) { room += bytes; }});
+          [&](std::int64_t bytes) { room += bytes; }};
+}
+
+TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
+  std::int64_t room = 500;
+  const auto ledger = std::make_shared<DeviceLedger>(1000, budget_of(room));
   {
     const auto charge = DeviceCharge::make(ledger, 200, 300, "tensors");
     ASSERT_TRUE(charge);
@@ -66,6 +67,14 @@ TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
   }
   EXPECT_EQ(room, 500);
   EXPECT_FALSE(DeviceCharge::make(ledger, 200, 301, "tensors"));
+  EXPECT_EQ(room, 500);
+  EXPECT_EQ(ledger->held(), 0);
+  {
+    const auto weights = DeviceCharge::make(ledger, 900, 0, "weights", DeviceBytes::kConstants);
+    ASSERT_TRUE(weights) << "no budget counts them";
+    EXPECT_EQ(room, 500);
+    EXPECT_EQ(ledger->held(), 900);
+  }
   EXPECT_EQ(room, 500);
   EXPECT_EQ(ledger->held(), 0);
 }
@@ -132,6 +141,28 @@ TEST_F(DevicePoolTest, IdlePiecesGoWhereMemoryIsShort) {
   faults_.refuse_memory = 2;
   EXPECT_FALSE(pool->take(500));
   EXPECT_EQ(ledger_->held(), 0);
+}
+
+TEST_F(DevicePoolTest, WhatCopiesTakeCountsBesides) {
+  std::int64_t room = 100;
+  ledger_ = std::make_shared<DeviceLedger>(1000);
+  const auto pool = std::make_shared<DevicePool>(
+      opened_, ledger_, std::make_shared<DeviceLedger>(1'000'000, budget_of(room)));
+  faults_.staging_bytes = 60;
+  {
+    const auto first = pool->take(300);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(room, 40);
+    const auto second = pool->take(300);
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, ErrorCode::kBudgetExceeded);
+    EXPECT_EQ(faults_.pieces, 1) << "it is handed back";
+    EXPECT_EQ(ledger_->held(), 300);
+  }
+  EXPECT_TRUE(pool->take(500)) << "in place of the idle one";
+  EXPECT_EQ(room, 40);
+  pool->trim();
+  EXPECT_EQ(room, 100);
 }
 
 TEST_F(DevicePoolTest, WhatFailedIsNotUsedAgain) {

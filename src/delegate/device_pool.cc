@@ -102,15 +102,28 @@ Status DevicePool::count(std::size_t bytes) {
   return {};
 }
 
+/// Counts what copies will take as well, which the piece does not hold before the first one.
+Result<std::unique_ptr<DevicePiece>> DevicePool::allocate(std::size_t bytes) {
+  PX_ASSIGN(auto piece, DevicePiece::allocate(delegate_, bytes));
+  auto charge = DeviceCharge::make(host_, piece->memory_.host_bytes, 0, "copies of a value");
+  if (!charge) {
+    destroy_outside_answers([old = piece.release()] { delete old; });
+    return tl::unexpected(std::move(charge).error());
+  }
+  piece->staging_ = *std::move(charge);
+  return piece;
+}
+
 Result<std::unique_ptr<DevicePiece>> DevicePool::make(std::size_t bytes) {
   PX_RETURN_IF_ERROR(count(bytes));
-  auto made = DevicePiece::allocate(delegate_, bytes);
-  // Its own memory may be short where the ledger's is not.
-  while (!made && made.error().code == ErrorCode::kOutOfMemory) {
+  auto made = allocate(bytes);
+  // Its own memory, or the host's, may be short where the ledger's is not.
+  while (!made && (made.error().code == ErrorCode::kOutOfMemory ||
+                   made.error().code == ErrorCode::kBudgetExceeded)) {
     auto piece = largest_idle();
     if (piece == nullptr) break;
     drop(std::move(piece));
-    made = DevicePiece::allocate(delegate_, bytes);
+    made = allocate(bytes);
   }
   if (!made && ledger_ != nullptr) ledger_->give(static_cast<std::int64_t>(bytes));
   return made;

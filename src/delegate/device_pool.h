@@ -41,15 +41,17 @@ class DevicePiece {
       : delegate_(std::move(delegate)), bytes_(bytes) {}
   const std::shared_ptr<const OpenDelegate> delegate_;
   const std::size_t bytes_;
+  DeviceCharge staging_;  // given back after the memory
   px_memory memory_{};
   std::atomic<bool> spoiled_{false};
 };
 
 class DevicePool : public std::enable_shared_from_this<DevicePool> {
  public:
-  /// `ledger`: null: nothing is counted.
-  DevicePool(std::shared_ptr<const OpenDelegate> delegate, std::shared_ptr<DeviceLedger> ledger)
-      : delegate_(std::move(delegate)), ledger_(std::move(ledger)) {}
+  /// `ledger`, and `host` for what copies take of the host's memory: null: nothing is counted.
+  DevicePool(std::shared_ptr<const OpenDelegate> delegate, std::shared_ptr<DeviceLedger> ledger,
+             std::shared_ptr<DeviceLedger> host = nullptr)
+      : delegate_(std::move(delegate)), ledger_(std::move(ledger)), host_(std::move(host)) {}
   ~DevicePool();
   DevicePool(const DevicePool&) = delete;
   DevicePool& operator=(const DevicePool&) = delete;
@@ -69,11 +71,12 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
   std::unique_ptr<DevicePiece> largest_idle();
   Status count(std::size_t bytes);
   Result<std::unique_ptr<DevicePiece>> make(std::size_t bytes);
+  Result<std::unique_ptr<DevicePiece>> allocate(std::size_t bytes);
   void put(std::unique_ptr<DevicePiece> piece, std::size_t needed) noexcept;
   void drop(std::unique_ptr<DevicePiece> piece) noexcept;
 
   const std::shared_ptr<const OpenDelegate> delegate_;
-  const std::shared_ptr<DeviceLedger> ledger_;
+  const std::shared_ptr<DeviceLedger> ledger_, host_;
   Mutex mutex_;
   Idle idle_ PX_GUARDED_BY(mutex_);
   std::size_t idle_bytes_ PX_GUARDED_BY(mutex_) = 0;

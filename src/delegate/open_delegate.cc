@@ -79,6 +79,10 @@ Status describe(OpenDelegate& opened) {
     return refuse_table(ErrorCode::kInvalidInput, "its description has no [delegate]");
   if (given.memory != PX_MEMORY_HOST && given.memory != PX_MEMORY_DEVICE)
     return refuse_table(ErrorCode::kInvalidInput, fmt::format("memory of kind {}", given.memory));
+  if (given.in_host_memory != 0 && given.in_host_memory != 1)
+    return refuse_table(ErrorCode::kInvalidInput,
+                        fmt::format("in_host_memory is {}, not 0 or 1", given.in_host_memory));
+  opened.in_host_memory = given.memory == PX_MEMORY_HOST || given.in_host_memory == 1;
   if (given.storage != 0 && given.storage != PX_FLOAT32 && given.storage != PX_FLOAT16)
     return refuse_table(ErrorCode::kInvalidInput, fmt::format("storage of type {}", given.storage));
   opened.stores_half = given.storage == PX_FLOAT16;

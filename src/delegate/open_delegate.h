@@ -48,7 +48,8 @@ struct OpenDelegate {
   std::string device_name, driver;
   DeviceProfile profile;
   px_memory_kind memory = PX_MEMORY_HOST;
-  bool stores_half = false;  ///< floats, in regions that ask for no more
+  bool in_host_memory = true;  ///< what it holds counts in the host's budget
+  bool stores_half = false;    ///< floats, in regions that ask for no more
 
   const Delegate& description() const { return *profile.delegate; }
   /// REQUIRES: the thread holds no lock but turns.

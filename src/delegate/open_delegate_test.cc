@@ -108,6 +108,36 @@ TEST(OpenDelegate, SaysWhatFloatsAreStoredIn) {
   }
 }
 
+struct DescribedMemory {
+  bool own;
+  std::int32_t in_host_memory;
+  bool counts_there;
+  const char* message;
+};
+constexpr DescribedMemory kDescribedMemories[] = {
+    {false, 0, true, ""},
+    {false, 1, true, ""},
+    {true, 0, false, ""},
+    {true, 1, true, ""},
+    {true, 2, false, "in_host_memory is 2, not 0 or 1"}};
+
+TEST(OpenDelegate, SaysWhoseMemoryItHas) {
+  for (const DescribedMemory& memory : kDescribedMemories) {
+    WithFaults faults;
+    faults.own_memory = memory.own;
+    faults.in_host_memory = memory.in_host_memory;
+    const px_delegate table = test_delegate();
+    const auto opened = open_delegate(*check_table(&table, ""), "test", "", Logger());
+    if (*memory.message != 0) {
+      ASSERT_FALSE(opened);
+      EXPECT_THAT(opened.error().message, HasSubstr(memory.message));
+    } else {
+      ASSERT_TRUE(opened) << opened.error().to_string();
+      EXPECT_EQ((*opened)->in_host_memory, memory.counts_there) << memory.own;
+    }
+  }
+}
+
 TEST(OpenDelegate, SaysWhyItDoesNotOpen) {
   WithFaults faults;
   faults.refuse_open = 1;

@@ -29,7 +29,8 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
   // In the host's memory they are weights, which no budget counts.
   if (delegate->memory == PX_MEMORY_DEVICE) {
     PX_ASSIGN(compiled->charge,
-              DeviceCharge::make(ledger, given.memory_bytes, 0, "constants of a region"));
+              DeviceCharge::make(ledger, given.memory_bytes, 0, "constants of a region",
+                                 DeviceBytes::kConstants));
   }
   return compiled;
 }

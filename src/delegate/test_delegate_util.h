@@ -34,10 +34,12 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
   std::string device = "a test", driver = "1.0";
   px_dtype storage = 0;
   std::atomic<bool> own_memory{false}, host_sees_it{false};
+  std::atomic<std::int32_t> in_host_memory{0};
   std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
   std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
-  std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0};  ///< as it says
+  std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0},
+      staging_bytes{0};  ///< as it says
   /// What a refused bind and a run that fails say.
   std::atomic<px_code> bind_code{PX_OUT_OF_MEMORY}, run_code{PX_IO};
   std::atomic<int> microseconds{200};  ///< before it answers
@@ -253,6 +255,7 @@ px_delegate test_delegate() {
     description->profile = faults.profile.c_str();
     description->storage = faults.storage;
     description->memory = faults.own_memory ? PX_MEMORY_DEVICE : PX_MEMORY_HOST;
+    description->in_host_memory = faults.in_host_memory;
     return px_code{PX_OK};
   };
   table.compile = test_compile;
@@ -284,6 +287,7 @@ px_delegate test_delegate() {
       return px_fail(status, PX_OUT_OF_MEMORY, "device full");
     memory->memory = new char[bytes];
     memory->host = faults.host_sees_it ? memory->memory : nullptr;
+    memory->host_bytes = faults.staging_bytes;
     ++faults.pieces;
     return px_code{PX_OK};
   };

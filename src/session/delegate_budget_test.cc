@@ -36,6 +36,10 @@ struct BudgetWay {
   const char* delegate;
   int callers;
   std::int64_t binding_bytes;  ///< of the test delegate
+  int times = 1;               ///< what the CPU alone needs: the budget
+  bool own = false;            ///< it allocates
+  std::int32_t in_host_memory = 0;
+  std::int64_t staging_bytes = 0;  ///< of each piece
 };
 constexpr BudgetWay kBudgetWays[] = {{"Cores", "cores", 1, 0},
                                      {"CoresForThree", "cores", 3, 0},
@@ -43,13 +47,19 @@ constexpr BudgetWay kBudgetWays[] = {{"Cores", "cores", 1, 0},
                                      {"SmallBindingsForThree", "test", 3, 4'000},
                                      {"LargeBindings", "test", 1, 8'000},
                                      {"LargeBindingsForThree", "test", 3, 8'000},
-                                     {"TooLargeBindings", "test", 1, 100'000}};
+                                     {"TooLargeBindings", "test", 1, 100'000},
+                                     {"Pieces", "test", 1, 0, 5, true, 1},
+                                     {"Staging", "test", 1, 0, 5, true, 0, 2'000},
+                                     {"TooMuchStaging", "test", 1, 0, 5, true, 0, 100'000}};
 void PrintTo(const BudgetWay& way, std::ostream* out) { *out << way.name; }
 
 class DelegateBudget : public testing::TestWithParam<BudgetWay> {
  protected:
   DelegateBudget() {
     faults_.binding_bytes = GetParam().binding_bytes;
+    faults_.own_memory = GetParam().own;
+    faults_.in_host_memory = GetParam().in_host_memory;
+    faults_.staging_bytes = GetParam().staging_bytes;
     runtime_ = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
     runtime_->impl()->delegates.add(&table_);
     options_.threads = 1;
@@ -59,7 +69,7 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
     Session cpu = *Session::create(model_, options_, *runtime_);
     // Of a chain of operators, more rows may need less: there are more parts then.
     for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(cpu, rows);
-    options_.budget = {MemoryBudget::Kind::kBytes, cpu.peak_arena_bytes()};
+    options_.budget = {MemoryBudget::Kind::kBytes, GetParam().times * cpu.peak_arena_bytes()};
     options_.delegates = {GetParam().delegate};
   }
 
@@ -102,7 +112,7 @@ TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {
   const std::vector<float> x(kBudgetColumns);
   const NamedInput input{"x", {DType::kF32, {1, kBudgetColumns}, std::as_bytes(std::span(x))}};
   ASSERT_TRUE(session.run({&input, 1}, {.trace = &trace}));
-  const bool fits = GetParam().binding_bytes < 50'000;
+  const bool fits = GetParam().binding_bytes + GetParam().staging_bytes < 50'000;
   EXPECT_EQ(!trace.regions.empty(), fits) << "what larger sizes hold is given up";
 }
 

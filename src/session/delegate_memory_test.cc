@@ -199,6 +199,35 @@ TEST_F(DelegateMemory, InTheCpusMemoryTheBudgetIsTheCpus) {
   }
 }
 
+TEST_F(DelegateMemory, WhatItTakesOfTheCpusMemoryIsTheBudgets) {
+  struct Row {
+    std::int32_t in_host_memory;
+    std::int64_t staging_bytes, least;  ///< that pieces add
+  };
+  const Session::DimValue n{"n", kRows};
+  for (const Row& row :
+       {Row{0, 0, 0}, Row{1, 0, 3 * kValue}, Row{0, 1000, 3 * 1000}, Row{1, 1000, 3 * 5096}}) {
+    runtime_.reset();
+    faults_.in_host_memory = row.in_host_memory;
+    faults_.staging_bytes = row.staging_bytes;
+    faults_.region_bytes = 1 << 20;  // weights
+    options_.budget = {};
+    Session free = session();
+    expect_right(free);
+    EXPECT_TRUE(problems().empty());
+    EXPECT_GE(free.delegates()[0].held_bytes, 2 << 20);
+    const PlanReport plan = *free.plan({&n, 1});
+    const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
+    EXPECT_GE(free.peak_arena_bytes(), bytes + row.least);
+    EXPECT_LE(free.peak_arena_bytes(), bytes + 2 * row.least) << row.in_host_memory;
+    options_.budget = {MemoryBudget::Kind::kBytes, 2 * bytes};  // for a run that begins again
+    Session tight = session();
+    for (int run = 0; run < 3; ++run) expect_right(tight);
+    EXPECT_EQ(tight.delegates()[0].failures.empty(), row.least == 0);
+    EXPECT_LE(tight.peak_arena_bytes(), 2 * bytes);
+  }
+}
+
 TEST_F(DelegateMemory, ASilentDelegateDoesNotKeepTheRunFromItsBudget) {
   for (const bool own : {false, true}) {
     faults_.own_memory = own;

@@ -124,6 +124,7 @@ DelegateReport report_of(const OpenDelegate& opened) {
   report.driver = opened.driver;
   report.memory_bytes = opened.description().memory_bytes;
   report.shares_memory = opened.memory == PX_MEMORY_HOST;
+  report.in_cpu_memory = opened.in_host_memory;
   report.stores_half = opened.stores_half;
   report.operators = static_cast<int>(opened.description().operators.size());
   return report;

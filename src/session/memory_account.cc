@@ -26,6 +26,14 @@ void MemoryAccount::add(const std::shared_ptr<DevicePool>& pool) {
   pools_.push_back(pool);
 }
 
+std::vector<std::shared_ptr<DevicePool>> MemoryAccount::pools_locked() const {
+  std::vector<std::shared_ptr<DevicePool>> pools;
+  pools.reserve(pools_.size());
+  for (const auto& pool : pools_)
+    if (auto held = pool.lock()) pools.push_back(std::move(held));
+  return pools;
+}
+
 void MemoryAccount::trim() {
   {
     PlanCache::Forgotten plans;  // destroyed without the mutex, as what follows
@@ -33,9 +41,7 @@ void MemoryAccount::trim() {
     {
       const MutexLock lock(mutex_);
       for (PlanCache* const cache : caches_) cache->keep_within(0, plans);
-      pools.reserve(pools_.size());
-      for (const auto& pool : pools_)
-        if (auto held = pool.lock()) pools.push_back(std::move(held));
+      pools = pools_locked();
     }
     for (const auto& pool : pools) pool->trim();
     memory.trim();
@@ -68,7 +74,19 @@ std::int64_t MemoryAccount::make_room(std::int64_t needed, std::optional<std::in
   return spare_locked();
 }
 
+bool MemoryAccount::free_idle_pieces() {
+  const std::int64_t before = memory.fixed_bytes();
+  std::vector<std::shared_ptr<DevicePool>> pools;
+  {
+    const MutexLock lock(mutex_);
+    if (before > 0) pools = pools_locked();
+  }
+  for (const auto& pool : pools) pool->trim();
+  return memory.fixed_bytes() < before;
+}
+
 bool MemoryAccount::forget_oldest_regions() {
+  if (free_idle_pieces()) return true;
   PlanCache::Forgotten forgotten;  // destroyed without the mutex
   const MutexLock lock(mutex_);
   return std::ranges::any_of(caches_, [&](PlanCache* plans) {
@@ -77,6 +95,7 @@ bool MemoryAccount::forget_oldest_regions() {
 }
 
 void MemoryAccount::forget_regions() {
+  (void)free_idle_pieces();
   PlanCache::Forgotten forgotten;  // as above
   const MutexLock lock(mutex_);
   for (PlanCache* plans : caches_)

@@ -32,16 +32,20 @@ class MemoryAccount {
   /// Forgets plans other than the latest of each session until a run of `needed` bytes fits `limit`
   /// beside the plans and the runs in progress. Returns the bytes of these plans that are left.
   std::int64_t make_room(std::int64_t needed, std::optional<std::int64_t> limit);
-  /// Forgets the least recently used plan of a session with delegates, whose regions keep memory.
-  /// False: only the latest of each session is left.
+  /// Frees pieces of devices that no run uses. False: none of them counted in the budget.
+  bool free_idle_pieces();
+  /// The same or, where that frees nothing, forgets the least recently used plan of a session with
+  /// delegates, whose regions keep memory. False: only the latest of each session is left.
   bool forget_oldest_regions();
-  /// Forgets all plans of sessions with delegates. Runs in progress keep theirs until they end.
+  /// Frees idle pieces and forgets all plans of sessions with delegates. Runs in progress keep
+  /// theirs until they end.
   void forget_regions();
   /// Bytes of all plans other than the latest of each session.
   std::int64_t spare_plan_bytes() const;
 
  private:
   std::int64_t spare_locked() const PX_REQUIRES(mutex_);
+  std::vector<std::shared_ptr<DevicePool>> pools_locked() const PX_REQUIRES(mutex_);
 
   mutable Mutex mutex_{LockOrder::kAccount};
   std::vector<PlanCache*> caches_ PX_GUARDED_BY(mutex_);  // latest session last

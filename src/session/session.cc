@@ -67,15 +67,8 @@ Session::Impl::~Impl() {
 }
 
 RunBudget Session::Impl::budget() const {
-  switch (options.budget.kind) {
-    case MemoryBudget::Kind::kNone:
-      return {};
-    case MemoryBudget::Kind::kBytes:
-      return {options.budget.bytes, true};
-    case MemoryBudget::Kind::kAuto:
-      break;
-  }
-  const RunBudget now = auto_budget(probe.read(), account->memory.held_bytes());
+  const RunBudget now = limits->now();
+  if (options.budget.kind != MemoryBudget::Kind::kAuto) return now;
   latest_limit = now.bytes.value_or(kNoLimit);
   if (!now.bytes && !told_of_no_limit.exchange(true))
     runtime->log.warn("how much memory is free cannot be read: a budget of it is none");

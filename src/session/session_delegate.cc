@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -223,30 +224,19 @@ Result<std::shared_ptr<Bound>> Session::Impl::bound_for_delegate(const Binding& 
   return plan.bound;
 }
 
-/// Counts bytes of a binding. Plans that were used long ago give up theirs, and what their regions
-/// hold.
-Status Session::Impl::fix_in_account(std::int64_t bytes) const {
-  while (true) {
-    Status fixed = account->memory.fix(bytes, less(budget(), account->spare_plan_bytes()).bytes);
-    const bool full = !fixed && fixed.error().code == ErrorCode::kBudgetExceeded;
-    if (!full || !account->forget_oldest_regions()) return fixed;
-  }
-}
-
 void Session::Impl::count_memory(DelegateUse& use) {
   if (use.opened == nullptr) return;
-  const std::int64_t most = use.opened->description().memory_bytes;
-  if (use.opened->memory == PX_MEMORY_DEVICE) {
-    const std::int64_t wanted = options.delegate_memory_bytes;
-    use.ledger = std::make_shared<DeviceLedger>(wanted > 0 ? std::min(most, wanted) : most);
-    use.pool = std::make_shared<DevicePool>(use.opened, use.ledger);
-    account->add(use.pool);
-    return;
-  }
-  // Bindings may be handed back when the session is gone, and are made only while it runs.
-  use.ledger = std::make_shared<DeviceLedger>(
-      most, DeviceBudget{[this](std::int64_t bytes) { return fix_in_account(bytes); },
-                         [its = account](std::int64_t bytes) { its->memory.unfix(bytes); }});
+  const DeviceBudget budget = SessionBudget::for_devices(limits);
+  const bool own = use.opened->memory == PX_MEMORY_DEVICE;
+  std::int64_t most = use.opened->description().memory_bytes;
+  if (own && options.delegate_memory_bytes > 0)
+    most = std::min(most, options.delegate_memory_bytes);
+  use.ledger =
+      std::make_shared<DeviceLedger>(most, use.opened->in_host_memory ? budget : DeviceBudget{});
+  if (!own) return;
+  use.host = std::make_shared<DeviceLedger>(std::numeric_limits<std::int64_t>::max(), budget);
+  use.pool = std::make_shared<DevicePool>(use.opened, use.ledger, use.host);
+  account->add(use.pool);
 }
 
 Result<AdmittedRun> Session::Impl::admit(const Binding& binding, const Deadline& deadline,

@@ -9,7 +9,6 @@
 #include <span>
 
 #include "base/deadline.h"
-#include "base/memory_probe.h"
 #include "parallax/session.h"
 #include "parallax/state.h"
 #include "run/execute.h"
@@ -22,6 +21,7 @@
 #include "session/refusals.h"
 #include "session/run_admission.h"
 #include "session/runtime_impl.h"
+#include "session/session_budget.h"
 
 namespace parallax {
 
@@ -51,9 +51,8 @@ struct Session::Impl {
   Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
   Result<std::shared_ptr<Bound>> bound_for_cpu(const Binding& binding,
                                                const DelegatedOptions& how) const;
-  /// Gives it a ledger, and a pool where it has memory of its own.
+  /// Gives it ledgers, and a pool where it has memory of its own.
   void count_memory(DelegateUse& use);
-  Status fix_in_account(std::int64_t bytes) const;
   /// Of a plan that runs.
   DelegatedOptions options_of_regions(const Binding& binding) const;
   /// The delegates that are open, by Region::delegate.
@@ -120,8 +119,9 @@ struct Session::Impl {
   /// As last read for a run; outputs are checked against it without another reading.
   mutable std::atomic<std::int64_t> latest_limit{
       options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
-  mutable MemoryProbe probe;
   const std::shared_ptr<MemoryAccount> account;
+  const std::shared_ptr<SessionBudget> limits =
+      std::make_shared<SessionBudget>(options.budget, account);
   const InputBinder binder;
   PlanCache plans;
   Refusals refusals;

@@ -203,7 +203,8 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   if (status || status.error().code != ErrorCode::kBudgetExceeded ||
       !program->compiled().has_run_time_nodes)
     return status;
-  if (dropped) {
+  // Pieces of devices are idle now, and no plan of this run knew of them.
+  if (account->free_idle_pieces() || dropped) {
     PX_ASSIGN(AdmittedRun again, admission.admit(bound.binding, request.deadline));
     program = again.program;
     kept = again.kept_by_plans;

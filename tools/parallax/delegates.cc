@@ -1,16 +1,23 @@
 // `parallax delegates`: what can run parts of models beside the CPU.
 #include <fmt/core.h>
 
+#include <string_view>
+
 #include "report.h"
 
 namespace parallax::cli {
 namespace {
 
+std::string_view memory_of(const DelegateReport& d) {
+  if (d.shares_memory) return "shared with the CPU";
+  return d.in_cpu_memory ? "allocated in the CPU's memory" : "of its own";
+}
+
 std::string line_of(const DelegateReport& d) {
   if (!d.problem.empty()) return fmt::format("not available: {}", d.problem);
   return fmt::format("{}{}{}, {} {}, {} operators", d.device.empty() ? "device unknown" : d.device,
                      d.driver.empty() ? "" : ", ", d.driver, format_bytes(d.memory_bytes),
-                     d.shares_memory ? "shared with the CPU" : "of its own", d.operators);
+                     memory_of(d), d.operators);
 }
 
 }  // namespace
@@ -32,6 +39,7 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
                     {"driver", d.driver},
                     {"memory_bytes", d.memory_bytes},
                     {"shares_memory", d.shares_memory},
+                    {"in_cpu_memory", d.in_cpu_memory},
                     {"held_bytes", d.held_bytes},
                     {"peak_bytes", d.peak_bytes},
                     {"operators", d.operators},

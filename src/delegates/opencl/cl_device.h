@@ -23,6 +23,8 @@ struct ClDevice {
   int compute_units = 1;
   std::int64_t local_bytes = 0;
 
+  /// Whether its buffers are memory of the host's, mapped or not.
+  bool in_host_memory() const { return shares_memory || is_cpu; }
   /// What a compiled program depends on beside its source.
   std::string fingerprint() const { return name + '\n' + vendor + '\n' + version + '\n' + driver; }
 };

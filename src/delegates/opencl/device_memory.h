@@ -25,6 +25,8 @@ class DeviceMemory {
   cl_mem buffer() const { return buffer_.get(); }
   /// Where the host sees the bytes while nobody uses them; null where it does not.
   std::byte* host() const { return host_; }
+  /// That the first copy takes of the host's memory: as much, pinned, where this is not mapped.
+  std::int64_t staging_bytes() const { return host_ == nullptr ? bytes_ : 0; }
 
   /// The commands that are given from now on, until end_use, use it: the host does not. Calls of
   /// several users nest.

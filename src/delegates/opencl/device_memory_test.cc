@@ -40,6 +40,7 @@ TEST(OpenClMemory, RunsSeeWhatWasWritten) {
     const auto memory = DeviceMemory::allocate(context, 128);
     ASSERT_TRUE(memory) << memory.error().to_string();
     ASSERT_EQ((*memory)->host() != nullptr, shared);
+    EXPECT_EQ((*memory)->staging_bytes(), shared ? 0 : 128);
     for (int round = 0; round < 3; ++round) {
       const std::vector<float> x = random_floats(8, static_cast<unsigned>(round));
       std::vector<float> y(8);
@@ -60,6 +61,17 @@ TEST(OpenClMemory, RunsSeeWhatWasWritten) {
         ASSERT_TRUE(waited([&](auto done) { return (*memory)->read(64, y.data(), 32, done); }));
       }
       for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(y[i], -x[i]);
+    }
+  }
+}
+
+TEST(OpenClMemory, IsTheHostsOfCpusAndWhereItIsShared) {
+  for (const bool is_cpu : {false, true}) {
+    for (const bool shared : {false, true}) {
+      ClDevice device;
+      device.is_cpu = is_cpu;
+      device.shares_memory = shared;
+      EXPECT_EQ(device.in_host_memory(), is_cpu || shared);
     }
   }
 }

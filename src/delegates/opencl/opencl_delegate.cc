@@ -194,7 +194,8 @@ px_code describe(void* device, px_description* description, px_status*) {
   const OpenDevice& open_device = of(device);
   fill(description, px_description{0, open_device.device.c_str(), open_device.driver.c_str(),
                                    open_device.profile.c_str(), PX_MEMORY_DEVICE,
-                                   open_device.half ? PX_FLOAT16 : PX_FLOAT32});
+                                   open_device.half ? PX_FLOAT16 : PX_FLOAT32,
+                                   open_device.context->device().in_host_memory() ? 1 : 0});
   return PX_OK;
 }
 
@@ -286,7 +287,8 @@ px_code allocate(void* device, std::size_t bytes, px_memory* memory, px_status* 
     PX_ASSIGN(auto made,
               DeviceMemory::allocate(of(device).context, static_cast<std::int64_t>(bytes)));
     std::byte* const host = made->host();
-    fill(memory, px_memory{0, made.release(), host});
+    const std::int64_t staging = made->staging_bytes();
+    fill(memory, px_memory{0, made.release(), host, staging});
     return {};
   });
 }

@@ -116,7 +116,7 @@ class OpenClDelegate : public testing::Test {
     const auto n = static_cast<std::size_t>(rows);
     std::vector<float> x(n * 2), y(n * 3);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i + 1);
-    px_memory memory{sizeof(px_memory), nullptr, nullptr};
+    px_memory memory{sizeof(px_memory), nullptr, nullptr, 0};
     constexpr std::size_t kAt = 64 * 1024;
     EXPECT_EQ(table_->allocate(device_, 2 * kAt, &memory, &answer_.status), PX_OK);
     Ended written, ran, read;
@@ -208,6 +208,13 @@ TEST_F(OpenClDelegate, DescribesItself) {
   description.size = sizeof(description);
   ASSERT_EQ(table_->describe(device_, &description, &answer_.status), PX_OK);
   EXPECT_EQ(description.memory, PX_MEMORY_DEVICE);
+  const ClDevice& device = test_context()->device();
+  EXPECT_EQ(description.in_host_memory, device.is_cpu || device.shares_memory ? 1 : 0);
+  px_memory memory{};
+  memory.size = sizeof(memory);
+  ASSERT_EQ(table_->allocate(device_, 100, &memory, &answer_.status), PX_OK);
+  EXPECT_EQ(memory.host_bytes, memory.host == nullptr ? 100 : 0);
+  table_->release(device_, memory.memory);
   EXPECT_GT(std::strlen(description.device), 0U);
   EXPECT_NE(std::string(description.profile).find("[delegate]"), std::string::npos);
 }

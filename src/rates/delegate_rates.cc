@@ -73,10 +73,10 @@ void DelegateRates::forget_old() {
 }
 
 void DelegateRates::measure(const std::shared_ptr<const OpenDelegate>& delegate,
-                            const std::set<WorkKind>& kinds) {
+                            const std::set<WorkKind>& kinds, const ProbeMemory& memory) {
   const MutexLock one(measuring_);
   Calibration found;
-  Measuring measuring{kinds, threads_, &found};
+  Measuring measuring{kinds, threads_, &found, memory};
   {
     const MutexLock lock(mutex_);
     forget_old();

@@ -44,9 +44,10 @@ class DelegateRates {
   DelegateRates(std::string key, std::filesystem::path file, int threads, const Logger& log,
                 RateRules rules = {});
 
-  /// Times what is not known of these kinds, within the limit; others wait. Forgets what is old.
-  void measure(const std::shared_ptr<const OpenDelegate>& delegate,
-               const std::set<WorkKind>& kinds);
+  /// Times what is not known of these kinds, within the limit and `memory`; others wait. Forgets
+  /// what is old. Kinds that find no memory are tried again by a later call.
+  void measure(const std::shared_ptr<const OpenDelegate>& delegate, const std::set<WorkKind>& kinds,
+               const ProbeMemory& memory = {});
   /// With what runs took so far.
   Calibration known() const;
   /// Where runs of a region note what they take: the same for all of one key.

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cache/test_folder.h"
 #include "delegate/test_delegate_util.h"
 #include "rates/measure.h"
@@ -79,6 +81,60 @@ TEST_F(DelegateRatesTest, ADelegateThatFailsIsNotTimed) {
   EXPECT_FALSE(measure(delegate, measuring));
   EXPECT_TRUE(known.samples.empty());
   EXPECT_TRUE(measuring.wanted.empty()) << "nor ever again";
+}
+
+struct Room {
+  bool own_memory;
+  std::int64_t device, host;  ///< bytes
+  std::size_t samples;
+  bool may_fit_later;
+};
+constexpr std::int64_t kPlenty = 1'000'000'000;
+/// Large probes have values of 1 MiB, small ones of 16 KiB.
+constexpr Room kRooms[] = {{false, kPlenty, kPlenty, 4, false}, {true, kPlenty, kPlenty, 4, false},
+                           {false, kPlenty, 300'000, 2, false}, {false, kPlenty, 10'000, 0, true},
+                           {false, kPlenty, 100, 0, true},      {true, kPlenty, 300'000, 0, true},
+                           {true, 300'000, kPlenty, 0, true}};
+
+TEST_F(DelegateRatesTest, ProbesCountAndStayWithinTheirMemory) {
+  faults_.at_once = true;
+  for (const Room& room : kRooms) {
+    faults_.own_memory = room.own_memory;
+    faults_.staging_bytes = room.own_memory ? 100 : 0;
+    const auto delegate = open();
+    Calibration known;
+    Measuring measuring{
+        {WorkKind::kElementwise, WorkKind::kFunction},
+        1,
+        &known,
+        {std::make_shared<DeviceLedger>(room.device), std::make_shared<DeviceLedger>(room.host)}};
+    const Status status = measure(delegate, measuring, std::chrono::seconds(60));
+    const auto& [device, host] = measuring.memory;
+    SCOPED_TRACE(testing::Message() << room.device << " and " << room.host << " bytes");
+    EXPECT_EQ(status.has_value(), room.samples == 4);
+    EXPECT_TRUE(status || status.error().code == ErrorCode::kBudgetExceeded);
+    EXPECT_EQ(known.samples.size(), room.samples);
+    EXPECT_EQ(!measuring.wanted.empty(), room.may_fit_later);
+    if (room.samples == 4) {
+      EXPECT_GE(host->peak(), 2 << 20) << "what large probes read and make";
+      EXPECT_EQ(device->peak() >= 2 << 20, room.own_memory);
+    }
+    for (int i = 0; i < 5000 && device->held() + host->held() > 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    EXPECT_EQ(device->held(), 0);
+    EXPECT_EQ(host->held(), 0);
+  }
+}
+
+TEST_F(DelegateRatesTest, AnotherCallTimesWhatFoundNoMemory) {
+  const auto delegate = open();
+  RateStore store(folder_, Logger{});
+  store.set_limit(std::chrono::seconds(60));
+  const auto rates = store.of(*delegate, 1);
+  rates->measure(delegate, {WorkKind::kElementwise}, {nullptr, std::make_shared<DeviceLedger>(0)});
+  EXPECT_TRUE(rates->known().samples.empty());
+  rates->measure(delegate, {WorkKind::kElementwise});
+  EXPECT_FALSE(rates->known().samples.empty());
 }
 
 TEST_F(DelegateRatesTest, TimesOnceAndKeepsIt) {

@@ -27,10 +27,16 @@ std::int64_t boundary_bytes(const SurroundedProbe& probe) {
   return bytes;
 }
 
+bool is_short(const Error& error) { return error.code == ErrorCode::kBudgetExceeded; }
+
 class Measurement {
  public:
-  Measurement(std::shared_ptr<const OpenDelegate> delegate, int threads, Calibration& known)
-      : delegate_(std::move(delegate)), threads_(threads), known_(known), pool_(threads) {}
+  Measurement(std::shared_ptr<const OpenDelegate> delegate, const Measuring& measuring)
+      : delegate_(std::move(delegate)),
+        threads_(measuring.threads),
+        known_(*measuring.known),
+        memory_(measuring.memory),
+        pool_(threads_) {}
 
   /// What a region takes that computes next to nothing, and from where; then the rate of copies.
   Status find_launch() {
@@ -40,7 +46,7 @@ class Measurement {
       tiny.dims = kNoWork;
       PX_ASSIGN(SurroundedProbe small, surrounded_probe(tiny, delegate_->description()));
       if (!small.runs) continue;
-      PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(small.graph, threads_));
+      PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(small.graph, threads_, memory_));
       PX_ASSIGN(const ProbeTimes without, time(alone));
       PX_ASSIGN(const ProbeTimes with, time_region(std::move(small)));
       empty_region_ = with.region;
@@ -59,7 +65,7 @@ class Measurement {
             ? static_cast<double>(boundary_bytes(surrounded)) / *known_.bytes_per_second
             : 0;
     PX_ASSIGN(Graph graph, probe_graph(probe));
-    PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(std::move(graph), threads_));
+    PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(std::move(graph), threads_, memory_));
     PX_ASSIGN(const ProbeTimes cpu, time(alone));
     PX_ASSIGN(const ProbeTimes there, time_region(std::move(surrounded)));
     return WorkSample{probe.kind, std::max(alone.predicted(), kLeastSeconds),
@@ -91,7 +97,7 @@ class Measurement {
   }
 
   Result<ProbeTimes> time_region(SurroundedProbe probe) {
-    PX_ASSIGN(ProbeRun run, ProbeRun::on_delegate(std::move(probe), delegate_, threads_));
+    PX_ASSIGN(ProbeRun run, ProbeRun::on_delegate(std::move(probe), delegate_, threads_, memory_));
     return time(run);
   }
 
@@ -104,6 +110,7 @@ class Measurement {
   const std::shared_ptr<const OpenDelegate> delegate_;
   const int threads_;
   Calibration& known_;
+  const ProbeMemory memory_;
   WorkerPool pool_;
   double empty_region_ = 0;
   std::vector<double> spreads_;
@@ -112,6 +119,9 @@ class Measurement {
 /// All probes of the kinds that are wanted, until the time is up.
 Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_point end) {
   Status status = measurement.find_launch();
+  // Without the launch and the rate of copies no other figure would be right.
+  if (!status && is_short(status.error())) return status;
+  std::set<WorkKind> without_memory;
   const std::set<WorkKind> wanted = measuring.wanted;
   for (const bool large : {true, false}) {
     std::set<WorkKind> timed;
@@ -119,14 +129,19 @@ Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_
       if (probe.large != large || !wanted.contains(probe.kind) || timed.contains(probe.kind))
         continue;
       if (Clock::now() > end) return status;
-      measuring.wanted.erase(probe.kind);
+      if (!without_memory.contains(probe.kind)) measuring.wanted.erase(probe.kind);
       auto sample = measurement.sample(probe);
       if (!sample) {  // says nothing; the next probe may
+        if (is_short(sample.error()) && !measuring.known->has_samples_of(probe.kind)) {
+          without_memory.insert(probe.kind);
+          measuring.wanted.insert(probe.kind);
+        }
         if (status) status = tl::unexpected(std::move(sample).error());
         continue;
       }
       if (!*sample) continue;
       timed.insert(probe.kind);
+      measuring.wanted.erase(probe.kind);
       measuring.known->samples.push_back(**sample);
     }
   }
@@ -138,7 +153,7 @@ Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
                std::chrono::nanoseconds limit) {
   const Clock::time_point end = Clock::now() + limit;
-  Measurement measurement(delegate, measuring.threads, *measuring.known);
+  Measurement measurement(delegate, measuring);
   Status status = take_samples(measurement, measuring, end);
   measuring.spread = measurement.spread();
   return status;

@@ -25,12 +25,26 @@ constexpr std::chrono::seconds kAnswerWithin{1};
 /// The least: what else runs on the machine only makes runs longer, and these times are kept.
 double least(const std::vector<double>& values) { return std::ranges::min(values); }
 
+/// The input, the output, and weights as they are given and as they are packed.
+std::int64_t bytes_of_tensors(const Compiled& compiled) {
+  const Graph& graph = compiled.graph();
+  std::int64_t bytes = 0;
+  for (const ValueId id : {graph.inputs.front(), graph.outputs.front()})
+    bytes += bytes_of(graph.values[id].dtype, *compiled.dims[id]).value_or(0);
+  for (const Value& value : graph.values)
+    if (value.constant) bytes += 2 * static_cast<std::int64_t>(value.constant->bytes.size());
+  return bytes;
+}
+
 }  // namespace
 
 Result<ProbeRun> ProbeRun::make(std::shared_ptr<GraphContext> context,
-                                const std::shared_ptr<const OpenDelegate>& delegate, int threads) {
+                                const std::shared_ptr<const OpenDelegate>& delegate, int threads,
+                                const ProbeMemory& memory) {
   PX_ASSIGN(auto compiled, compile(std::move(context), Binding{}, {}));
   ProbeRun run;
+  PX_ASSIGN(run.kept_->tensors,
+            DeviceCharge::make(memory.host, bytes_of_tensors(*compiled), 0, "a probe"));
   const Graph& graph = compiled->graph();
   for (const ValueId id : {graph.inputs.front(), graph.outputs.front()}) {
     PX_ASSIGN(Tensor tensor, Tensor::allocate(graph.values[id].dtype, *compiled->dims[id]));
@@ -41,7 +55,9 @@ Result<ProbeRun> ProbeRun::make(std::shared_ptr<GraphContext> context,
   PX_RETURN_IF_ERROR(bind(*bound));
   if (delegate != nullptr) {
     const auto device = std::make_shared<DelegateDevice>(
-        std::vector<DelegateUse>{DelegateUse{.opened = delegate}}, bound->compiled);
+        std::vector<DelegateUse>{
+            DelegateUse{.opened = delegate, .ledger = memory.device, .host = memory.host}},
+        bound->compiled);
     PX_RETURN_IF_ERROR(device->prepare(Logger{}));
     if (auto problem = device->problem(RegionId{0})) return tl::unexpected(*std::move(problem));
     bound->device = device;
@@ -49,21 +65,23 @@ Result<ProbeRun> ProbeRun::make(std::shared_ptr<GraphContext> context,
   PX_ASSIGN(run.kept_->program,
             lay_out(std::move(bound),
                     {.parallel = threads > 1, .threads = threads, .budget = {}, .explain = false}));
+  PX_ASSIGN(run.kept_->arena,
+            DeviceCharge::make(memory.host, run.kept_->program->bytes, 0, "a probe"));
   return run;
 }
 
-Result<ProbeRun> ProbeRun::on_cpu(Graph graph, int threads) {
+Result<ProbeRun> ProbeRun::on_cpu(Graph graph, int threads, const ProbeMemory& memory) {
   PX_RETURN_IF_ERROR(run_passes(lowering_passes(), graph, {evaluate_node, evaluate_into}));
-  return make(std::make_shared<GraphContext>(std::move(graph)), nullptr, threads);
+  return make(std::make_shared<GraphContext>(std::move(graph)), nullptr, threads, memory);
 }
 
 Result<ProbeRun> ProbeRun::on_delegate(SurroundedProbe probe,
                                        const std::shared_ptr<const OpenDelegate>& delegate,
-                                       int threads) {
+                                       int threads, const ProbeMemory& memory) {
   Delegation delegation{std::move(probe.region_of), {}, {}, false};
   delegation.seconds.push_back(0);
   return make(std::make_shared<GraphContext>(std::move(probe.graph), std::move(delegation)),
-              delegate, threads);
+              delegate, threads, memory);
 }
 
 double ProbeRun::predicted() const {

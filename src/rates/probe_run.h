@@ -10,6 +10,7 @@
 #include "bind/program.h"
 #include "delegate/open_delegate.h"
 #include "parallax/tensor.h"
+#include "rates/measure.h"
 #include "rates/probes.h"
 #include "run/run_memory.h"
 #include "run/worker_pool.h"
@@ -28,12 +29,12 @@ std::optional<double> spread_of(std::vector<double> times);
 
 class ProbeRun {
  public:
-  /// The probe on the CPU, as it runs models. Errors: of passes and compilation.
-  static Result<ProbeRun> on_cpu(Graph graph, int threads);
+  /// The probe on the CPU, as it runs models. Errors: of passes and compilation; kBudgetExceeded.
+  static Result<ProbeRun> on_cpu(Graph graph, int threads, const ProbeMemory& memory);
   /// With a region of `delegate`. Errors: the same, and of the delegate.
   static Result<ProbeRun> on_delegate(SurroundedProbe probe,
                                       const std::shared_ptr<const OpenDelegate>& delegate,
-                                      int threads);
+                                      int threads, const ProbeMemory& memory);
 
   /// Of one core, by the rates of kernels.
   double predicted() const;
@@ -43,12 +44,14 @@ class ProbeRun {
  private:
   /// Lives as long as a device may write: it need not answer.
   struct Kept {
+    DeviceCharge tensors, arena;  ///< bytes of the host's
     RunMemory memory;
     std::shared_ptr<const Program> program;
   };
   ProbeRun() = default;
   static Result<ProbeRun> make(std::shared_ptr<GraphContext> context,
-                               const std::shared_ptr<const OpenDelegate>& delegate, int threads);
+                               const std::shared_ptr<const OpenDelegate>& delegate, int threads,
+                               const ProbeMemory& memory);
   Result<ProbeTimes> run_once(WorkerPool& pool);
 
   std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();

@@ -137,6 +137,26 @@ TEST_F(MeasuredRatesTest, WithoutAFolderTheRuntimeKeepsThem) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }
 
+TEST_F(MeasuredRatesTest, ProbesCountInTheBudget) {
+  const Runtime own = runtime();
+  faults_.at_once = true;
+  options_.budget = {MemoryBudget::Kind::kBytes, 20'000};
+  for (const bool own_memory : {false, true}) {
+    faults_.own_memory = own_memory;
+    Session small = *Session::create(model_, options_, own);
+    EXPECT_GE(run(small), 0) << "it goes by the description";
+    EXPECT_LE(small.peak_arena_bytes(), options_.budget.bytes);
+    EXPECT_THAT(lines_, Contains(HasSubstr("timing delegate 'test': ")));
+    EXPECT_THAT(lines_, Contains(HasSubstr("than the memory budget of")));
+  }
+  EXPECT_TRUE(
+      own.impl()->rates.of(**own.impl()->delegates.open("test"), 1)->known().samples.empty());
+  options_.budget = {};
+  Session free = *Session::create(model_, options_, own);
+  EXPECT_GE(run(free), 0);
+  EXPECT_GE(free.peak_arena_bytes(), 2 << 20) << "what large probes read and make";
+}
+
 TEST_F(MeasuredRatesTest, AFileOfGarbageIsReplaced) {
   {
     const Runtime first = runtime();

@@ -23,8 +23,7 @@ Status SessionBudget::fix(std::int64_t bytes) const {
 }
 
 DeviceBudget SessionBudget::for_devices(const std::shared_ptr<SessionBudget>& budget) {
-  DeviceBudget result;
-  result.give = [account = budget->account_](std::int64_t bytes) { account->memory.unfix(bytes); };
+  DeviceBudget result = for_probes(budget);
   result.take = [budget](std::int64_t bytes) -> Status {
     while (true) {
       Status fixed = budget->fix(bytes);
@@ -34,6 +33,11 @@ DeviceBudget SessionBudget::for_devices(const std::shared_ptr<SessionBudget>& bu
     }
   };
   return result;
+}
+
+DeviceBudget SessionBudget::for_probes(const std::shared_ptr<SessionBudget>& budget) {
+  return {[budget](std::int64_t bytes) { return budget->fix(bytes); },
+          [account = budget->account_](std::int64_t bytes) { account->memory.unfix(bytes); }};
 }
 
 }  // namespace parallax

@@ -27,6 +27,8 @@ class SessionBudget {
   /// Counts what a device holds from run to run. Idle pieces of devices and regions of plans that
   /// were used long ago give up theirs for it.
   static DeviceBudget for_devices(const std::shared_ptr<SessionBudget>& budget);
+  /// Counts what is worth no other's place: a probe that times a device.
+  static DeviceBudget for_probes(const std::shared_ptr<SessionBudget>& budget);
 
  private:
   Status fix(std::int64_t bytes) const;

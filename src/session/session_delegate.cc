@@ -111,7 +111,7 @@ Result<std::vector<Calibration>> Session::Impl::know_rates(const Binding& bindin
     if (launch_outweighs(*how.whole, each->use.opened->description(), known)) {
       assume_no_gain(kinds, known);
     } else if (!pinned && each->use.opened->is_here()) {
-      each->rates->measure(each->use.opened, kinds);
+      each->rates->measure(each->use.opened, kinds, memory_of_probes(each->use));
       known = each->rates->known();
     }
   }
@@ -255,6 +255,16 @@ void Session::Impl::leave_all_out(const Binding& binding) {
     all.push_back({static_cast<int>(i), {}, Refusal::kMoment, no_room_for_cpu().to_string()});
   refusals.add(binding, refusals.version(), std::move(all));
   plans.forget(binding);
+}
+
+ProbeMemory Session::Impl::memory_of_probes(const DelegateUse& use) const {
+  const DeviceBudget budget = SessionBudget::for_probes(limits);
+  ProbeMemory result{
+      use.ledger, std::make_shared<DeviceLedger>(std::numeric_limits<std::int64_t>::max(), budget)};
+  if (use.opened->in_host_memory)
+    result.device =
+        std::make_shared<DeviceLedger>(use.ledger->limit() - use.ledger->held(), budget);
+  return result;
 }
 
 void Session::Impl::leave_out_refused(const Binding& binding, const Program& program,

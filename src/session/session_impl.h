@@ -53,6 +53,8 @@ struct Session::Impl {
                                                const DelegatedOptions& how) const;
   /// Gives it ledgers, and a pool where it has memory of its own.
   void count_memory(DelegateUse& use);
+  /// The ledgers of its probes, which count beside what the session holds and take nothing of it.
+  ProbeMemory memory_of_probes(const DelegateUse& use) const;
   /// Of a plan that runs.
   DelegatedOptions options_of_regions(const Binding& binding) const;
   /// The delegates that are open, by Region::delegate.

@@ -129,7 +129,7 @@ TEST_F(DelegateRatesTest, ProbesCountAndStayWithinTheirMemory) {
 TEST_F(DelegateRatesTest, AnotherCallTimesWhatFoundNoMemory) {
   const auto delegate = open();
   RateStore store(folder_, Logger{});
-  store.set_limit(std::chrono::seconds(60));
+  store.set_rules(kPatient);
   const auto rates = store.of(*delegate, 1);
   rates->measure(delegate, {WorkKind::kElementwise}, {nullptr, std::make_shared<DeviceLedger>(0)});
   EXPECT_TRUE(rates->known().samples.empty());

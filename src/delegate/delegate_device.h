@@ -59,8 +59,8 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
 
   /// Compiles and binds what was not, which may take long: refusals are noted in the store, and the
   /// first of each kind is told to `log`. Does nothing the second time, until a store forgets them.
-  /// Errors: kLimitExceeded, kCancelled if `deadline` comes before all regions are prepared; the one
-  /// that the delegate prepares then is waited for. The next call goes on.
+  /// Errors: kLimitExceeded, kCancelled if `deadline` comes before all regions are prepared; the
+  /// one that the delegate prepares then is waited for. The next call goes on.
   Status prepare(const Logger& log, const Deadline& deadline = {});
 
   /// Regions, bodies' included, that the CPU runs now: a plan without them is faster. Each plan has

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/mutex.h"
@@ -65,11 +66,35 @@ struct RegionStart {
   RegionRun run;
   Completion done;
 };
+
+/// A region's run while threads work at it: the last one to let go of this calls `done`, when what
+/// the run needed has gone. A run of the plan that has ended in time is then held by no thread of
+/// a delegate, whose bindings would still count in the budget of the next run.
+class RegionStep {
+ public:
+  explicit RegionStep(RegionStart start) : start_(std::move(start)) {}
+  ~RegionStep();
+  RegionStep(const RegionStep&) = delete;
+  RegionStep& operator=(const RegionStep&) = delete;
+
+  const RegionStart& start() const { return *start_; }
+  // One of these, once: what `done` is to be told. Without them it goes without a call.
+  void end(Status status) { status_ = std::move(status); }
+  void lose(Error error) {
+    lost_ = true;
+    end(tl::unexpected(std::move(error)));
+  }
+
+ private:
+  std::optional<RegionStart> start_;
+  std::optional<Status> status_;
+  bool lost_ = false;
+};
+
 /// Begins the run and returns; `done` is called once.
 void run_region(RegionStart start);
-/// The region's run is over: lets go of its values and calls `done`. After a failure the CPU runs
+/// The region's run is over: lets go of its values and ends `step`. After a failure the CPU runs
 /// the region: it gets what only the device has before, and where that is lost, the run is.
-/// REQUIRES: run_values.
-void end_region(const RegionStart& start, Status status) noexcept;
+void end_region(const std::shared_ptr<RegionStep>& step, Status status) noexcept;
 
 }  // namespace parallax

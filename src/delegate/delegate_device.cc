@@ -340,26 +340,29 @@ void DelegateDevice::start_copy(DeviceRun& run, const RegionTensor& value, const
 }
 
 void DelegateDevice::start(RegionRun run, Completion done) {
-  const std::size_t number = compiled_->context->delegation.delegate_of(run.region);
+  const RegionId region = run.region;
+  const std::size_t number = compiled_->context->delegation.delegate_of(region);
   const auto* const values = static_cast<const DelegateRun*>(run.of.get());
-  RegionStart start{
-      nullptr,          nullptr,        values == nullptr ? nullptr : values->values[number],
-      &compiled_->root, std::move(run), std::move(done)};
+  const Completion told = done;
   try {
-    start.owner = shared_from_this();
-    // Of a plan without a substitute, or since the run began.
-    auto known = problem(start.run.region);
-    if (known && start.run_values != nullptr) return end_region(start, tl::unexpected(*known));
-    if (known) return start.done(tl::unexpected(*std::move(known)));
-    start.region = std::static_pointer_cast<BoundRegion>(start.run.bound);
+    RegionStart start{shared_from_this(),
+                      std::static_pointer_cast<BoundRegion>(run.bound),
+                      values == nullptr ? nullptr : values->values[number],
+                      &compiled_->root,
+                      std::move(run),
+                      std::move(done)};
+    // For a plan without a substitute, or since the run began.
+    if (auto known = problem(region))
+      return end_region(std::make_shared<RegionStep>(std::move(start)),
+                        tl::unexpected(*std::move(known)));
     if (start.region == nullptr) {
       const MutexLock lock(mutex_);
-      start.region = bound_[start.run.region];
+      start.region = bound_[region];
     }
-    run_region(start);
+    run_region(std::move(start));
   } catch (...) {
     // What only the device has is not the CPU's to read.
-    start.done.lost(caught(Stage::kExecute));
+    told.lost(caught(Stage::kExecute));
   }
 }
 

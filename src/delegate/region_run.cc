@@ -47,13 +47,14 @@ class Together : public std::enable_shared_from_this<Together> {
   std::function<void(Status)> then_ PX_GUARDED_BY(mutex_);
 };
 
-/// Lives until the delegate has answered everything that it was asked.
+/// Lives until the delegate has answered everything that it was asked, and no thread is in a call
+/// that asks it.
 class RegionJob : public std::enable_shared_from_this<RegionJob> {
  public:
-  explicit RegionJob(RegionStart start) : given_(std::move(start)) {}
+  explicit RegionJob(std::shared_ptr<RegionStep> step) : step_(std::move(step)) {}
 
   void start() {
-    if (given_.region->times != nullptr) is_alone_ = given_.region->times->begin();
+    if (given().region->times != nullptr) is_alone_ = given().region->times->begin();
     Status status;
     try {
       done().on_abandon([job = weak_from_this()] {
@@ -67,12 +68,13 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   }
 
  private:
-  const OpenDelegate& delegate() const { return given_.region->delegate(); }
+  const RegionStart& given() const { return step_->start(); }
+  const OpenDelegate& delegate() const { return given().region->delegate(); }
   const px_delegate& table() const { return delegate().functions(); }
-  const Completion& done() const { return given_.done; }
+  const Completion& done() const { return given().done; }
   /// Null where the device works in the CPU's memory.
-  DeviceValues* values() const { return given_.run_values.get(); }
-  ValueId root_of(const RegionTensor& tensor) const { return (*given_.roots)[tensor.value]; }
+  DeviceValues* values() const { return given().run_values.get(); }
+  ValueId root_of(const RegionTensor& tensor) const { return (*given().roots)[tensor.value]; }
 
   Status begin() {
     PX_RETURN_IF_ERROR(order_tensors());
@@ -107,10 +109,10 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
         return true;
       });
     };
-    const CRegion& region = *given_.region->values;
-    if (order(region.inputs, given_.run.inputs, inputs_) &&
-        order(region.outputs, given_.run.outputs, outputs_) &&
-        outputs_.size() == given_.run.outputs.size())
+    const CRegion& region = *given().region->values;
+    if (order(region.inputs, given().run.inputs, inputs_) &&
+        order(region.outputs, given().run.outputs, outputs_) &&
+        outputs_.size() == given().run.outputs.size())
       return {};
     return tl::unexpected(wrong_run("the region has other tensors than it was compiled for"));
   }
@@ -153,7 +155,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     void* const context = ask_delegate(
         [self = shared_from_this()](Status status) { self->ran(std::move(status)); },
         [&](void* its, px_status* status) {
-          return table().run(delegate().device, given_.region->handle, &run, answer, its, status);
+          return table().run(delegate().device, given().region->handle, &run, answer, its, status);
         });
     if (context == nullptr) return;
     bool cancelled = false;
@@ -179,7 +181,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   /// Perhaps after the answer, which is allowed. The job keeps the binding until then.
   void tell_delegate(void* context) const noexcept {
     if (table().cancel != nullptr)
-      table().cancel(delegate().device, given_.region->handle, context);
+      table().cancel(delegate().device, given().region->handle, context);
   }
 
   void ran(Status status) {
@@ -220,33 +222,32 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
 
   void finish(Status status) {
     if (ended_.exchange(true)) return;
-    if (given_.region->times != nullptr) tell_time(status.has_value());
+    if (given().region->times != nullptr) tell_time(status.has_value());
     if (!status) {
       // After a failure the device's memory may be anything.
       for (std::size_t i = inputs_.size(); i < places_.size(); ++i) places_[i]->spoil();
       if (done().is_wanted()) refuse(status.error());
     }
     places_.clear();
-    if (values() == nullptr) return done()(std::move(status));
-    end_region(given_, std::move(status));
+    end_region(step_, std::move(status));
   }
 
   /// Memory that is short is short for these sizes: others may do with less.
   void refuse(const Error& error) {
     const Refusal kind = refusal_of_run(error.code);
-    if (kind == Refusal::kMoment) given_.region->refuse(error);
-    given_.region->state->refuse(kind, error);
+    if (kind == Refusal::kMoment) given().region->refuse(error);
+    given().region->state->refuse(kind, error);
   }
 
   void tell_time(bool right) noexcept {
-    given_.region->times->end();
+    given().region->times->end();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun_;
-    if (right && is_alone_) given_.region->times->add(took.count());
+    if (right && is_alone_) given().region->times->add(took.count());
   }
 
   const std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
   bool is_alone_ = false;  // no other region ran when this began
-  const RegionStart given_;
+  const std::shared_ptr<RegionStep> step_;
   std::vector<RegionTensor> inputs_, outputs_;
   std::vector<DeviceValues::Piece> places_;  // of inputs, then of outputs
   std::atomic<bool> ended_{false};
@@ -269,11 +270,24 @@ std::vector<std::pair<ValueId, const RegionTensor*>> roots_of(const RegionStart&
 
 }  // namespace
 
-void end_region(const RegionStart& start, Status status) noexcept {
-  const auto end = [start](const Status& fetched, Status result) {
-    for (const auto& [root, tensor] : roots_of(start)) start.run_values->let_go(root);
-    if (fetched) return start.done(std::move(result));
-    start.done.lost(fetched.error());
+RegionStep::~RegionStep() {
+  const Completion done = start_->done;
+  start_.reset();
+  if (lost_) {
+    done.lost(std::move(status_->error()));
+  } else if (status_) {
+    done(*std::move(status_));
+  }
+}
+
+void end_region(const std::shared_ptr<RegionStep>& step, Status status) noexcept {
+  const RegionStart& start = step->start();
+  if (start.run_values == nullptr) return step->end(std::move(status));
+  const auto end = [step](const Status& fetched, Status result) {
+    const RegionStart& given = step->start();
+    for (const auto& [root, tensor] : roots_of(given)) given.run_values->let_go(root);
+    if (fetched) return step->end(std::move(result));
+    step->lose(fetched.error());
   };
   try {
     if (status || !start.done.is_wanted()) return end({}, std::move(status));
@@ -288,10 +302,12 @@ void end_region(const RegionStart& start, Status status) noexcept {
     }
     (*all)({});
   } catch (...) {
-    start.done.lost(caught(Stage::kExecute));
+    step->lose(caught(Stage::kExecute));
   }
 }
 
-void run_region(RegionStart start) { std::make_shared<RegionJob>(std::move(start))->start(); }
+void run_region(RegionStart start) {
+  std::make_shared<RegionJob>(std::make_shared<RegionStep>(std::move(start)))->start();
+}
 
 }  // namespace parallax

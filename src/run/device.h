@@ -51,7 +51,9 @@ struct RegionRun {
   std::shared_ptr<DeviceRun> of = nullptr;  ///< as begin_run() gave it
   std::vector<RegionTensor> inputs;         ///< values that no step of this region makes, each once
   std::vector<RegionTensor> outputs;        ///< values that other steps read, kShared or kDevice
-  std::shared_ptr<void> bound = nullptr;    ///< as bind() gave it; null: sizes were known before
+  /// As bind() gave it; null: sizes were known before. The run holds it until it ends: a device
+  /// that lets go before it calls the Completion is never the last.
+  std::shared_ptr<void> bound = nullptr;
 };
 
 /// Tells that a region is done, or why it is not. The first call counts, any thread may make it;

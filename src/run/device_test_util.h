@@ -87,9 +87,14 @@ class TestDevice final : public Device {
     ++bindings;
     if (refused_bindings.fetch_sub(1) > 0)
       return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "no room"});
-    return std::make_shared<std::vector<ValueDims>>(sizes);
+    return std::shared_ptr<std::vector<ValueDims>>(
+        new std::vector<ValueDims>(sizes), [this](const std::vector<ValueDims>* old) {
+          if (std::this_thread::get_id() == timer_.get_id()) ++destroyed_by_answers;
+          delete old;
+        });
   }
   std::atomic<int> bindings{0}, refused_bindings{0}, starts{0};
+  std::atomic<int> destroyed_by_answers{0};  ///< bindings, by the thread that answers
 
   void start(RegionRun run, Completion done) override {
     ++starts;
@@ -168,6 +173,7 @@ class TestDevice final : public Device {
       const std::vector<float>& values = job.values[output.value];
       std::memcpy(output.bytes, values.data(), values.size() * sizeof(float));
     }
+    job.run.bound = nullptr;
     job.done({});
     if (job.answer == Answer::kTwice) job.done(tl::unexpected(Error{}));
   }

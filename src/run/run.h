@@ -180,6 +180,7 @@ class Run {
   std::shared_ptr<OutsideSteps> outside_;  ///< of the outermost run
   std::shared_ptr<DeviceRun> device_run_;
   IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
+  IdVector<BranchId, std::shared_ptr<void>> device_bound_;  // goes with the run, on its thread
   const PlaceOutput* place_ = nullptr;
 
   const std::shared_ptr<RunBuffers> kept_;

@@ -29,6 +29,7 @@ bool Run::on_device(BranchId branch) const {
 void Run::use_device(std::shared_ptr<OutsideSteps> steps) {
   outside_ = std::move(steps);
   substitute_.resize(compiled_.context->branches.branches.size());
+  device_bound_.resize(compiled_.context->branches.branches.size());
   // It may have regions of bodies only.
   if (!compiled_.context->delegation.seconds.empty()) leave_to_cpu();
 }
@@ -92,17 +93,16 @@ bool Run::begin_region(BranchId branch) {
     if (status && live_) status = live_->begin(first_node(branch));
     if (status) {
       if (options_.trace != nullptr) trace_region(branch, now(), {});
-      std::shared_ptr<void> bound;
       if (!is_planned(branch)) {
         auto made = ready_region(branch);
         if (!made) {
           decline(branch, std::move(made).error());
           return false;
         }
-        bound = *std::move(made);
+        device_bound_[branch] = *std::move(made);
       }
       RegionRun region = region_run(branch);
-      region.bound = std::move(bound);
+      region.bound = device_bound_[branch];
       return outside_->begin(*this, branch, *device_, std::move(region));
     }
     fail_branch(branch, std::move(status).error());

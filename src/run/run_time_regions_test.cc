@@ -120,6 +120,11 @@ TEST_P(RunTimeRegionsOf, SizesMayChangeFromRunToRun) {
   }
 }
 
+TEST_P(RunTimeRegionsOf, BindingsGoWithTheRunOnItsThread) {
+  for (int run = 0; run < 10; ++run) expect_right(700);
+  EXPECT_EQ(device_.destroyed_by_answers, 0);
+}
+
 TEST_P(RunTimeRegionsOf, WithoutASubstituteToo) {
   program_ = *program_of(with_regions(plain_, false), settings_);
   for (const std::int64_t left : {700, 30000}) expect_right(left);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
+#include "lower/patterns/patterns.h"
 #include "ops/infer.h"
 #include "partition/cpu_share.h"
 #include "partition/parts.h"
@@ -152,6 +153,51 @@ TEST(Rest, NodesOfRegionsGetNamesThatAreNotTaken) {
   }
   EXPECT_EQ(nodes, (std::vector<std::string>{"n_2", "n", "n", "n_3", "n_4"}));
   EXPECT_EQ(values, (std::vector<std::string>{"a", "d", "c", "d_2", "e"}));
+}
+
+/// Regions of `graph`: node by node a letter each, '.' for the rest.
+Partition regions_of(const Graph& graph, std::string_view letters) {
+  Partition partition;
+  for (const NodeId id : graph.nodes.ids()) {
+    Placement& place = partition.placement[partition.placement.push_back({})];
+    const char letter = letters[static_cast<std::size_t>(id.value)];
+    if (letter == '.') continue;
+    place.region = RegionId{letter - 'a'};
+    while (!partition.regions.contains(place.region)) partition.regions.push_back({});
+    partition.regions[place.region].nodes.push_back(id);
+  }
+  return partition;
+}
+
+TEST(Rest, NoChainWaitsForItself) {
+  struct Row {
+    const char* text;
+    const char* regions;
+    std::size_t nodes;  ///< of the rest, when chains are made
+  };
+  const Row rows[] = {
+      // A region makes b of a; the sum of both cannot be one node with a.
+      {"a = Exp(x)\nb = Neg(a)\nc = Add(a, b)\noutput c", ".a.", 2},
+      {"a = Exp(x)\nb = Neg(x)\nc = Add(a, b)\noutput c, a", ".a.", 1},
+      {"a = Exp(x)\nb = Neg(a)\nc = Abs(b)\nd = Add(a, c)\noutput d", ".ab.", 2},
+      {"a = Exp(x)\nb = Neg(a)\nc = Softmax(b)\nd = Abs(c)\ne = Add(a, d)\noutput e", ".a.b.", 3},
+      // Region a gives c before it takes d, and yet the rest has nothing of it before it has all.
+      {"c = Neg(x)\ng = Softmax(c)\nd = Exp(x)\ne = Abs(d)\nf = Add(d, g)\noutput f, e", "a..a.",
+       3},
+  };
+  for (const Row& row : rows) {
+    const Graph graph = graph_of(std::string("input x f32 [4, 4]\n") + row.text);
+    const Partition partition = regions_of(graph, row.regions);
+    Graph rest = cpu_rest(graph, partition);
+    const std::vector<Detour> detours = detours_of(graph, partition);
+    PassContext context;
+    context.detours = detours;
+    ASSERT_TRUE(fuse_chain(rest, context)) << row.text;
+    EXPECT_EQ(rest.nodes.size(), row.nodes) << row.text;
+    const Placed placed = put_together(graph, partition, std::move(rest));
+    const Status whole = verify(placed.graph, Stage::kPartition);
+    EXPECT_TRUE(whole) << whole.error().to_string() << '\n' << row.text;
+  }
 }
 
 }  // namespace

@@ -156,6 +156,31 @@ Graph cpu_rest(const Graph& graph, const Partition& partition) {
   return rest;
 }
 
+std::vector<Detour> detours_of(const Graph& graph, const Partition& partition) {
+  const Boundary boundary = boundary_of(graph, partition);
+  std::vector<Detour> detours(partition.regions.size());
+  const auto region_of = [&](NodeId node) { return partition.placement[node].region; };
+  const auto detour_of = [&](NodeId node) -> Detour& {
+    return detours[static_cast<std::size_t>(region_of(node).value)];
+  };
+  for (std::size_t i = 0; i < boundary.given.size(); ++i)
+    detour_of(graph.values[boundary.given[i]].producer).inputs.push_back(graph.inputs.size() + i);
+  IdVector<ValueId, std::size_t> place(graph.values.size(), 0);
+  for (std::size_t i = 0; i < boundary.taken.size(); ++i)
+    place[boundary.taken[i]] = graph.outputs.size() + i;
+  for (const NodeId node : graph.nodes.ids()) {
+    if (!region_of(node).valid()) continue;
+    for (const ValueId input : graph.nodes[node].inputs) {
+      if (!input.valid() || graph.values[input].kind != ValueKind::kResult) continue;
+      const RegionId from = region_of(graph.values[input].producer);
+      if (!from.valid()) detour_of(node).outputs.push_back(place[input]);
+      if (from.valid() && from != region_of(node))
+        detour_of(node).behind.push_back(static_cast<std::size_t>(from.value));
+    }
+  }
+  return detours;
+}
+
 Placed put_together(const Graph& graph, const Partition& partition, Graph rest) {
   const Boundary boundary = boundary_of(graph, partition);
   IdVector<NodeId, NodeId> from = places(graph, rest);

@@ -2,12 +2,19 @@
 // together again. Pure functions.
 #pragma once
 
+#include <vector>
+
 #include "partition/partition.h"
+#include "simplify/pass.h"
 
 namespace parallax {
 
 /// What no region runs: what regions give are further inputs, what they take further outputs.
 Graph cpu_rest(const Graph& graph, const Partition& partition);
+
+/// The ways from results of the rest over regions back into it, one for each region. A pass that
+/// joins nodes needs them, or it may make a node that waits for its own results.
+std::vector<Detour> detours_of(const Graph& graph, const Partition& partition);
 
 /// A graph of regions and of what the CPU runs besides.
 struct Placed {

@@ -269,8 +269,10 @@ Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& 
 
   Graph rest = cpu_rest(graph, plan.partition);
   if (!options.kernels.reference_only) {
+    const std::vector<Detour> detours = detours_of(graph, plan.partition);
     PassContext context{evaluate_node};
     context.closed = std::move(closed);
+    context.detours = detours;
     PX_ASSIGN(plan.lowering, run_passes(lowering_passes(), rest, context, options.disabled_passes));
     add_reports(bodies.lowering, plan.lowering);
   }

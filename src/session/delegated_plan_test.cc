@@ -52,6 +52,26 @@ TEST(DelegatedPlan, TheCpuFusesItsRestAlone) {
   EXPECT_EQ(plan->cpu_nodes[1].op, "Sigmoid");
 }
 
+TEST(DelegatedPlan, TheCpuJoinsNothingThatWaitsForItselfOverARegion) {
+  const Model model = model_of(R"(
+      input x f32 [128, 128]
+      const w f32 [128, 128] = fill 0.5
+      e = Exp(x)
+      a = MatMul(e, w)
+      b = MatMul(a, w)
+      m = Mul(e, b)
+      s = Sigmoid(m)
+      output s)");
+  auto session = Session::create(model, {.threads = 2});
+  ASSERT_TRUE(session);
+  const auto plan = session->plan({}, on("tests/golden/small.toml"));
+  ASSERT_TRUE(plan) << plan.error().to_string();
+  ASSERT_EQ(plan->regions, 1);
+  EXPECT_EQ(count(*plan, "MatMul", true), 2);
+  EXPECT_EQ(count(*plan, "Exp", false), 1);
+  EXPECT_EQ(count(*plan, "ElementwiseChain", false), 1);
+}
+
 TEST(DelegatedPlan, WindowAttentionIsCutAtItsMasksAlone) {
   const auto path = unpacked("swinv2_tiny");
   if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";

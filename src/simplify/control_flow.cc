@@ -152,6 +152,7 @@ Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context
     PassContext at_once = context;
     at_once.evaluate_into = nullptr;
     at_once.closed = nullptr;
+    at_once.detours = {};
     int changed = 0;
     for (Graph& body : bodies.graphs)
       PX_RETURN_IF_ERROR(run_everywhere(pass, body, at_once, changed, inside));

@@ -35,6 +35,13 @@ class NearMisses {
   std::vector<NearMiss> list_;
 };
 
+/// A way around a graph: something else computes some of its inputs from some of its outputs, both
+/// by their places in the graph's lists. No such input is there before all of these outputs are,
+/// and all that the detours `behind` give, by their places in the list of detours.
+struct Detour {
+  std::vector<std::size_t> outputs, inputs, behind;
+};
+
 struct PassContext {
   Evaluate evaluate;
   /// For large results, which are deferred (ops/deferred.h); null: nothing is.
@@ -44,6 +51,8 @@ struct PassContext {
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
   /// Nodes of the graph, by name, that stay as they are with their bodies. Null: none.
   std::shared_ptr<const std::set<std::string>> closed = nullptr;
+  /// A pass must not make an output of a detour wait for what the detour gives. Bodies have none.
+  std::span<const Detour> detours = {};
 
   /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands
   /// in the way. `node`: the last of the pattern, as a rewrite would keep it.

@@ -4,7 +4,7 @@
 //     pattern  operators of one element per input (ops/chain.h), each but the first reading another
 //     guard    all results have one shape; scales of QuantizeLinear and its like are one number;
 //              what the chain reads is made before the first of its results that others read, so
-//              that it makes nobody wait
+//              that it makes nobody wait, and no detour needs such a result to give what it reads
 //     rewrite  ElementwiseChain of all they read, with an output for each result that others read
 //
 // The nodes are taken in order, and each joins what its operands belong to where the guard allows.
@@ -33,10 +33,41 @@ constexpr DTypeSet kChainTypes = dtypes_where([](const DTypeInfo& type) {
 /// Nodes that become one, ascending.
 using Members = std::vector<NodeId>;
 
+/// The last node that each value waits for, over detours too; invalid: it waits for none.
+IdVector<ValueId, NodeId> last_nodes_before(const Graph& graph, std::span<const Detour> detours) {
+  IdVector<ValueId, NodeId> last(graph.values.size());
+  std::vector<NodeId> of_detour(detours.size());
+  // This ends: what a detour waits for only moves towards the last node.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const NodeId id : graph.nodes.ids()) {
+      NodeId latest = id;
+      for (const ValueId input : graph.nodes[id].inputs)
+        if (input.valid()) latest = std::max(latest, last[input]);
+      for (const ValueId output : graph.nodes[id].outputs)
+        if (output.valid()) last[output] = latest;
+    }
+    for (std::size_t i = 0; i < detours.size(); ++i) {
+      NodeId latest;
+      for (const std::size_t output : detours[i].outputs)
+        latest = std::max(latest, last[graph.outputs[output]]);
+      for (const std::size_t other : detours[i].behind) latest = std::max(latest, of_detour[other]);
+      if (of_detour[i] == latest) continue;
+      of_detour[i] = latest;
+      for (const std::size_t input : detours[i].inputs) last[graph.inputs[input]] = latest;
+      changed = true;
+    }
+  }
+  return last;
+}
+
 class ChainFinder {
  public:
-  explicit ChainFinder(const Graph& graph)
-      : graph_(graph), readers_(graph), group_of_(graph.nodes.size(), kNoGroup) {}
+  ChainFinder(const Graph& graph, std::span<const Detour> detours)
+      : graph_(graph),
+        readers_(graph),
+        last_before_(last_nodes_before(graph, detours)),
+        group_of_(graph.nodes.size(), kNoGroup) {}
 
   void run() {
     for (const NodeId id : graph_.nodes.ids())
@@ -123,7 +154,7 @@ class ChainFinder {
         const bool computed = graph_.values[input].kind == ValueKind::kResult;
         const NodeId producer = computed ? graph_.values[input].producer : NodeId{};
         if (computed && std::ranges::binary_search(members, producer)) continue;
-        if (computed && first < producer) return false;
+        if (first <= last_before_[input]) return false;
         read.push_back(input);
       }
     }
@@ -148,6 +179,7 @@ class ChainFinder {
 
   const Graph& graph_;
   const Readers readers_;
+  const IdVector<ValueId, NodeId> last_before_;
   IdVector<NodeId, std::size_t> group_of_;
   std::vector<Members> groups_;
 };
@@ -209,8 +241,8 @@ class ChainWriter {
 
 }  // namespace
 
-Result<int> fuse_chain(Graph& graph, const PassContext&) {
-  ChainFinder finder(graph);
+Result<int> fuse_chain(Graph& graph, const PassContext& context) {
+  ChainFinder finder(graph, context.detours);
   finder.run();
   if (!finder.any()) return 0;
   IdVector<NodeId, Node> nodes;

@@ -76,6 +76,43 @@ TEST_P(FuseChainTest, MakesChains) {
 INSTANTIATE_TEST_SUITE_P(Cases, FuseChainTest, testing::ValuesIn(kCases),
                          [](const auto& test) { return std::string(test.param.name); });
 
+TEST(FuseChain, MakesNoNodeThatADetourNeedsAndGivesTo) {
+  struct Row {
+    const char* text;
+    std::vector<Detour> detours;  ///< from outputs, to inputs: 1 is g, 2 is h
+    const char* after;
+  };
+  const std::string inputs = "input x f32 [8]\ninput g f32 [8]\ninput h f32 [8]\n";
+  const Row rows[] = {
+      // Something computes g from a, which the chain would give and needs g for.
+      {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{1}, {1}, {}}}, "Exp Add"},
+      {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{1}, {2}, {}}}, "[Exp Add](2)"},
+      {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{}, {1}, {}}}, "[Exp Add](2)"},
+      // a is in it alone.
+      {"a = Exp(x)\ny = Add(a, g)\noutput y", {{{}, {1}, {}}}, "[Exp Add]"},
+      // From a, h; from h, g.
+      {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{}, {1}, {1}}, {{1}, {2}, {}}}, "Exp Add"},
+      // From a, h; from what the graph makes of h, g.
+      {"a = Exp(x)\nb = Softmax(h)\ny = Add(a, g)\noutput y, a, b",
+       {{{2}, {1}, {}}, {{1}, {2}, {}}},
+       "Exp Softmax Add"},
+      {"b = Softmax(h)\na = Exp(x)\ny = Add(a, b)\noutput y, a",
+       {{{1}, {2}, {}}},
+       "Softmax Exp Add"},
+      // From a, g: whatever is made of g may be one node.
+      {"a = Exp(x)\nb = Neg(g)\ny = Add(a, b)\noutput y, a, b",
+       {{{1}, {1}, {}}},
+       "Exp [Neg Add](2)"},
+  };
+  for (const Row& row : rows) {
+    Graph graph = graph_of(inputs + row.text);
+    PassContext context;
+    context.detours = row.detours;
+    EXPECT_TRUE(fuse_chain(graph, context));
+    EXPECT_EQ(with_chains(graph), row.after) << row.text;
+  }
+}
+
 TEST(FuseChain, CutsLongOnes) {
   std::string text = "input x f32 [8]\ny0 = Exp(x)\n";
   constexpr int kNodes = 150;

@@ -268,6 +268,44 @@ TEST_P(RunTimeFaults, ASilentDeviceLosesTheRun) {
   expect_right(session, 20);
 }
 
+/// A run that finds no room beside what other plans keep is repeated in the place of them all.
+TEST_P(RunTimeFaults, TheLastTryWaitsForNoDevice) {
+  const Model model = model_of(R"(
+      symbols n
+      input x f32 [n, 4]
+      const rows_axis i64 [1] = [0]
+      const axis i64 [1] = [1]
+      const first i64 [] = [0]
+      least = ReduceMax(x, axis) {keepdims = 0}
+      found = NonZero(least)
+      rows = Gather(found, first)
+      y = Gather(x, rows)
+      total = ReduceSum(y, rows_axis) {keepdims = 1}
+      a = Abs(total) @a
+      output a)");
+  options_.delegate_time_limit_seconds = 0.002;
+  faults_.binding_bytes = 3000;
+  int fitted = 0;
+  for (std::int64_t bytes = 5'000; bytes <= 40'000; bytes += 500) {
+    options_.budget = {MemoryBudget::Kind::kBytes, bytes};
+    Session session = *Session::create(model, options_, runtime_);
+    for (const std::int64_t rows : {10, 20, 400}) {
+      faults_.silent = rows == 400;
+      const std::vector<float> x = with_rows(rows, rows, 4);
+      const NamedInput input = input_of(x, 4);
+      const auto got = session.run({&input, 1});
+      fitted += got ? 1 : 0;
+      if (!got) {
+        EXPECT_EQ(got.error().code, ErrorCode::kBudgetExceeded)
+            << bytes << ": " << got.error().to_string();
+      }
+    }
+    faults_.silent = false;
+    faults_.answer_held();
+  }
+  EXPECT_GT(fitted, 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Memories, RunTimeFaults, testing::Values(false, true),
                          [](const auto& row) { return row.param ? "Own" : "Host"; });
 

@@ -20,6 +20,9 @@ namespace {
 /// How much longer a run may take because of what the first one left for later.
 constexpr std::chrono::milliseconds kPromotion{100};
 
+/// Why the CPU runs regions of a run that found no room for what it allocates while running.
+constexpr const char* kNoRoomBeside = "the memory budget has no room beside it";
+
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
          std::less<>{}(b.data(), a.data() + a.size());
@@ -208,11 +211,12 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     PX_ASSIGN(AdmittedRun again, admission.admit(bound.binding, request.deadline));
     program = again.program;
     kept = again.kept_by_plans;
-    status = run_program(again, bound, request, "the memory budget has no room beside it");
+    status = run_program(again, bound, request, kNoRoomBeside);
     if (status || status.error().code != ErrorCode::kBudgetExceeded) return status;
   }
   auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
-  if (smaller) return run_program(*smaller, bound, request);
+  // The last try: the CPU alone takes least, and waits for no delegate.
+  if (smaller) return run_program(*smaller, bound, request, kNoRoomBeside);
   const bool none = smaller.error().code == ErrorCode::kBudgetExceeded;
   return none ? status : tl::unexpected(std::move(smaller).error());
 }

@@ -22,7 +22,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kLockColumns = 64;
 constexpr int kCallers = 3;
 
 /// 2 |x| - x, which has the same bits on every device. A delegate that lacks Sub has two regions.
@@ -50,19 +50,20 @@ constexpr const char* kRunTimeSizes = R"(
     y = Add(c, a) @y
     output y)";
 
-struct Way {
+struct LockWay {
   const char* name;
   const char* delegate;
   bool own_memory = false;  ///< of the test delegate
   int sizes = 20;           ///< of each caller
 };
-constexpr Way kWays[] = {{"Cores", "cores"},
-                         {"OpenCl", "opencl", false, 3},  // the driver compiles for each size
-                         {"TestInHostMemory", "test"},
-                         {"TestInOwnMemory", "test", true}};
-void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+constexpr LockWay kLockWays[] = {
+    {"Cores", "cores"},
+    {"OpenCl", "opencl", false, 3},  // the driver compiles for each size
+    {"TestInHostMemory", "test"},
+    {"TestInOwnMemory", "test", true}};
+void PrintTo(const LockWay& way, std::ostream* out) { *out << way.name; }
 
-class DelegateLocks : public testing::TestWithParam<Way> {
+class DelegateLocks : public testing::TestWithParam<LockWay> {
  protected:
   DelegateLocks() {
     faults_.own_memory = GetParam().own_memory;
@@ -102,9 +103,9 @@ class DelegateLocks : public testing::TestWithParam<Way> {
   }
 
   void run_size(Session& session, std::int64_t rows) {
-    std::vector<float> x(static_cast<std::size_t>(rows * kColumns));
+    std::vector<float> x(static_cast<std::size_t>(rows * kLockColumns));
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 9) - 4;
-    const NamedInput input{"x", {DType::kF32, {rows, kColumns}, std::as_bytes(std::span(x))}};
+    const NamedInput input{"x", {DType::kF32, {rows, kLockColumns}, std::as_bytes(std::span(x))}};
     const auto got = session.run({&input, 1});
     if (!got && has_run_time_sizes_) {  // other callers may leave too little
       EXPECT_EQ(got.error().code, ErrorCode::kBudgetExceeded) << got.error().to_string();
@@ -131,7 +132,7 @@ TEST_P(DelegateLocks, CallersRunNewSizesUnderASmallBudget) {
   run_callers(kRunTimeSizes);
 }
 
-INSTANTIATE_TEST_SUITE_P(Delegates, DelegateLocks, testing::ValuesIn(kWays),
+INSTANTIATE_TEST_SUITE_P(Delegates, DelegateLocks, testing::ValuesIn(kLockWays),
                          [](const auto& way) { return std::string(way.param.name); });
 
 }  // namespace

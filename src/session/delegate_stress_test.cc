@@ -5,109 +5,19 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
-#include <cstring>
 #include <random>
 #include <thread>
 
 #include "delegate/test_delegate_util.h"
 #include "parallax/session.h"
+#include "session/random_graph_test_util.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kStressColumns = 32;
 constexpr int kRunsOfOneGraph = 300;
-
-/// PARALLAX_STRESS_RUNS, which `make nightly` sets.
-int stress_runs() {
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes the environment
-  const char* const text = std::getenv("PARALLAX_STRESS_RUNS");
-  return text == nullptr ? 600 : std::max(1, std::atoi(text));
-}
-
-/// What `v0` is: the input, or rows of it, as many as it has elements that are not zero.
-std::string stress_input(bool run_time_sizes) {
-  if (!run_time_sizes)
-    return fmt::format("symbols n\ninput v0 f32 [n, {}]\ninput c bool []\n", kStressColumns);
-  return fmt::format(R"(symbols n
-input x f32 [n, {}]
-const axis i64 [] = [0]
-found = NonZero(x)
-rows = Gather(found, axis)
-v0 = Gather(x, rows)
-)",
-                     kStressColumns);
-}
-
-/// A graph of operators whose results have the same bits everywhere, the delegate has half of them,
-/// and of If and Loop with bodies like it, where running does not tell sizes. All values have one
-/// shape.
-class RandomGraph {
- public:
-  RandomGraph(std::minstd_rand& random, bool run_time_sizes)
-      : random_(random), run_time_sizes_(run_time_sizes) {}
-
-  std::string text() {
-    std::vector<std::string> seen = {"v0"};
-    const std::string nodes = chain(seen, 4 + below(14), 0);
-    return stress_input(run_time_sizes_) + nodes +
-           fmt::format("output {}, {}\n", seen.back(), seen[seen.size() / 2]);
-  }
-
- private:
-  static constexpr std::string_view kShape = "f32 [n, 32]";
-  static_assert(kStressColumns == 32);
-
-  int below(int limit) { return static_cast<int>(random_() % static_cast<unsigned>(limit)); }
-  const std::string& any(const std::vector<std::string>& seen) {
-    return seen[static_cast<std::size_t>(below(static_cast<int>(seen.size())))];
-  }
-
-  std::string chain(std::vector<std::string>& seen, int nodes, int depth) {
-    std::string text;
-    for (int i = 0; i < nodes; ++i) {
-      // Deep graphs more often than wide ones, so that regions have more than a node.
-      const std::string x = below(3) == 0 ? any(seen) : seen.back(), y = any(seen);
-      const std::string made = fmt::format("v{}", ++count_);
-      const int kind = below(depth < 2 && !run_time_sizes_ ? 12 : 10);
-      if (kind < 5) {
-        const char* const one[] = {"Relu", "Neg", "Abs"};
-        text += fmt::format("{0} = {1}({2}) @n{0}\n", made, one[below(3)], x);
-      } else if (kind < 10) {
-        const char* const two[] = {"Add", "Add", "Sub", "Max", "Min"};
-        text += fmt::format("{0} = {1}({2}, {3}) @n{0}\n", made, two[below(5)], x, y);
-      } else if (kind == 10) {
-        text += fmt::format("{0} = If(c; {1}, {2}, c) @n{0}\n{3}{4}", made, x, y, body(depth, ""),
-                            body(depth, ""));
-      } else {
-        text += fmt::format(
-            "const trips_{0} i64 [] = [{1}]\n{0} = Loop(trips_{0}, _, {2}; {3}, c) @n{0}\n{4}",
-            made, 1 + below(3), x, y, body(depth, "input i i64 []\ninput go bool []\n"));
-      }
-      seen.push_back(made);
-    }
-    return text;
-  }
-
-  /// Of an If, or of a Loop, which has `counters`.
-  std::string body(int depth, std::string_view counters) {
-    const std::string a = fmt::format("v{}", ++count_), b = fmt::format("v{}", ++count_);
-    std::vector<std::string> seen = {a, b};
-    const std::string nodes = chain(seen, 1 + below(5), depth + 1);
-    return fmt::format(
-        "body\nouter_symbols n\n{0}input {1} {2}\ninput {3} {2}\ninput c bool []\n{4}output "
-        "{5}{6}\n"
-        "end\n",
-        counters, a, kShape, b, nodes, counters.empty() ? "" : "go, ", seen.back());
-  }
-
-  std::minstd_rand& random_;
-  const bool run_time_sizes_;
-  int count_ = 0;
-};
 
 void plant_fault(TestFaults& faults, Session& session, unsigned dice) {
   std::atomic<int>* const counts[] = {&faults.fail_run,      &faults.fail_copy,
@@ -168,34 +78,10 @@ class StressRound {
   std::atomic<int> in_bodies{0};  ///< regions that the delegate has run in bodies
 
  private:
-  static std::vector<std::vector<float>> floats(const std::vector<Tensor>& outputs) {
-    std::vector<std::vector<float>> all;
-    for (const Tensor& output : outputs) {
-      const TensorView view = output.view();
-      all.emplace_back(view.bytes.size() / sizeof(float));
-      std::memcpy(all.back().data(), view.bytes.data(), view.bytes.size());
-    }
-    return all;
-  }
-
-  NamedInput first_input(const std::vector<float>& x) const {
-    const auto rows = static_cast<std::int64_t>(x.size()) / kStressColumns;
-    return {run_time_sizes_ ? "x" : "v0",
-            {DType::kF32, {rows, kStressColumns}, std::as_bytes(std::span(x))}};
-  }
-
   void run_once(std::minstd_rand& random) {
     plant_fault(faults_, *session_, random() % 60);
     const auto rows = 1 + static_cast<std::int64_t>(random() % 6);
-    std::vector<float> x(static_cast<std::size_t>(rows * kStressColumns));
-    // Of few elements that are not zero, or of none.
-    const unsigned zeros = run_time_sizes_ ? 2 + random() % 40 : 0;
-    for (float& number : x)
-      number =
-          zeros > 0 && random() % 41 < zeros ? 0 : static_cast<float>(random() % 1000) / 500 - 1;
-    const std::byte condition{static_cast<unsigned char>(random() % 2)};
-    std::vector<NamedInput> inputs = {first_input(x)};
-    if (!run_time_sizes_) inputs.push_back({"c", {DType::kBool, {}, {&condition, 1}}});
+    RandomInput input(random, run_time_sizes_, rows);
     std::stop_source stop;
     std::thread canceller;
     if (random() % 8 == 0)
@@ -205,22 +91,22 @@ class StressRound {
       });
     RunTrace trace;
     RunTrace* const traced = random() % 2 == 0 ? &trace : nullptr;
-    const auto got = session_->run(inputs, {.trace = traced, .stop = stop.get_token()});
+    const auto got = session_->run(input.views(), {.trace = traced, .stop = stop.get_token()});
     for (const RegionEvent& event : trace.regions)
       if (!event.body.empty() && event.problem.empty()) ++in_bodies;
     const bool may_be_cancelled = canceller.joinable();
     if (may_be_cancelled) canceller.join();
     // The caller's memory is his again: a device that still reads it finds other numbers.
-    const std::vector<float> kept = std::exchange(x, std::vector<float>(x.size(), 1e30F));
+    const RandomInput kept = input;
+    input.x.assign(input.x.size(), 1e30F);
     if (!got) {
       EXPECT_EQ(got.error().code, ErrorCode::kCancelled) << got.error().to_string();
       EXPECT_TRUE(may_be_cancelled);
       return;
     }
-    inputs[0] = first_input(kept);
-    const auto wanted = oracle_->run(inputs);
+    const auto wanted = oracle_->run(kept.views());
     ASSERT_TRUE(wanted) << wanted.error().to_string();
-    EXPECT_EQ(floats(*got), floats(*wanted)) << text_;
+    EXPECT_EQ(floats_of(*got), floats_of(*wanted)) << text_;
   }
 
   std::minstd_rand random_;

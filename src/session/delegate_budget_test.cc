@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +115,63 @@ TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {
   ASSERT_TRUE(session.run({&input, 1}, {.trace = &trace}));
   const bool fits = GetParam().binding_bytes + GetParam().staging_bytes < 50'000;
   EXPECT_EQ(!trace.regions.empty(), fits) << "what larger sizes hold is given up";
+}
+
+/// Only running tells most sizes: it is then that what the binding of the first region leaves of
+/// the budget is too little.
+constexpr const char* kGrowingText = R"(
+    symbols n
+    input x f32 [n, 64]
+    const axis i64 [] = [0]
+    planned = Neg(x) @planned
+    found = NonZero(planned)
+    rows = Gather(found, axis)
+    a = Gather(planned, rows)
+    b = Min(a, a) @b
+    c = Relu(b) @c
+    d = Add(a, c) @d
+    e = Add(d, c) @e
+    f = Add(b, c) @f
+    g = Min(f, e) @g
+    h = Add(g, b) @h
+    y = Add(h, c) @y
+    output y, b)";
+
+TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
+  WithFaults faults;
+  faults.binding_bytes = 4'000;
+  const px_delegate table = test_delegate();
+  const Runtime runtime =
+      *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
+  runtime.impl()->delegates.add(&table);
+  const Model model = model_of(kGrowingText);
+  SessionOptions options;
+  options.threads = 1;
+  options.offload = Offload::kAll;
+  options.rates = Rates::kDescribed;
+  options.delegate_time_limit_seconds = 600;
+  const auto run = [&]() -> Status {
+    Session session = *Session::create(model, options, runtime);
+    for (const std::int64_t rows : {24, 3, 24, 23, 22, 21, 24, 5, 24}) {
+      const std::vector<float> x(static_cast<std::size_t>(rows * kBudgetColumns), 1);
+      const NamedInput input{"x",
+                             {DType::kF32, {rows, kBudgetColumns}, std::as_bytes(std::span(x))}};
+      const auto got = session.run({&input, 1});
+      if (!got) return tl::unexpected(got.error());
+    }
+    EXPECT_LE(session.peak_arena_bytes(), options.budget.bytes);
+    return {};
+  };
+  for (std::int64_t bytes = 1'300'000;; bytes -= 4'000) {
+    options.budget = {MemoryBudget::Kind::kBytes, bytes};
+    options.delegates.clear();
+    if (!run()) break;
+    options.delegates = {"test"};
+    const Status status = run();
+    EXPECT_TRUE(status) << bytes << ": " << status.error().to_string();
+  }
+  EXPECT_GT(faults.runs, 0);
+  EXPECT_LT(options.budget.bytes, 1'250'000) << "the first budgets suffice";
 }
 
 INSTANTIATE_TEST_SUITE_P(Delegates, DelegateBudget, testing::ValuesIn(kBudgetWays),

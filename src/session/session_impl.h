@@ -103,6 +103,9 @@ struct Session::Impl {
   Result<std::vector<Object>> run_objects(std::span<const NamedInput> inputs,
                                           const RunOptions& run_options, const Deadline& deadline);
   Status run_bound(const BoundInputs& bound, const Request& request);
+  Status run_smaller(const BoundInputs& bound, const Request& request, const Program& before,
+                     std::int64_t kept, Status status);
+  Status run_without_delegates(const BoundInputs& bound, const Request& request);
   /// `on_cpu`: as ExecuteOptions::regions_on_cpu. `late`: set where a delegate's region took too
   /// long.
   Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request,

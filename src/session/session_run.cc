@@ -83,6 +83,10 @@ bool is_tied(const RunOptions& options, std::size_t output) {
   return options.state != nullptr && options.state->impl().tie_of_output(output).has_value();
 }
 
+bool is_full(const Status& status) {
+  return !status && status.error().code == ErrorCode::kBudgetExceeded;
+}
+
 /// Where runs of a split model note what they take; null: it is not split.
 std::shared_ptr<RegionTimes> split_times(const Program& program) {
   const auto* device = static_cast<const DelegateDevice*>(program.bound->device.get());
@@ -173,6 +177,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   bool late = true, no_room = false;
   RunMemory::Spare spare;
   for (std::size_t tries = 0; late && tries <= delegates.size(); ++tries) {
+    program = nullptr;  // its bindings count in the budget
     PX_ASSIGN(AdmittedRun run, admit(bound.binding, request.deadline, std::move(spare)));
     program = run.program;
     kept = run.kept_by_plans;
@@ -201,24 +206,62 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   // No plan of a later run knows what such bindings take of the budget.
   const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&
                        program->bound->device != nullptr && program->bound->device->drop_bindings();
-  // Only running tells the bytes of data-dependent tensors: where they found no room beside the
-  // planned ones and other plans, a smaller plan alone may leave enough.
-  if (status || status.error().code != ErrorCode::kBudgetExceeded ||
-      !program->compiled().has_run_time_nodes)
-    return status;
+  if (!is_full(status) || !program->compiled().has_run_time_nodes) return status;
   // Pieces of devices are idle now, and no plan of this run knew of them.
   if (account->free_idle_pieces() || dropped) {
-    PX_ASSIGN(AdmittedRun again, admission.admit(bound.binding, request.deadline));
-    program = again.program;
-    kept = again.kept_by_plans;
-    status = run_program(again, bound, request, kNoRoomBeside);
-    if (status || status.error().code != ErrorCode::kBudgetExceeded) return status;
+    auto again = admission.admit(bound.binding, request.deadline);
+    if (again) {
+      program = again->program;
+      kept = again->kept_by_plans;
+      status = run_program(*again, bound, request, kNoRoomBeside);
+    } else {
+      status = tl::unexpected(std::move(again).error());
+    }
   }
-  auto smaller = admission.admit_smaller(bound.binding, request.deadline, *program, kept);
-  // The last try: the CPU alone takes least, and waits for no delegate.
+  if (is_full(status)) status = run_smaller(bound, request, *program, kept, std::move(status));
+  if (!is_full(status) || !has_delegate() || options.require_full_delegation) return status;
+  program = nullptr;
+  return run_without_delegates(bound, request);
+}
+
+/// Only running tells the bytes of data-dependent tensors: where they found no room beside the
+/// planned ones and other plans, which ended with `status`, a smaller plan alone may leave enough.
+Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& request,
+                                  const Program& before, std::int64_t kept, Status status) {
+  auto smaller = admission.admit_smaller(bound.binding, request.deadline, before, kept);
+  // The CPU alone takes least, and waits for no delegate.
   if (smaller) return run_program(*smaller, bound, request, kNoRoomBeside);
-  const bool none = smaller.error().code == ErrorCode::kBudgetExceeded;
-  return none ? status : tl::unexpected(std::move(smaller).error());
+  Status none = tl::unexpected(std::move(smaller).error());
+  return is_full(none) ? status : none;
+}
+
+/// Where what a delegate holds, or its plan, leaves too little for what running allocates. The
+/// caller holds no plan.
+Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Request& request) {
+  runtime->log.info("the budget has no room for the run beside a delegate: the CPU runs all");
+  leave_all_out(bound.binding);
+  while (true) {
+    const std::uint64_t ended = account->runs.ended();
+    account->forget_regions();
+    const bool all = account->memory.fixed_bytes() == 0;
+    Status status;
+    {
+      std::shared_ptr<const Program> program;
+      std::int64_t kept = 0;
+      {
+        PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+        program = run.program;
+        kept = run.kept_by_plans;
+        status = run_program(run, bound, request);
+      }
+      if (is_full(status)) status = run_smaller(bound, request, *program, kept, std::move(status));
+    }
+    if (!is_full(status) || all) return status;
+    // What others hold goes with their runs.
+    if (account->runs.wait_for_end(ended, request.deadline)) continue;
+    PX_RETURN_IF_ERROR(check_deadline(request.deadline));
+    return status;
+  }
 }
 
 Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,

@@ -131,12 +131,13 @@ TEST(CoresSession, RunsOfASplitTryOtherShares) {
     lines.emplace_back(line);
   };
   const Runtime runtime = *Runtime::create(runtime_options);
-  // A device as fast as the CPU, so that a split is what is planned first.
+  // A device as fast as the CPU, so that a split is what is planned first, and both so slow that no
+  // run of a split loses, however busy the machine is.
   const auto opened = *runtime.impl()->delegates.open("cores");
   Calibration calibration;
   calibration.launch_seconds = 1e-6;
   for (const WorkKind kind : {WorkKind::kProduct, WorkKind::kElementwise, WorkKind::kFunction})
-    calibration.samples.push_back({kind, 1e-3, 5e-3, 5e-3});
+    calibration.samples.push_back({kind, 1e-3, 10, 10});
   runtime.impl()->rates.of(*opened, 1)->assume(calibration);
   SessionOptions options = on_cores("", Offload::kProfitable);
   options.threads = 1;

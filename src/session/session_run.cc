@@ -232,7 +232,7 @@ Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& reque
   // The CPU alone takes least, and waits for no delegate.
   if (smaller) return run_program(*smaller, bound, request, kNoRoomBeside);
   Status none = tl::unexpected(std::move(smaller).error());
-  return is_full(none) ? status : none;
+  return is_full(none) ? std::move(status) : std::move(none);
 }
 
 /// Where what a delegate holds, or its plan, leaves too little for what running allocates. The

@@ -17,15 +17,18 @@ Error caught(Stage stage) noexcept {
     try {
       error.message = exception.what();
       error.code = ErrorCode::kInternal;
-      return error;
     } catch (const std::bad_alloc&) {
     }
   } catch (...) {
     error.code = ErrorCode::kInternal;
   }
-  // So short that a string needs no memory for it.
-  constexpr std::string_view kText = "out of memory";
-  if (error.code == ErrorCode::kOutOfMemory) error.message = kText;
+  // So short that a string needs no memory for them.
+  constexpr std::string_view kNoMemory = "out of memory", kUntold = "unknown failure";
+  if (error.code == ErrorCode::kOutOfMemory) {
+    error.message = kNoMemory;
+  } else if (error.message.empty()) {
+    error.message = kUntold;
+  }
   return error;
 }
 

@@ -7,7 +7,8 @@
 namespace parallax {
 
 /// The exception that is being handled: kOutOfMemory for bad_alloc, for length_error, and if there
-/// is no memory for the message; otherwise kInternal. Call it in a catch block only.
+/// is no memory for the message; otherwise kInternal. The message is never empty, whatever was
+/// thrown. Call it in a catch block only.
 Error caught(Stage stage) noexcept;
 
 }  // namespace parallax

@@ -27,7 +27,13 @@ TEST(Caught, SaysWhatWasThrown) {
   const Error error = error_of(std::runtime_error(std::string(100, 'x')));
   EXPECT_EQ(error.code, ErrorCode::kInternal);
   EXPECT_EQ(error.message, std::string(100, 'x'));
-  EXPECT_EQ(error_of(7).code, ErrorCode::kInternal);
+}
+
+TEST(Caught, HasATextForWhatHasNone) {
+  for (const Error& untold : {error_of(7), error_of(std::runtime_error(""))}) {
+    EXPECT_EQ(untold.code, ErrorCode::kInternal);
+    EXPECT_EQ(untold.message, "unknown failure");
+  }
 }
 
 }  // namespace

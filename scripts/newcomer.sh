@@ -83,8 +83,8 @@ bare() {
   mkdir -p "$root/dev/pts"
   mount -t devpts devpts "$root/dev/pts" -o ptmxmode=0666 2>/dev/null || skip "this root may not mount /dev/pts"  # tests open terminals
   cp /etc/resolv.conf "$root/etc/resolv.conf"
-  git clone -q . "$root/root/parallax"
-  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} bash -c 'cd /root/parallax && scripts/newcomer.sh --type'
+  git clone -q . "$root/srv/parallax"
+  chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LANG=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} bash -c 'cd /srv/parallax && scripts/newcomer.sh --type'
 }
 
 case ${1:-} in

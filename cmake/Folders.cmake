@@ -1,6 +1,7 @@
-# px_folder(NAME [DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources below src/NAME, and
-# a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is an underscore
-# in theirs. What a folder below it that was declared before has is left out. Sources are globbed: a new file needs no edit here.
+# px_folder(NAME [DEPENDS folders...] [TEST_DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources
+# below src/NAME, and a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is
+# an underscore in theirs. TEST_DEPENDS are folders that only the tests, benches and fuzzers include; they may be declared later. What
+# a folder below it that was declared before has is left out. Sources are globbed: a new file needs no edit here.
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
@@ -72,7 +73,7 @@ function(px_group target)
 endfunction()
 
 function(px_folder folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${folder}/*.cc)
   get_property(declared GLOBAL PROPERTY PX_DECLARED)
   foreach(inner IN LISTS declared)
@@ -112,23 +113,28 @@ function(px_folder folder)
     endif()
   endforeach()
   set_property(GLOBAL APPEND PROPERTY PX_FOLDERS px_${name})
+  set(test_libraries px_${name})
+  foreach(dep IN LISTS ARG_TEST_DEPENDS)
+    string(REPLACE / _ dep ${dep})
+    list(APPEND test_libraries $<TARGET_NAME_IF_EXISTS:px_${dep}>)
+  endforeach()
 
   if(PARALLAX_BUILD_TESTS AND tests)
     add_executable(px_${name}_test ${tests})
     px_group(px_${name}_test ${tests})
     target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_WARNINGS} ${PX_TEST_OPTIONS})
-    target_link_libraries(px_${name}_test PRIVATE px_${name} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
+    target_link_libraries(px_${name}_test PRIVATE ${test_libraries} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.
     target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR=".")
     px_add_tests(px_${name}_test ${folder} ${CMAKE_CURRENT_SOURCE_DIR})
   endif()
   if(PARALLAX_BUILD_FUZZERS)
-    px_fuzzers(px_${name} ${all})
+    px_fuzzers("${test_libraries}" ${all})
   endif()
   if(PARALLAX_BUILD_BENCHES AND benches)
     find_package(benchmark REQUIRED)
     add_executable(px_${name}_bench ${benches})
-    target_link_libraries(px_${name}_bench PRIVATE px_${name} benchmark::benchmark benchmark::benchmark_main)
+    target_link_libraries(px_${name}_bench PRIVATE ${test_libraries} benchmark::benchmark benchmark::benchmark_main)
   endif()
 endfunction()
 

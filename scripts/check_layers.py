@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""Checks every #include of src/ against the layers that CMakeLists.txt declares with px_folder(NAME DEPENDS ...), that
-public headers include public headers only, and that nothing in src/ includes tools/ or python/."""
+"""Checks every #include of src/ against the layers that CMakeLists.txt declares with px_folder(NAME DEPENDS ... TEST_DEPENDS ...): each
+folder declares exactly the folders that its files include, and separately those that only its tests, benches and fuzzers include. Also
+checks that public headers include public headers only, and that nothing in src/ includes tools/ or python/."""
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+TESTS = ("_test", "_test_util", "_bench", "_fuzz")
+MAX_PAIRS = 130  # of a folder and one that its sources may include
+
+
+def words(keyword, text):
+    found = re.search(rf"\b(?<!_){keyword} ([\w/\s]+?)\s*(?=\b(?:TEST_DEPENDS|LIBRARIES)\b|$)", text)
+    return found.group(1).split() if found else []
 
 
 def declared():
-    """folder -> every folder it may include (itself and its dependencies, transitively)."""
-    allowed = {}
-    for name, rest in re.findall(r"px_folder\(([\w/]+)([^)]*)\)", (ROOT / "CMakeLists.txt").read_text()):
-        depends = re.search(r"DEPENDS ([\w/ ]+?)(?: LIBRARIES|$)", rest)
-        allowed[name] = {name}.union(*(allowed[d] for d in (depends.group(1).split() if depends else [])))
-    return allowed
+    """[(folder, the folders that it may include, those that its tests may include too)], in order."""
+    return [(name, words("DEPENDS", rest), words("TEST_DEPENDS", rest))
+            for name, rest in re.findall(r"^px_folder\(([\w/]+)([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)]
 
 
 def folder_of(file, folders):
@@ -23,20 +28,50 @@ def folder_of(file, folders):
     return next((parent for parent in parents if parent in folders), parents[-1] if parents else "")
 
 
-def main():
-    allowed, wrong = declared(), []
+def used(folders, wrong):
+    """Returns {(folder, included folder): file and line} of sources, and the same of tests."""
+    sources, tests = {}, {}
     for file in sorted((ROOT / "src").rglob("*")):
         if file.suffix not in (".h", ".cc", ".def"):
             continue
-        folder = folder_of(file.relative_to(ROOT / "src"), allowed)
-        if folder not in allowed:
+        folder = folder_of(file.relative_to(ROOT / "src"), folders)
+        if folder not in folders:
             wrong.append(f"{file.relative_to(ROOT)}: folder {folder} is not declared in CMakeLists.txt")
             continue
+        pairs = tests if file.stem.endswith(TESTS) else sources
         for number, line in enumerate(file.read_text().splitlines(), 1):
             include = re.match(r'\s*#include "([^"]+)"', line)
-            target = include and folder_of(include.group(1), allowed)
-            if target and target != "parallax" and target not in allowed[folder]:
-                wrong.append(f"{file.relative_to(ROOT)}:{number}: {folder} may not include {target}/")
+            target = include and folder_of(include.group(1), folders)
+            if target and target not in ("parallax", folder):
+                pairs.setdefault((folder, target), f"{file.relative_to(ROOT)}:{number}")
+    return sources, tests
+
+
+def check_folders(wrong):
+    """Returns the number of pairs that are declared, without those for tests."""
+    order = declared()
+    folders = [name for name, _, _ in order]
+    sources, tests = used(folders, wrong)
+    for place, (name, depends, test_depends) in enumerate(order):
+        wrong += [f"CMakeLists.txt: {name} depends on {other}, which is not declared before it"
+                  for other in depends if other not in folders[:place]]
+        wrong += [f"{where}: {name} does not declare {target}/" for (folder, target), where in sources.items()
+                  if folder == name and target not in depends]
+        wrong += [f"{where}: {name} does not declare {target}/ for its tests" for (folder, target), where in tests.items()
+                  if folder == name and target not in depends + test_depends]
+        wrong += [f"CMakeLists.txt: {name} depends on {other}, which none of its files includes"
+                  for other in depends if (name, other) not in sources]
+        wrong += [f"CMakeLists.txt: tests of {name} depend on {other}, which they do not include, or which {name} depends on too"
+                  for other in test_depends if (name, other) not in tests or other in depends]
+    pairs = sum(len(depends) for _, depends, _ in order)
+    if pairs > MAX_PAIRS:
+        wrong.append(f"CMakeLists.txt: {pairs} pairs of folders, more than {MAX_PAIRS}")
+    return pairs
+
+
+def main():
+    wrong = []
+    pairs = check_folders(wrong)
     for file in sorted((ROOT / "include").rglob("*.h")):
         for number, line in enumerate(file.read_text().splitlines(), 1):
             include = re.match(r'\s*#include "([^"]+)"', line)
@@ -44,7 +79,7 @@ def main():
                 wrong.append(f"{file.relative_to(ROOT)}:{number}: a public header includes {include.group(1)}")
     if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 13:
         wrong.append("include/parallax: more than 13 public headers")
-    print("\n".join(wrong), end="\n" if wrong else "")
+    print("\n".join([*wrong, f"layers: {pairs} pairs of folders"]))
     return 1 if wrong else 0
 
 

@@ -17,8 +17,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "delegate/open_delegate.h"
-#include "delegate/region_times.h"
+#include "delegate_host/open_delegate.h"
+#include "delegate_host/region_times.h"
 #include "partition/calibration.h"
 #include "rates/measure.h"
 

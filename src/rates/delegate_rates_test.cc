@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "cache/test_folder.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "rates/measure.h"
 #include "rates/probe_run.h"
 #include "rates/probes.h"

@@ -7,8 +7,8 @@
 #include <memory>
 #include <set>
 
-#include "delegate/device_ledger.h"
-#include "delegate/open_delegate.h"
+#include "delegate_host/device_ledger.h"
+#include "delegate_host/open_delegate.h"
 #include "partition/calibration.h"
 
 namespace parallax {

@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "bind/bind.h"
 #include "bind/evaluate.h"
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 #include "lower/cpu/lower.h"
 #include "run/execute.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bind/program.h"
-#include "delegate/open_delegate.h"
+#include "delegate_host/open_delegate.h"
 #include "parallax/tensor.h"
 #include "rates/measure.h"
 #include "rates/probes.h"

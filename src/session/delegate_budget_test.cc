@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_impl.h"

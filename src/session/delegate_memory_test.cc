@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"

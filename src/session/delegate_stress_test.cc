@@ -8,7 +8,7 @@
 #include <random>
 #include <thread>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/random_graph_test_util.h"
 #include "session/runtime_impl.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bind/program.h"
-#include "delegate/refusal.h"
+#include "delegate_host/refusal.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "partition/partition.h"

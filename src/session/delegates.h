@@ -12,8 +12,8 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "delegate/delegate_device.h"
-#include "delegate/open_delegate.h"
+#include "delegate_host/delegate_device.h"
+#include "delegate_host/open_delegate.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
 #include "rates/delegate_rates.h"

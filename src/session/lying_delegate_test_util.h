@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 
 namespace parallax {
 

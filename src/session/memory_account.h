@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "delegate/device_pool.h"
+#include "delegate_host/device_pool.h"
 #include "parallax/runtime.h"
 #include "run/run_memory.h"
 #include "session/plan_cache.h"

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "delegate/refusal.h"
+#include "delegate_host/refusal.h"
 #include "ir/graph.h"
 
 namespace parallax {

@@ -7,7 +7,7 @@
 #include <mutex>
 
 #include "cache/test_folder.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"

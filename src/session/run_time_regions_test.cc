@@ -6,8 +6,8 @@
 #include <random>
 #include <thread>
 
-#include "delegate/refusal.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/refusal.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/memory_probe.h"
-#include "delegate/device_ledger.h"
+#include "delegate_host/device_ledger.h"
 #include "parallax/options.h"
 #include "schedule/budget.h"
 #include "session/memory_account.h"

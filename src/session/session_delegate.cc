@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 #include "session/delegated_bodies.h"
 #include "session/measured_prices.h"
 #include "session/session_impl.h"

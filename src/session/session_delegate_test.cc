@@ -5,7 +5,7 @@
 #include <random>
 #include <thread>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "load/onnx/onnx_test_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"

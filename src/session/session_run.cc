@@ -8,7 +8,7 @@
 
 #include "base/byte_text.h"
 #include "base/status.h"
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 #include "run/budget_watch.h"
 #include "session/session_impl.h"
 #include "session/state_impl.h"

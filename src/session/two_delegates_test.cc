@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"

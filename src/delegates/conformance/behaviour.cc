@@ -8,7 +8,7 @@
 
 #include "base/c_types.h"
 #include "base/mutex.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 #include "delegates/conformance/checks.h"
 #include "delegates/conformance/process_memory.h"
 #include "delegates/conformance/spy.h"

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "delegate/open_delegate.h"
+#include "delegate_host/open_delegate.h"
 
 namespace parallax::conformance {
 

@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 #include "parallax/tensor.h"
 
 namespace parallax::conformance {

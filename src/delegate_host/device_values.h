@@ -15,7 +15,7 @@
 
 #include "base/mutex.h"
 #include "compile/compiled.h"
-#include "delegate/device_pool.h"
+#include "delegate_host/device_pool.h"
 #include "run/device.h"
 
 namespace parallax {

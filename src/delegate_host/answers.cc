@@ -1,4 +1,4 @@
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 #include <algorithm>
 #include <cstdint>

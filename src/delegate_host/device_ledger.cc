@@ -1,4 +1,4 @@
-#include "delegate/device_ledger.h"
+#include "delegate_host/device_ledger.h"
 
 #include <fmt/core.h>
 

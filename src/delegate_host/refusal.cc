@@ -1,4 +1,4 @@
-#include "delegate/refusal.h"
+#include "delegate_host/refusal.h"
 
 namespace parallax {
 

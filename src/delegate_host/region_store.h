@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "delegate/c_region.h"
-#include "delegate/device_ledger.h"
-#include "delegate/open_delegate.h"
-#include "delegate/refusal.h"
+#include "delegate_host/c_region.h"
+#include "delegate_host/device_ledger.h"
+#include "delegate_host/open_delegate.h"
+#include "delegate_host/refusal.h"
 
 namespace parallax {
 

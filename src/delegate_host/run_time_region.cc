@@ -1,4 +1,4 @@
-#include "delegate/run_time_region.h"
+#include "delegate_host/run_time_region.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "delegate/device_values.h"
+#include "delegate_host/device_values.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "base/caught.h"
 #include "compile/compiled.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 
 #include <fmt/core.h>
 
@@ -8,8 +8,8 @@
 
 #include "base/caught.h"
 #include "base/status.h"
-#include "delegate/bound_region.h"
-#include "delegate/run_time_region.h"
+#include "delegate_host/bound_region.h"
+#include "delegate_host/run_time_region.h"
 
 namespace parallax {
 namespace {

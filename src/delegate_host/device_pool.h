@@ -10,8 +10,8 @@
 #include <map>
 #include <memory>
 
-#include "delegate/device_ledger.h"
-#include "delegate/open_delegate.h"
+#include "delegate_host/device_ledger.h"
+#include "delegate_host/open_delegate.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "delegate/open_delegate.h"
+#include "delegate_host/open_delegate.h"
 
 #include <dlfcn.h>
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 
 #include "base/c_types.h"
 #include "base/status.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 #include "partition/profile_toml.h"
 
 namespace parallax {

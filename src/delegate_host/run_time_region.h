@@ -1,5 +1,5 @@
 // A region whose sizes only running tells: compiled before the run, bound while it goes on. A few
-// bindings are kept, those used last, and so are refusals. Internal to delegate/.
+// bindings are kept, those used last, and so are refusals. Internal to delegate_host/.
 //
 // Thread-safe. Threads that bind the same region to new sizes do so one after the other.
 #pragma once
@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/mutex.h"
-#include "delegate/bound_region.h"
-#include "delegate/delegate_device.h"
-#include "delegate/refusal.h"
+#include "delegate_host/bound_region.h"
+#include "delegate_host/delegate_device.h"
+#include "delegate_host/refusal.h"
 
 namespace parallax {
 

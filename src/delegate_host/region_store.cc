@@ -1,11 +1,11 @@
-#include "delegate/region_store.h"
+#include "delegate_host/region_store.h"
 
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
 #include "base/status.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 namespace parallax {
 namespace {

@@ -19,10 +19,10 @@
 
 #include "base/deadline.h"
 #include "base/mutex.h"
-#include "delegate/device_values.h"
-#include "delegate/refusal.h"
-#include "delegate/region_store.h"
-#include "delegate/region_times.h"
+#include "delegate_host/device_values.h"
+#include "delegate_host/refusal.h"
+#include "delegate_host/region_store.h"
+#include "delegate_host/region_times.h"
 #include "run/device.h"
 
 namespace parallax {

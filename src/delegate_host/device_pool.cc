@@ -1,11 +1,11 @@
-#include "delegate/device_pool.h"
+#include "delegate_host/device_pool.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 namespace parallax {
 namespace {

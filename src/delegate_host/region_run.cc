@@ -10,8 +10,8 @@
 #include "base/deadline.h"
 #include "base/mutex.h"
 #include "base/status.h"
-#include "delegate/answers.h"
-#include "delegate/bound_region.h"
+#include "delegate_host/answers.h"
+#include "delegate_host/bound_region.h"
 
 namespace parallax {
 namespace {

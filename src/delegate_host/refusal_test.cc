@@ -1,5 +1,5 @@
 // Refusals by what they are about, and pauses that are counted in runs.
-#include "delegate/refusal.h"
+#include "delegate_host/refusal.h"
 
 #include <gtest/gtest.h>
 

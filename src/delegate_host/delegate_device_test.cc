@@ -1,5 +1,5 @@
 // Regions on a delegate: right, late, wrong and silent answers, in its memory and in the host's.
-#include "delegate/delegate_device.h"
+#include "delegate_host/delegate_device.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/status.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 #include "run/run_test_util.h"
 
 namespace parallax {

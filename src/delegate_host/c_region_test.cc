@@ -1,4 +1,4 @@
-#include "delegate/c_region.h"
+#include "delegate_host/c_region.h"
 
 #include <gtest/gtest.h>
 

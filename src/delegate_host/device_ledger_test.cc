@@ -1,5 +1,5 @@
 // What a session holds of a device's memory, and the pieces that its values lie in.
-#include "delegate/device_ledger.h"
+#include "delegate_host/device_ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "delegate/device_pool.h"
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/device_pool.h"
+#include "delegate_host/test_delegate_util.h"
 
 namespace parallax {
 namespace {

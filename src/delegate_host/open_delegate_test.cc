@@ -1,10 +1,10 @@
 // What opens and what does not: tables, descriptions, shared objects.
-#include "delegate/open_delegate.h"
+#include "delegate_host/open_delegate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "delegate/test_delegate_util.h"
+#include "delegate_host/test_delegate_util.h"
 
 namespace parallax {
 namespace {
@@ -155,7 +155,8 @@ TEST(OpenDelegate, SaysWhyItDoesNotOpen) {
 }
 
 TEST(OpenDelegate, RefusesFiles) {
-  const std::string source = std::string(PX_SOURCE_DIR) + "/src/delegate/open_delegate_test.cc";
+  const std::string source =
+      std::string(PX_SOURCE_DIR) + "/src/delegate_host/open_delegate_test.cc";
   for (const std::string& file : {std::string("no/such/file.so"), source, std::string("/")}) {
     const auto loaded = load_delegate_library(file);
     ASSERT_FALSE(loaded) << file;

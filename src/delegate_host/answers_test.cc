@@ -1,6 +1,6 @@
 // Answers of delegates: a call that throws leaves nothing behind, and fork() waits for threads that
 // take answers.
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

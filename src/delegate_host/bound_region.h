@@ -1,4 +1,4 @@
-// A region for the sizes of one binding, and one run of it. Internal to delegate/.
+// A region for the sizes of one binding, and one run of it. Internal to delegate_host/.
 //
 // Thread-safe.
 #pragma once
@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "delegate/device_values.h"
-#include "delegate/region_store.h"
-#include "delegate/region_times.h"
+#include "delegate_host/device_values.h"
+#include "delegate_host/region_store.h"
+#include "delegate_host/region_times.h"
 #include "run/device.h"
 
 namespace parallax {

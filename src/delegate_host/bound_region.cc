@@ -1,9 +1,9 @@
-#include "delegate/bound_region.h"
+#include "delegate_host/bound_region.h"
 
 #include <utility>
 
 #include "base/status.h"
-#include "delegate/answers.h"
+#include "delegate_host/answers.h"
 
 namespace parallax {
 

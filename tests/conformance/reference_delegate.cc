@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "delegates/conformance/reference_delegate_test_util.h"
+#include "reference_delegate_test_util.h"
 
 namespace parallax::conformance {
 namespace {

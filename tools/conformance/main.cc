@@ -14,10 +14,10 @@
 
 #include "base/status.h"
 #include "crash.h"
-#include "delegates/conformance/suite.h"
 #include "files.h"
 #include "parse_command_line.h"
 #include "session/delegates.h"
+#include "suite.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,12 +1,12 @@
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 #include <algorithm>
 
-#include "delegates/conformance/forms_compute.h"
-#include "delegates/conformance/forms_elementwise.h"
-#include "delegates/conformance/forms_networks.h"
-#include "delegates/conformance/forms_shape.h"
-#include "delegates/conformance/forms_vision.h"
+#include "forms_compute.h"
+#include "forms_elementwise.h"
+#include "forms_networks.h"
+#include "forms_shape.h"
+#include "forms_vision.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,7 +1,7 @@
 // Stands between the host and a delegate's table and sees what the host does not tell: whether each
 // answer comes, and comes once, whether a run writes beside its outputs, leaves some of them out or
 // changes its inputs. It can also ask for what the host does not: 16-bit storage, and a cancel of
-// each run. Internal to delegates/conformance.
+// each run. Internal to tools/conformance.
 //
 // Thread-safe, but for start_spying(). One delegate of the process at a time.
 #pragma once

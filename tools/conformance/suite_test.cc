@@ -1,16 +1,16 @@
 // A delegate that is right passes; each defect that is planted in it is found.
-#include "delegates/conformance/suite.h"
+#include "suite.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "delegates/conformance/cases.h"
-#include "delegates/conformance/forms.h"
-#include "delegates/conformance/reference_delegate_test_util.h"
+#include "cases.h"
+#include "forms.h"
 #include "ops/op.h"
 #include "partition/profile_toml.h"
+#include "reference_delegate_test_util.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,7 +1,7 @@
 // Forms of operators that move elements or change shapes. Internal to forms.cc.
 #pragma once
 
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 namespace parallax::conformance {
 

@@ -1,5 +1,5 @@
 // The cases of one delegate: graphs that its description claims to run whole, each as one region.
-// Internal to delegates/conformance. Pure functions.
+// Internal to tools/conformance. Pure functions.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "delegates/conformance/suite.h"
+#include "suite.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,5 +1,5 @@
 // What the tensors of a case hold, and how far results are from what they should be. Internal to
-// delegates/conformance. Pure functions.
+// tools/conformance. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // forms.cc.
 #pragma once
 
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 namespace parallax::conformance {
 

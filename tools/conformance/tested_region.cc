@@ -1,11 +1,11 @@
-#include "delegates/conformance/tested_region.h"
+#include "tested_region.h"
 
 #include <utility>
 
 #include "base/status.h"
 #include "bind/bind.h"
-#include "delegates/conformance/values.h"
 #include "run/execute.h"
+#include "values.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,5 +1,5 @@
 // One graph as one region of a delegate, run by the host's own classes, and the same graph on the
-// reference kernels. Internal to delegates/conformance.
+// reference kernels. Internal to tools/conformance.
 //
 // Thread-safe: run() and expected() of a TestedBinding.
 #pragma once

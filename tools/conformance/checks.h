@@ -1,13 +1,13 @@
-// The checks that the suite is made of. Internal to delegates/conformance.
+// The checks that the suite is made of. Internal to tools/conformance.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "delegates/conformance/cases.h"
-#include "delegates/conformance/suite.h"
-#include "delegates/conformance/tested_region.h"
+#include "cases.h"
+#include "suite.h"
+#include "tested_region.h"
 
 namespace parallax::conformance {
 

@@ -1,7 +1,7 @@
 // Forms of operators that compute one element from one or a few. Internal to forms.cc.
 #pragma once
 
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 namespace parallax::conformance {
 

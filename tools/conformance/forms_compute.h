@@ -1,7 +1,7 @@
 // Forms of products, convolutions, normalisations and reductions. Internal to forms.cc.
 #pragma once
 
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 namespace parallax::conformance {
 

@@ -1,4 +1,4 @@
-#include "delegates/conformance/values.h"
+#include "values.h"
 
 #include <fmt/core.h>
 

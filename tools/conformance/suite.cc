@@ -1,4 +1,4 @@
-#include "delegates/conformance/suite.h"
+#include "suite.h"
 
 #include <fmt/core.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/status.h"
-#include "delegates/conformance/checks.h"
-#include "delegates/conformance/forms.h"
-#include "delegates/conformance/spy.h"
+#include "checks.h"
+#include "forms.h"
+#include "spy.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,4 +1,4 @@
-#include "delegates/conformance/process_memory.h"
+#include "process_memory.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "delegates/conformance/cases.h"
+#include "cases.h"
 
 #include <fmt/core.h>
 
@@ -7,12 +7,12 @@
 #include <utility>
 #include <variant>
 
-#include "delegates/conformance/forms.h"
-#include "delegates/conformance/values.h"
+#include "forms.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/op.h"
 #include "partition/support.h"
+#include "values.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,12 +1,12 @@
-#include "delegates/conformance/checks.h"
+#include "checks.h"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "delegates/conformance/spy.h"
-#include "delegates/conformance/values.h"
+#include "spy.h"
+#include "values.h"
 
 namespace parallax::conformance {
 namespace {

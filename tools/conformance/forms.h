@@ -1,5 +1,5 @@
 // How nodes of each operator are made: one row per operator, whose forms are graphs as text
-// (ir/text.h) with placeholders. Internal to delegates/conformance.
+// (ir/text.h) with placeholders. Internal to tools/conformance.
 //
 //     $O  the operator        $T  the element type        $S  a shape, once for each shape class
 //     $L, $R, $A  the row's names of a left and a right operand, and its attributes

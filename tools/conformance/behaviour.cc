@@ -8,10 +8,10 @@
 
 #include "base/c_types.h"
 #include "base/mutex.h"
+#include "checks.h"
 #include "delegate_host/answers.h"
-#include "delegates/conformance/checks.h"
-#include "delegates/conformance/process_memory.h"
-#include "delegates/conformance/spy.h"
+#include "process_memory.h"
+#include "spy.h"
 
 namespace parallax::conformance {
 namespace {

@@ -1,4 +1,4 @@
-#include "delegates/conformance/spy.h"
+#include "spy.h"
 
 #include <algorithm>
 #include <atomic>

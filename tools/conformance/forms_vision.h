@@ -1,7 +1,7 @@
 // Forms of the operators that resample images or normalise them by channel.
 #pragma once
 
-#include "delegates/conformance/forms.h"
+#include "forms.h"
 
 namespace parallax::conformance {
 

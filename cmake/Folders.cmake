@@ -1,7 +1,7 @@
 # px_folder(NAME [DEPENDS folders...] [TEST_DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources
 # below src/NAME, and a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is
 # an underscore in theirs. TEST_DEPENDS are folders that only the tests, benches and fuzzers include; they may be declared later. What
-# a folder below it that was declared before has is left out. Sources are globbed: a new file needs no edit here.
+# a folder below it has that is declared too is left out. Sources are globbed: a new file needs no edit here.
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
@@ -16,7 +16,8 @@ else()
   set(PX_TEST_OPTIONS -O1)
 endif()
 set_property(GLOBAL PROPERTY PX_FOLDERS "")
-set_property(GLOBAL PROPERTY PX_DECLARED "")
+file(STRINGS ${CMAKE_CURRENT_SOURCE_DIR}/CMakeLists.txt PX_DECLARED REGEX "^px_folder\\(")
+list(TRANSFORM PX_DECLARED REPLACE "^px_folder\\(([A-Za-z0-9_/]+).*" "\\1")
 
 # px_fuzzers(LIBRARY FILES...): a libFuzzer program px_STEM of each STEM.cc among the files that ends in _fuzz.cc. The target
 # px_fuzzers is all of them.
@@ -75,13 +76,11 @@ endfunction()
 function(px_folder folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;TEST_DEPENDS;LIBRARIES" ${ARGN})
   file(GLOB_RECURSE all CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/${folder}/*.cc)
-  get_property(declared GLOBAL PROPERTY PX_DECLARED)
-  foreach(inner IN LISTS declared)
+  foreach(inner IN LISTS PX_DECLARED)
     if(inner MATCHES "^${folder}/")
       list(FILTER all EXCLUDE REGEX "/src/${inner}/")
     endif()
   endforeach()
-  set_property(GLOBAL APPEND PROPERTY PX_DECLARED ${folder})
   string(REPLACE / _ name ${folder})
   if(NOT all)
     return()

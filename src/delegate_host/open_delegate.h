@@ -15,9 +15,9 @@
 #include "base/fork.h"
 #include "base/lock_order.h"
 #include "base/log.h"
+#include "device/profile.h"
 #include "parallax/delegate.h"
 #include "parallax/result.h"
-#include "partition/profile.h"
 
 namespace parallax {
 

@@ -81,8 +81,8 @@ class TimedScope {
   Stopwatch watch_;
 };
 
-/// A graph whose rows are shared by CPU and device (partition/co_execution.h), and how long its
-/// runs take.
+/// A graph whose rows are shared by CPU and device (partition/split/co_execution.h), and how long
+/// its runs take.
 struct TimedSplit {
   int share = 0;                         ///< of the device, in 1 / kShares
   std::shared_ptr<RegionTimes> seconds;  ///< of whole runs; null: it is not split

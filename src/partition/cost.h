@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 
+#include "device/calibration.h"
+#include "device/support.h"
 #include "parallax/options.h"
-#include "partition/calibration.h"
-#include "partition/support.h"
 
 namespace parallax {
 

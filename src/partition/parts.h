@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "partition/support.h"
+#include "device/support.h"
 
 namespace parallax {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "partition/toml_reader.h"
+#include "device/toml_reader.h"
 
 namespace parallax {
 namespace {

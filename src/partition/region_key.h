@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "partition/support.h"
+#include "device/support.h"
 
 namespace parallax {
 

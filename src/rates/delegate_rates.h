@@ -19,7 +19,7 @@
 #include "base/mutex.h"
 #include "delegate_host/open_delegate.h"
 #include "delegate_host/region_times.h"
-#include "partition/calibration.h"
+#include "device/calibration.h"
 #include "rates/measure.h"
 
 namespace parallax {

@@ -9,7 +9,7 @@
 
 #include "delegate_host/device_ledger.h"
 #include "delegate_host/open_delegate.h"
-#include "partition/calibration.h"
+#include "device/calibration.h"
 
 namespace parallax {
 

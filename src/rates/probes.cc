@@ -6,10 +6,10 @@
 
 #include "base/status.h"
 #include "bind/evaluate.h"
+#include "device/support.h"
 #include "ir/text.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
-#include "partition/support.h"
 
 namespace parallax {
 namespace {

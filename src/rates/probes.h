@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "device/profile.h"
+#include "device/work_kind.h"
 #include "ir/dag.h"
-#include "partition/profile.h"
-#include "partition/work_kind.h"
 
 namespace parallax {
 

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "cache/hash.h"
 #include "cache/replace_file.h"
-#include "partition/profile_toml.h"
+#include "device/profile_toml.h"
 
 namespace parallax {
 namespace {

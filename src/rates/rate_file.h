@@ -1,4 +1,4 @@
-// What was timed on a device, for the next process: a calibration (partition/profile_toml.h) behind
+// What was timed on a device, for the next process: a calibration (device/profile_toml.h) behind
 // three lines of comment, a checksum of all that follows, what the figures belong to and when the
 // first of them was timed. Other files
 // of users may be read by those who pass them as a calibration: they have no such lines.
@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <string>
 
-#include "partition/calibration.h"
+#include "device/calibration.h"
 
 namespace parallax {
 

@@ -11,11 +11,11 @@
 
 #include "base/status.h"
 #include "bind/evaluate.h"
+#include "device/profile_toml.h"
 #include "lower/patterns/patterns.h"
-#include "partition/co_execution.h"
 #include "partition/cpu_share.h"
-#include "partition/profile_toml.h"
 #include "partition/rest.h"
+#include "partition/split/co_execution.h"
 #include "session/delegated_bodies.h"
 #include "session/measured_prices.h"
 

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "compile/compiled.h"
-#include "partition/calibration.h"
+#include "device/calibration.h"
 #include "partition/cost.h"
 
 namespace parallax {

@@ -10,9 +10,9 @@
 
 #include "base/status.h"
 #include "cost/cpu_costs.h"
+#include "device/profile_toml.h"
 #include "kernels/registry.h"
 #include "ops/op.h"
-#include "partition/profile_toml.h"
 #include "run/node_text.h"
 #include "session/user_call.h"
 #include "simulate/simulate.h"

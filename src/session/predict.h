@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "bind/program.h"
+#include "device/profile.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
-#include "partition/profile.h"
 
 namespace parallax {
 

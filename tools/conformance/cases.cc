@@ -7,11 +7,11 @@
 #include <utility>
 #include <variant>
 
+#include "device/support.h"
 #include "forms.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "ops/op.h"
-#include "partition/support.h"
 #include "values.h"
 
 namespace parallax::conformance {

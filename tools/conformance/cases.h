@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "device/profile.h"
 #include "ir/graph.h"
-#include "partition/profile.h"
 
 namespace parallax::conformance {
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 #include "cases.h"
+#include "device/profile_toml.h"
 #include "forms.h"
 #include "ops/op.h"
-#include "partition/profile_toml.h"
 #include "reference_delegate_test_util.h"
 
 namespace parallax::conformance {

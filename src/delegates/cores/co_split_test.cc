@@ -10,10 +10,10 @@
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/infer.h"
-#include "partition/co_execution.h"
-#include "partition/co_layout.h"
-#include "partition/co_split.h"
 #include "partition/rest.h"
+#include "partition/split/co_execution.h"
+#include "partition/split/co_layout.h"
+#include "partition/split/co_split.h"
 #include "run/run_test_util.h"
 #include "simplify/passes_test_util.h"
 

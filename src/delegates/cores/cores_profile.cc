@@ -14,9 +14,9 @@
 #include "base/cpu.h"
 #include "base/status.h"
 #include "cost/kernel_seconds.h"
+#include "device/profile_toml.h"
 #include "kernels/registry.h"
 #include "ops/op.h"
-#include "partition/profile_toml.h"
 
 namespace parallax {
 namespace {

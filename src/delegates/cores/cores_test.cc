@@ -10,7 +10,7 @@
 
 #include "base/c_types.h"
 #include "delegates/cores/cores_profile.h"
-#include "partition/profile_toml.h"
+#include "device/profile_toml.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "partition/co_split.h"
+#include "partition/split/co_split.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@
 
 #include "ir/elements.h"
 #include "ops/deferred.h"
-#include "partition/co_rewrite.h"
+#include "partition/split/co_rewrite.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {

@@ -1,4 +1,4 @@
-#include "partition/co_execution.h"
+#include "partition/split/co_execution.h"
 
 #include <fmt/core.h>
 
@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/status.h"
-#include "partition/co_layout.h"
-#include "partition/co_split.h"
 #include "partition/parts.h"
 #include "partition/region_key.h"
 #include "partition/regions.h"
+#include "partition/split/co_layout.h"
+#include "partition/split/co_split.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "partition/support.h"
+#include "device/support.h"
 
 #include <fmt/core.h>
 

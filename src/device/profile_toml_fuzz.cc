@@ -1,5 +1,5 @@
 // libFuzzer: any text as a device profile, a calibration and a pinned plan.
-#include "partition/profile_toml.h"
+#include "device/profile_toml.h"
 
 #include <cstdint>
 

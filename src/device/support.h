@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "device/profile.h"
 #include "ir/graph.h"
-#include "partition/profile.h"
 
 namespace parallax {
 

@@ -14,7 +14,7 @@
 #include <array>
 #include <vector>
 
-#include "partition/row_rules.h"
+#include "partition/split/row_rules.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "partition/co_rewrite.h"
+#include "partition/split/co_rewrite.h"
 
 #include <algorithm>
 #include <utility>

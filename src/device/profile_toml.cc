@@ -1,4 +1,4 @@
-#include "partition/profile_toml.h"
+#include "device/profile_toml.h"
 
 #include <fmt/core.h>
 #include <safe_toml.h>
@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "device/toml_reader.h"
 #include "ops/op.h"
-#include "partition/toml_reader.h"
 
 namespace parallax {
 namespace {

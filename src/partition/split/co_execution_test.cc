@@ -1,5 +1,5 @@
 // What rows operators need, and when a graph is split.
-#include "partition/co_execution.h"
+#include "partition/split/co_execution.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "ir/text.h"
 #include "ops/infer.h"
-#include "partition/row_rules.h"
+#include "partition/split/row_rules.h"
 
 namespace parallax {
 namespace {

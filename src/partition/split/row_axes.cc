@@ -1,7 +1,7 @@
 // Along which axis each value of a graph is cut.
 #include <algorithm>
 
-#include "partition/co_segments.h"
+#include "partition/split/co_segments.h"
 
 namespace parallax {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "partition/work_kind.h"
+#include "device/work_kind.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "partition/work_kind.h"
+#include "device/work_kind.h"
 
 #include <array>
 #include <cstddef>

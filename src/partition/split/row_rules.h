@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "partition/support.h"
+#include "device/support.h"
 
 namespace parallax {
 

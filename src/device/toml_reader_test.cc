@@ -1,5 +1,5 @@
 // TOML that is too deep for the parser's recursion, in all that is read as TOML.
-#include "partition/toml_reader.h"
+#include "device/toml_reader.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <array>
 #include <random>
 
+#include "device/profile_toml.h"
 #include "partition/pin_file.h"
-#include "partition/profile_toml.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "partition/profile_toml.h"
+#include "device/profile_toml.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "partition/co_node.h"
-#include "partition/co_segments.h"
+#include "partition/split/co_segments.h"
 
 namespace parallax {
 

@@ -1,12 +1,12 @@
-#include "partition/calibration.h"
+#include "device/calibration.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "device/profile_toml.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 #include "partition/partition.h"
-#include "partition/profile_toml.h"
 #include "partition/region_key.h"
 
 namespace parallax {

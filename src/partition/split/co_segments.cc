@@ -1,4 +1,4 @@
-#include "partition/co_segments.h"
+#include "partition/split/co_segments.h"
 
 #include <algorithm>
 #include <cmath>

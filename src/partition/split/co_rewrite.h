@@ -3,7 +3,7 @@
 #pragma once
 
 #include "lower/patterns/fuse_util.h"
-#include "partition/row_rules.h"
+#include "partition/split/row_rules.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "partition/row_rules.h"
+#include "partition/split/row_rules.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "partition/calibration.h"
+#include "device/calibration.h"
 
 #include <algorithm>
 #include <cmath>

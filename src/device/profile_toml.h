@@ -7,7 +7,7 @@
 //     delegate = 4.1e11
 //     cpu = 3.6e10
 //     [[samples]]                    # in place of rates: what sessions time by themselves, in s
-//     kind = "pointwise"             # partition/work_kind.h
+//     kind = "pointwise"             # device/work_kind.h
 //     predicted = 8.1e-4             # of one core, by the rates of its kernels
 //     cpu = 8.4e-4
 //     delegate = 2.2e-4
@@ -26,9 +26,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "device/calibration.h"
+#include "device/profile.h"
 #include "parallax/result.h"
-#include "partition/cost.h"
-#include "partition/profile.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "partition/co_layout.h"
+#include "partition/split/co_layout.h"
 
 #include <map>
 #include <numeric>

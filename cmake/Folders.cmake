@@ -1,7 +1,8 @@
 # px_folder(NAME [DEPENDS folders...] [TEST_DEPENDS folders...] [LIBRARIES targets...]): a static library px_NAME of all sources
-# below src/NAME, and a test program px_NAME_test of its *_test.cc, a bench program px_NAME_bench of its *_bench.cc; a slash in NAME is
-# an underscore in theirs. TEST_DEPENDS are folders that only the tests, benches and fuzzers include; they may be declared later. What
-# a folder below it has that is declared too is left out. Sources are globbed: a new file needs no edit here.
+# below src/NAME; a test program px_NAME_test of its *_test.cc and of those below tests/NAME, which test several sources together; a
+# bench program px_NAME_bench of its *_bench.cc. A slash in NAME is an underscore in theirs. TEST_DEPENDS are folders that only the
+# tests, benches and fuzzers include; they may be declared later. What a folder below it has that is declared too is left out. Sources
+# are globbed: a new file needs no edit here.
 include(GoogleTest OPTIONAL)
 
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
@@ -91,6 +92,8 @@ function(px_folder folder)
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
   list(FILTER sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cc$")
+  file(GLOB_RECURSE system_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/tests/${folder}/*_test.cc)
+  list(APPEND tests ${system_tests})
 
   add_library(px_${name} STATIC ${sources})
   px_group(px_${name} ${sources})
@@ -122,6 +125,7 @@ function(px_folder folder)
     add_executable(px_${name}_test ${tests})
     px_group(px_${name}_test ${tests})
     target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_WARNINGS} ${PX_TEST_OPTIONS})
+    target_include_directories(px_${name}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
     target_link_libraries(px_${name}_test PRIVATE ${test_libraries} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.
     target_compile_definitions(px_${name}_test PRIVATE PX_SOURCE_DIR=".")

@@ -1,8 +1,8 @@
 // Turns what a run recorded into the public trace.
 #include <algorithm>
 
+#include "ops/node_text.h"
 #include "ops/op.h"
-#include "run/node_text.h"
 #include "run/run.h"
 
 namespace parallax {

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "session/user_call.h"
+#include "base/user_call.h"
 
 namespace parallax {
 namespace {

@@ -16,8 +16,8 @@
 #include "delegate_host/open_delegate.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
+#include "planning/plan_pin.h"
 #include "rates/delegate_rates.h"
-#include "session/plan_pin.h"
 
 namespace parallax {
 

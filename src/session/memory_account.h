@@ -10,8 +10,8 @@
 #include "base/mutex.h"
 #include "delegate_host/device_pool.h"
 #include "parallax/runtime.h"
+#include "planning/plan_cache.h"
 #include "run/run_memory.h"
-#include "session/plan_cache.h"
 #include "session/runs_in_progress.h"
 
 namespace parallax {

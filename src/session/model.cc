@@ -14,7 +14,7 @@
 #include "cache/weight_cache.h"
 #include "load/onnx/onnx.h"
 #include "lower/cpu/lower.h"
-#include "session/graph_snapshot.h"
+#include "planning/graph_snapshot.h"
 #include "session/model_impl.h"
 #include "session/runtime_impl.h"
 #include "simplify/simplify.h"

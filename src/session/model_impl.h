@@ -9,8 +9,8 @@
 
 #include "parallax/model.h"
 #include "parallax/runtime.h"
-#include "session/graph_forms.h"
-#include "session/graph_snapshot.h"
+#include "planning/graph_forms.h"
+#include "planning/graph_snapshot.h"
 #include "session/weight_prefault.h"
 
 namespace parallax {

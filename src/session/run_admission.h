@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "base/deadline.h"
+#include "planning/plan_cache.h"
 #include "run/run_memory.h"
 #include "schedule/budget.h"
 #include "session/memory_account.h"
-#include "session/plan_cache.h"
 
 namespace parallax {
 

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "base/user_call.h"
 #include "kernels/bf16.h"
 #include "kernels/packing_version.h"
+#include "report/plan_report.h"
 #include "schedule/budget.h"
-#include "session/plan_report.h"
-#include "session/predict.h"
 #include "session/session_impl.h"
 #include "session/session_options.h"
-#include "session/user_call.h"
+#include "simulate/predict.h"
 
 namespace parallax {
 namespace {

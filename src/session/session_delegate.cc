@@ -8,8 +8,8 @@
 
 #include "base/status.h"
 #include "delegate_host/delegate_device.h"
-#include "session/delegated_bodies.h"
-#include "session/measured_prices.h"
+#include "planning/delegated_bodies.h"
+#include "planning/measured_prices.h"
 #include "session/session_impl.h"
 
 namespace parallax {

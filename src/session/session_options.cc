@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "base/user_call.h"
 #include "kernels/bf16.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
-#include "session/user_call.h"
 
 namespace parallax {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "delegate_host/delegate_device.h"
-#include "session/delegated_bodies.h"
+#include "planning/delegated_bodies.h"
 #include "session/session_impl.h"
 
 namespace parallax {

@@ -8,11 +8,11 @@
 
 #include "base/byte_text.h"
 #include "base/status.h"
+#include "base/user_call.h"
 #include "delegate_host/delegate_device.h"
 #include "run/budget_watch.h"
 #include "session/session_impl.h"
 #include "session/state_impl.h"
-#include "session/user_call.h"
 
 namespace parallax {
 namespace {

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/status.h"
+#include "base/user_call.h"
 #include "session/session_impl.h"
 #include "session/state_impl.h"
-#include "session/user_call.h"
 
 namespace parallax {
 namespace {

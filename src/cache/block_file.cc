@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "base/checked.h"
+#include "base/files/replace_file.h"
 #include "base/status.h"
-#include "cache/replace_file.h"
 
 namespace parallax {
 namespace {

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mapped_file.h"
-#include "cache/hash.h"
+#include "base/files/hash.h"
+#include "base/files/mapped_file.h"
 #include "parallax/result.h"
 
 namespace parallax {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "cache/replace_file.h"
+#include "base/files/replace_file.h"
 #include "cache/test_folder.h"
 
 namespace parallax {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "parallax/model.h"
 
 namespace parallax {

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/hash.h"
+#include "base/files/mapped_file.h"
 #include "base/shared_bytes.h"
-#include "cache/hash.h"
 
 namespace parallax {
 

@@ -9,9 +9,9 @@
 #include <functional>
 #include <utility>
 
-#include "base/large_pages.h"
+#include "base/files/replace_file.h"
+#include "base/machine/large_pages.h"
 #include "base/status.h"
-#include "cache/replace_file.h"
 
 namespace parallax {
 namespace {

@@ -25,11 +25,11 @@
 #include <string>
 #include <vector>
 
+#include "base/files/hash.h"
+#include "base/files/mapped_file.h"
 #include "base/log.h"
-#include "base/mapped_file.h"
 #include "base/mutex.h"
 #include "cache/block_file.h"
-#include "cache/hash.h"
 #include "cache/model_source.h"
 #include "cache/snapshot.h"
 #include "parallax/report.h"

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 #include "parallax/result.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/caught.h"
 #include "base/checked.h"
-#include "base/large_pages.h"
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
+#include "base/machine/large_pages.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "ir/dtype_sets.h"

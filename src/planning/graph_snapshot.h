@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files/mapped_file.h"
 #include "base/log.h"
-#include "base/mapped_file.h"
 #include "cache/weight_cache.h"
 #include "ir/graph.h"
 #include "parallax/options.h"

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/machine/budget.h"
 #include "base/mutex.h"
 #include "base/recently_used.h"
 #include "bind/program.h"
 #include "parallax/report.h"
 #include "planning/graph_forms.h"
-#include "schedule/budget.h"
 
 namespace parallax {
 

@@ -12,9 +12,9 @@
 #include <string>
 #include <utility>
 
+#include "base/files/locked_file.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "cache/locked_file.h"
 #include "ir/graph.h"
 #include "partition/pin_file.h"
 

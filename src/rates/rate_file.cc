@@ -10,10 +10,10 @@
 #include <span>
 #include <utility>
 
-#include "base/mapped_file.h"
+#include "base/files/hash.h"
+#include "base/files/mapped_file.h"
+#include "base/files/replace_file.h"
 #include "base/status.h"
-#include "cache/hash.h"
-#include "cache/replace_file.h"
 #include "device/profile_toml.h"
 
 namespace parallax {

@@ -9,8 +9,8 @@
 #include <chrono>
 #include <functional>
 
+#include "base/machine/budget.h"
 #include "run/run_memory.h"
-#include "schedule/budget.h"
 
 namespace parallax {
 

@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <map>
 
+#include "base/machine/aligned_bytes.h"
 #include "base/mutex.h"
-#include "kernels/weights/packed_weights.h"
 #include "run/run_memory.h"
 
 namespace parallax {

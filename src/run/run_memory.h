@@ -36,7 +36,7 @@
 #include <vector>
 
 #include "base/deadline.h"
-#include "base/memory_source.h"
+#include "base/machine/memory_source.h"
 #include "base/mutex.h"
 #include "parallax/result.h"
 

@@ -30,8 +30,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/cpu.h"
 #include "base/fork.h"
+#include "base/machine/cpu.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
 #include "run/run_places.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/caught.h"
-#include "base/cpu_caches.h"
+#include "base/files/mapped_file.h"
 #include "base/fork.h"
-#include "base/mapped_file.h"
+#include "base/machine/cpu_caches.h"
 #include "base/status.h"
 #include "kernels/cpu/machine.h"
 #include "kernels/registry.h"

@@ -6,18 +6,16 @@
 #include <utility>
 
 #include "base/caught.h"
+#include "base/files/mapped_file.h"
 #include "base/fork.h"
-#include "base/mapped_file.h"
 #include "base/status.h"
 #include "base/stopwatch.h"
-#include "bind/evaluate.h"
 #include "cache/weight_cache.h"
 #include "load/onnx/onnx.h"
-#include "lower/cpu/lower.h"
 #include "planning/graph_snapshot.h"
+#include "planning/passes.h"
 #include "session/model_impl.h"
 #include "session/runtime_impl.h"
-#include "simplify/simplify.h"
 
 namespace parallax {
 namespace {
@@ -49,17 +47,6 @@ std::vector<SymbolId> free_symbols(const Graph& graph) {
         if (std::find(result.begin(), result.end(), symbol) == result.end())
           result.push_back(symbol);
   return result;
-}
-
-Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
-                      std::span<const std::string> disabled) {
-  PX_ASSIGN(loaded.passes, run_passes(simplify_passes(), loaded.graph, context, disabled));
-  loaded.canonical = keep(loaded.graph);
-  PX_ASSIGN(auto lowering, run_passes(lowering_passes(), loaded.graph, context, disabled));
-  if (std::ranges::all_of(lowering, [](const PassReport& pass) { return pass.changes == 0; }))
-    loaded.canonical.reset();
-  std::ranges::move(lowering, std::back_inserter(loaded.passes));
-  return {};
 }
 
 Result<ModelSource> open_model(const std::filesystem::path& path) {
@@ -119,7 +106,7 @@ class Loader {
   /// Parses the file and runs the passes.
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
-    const PassContext context{evaluate_node, evaluate_into};
+    const PassContext context = load_context();
     Result<Graph> graph = load_onnx(source_.model, options_, &external, context.budget.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
     if (!graph) return tl::unexpected(std::move(graph).error());
@@ -170,7 +157,7 @@ Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions&
                                   {},
                                   "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
     }
-    PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
+    PX_RETURN_IF_ERROR(check_pass_names(options.disabled_passes));
     PX_ASSIGN(auto impl, Loader(options, runtime).run(std::move(source)));
     if (runtime != nullptr) impl->runtime = *runtime;
     return impl;
@@ -207,10 +194,9 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
 
 Result<Model> Model::Impl::make(Graph graph, const LoadOptions& options) {
   const int file_nodes = static_cast<int>(graph.nodes.size());
-  PX_RETURN_IF_ERROR(check_pass_names(all_passes(), options.disabled_passes));
+  PX_RETURN_IF_ERROR(check_pass_names(options.disabled_passes));
   LoadedGraph loaded{std::move(graph), file_nodes};
-  PX_RETURN_IF_ERROR(
-      run_all_passes(loaded, {evaluate_node, evaluate_into}, options.disabled_passes));
+  PX_RETURN_IF_ERROR(run_all_passes(loaded, load_context(), options.disabled_passes));
   auto impl = finish(std::move(loaded), nullptr);
   impl->disabled_passes = options.disabled_passes;
   return Model(std::move(impl));
@@ -237,11 +223,7 @@ Result<Model> Model::load(ModelBytes model, const LoadOptions& options, const Ru
   return Model(std::move(impl));
 }
 
-std::vector<std::string> Model::passes() {
-  std::vector<std::string> names;
-  for (const Pass& pass : all_passes()) names.emplace_back(pass.name);
-  return names;
-}
+std::vector<std::string> Model::passes() { return pass_names(); }
 
 const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }

@@ -11,7 +11,7 @@
 #include "parallax/runtime.h"
 #include "planning/graph_forms.h"
 #include "planning/graph_snapshot.h"
-#include "session/weight_prefault.h"
+#include "planning/weight_prefault.h"
 
 namespace parallax {
 

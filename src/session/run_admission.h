@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "base/deadline.h"
+#include "base/machine/budget.h"
 #include "planning/plan_cache.h"
 #include "run/run_memory.h"
-#include "schedule/budget.h"
 #include "session/memory_account.h"
 
 namespace parallax {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "base/memory_source.h"
+#include "base/machine/memory_source.h"
 #include "base/mutex.h"
 #include "parallax/model.h"
 #include "parallax/runtime.h"

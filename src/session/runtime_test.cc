@@ -9,7 +9,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 #include "parallax/session.h"
 #include "session/branches_test_util.h"
 #include "session/memory_account.h"

@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine/budget.h"
 #include "base/user_call.h"
 #include "kernels/bf16.h"
 #include "kernels/packing_version.h"
 #include "report/plan_report.h"
-#include "schedule/budget.h"
 #include "session/session_impl.h"
 #include "session/session_options.h"
 #include "simulate/predict.h"

@@ -8,10 +8,10 @@
 #include <memory>
 #include <utility>
 
-#include "base/memory_probe.h"
+#include "base/machine/budget.h"
+#include "base/machine/memory_probe.h"
 #include "delegate_host/device_ledger.h"
 #include "parallax/options.h"
-#include "schedule/budget.h"
 #include "session/memory_account.h"
 
 namespace parallax {

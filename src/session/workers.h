@@ -8,9 +8,9 @@
 #include <memory>
 #include <utility>
 
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 #include "base/mutex.h"
-#include "kernels/weights/packed_weights.h"
+#include "base/parallel_for.h"
 #include "run/worker_pool.h"
 
 namespace parallax {

@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "base/address_limit_test_util.h"
-#include "base/memory_probe.h"
+#include "base/machine/memory_probe.h"
 #include "base/status.h"
 #include "parallax/session.h"
 #include "planning/plan_cache.h"

@@ -11,13 +11,13 @@
 #include <thread>
 
 #include "base/fork.h"
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
 #include "parallax/model.h"
 #include "parallax/session.h"
+#include "planning/weight_prefault.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 #include "session/threads_test_util.h"
-#include "session/weight_prefault.h"
 
 namespace parallax {
 namespace {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 #include "base/status.h"
 #include "cost/kernel_seconds.h"
 #include "device/profile_toml.h"

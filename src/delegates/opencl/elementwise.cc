@@ -9,8 +9,8 @@
 #include <map>
 #include <string_view>
 
+#include "base/files/hash.h"
 #include "base/status.h"
-#include "cache/hash.h"
 #include "kernels/reference/index_space.h"
 
 namespace parallax::opencl {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <string>
 
-#include "base/mapped_file.h"
-#include "cache/hash.h"
-#include "cache/replace_file.h"
+#include "base/files/hash.h"
+#include "base/files/mapped_file.h"
+#include "base/files/replace_file.h"
 
 namespace parallax::opencl {
 

@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "base/cpu_caches.h"
+#include "base/machine/cpu_caches.h"
 
 namespace parallax {
 

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/machine/aligned_bytes.h"
+#include "base/parallel_for.h"
 #include "parallax/result.h"
 
 namespace parallax {
@@ -19,33 +21,6 @@ class MemorySource;
 struct PackedBlock;
 struct SharedBytes;
 class WeightCache;
-
-/// 64-byte aligned memory of fixed size, owned, or shared and then read only.
-class AlignedBytes {
- public:
-  /// `source` null: of the system, large where there are enough bytes. Errors: kOutOfMemory.
-  static Result<AlignedBytes> allocate(std::int64_t bytes, MemorySource* source = nullptr);
-  static AlignedBytes shared(SharedBytes bytes);
-  /// A size without memory: data() is null.
-  static AlignedBytes sized(std::int64_t bytes);
-  std::byte* data() const { return memory_.get(); }
-  std::int64_t size() const { return size_; }
-
- private:
-  struct Free {
-    std::shared_ptr<const void> owner;  ///< of shared memory
-    void operator()(std::byte* p) const;
-  };
-  std::unique_ptr<std::byte, Free> memory_;
-  std::int64_t size_ = 0;
-};
-
-/// Runs body(0) .. body(count - 1), in any order, several at once where it can; returns when all
-/// are done. `body` must not throw.
-using ParallelFor =
-    std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
-/// One after the other on the calling thread.
-void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
 /// The packings that one kernel needs and that its maker has put off. Immutable once the kernel is
 /// made; its blocks are filled by PackedWeights.

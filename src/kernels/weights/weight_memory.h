@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/memory_source.h"
+#include "base/machine/memory_source.h"
 #include "base/mutex.h"
 #include "kernels/weights/packed_weights.h"
 

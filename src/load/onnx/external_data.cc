@@ -13,8 +13,8 @@
 #include <system_error>
 #include <utility>
 
-#include "base/descriptor.h"
-#include "base/mapped_file.h"
+#include "base/files/descriptor.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 #include "load/onnx/foreign_file.h"
 #include "load/onnx/names.h"

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "base/shared_bytes.h"
 #include "load/onnx/proto.h"
 #include "ops/load_budget.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
 #include "ops/load_budget.h"

@@ -1,10 +1,10 @@
-#include "cache/hash.h"
+#include "base/files/hash.h"
 
 #include <algorithm>
 #include <memory>
 #include <new>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -1,4 +1,4 @@
-#include "base/cgroup.h"
+#include "base/machine/cgroup.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <system_error>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/cpu_caches.h"
+#include "base/machine/cpu_caches.h"
 
 #include <unistd.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/cgroup.h"
+#include "base/machine/cgroup.h"
 
 namespace parallax {
 namespace {

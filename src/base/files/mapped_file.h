@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "parallax/result.h"
 
 namespace parallax {

@@ -1,5 +1,5 @@
 // Which regions plans leave out after refusals, and for how many runs.
-#include "session/refusals.h"
+#include "planning/refusals.h"
 
 #include <gtest/gtest.h>
 

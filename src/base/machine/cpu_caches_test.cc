@@ -1,4 +1,4 @@
-#include "base/cpu_caches.h"
+#include "base/machine/cpu_caches.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

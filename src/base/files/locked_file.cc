@@ -1,4 +1,4 @@
-#include "cache/locked_file.h"
+#include "base/files/locked_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/files/without_file_size_signal.h"
 #include "base/status.h"
-#include "cache/without_file_size_signal.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <map>
 #include <system_error>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "base/mutex.h"
 
 namespace parallax {

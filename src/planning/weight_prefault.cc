@@ -1,4 +1,4 @@
-#include "session/weight_prefault.h"
+#include "planning/weight_prefault.h"
 
 #include <pthread.h>
 
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/cpu.h"
-#include "base/large_pages.h"
-#include "base/memory_probe.h"
+#include "base/machine/cpu.h"
+#include "base/machine/large_pages.h"
+#include "base/machine/memory_probe.h"
 #include "base/mutex.h"
 
 namespace parallax {

@@ -1,4 +1,4 @@
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string>
 
-#include "base/mapped_file.h"
+#include "base/files/mapped_file.h"
 
 namespace parallax {
 namespace {

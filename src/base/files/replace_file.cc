@@ -1,4 +1,4 @@
-#include "cache/replace_file.h"
+#include "base/files/replace_file.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -14,9 +14,9 @@
 #include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
+#include "base/files/without_file_size_signal.h"
 #include "base/status.h"
-#include "cache/without_file_size_signal.h"
 
 namespace parallax {
 namespace {

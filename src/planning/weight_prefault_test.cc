@@ -1,10 +1,10 @@
-#include "session/weight_prefault.h"
+#include "planning/weight_prefault.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include "base/address_limit_test_util.h"
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 #include "ir/text.h"
 #include "ops/infer.h"
 

@@ -1,4 +1,4 @@
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 
 namespace parallax {
 namespace {

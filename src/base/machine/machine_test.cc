@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "base/cpu.h"
-#include "base/memory_probe.h"
+#include "base/machine/cpu.h"
+#include "base/machine/memory_probe.h"
 
 namespace parallax {
 namespace {
@@ -25,7 +25,8 @@ class Recorded : public testing::TestWithParam<Machine> {};
 
 TEST_P(Recorded, CpusAndMemory) {
   const Machine& machine = GetParam();
-  const auto root = std::filesystem::path(PX_SOURCE_DIR) / "src/base/testdata" / machine.name;
+  const auto root =
+      std::filesystem::path(PX_SOURCE_DIR) / "src/base/machine/testdata" / machine.name;
   ASSERT_TRUE(std::filesystem::is_directory(root));
   EXPECT_EQ(cpu_quota(root), machine.cpus) << machine.why;
   MemoryProbe probe(root);

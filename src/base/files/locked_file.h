@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/descriptor.h"
+#include "base/files/descriptor.h"
 #include "parallax/result.h"
 
 namespace parallax {

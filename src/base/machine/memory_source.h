@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include "base/large_pages.h"
+#include "base/machine/large_pages.h"
 #include "parallax/runtime.h"
 
 namespace parallax {

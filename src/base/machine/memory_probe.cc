@@ -1,4 +1,4 @@
-#include "base/memory_probe.h"
+#include "base/machine/memory_probe.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

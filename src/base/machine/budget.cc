@@ -1,4 +1,4 @@
-#include "schedule/budget.h"
+#include "base/machine/budget.h"
 
 #include <algorithm>
 #include <limits>

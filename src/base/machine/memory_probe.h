@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/cgroup.h"
+#include "base/machine/cgroup.h"
 #include "base/mutex.h"
 
 namespace parallax {

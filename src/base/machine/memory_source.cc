@@ -1,4 +1,4 @@
-#include "base/memory_source.h"
+#include "base/machine/memory_source.h"
 
 #include "base/lock_order.h"
 

@@ -1,4 +1,4 @@
-#include "base/cpu.h"
+#include "base/machine/cpu.h"
 
 #include <sched.h>
 
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/cgroup.h"
+#include "base/machine/cgroup.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "session/refusals.h"
+#include "planning/refusals.h"
 
 #include <algorithm>
 #include <utility>

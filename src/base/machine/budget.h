@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/memory_probe.h"
+#include "base/machine/memory_probe.h"
 
 namespace parallax {
 

@@ -12,8 +12,8 @@
 #include "parallax/tensor.h"
 #include "rates/measure.h"
 #include "rates/probes.h"
+#include "run/pool/worker_pool.h"
 #include "run/run_memory.h"
-#include "run/worker_pool.h"
 
 namespace parallax {
 

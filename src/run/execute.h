@@ -26,8 +26,8 @@
 #include "parallax/report.h"
 #include "run/budget_watch.h"
 #include "run/device.h"
+#include "run/pool/worker_pool.h"
 #include "run/run_memory.h"
-#include "run/worker_pool.h"
 
 namespace parallax {
 

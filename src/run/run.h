@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "run/control_flow.h"
+#include "run/control_flow/control_flow.h"
 #include "run/dynamic_arena.h"
 #include "run/execute.h"
 #include "run/live_tensors.h"

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "bind/bind.h"
 #include "ops/infer.h"
-#include "run/body_runner.h"
+#include "run/control_flow/body_runner.h"
 #include "run/run.h"
 
 namespace parallax {

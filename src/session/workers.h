@@ -11,7 +11,7 @@
 #include "base/machine/cpu.h"
 #include "base/mutex.h"
 #include "base/parallel_for.h"
-#include "run/worker_pool.h"
+#include "run/pool/worker_pool.h"
 
 namespace parallax {
 

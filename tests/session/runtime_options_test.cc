@@ -14,7 +14,7 @@
 
 #include "base/mutex.h"
 #include "parallax/session.h"
-#include "run/users_pool_test_util.h"
+#include "run/pool/users_pool_test_util.h"
 #include "session/branches_test_util.h"
 #include "session/session_test_util.h"
 #include "session/threads_test_util.h"

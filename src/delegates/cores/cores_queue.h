@@ -12,9 +12,9 @@
 #include "base/mutex.h"
 #include "bind/program.h"
 #include "parallax/delegate.h"
-#include "run/idle.h"
+#include "run/pool/idle.h"
+#include "run/pool/worker_pool.h"
 #include "run/run_memory.h"
-#include "run/worker_pool.h"
 
 namespace parallax {
 
@@ -29,8 +29,8 @@ struct CoresJob {
 
 class CoresQueue {
  public:
-  /// How long it stays awake at most: about what waking takes (run/worker_slot.h). That it pays is
-  /// not shown, see docs/decisions/delegates.md.
+  /// How long it stays awake at most: about what waking takes (run/pool/worker_slot.h). That it
+  /// pays is not shown, see docs/decisions/delegates.md.
   static constexpr std::chrono::microseconds kAwake{50};
 
   /// Starts a thread, which has `threads` - 1 workers. Throws std::system_error.

@@ -1,4 +1,4 @@
-#include "run/control_flow.h"
+#include "run/control_flow/control_flow.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ops/control_flow.h"
-#include "run/body_runner.h"
+#include "run/control_flow/body_runner.h"
 
 namespace parallax {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "run/guest_worker.h"
+#include "run/pool/guest_worker.h"
 
 namespace parallax {
 

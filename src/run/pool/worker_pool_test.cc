@@ -1,4 +1,4 @@
-#include "run/worker_pool.h"
+#include "run/pool/worker_pool.h"
 
 #include <gtest/gtest.h>
 

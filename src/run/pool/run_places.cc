@@ -1,4 +1,4 @@
-#include "run/run_places.h"
+#include "run/pool/run_places.h"
 
 #include <algorithm>
 

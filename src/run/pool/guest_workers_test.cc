@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "run/users_pool_test_util.h"
-#include "run/worker_pool.h"
+#include "run/pool/users_pool_test_util.h"
+#include "run/pool/worker_pool.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/control_flow.h"
+#include "run/control_flow/control_flow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

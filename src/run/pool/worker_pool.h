@@ -34,7 +34,7 @@
 #include "base/machine/cpu.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
-#include "run/run_places.h"
+#include "run/pool/run_places.h"
 
 namespace parallax {
 

@@ -1,12 +1,12 @@
-#include "run/worker_pool.h"
+#include "run/pool/worker_pool.h"
 
 #include <algorithm>
 #include <chrono>
 #include <exception>
 #include <utility>
 
-#include "run/guest_worker.h"
-#include "run/worker_slot.h"
+#include "run/pool/guest_worker.h"
+#include "run/pool/worker_slot.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "run/idle.h"
+#include "run/pool/idle.h"
 
 #include <gtest/gtest.h>
 

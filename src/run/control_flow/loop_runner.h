@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "ops/control_flow.h"
-#include "run/body_runner.h"
-#include "run/slices.h"
+#include "run/control_flow/body_runner.h"
+#include "run/control_flow/slices.h"
 
 namespace parallax {
 

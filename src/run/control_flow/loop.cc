@@ -1,4 +1,4 @@
-#include "run/loop_runner.h"
+#include "run/control_flow/loop_runner.h"
 
 #include <fmt/core.h>
 

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
-#include "run/idle.h"
-#include "run/worker_pool.h"
+#include "run/pool/idle.h"
+#include "run/pool/worker_pool.h"
 
 namespace parallax {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/mutex.h"
-#include "run/worker_pool.h"
+#include "run/pool/worker_pool.h"
 
 namespace parallax {
 

@@ -6,7 +6,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "run/loop_runner.h"
+#include "run/control_flow/loop_runner.h"
 
 namespace parallax {
 namespace {

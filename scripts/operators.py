@@ -123,7 +123,7 @@ def first_sets():
 
 def domains():
     """Kinds that are of another domain than ai.onnx."""
-    text = read("load", "onnx", "normalize.cc")
+    text = read("load", "onnx", "normalize", "normalize.cc")
     lists = {"ai.onnx.ml": "kLearning", "com.microsoft": "kMicrosoft"}
     return {name: domain for domain, constant in lists.items()
             for name in re.findall(r'"(\w+)"', found(constant, re.search(rf"{constant}\[\] = \{{(.*?)\}}", text, re.S))[1])}
@@ -152,13 +152,13 @@ def operators():
 
 def rewritten():
     """Operators that the graph lacks, by domain."""
-    text, since_of = read("load", "onnx", "normalize.cc"), first_sets()
+    text, since_of = read("load", "onnx", "normalize", "normalize.cc"), first_sets()
     rows = re.findall(r'Row\{"(\w+)", OpKind::k(\w+),\s*\w+(?:,\s*(\w+),\s*(\d+))?\}', text)
     rules = {"ai.onnx": [(name, until or "kLast", since or str(since_of[kind])) for name, kind, until, since in rows if name not in since_of]}
     rules["ai.onnx"] += [(name, "kLast", since or "1") for name, since in re.findall(r'op_type == "(\w+)" && domain.empty\(\)\) return (?:true|opset >= (\d+))', text)]
-    rules["ai.onnx.ml"] = [(name, "kLast", since or "1") for name, since in re.findall(r'learned\("(\w+)", \w+(?:, (\d+))?\)', read("load", "onnx", "learning.cc"))]
-    rules["ai.onnx.preview"] = [(name, "kLast", "1") for name in re.findall(r'RuleRow\{"(\w+)"', read("load", "onnx", "preview.cc"))]
-    rules["com.microsoft"] = [(name, "kLast", "1") for name in re.findall(r'\b(?:row|same)\("(\w+)"', read("load", "onnx", "microsoft.cc"))]
+    rules["ai.onnx.ml"] = [(name, "kLast", since or "1") for name, since in re.findall(r'learned\("(\w+)", \w+(?:, (\d+))?\)', read("load", "onnx", "normalize", "learning.cc"))]
+    rules["ai.onnx.preview"] = [(name, "kLast", "1") for name in re.findall(r'RuleRow\{"(\w+)"', read("load", "onnx", "normalize", "preview.cc"))]
+    rules["com.microsoft"] = [(name, "kLast", "1") for name in re.findall(r'\b(?:row|same)\("(\w+)"', read("load", "onnx", "normalize", "microsoft.cc"))]
     lines = []
     for domain, operators_there in rules.items():
         told = [name + ("" if (since, until) == ("1", "kLast") else f" ({since} on)" if until == "kLast" else f" ({since} to {until})") for name, until, since in sorted(found(domain, operators_there))]

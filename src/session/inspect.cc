@@ -11,7 +11,7 @@
 #include "kernels/cpu/machine.h"
 #include "kernels/registry.h"
 #include "load/onnx/describe.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 #include "session/model_impl.h"
 
 namespace parallax {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 
 namespace parallax::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 #include "load/onnx/graph_memory.h"
 #include "load/onnx/inputs.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 #include "load/onnx/sparse.h"
 #include "load/onnx/tensor.h"
 #include "ops/control_flow.h"

@@ -11,7 +11,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 #include "load/onnx/onnx.h"
 #include "load/onnx/structure.h"
 #include "load/onnx/tensor.h"

@@ -1,7 +1,7 @@
 // What operators of other domains, and those that the graph lacks, become.
 #include <gtest/gtest.h>
 
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 #include "load/onnx/onnx_test_util.h"
 
 namespace parallax {

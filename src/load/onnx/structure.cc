@@ -13,9 +13,9 @@
 #include <utility>
 
 #include "base/status.h"
-#include "load/onnx/batched_scan.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/batched_scan.h"
+#include "load/onnx/normalize/normalize.h"
 
 namespace parallax {
 namespace {

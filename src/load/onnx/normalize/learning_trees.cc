@@ -7,8 +7,8 @@
 #include <map>
 
 #include "base/status.h"
-#include "load/onnx/learning.h"
 #include "load/onnx/names.h"
+#include "load/onnx/normalize/learning.h"
 
 namespace parallax {
 namespace {

@@ -1,4 +1,4 @@
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/rewriting.h"
 
 #include <fmt/core.h>
 

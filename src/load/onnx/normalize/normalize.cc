@@ -1,4 +1,4 @@
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 
 #include <fmt/core.h>
 

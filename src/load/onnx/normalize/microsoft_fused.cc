@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/status.h"
-#include "load/onnx/microsoft.h"
 #include "load/onnx/names.h"
+#include "load/onnx/normalize/microsoft.h"
 
 namespace parallax {
 namespace {

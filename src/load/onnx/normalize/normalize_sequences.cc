@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 
 namespace parallax {
 

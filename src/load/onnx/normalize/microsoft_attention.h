@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "load/onnx/microsoft.h"
+#include "load/onnx/normalize/microsoft.h"
 
 namespace parallax {
 

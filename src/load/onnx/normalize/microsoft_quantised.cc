@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/status.h"
-#include "load/onnx/microsoft.h"
+#include "load/onnx/normalize/microsoft.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {

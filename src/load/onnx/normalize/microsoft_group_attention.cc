@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "load/onnx/microsoft_attention.h"
+#include "load/onnx/normalize/microsoft_attention.h"
 
 namespace parallax {
 namespace {

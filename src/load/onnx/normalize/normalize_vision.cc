@@ -1,5 +1,5 @@
 // GridSample and RoiAlign.
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 
 namespace parallax {
 

@@ -1,4 +1,4 @@
-#include "load/onnx/learning.h"
+#include "load/onnx/normalize/learning.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "load/onnx/batched_scan.h"
+#include "load/onnx/normalize/batched_scan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 #include "ops/op.h"
 
 namespace parallax {

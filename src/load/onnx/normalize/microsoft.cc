@@ -1,4 +1,4 @@
-#include "load/onnx/microsoft.h"
+#include "load/onnx/normalize/microsoft.h"
 
 #include <algorithm>
 #include <array>

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "base/status.h"
-#include "load/onnx/normalize.h"
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/normalize.h"
+#include "load/onnx/normalize/rewriting.h"
 
 namespace parallax {
 namespace {

@@ -1,8 +1,8 @@
 // Rules of com.microsoft (microsoft_*.cc). Each changes the node in place.
 #pragma once
 
-#include "load/onnx/normalize.h"
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/normalize.h"
+#include "load/onnx/normalize/rewriting.h"
 
 namespace parallax {
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "base/status.h"
-#include "load/onnx/microsoft_attention.h"
+#include "load/onnx/normalize/microsoft_attention.h"
 
 namespace parallax {
 namespace {

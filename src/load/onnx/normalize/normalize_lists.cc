@@ -3,8 +3,8 @@
 
 #include "base/status.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/normalize.h"
+#include "load/onnx/normalize/rewriting.h"
 
 namespace parallax {
 namespace {

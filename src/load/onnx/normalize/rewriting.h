@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "load/onnx/normalize.h"
+#include "load/onnx/normalize/normalize.h"
 
 namespace parallax {
 

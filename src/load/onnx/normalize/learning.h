@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "load/onnx/normalize.h"
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/normalize.h"
+#include "load/onnx/normalize/rewriting.h"
 
 namespace parallax {
 

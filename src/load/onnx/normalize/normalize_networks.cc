@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 #include "load/onnx/names.h"
-#include "load/onnx/normalize.h"
-#include "load/onnx/rewriting.h"
+#include "load/onnx/normalize/normalize.h"
+#include "load/onnx/normalize/rewriting.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {

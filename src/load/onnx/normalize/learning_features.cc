@@ -2,8 +2,8 @@
 #include <fmt/core.h>
 
 #include "base/status.h"
-#include "load/onnx/learning.h"
 #include "load/onnx/names.h"
+#include "load/onnx/normalize/learning.h"
 
 namespace parallax {
 namespace {

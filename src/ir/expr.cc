@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/checked.h"
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_polynomial.h"
 
 namespace parallax {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "ir/expr.h"
-#include "ir/expr_broadcast.h"
+#include "ir/expr/expr_broadcast.h"
 
 namespace parallax {
 

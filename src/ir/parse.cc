@@ -8,7 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/builder.h"
-#include "ir/expr_broadcast.h"
+#include "ir/expr/expr_broadcast.h"
 #include "ir/lexer.h"
 #include "ir/strings.h"
 #include "ir/text.h"

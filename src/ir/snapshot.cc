@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "ir/expr_bytes.h"
+#include "ir/expr/expr_bytes.h"
 
 namespace parallax {
 namespace {

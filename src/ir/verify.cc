@@ -9,7 +9,7 @@
 #include "base/name_map.h"
 #include "base/status.h"
 #include "ir/dtype_sets.h"
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_polynomial.h"
 #include "ir/graph.h"
 #include "ir/strings.h"
 #include "ir/verify.h"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "ir/expr_broadcast.h"
+#include "ir/expr/expr_broadcast.h"
 #include "ops/common.h"
 
 namespace parallax {

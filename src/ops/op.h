@@ -139,8 +139,8 @@ bool runs_on_objects(const Graph& graph, const Node& node);
 Status check_node(const Node& node, bool from_file);
 
 /// Numpy broadcasting of symbolic shapes. Dimensions not known to be equal or 1 give an expression
-/// (ir/expr_broadcast.h), or a fresh symbol where that gets too large. Of a symbol and a number the
-/// result is the number; whether they go together is checked when sizes are bound.
+/// (ir/expr/expr_broadcast.h), or a fresh symbol where that gets too large. Of a symbol and a
+/// number the result is the number; whether they go together is checked when sizes are bound.
 Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& context);
 /// Numpy broadcasting of concrete shapes; nothing where they do not broadcast.
 std::optional<Dims> broadcast(const Dims& a, const Dims& b);

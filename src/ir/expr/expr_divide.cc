@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "base/checked.h"
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_polynomial.h"
 
 namespace parallax {
 namespace {

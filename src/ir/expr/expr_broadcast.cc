@@ -1,9 +1,9 @@
-#include "ir/expr_broadcast.h"
+#include "ir/expr/expr_broadcast.h"
 
 #include <algorithm>
 #include <span>
 
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_polynomial.h"
 
 namespace parallax {
 namespace {

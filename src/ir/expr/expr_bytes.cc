@@ -1,10 +1,10 @@
-#include "ir/expr_bytes.h"
+#include "ir/expr/expr_bytes.h"
 
 #include <limits>
 #include <utility>
 
-#include "ir/expr_broadcast.h"
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_broadcast.h"
+#include "ir/expr/expr_polynomial.h"
 
 namespace parallax {
 namespace {

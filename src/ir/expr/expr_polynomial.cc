@@ -1,4 +1,4 @@
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_polynomial.h"
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-#include "ir/expr_broadcast.h"
-#include "ir/expr_polynomial.h"
+#include "ir/expr/expr_broadcast.h"
+#include "ir/expr/expr_polynomial.h"
 #include "ir/graph.h"
 
 namespace parallax {

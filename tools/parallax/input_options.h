@@ -1,0 +1,21 @@
+// The options of what a run reads: files, images, numbers that are made up, and ties.
+#pragma once
+
+#include "options.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace parallax::cli {
+
+void add_inputs(CLI::App& command, Options& options);
+
+/// Inputs that a run reads as the run before left outputs.
+CLI::Option* add_ties(CLI::App& command, Options& options);
+
+/// `ties`: the option that add_ties() gave.
+void add_reset(CLI::App& command, Options& options, CLI::Option* ties);
+
+}  // namespace parallax::cli

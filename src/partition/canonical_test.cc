@@ -30,7 +30,7 @@ ConcreteShapes shapes_of(const Graph& graph) {
 }
 
 /// 1e9 MAC/s against the CPU's 1e8, without any launch time.
-Delegate gpu(std::initializer_list<OpKind> operators) {
+Delegate gpu_of(std::initializer_list<OpKind> operators) {
   Delegate delegate{"gpu", 0, 1e9, 1e12, 1e8, 1 << 30, {}};
   for (const OpKind op : operators) delegate.operators[op].dtypes = {DType::kF32};
   return delegate;
@@ -44,8 +44,8 @@ TEST(Parts, AnOperatorThatTheDelegateLacksRunsInParts) {
       y = ReduceL2(x, axes)
       output y)");
   const ConcreteShapes shapes = shapes_of(graph);
-  const Delegate parts = gpu({OpKind::kMul, OpKind::kReduceSum, OpKind::kSqrt});
-  const Delegate lacks_one = gpu({OpKind::kMul, OpKind::kReduceSum});
+  const Delegate parts = gpu_of({OpKind::kMul, OpKind::kReduceSum, OpKind::kSqrt});
+  const Delegate lacks_one = gpu_of({OpKind::kMul, OpKind::kReduceSum});
   EXPECT_FALSE(supported_parts(graph, shapes, NodeId{0}, lacks_one));
   const auto found = supported_parts(graph, shapes, NodeId{0}, parts);
   ASSERT_TRUE(found);
@@ -60,7 +60,7 @@ TEST(Parts, AnOperatorThatTheDelegateLacksRunsInParts) {
 
 TEST(Parts, CostWhatTheirOperatorsCost) {
   const Graph graph = graph_of("input x f32 [1000]\ny = HardSwish(x)\noutput y");
-  Delegate delegate = gpu({OpKind::kMul, OpKind::kAdd, OpKind::kClip});
+  Delegate delegate = gpu_of({OpKind::kMul, OpKind::kAdd, OpKind::kClip});
   delegate.operators[OpKind::kClip].slowdown = 3;
   const Partition partition = parallax::partition(graph, shapes_of(graph), delegate);
   ASSERT_EQ(partition.regions.size(), 1U);
@@ -89,7 +89,7 @@ TEST(CpuShare, FusedNodesShareWhatTheFusedOneTakes) {
   EXPECT_EQ(by[NodeId{2}], NodeId{0});
   EXPECT_EQ(by[NodeId{3}], NodeId{1});
 
-  const Delegate delegate = gpu({});
+  const Delegate delegate = gpu_of({});
   const Calibration none;
   const ConcreteShapes shapes = shapes_of(canonical), lowered_shapes = shapes_of(lowered);
   const Pricer alone(canonical, shapes, delegate, CostModel::kExact, none);
@@ -115,7 +115,7 @@ constexpr std::string_view kMixed = R"(
 TEST(Rest, TogetherWithTheRegionsItIsTheGraph) {
   const Graph graph = graph_of(kMixed);
   const Partition partition =
-      parallax::partition(graph, shapes_of(graph), gpu({OpKind::kMatMul, OpKind::kAdd}));
+      parallax::partition(graph, shapes_of(graph), gpu_of({OpKind::kMatMul, OpKind::kAdd}));
   ASSERT_EQ(partition.regions.size(), 2U);
   const Graph rest = cpu_rest(graph, partition);
   const Status valid = verify(rest, Stage::kPartition);
@@ -141,7 +141,7 @@ TEST(Rest, NodesOfRegionsGetNamesThatAreNotTaken) {
   Graph graph = graph_of(kMixed);
   for (Node& node : graph.nodes) node.name = "n";
   const Partition partition =
-      parallax::partition(graph, shapes_of(graph), gpu({OpKind::kMatMul, OpKind::kAdd}));
+      parallax::partition(graph, shapes_of(graph), gpu_of({OpKind::kMatMul, OpKind::kAdd}));
   Graph rest = cpu_rest(graph, partition);
   ASSERT_EQ(rest.nodes.size(), 2U);
   rest.values[rest.nodes[NodeId{0}].outputs[0]].name = "d";  // what a pass made

@@ -1,0 +1,109 @@
+// Makes the graph of a checked one: values and nodes (assemble.cc), nodes with bodies
+// (assemble_bodies.cc), and SequenceMap, which becomes a Loop (assemble_sequence_map.cc).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "load/onnx/assemble.h"
+#include "load/onnx/inputs.h"
+#include "load/onnx/names.h"
+#include "load/onnx/normalize/normalize.h"
+#include "ops/infer.h"
+
+namespace parallax {
+
+/// What all graphs of a file share.
+struct FileContext {
+  const ModelBytes& model;
+  ExternalData& external;
+  LoadBudget& budget;
+};
+
+/// A value that is an optional may be declared as what is in it: a Loop begins with an optional and
+/// goes on with its element.
+Status check_container(const OnnxValueInfo& info, const Value& value, std::string_view what);
+
+class Assembler {
+ public:
+  Assembler(const CheckedGraph& checked, FileContext& context)
+      : checked_(checked),
+        file_(checked.graph),
+        context_(context),
+        writer_(graph_, checked.names),
+        inference_(graph_, context.budget),
+        values_(checked.names.size()) {
+    context.budget.allow_nodes(std::ssize(file_.nodes));
+  }
+
+  /// `spent`: the graph of the file, whose nodes go as they are read: what they take and what the
+  /// graph takes are not there together.
+  Result<Graph> assemble(OnnxGraph& spent);
+
+ private:
+  /// A value of the graph around a body that the body reads.
+  struct Capture {
+    std::string_view name;
+    ValueId id;
+  };
+
+  Status add_nodes(OnnxGraph* spent = nullptr);
+  Status infer_added();
+  // Control flow.
+  Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
+                                                    std::size_t index) const;
+  std::vector<const CheckedBody*> taken(const Node& node,
+                                        std::vector<const CheckedBody*> bodies) const;
+  Status add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op);
+  Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
+  Status add_body_inputs(std::size_t scalars);
+  void add_captures(const Assembler& around, std::span<const Capture> captures);
+  Status seed(const Assembler& around, const Node& node, std::size_t outputs);
+  // SequenceMap.
+  Status add_sequence_map(const OnnxNode& file_node, std::size_t index);
+  Status add_empty_sequences(Node& loop, const CheckedBody& body);
+  Status begin_map_body(const Assembler& around, Node& loop, std::span<const Capture> captures,
+                        std::span<const ValueId> inputs);
+  Status end_map_body();
+  Result<ValueId> add_op(OpKind op, std::vector<ValueId> inputs, Attributes attributes,
+                         std::string name);
+  ValueId add_input(std::string name);
+  Status check_body(const Graph& body) const;
+  Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
+
+  void reserve();
+  Status check_size();
+  Status add_initializers();
+  Status add_inputs();
+  Status add_constant(const OnnxNode& file_node);
+  Status add_file_node(std::size_t index);
+  Status add_node(const OnnxNode& file_node, std::size_t index, const OnnxRule& rule);
+  Status infer();
+  Status check_output(const OnnxValueInfo& output, const Value& value) const;
+  ValueId& id_of(std::string_view name) { return values_[checked_.names.at(name).index]; }
+  /// Whether something reads the name, which the graph defines.
+  bool is_read(std::string_view name) const {
+    const auto found = checked_.names.find(name);
+    return found == checked_.names.end() || found->second.read;
+  }
+  ValueId id_of(const OnnxUse& use) const {
+    return use.name.empty() ? ValueId{} : values_[use.index];
+  }
+
+  const CheckedGraph& checked_;
+  const OnnxGraph& file_;
+  FileContext& context_;
+  Graph graph_;
+  GraphWriter writer_;
+  Inference inference_;
+  std::vector<ValueId> values_;  ///< by Definition::index; invalid: not made yet
+  std::vector<NodeId> softmax_blocks_;
+  std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
+};
+
+}  // namespace parallax

@@ -1,60 +1,19 @@
+// Reads the text form of a graph, statement by statement.
 #include <fmt/core.h>
 
 #include <charconv>
-#include <limits>
 #include <memory>
 #include <unordered_map>
 
-#include "base/checked.h"
 #include "base/status.h"
-#include "ir/builder.h"
-#include "ir/expr/expr_broadcast.h"
-#include "ir/lexer.h"
-#include "ir/strings.h"
+#include "ir/constant_reader.h"
 #include "ir/text.h"
-#include "parallax/elements.h"
 
 namespace parallax {
 namespace {
 
-using Kind = Token::Kind;
-
-constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
-constexpr int kMaxParentheses = 64;             ///< inside each other
-
-/// The number that is all of `text`.
-template <class T>
-std::optional<T> number_in(std::string_view text) {
-  T number{};
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-/// Writes the number in `text` as element `i`; false where the type has no such number.
-template <class Number>
-bool write_number(DType dtype, std::string_view text, std::byte* bytes, std::int64_t i) {
-  const auto number = number_in<Number>(text);
-  if (!number) return false;
-  write_element(dtype, *number, bytes, i);
-  return info_of(dtype).kind == DTypeClass::kFloat ||
-         read_element<Number>(dtype, bytes, i) == *number;
-}
-
-bool write_text(DType dtype, std::string_view text, std::byte* bytes, std::int64_t i) {
-  switch (info_of(dtype).kind) {
-    case DTypeClass::kFloat:  // of 32 bits and fewer without a second rounding
-      return dtype == DType::kF64 ? write_number<double>(dtype, text, bytes, i)
-                                  : write_number<float>(dtype, text, bytes, i);
-    case DTypeClass::kSigned:
-      return write_number<std::int64_t>(dtype, text, bytes, i);
-    default:
-      return write_number<std::uint64_t>(dtype, text, bytes, i);
-  }
-}
-
 /// Parses statement after statement into one graph. Values are known by name.
-class Parser {
+class Parser : private ConstantReader {
  public:
   /// `around`: the parser of the graph whose node the body belongs to; it outlives this one.
   explicit Parser(const Parser* around = nullptr) : around_(around) {}
@@ -72,8 +31,7 @@ class Parser {
   }
 
   Status line(std::string_view text) {
-    PX_ASSIGN(tokens_, tokens_of(text));
-    at_ = 0;
+    PX_RETURN_IF_ERROR(begin(text));
     if (peek().kind == Kind::kEnd) return {};
     PX_RETURN_IF_ERROR(statement());
     if (peek().kind != Kind::kEnd) return syntax_error("unexpected '" + peek().text + "'");
@@ -83,29 +41,6 @@ class Parser {
   Graph take() { return std::move(graph_); }
 
  private:
-  const Token& peek() const { return tokens_[at_]; }
-  Token next() { return tokens_[peek().kind == Kind::kEnd ? at_ : at_++]; }
-  bool accept(std::string_view punctuation) {
-    if (!peek().is(punctuation)) return false;
-    ++at_;
-    return true;
-  }
-  bool accept_word(std::string_view word) {
-    if (!peek().is_word(word)) return false;
-    ++at_;
-    return true;
-  }
-  Status expect(std::string_view punctuation) {
-    if (accept(punctuation)) return {};
-    return syntax_error(fmt::format("expected '{}', found '{}'", punctuation, peek().text));
-  }
-  Result<std::string> name() {
-    if (peek().kind != Kind::kName && peek().kind != Kind::kQuoted) {
-      return syntax_error("expected a name, found '" + peek().text + "'");
-    }
-    return next().text;
-  }
-
   Status statement() {
     if (accept_word("graph")) {
       PX_ASSIGN(graph_.name, name());
@@ -205,12 +140,6 @@ class Parser {
     if (value.shape.size() > static_cast<std::size_t>(Dims::kMaxRank))
       return syntax_error("rank above 8");
     return {};
-  }
-
-  Result<DType> dtype() {
-    PX_ASSIGN(const std::string text, name());
-    if (const auto dtype = dtype_from_text(text)) return *dtype;
-    return syntax_error("unknown dtype '" + text + "'");
   }
 
   Status input() {
@@ -356,43 +285,6 @@ class Parser {
     return {};
   }
 
-  /// The text of a number with its sign: -3, 0.5, inf.
-  Result<std::string> number() {
-    std::string text = accept("-") ? "-" : "";
-    if (peek().kind != Kind::kNumber && !peek().is_word("inf") && !peek().is_word("nan")) {
-      return syntax_error("expected a number, found '" + peek().text + "'");
-    }
-    return text + next().text;
-  }
-
-  template <class T>
-  Result<std::vector<T>> numbers() {
-    std::vector<T> result;
-    PX_RETURN_IF_ERROR(expect("["));
-    while (!accept("]")) {
-      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
-      PX_ASSIGN(const std::string text, number());
-      T element{};
-      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), element);
-      if (code != std::errc{} || end != text.data() + text.size()) {
-        return syntax_error("bad number '" + text + "'");
-      }
-      result.push_back(element);
-    }
-    return result;
-  }
-
-  Result<std::vector<std::string>> texts() {
-    std::vector<std::string> result;
-    PX_RETURN_IF_ERROR(expect("["));
-    while (!accept("]")) {
-      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
-      if (peek().kind != Kind::kQuoted) return syntax_error("expected a text in quotes");
-      result.push_back(next().text);
-    }
-    return result;
-  }
-
   Result<AttributeValue> attribute() {
     if (peek().kind == Kind::kQuoted) return AttributeValue(next().text);
     if (peek().is("[")) {
@@ -423,134 +315,10 @@ class Parser {
     return AttributeValue(value);
   }
 
-  /// `[1, 2]` or `fill 0.5`, as many as `shape` asks for.
-  Result<Constant> elements(DType element_type, const Shape& shape) {
-    if (accept("...")) return syntax_error("the elements of this constant were abbreviated");
-    if (shape.size() > static_cast<std::size_t>(Dims::kMaxRank))
-      return syntax_error("rank above 8");
-    Dims dims;
-    for (const Expr& dim : shape) {
-      if (dim.constant().value_or(-1) < 0) return syntax_error("a constant needs dimensions >= 0");
-      dims.push_back(*dim.constant());
-    }
-    const auto count = dims.checked_elements();
-    if (!count || *count > kMaxElements) return syntax_error("constant too large");
-    if (element_type == DType::kString) {
-      PX_ASSIGN(const std::vector<std::string> list, texts());
-      const std::vector<std::string_view> views(list.begin(), list.end());
-      if (auto constant = make_strings(dims, views)) return *std::move(constant);
-      return syntax_error("count of elements and shape differ");
-    }
-    if (!contains(kSizedTypes, element_type))
-      return syntax_error(fmt::format("elements of {} have no text", info_of(element_type).text));
-    std::vector<std::byte> bytes(
-        static_cast<std::size_t>(bytes_of(element_type, *count).value_or(0)));
-    if (accept_word("fill")) {
-      PX_ASSIGN(const std::string text, number());
-      // An element or, where it is less, a byte of them.
-      std::byte one[8] = {};
-      const auto size = static_cast<std::size_t>(alignment_of(element_type));
-      for (int i = 0; i == 0 || i * info_of(element_type).bits < 8; ++i) {
-        if (!write_text(element_type, text, one, i))
-          return syntax_error("bad element '" + text + "'");
-      }
-      for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = one[i % size];
-    } else {
-      PX_RETURN_IF_ERROR(expect("["));
-      std::int64_t i = 0;
-      for (; !accept("]"); ++i) {
-        if (i > 0) PX_RETURN_IF_ERROR(expect(","));
-        PX_ASSIGN(const std::string text, number());
-        if (i == *count) return syntax_error("count of elements and shape differ");
-        if (!write_text(element_type, text, bytes.data(), i))
-          return syntax_error("bad element '" + text + "'");
-      }
-      if (i != *count) return syntax_error("count of elements and shape differ");
-    }
-    return make_constant(element_type, dims, bytes);
-  }
-
-  Result<std::vector<Expr>> exprs() {
-    std::vector<Expr> result;
-    PX_RETURN_IF_ERROR(expect("["));
-    while (!accept("]")) {
-      if (!result.empty()) PX_RETURN_IF_ERROR(expect(","));
-      PX_ASSIGN(Expr e, sum(0));
-      result.push_back(std::move(e));
-    }
-    return result;
-  }
-
-  Result<Expr> sum(int nesting) {
-    PX_ASSIGN(Expr total, product(nesting));
-    while (peek().is("+") || peek().is("-")) {
-      const bool minus = next().text == "-";
-      PX_ASSIGN(const Expr term, product(nesting));
-      total = minus ? total - term : total + term;
-    }
-    return total;
-  }
-
-  Result<Expr> product(int nesting) {
-    PX_ASSIGN(Expr total, factor(nesting));
-    while (accept("*")) {
-      PX_ASSIGN(const Expr one, factor(nesting));
-      total = total * one;
-    }
-    return total;
-  }
-
-  Result<Expr> factor(int nesting) {
-    if (nesting > kMaxParentheses) return syntax_error("expression nested too deeply");
-    const bool negative = accept("-");
-    if (peek().kind == Kind::kNumber) {
-      const std::string text = (negative ? "-" : "") + next().text;
-      std::int64_t value = 0;
-      const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (code != std::errc{} || end != text.data() + text.size()) {
-        return syntax_error("bad integer '" + text + "'");
-      }
-      return Expr(value);
-    }
-    if (negative) {
-      PX_ASSIGN(const Expr positive, factor(nesting + 1));
-      return Expr(0) - positive;
-    }
-    if (accept("(")) {
-      PX_ASSIGN(Expr inner, sum(nesting + 1));
-      PX_RETURN_IF_ERROR(expect(")"));
-      return inner;
-    }
-    if (accept_word("overflow")) return floor_div(Expr(1), Expr(0));
-    using Function = Expr (*)(const Expr&, const Expr&);
-    const std::pair<std::string_view, Function> functions[] = {
-        {"floor_div", [](const Expr& a, const Expr& b) { return floor_div(a, b); }},
-        {"mod", [](const Expr& a, const Expr& b) { return mod(a, b); }},
-        {"min", [](const Expr& a, const Expr& b) { return min(a, b); }},
-        {"max", [](const Expr& a, const Expr& b) { return max(a, b); }},
-        {"broadcast", [](const Expr& a, const Expr& b) { return broadcast(a, b); }}};
-    for (const auto& [word, function] : functions) {
-      if (!accept_word(word)) continue;
-      PX_RETURN_IF_ERROR(expect("("));
-      PX_ASSIGN(const Expr a, sum(nesting + 1));
-      PX_RETURN_IF_ERROR(expect(","));
-      PX_ASSIGN(const Expr b, sum(nesting + 1));
-      PX_RETURN_IF_ERROR(expect(")"));
-      return function(a, b);
-    }
-    PX_ASSIGN(const std::string text, name());
-    const auto found = symbols_.find(text);
-    if (found == symbols_.end()) return syntax_error("unknown symbol '" + text + "'");
-    return Expr::symbol(found->second);
-  }
-
   const Parser* const around_;
   Graph graph_;
-  std::unordered_map<std::string, SymbolId> symbols_;
   std::unordered_map<std::string, ValueId> values_;
   std::unordered_map<std::string, NodeId> node_names_;
-  std::vector<Token> tokens_;
-  std::size_t at_ = 0;
 };
 
 }  // namespace

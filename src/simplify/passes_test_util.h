@@ -32,6 +32,15 @@ inline std::string operators_of(const Graph& graph) {
   return text;
 }
 
+/// What is left: "Relu Add -> y, x" with the names of the outputs.
+inline std::string left_of(const Graph& graph) {
+  std::string text;
+  for (const Node& node : graph.nodes) text += std::string(to_string(node.op)) + " ";
+  text += "->";
+  for (const ValueId id : graph.outputs) text += " " + graph.values[id].name;
+  return text;
+}
+
 /// Expects that `pass` makes of `text` a valid graph that `summary` calls `after` and whose outputs
 /// keep their shapes.
 inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,

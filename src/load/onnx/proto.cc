@@ -1,3 +1,4 @@
+// Graphs, nodes, functions and models.
 #include "load/onnx/proto.h"
 
 #include <fmt/core.h>
@@ -7,36 +8,14 @@
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/wire.h"
-#include "parallax/tensor.h"
 
 namespace parallax {
 namespace {
-
-/// Types inside of types that are read.
-constexpr std::size_t kMaxTypes = 16;
 
 /// "" for ai.onnx, which has two names.
 Result<std::string_view> get_domain(pbf_reader& field) {
   PX_ASSIGN(const std::string_view domain, get_name(field, "a domain"));
   return domain == "ai.onnx" ? std::string_view() : domain;
-}
-
-Result<OnnxEntry> parse_entry(std::string_view bytes) {
-  OnnxEntry entry;
-  auto read = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1:
-        entry.key = get_bytes(field);
-        return {};
-      case 2:
-        entry.value = get_bytes(field);
-        return {};
-      default:
-        return skip_field(field);
-    }
-  };
-  PX_RETURN_IF_ERROR(read_message("external data entry", bytes, read));
-  return entry;
 }
 
 Status parse_attribute(std::string_view bytes, OnnxAttribute& attribute) {
@@ -140,109 +119,6 @@ Status parse_node(std::string_view bytes, OnnxNode& node) {
   return {};
 }
 
-Result<OnnxDimension> parse_dimension(std::string_view bytes) {
-  OnnxDimension dimension;
-  auto read = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1:
-        dimension.value = get_int(field);
-        return {};
-      case 2: {
-        PX_ASSIGN(dimension.param, get_name(field, "a dimension"));
-        return {};
-      }
-      default:
-        return skip_field(field);
-    }
-  };
-  PX_RETURN_IF_ERROR(read_message("dimension", bytes, read));
-  return dimension;
-}
-
-Result<std::vector<OnnxDimension>> parse_shape(std::string_view bytes) {
-  std::vector<OnnxDimension> dims;
-  auto read = [&](pbf_reader& field) -> Status {
-    if (field.tag() != 1) return skip_field(field);
-    PX_ASSIGN(const OnnxDimension dimension, parse_dimension(get_bytes(field)));
-    dims.push_back(dimension);
-    return {};
-  };
-  PX_RETURN_IF_ERROR(read_message("shape", bytes, read));
-  return dims;
-}
-
-}  // namespace
-
-Status parse_onnx_type(std::string_view bytes, OnnxValueInfo& info) {
-  auto read_tensor = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1:
-        info.element_type = get_int(field);
-        return {};
-      case 2: {
-        PX_ASSIGN(info.shape, parse_shape(get_bytes(field)));
-        return {};
-      }
-      default:
-        return skip_field(field);
-    }
-  };
-  // What is inside of a container, one level after the other.
-  std::optional<std::string_view> inside = bytes;
-  auto read_inside = [&](pbf_reader& field) -> Status {
-    const bool of_map = info.containers.back() == ObjectType::kMap;
-    if (of_map && field.tag() == 1) {
-      info.key_type = get_int(field);
-      return {};
-    }
-    if (field.tag() == (of_map ? 2U : 1U)) return set_once(inside, get_bytes(field), "inner type");
-    return skip_field(field);
-  };
-  auto read = [&](pbf_reader& field) -> Status {
-    const auto tag = field.tag();
-    if (tag != 1 && tag != 4 && tag != 5 && tag != 9) return skip_field(field);
-    if (info.is_tensor || inside) return invalid_model("the type of a value occurs twice");
-    if (tag == 1) {
-      info.is_tensor = true;
-      return read_message("tensor type", get_bytes(field), read_tensor);
-    }
-    if (info.containers.size() == kMaxTypes) return unsupported("types are nested too deeply");
-    info.containers.push_back(tag == 4   ? ObjectType::kSequence
-                              : tag == 5 ? ObjectType::kMap
-                                         : ObjectType::kOptional);
-    return read_message("type", get_bytes(field), read_inside);
-  };
-  while (inside) {
-    const std::string_view level = *std::exchange(inside, std::nullopt);
-    PX_RETURN_IF_ERROR(read_message("type", level, read));
-  }
-  return {};
-}
-
-namespace {
-
-Result<OnnxValueInfo> parse_value_info(std::string_view bytes) {
-  OnnxValueInfo info;
-  auto read = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1: {
-        PX_ASSIGN(info.name, get_name(field, "an input or output"));
-        return {};
-      }
-      case 2: {
-        const std::string_view type = get_bytes(field);
-        info.has_type = !type.empty();  // exporters write types that say nothing
-        return parse_onnx_type(type, info);
-      }
-      default:
-        return skip_field(field);
-    }
-  };
-  PX_RETURN_IF_ERROR(read_message("input or output", bytes, read));
-  if (info.name.empty()) return invalid_model("an input or output of the graph has no name");
-  return info;
-}
-
 Result<OnnxOpset> parse_opset(std::string_view bytes) {
   OnnxOpset opset;
   auto read = [&](pbf_reader& field) -> Status {
@@ -299,96 +175,7 @@ Status reserve(OnnxGraph& graph, std::string_view bytes, NodeTags tags = {}) {
   return {};
 }
 
-void add_run(OnnxTensor& tensor, OnnxField field, std::string_view run) {
-  tensor.mixed = tensor.mixed || (tensor.field != OnnxField::kNone && tensor.field != field);
-  tensor.field = field;
-  tensor.runs.push_back(run);
-}
-
 }  // namespace
-
-Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
-  OnnxTensor tensor;
-  auto read = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1:
-        append_ints(tensor.dims, get_run(field, pbf_wire_type::varint));
-        return {};
-      case 2:
-        tensor.data_type = get_int(field);
-        return {};
-      case 3:
-        tensor.segment = true;
-        return skip_field(field);
-      case 4:
-        add_run(tensor, OnnxField::kFloat, get_run(field, pbf_wire_type::fixed32));
-        return {};
-      case 10:
-        add_run(tensor, OnnxField::kDouble, get_run(field, pbf_wire_type::fixed64));
-        return {};
-      case 6:
-        add_run(tensor, OnnxField::kString, get_bytes(field));
-        return {};
-      case 5:
-      case 7:
-      case 11: {
-        const auto typed = static_cast<OnnxField>(field.tag());  // before get_run() moves on
-        add_run(tensor, typed, get_run(field, pbf_wire_type::varint));
-        return {};
-      }
-      case 8: {
-        PX_ASSIGN(tensor.name, get_name(field, "a tensor"));
-        return {};
-      }
-      case 9:
-        tensor.raw_data = get_bytes(field);
-        return {};
-      case 13: {
-        PX_ASSIGN(const OnnxEntry entry, parse_entry(get_bytes(field)));
-        tensor.external_data.push_back(entry);
-        return {};
-      }
-      case 14:
-        tensor.data_location = get_int(field);
-        return {};
-      default:
-        return skip_field(field);
-    }
-  };
-  PX_RETURN_IF_ERROR(read_message("tensor", bytes, read));
-  if (tensor.dims.size() > Dims::kMaxRank) {
-    return unsupported(fmt::format("tensor {} has {} dimensions, at most {} are supported",
-                                   quote(tensor.name), tensor.dims.size(), Dims::kMaxRank));
-  }
-  return tensor;
-}
-
-Result<OnnxSparseTensor> parse_onnx_sparse_tensor(std::string_view bytes) {
-  OnnxSparseTensor tensor;
-  auto read = [&](pbf_reader& field) -> Status {
-    switch (field.tag()) {
-      case 1: {
-        PX_ASSIGN(tensor.values, parse_onnx_tensor(get_bytes(field)));
-        return {};
-      }
-      case 2: {
-        PX_ASSIGN(tensor.indices, parse_onnx_tensor(get_bytes(field)));
-        return {};
-      }
-      case 3:
-        append_ints(tensor.dims, get_run(field, pbf_wire_type::varint));
-        return {};
-      default:
-        return skip_field(field);
-    }
-  };
-  PX_RETURN_IF_ERROR(read_message("sparse tensor", bytes, read));
-  if (tensor.dims.size() > Dims::kMaxRank) {
-    return unsupported(fmt::format("tensor {} has {} dimensions, at most {} are supported",
-                                   quote(tensor.values.name), tensor.dims.size(), Dims::kMaxRank));
-  }
-  return tensor;
-}
 
 Result<OnnxGraph> parse_onnx_graph(std::string_view bytes) {
   OnnxGraph graph;
@@ -408,12 +195,12 @@ Result<OnnxGraph> parse_onnx_graph(std::string_view bytes) {
         return {};
       }
       case 11: {
-        PX_ASSIGN(OnnxValueInfo info, parse_value_info(get_bytes(field)));
+        PX_ASSIGN(OnnxValueInfo info, parse_onnx_value_info(get_bytes(field)));
         graph.inputs.push_back(std::move(info));
         return {};
       }
       case 12: {
-        PX_ASSIGN(OnnxValueInfo info, parse_value_info(get_bytes(field)));
+        PX_ASSIGN(OnnxValueInfo info, parse_onnx_value_info(get_bytes(field)));
         graph.outputs.push_back(std::move(info));
         return {};
       }

@@ -163,5 +163,7 @@ Result<OnnxSparseTensor> parse_onnx_sparse_tensor(std::string_view bytes);
 Result<OnnxFunction> parse_onnx_function(std::string_view bytes);
 /// A TypeProto, into what it says of `info`.
 Status parse_onnx_type(std::string_view bytes, OnnxValueInfo& info);
+/// An input or output of a graph.
+Result<OnnxValueInfo> parse_onnx_value_info(std::string_view bytes);
 
 }  // namespace parallax

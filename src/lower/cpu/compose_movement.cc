@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lower/cpu/lower.h"
+#include "lower/cpu/movement.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/op.h"
 #include "ops/payment.h"
@@ -27,17 +28,6 @@ namespace {
 constexpr std::int64_t kFewestBytes = 64;
 /// Of a table of indices, so that it stays in the cache and loading stays quick.
 constexpr std::int64_t kMostRows = 1 << 16;
-constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
-
-using Ints = std::vector<std::int64_t>;
-
-/// One node as a movement: element i of axis d of output is element start[d] + i * step[d] of axis
-/// axes[d] of input `part`, whose elements begin at `offset` of the output's `joined` axis.
-struct Movement {
-  Ints axes, start, step;
-  int joined = -1;    ///< Concat: the axis
-  bool view = false;  ///< the same elements in the same order
-};
 
 /// How a value is made of another one by movements alone.
 struct Origin {
@@ -45,24 +35,6 @@ struct Origin {
   std::int64_t run = 0;  ///< elements that stay together at least
   int copies = 0;        ///< nodes that copy, at least
 };
-
-std::optional<Ints> known_dims(const Shape& shape) {
-  Ints dims;
-  std::int64_t elements = 1;
-  for (const Expr& dim : shape) {
-    const auto number = dim.constant();
-    if (!number || *number <= 0 || *number > kMostElements / elements) return std::nullopt;
-    elements *= *number;
-    dims.push_back(*number);
-  }
-  return dims;
-}
-
-std::int64_t product(const Ints& dims, std::size_t begin = 0) {
-  std::int64_t result = 1;
-  for (std::size_t d = begin; d < dims.size(); ++d) result *= dims[d];
-  return result;
-}
 
 /// `dims` in units of `run` elements: the last axes become 1, one perhaps shorter, by `factors`.
 /// REQUIRES: run divides as origins have it. False where it does not.
@@ -111,14 +83,12 @@ class Composer {
   }
 
  private:
-  std::optional<Ints> dims_of(ValueId value) const {
-    return known_dims(graph_.values[value].shape);
+  std::optional<Movement> movement_of(const Node& node, std::size_t output) const {
+    return read_movement(graph_, node, output);
   }
 
-  std::optional<Ints> constant_ints(const Node& node, std::size_t i) const {
-    if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
-    const auto& constant = graph_.values[node.inputs[i]].constant;
-    return constant ? integers(*constant, Dims::kMaxRank) : std::nullopt;
+  std::optional<Ints> dims_of(ValueId value) const {
+    return known_dims(graph_.values[value].shape);
   }
 
   /// Values that something reads which is no part of a longer movement.
@@ -137,7 +107,7 @@ class Composer {
   Origin origin_or_self(ValueId value) const {
     if (origins_[value].source.valid()) return origins_[value];
     const auto dims = dims_of(value);
-    return {value, dims ? product(*dims) : 0, 0};
+    return {value, dims ? elements_in(*dims) : 0, 0};
   }
 
   /// Invalid source: not made by movements alone, or by ones too fine.
@@ -181,114 +151,17 @@ class Composer {
     return false;
   }
 
-  /// Elements that one movement leaves together, beginning at multiples of them on both sides.
-  static std::int64_t run_of(const Movement& m, const Ints& from, const Ints& to) {
-    if (m.view) return product(from);
-    std::int64_t inner = 1;
-    for (std::size_t d = to.size(); d-- > 0;) {
-      const bool whole = m.axes[d] == static_cast<std::int64_t>(d) && m.start[d] == 0 &&
-                         m.step[d] == 1 && from[d] == to[d];
-      if (whole) {
-        inner *= to[d];
-        continue;
-      }
-      if (m.axes[d] != static_cast<std::int64_t>(d) || m.step[d] != 1) return inner;
-      return inner * std::gcd(m.start[d], std::gcd(from[d], to[d]));
-    }
-    return inner;
-  }
-
-  std::optional<Movement> movement_of(const Node& node, std::size_t output) const {
-    if (node.inputs.empty() || !node.inputs[0].valid()) return std::nullopt;
-    const std::size_t rank = graph_.values[node.inputs[0]].shape.size();
-    Movement m;
-    m.axes.resize(rank);
-    std::iota(m.axes.begin(), m.axes.end(), 0);
-    m.start.assign(rank, 0);
-    m.step.assign(rank, 1);
-    switch (node.op) {
-      case OpKind::kReshape:
-      case OpKind::kFlatten:
-      case OpKind::kSqueeze:
-      case OpKind::kUnsqueeze:
-        m.view = true;
-        return m;
-      case OpKind::kTranspose: {
-        const Ints perm = node.attributes.get_ints("perm");
-        if (perm.size() == rank) {
-          m.axes = perm;
-        } else {
-          std::reverse(m.axes.begin(), m.axes.end());
-        }
-        return m;
-      }
-      case OpKind::kSlice:
-        return slice(node, std::move(m));
-      case OpKind::kSplit:
-        return split(node, output, std::move(m));
-      case OpKind::kConcat: {
-        const auto axis =
-            normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(rank));
-        const bool present = std::all_of(node.inputs.begin(), node.inputs.end(),
-                                         [](ValueId input) { return input.valid(); });
-        if (!axis || !present) return std::nullopt;
-        m.joined = *axis;
-        return m;
-      }
-      default:
-        return std::nullopt;
-    }
-  }
-
-  std::optional<Movement> slice(const Node& node, Movement m) const {
-    const auto starts = constant_ints(node, 1), axes = constant_ints(node, 3);
-    const auto steps = constant_ints(node, 4);
-    const auto from = dims_of(node.inputs[0]), to = dims_of(node.outputs[0]);
-    const bool has_axes = node.inputs.size() > 3 && node.inputs[3].valid();
-    const bool has_steps = node.inputs.size() > 4 && node.inputs[4].valid();
-    if (!starts || has_axes != axes.has_value() || has_steps != steps.has_value() || !from || !to)
-      return std::nullopt;
-    for (std::size_t i = 0; i < starts->size(); ++i) {
-      if ((axes && i >= axes->size()) || (steps && i >= steps->size())) return std::nullopt;
-      const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i),
-                                       static_cast<int>(from->size()));
-      if (!axis) return std::nullopt;
-      const auto d = static_cast<std::size_t>(*axis);
-      const std::int64_t size = (*from)[d], step = steps ? (*steps)[i] : 1;
-      if (step < 1 || step > size) return std::nullopt;
-      std::int64_t start = (*starts)[i];
-      if (start < 0) start = std::max<std::int64_t>(start + size, 0);
-      if (start >= size || start + ((*to)[d] - 1) * step >= size) return std::nullopt;
-      m.start[d] = start;
-      m.step[d] = step;
-    }
-    return m;
-  }
-
-  std::optional<Movement> split(const Node& node, std::size_t output, Movement m) const {
-    const auto axis =
-        normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(m.axes.size()));
-    if (!axis) return std::nullopt;
-    const auto d = static_cast<std::size_t>(*axis);
-    for (std::size_t o = 0; o < output; ++o) {
-      const auto dims = node.outputs[o].valid() ? dims_of(node.outputs[o]) : std::nullopt;
-      if (!dims) return std::nullopt;
-      m.start[d] += (*dims)[d];
-    }
-    return m;
-  }
-
   using Table = std::vector<std::int32_t>;
 
   /// Which unit of the source each unit of `value` is; nothing where units do not fit.
   std::optional<Table> table_of(ValueId value, const Origin& origin) {
     std::unordered_map<std::int32_t, Table> tables;
     std::vector<ValueId> order = movements_before(value, origin.source);
-    Table identity(static_cast<std::size_t>(product(*dims_of(origin.source)) / origin.run));
+    Table identity(static_cast<std::size_t>(elements_in(*dims_of(origin.source)) / origin.run));
     std::iota(identity.begin(), identity.end(), 0);
     tables[origin.source.value] = std::move(identity);
     for (const ValueId id : order) {
-      const std::int64_t units = product(*dims_of(id)) / origin.run;
+      const std::int64_t units = elements_in(*dims_of(id)) / origin.run;
       const std::int64_t work = LoadBudget::kWorkPerNode + units * LoadBudget::kWorkPerProduct;
       if (units > kMostRows || !budget_->take_work(work)) return std::nullopt;
       const Node& node = graph_.nodes[graph_.values[id].producer];
@@ -326,7 +199,7 @@ class Composer {
     if (m.view) return tables.at(node.inputs[0].value);
     Ints to = *dims_of(result), to_factors;
     if (!to_units(to, run, to_factors)) return std::nullopt;
-    Table table(static_cast<std::size_t>(product(to)));
+    Table table(static_cast<std::size_t>(elements_in(to)));
     std::int64_t joined = 0;
     const std::size_t parts = m.joined >= 0 ? node.inputs.size() : 1;
     for (std::size_t part = 0; part < parts; ++part) {
@@ -362,7 +235,7 @@ class Composer {
     }
     if (m.joined >= 0) at = joined * to_strides[static_cast<std::size_t>(m.joined)];
     Ints index(rank, 0);
-    for (std::int64_t left = product(size); left > 0; --left) {
+    for (std::int64_t left = elements_in(size); left > 0; --left) {
       y[static_cast<std::size_t>(at)] = x[static_cast<std::size_t>(base)];
       for (std::size_t d = rank; d-- > 0;) {
         at += to_strides[d];
@@ -421,8 +294,8 @@ class Composer {
     const Origin origin = origins_[value];
     if (!origin.source.valid() || origin.copies < 2 || !wanted_[value]) return false;
     const Ints dims = *dims_of(value);
-    const std::int64_t source_units = product(*dims_of(origin.source)) / origin.run;
-    if (std::max(product(dims) / origin.run, source_units) > kMostRows) {
+    const std::int64_t source_units = elements_in(*dims_of(origin.source)) / origin.run;
+    if (std::max(elements_in(dims) / origin.run, source_units) > kMostRows) {
       context_.missed("the table of runs would be too long", node);
       return false;
     }

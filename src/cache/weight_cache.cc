@@ -16,12 +16,6 @@
 namespace parallax {
 namespace {
 
-/// 1 / this much of a file must be new before it is written again.
-constexpr std::int64_t kWorthwhile = 8;
-
-/// The inode of what is no file, or may have changed since.
-constexpr std::uint64_t kNoFile = 0;
-
 /// Whether a write now could leave the same times as the latest one did. Linux counts in ticks of
 /// at most 10 ms, some file systems in up to two seconds.
 bool is_fresh(const FileIdentity& identity) {
@@ -260,15 +254,6 @@ void WeightCache::tell_log() {
   for (const std::string& problem : problems) options_.log.warn(problem);
 }
 
-bool WeightCache::files_are_unchanged() const {
-  const auto same = [this](const std::filesystem::path& name, const FileIdentity& identity) {
-    const auto now = MappedFile::open(folder_ / name);
-    return now && (*now)->identity() == identity;
-  };
-  return (!main_.file || same(main_.file->path.filename(), main_.file->identity)) &&
-         std::ranges::all_of(files_, [&](const auto& f) { return same(f.first, f.second); });
-}
-
 /// Makes blocks of the snapshot that is not yet written.
 void WeightCache::add_snapshot() {
   const auto& [name, snapshot] = *unsaved_snapshot_;
@@ -338,60 +323,6 @@ void WeightCache::keep(const std::byte* source, const std::string& layout, Share
   const std::int64_t bytes = std::ssize(packed.bytes);
   unsaved_.push_back({*place, layout, std::move(packed)});
   unsaved_bytes_ += bytes;
-}
-
-/// All that the next file holds.
-BlockFile WeightCache::contents() {
-  content_of_main();
-  if (unsaved_snapshot_) add_snapshot();
-  for (Packed& packed : unsaved_)
-    blocks_.insert_or_assign(key_of(packed.place, packed.layout), std::move(packed.bytes));
-  unsaved_.clear();
-  BlockFile result{options_.version, {}, {}};
-  for (const Source& source : sources_) {
-    const bool main = source.file.identity == main_identity();
-    const auto at =
-        result.sources.insert(main ? result.sources.begin() : result.sources.end(), source.file);
-    if (source.fresh) at->identity.inode = kNoFile;  // its contents must be looked at again
-  }
-  for (const auto& [key, packed] : blocks_) result.blocks.push_back({key, packed.bytes});
-  return result;
-}
-
-void WeightCache::save() {
-  std::vector<Packed> gone;  // destroyed without the mutex
-  {
-    const MutexLock lock(mutex_);
-    const bool weights = unsaved_bytes_ > 0 && unsaved_bytes_ >= saved_bytes_ / kWorthwhile;
-    if (!weights && !unsaved_snapshot_) return;
-    try {
-      write();
-    } catch (const std::bad_alloc&) {
-      report_.problem = "out of memory";
-    }
-    // What was not written, because a write failed, would fail again with the next shape.
-    gone.swap(unsaved_);
-    unsaved_snapshot_.reset();
-    unsaved_bytes_ = 0;
-  }
-  tell_log();
-}
-
-void WeightCache::write() {
-  const BlockFile file = contents();
-  saved_bytes_ = 0;
-  for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
-  // Looked at after their hashes were taken: until then anybody may write.
-  if (!files_are_unchanged()) {
-    add_problem("the model has changed since it was loaded, nothing is kept of it");
-    return;
-  }
-  const auto written = write_block_file(path_, file);
-  if (!written) {
-    add_problem(written.error().message);
-  } else if (*written) {
-    report_.written_bytes = saved_bytes_;
-  }
 }
 
 CacheReport WeightCache::report() const {

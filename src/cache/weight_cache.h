@@ -76,6 +76,9 @@ class WeightCache {
   CacheReport report() const;
 
  private:
+  /// The inode of what is no file, or may have changed since.
+  static constexpr std::uint64_t kNoFile = 0;
+
   /// The place of weights: in a file, or in one of computed_.
   struct Place {
     std::optional<MappedPlace> file;

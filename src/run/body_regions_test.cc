@@ -12,6 +12,7 @@
 
 #include "compile/staging.h"
 #include "run/device_test_util.h"
+#include "run/regions_test_util.h"
 #include "run/run_test_util.h"
 
 namespace parallax {
@@ -184,8 +185,6 @@ class BodyRegions : public testing::TestWithParam<BodyWay> {
   Settings settings_;
   std::shared_ptr<const Program> program_;
 };
-
-constexpr RegionId kRegion0{0}, kRegion1{1};
 
 TEST_P(BodyRegions, RunInEachTrip) {
   for (int round = 0; round < 6; ++round) {

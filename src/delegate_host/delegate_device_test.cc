@@ -10,123 +10,12 @@
 #include <thread>
 
 #include "base/status.h"
-#include "delegate_host/test_delegate_util.h"
-#include "run/run_test_util.h"
+#include "delegate_host/delegate_device_test_util.h"
 
 namespace parallax {
 namespace {
 
 using testing::HasSubstr;
-
-/// Two regions, one behind the other, with the CPU before, beside and between them.
-constexpr std::string_view kText = R"(
-    symbols n
-    input x f32 [n, 8]
-    const w f32 [8] = fill 0.5
-    a = Neg(x) @r0
-    b = Exp(a) @r0b
-    c = Tanh(x)
-    d = Tanh(b)
-    e = Add(d, c) @r1
-    f = Relu(e) @r1b
-    g = Add(e, f) @r1c
-    output g, b)";
-
-std::shared_ptr<GraphContext> with_regions(const std::shared_ptr<GraphContext>& plain) {
-  Delegation delegation;
-  delegation.substitute = true;
-  for (const Node& node : plain->graph.nodes) {
-    const bool in_region = node.name.size() > 1 && node.name[0] == 'r';
-    delegation.region_of.push_back(in_region ? RegionId{node.name[1] - '0'} : RegionId{});
-  }
-  for (int region = 0; region < 2; ++region) delegation.seconds.push_back(1e-3);
-  return std::make_shared<GraphContext>(plain->graph, std::move(delegation));
-}
-
-struct Memory {
-  const char* name;
-  bool own, host_sees_it;
-};
-void PrintTo(const Memory& memory, std::ostream* out) { *out << memory.name; }
-
-class DelegateDeviceIn : public testing::TestWithParam<Memory> {
- protected:
-  DelegateDeviceIn() {
-    faults_.own_memory = GetParam().own;
-    faults_.host_sees_it = GetParam().host_sees_it;
-    for (std::size_t i = 0; i < x_.size(); ++i) x_[i] = static_cast<float>(i % 7) / 4 - 1;
-    settings_.threads = 2;
-    settings_.parallel = true;
-    settings_.lease_owner = memory_;
-    settings_.late = &late_;
-    use(x_);
-  }
-  ~DelegateDeviceIn() override {
-    faults_.answer_held();
-    device_.reset();
-    program_.reset();
-    store_.reset();
-    const bool opened = opened_ != nullptr;
-    opened_.reset();
-    // A thread that answered may still hand back.
-    for (int i = 0; i < 30000 && faults_.closed != faults_.opened; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_EQ(faults_.closed, opened ? faults_.opened.load() : 0);
-    EXPECT_EQ(faults_.regions, 0);
-    EXPECT_EQ(faults_.bindings, 0);
-    EXPECT_EQ(faults_.pieces, 0);
-  }
-
-  void use(const std::vector<float>& x) {
-    inputs_ = {bytes_of(x)};
-    settings_.symbols = {static_cast<std::int64_t>(x.size() / 8)};
-    program_ = *program_of(context_, settings_);
-    device_ = std::make_shared<DelegateDevice>(std::vector<DelegateUse>{{opened_, store_}},
-                                               program_->bound->compiled);
-    const auto got = parallax::run(plain_, inputs_, {.symbols = settings_.symbols});
-    expected_.clear();
-    for (const Tensor& output : *got) expected_.push_back(floats(output));
-  }
-  Result<std::vector<Tensor>> run() {
-    PX_RETURN_IF_ERROR(device_->prepare(log_));
-    settings_.device = device_.get();
-    settings_.log = &log_;
-    return parallax::run(*program_, pool_, *memory_, inputs_, settings_);
-  }
-  void expect_right() {
-    const auto got = run();
-    ASSERT_TRUE(got) << got.error().to_string();
-    for (std::size_t i = 0; i < expected_.size(); ++i)
-      for (std::size_t j = 0; j < expected_[i].size(); ++j)
-        EXPECT_NEAR(floats((*got)[i])[j], expected_[i][j], 1e-6);
-  }
-
-  WithFaults faults_;
-  px_delegate table_ = test_delegate();
-  std::vector<std::string> lines_;
-  std::mutex lines_mutex_;
-  Logger log_{Log([this](LogLevel level, std::string_view line) {
-    const std::lock_guard lock(lines_mutex_);
-    if (level == LogLevel::kWarning) lines_.emplace_back(line);
-  })};
-  const bool set_ = [this] {
-    faults_.own_memory = GetParam().own;
-    return true;
-  }();
-  std::shared_ptr<const OpenDelegate> opened_ =
-      *open_delegate(*check_table(&table_, ""), "test", "", log_);
-  std::shared_ptr<RegionStore> store_ = std::make_shared<RegionStore>();
-  std::shared_ptr<GraphContext> plain_ = context_of(kText), context_ = with_regions(plain_);
-  std::vector<float> x_ = std::vector<float>(40);
-  bool late_ = false;
-  Inputs inputs_;
-  Settings settings_;
-  std::vector<std::vector<float>> expected_;
-  WorkerPool pool_{2};
-  std::shared_ptr<RunMemory> memory_ = std::make_shared<RunMemory>();
-  std::shared_ptr<const Program> program_;
-  std::shared_ptr<DelegateDevice> device_;
-};
 
 TEST_P(DelegateDeviceIn, Runs) {
   for (int i = 0; i < 20; ++i) {
@@ -194,7 +83,7 @@ TEST_P(DelegateDeviceIn, WhatThrowsRefuses) {
 }
 
 TEST_P(DelegateDeviceIn, RegionsGoWithTheLastPlanThatUsesThem) {
-  std::string renamed(kText);
+  std::string renamed(kTwoRegions);
   for (const std::string_view name : {"@r0", "@r1"})
     for (std::size_t at = 0; (at = renamed.find(name, at)) != std::string::npos; ++at)
       renamed.insert(at + name.size(), "_other_");
@@ -438,8 +327,9 @@ TEST_P(DelegateDeviceIn, NeedsNoFunctionToCancel) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Memories, DelegateDeviceIn,
-                         testing::Values(Memory{"Host", false, false}, Memory{"Own", true, false},
-                                         Memory{"Visible", true, true}),
+                         testing::Values(DelegateMemory{"Host", false, false},
+                                         DelegateMemory{"Own", true, false},
+                                         DelegateMemory{"Visible", true, true}),
                          [](const auto& memory) { return std::string(memory.param.name); });
 
 }  // namespace

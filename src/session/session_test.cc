@@ -1,3 +1,4 @@
+// Models and sessions as users call them.
 #include "parallax/session.h"
 
 #include <gmock/gmock.h>
@@ -5,7 +6,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <limits>
 #include <thread>
 
 #include "base/status.h"
@@ -229,42 +229,6 @@ TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
   }
 }
 
-TEST(Session, RefusesOptionsThatAreNone) {
-  const Model model = model_of(kBranchesAndMask);
-  const auto refused = [&](const SessionOptions& options) {
-    const auto session = Session::create(model, options);
-    return !session && session.error().code == ErrorCode::kInvalidInput;
-  };
-  EXPECT_FALSE(refused({}));
-  const auto message = Session::create(model, {.scheduler = static_cast<Scheduler>(99)});
-  ASSERT_FALSE(message);
-  EXPECT_EQ(message.error().message, "scheduler must be 0 to 2, not 99");
-  EXPECT_TRUE(refused({.scheduler = static_cast<Scheduler>(3)}));
-  EXPECT_TRUE(refused({.budget = {static_cast<MemoryBudget::Kind>(3)}}));
-  EXPECT_TRUE(refused({.kernels = static_cast<Kernels>(2)}));
-  EXPECT_TRUE(refused({.admission = static_cast<Admission>(2)}));
-  EXPECT_TRUE(refused({.refinement = static_cast<Refinement>(3)}));
-  EXPECT_TRUE(refused({.precision = static_cast<Precision>(2)}));
-  EXPECT_TRUE(refused({.threads = -1}));
-  EXPECT_TRUE(refused({.threads = 1 << 20}));
-  EXPECT_TRUE(refused({.budget = {MemoryBudget::Kind::kBytes, -1}}));
-  EXPECT_TRUE(refused({.max_loop_trips = -1}));
-  for (const double seconds : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(),
-                               std::numeric_limits<double>::infinity()})
-    EXPECT_TRUE(refused({.time_limit_seconds = seconds}));
-  auto session = Session::create(model);
-  ASSERT_TRUE(session);
-  const std::vector<Session::DimValue> dims = {{"batch", 1}, {"seq", 1}};
-  PlanOptions unknown;
-  unknown.cost_model = static_cast<CostModel>(3);
-  EXPECT_EQ(session->plan(dims, unknown).error().code, ErrorCode::kInvalidInput);
-  EXPECT_EQ(session->predict(dims, "none.toml", unknown).error().message,
-            "cost_model must be 0 to 2, not 3");
-  unknown.cost_model = CostModel::kExact;
-  unknown.offload = static_cast<Offload>(2);
-  EXPECT_EQ(session->plan(dims, unknown).error().message, "offload must be 0 to 1, not 2");
-}
-
 TEST(Session, BudgetIsAGuarantee) {
   const Model model = model_of(kBranchesAndMask);
   const Tensor x = tensor(DType::kF32, {8, 64, 4});
@@ -369,36 +333,6 @@ TEST(Session, PlansWithoutRunning) {
                                       std::vector<Dim>{{"batch", 2}, {"seq", -1}},
                                       std::vector<Dim>{{"batch", 2}, {"seq", 1}, {"seq", 1}}})
     EXPECT_EQ(session->plan(bad).error().code, ErrorCode::kInvalidInput);
-}
-
-TEST(Session, OptionsThatMakeNoSense) {
-  const Model model = model_of(kBranchesAndMask);
-  EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
-  EXPECT_EQ(Session::create(model, {.budget = {MemoryBudget::Kind::kBytes, -1}}).error().code,
-            ErrorCode::kInvalidInput);
-  SessionOptions rounded{.kernels = Kernels::kReference};
-  rounded.precision = Precision::kBf16;
-  EXPECT_EQ(Session::create(model, rounded).error().code, ErrorCode::kInvalidInput);
-  const auto automatic = Session::create(model);
-  ASSERT_TRUE(automatic);
-  EXPECT_GE(automatic->threads(), 1);
-}
-
-TEST(Session, Bf16IsRefusedExactlyWhereTheCpuDoesNotHaveIt) {
-  EXPECT_TRUE(Session::supports(Precision::kF32));
-  SessionOptions options;
-  options.precision = Precision::kBf16;
-  const auto session = Session::create(model_of(kBranchesAndMask), options);
-  EXPECT_EQ(session.has_value(), Session::supports(Precision::kBf16));
-  if (session) return;
-  EXPECT_EQ(session.error().code, ErrorCode::kUnsupported);
-  EXPECT_THAT(session.error().message, HasSubstr("AVX-512-BF16"));
-}
-
-TEST(Session, NamesTheInstructionSetThatItsPrecisionsNeed) {
-  EXPECT_EQ(Session::instruction_set() == "AVX-512-BF16", Session::supports(Precision::kBf16));
-  EXPECT_FALSE(Session::instruction_set().empty());
-  EXPECT_FALSE(Session::instruction_set().starts_with("AVX3")) << "Highway's name for AVX-512";
 }
 
 }  // namespace

@@ -1,0 +1,97 @@
+#include "disturb.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "ir/builder.h"
+#include "ops/op.h"
+#include "random.h"
+
+namespace parallax::fuzz {
+
+bool is_exact(OpKind op) {
+  static const std::set<OpKind> kExact = {
+      OpKind::kAbs,       OpKind::kBitShift,        OpKind::kBitwiseAnd, OpKind::kBitwiseNot,
+      OpKind::kBitwiseOr, OpKind::kBitwiseXor,      OpKind::kCast,       OpKind::kCeil,
+      OpKind::kClip,      OpKind::kFloor,           OpKind::kHardmax,    OpKind::kLeakyRelu,
+      OpKind::kMax,       OpKind::kMaxPool,         OpKind::kMin,        OpKind::kPRelu,
+      OpKind::kReduceMax, OpKind::kReduceMin,       OpKind::kRelu,       OpKind::kRound,
+      OpKind::kSign,      OpKind::kThresholdedRelu, OpKind::kTopK,       OpKind::kWhere};
+  static const auto moves = op_def(OpKind::kIdentity).macs;
+  return kExact.contains(op) || op_def(op).macs == moves;
+}
+
+bool cancels(OpKind op) {
+  static const std::set<OpKind> kCancels = {OpKind::kAdd,
+                                            OpKind::kSub,
+                                            OpKind::kMatMul,
+                                            OpKind::kGemm,
+                                            OpKind::kConv,
+                                            OpKind::kGelu,
+                                            OpKind::kMod,
+                                            OpKind::kReduceLogSum,
+                                            OpKind::kReduceLogSumExp,
+                                            OpKind::kLogSoftmax,
+                                            OpKind::kCumSum,
+                                            OpKind::kSin,
+                                            OpKind::kCos,
+                                            OpKind::kSoftplus,
+                                            OpKind::kReduceSum,
+                                            OpKind::kReduceMean,
+                                            OpKind::kAveragePool,
+                                            OpKind::kErf,
+                                            OpKind::kTanh,
+                                            OpKind::kResize,
+                                            OpKind::kLog,
+                                            OpKind::kLayerNormalization};
+  return kCancels.contains(op);
+}
+
+bool sums(OpKind op) {
+  static const std::set<OpKind> kSums = {
+      OpKind::kMatMul,     OpKind::kGemm,         OpKind::kConv,
+      OpKind::kReduceSum,  OpKind::kReduceLogSum, OpKind::kCumSum,
+      OpKind::kReduceMean, OpKind::kAveragePool,  OpKind::kLayerNormalization};
+  return kSums.contains(op);
+}
+
+float largest_magnitude(const Constant& tensor) {
+  float largest = 0;
+  for (std::size_t i = 0; tensor.dtype == DType::kF32 && i < tensor.bytes.size();
+       i += sizeof(float)) {
+    float element = 0;
+    std::memcpy(&element, tensor.bytes.data() + i, sizeof(float));
+    if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
+  }
+  return largest;
+}
+
+Constant disturbed(const Constant& tensor, const Noise& noise, float largest) {
+  if (tensor.dtype != DType::kF32 || noise.size == 0) return tensor;
+  std::vector<float> elements(tensor.bytes.size() / sizeof(float));
+  if (!elements.empty()) std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
+  std::uint64_t place = 0;
+  for (float& element : elements) {
+    if (noise.flushes) {
+      if (std::abs(element) < noise.size * largest) element = 0;
+      continue;
+    }
+    if (noise.by_place) place += std::uint64_t{1} << 32U;
+    const std::uint64_t bits = std::bit_cast<std::uint32_t>(element);
+    const double way = Random((noise.seed * 0x100000001B3U) ^ (place | bits)).unit() * 2 - 1;
+    if (!noise.lifts) {
+      element = static_cast<float>(element * (1 + noise.size * way));
+    } else if (std::abs(element) < noise.size * largest) {
+      element = static_cast<float>(noise.size * largest * way);
+    }
+  }
+  return make_constant(DType::kF32, tensor.dims, std::as_bytes(std::span(elements)));
+}
+
+}  // namespace parallax::fuzz

@@ -1,9 +1,7 @@
 // Budgets that the CPU alone keeps, with delegates whose bindings hold memory of the same budget.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -13,6 +11,7 @@
 
 #include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
+#include "session/reflected_test_util.h"
 #include "session/runtime_impl.h"
 #include "session/session_impl.h"
 #include "session/session_test_util.h"
@@ -20,17 +19,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kBudgetColumns = 64, kMostBudgetRows = 40;
-
-/// 2 |x| - x, which has the same bits on every device. A delegate that lacks Sub has two regions.
-constexpr const char* kBudgetText = R"(
-    symbols n
-    input x f32 [n, 64]
-    a = Neg(x) @a
-    b = Sub(a, x) @b
-    c = Abs(b) @c
-    y = Add(c, a) @y
-    output y)";
+constexpr std::int64_t kMostBudgetRows = 40;
 
 struct BudgetWay {
   const char* name;
@@ -75,18 +64,13 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
   }
 
   void run_size(Session& session, std::int64_t rows) {
-    std::vector<float> x(static_cast<std::size_t>(rows * kBudgetColumns));
-    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 9) - 4;
-    const NamedInput input{"x", {DType::kF32, {rows, kBudgetColumns}, std::as_bytes(std::span(x))}};
-    const auto got = session.run({&input, 1});
-    ASSERT_TRUE(got) << rows << " rows: " << got.error().to_string();
-    for (float& number : x) number = 2 * std::fabs(number) - number;
-    EXPECT_TRUE(std::ranges::equal((*got)[0].view().bytes, std::as_bytes(std::span(x)))) << rows;
+    const Status status = run_reflected(session, rows);
+    ASSERT_TRUE(status) << rows << " rows: " << status.error().to_string();
   }
 
   WithFaults faults_;
   const px_delegate table_ = test_delegate();
-  const Model model_ = model_of(kBudgetText);
+  const Model model_ = model_of(kReflectedText);
   std::optional<Runtime> runtime_;
   SessionOptions options_;
 };
@@ -110,8 +94,8 @@ TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {
   for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(session, rows);
   run_size(session, 1);
   RunTrace trace;
-  const std::vector<float> x(kBudgetColumns);
-  const NamedInput input{"x", {DType::kF32, {1, kBudgetColumns}, std::as_bytes(std::span(x))}};
+  const std::vector<float> x(kReflectedColumns);
+  const NamedInput input{"x", {DType::kF32, {1, kReflectedColumns}, std::as_bytes(std::span(x))}};
   ASSERT_TRUE(session.run({&input, 1}, {.trace = &trace}));
   const bool fits = GetParam().binding_bytes + GetParam().staging_bytes < 50'000;
   EXPECT_EQ(!trace.regions.empty(), fits) << "what larger sizes hold is given up";
@@ -153,9 +137,9 @@ TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
   const auto run = [&]() -> Status {
     Session session = *Session::create(model, options, runtime);
     for (const std::int64_t rows : {24, 3, 24, 23, 22, 21, 24, 5, 24}) {
-      const std::vector<float> x(static_cast<std::size_t>(rows * kBudgetColumns), 1);
+      const std::vector<float> x(static_cast<std::size_t>(rows * kReflectedColumns), 1);
       const NamedInput input{"x",
-                             {DType::kF32, {rows, kBudgetColumns}, std::as_bytes(std::span(x))}};
+                             {DType::kF32, {rows, kReflectedColumns}, std::as_bytes(std::span(x))}};
       const auto got = session.run({&input, 1});
       if (!got) return tl::unexpected(got.error());
     }

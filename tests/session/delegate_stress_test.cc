@@ -10,6 +10,7 @@
 
 #include "delegate_host/test_delegate_util.h"
 #include "parallax/session.h"
+#include "session/canceller_test_util.h"
 #include "session/random_graph_test_util.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -82,20 +83,13 @@ class StressRound {
     plant_fault(faults_, *session_, random() % 60);
     const auto rows = 1 + static_cast<std::int64_t>(random() % 6);
     RandomInput input(random, run_time_sizes_, rows);
-    std::stop_source stop;
-    std::thread canceller;
-    if (random() % 8 == 0)
-      canceller = std::thread([stop, wait = random() % 400]() mutable {
-        std::this_thread::sleep_for(std::chrono::microseconds(wait));
-        stop.request_stop();
-      });
+    Canceller canceller(random);
     RunTrace trace;
     RunTrace* const traced = random() % 2 == 0 ? &trace : nullptr;
-    const auto got = session_->run(input.views(), {.trace = traced, .stop = stop.get_token()});
+    const auto got = session_->run(input.views(), {.trace = traced, .stop = canceller.token()});
     for (const RegionEvent& event : trace.regions)
       if (!event.body.empty() && event.problem.empty()) ++in_bodies;
-    const bool may_be_cancelled = canceller.joinable();
-    if (may_be_cancelled) canceller.join();
+    const bool may_be_cancelled = canceller.join();
     // The caller's memory is his again: a device that still reads it finds other numbers.
     const RandomInput kept = input;
     input.x.assign(input.x.size(), 1e30F);

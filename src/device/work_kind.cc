@@ -29,6 +29,71 @@ WorkKind product_kind(const Graph& graph, const Node& node) {
   return WorkKind::kAttention;
 }
 
+/// True of operators that only say which element lies where.
+bool moves_elements(OpKind op) {
+  switch (op) {
+    case OpKind::kConcat:
+    case OpKind::kConstantOfShape:
+    case OpKind::kExpand:
+    case OpKind::kFlatten:
+    case OpKind::kGather:
+    case OpKind::kGatherND:
+    case OpKind::kGridSample:
+    case OpKind::kIdentity:
+    case OpKind::kMaxUnpool:
+    case OpKind::kPad:
+    case OpKind::kRange:
+    case OpKind::kReshape:
+    case OpKind::kResize:
+    case OpKind::kScatterND:
+    case OpKind::kShape:
+    case OpKind::kSize:
+    case OpKind::kSlice:
+    case OpKind::kSplit:
+    case OpKind::kSqueeze:
+    case OpKind::kTile:
+    case OpKind::kTranspose:
+    case OpKind::kUnsqueeze:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// True of operators that take a function of each element, which costs more than a sum.
+bool takes_functions(OpKind op) {
+  switch (op) {
+    case OpKind::kAcos:
+    case OpKind::kAcosh:
+    case OpKind::kAsin:
+    case OpKind::kAsinh:
+    case OpKind::kAtan:
+    case OpKind::kAtanh:
+    case OpKind::kCelu:
+    case OpKind::kCos:
+    case OpKind::kCosh:
+    case OpKind::kElu:
+    case OpKind::kErf:
+    case OpKind::kExp:
+    case OpKind::kGelu:
+    case OpKind::kHardSwish:
+    case OpKind::kLog:
+    case OpKind::kMish:
+    case OpKind::kPow:
+    case OpKind::kSelu:
+    case OpKind::kSigmoid:
+    case OpKind::kSilu:
+    case OpKind::kSin:
+    case OpKind::kSinh:
+    case OpKind::kSoftplus:
+    case OpKind::kTan:
+    case OpKind::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(WorkKind kind) {
@@ -87,57 +152,9 @@ WorkKind work_kind(const Graph& graph, const Node& node) {
     case OpKind::kHardmax:
     case OpKind::kTopK:
       return WorkKind::kReduction;
-    case OpKind::kConcat:
-    case OpKind::kConstantOfShape:
-    case OpKind::kExpand:
-    case OpKind::kFlatten:
-    case OpKind::kGather:
-    case OpKind::kGatherND:
-    case OpKind::kGridSample:
-    case OpKind::kIdentity:
-    case OpKind::kMaxUnpool:
-    case OpKind::kPad:
-    case OpKind::kRange:
-    case OpKind::kReshape:
-    case OpKind::kResize:
-    case OpKind::kScatterND:
-    case OpKind::kShape:
-    case OpKind::kSize:
-    case OpKind::kSlice:
-    case OpKind::kSplit:
-    case OpKind::kSqueeze:
-    case OpKind::kTile:
-    case OpKind::kTranspose:
-    case OpKind::kUnsqueeze:
-      return WorkKind::kMovement;
-    case OpKind::kAcos:
-    case OpKind::kAcosh:
-    case OpKind::kAsin:
-    case OpKind::kAsinh:
-    case OpKind::kAtan:
-    case OpKind::kAtanh:
-    case OpKind::kCelu:
-    case OpKind::kCos:
-    case OpKind::kCosh:
-    case OpKind::kElu:
-    case OpKind::kErf:
-    case OpKind::kExp:
-    case OpKind::kGelu:
-    case OpKind::kHardSwish:
-    case OpKind::kLog:
-    case OpKind::kMish:
-    case OpKind::kPow:
-    case OpKind::kSelu:
-    case OpKind::kSigmoid:
-    case OpKind::kSilu:
-    case OpKind::kSin:
-    case OpKind::kSinh:
-    case OpKind::kSoftplus:
-    case OpKind::kTan:
-    case OpKind::kTanh:
-      return WorkKind::kFunction;
     default:
-      return WorkKind::kElementwise;
+      if (moves_elements(node.op)) return WorkKind::kMovement;
+      return takes_functions(node.op) ? WorkKind::kFunction : WorkKind::kElementwise;
   }
 }
 

@@ -200,6 +200,21 @@ Status check_bits(int different, int runs) {
             fmt::format("{} of {} runs differ from the sequential one", different, runs)});
 }
 
+void print_agreement(const Options& options, int different, int runs, double error,
+                     double allowed) {
+  if (options.session.delegates.empty()) {
+    fmt::print(
+        "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error "
+        "against the reference kernels {:.1e}\n",
+        options.model, runs - different, runs, error);
+  } else {
+    fmt::print(
+        "{}: {} runs over schedulers, threads and budgets with delegate '{}'; largest error "
+        "against the reference kernels {:.1e}, {:.0e} is allowed\n",
+        options.model, runs, fmt::join(options.session.delegates, "', '"), error, allowed);
+  }
+}
+
 }  // namespace
 
 Status verify_command(const Options& options) {
@@ -242,17 +257,7 @@ Status verify_command(const Options& options) {
     return check_nan(*model, *unfused, sequential, inputs->all_views());
   }
   const double allowed = tolerance_of(options, *model, *session);
-  if (options.session.delegates.empty()) {
-    fmt::print(
-        "{}: {} of {} runs bit-identical over schedulers, threads and budgets; largest error "
-        "against the reference kernels {:.1e}\n",
-        options.model, runs - *different, runs, error);
-  } else {
-    fmt::print(
-        "{}: {} runs over schedulers, threads and budgets with delegate '{}'; largest error "
-        "against the reference kernels {:.1e}, {:.0e} is allowed\n",
-        options.model, runs, fmt::join(options.session.delegates, "', '"), error, allowed);
-  }
+  print_agreement(options, *different, runs, error, allowed);
   print_nan(*model, *oracle);
   if (auto status = check_bits(*different, runs); !status) return status;
   if (error > allowed)

@@ -231,6 +231,31 @@ inline px_code test_copy(TestFaults& faults, void* to, const void* from, std::si
   return PX_OK;
 }
 
+inline void test_cancel(void* device, void*, void* context) {
+  TestFaults& faults = faults_of(device);
+  ++faults.cancelled;
+  std::vector<TestFaults::Held> ended;
+  if (faults.heeds_cancel) {
+    const MutexLock lock(faults.mutex);
+    for (TestFaults::Held& each : faults.held)
+      if (each.context == context) ended.push_back(std::move(each));
+    std::erase_if(faults.held, [](const auto& each) { return each.say == nullptr; });
+  }
+  for (const auto& each : ended) each.say();
+}
+
+inline px_code test_allocate(void* device, std::size_t bytes, px_memory* memory,
+                             px_status* status) {
+  TestFaults& faults = faults_of(device);
+  if (TestFaults::take(faults.refuse_memory))
+    return px_fail(status, PX_OUT_OF_MEMORY, "device full");
+  memory->memory = new char[bytes];
+  memory->host = faults.host_sees_it ? memory->memory : nullptr;
+  memory->host_bytes = faults.staging_bytes;
+  ++faults.pieces;
+  return PX_OK;
+}
+
 /// Copies of it may be changed and opened.
 template <int kWhich = 0>
 px_delegate test_delegate() {
@@ -261,18 +286,7 @@ px_delegate test_delegate() {
   table.compile = test_compile;
   table.bind = test_bind;
   table.run = test_run;
-  table.cancel = [](void* device, void*, void* context) {
-    TestFaults& faults = faults_of(device);
-    ++faults.cancelled;
-    std::vector<TestFaults::Held> ended;
-    if (faults.heeds_cancel) {
-      const MutexLock lock(faults.mutex);
-      for (TestFaults::Held& each : faults.held)
-        if (each.context == context) ended.push_back(std::move(each));
-      std::erase_if(faults.held, [](const auto& each) { return each.say == nullptr; });
-    }
-    for (const auto& each : ended) each.say();
-  };
+  table.cancel = test_cancel;
   table.unbind = [](void* device, void*, void* binding) {
     delete static_cast<TestBinding*>(binding);
     --faults_of(device).bindings;
@@ -281,16 +295,7 @@ px_delegate test_delegate() {
     delete static_cast<TestRegion*>(region);
     --faults_of(device).regions;
   };
-  table.allocate = [](void* device, std::size_t bytes, px_memory* memory, px_status* status) {
-    TestFaults& faults = faults_of(device);
-    if (TestFaults::take(faults.refuse_memory))
-      return px_fail(status, PX_OUT_OF_MEMORY, "device full");
-    memory->memory = new char[bytes];
-    memory->host = faults.host_sees_it ? memory->memory : nullptr;
-    memory->host_bytes = faults.staging_bytes;
-    ++faults.pieces;
-    return px_code{PX_OK};
-  };
+  table.allocate = test_allocate;
   table.release = [](void* device, void* memory) {
     delete[] static_cast<char*>(memory);
     --faults_of(device).pieces;

@@ -169,6 +169,87 @@ inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
   return std::move(made.kernel);
 }
 
+/// What a kernel and inference get of the inputs of a run.
+struct KernelInputs {
+  std::vector<RuntimeInput> runtime;
+  std::vector<TensorDesc> descs;
+  std::vector<Misaligned> misaligned;
+  std::vector<AtElement> places;
+};
+
+inline Result<KernelInputs> inputs_of(const KernelRun& run) {
+  KernelInputs result;
+  auto& [runtime, inputs, misaligned, places] = result;
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    const auto& input = run.inputs[i];
+    misaligned.emplace_back(input ? input->view().bytes : std::span<const std::byte>());
+    PX_ASSIGN(places.emplace_back(),
+              AtElement::copy(input ? input->dtype() : DType::kF32,
+                              input ? input->view().bytes : std::span<std::byte>()));
+    runtime.push_back(
+        !input ? RuntimeInput{}
+               : RuntimeInput{true, input->dtype(), input->dims(), places.back().data()});
+    const bool known = ((run.constants >> i) & 1U) != 0;
+    inputs.push_back(!input ? TensorDesc{}
+                            : TensorDesc{true, input->dtype(), input->dims(),
+                                         known ? misaligned[i].data() : nullptr});
+  }
+  return result;
+}
+
+/// What a kernel gets of its outputs, which are filled with garbage.
+struct KernelOutputs {
+  std::vector<Tensor> tensors;
+  std::vector<TensorDesc> descs;
+  std::vector<std::byte*> bytes;  ///< null where the kernel alone knows the size
+  std::vector<DType> dtypes;
+  std::vector<AtElement> places;
+};
+
+inline Result<KernelOutputs> outputs_of(const Graph& graph, const Node& node,
+                                        std::span<const std::optional<Dims>> dims) {
+  KernelOutputs result;
+  auto& [tensors, descs, bytes, dtypes, places] = result;
+  tensors.resize(node.outputs.size());
+  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+    dtypes.push_back(graph.values[node.outputs[i]].dtype);
+    descs.push_back({true, dtypes[i], dims[i].value_or(Dims{}), nullptr});
+    bytes.push_back(nullptr);
+    if (!dims[i]) continue;
+    PX_ASSIGN(tensors[i], Tensor::allocate(dtypes[i], *dims[i]));
+    const auto size = tensors[i].mutable_view().bytes.size();
+    PX_ASSIGN(places.emplace_back(), AtElement::make(dtypes[i], static_cast<std::int64_t>(size)));
+    if (size > 0) std::memset(places.back().data(), 0xA5, size);
+    bytes[i] = places.back().data();
+  }
+  return result;
+}
+
+/// Where output 0 may have the bytes of an input, it must be the same there.
+template <class RunTiles>
+Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
+                      const TensorDesc& output, std::span<const std::byte> expected,
+                      std::span<const std::byte*> input_bytes, std::byte*& output_bytes,
+                      const RunTiles& run_tiles) {
+  for (std::size_t i = 0; i < inputs.size() && !expected.empty(); ++i) {
+    const bool like = inputs[i].present && inputs[i].dims == output.dims &&
+                      size_of(inputs[i].dtype) == size_of(output.dtype);
+    if (!like || inputs[i].data != nullptr || input_bytes[i] == nullptr) continue;
+    PX_ASSIGN(const AlignedBytes place, AlignedBytes::allocate(inputs[i].bytes()));
+    std::memcpy(place.data(), input_bytes[i], expected.size());
+    const std::byte* const before = std::exchange(input_bytes[i], place.data());
+    std::byte* const elsewhere = std::exchange(output_bytes, place.data());
+    PX_RETURN_IF_ERROR(run_tiles());
+    input_bytes[i] = before;
+    output_bytes = elsewhere;
+    if (std::memcmp(place.data(), expected.data(), expected.size()) != 0) {
+      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInternal, node.name,
+                                  "other bits over input " + std::to_string(i)});
+    }
+  }
+  return {};
+}
+
 }  // namespace test_detail
 
 /// Makes a kernel of a node; a null pointer where it does not take it.
@@ -182,43 +263,15 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
                                               const bool& in_place = false) {
   PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
   const Node& node = graph.nodes[NodeId{0}];
-  std::vector<RuntimeInput> runtime;
-  std::vector<TensorDesc> inputs;
-  std::vector<test_detail::Misaligned> misaligned;
-  std::vector<test_detail::AtElement> places;  ///< of inputs, then of outputs
-  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-    const auto& input = run.inputs[i];
-    misaligned.emplace_back(input ? input->view().bytes : std::span<const std::byte>());
-    PX_ASSIGN(places.emplace_back(),
-              test_detail::AtElement::copy(input ? input->dtype() : DType::kF32,
-                                           input ? input->view().bytes : std::span<std::byte>()));
-    runtime.push_back(
-        !input ? RuntimeInput{}
-               : RuntimeInput{true, input->dtype(), input->dims(), places.back().data()});
-    const bool known = ((run.constants >> i) & 1U) != 0;
-    inputs.push_back(!input ? TensorDesc{}
-                            : TensorDesc{true, input->dtype(), input->dims(),
-                                         known ? misaligned[i].data() : nullptr});
-  }
+  PX_ASSIGN(test_detail::KernelInputs given, test_detail::inputs_of(run));
+  const auto& [runtime, inputs, misaligned, places] = given;
   PX_ASSIGN(const std::vector<std::optional<Dims>> dims, infer_runtime(node, runtime));
 
+  PX_ASSIGN(test_detail::KernelOutputs made, test_detail::outputs_of(graph, node, dims));
+  const std::vector<TensorDesc>& outputs = made.descs;
+  std::vector<std::byte*>& output_bytes = made.bytes;
   KernelOutcome outcome;
-  outcome.outputs.resize(node.outputs.size());
-  std::vector<TensorDesc> outputs;
-  std::vector<std::byte*> output_bytes;
-  std::vector<DType> dtypes;
-  for (std::size_t i = 0; i < node.outputs.size(); ++i) {
-    dtypes.push_back(graph.values[node.outputs[i]].dtype);
-    outputs.push_back({true, dtypes[i], dims[i].value_or(Dims{}), nullptr});
-    output_bytes.push_back(nullptr);
-    if (!dims[i]) continue;
-    PX_ASSIGN(outcome.outputs[i], Tensor::allocate(dtypes[i], *dims[i]));
-    const auto size = outcome.outputs[i].mutable_view().bytes.size();
-    PX_ASSIGN(places.emplace_back(),
-              test_detail::AtElement::make(dtypes[i], static_cast<std::int64_t>(size)));
-    if (size > 0) std::memset(places.back().data(), 0xA5, size);
-    output_bytes[i] = places.back().data();
-  }
+  outcome.outputs = std::move(made.tensors);
 
   // Packed late, as models are: nothing that packing reads may be gone by then.
   PackedWeights blocks;
@@ -240,7 +293,7 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
                                                               : runtime[i].bytes);
   }
   PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(kernel->scratch_bytes()));
-  test_detail::HeapOutputs dynamic(dtypes, outcome.outputs);
+  test_detail::HeapOutputs dynamic(made.dtypes, outcome.outputs);
   outcome.tiles = kernel->tiles();
   const auto run_tiles = [&]() -> Status {
     for (std::int64_t tile = outcome.tiles - 1; tile >= 0; --tile) {
@@ -259,25 +312,10 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     const auto bytes = outcome.outputs[i].mutable_view().bytes;
     if (dims[i] && !bytes.empty()) std::memcpy(bytes.data(), output_bytes[i], bytes.size());
   }
-  if (!in_place) return outcome;
-
-  // Where output 0 may have the bytes of an input, it must be the same there.
-  const auto expected = outcome.outputs[0].view().bytes;
-  for (std::size_t i = 0; i < inputs.size() && !expected.empty(); ++i) {
-    const bool like = inputs[i].present && inputs[i].dims == outputs[0].dims &&
-                      size_of(inputs[i].dtype) == size_of(outputs[0].dtype);
-    if (!like || inputs[i].data != nullptr || input_bytes[i] == nullptr) continue;
-    PX_ASSIGN(const AlignedBytes place, AlignedBytes::allocate(inputs[i].bytes()));
-    std::memcpy(place.data(), input_bytes[i], expected.size());
-    const std::byte* const before = std::exchange(input_bytes[i], place.data());
-    std::byte* const output = std::exchange(output_bytes[0], place.data());
-    PX_RETURN_IF_ERROR(run_tiles());
-    input_bytes[i] = before;
-    output_bytes[0] = output;
-    if (std::memcmp(place.data(), expected.data(), expected.size()) != 0) {
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInternal, node.name,
-                                  "other bits over input " + std::to_string(i)});
-    }
+  if (in_place) {
+    PX_RETURN_IF_ERROR(test_detail::check_in_place(node, inputs, outputs[0],
+                                                   outcome.outputs[0].view().bytes, input_bytes,
+                                                   output_bytes[0], run_tiles));
   }
   return outcome;
 }

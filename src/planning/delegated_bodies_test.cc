@@ -320,8 +320,7 @@ TEST_F(DelegatedBodies, RunsAtOnceWithRandomFaults) {
   for (std::thread& caller : callers) caller.join();
 }
 
-TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
-  const Model model = model_of(R"(
+constexpr std::string_view kLoopThenScan = R"(
       symbols n
       input x f32 [n, 32]
       input xs f32 [5, n, 32]
@@ -354,7 +353,10 @@ TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
         output g, b
       end
       z = MatMul(last, w)
-      output z, all)");
+      output z, all)";
+
+TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
+  const Model model = model_of(kLoopThenScan);
   constexpr std::int64_t kLoopRows = 3;
   std::vector<float> x(kLoopRows * 32), xs(5 * kLoopRows * 32);
   for (std::size_t i = 0; i < xs.size(); ++i) xs[i] = static_cast<float>(i % 9) / 4 - 1;

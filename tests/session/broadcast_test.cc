@@ -91,7 +91,7 @@ Arrays listed(std::initializer_list<MaybeArray> arrays) {
   return result;
 }
 
-std::vector<BroadcastCase> broadcast_cases() {
+std::vector<BroadcastCase> elementwise_cases() {
   return {
       {"Add", "input a f32 [n, 2]\ninput b f32 [m, 2]\ny = Add(a, b)\nz = Shape(y)\noutput y, z",
        [](const Arrays& in) {
@@ -144,6 +144,11 @@ std::vector<BroadcastCase> broadcast_cases() {
          both.elements.insert(both.elements.end(), x->elements.begin(), x->elements.end());
          return Arrays{both};
        }},
+  };
+}
+
+std::vector<BroadcastCase> product_cases() {
+  return {
       {"MatMul", "input a f32 [n, 1, 2]\ninput b f32 [m, 2, 1]\ny = MatMul(a, b)\noutput y",
        [](const Arrays& in) {
          const auto column = [](const Array& a, std::size_t i) {
@@ -174,6 +179,12 @@ std::vector<BroadcastCase> broadcast_cases() {
          return listed({combine([](const auto&) { return 3.0F; }, {scores, in[1]})});
        }},
   };
+}
+
+std::vector<BroadcastCase> broadcast_cases() {
+  std::vector<BroadcastCase> cases = elementwise_cases();
+  for (const BroadcastCase& each : product_cases()) cases.push_back(each);
+  return cases;
 }
 
 using Sizes = std::map<std::string, std::int64_t>;

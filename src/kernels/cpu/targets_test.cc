@@ -12,6 +12,19 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+std::vector<KernelRun> convolutions_of_every_loop() {
+  std::vector<KernelRun> runs;
+  for (const std::vector<std::int64_t>& kernel : {Ints{3, 3}, Ints{1, 3}})
+    runs.push_back(convolution_run({"", {1, 14, 27, 67}, 70, kernel, {0, 1, 0, 1}}, true, "Silu"));
+  for (const std::int64_t channels : {3, 37})
+    runs.push_back(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}},
+                                   true, "Silu"));
+  for (const std::int64_t stride : {1, 2})
+    runs.push_back(convolution_run(
+        {"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29}, true, "Relu"));
+  return runs;
+}
+
 /// One node of every kind of inner loop, sizes no multiple of any vector.
 std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   std::vector<std::pair<KernelRun, Tolerance>> runs;
@@ -62,16 +75,7 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   add({OpKind::kMaxPool, test_inputs(random_floats({1, 9, 8, 37}, 1)),
        test_attributes({{"layout", std::string("NHWC")}, {"kernel_shape", Ints{3, 3}}})},
       {});
-  for (const std::vector<std::int64_t>& kernel : {Ints{3, 3}, Ints{1, 3}})
-    add(convolution_run({"", {1, 14, 27, 67}, 70, kernel, {0, 1, 0, 1}}, true, "Silu"), sums);
-  for (const std::int64_t channels : {3, 37})
-    add(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}}, true,
-                        "Silu"),
-        sums);
-  for (const std::int64_t stride : {1, 2})
-    add(convolution_run({"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29},
-                        true, "Relu"),
-        sums);
+  for (KernelRun& run : convolutions_of_every_loop()) add(std::move(run), sums);
   return runs;
 }
 

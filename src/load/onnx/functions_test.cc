@@ -65,13 +65,15 @@ std::string nodes_of(const Graph& graph) {
 const TestFunction kTwice = {
     "Twice", {"a"}, {"b"}, {node("Relu", {"a"}, {"t"}), node("Add", {"t", "a"}, {"b"})}};
 
+struct InlinedCase {
+  const char* name;
+  Names nodes;
+  std::vector<TestFunction> functions;
+  const char* expected;
+};
+
 TEST(Functions, AreInlined) {
-  const struct {
-    const char* name;
-    Names nodes;
-    std::vector<TestFunction> functions;
-    const char* expected;
-  } cases[] = {
+  const InlinedCase cases[] = {
       {"Names",
        {call("Twice", {"x"}, {"t"}), call("Twice", {"t"}, {"y"})},
        {kTwice},

@@ -183,6 +183,16 @@ inline std::string model(const TestGraph& graph, std::int64_t opset = 17) {
   });
 }
 
+/// A ModelProto of a GraphProto and OperatorSetIdProtos only; `ir_version` < 0: without one.
+inline std::string fields(const std::string& graph, const Names& opsets,
+                          std::int64_t ir_version = 8) {
+  return message([&](protozero::pbf_writer& w) {
+    if (ir_version >= 0) w.add_int64(1, ir_version);
+    w.add_message(7, graph);
+    for (const std::string& opset : opsets) w.add_message(8, opset);
+  });
+}
+
 /// Loads from memory of exactly the model's size, so that a sanitizer sees every byte too far.
 inline Result<Graph> load(const std::string& bytes, const std::filesystem::path& folder = {}) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());

@@ -62,6 +62,17 @@ TEST(ReadTensor, TakesTypesWithASizeAndNamesTheOthers) {
   }
 }
 
+struct DecodedCase {
+  std::string tensor, expected;
+};
+void expect_decoded(std::span<const DecodedCase> cases) {
+  for (const auto& c : cases) {
+    const auto constant = read(c.tensor);
+    ASSERT_TRUE(constant) << constant.error().to_string();
+    EXPECT_EQ(text(*constant), c.expected);
+  }
+}
+
 TEST(ReadTensor, DecodesTypedFields) {
   const Ints small = {-3, 0, 5};
   const auto packed32 = [&](pbf_writer& w) { w.add_packed_int32(5, small.begin(), small.end()); };
@@ -99,9 +110,7 @@ TEST(ReadTensor, DecodesTypedFields) {
   };
   const std::string i64 = raw_data(small), i32 = raw_data(std::vector<std::int32_t>{-3, 0, 5});
   const std::string i8 = raw_data(std::vector<std::int8_t>{-3, 0, 5});
-  const struct {
-    std::string tensor, expected;
-  } cases[] = {
+  const DecodedCase cases[] = {
       {tensor(kOnnxInt32, {3}, packed32), i32},
       {tensor(kOnnxInt32, {3}, unpacked32), i32},
       {tensor(kOnnxInt8, {3, 1}, packed32), i8},
@@ -120,10 +129,21 @@ TEST(ReadTensor, DecodesTypedFields) {
       {tensor(kOnnxFloat, {0, 5}, [](pbf_writer&) {}), ""},
       {tensor(kOnnxInt64, {3, 0}, [](pbf_writer&) {}), ""},
   };
+  expect_decoded(cases);
+}
+
+struct RefusedCase {
+  std::string tensor;
+  const char* message;
+  ErrorCode code = ErrorCode::kInvalidModel;
+};
+void expect_refused(std::span<const RefusedCase> cases) {
   for (const auto& c : cases) {
     const auto constant = read(c.tensor);
-    ASSERT_TRUE(constant) << constant.error().to_string();
-    EXPECT_EQ(text(*constant), c.expected);
+    ASSERT_FALSE(constant) << c.message;
+    EXPECT_EQ(constant.error().code, c.code) << constant.error().to_string();
+    EXPECT_NE(constant.error().message.find(c.message), std::string::npos)
+        << constant.error().message << "\nhas no: " << c.message;
   }
 }
 
@@ -132,11 +152,7 @@ TEST(ReadTensor, RefusesWhatDisagrees) {
   const auto one_float = [](pbf_writer& w) { w.add_float(4, 1); };
   const auto one_int = [](pbf_writer& w) { w.add_int32(5, 300); };
   const auto nothing = [](pbf_writer&) {};
-  const struct {
-    std::string tensor;
-    const char* message;
-    ErrorCode code = ErrorCode::kInvalidModel;
-  } cases[] = {
+  const RefusedCase cases[] = {
       {raw_tensor("t", kOnnxFloat, {1000000}, "abcd"), "stores 4 bytes"},
       {raw_tensor("t", kOnnxFloat, {1}, "abcde"), "stores 5 bytes"},
       {raw_tensor("t", kOnnxFloat, {kHuge, kHuge}, "abcd"), "overflows"},
@@ -183,13 +199,7 @@ TEST(ReadTensor, RefusesWhatDisagrees) {
       {tensor(kOnnxFloat, {1}, [](pbf_writer& w) { w.add_int64(4, 1); }), "malformed"},
       {tensor(kOnnxFloat, {1}, [](pbf_writer& w) { w.add_int64(9, 1); }), "malformed"},
   };
-  for (const auto& c : cases) {
-    const auto constant = read(c.tensor);
-    ASSERT_FALSE(constant) << c.message;
-    EXPECT_EQ(constant.error().code, c.code) << constant.error().to_string();
-    EXPECT_NE(constant.error().message.find(c.message), std::string::npos)
-        << constant.error().message << "\nhas no: " << c.message;
-  }
+  expect_refused(cases);
 }
 
 }  // namespace

@@ -3,37 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <utility>
 
 #include "base/byte_text.h"
-#include "base/checked.h"
 #include "base/status.h"
 
 namespace parallax {
 namespace {
 
-/// So much longer may a run take because its block gets large pages that the first run with it did
-/// not wait for.
-constexpr std::chrono::milliseconds kPromotion{50};
-
 /// Held bytes may exceed what runs needed at once by this part of it, and a block its request.
 constexpr std::int64_t kSlack = 10;
 
-/// Bytes of a block that large pages can hold: fewer faults at the first run, fewer misses of the
-/// page table at all.
-std::int64_t whole_pages(std::int64_t bytes) { return bytes / kLargePage * kLargePage; }
-
 /// More than any machine has, and so few that sums of them do not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;
-
-Error out_of_memory(std::int64_t bytes) {
-  return {Stage::kExecute,
-          ErrorCode::kOutOfMemory,
-          {},
-          fmt::format("cannot allocate {} bytes for activations", bytes)};
-}
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
@@ -72,56 +54,6 @@ class RunMemory::Evicted {
   Blocks blocks_;
   std::int64_t bytes_ = 0;
 };
-
-void RunMemory::Free::operator()(std::byte* p) const {
-  if (owner == nullptr) std::free(p);
-}
-
-Result<RunMemory::Blocks> RunMemory::allocate(std::int64_t bytes,
-                                              std::shared_ptr<MemorySource> source) {
-  Blocks blocks(1);  // before what it would have to free if it threw
-  const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kAlignment;
-  const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  // Not aligned_alloc: that wants whole huge pages.
-  void* memory = nullptr;
-  std::shared_ptr<std::byte> owner;
-  if (rounded && source->is_users()) {
-    owner = source->allocate(*rounded, kAlignment);
-    memory = owner.get();
-  } else if (!rounded || posix_memalign(&memory, static_cast<std::size_t>(alignment),
-                                        static_cast<std::size_t>(*rounded)) != 0) {
-    memory = nullptr;
-  }
-  if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
-  Block& block = blocks.front();
-  block.memory = {static_cast<std::byte*>(memory), Free{std::move(owner)}};
-  block.bytes = bytes;
-  block.source = std::move(source);
-  return blocks;
-}
-
-/// Gives a block large pages as far as they come quickly; every further run with it a few more.
-void RunMemory::touch(Block& block, bool fresh) {
-  const std::int64_t whole = whole_pages(block.bytes);
-  if (!block.source->large()) {
-    if (fresh) block.source->want_small({block.memory.get(), static_cast<std::size_t>(whole)});
-    return;
-  }
-  LargePageWatch& watch = block.source->watch();
-  const auto begin = std::chrono::steady_clock::now();
-  if (fresh && whole > 0) want_large({block.memory.get(), static_cast<std::size_t>(whole)});
-  while (block.large < whole && (fresh || std::chrono::steady_clock::now() - begin < kPromotion)) {
-    std::byte* const page = block.memory.get() + block.large;
-    if (!fresh) {
-      promote_page(page);
-    } else if (!watch.quick()) {
-      return want_small({page, static_cast<std::size_t>(whole - block.large)});
-    } else {
-      first_touch(page, &watch);
-    }
-    block.large += kLargePage;
-  }
-}
 
 /// The smallest idle block that suffices.
 RunMemory::Blocks::iterator RunMemory::best_idle(const Request& request) {
@@ -182,7 +114,7 @@ bool RunMemory::admissible(const Request& request) const {
 
 std::int64_t RunMemory::idle_bytes() const {
   std::int64_t bytes = 0;
-  for (const Block& block : idle_) bytes += block.bytes;
+  for (const RunBlock& block : idle_) bytes += block.bytes;
   return bytes;
 }
 
@@ -294,10 +226,10 @@ Result<RunMemory::Lease> RunMemory::acquire(Request request) {
   lease.limit_.store(request.limit.value_or(Lease::kNoLimit), std::memory_order_relaxed);
   const bool fresh = lease.block_.empty();
   if (fresh) {
-    PX_ASSIGN(lease.block_, allocate(request.bytes, request.source));
+    PX_ASSIGN(lease.block_, allocate_block(request.bytes, request.source));
     note_peak();
   }
-  touch(lease.block_.front(), fresh);
+  touch_block(lease.block_.front(), fresh);
   return lease;
 }
 

@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <list>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -39,10 +38,9 @@
 #include "base/machine/memory_source.h"
 #include "base/mutex.h"
 #include "parallax/result.h"
+#include "run/run_block.h"
 
 namespace parallax {
-
-struct RunBuffers;
 
 class RunMemory {
  public:
@@ -88,25 +86,10 @@ class RunMemory {
   std::size_t waiting() const;
 
  private:
-  struct Free {
-    std::shared_ptr<const void> owner;  ///< of the user's memory
-    void operator()(std::byte* p) const;
-  };
-  struct Block {
-    std::unique_ptr<std::byte, Free> memory;
-    std::int64_t bytes = 0;
-    std::shared_ptr<RunBuffers> buffers = nullptr;
-    std::int64_t large = 0;  ///< bytes at the front that have large pages
-    std::shared_ptr<MemorySource> source = nullptr;
-  };
-
-  /// A list, so that a block moves without an allocation; one of a run has one element.
-  using Blocks = std::list<Block>;
+  using Blocks = RunBlocks;  // one of a run has one element
   /// Blocks that are no longer idle; frees them when destroyed. Must outlive a lock of the mutex.
   class Evicted;
 
-  static Result<Blocks> allocate(std::int64_t bytes, std::shared_ptr<MemorySource> source);
-  static void touch(Block& block, bool fresh);
   Blocks::iterator best_idle(const Request& request) PX_REQUIRES(mutex_);
   Status wait_for_turn(Request& request) PX_REQUIRES(mutex_);
   Blocks take_block(const Request& request, Evicted& evicted) PX_REQUIRES(mutex_);

@@ -13,8 +13,8 @@
 #include <optional>
 #include <vector>
 
-#include "partition/split/known_parameters.h"
 #include "device/support.h"
+#include "partition/split/known_parameters.h"
 
 namespace parallax {
 

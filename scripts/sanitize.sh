@@ -31,7 +31,7 @@ GTEST_FILTER="*-$slow" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|d
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.
-threaded='(base|kernels/weights|bind|run|delegate|delegates/(conformance|cores|opencl)|session)/|cli/(budget|run)$|fuzz/kept$'
+threaded='(base|kernels/weights|bind|run|delegate_host|delegates/(cores|opencl)|planning|session|conformance)/|cli/(budget|run)$|fuzz/kept$'
 cmake --preset tsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
-scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate,delegates_conformance,delegates_cores,delegates_opencl,session}_test
+scripts/build.sh tsan "$jobs" parallax px_fuzz px_{base,kernels_weights,bind,run,delegate_host,delegates_cores,delegates_opencl,planning,session,conformance}_test
 GTEST_FILTER="*-$slow_thread" scripts/test.sh build/tsan "$jobs" -R "^($threaded)"

@@ -189,7 +189,7 @@ class BodyRegions : public testing::TestWithParam<BodyWay> {
 TEST_P(BodyRegions, RunInEachTrip) {
   for (int round = 0; round < 6; ++round) {
     for (TestDevice* const device : device_.all())
-      device->will(kRegion0, round % 3 == 0 ? Answer::kAtOnce : Answer::kDone);
+      device->will(kR0, round % 3 == 0 ? Answer::kAtOnce : Answer::kDone);
     expect_done(round % 2 == 0);
   }
   EXPECT_EQ(memory_->busy_bytes(), 0);
@@ -218,8 +218,8 @@ TEST_P(BodyRegions, ErrorsEndTheRunOrTheCpuTakesOver) {
     RegionId region;
     const char* first;  ///< node of the region
   };
-  for (const Case& c : {Case{"if", 0, kRegion1, "r1"}, Case{"if", 1, kRegion0, "r0"},
-                        Case{"loop", 0, kRegion1, "r1"}, Case{"scan", 0, kRegion0, "r0"}}) {
+  for (const Case& c : {Case{"if", 0, kR1, "r1"}, Case{"if", 1, kR0, "r0"},
+                        Case{"loop", 0, kR1, "r1"}, Case{"scan", 0, kR0, "r0"}}) {
     const bool taken = c.body == 0;
     for (const Answer answer : {Answer::kError, Answer::kThrows, Answer::kNone}) {
       program_ = *program_of(context_, settings_);
@@ -241,7 +241,7 @@ TEST_P(BodyRegions, TheCpuTakesOverInsideANestedBody) {
   for (const NodeId id : context_->graph.nodes.ids()) {
     if (context_->graph.nodes[id].name != "loop") continue;
     for (TestDevice* const device : device_.in_body(id, 0)->all())
-      device->will(kRegion0, Answer::kError);
+      device->will(kR0, Answer::kError);
   }
   RunTrace trace;
   settings_.trace = &trace;
@@ -266,7 +266,7 @@ TEST_P(BodyRegions, RunsOfOneProgramAtOnce) {
 TEST_P(BodyRegions, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
   for (const char* const node : {"if", "loop", "scan"}) {
     substitute();
-    device_of(node, 0).will(kRegion0, Answer::kNever);
+    device_of(node, 0).will(kR0, Answer::kNever);
     bool late = false;
     settings_.late = &late;
     // On a busy machine a region that answers may be late before this one begins.
@@ -279,7 +279,7 @@ TEST_P(BodyRegions, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
     EXPECT_TRUE(late);
     EXPECT_GT(memory_->busy_bytes() + memory_->fixed_bytes(), 0);
     settings_.region_time = {};
-    device_of(node, 0).will(kRegion0, Answer::kDone);
+    device_of(node, 0).will(kR0, Answer::kDone);
     expect_done();  // in another block
     expect_all_free();
   }
@@ -287,7 +287,7 @@ TEST_P(BodyRegions, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
 
 TEST_P(BodyRegions, ACallerNeedNotWaitForADevice) {
   for (const char* const node : {"if", "loop", "scan"}) {
-    device_of(node, 0).will(kRegion0, Answer::kNever);
+    device_of(node, 0).will(kR0, Answer::kNever);
     std::stop_source stop;
     settings_.stop = stop.get_token();
     std::atomic<bool> over{false};
@@ -301,14 +301,14 @@ TEST_P(BodyRegions, ACallerNeedNotWaitForADevice) {
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, ErrorCode::kCancelled) << got.error().to_string();
     settings_.stop = {};
-    device_of(node, 0).will(kRegion0, Answer::kDone);
+    device_of(node, 0).will(kR0, Answer::kDone);
     expect_done();
     expect_all_free();
   }
 }
 
 TEST_P(BodyRegions, TheTimeOfARunEndsTheirWait) {
-  device_of("loop", 0).will(kRegion1, Answer::kNever);
+  device_of("loop", 0).will(kR1, Answer::kNever);
   for (std::chrono::milliseconds limit(4); silent() == 0; limit *= 2) {
     settings_.time_limit = limit;
     const auto got = run();
@@ -333,7 +333,7 @@ TEST_P(BodyRegions, LogsSayWhichBody) {
   std::string line;
   const Logger log([&](LogLevel, std::string_view text) { line = text; });
   settings_.log = &log;
-  device_of("scan", 0).will(kRegion1, Answer::kError);
+  device_of("scan", 0).will(kR1, Answer::kError);
   expect_done();
   EXPECT_THAT(line, HasSubstr("the CPU runs the region of node 'scan/0/r1': "));
 }

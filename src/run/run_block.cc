@@ -50,7 +50,7 @@ Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySourc
   }
   if (memory == nullptr) return tl::unexpected(out_of_memory(bytes));
   RunBlock& block = blocks.front();
-  block.memory = {static_cast<std::byte*>(memory), Free{std::move(owner)}};
+  block.memory = {static_cast<std::byte*>(memory), RunBlock::Free{std::move(owner)}};
   block.bytes = bytes;
   block.source = std::move(source);
   return blocks;

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "delegate_host/delegate_device.h"
 #include "delegate_host/test_delegate_util.h"
@@ -107,9 +107,9 @@ class DelegateDeviceIn : public testing::TestWithParam<DelegateMemory> {
   WithFaults faults_;
   px_delegate table_ = test_delegate();
   std::vector<std::string> lines_;
-  std::mutex lines_mutex_;
+  Mutex lines_mutex_;
   Logger log_{Log([this](LogLevel level, std::string_view line) {
-    const std::lock_guard lock(lines_mutex_);
+    const MutexLock lock(lines_mutex_);
     if (level == LogLevel::kWarning) lines_.emplace_back(line);
   })};
   const bool set_ = [this] {

@@ -11,6 +11,7 @@ Models are the zoo's, so that every clone writes the same structure.
 """
 import argparse
 import functools
+import os
 import pathlib
 import re
 import subprocess
@@ -27,6 +28,7 @@ import paper  # noqa: E402
 import planner  # noqa: E402
 
 THREADS = 2
+LOAD = os.getloadavg()[0]  # before anything is measured
 NOT_MEASURED = "Not measured yet: `make docs` does.\n"
 
 
@@ -35,14 +37,14 @@ def lines_of(lines):
 
 
 def timed(make):
-    """A table of time, with the commit and the machine that it was measured on."""
+    """A table of time, with the machine that it was measured on, its load before that, and the commit."""
     text, where = make(), compare.machine()
-    return text and f"{text}\n{where['cpu']}; {where['date']}, commit {where['commit']}.\n"
+    return text and f"{text}\n{where['cpu']}; {where['date']}, commit {where['commit']}; load {LOAD:.2f} before.\n"
 
 
 def says_where(text):
     """Whether a table ends as timed() ends it."""
-    return re.search(r"\n\n\S.*\d+ cores.*; \d{4}-\d\d-\d\d, commit [0-9a-f]{7,}\.\n$", text) is not None
+    return re.search(r"\n\n\S.*\d+ cores.*; \d{4}-\d\d-\d\d, commit [0-9a-f]{7,}(; load \d+\.\d\d before)?\.\n$", text) is not None
 
 
 def demo_times():

@@ -39,7 +39,8 @@ Result<std::shared_ptr<ClContext>> ClContext::open(const ClDevice& device,
   made->copies_ =
       OwnedQueue(*cl, cl->clCreateCommandQueue(made->context_.get(), device.id, 0, &code));
   PX_RETURN_IF_ERROR(cl_check("clCreateCommandQueue", code));
-  made->completions_ = std::make_unique<Completions>();
+  for (auto* line : {&made->of_queue_, &made->of_copies_, &made->of_none_})
+    *line = std::make_unique<Completions>(*cl);
   return made;
 }
 
@@ -79,9 +80,10 @@ Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flag
   return made;
 }
 
-Status ClContext::when_done(const Commands&, cl_command_queue queue, cl_event event,
+Status ClContext::when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                             Completions::Call call) {
-  Status waiting = completions_->when_done(cl_, event, std::move(call));
+  Completions& line = queue == commands.copies() ? *of_copies_ : *of_queue_;
+  Status waiting = line.when_done(event, std::move(call));
   if (waiting) {
     cl_.clFlush(queue);
   } else {

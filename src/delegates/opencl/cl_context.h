@@ -1,4 +1,4 @@
-// One device ready for work: context, in-order queue, programs, and the thread that tells of ends.
+// One device ready for work: context, in-order queue, programs, and the threads that tell of ends.
 // Regions of a device share one. Thread-safety: all functions may be called by any thread; commands
 // are given under the lock of Commands.
 #pragma once
@@ -75,15 +75,14 @@ class ClContext {
     ClContext& context_;
   };
 
-  /// Calls `call` on a thread of its own once `event` of that queue has happened, with the error
-  /// that it ended with. Hands the queue's commands to the device, only then: Oclgrind calls nobody
-  /// of events that have happened before. Where this fails, all of them have ended and `call` is
-  /// not called.
+  /// Hands the queue's commands to the device, and calls `call` on a thread of that queue once
+  /// `event` has happened, with the error that it ended with. If this fails, all commands have
+  /// ended and `call` is not called.
   Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                    Completions::Call call);
-  /// Calls `call` on that thread.
+  /// Calls `call` on another thread, without waiting for a queue.
   void later(Completions::Call call, Status status) {
-    completions_->later(std::move(call), std::move(status));
+    of_none_->later(std::move(call), std::move(status));
   }
 
  private:
@@ -101,7 +100,7 @@ class ClContext {
   Mutex programs_mutex_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kBuilding};
   Mutex mutex_{LockOrder::kCommands};
   std::map<std::string, std::shared_ptr<ClProgram>> programs_ PX_GUARDED_BY(programs_mutex_);
-  std::unique_ptr<Completions> completions_;
+  std::unique_ptr<Completions> of_queue_, of_copies_, of_none_;  ///< of neither queue
 };
 
 }  // namespace parallax::opencl

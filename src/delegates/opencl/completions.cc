@@ -2,12 +2,20 @@
 
 #include <utility>
 
-namespace parallax::opencl {
+#include "base/status.h"
 
-struct Completions::Waiting {
-  std::shared_ptr<Calls> calls;
-  Call call;
-};
+namespace parallax::opencl {
+namespace {
+
+Status wait_for(const ClLibrary& cl, cl_event event) {
+  const cl_int code = cl.clWaitForEvents(1, &event);
+  if (code == CL_SUCCESS) return {};
+  cl_int state = CL_COMPLETE;
+  cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr);
+  return cl_error("a kernel", state < 0 ? state : code);
+}
+
+}  // namespace
 
 void Completions::Calls::add(Due one) {
   const MutexLock lock(mutex);
@@ -15,7 +23,7 @@ void Completions::Calls::add(Due one) {
   changed.notify_all();
 }
 
-void Completions::Calls::make_all() {
+void Completions::Calls::make_all(const ClLibrary& cl) {
   for (;;) {
     Due next;
     {
@@ -25,12 +33,13 @@ void Completions::Calls::make_all() {
       next = std::move(due.front());
       due.pop_front();
     }
+    if (next.event) next.status = wait_for(cl, next.event.get());
     next.call(std::move(next.status));
   }
 }
 
-Completions::Completions() : calls_(std::make_shared<Calls>()) {
-  thread_ = std::thread([calls = calls_] { calls->make_all(); });
+Completions::Completions(const ClLibrary& cl) : cl_(cl), calls_(std::make_shared<Calls>()) {
+  thread_ = std::thread([&cl, calls = calls_] { calls->make_all(cl); });
 }
 
 Completions::~Completions() {
@@ -47,22 +56,13 @@ Completions::~Completions() {
   }
 }
 
-void CL_CALLBACK Completions::happened(cl_event, cl_int state, void* waiting) {
-  const std::unique_ptr<Waiting> ended(static_cast<Waiting*>(waiting));
-  Status status;
-  if (state < 0) status = cl_error("a kernel", state);
-  ended->calls->add({std::move(ended->call), std::move(status)});
-}
-
 void Completions::later(Call call, Status status) {
-  calls_->add({std::move(call), std::move(status)});
+  calls_->add({{}, std::move(call), std::move(status)});
 }
 
-Status Completions::when_done(const ClLibrary& cl, cl_event event, Call call) {
-  auto waiting = std::make_unique<Waiting>(Waiting{calls_, std::move(call)});
-  const cl_int code = cl.clSetEventCallback(event, CL_COMPLETE, &happened, waiting.get());
-  if (code != CL_SUCCESS) return cl_error("clSetEventCallback", code);
-  (void)waiting.release();
+Status Completions::when_done(cl_event event, Call call) {
+  PX_RETURN_IF_ERROR(cl_check("clRetainEvent", cl_.clRetainEvent(event)));
+  calls_->add({OwnedEvent(cl_, event), std::move(call), {}});
   return {};
 }
 

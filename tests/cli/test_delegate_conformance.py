@@ -26,7 +26,7 @@ def test_a_right_delegate_passes(tmp_path, text):
     assert lines["operator", "Add", "i64"]["outcome"] == "passed"
     assert lines["operator", "Softmax", "i64"]["outcome"] == lines["operator", "NonZero", "f32"]["outcome"] == "no case"
     assert {name for group, name, _ in lines if group == "behaviour"} == {
-        "runs of one region at once", "regions at once", "cancelled runs", "memory that is not there", "one answer to each question"}
+        "concurrent runs of one region", "concurrent regions", "cancelled runs", "memory that is not there", "one answer to each question"}
     assert ("graph", "a residual of products", "") in lines
 
 

@@ -119,7 +119,7 @@ TEST_F(DelegateMemory, TheRunBeginsAnewWhereTheDeviceHasLostIt) {
   expect_right(session);
   EXPECT_TRUE(copies().empty());
   EXPECT_EQ(session.delegates()[0].failures.size(), 2U) << "all that it had";
-  EXPECT_THAT(lines_, testing::Contains(HasSubstr("the run begins anew: ")));
+  EXPECT_THAT(lines_, testing::Contains(HasSubstr("the run starts again: ")));
   session.retry_delegates();
   expect_right(session);
   EXPECT_EQ(copies().size(), 4U);

@@ -64,7 +64,7 @@ SuiteLine with_next_run(UnderTest& test, const Case& made, std::int64_t size, Li
   return line.take();
 }
 
-/// Runs `bound[i % size]` on kThreads threads at once.
+/// Runs `bound[i % size]` on kThreads threads concurrently.
 void run_on_threads(UnderTest& test, const std::vector<TestedBinding>& bound, LineMaker& line) {
   Mutex mutex;
   const auto work = [&](int thread, UnderTest copy) {
@@ -85,7 +85,7 @@ void run_on_threads(UnderTest& test, const std::vector<TestedBinding>& bound, Li
   for (std::thread& thread : threads) thread.join();
 }
 
-/// What the device's own memory does where there is none.
+/// Checks that a delegate reports an error if its own memory cannot be allocated.
 void check_allocate(const UnderTest& test, LineMaker& line) {
   const OpenDelegate& delegate = *test.delegate;
   if (delegate.memory != PX_MEMORY_DEVICE) return;
@@ -105,7 +105,7 @@ void check_allocate(const UnderTest& test, LineMaker& line) {
 }  // namespace
 
 SuiteLine check_runs_at_once(UnderTest& test) {
-  LineMaker line("behaviour", "runs of one region at once");
+  LineMaker line("behaviour", "concurrent runs of one region");
   const auto made = some_case(test, 48);
   if (!made) return without_case(line);
   TestedRegion region(test.delegate, made->graph);
@@ -120,7 +120,7 @@ SuiteLine check_runs_at_once(UnderTest& test) {
 }
 
 SuiteLine check_regions_at_once(UnderTest& test) {
-  LineMaker line("behaviour", "regions at once");
+  LineMaker line("behaviour", "concurrent regions");
   std::vector<std::unique_ptr<TestedRegion>> regions;
   std::vector<Case> cases;
   for (int i = 0; i < kThreads; ++i) {
@@ -131,7 +131,7 @@ SuiteLine check_regions_at_once(UnderTest& test) {
   }
   std::vector<std::optional<Result<TestedBinding>>> results(regions.size());
   {
-    // They are compiled at once too.
+    // They are also compiled concurrently.
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < regions.size(); ++i)
       threads.emplace_back([&, i] {
@@ -214,10 +214,10 @@ SuiteLine check_changing_sizes(UnderTest& test) {
   TestedRegion region(test.delegate, made->graph);
   const auto first = region.bind(with_size(*made, 17));
   std::atomic<bool> end{false};
-  std::string beside;
+  std::string meanwhile;
   const auto run_first = [&, copy = test]() mutable {
     double off = 0;
-    while (!end && beside.empty()) beside = check_run(copy, *first, copy.options.seed, off);
+    while (!end && meanwhile.empty()) meanwhile = check_run(copy, *first, copy.options.seed, off);
   };
   std::optional<std::jthread> runs;
   first ? void(runs.emplace(run_first)) : line.fail("", first.error().to_string());
@@ -231,7 +231,7 @@ SuiteLine check_changing_sizes(UnderTest& test) {
   }
   end = true;
   runs.reset();
-  if (!beside.empty()) line.fail("the first size", beside);
+  if (!meanwhile.empty()) line.fail("the first size", meanwhile);
   take_what_was_seen(line);
   return line.take();
 }

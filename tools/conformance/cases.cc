@@ -38,7 +38,7 @@ constexpr ShapeClass kShapeClasses[] = {
     {"two free dimensions", "symbols n m\n", "[2, n, m]"},
 };
 
-/// Of symbols, one list per binding: the last one has dimensions of 1.
+/// Values of symbols, one list per binding; the last one makes dimensions of 1.
 constexpr std::array<std::array<std::int64_t, 3>, 3> kSizes = {{{3, 4, 5}, {8, 5, 2}, {1, 1, 1}}};
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -46,7 +46,8 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-/// What stands for $W: an operator of one element that the delegate has for this type.
+/// Returns the operator that replaces $W: an elementwise one that the delegate supports for the
+/// type.
 std::string wrapper(const Delegate& delegate, DType dtype) {
   struct Wrapper {
     OpKind op;
@@ -87,7 +88,7 @@ bool wrap(std::string& text, const std::string& with) {
   return true;
 }
 
-/// Of constants whose elements the text does not say, which it does where the name begins with `c`.
+/// Fills the constants whose elements the text omits: those whose name does not begin with `c`.
 void fill_constants(Graph& graph, std::uint64_t seed) {
   for (Value& value : graph.values) {
     if (value.kind != ValueKind::kConstant || value.name.starts_with('c')) continue;

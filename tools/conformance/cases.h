@@ -18,8 +18,8 @@ struct Case {
   std::vector<Binding> bindings;
 };
 
-/// Of one operator and the type of its first input or, where that has none, its result. Empty:
-/// nothing that the row makes is claimed.
+/// Returns the cases of one operator and `dtype`, the type of its first input or, if it has no
+/// input, of its result. Empty if the delegate claims nothing that the operator's row makes.
 std::vector<Case> operator_cases(OpKind op, DType dtype, const Delegate& delegate,
                                  std::uint64_t seed);
 /// Whole graphs.

@@ -46,7 +46,7 @@ SuiteLine check_regions_at_once(UnderTest& test);
 SuiteLine check_cancelled_runs(UnderTest& test);
 SuiteLine check_missing_memory(UnderTest& test);
 SuiteLine check_growth(UnderTest& test);
-/// Of a delegate that takes sizes that only running tells.
+/// Checks a delegate that accepts sizes that are known only while running.
 SuiteLine check_changing_sizes(UnderTest& test);
 
 }  // namespace parallax::conformance

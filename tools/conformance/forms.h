@@ -18,7 +18,7 @@
 namespace parallax::conformance {
 
 struct Form {
-  const char* name;  ///< what is special about it; "": nothing
+  const char* name;  ///< the special case that it shows; "": the plain one
   const char* text;
 };
 

@@ -62,7 +62,7 @@ inline constexpr Form kConcatForms[] = {
      "input x $T [3, 5]\nconst c $T [0, 5] = []\n"
      "y = Concat(x, c, x) {axis = 0}"},
     {"free", "symbols n m\ninput x $T [n, 5]\ninput x2 $T [m, 5]\ny = Concat(x, x2) {axis = 0}"},
-    {"free beside",
+    {"free, another axis",
      "symbols n\ninput x $T [2, n, 3]\ninput x2 $T [2, n, 5]\n"
      "y = Concat(x, x2) {axis = 2}"},
 };
@@ -222,7 +222,7 @@ inline constexpr Form kOneHotForms[] = {
 };
 inline constexpr Form kEyeLikeForms[] = {
     {"", "input x $T [5, 7]\ny = EyeLike(x)"},
-    {"beside the diagonal", "input x $T [4, 3]\ny = EyeLike(x) {k = -1, dtype = 7}"},
+    {"another diagonal", "input x $T [4, 3]\ny = EyeLike(x) {k = -1, dtype = 7}"},
     {"free", "symbols n m\ninput x $T [n, m]\ny = EyeLike(x) {k = 1}"},
 };
 inline constexpr Form kTriluForms[] = {

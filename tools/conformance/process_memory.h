@@ -1,4 +1,4 @@
-// What this process takes of the machine's memory. Thread-safe.
+// Memory that this process uses. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -25,21 +25,21 @@
 
 namespace parallax::conformance {
 
-/// What is planted.
+/// Faults to plant in the reference delegate.
 struct Defects {
   std::string profile;
   bool own_memory = false, host_sees_it = false;
   std::optional<OpKind> wrong_operator;  ///< one bit of its results
   bool wrong_for_odd = false;            ///< results with an odd number of elements
   bool wrong_when_bound_again = false;   ///< keeps the first binding's sizes
-  bool wrong_at_once = false;            ///< two runs at once
+  bool wrong_at_once = false;            ///< two concurrent runs
   bool refuses_while_running = false;    ///< bind, as long as a run is under way
   bool answers_twice = false, answers_and_refuses = false, never_answers = false;
   bool forgets_cancelled = false;  ///< gives no answer to a run that was cancelled
   bool leaks = false;              ///< 64 KiB per compile
   bool leaves_out = false;         ///< the last element of a result
   bool writes_beside = false, writes_inputs = false;
-  bool allocates_anything = false, fails_strangely = false;  ///< where there is no memory
+  bool allocates_anything = false, fails_strangely = false;  ///< if there is no memory
   bool half = false;                                         ///< stores in 16 bits what it may
   std::optional<DType> lacks;                                ///< claimed, and refused by compile
 };
@@ -62,7 +62,7 @@ struct ReferenceRegion {
   std::vector<Node> nodes;
   std::vector<ValueId> inputs, outputs;
   bool half = false;
-  std::vector<Dims> first_outputs;  ///< of the first binding
+  std::vector<Dims> first_outputs;  ///< output shapes of the first binding
 };
 
 struct ReferenceBinding {

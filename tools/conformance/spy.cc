@@ -22,7 +22,7 @@ struct Guarded {
     const auto at = reinterpret_cast<std::uintptr_t>(all.data() + kMargin);
     first = kMargin + (64 - at % 64) % 64;
     size = bytes;
-    // What is left out is NaN, or a number that no case has.
+    // An element that a run leaves out reads as NaN, or as a number that no case has.
     std::fill_n(data(), bytes, std::byte{0xFF});
   }
   std::byte* data() { return all.data() + first; }
@@ -45,7 +45,7 @@ struct Asked {
   int answers = 0;
   bool refused = false;
   std::vector<std::unique_ptr<Guarded>> outputs = {};
-  std::vector<void*> wanted = {};  ///< where the host wants them
+  std::vector<void*> wanted = {};                                           ///< the host's buffers
   std::vector<std::pair<const void*, std::vector<std::byte>>> inputs = {};  ///< as they were
 };
 
@@ -92,8 +92,7 @@ void spy_done(void* context, px_code code, const char* message) {
   {
     const MutexLock lock(spy.mutex);
     const auto found = spy.asked.find(reinterpret_cast<std::uintptr_t>(context));
-    if (found == spy.asked.end())
-      return note_problem(spy, "an answer with a context that nobody gave");
+    if (found == spy.asked.end()) return note_problem(spy, "an answer with an unknown context");
     Asked& asked = *found->second;
     if (asked.answers++ > 0 || asked.refused)
       return note_problem(spy,

@@ -83,8 +83,8 @@ class Suite {
       SuiteLine (*run)(UnderTest&);
     };
     constexpr Check kChecks[] = {
-        {"runs of one region at once", check_runs_at_once},
-        {"regions at once", check_regions_at_once},
+        {"concurrent runs of one region", check_runs_at_once},
+        {"concurrent regions", check_regions_at_once},
         {"cancelled runs", check_cancelled_runs},
         {"memory that is not there", check_missing_memory},
         {"sizes that change while runs go on", check_changing_sizes},
@@ -100,7 +100,7 @@ class Suite {
     }
   }
 
-  /// Of all answers.
+  /// Adds the line about all answers.
   void end() {
     LineMaker line("behaviour", "one answer to each question");
     if (!test_.silent && wait_for_answers(test_.options.answer_time)) {

@@ -4,7 +4,7 @@
 //
 //     operators  each operator x type x shape class, under several sizes of free dimensions
 //     graphs     whole small graphs, each as one region
-//     behaviour  regions and runs at once, cancelled runs, memory that is not there, sizes that
+//     behaviour  concurrent regions and runs, cancelled runs, memory that is not there, sizes that
 //                change while runs go on, where they may, compiling and discarding without growth,
 //                one answer to each question
 //
@@ -23,8 +23,8 @@
 
 namespace parallax::conformance {
 
-/// Of the largest magnitude of a result, where floats are stored in 32 bits or, inside of a region,
-/// in 16.
+/// Allowed error relative to the largest magnitude of a result, if floats are stored in 32 bits or,
+/// inside a region, in 16.
 inline constexpr double kAllowedOff = 1e-4, kAllowedOffHalf = 2e-2;
 
 /// Rounds of compiling, binding and discarding a region with 64 KiB of weights, behind a tenth of
@@ -34,7 +34,7 @@ inline constexpr std::int64_t kGrowthBytes = std::int64_t{4} << 20;
 
 struct SuiteOptions {
   std::optional<OpKind> only = {};  ///< cases of this operator alone, no graphs and no behaviour
-  std::uint64_t seed = 1;           ///< of inputs and weights
+  std::uint64_t seed = 1;           ///< seed of inputs and weights
   bool half = false;                ///< regions may store floats in 16 bits
   /// Within which a run must be answered. A delegate that does not is asked nothing more.
   std::chrono::milliseconds answer_time{60'000};
@@ -52,7 +52,7 @@ enum class Outcome : std::uint8_t {
 struct SuiteLine {
   std::string group;  ///< "operator", "graph", "behaviour"
   std::string name;   ///< "Conv", "a chain"
-  std::string type;   ///< of an operator's cases: "f32"
+  std::string type;   ///< element type of an operator's cases: "f32"
   Outcome outcome = Outcome::kPassed;
   int cases = 0, failed = 0;
   double off = 0;  ///< the farthest from what it should be, by the largest magnitude

@@ -137,16 +137,16 @@ struct Planted {
   const char* name;
   void (*plant)(Defects& all);
   const char* line;     ///< that fails
-  const char* problem;  ///< what it says
+  const char* problem;  ///< expected text of the failure
 };
 const Planted kPlanted[] = {
     {"wrong bits", [](Defects& d) { d.wrong_operator = OpKind::kGather; }, "Gather", "element"},
     {"odd sizes", [](Defects& d) { d.wrong_for_odd = true; }, "Relu", "odd sizes: element"},
     {"second binding", [](Defects& d) { d.wrong_when_bound_again = true; }, "Neg",
      "a free dimension, n = 8: element"},
-    {"runs at once", [](Defects& d) { d.wrong_at_once = true; }, "runs of one region at once",
+    {"concurrent runs", [](Defects& d) { d.wrong_at_once = true; }, "concurrent runs of one region",
      "thread"},
-    {"binding beside runs", [](Defects& d) { d.refuses_while_running = true; },
+    {"binding during runs", [](Defects& d) { d.refuses_while_running = true; },
      "sizes that change while runs go on", "at work"},
     {"a second answer", [](Defects& d) { d.answers_twice = true; }, "Neg",
      "a run is answered twice"},
@@ -154,7 +154,7 @@ const Planted kPlanted[] = {
      "answered and refused"},
     {"cancelled", [](Defects& d) { d.forgets_cancelled = true; }, "cancelled runs", "not answered"},
     {"an element left out", [](Defects& d) { d.leaves_out = true; }, "Neg", "nan"},
-    {"beside an output", [](Defects& d) { d.writes_beside = true; }, "Neg",
+    {"outside an output", [](Defects& d) { d.writes_beside = true; }, "Neg",
      "outside of its outputs"},
     {"an input changed", [](Defects& d) { d.writes_inputs = true; }, "Neg", "writes to its inputs"},
     {"a type it lacks", [](Defects& d) { d.lacks = DType::kI32; }, "Add", "no such type"},

@@ -36,7 +36,7 @@ Result<std::vector<Tensor>> execute_on(const Program& program, const TensorBytes
     PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
     return tensor.mutable_view().bytes.data();
   };
-  // What a silent device may still write lives as long as that.
+  // Memory that a silent device may still write to must stay allocated.
   const auto memory = std::make_shared<RunMemory>();
   PX_ASSIGN(RunMemory::Lease lease, memory->acquire({program.bytes, {}, false}));
   WorkerPool pool(1);

@@ -22,7 +22,7 @@ struct TestedBinding {
   std::shared_ptr<const Program> program, reference;
   std::shared_ptr<DelegateDevice> device;
 
-  /// Of the graph, by the seed.
+  /// Returns values for the graph's inputs, generated from the seed.
   TensorBytes inputs(std::uint64_t seed) const;
   /// Errors: of the delegate; kLimitExceeded where it has not answered by then, or `stop` was asked
   /// for.

@@ -1,5 +1,5 @@
-// What the tensors of a case hold, and how far results are from what they should be. Internal to
-// tools/conformance. Pure functions.
+// Contents of the tensors of a case, and the distance of results from the expected ones. Internal
+// to tools/conformance. Pure functions.
 #pragma once
 
 #include <cstdint>

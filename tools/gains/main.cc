@@ -28,7 +28,7 @@ struct Options {
   double seconds = 2;  // that the timed runs of a step take, about
 };
 
-// What rewrites nodes into faster ones; the other passes only remove what computes nothing.
+// Passes that rewrite nodes into faster ones; the others only remove nodes that compute nothing.
 const std::vector<std::string> kFusions = {
     "fuse_conv_bn",       "fuse_silu",         "fuse_gelu",        "fuse_matmul_bias",
     "fuse_activation",    "fuse_pad",          "layout_nhwc",      "fuse_cosine_attention",

@@ -72,7 +72,7 @@ int run(int argc, char** argv) {
   if (const auto ended = cli::parse_command_line(app, argc, argv, fail)) return *ended;
   const Status done = pack_file(options);
   if (done) return 0;
-  // What no file could be read or written for names it already.
+  // An error of reading or writing already names its file.
   const bool named = done.error().code == ErrorCode::kIo;
   return fail(1, (named ? "" : options.file + ": ") + done.error().to_string());
 }

@@ -93,7 +93,7 @@ struct Measured {
   Timed timed;
   double load_ms = 0;
   std::optional<std::int64_t> rss = {};
-  PlanReport plan;  // of the first value
+  PlanReport plan;  // plan for the first value
 };
 
 nlohmann::json to_json(const Options& options, const Model& model, const Session& session,

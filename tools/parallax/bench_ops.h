@@ -1,4 +1,4 @@
-// Where the time of a run goes, node by node and operator by operator: `bench --ops`.
+// The time of a run by node and by operator: `bench --ops`.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -69,7 +69,7 @@ class Runner {
     for (const Inputs& each : inputs) views_.push_back(each.views());
   }
 
-  // Where inputs are tied, each caller has a State for each combination.
+  // If inputs are tied, each caller has a State for each combination.
   Status make_states(const Options& options, const Model& model) {
     states_.resize(static_cast<std::size_t>(callers_));
     for (auto& states : states_) {
@@ -120,7 +120,7 @@ class Runner {
   std::vector<std::vector<NamedInput>> views_;
   const int callers_;
   const bool reset_state_;
-  std::vector<std::vector<std::optional<State>>> states_;  // by caller and combination
+  std::vector<std::vector<std::optional<State>>> states_;  // indexed by caller and combination
 };
 
 // Milliseconds of the timed runs, with a bar that shows how far they are.

@@ -11,7 +11,7 @@ struct Timed {
   double first_run_ms = 0, cpu_ms_per_run = 0;
   double seconds = 0;      ///< wall-clock time of all timed runs together
   PlanTimes planning;      ///< part of the first run
-  std::vector<double> ms;  ///< of each run, in the order in which they began
+  std::vector<double> ms;  ///< latency of each run, in order of their start
   bool interrupted = false;
   std::vector<RunTrace> traces;  ///< for --ops
 };

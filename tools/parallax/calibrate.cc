@@ -45,11 +45,11 @@ struct Sample {
 };
 
 struct NodeTimes {
-  std::map<std::string, Sample> samples;  // by op, kernel and shapes
+  std::map<std::string, Sample> samples;  // keyed by op, kernel and shapes
   double node_seconds = 0;
 };
 
-/// Seconds of each different node, on one core, and what a run takes beside them.
+/// Seconds of each different node, on one core, and the overhead of a run per node.
 Result<NodeTimes> measure(const Options& options) {
   Options one = options;
   one.session.threads = 1;
@@ -61,7 +61,7 @@ Result<NodeTimes> measure(const Options& options) {
   if (!inputs) return tl::unexpected(inputs.error());
   const auto views = inputs->views();
   NodeTimes measured;
-  std::vector<double> beside;
+  std::vector<double> overhead;
   for (int run = 0; run < kWarmup + kRuns; ++run) {
     RunTrace trace;
     std::int64_t start = now_ns();
@@ -79,9 +79,9 @@ Result<NodeTimes> measure(const Options& options) {
       sample.node = std::move(node);
     }
     if (!trace.nodes.empty())
-      beside.push_back((whole - sum) / static_cast<double>(trace.nodes.size()));
+      overhead.push_back((whole - sum) / static_cast<double>(trace.nodes.size()));
   }
-  measured.node_seconds = std::max(0.0, median(beside));
+  measured.node_seconds = std::max(0.0, median(overhead));
   return measured;
 }
 

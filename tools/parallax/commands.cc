@@ -187,8 +187,8 @@ constexpr CommandRow kCommands[] = {
      add_simulate},
     {"calibrate", "Time the nodes of a model on one core of this machine, for simulate",
      calibrate_command, add_calibrate},
-    {"delegates", "List what can run parts of models beside the CPU", delegates_command,
-     add_delegates}};
+    {"delegates", "List the delegates, which can run parts of models next to the CPU",
+     delegates_command, add_delegates}};
 
 }  // namespace
 

@@ -115,7 +115,8 @@ void add_parallelism(CLI::App& command, Options& options) {
   add_choice<Refinement>(
       command, "--refinement", options.session.refinement,
       {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}, {"none", Refinement::kNone}},
-      "Which branches of a layer run at once: by predicted time (the default), the paper's rule, "
+      "Which branches of a layer run in parallel: by predicted time (the default), the paper's "
+      "rule, "
       "or "
       "all");
   command
@@ -124,7 +125,7 @@ void add_parallelism(CLI::App& command, Options& options) {
           [&options](const std::string& name) {
             options.session.admission = name == "paper" ? Admission::kPaper : Admission::kTimeSaved;
           },
-          "Which branches run at once where the budget has no room for all: those that save most "
+          "Which branches run in parallel if the budget has no room for all: those that save most "
           "time (the default) or, paper, the smallest first")
       ->check(CLI::IsMember({"time", "paper"}))
       ->type_name("NAME");

@@ -16,15 +16,15 @@ void add_model(CLI::App& command, Options& options);
 /// `values`: the most that --dim takes.
 void add_dims(CLI::App& command, Options& options, std::size_t values);
 
-/// What every command but info takes.
+/// Adds the options of every command but info.
 void add_common(CLI::App& command, Options& options, std::size_t values);
 
-/// What verify goes through by itself.
+/// Adds the options that verify varies by itself.
 void add_execution(CLI::App& command, Options& options);
 
 void add_limits(CLI::App& command, Options& options);
 
-/// Which branches run at once.
+/// Adds the options that choose the branches to run in parallel.
 void add_parallelism(CLI::App& command, Options& options);
 
 /// `what`: what is written.

@@ -17,14 +17,14 @@ void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
                       "Which regions the delegate gets: those with which the whole is predicted to "
                       "take least, or all that it can run (profitable)")
       ->needs(delegate);
-  add_choice<bool>(command, "--co-execution", options.plan.co_execution,
-                   {{"on", true}, {"off", false}},
-                   "Whether operators may run on the CPU and the delegate at once, some rows of "
-                   "their results on each, where that takes less (off)")
+  add_choice<bool>(
+      command, "--co-execution", options.plan.co_execution, {{"on", true}, {"off", false}},
+      "Whether operators may run on the CPU and the delegate in parallel, some rows of "
+      "their results on each, if that is faster (off)")
       ->needs(delegate);
 }
 
-/// What a delegate that runs is planned by.
+/// Adds the options for rates, by which regions of a delegate that runs are chosen.
 void add_rates(CLI::App& command, Options& options, CLI::Option* delegate) {
   add_choice<Rates>(command, "--rates", options.session.rates,
                     {{"measured", Rates::kMeasured}, {"described", Rates::kDescribed}},
@@ -68,14 +68,14 @@ void add_device(CLI::App& command, Options& options) {
       add_repeated(
           command, "--delegate",
           [&options](const std::string& name) { options.delegates.push_back(name); },
-          "What runs parts of the model beside the CPU: parallax delegates lists them; a text "
+          "A delegate that runs parts of the model: parallax delegates lists them; a text "
           "behind a colon tells it more. Given several times, each gets what those before it left")
           ->type_name("NAME[:TEXT]");
   add_offload(command, options, delegate);
   add_rates(command, options, delegate);
   command
       .add_option("--delegate-time-limit", options.session.delegate_time_limit_seconds,
-                  "Seconds that it may take for one region (10); then the run begins anew without "
+                  "Seconds that it may take for one region (10); then the run starts again without "
                   "it. 0: any time")
       ->check(within(0.0, 1e8))
       ->type_name("S")

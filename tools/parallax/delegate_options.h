@@ -1,4 +1,4 @@
-// The options of what runs parts of the model beside the CPU, and of what plans for it.
+// The options for delegates, which run parts of the model, and for planning for them.
 #pragma once
 
 #include "options.h"
@@ -12,10 +12,10 @@ namespace parallax::cli {
 
 void add_library(CLI::App& command, Options& options);
 
-/// What runs parts of the model beside the CPU.
+/// Adds the options for delegates that run.
 void add_device(CLI::App& command, Options& options);
 
-/// What an accelerator gets, for commands that do not run it.
+/// Adds the options for accelerators that are only planned for. Returns that of the profile.
 CLI::Option* add_delegate(CLI::App& command, Options& options);
 
 /// Throws UsageError where another option leaves nothing that could be split.

@@ -1,4 +1,4 @@
-// `parallax delegates`: what can run parts of models beside the CPU.
+// `parallax delegates`: lists what can run parts of models next to the CPU.
 #include <fmt/core.h>
 
 #include <string_view>

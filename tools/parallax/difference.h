@@ -13,7 +13,7 @@ struct Difference {
   bool apart = false;
   double largest = 0;   ///< |ours - oracle|, finite places only
   double relative = 0;  ///< the same over the oracle's largest magnitude
-  double cosine = 1;    ///< of the angle between them, finite places only
+  double cosine = 1;    ///< cosine of the angle between them, finite elements only
 };
 Difference difference(const TensorView& ours, const TensorView& oracle);
 /// "largest 1.2e-02, 3.1e-03 of the largest magnitude, cosine 0.999987".

@@ -12,7 +12,7 @@
 namespace parallax::cli {
 namespace {
 
-// What is tried, in this order, until a plan can be made. Images come in few sizes; the sides of
+// Sizes to try, in this order, until a plan can be made. Images come in few sizes; the sides of
 // smaller ones come last, because networks with few strides take them as well.
 struct Sizes {
   std::int64_t length, side;

@@ -31,7 +31,7 @@ Bytes exif_segment(Bytes file) {
   constexpr std::size_t kMarker = 0xFF, kApp1 = 0xE1, kStartOfScan = 0xDA;
   for (std::size_t at = 2; at + 4 <= file.size();) {
     const std::size_t kind = number_at(file, at + 1, 1, true);
-    const std::size_t length = number_at(file, at + 2, 2, true);  // of itself too
+    const std::size_t length = number_at(file, at + 2, 2, true);  // its own bytes included
     if (number_at(file, at, 1, true) != kMarker || kind == kStartOfScan) break;
     if (length < 2 || length > file.size() - at - 2) break;
     const Bytes data = file.subspan(at + 4, length - 2);

@@ -71,7 +71,7 @@ Status check_writable(const fs::path& path) {
 }
 
 Status finish_standard_output() {
-  const bool failed = std::ferror(stdout) != 0;  // of something that was printed earlier
+  const bool failed = std::ferror(stdout) != 0;  // an earlier write failed
   if (std::fflush(stdout) == 0 && !failed) return {};
   return tl::unexpected(cannot_write("standard output", failed ? EIO : errno));
 }

@@ -25,8 +25,8 @@ Result<File> open_to_read(const std::filesystem::path& path);
 
 /// Writes `parts` one after the other. Where that fails, no file is left. Errors: kIo.
 Status write_file(const std::filesystem::path& path, std::initializer_list<std::string_view> parts);
-/// What write_file would say of a file that may not be made or overwritten: asked before work that
-/// takes long. Errors: kIo.
+/// Checks that a file may be created or overwritten: call it before work that takes long. Errors:
+/// kIo.
 Status check_writable(const std::filesystem::path& path);
 
 /// Writes out what was printed. Errors: kIo where standard output did not take all of it.

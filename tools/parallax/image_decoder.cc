@@ -28,10 +28,10 @@ namespace {
 
 constexpr std::uintmax_t kMostFileBytes = 64U << 20U;
 constexpr rlim_t kMostSeconds = 20;
-// What stb takes of memory: samples of 16 bits of four channels, before and behind their filter.
+// Memory that stb needs: samples of 16 bits of four channels, before and after their filter.
 constexpr std::size_t kHeapBytes = std::size_t{kMostImagePixels} * 24;
 
-// What the child tells.
+// The child's answer.
 struct Answer {
   bool decoded = false, confined = false;
   int width = 0, height = 0;

@@ -13,7 +13,7 @@ namespace parallax::cli {
 struct Image {
   int width = 0, height = 0, channels = 0;
   std::vector<std::uint8_t> pixels;
-  int orientation = 1;  ///< of EXIF, that the file named and the pixels follow
+  int orientation = 1;  ///< EXIF orientation of the file; already applied to the pixels
 };
 
 inline constexpr int kMostImagePixels = 1 << 26;  // 64 megapixels

@@ -15,7 +15,7 @@ Error invalid(std::string message) {
   return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
 }
 
-// Where an input's shape has what.
+// The axes of an input's shape.
 struct Layout {
   int batch = -1;  // -1: the shape has none
   int channel = 0, height = 0, width = 0;
@@ -232,7 +232,7 @@ Result<Tensor> image_tensor(const ImageOptions& options, const TensorInfo& input
   const std::int64_t batch = layout->batch < 0 ? 1 : dim(layout->batch, 1);
   if (batch != 1)
     throw UsageError(
-        fmt::format("input '{}' takes {} images at once, --image gives one", input.name, batch));
+        fmt::format("input '{}' needs {} images, --image gives one", input.name, batch));
   const std::int64_t height = dim(layout->height, image->height),
                      width = dim(layout->width, image->width);
   if (height < 1 || width < 1 || height > kMostImageSide || width > kMostImageSide ||

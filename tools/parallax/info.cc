@@ -259,7 +259,7 @@ Status info_command(const Options& options) {
   if (!options.json.empty()) {
     if (auto status = write_json(options.json, to_json(options, info)); !status) return status;
   }
-  // What is not supported was shown, which is all that was asked for; a damaged model is an error.
+  // An unsupported model was shown, which is all that was asked for; a damaged one is an error.
   const bool shown = !info.problem || info.problem->code == ErrorCode::kUnsupported;
   return shown ? Status{} : tl::unexpected(*info.problem);
 }

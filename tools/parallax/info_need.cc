@@ -73,7 +73,7 @@ void print_need(const Need& need) {
   fmt::print("{:>7}  {:<28}  {}\n", "count", "operator after loading", "kernels that it gets");
   for (const OperatorKernels& row : by_operator(need.plan.kernel_reports))
     fmt::print("{:>7}  {:<28}  {}\n", row.nodes, row.op, fmt::join(row.kernels, ", "));
-  fmt::print("\nmemory of a run, beside the weights in the file and the outputs\n");
+  fmt::print("\nmemory of a run, without the weights in the file and the outputs\n");
   fmt::print("  weights packed for kernels  {} bytes ({}), once\n", need.plan.packed_weight_bytes,
              format_bytes(need.plan.packed_weight_bytes));
   fmt::print("  activations and scratch     {:>22}  {:>22}\n", "without a budget",

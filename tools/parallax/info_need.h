@@ -1,4 +1,4 @@
-// What a run of a model would need, for `parallax info`.
+// The resources that a run of a model needs, for `parallax info`.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -91,7 +91,7 @@ CLI::Option* add_ties(CLI::App& command, Options& options) {
 }
 
 void add_reset(CLI::App& command, Options& options, CLI::Option* ties) {
-  command.add_flag("--reset-state", options.reset_state, "Each run begins with that anew")
+  command.add_flag("--reset-state", options.reset_state, "Each run starts from those inputs again")
       ->needs(ties);
 }
 

@@ -142,7 +142,8 @@ Result<Object> object_in(const NamedFile& from, bool cast) {
   return Object::optional(Object::tensor(*std::move(tensor)));
 }
 
-/// What `--input` gives for each input that is an object, and the symbols that strings tell.
+/// Reads the files that `--input` gives for inputs that are objects, and the symbols in their
+/// strings.
 Result<std::map<std::string, Object>> read_object_files(const Options& options, const Model& model,
                                                         SymbolValues& values) {
   const SymbolValues given = symbol_values(options, model);

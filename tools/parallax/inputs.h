@@ -15,11 +15,11 @@ struct Inputs {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
   std::vector<Object> objects;  ///< in place of tensors where the model wants those
-  std::vector<bool> tied;       ///< by --tie: a State has them
+  std::vector<bool> tied;       ///< inputs of --tie, which a State has
 
-  /// Views for Session::run; valid while this object is. Of inputs that are not tied.
+  /// Views for Session::run; of inputs that are not tied; valid while this object is.
   std::vector<NamedInput> views() const;
-  /// Of all.
+  /// Views of all inputs, tied ones included.
   std::vector<NamedInput> all_views() const;
 };
 

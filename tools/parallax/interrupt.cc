@@ -19,7 +19,7 @@ struct sigaction before;
 
 extern "C" void on_interrupt(int signal) {
   if (!seen.exchange(true)) return;
-  constexpr char kClearLine[] = "\r\x1b[K";  // what a Progress may have drawn
+  constexpr char kClearLine[] = "\r\x1b[K";  // removes a line that a Progress may have drawn
   if (isatty(STDERR_FILENO) != 0) [[maybe_unused]]
     const auto written = ::write(STDERR_FILENO, kClearLine, sizeof kClearLine - 1);
   std::signal(signal, SIG_DFL);

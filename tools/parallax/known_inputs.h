@@ -8,9 +8,9 @@
 
 namespace parallax::cli {
 
-/// What LoadOptions::inputs must have so that a model, which was `loaded` or could not be, is
-/// loaded as --dim, --shape and --input ask; empty: nothing. That is if loading failed; if --input
-/// names an input with a default; or if --shape gives one dimension two sizes.
+/// Returns the LoadOptions::inputs with which a model, which was `loaded` or could not be, is
+/// loaded as --dim, --shape and --input ask; empty if none is needed. That is if loading failed; if
+/// --input names an input with a default; or if --shape gives one dimension two sizes.
 std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>& loaded);
 
 /// Whether an input of the file has a dimension of that name.

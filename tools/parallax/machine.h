@@ -1,4 +1,4 @@
-// What figures were measured on and with: reports carry it, so that they can be compared later.
+// The machine and build behind figures: reports have it, so that they can be compared later.
 #pragma once
 
 #include <nlohmann/json.hpp>

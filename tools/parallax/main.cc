@@ -36,7 +36,7 @@ std::string command_line(int argc, char** argv) {
   return text;
 }
 
-// What is wrong with the command line, in one line.
+// Says in one line why the command line is wrong.
 std::string usage_text(const CLI::App& app, const CLI::ParseError& error) {
   const auto commands = app.get_subcommands();
   const std::vector<std::string> rest =
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     return cli::main_in_namespace(argc, argv);
   } catch (const cli::UsageError& error) {
     return cli::fail(cli::kUsage, error.what());
-  } catch (const std::system_error& error) {  // of printing
+  } catch (const std::system_error& error) {  // thrown by printing
     if (std::ferror(stdout) == 0) return cli::fail(cli::kFault, error.what());
     return cli::fail(cli::kFault,
                      cli::cannot_write("standard output", error.code().value()).message);

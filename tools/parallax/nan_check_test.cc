@@ -1,4 +1,4 @@
-// What `verify` sees: the library has no known fault, so models with one stand for it here.
+// Tests the NaN check of `verify` on made-up results: the library has no known fault to show it.
 #include "nan_check.h"
 
 #include <gmock/gmock.h>

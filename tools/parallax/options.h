@@ -1,4 +1,4 @@
-// What the command line says, as values: one struct for all commands.
+// The command line as values: one struct for all commands.
 #pragma once
 
 #include <cstdint>
@@ -63,12 +63,12 @@ struct Options {
   std::vector<GivenDim> dims;
   std::uint64_t seed = 0;
   std::vector<std::string> ties;  ///< INPUT=OUTPUT
-  bool reset_state = false;       ///< each run begins anew
+  bool reset_state = false;       ///< each run starts from its inputs again
   int repeat = 0;                 ///< runs of run; 0: one, whose outputs lie in the folder itself
   std::string output_dir;
   OutputFormat output_format = OutputFormat::kNpy;
   std::string expected;     ///< a folder of outputs; empty: none
-  double tolerance = 1e-3;  ///< of the outputs' largest magnitude
+  double tolerance = 1e-3;  ///< relative to the outputs' largest magnitude
   int top = 0;              ///< classes of scores that are printed; 0: none
   std::string labels;       ///< a file of their names
   std::string json;
@@ -79,7 +79,7 @@ struct Options {
   std::vector<std::string> delegates;
   PlanOptions plan;
   bool require_full_delegation = false;
-  std::string trace;  ///< of bench: a file for a run's
+  std::string trace;  ///< bench: the file for a run's trace
   bool ops = false;
   int warmup = 5;
   int runs = 20;
@@ -87,7 +87,7 @@ struct Options {
   int concurrency = 1;  ///< callers of bench
 };
 
-constexpr std::size_t kMaxValues = 100000;  // of one symbol: a range cannot eat the memory
+constexpr std::size_t kMaxValues = 100000;  // per symbol: a range cannot exhaust memory
 
 /// Values of each symbol: one for run, plan and verify; any number for bench, taken in turn.
 using SymbolValues = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
@@ -99,8 +99,8 @@ GivenShape parse_shape(const std::string& text);
 /// "64MiB", "1.5GB", "123456", "auto", "none". Throws UsageError.
 MemoryBudget parse_budget(const std::string& text);
 
-/// What --dim and --shape say of the model's free dimensions. Throws UsageError for names that the
-/// model does not have and for values that contradict the model or each other.
+/// Returns the values that --dim and --shape give to the model's free dimensions. Throws UsageError
+/// for names that the model does not have and for values that contradict the model or each other.
 SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
 std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
@@ -118,7 +118,7 @@ Result<Runtime> make_runtime(const Options& options, bool runs = true);
 /// pre-faults memory for packed weights.
 Result<Model> load_model(const Options& options, bool runs = true);
 
-/// What most commands begin with.
+/// A loaded model with a session, which most commands begin with.
 struct Opened {
   Model model;
   Session session;

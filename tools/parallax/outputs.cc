@@ -42,7 +42,7 @@ Status write_one(const fs::path& file, std::string_view name, const TensorView& 
                                      : write_npy(file, tensor);
 }
 
-// What an earlier run wrote here. Nothing where the list is none of ours.
+// Returns the files that an earlier run wrote here; empty if the list is not one of ours.
 std::vector<fs::path> earlier_files(const fs::path& folder) {
   std::error_code error;
   if (!fs::is_regular_file(folder / kList, error)) return {};
@@ -122,7 +122,7 @@ void remove_numbered_outputs(const fs::path& folder, int first) {
     const auto files = earlier_files(numbered);
     if (files.empty()) return;
     remove(files);
-    fs::remove(numbered, ignored);  // where nothing else is in it
+    fs::remove(numbered, ignored);  // if it is empty
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace parallax::cli {
 
-/// Makes the folder where there is none; asked before a run, which must not end at a folder that
-/// cannot be written. Errors: kIo.
+/// Makes the folder if it does not exist. Call it before a run, so that the run is not lost to a
+/// folder that cannot be written. Errors: kIo.
 Status make_output_folder(const std::filesystem::path& folder);
 /// Removes what earlier runs wrote there.
 void remove_outputs(const std::filesystem::path& folder);

@@ -11,8 +11,8 @@
 
 namespace parallax::cli {
 
-/// Fills what `app` knows. The exit status where the tool ends at once: 0 behind --help, otherwise
-/// what `fail(status, message)` returns, status 2 for wrong usage.
+/// Fills what `app` knows. Returns the exit status if the tool is to end immediately: 0 after
+/// --help, otherwise what `fail(status, message)` returns, status 2 for wrong usage.
 template <class Fail>
 std::optional<int> parse_command_line(CLI::App& app, int argc, const char* const* argv, Fail fail) {
   try {

@@ -26,13 +26,13 @@ Error pb_invalid(const fs::path& file, std::string_view what) {
   return {Stage::kIo, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", file.string(), what)};
 }
 
-// What a message holds, as it comes.
+// The fields of a message, in the order of the file.
 struct Message {
   std::vector<std::int64_t> dims;
   std::int32_t type = 0;
   std::optional<protozero::data_view> raw;
   protozero::pbf_tag_type field = 0;  // that the units are of
-  std::vector<std::byte> units;       // of the typed fields
+  std::vector<std::byte> units;       // elements of the typed fields
 };
 
 // The typed field that holds elements of the type, and the bytes that each of its numbers stands

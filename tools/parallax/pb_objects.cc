@@ -19,12 +19,13 @@ namespace {
 namespace fs = std::filesystem;
 using Tag = protozero::pbf_tag_type;
 
-// Of TensorProto.
+// Fields of TensorProto.
 constexpr Tag kTensorDims = 1, kTensorType = 2, kTensorStrings = 6, kTensorName = 8;
-// Of SequenceProto and OptionalProto: the name, the type of the elements and, by that type, they.
+// Fields of SequenceProto and OptionalProto: the name, the type of the elements, and the elements
+// by type.
 constexpr Tag kObjectName = 1, kElementType = 2, kTensors = 3, kSequences = 5, kMaps = 6,
               kOptionals = 7;
-// Of MapProto.
+// Fields of MapProto.
 constexpr Tag kMapName = 1, kKeyType = 2, kIntKeys = 3, kStringKeys = 4, kMapValues = 5;
 
 /// The type of elements by SequenceProto's and OptionalProto's numbers, and the field of such.

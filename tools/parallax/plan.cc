@@ -49,7 +49,7 @@ void print_summary(const MemoryBudget& budget, const PlanReport& plan) {
   if (!plan.delegate.empty()) {
     fmt::print("{} regions on {}, {} nodes stay on the CPU; predicted to take {:.4g} ms\n",
                plan.regions, plan.delegate, plan.cpu_nodes.size(), plan.predicted_ms);
-    if (!plan.co_execution.empty()) fmt::print("at once: {}\n", plan.co_execution);
+    if (!plan.co_execution.empty()) fmt::print("in parallel: {}\n", plan.co_execution);
   }
   fmt::print(
       "activations: {} (lower bound {}, greedy {}, an arena per branch {}, no reuse {}); scratch "
@@ -225,7 +225,7 @@ void add_delegate(const PlanReport& plan, nlohmann::json& json) {
 
 void print_threads(const PlanReport& plan) {
   for (const ThreadBytes& t : plan.thread_bytes)
-    fmt::print("on {} {}: {} and {} of scratch, at most {} at once; the least budget is {} bytes\n",
+    fmt::print("on {} {}: {} and {} of scratch, at most {} live; the least budget is {} bytes\n",
                t.threads, t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
                format_bytes(t.scratch_bytes),
                t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches),

@@ -11,7 +11,7 @@
 namespace parallax::cli {
 
 nlohmann::json arena_json(const ArenaBytes& bytes);
-/// What 1, 2, 4 and 8 threads would take.
+/// Bytes that 1, 2, 4 and 8 threads would need.
 nlohmann::json threads_json(const PlanReport& plan);
 nlohmann::json kernels_json(const PlanReport& plan);
 /// "none", "64.0 MiB", "14.2 GiB (auto)": what was asked for and what that is at this moment.

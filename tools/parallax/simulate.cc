@@ -33,7 +33,7 @@ void print(const Options& options, const Prediction& prediction) {
              prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
              options.delegates.empty()
                  ? ""
-                 : fmt::format(" beside the accelerator of {}", fmt::join(options.delegates, ", ")),
+                 : fmt::format(" and the accelerator of {}", fmt::join(options.delegates, ", ")),
              prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
   print_basis(prediction.basis);
   if (prediction.unknown_nodes > 0) {

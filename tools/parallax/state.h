@@ -1,4 +1,4 @@
-// What --tie asks for: inputs that a run reads as the run before left outputs.
+// --tie: inputs that a run reads as the previous run left outputs.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace parallax::cli {
 
-/// What --tie says. Throws UsageError for names that the model does not have.
+/// Returns the pairs of --tie. Throws UsageError for names that the model does not have.
 std::vector<Tie> ties_of(const Options& options, const Model& model);
 
 /// A State that begins with what `inputs` have for tied inputs; nothing without --tie. Errors: of
 /// State::create() and State::set().
 Result<std::optional<State>> make_state(const Options& options, const Model& model,
                                         const Session& session, const Inputs& inputs);
-/// Begins anew.
+/// Sets the tied inputs to their initial values.
 Status begin_state(State& state, const Inputs& inputs);
 
 /// With the state, where there is one.

@@ -6,7 +6,7 @@
 
 namespace parallax::cli {
 
-/// Where a decoded image goes.
+/// Destination of a decoded image.
 struct DecodedPixels {
   int* width;
   int* height;

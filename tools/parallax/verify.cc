@@ -18,8 +18,8 @@
 namespace parallax::cli {
 namespace {
 
-// What the fast kernels, and those of a delegate that computes in 32 bits, may differ from the
-// plain ones by, relative to the output's largest magnitude (docs/architecture.md, "The same
+// Allowed difference of the fast kernels, and of a delegate that computes in 32 bits, from the
+// plain ones, relative to the output's largest magnitude (docs/architecture.md, "The same
 // outputs").
 constexpr double kKernelTolerance = 1e-3;
 // The same for a delegate that stores floats in 16 bits, and for a model that does: the plain
@@ -66,7 +66,8 @@ struct Outcome {
   std::int64_t peak_bytes = 0;
 };
 
-// What a delegate did not do, which its outputs would not show. Under a budget it may lack memory.
+// Reports work that a delegate did not do, which outputs do not show. It may lack memory under a
+// budget.
 Status check_delegates(const Session& session, bool budgeted) {
   for (DelegateReport& d : session.delegates()) {
     if (budgeted) std::erase_if(d.failures, &DelegateReport::Failure::for_a_while);
@@ -138,7 +139,7 @@ double largest_error(const Outcome& outcome, const Outcome& plain) {
 Result<int> verify_schedules(const Options& given, const Model& model, const Inputs& inputs,
                              const Outcome& oracle, const Outcome& plain, Progress& progress,
                              int& runs, double& error) {
-  const SessionOptions& common = given.session;  // what all runs have in common
+  const SessionOptions& common = given.session;  // common to all runs
   int different = 0;
   for (int threads : {1, 2, 3, 8}) {
     std::int64_t tight = 0;
@@ -151,7 +152,7 @@ Result<int> verify_schedules(const Options& given, const Model& model, const Inp
         auto outcome = run_once(given, model, options, inputs);
         if (!outcome) return tl::unexpected(outcome.error());
         if (tight == 0) tight = std::max(outcome->peak_bytes, largest_output(oracle));
-        // What a delegate computes has a tolerance, no bits.
+        // Results of a delegate are compared with a tolerance, others bit for bit.
         const bool same = !common.delegates.empty() || same_bits(outcome->outputs, oracle.outputs);
         error = std::max(error, largest_error(*outcome, plain));
         const bool kept = !budgeted || outcome->peak_bytes <= tight;

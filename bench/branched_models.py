@@ -1,4 +1,4 @@
-"""Models with branches beside what a delegate would run: several sensors, and CLIP with both of its towers. They are made into
+"""Models with branches next to what a delegate would run: several sensors, and CLIP with both of its towers. They are made into
 build/branched-models and never committed; the weights that are not the text encoder's are noise: the models are there for
 their structure.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Speed and memory beside the peers: `make bench`, and `make bench-check`.
+"""Speed and memory compared with the peers: `make bench`, and `make bench-check`.
 
     compare.py [--threads 2] [--rounds 3] [--quick] [CASE...]   # measures, prints, writes docs/performance.md and its plots
     compare.py --check [--threads 2] [--rounds 3] [CASE...]     # fails where a ratio is over 5 % worse than the one on record

@@ -1,4 +1,4 @@
-"""The tables and the picture of docs/delegates.md: the CPU and a delegate at once, beside the CPU alone and one after the other.
+"""The tables and the picture of docs/delegates.md: the CPU and a delegate in parallel, compared with the CPU alone and one after the other.
 
 All runs have two cores: `cores` has one of them and the CPU the other. Variants of a model take turns, a process each, so that the
 machine's drift is theirs alike; a cell is the median over the rounds of the ratio of a round's medians.
@@ -75,7 +75,7 @@ def error_line(all_errors):
 
 @functools.cache
 def cases():
-    """{case: (file, values of its free dimensions)}: those that are there, and those with branches beside what a delegate runs."""
+    """{case: (file, values of its free dimensions)}: those that are there, and those with branches next to what a delegate runs."""
     import branched_models  # needs onnx
     folder = models_folder()
     found = {case: (folder / f"{CASES[case][0]}.onnx", CASES[case][1]) for case in present(folder, MODELS)}

@@ -1,4 +1,4 @@
-"""The tables of docs/paper-tables.md, which `make paper` writes: the paper's figures beside what `parallax simulate` and `parallax
+"""The tables of docs/paper-tables.md, which `make paper` writes: the paper's figures next to what `parallax simulate` and `parallax
 plan` say of its phones. Nothing is timed."""
 import json
 import pathlib
@@ -121,7 +121,7 @@ def layer_rows(model, *extra):
 def layers():
     parts = []
     for model, extra in LAYERED.items():
-        head = ["layer", "one after the other ms", "at once ms", "branches"]
+        head = ["layer", "one after the other ms", "in parallel ms", "branches"]
         ours = [[layer, f"{a:.2f}", f"{b:.2f}", n] for layer, a, b, n in layer_rows(model, *extra)]
         theirs = [[layer, f"{a:.2f}", f"{b:.2f}", n] for layer, a, b, n in figures.LAYERS[model]]
         parts.append(f"{model}{' with the accelerator' if extra else ''}, ours:\n\n{table(head, ours)}\nThe paper's, TFLite and Parallax:\n\n{table(head, theirs)}")

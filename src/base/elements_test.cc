@@ -162,7 +162,7 @@ TEST(Elements, BelowAByteArePackedFromTheLowBits) {
     for (const std::int64_t i : {0, 2})
       EXPECT_EQ(read_element<float>(dtype, bytes, i),
                 read_element<float>(dtype, bytes, in_byte + 1))
-          << to_string(dtype) << ": those beside it stay";
+          << to_string(dtype) << ": its neighbours stay";
   }
   std::byte byte{};
   const std::int32_t two[] = {1, -2};

@@ -149,11 +149,11 @@ TEST_F(BlockFileTest, WhatIsMappedIsReplacedAndNeverWrittenTo) {
 TEST_F(BlockFileTest, WritesThroughNoLink) {
   fs::create_directories(path_.parent_path());
   write(folder_ / "precious", "mine");
-  const std::string beside = path_.string() + ".tmp";
-  fs::create_symlink(folder_ / "precious", beside);
+  const std::string partial = path_.string() + ".tmp";
+  fs::create_symlink(folder_ / "precious", partial);
   EXPECT_FALSE(write_block_file(path_, contents_));
-  fs::remove(beside);
-  fs::create_hard_link(folder_ / "precious", beside);
+  fs::remove(partial);
+  fs::create_hard_link(folder_ / "precious", partial);
   EXPECT_FALSE(write_block_file(path_, contents_));
   EXPECT_EQ(read(folder_ / "precious"), "mine");
 }
@@ -186,7 +186,7 @@ TEST_F(BlockFileTest, ALimitOfTheFileSizeIsAnErrorAndNoSignal) {
 }
 
 /// 0 where a signal that was pending before still is.
-int write_beside_a_pending_signal(const fs::path& path, const BlockFile& contents) {
+int write_with_a_pending_signal(const fs::path& path, const BlockFile& contents) {
   sigset_t signal, pending;
   ::sigemptyset(&signal);
   ::sigaddset(&signal, SIGXFSZ);
@@ -198,7 +198,7 @@ int write_beside_a_pending_signal(const fs::path& path, const BlockFile& content
 }
 
 TEST_F(BlockFileTest, ASignalThatTheUserBlocksStaysPending) {
-  EXPECT_EXIT(::_exit(write_beside_a_pending_signal(path_, contents_)), testing::ExitedWithCode(0),
+  EXPECT_EXIT(::_exit(write_with_a_pending_signal(path_, contents_)), testing::ExitedWithCode(0),
               "");
 }
 

@@ -15,7 +15,7 @@ class WeightCacheTest : public FolderTest {
   void SetUp() override {
     FolderTest::SetUp();
     write(model_, std::string(1000, 'm') + "abc");
-    write(beside_, "weights");
+    write(other_, "weights");
     // Only then does its time of modification tell it from a later one.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
@@ -51,9 +51,9 @@ class WeightCacheTest : public FolderTest {
       EXPECT_EQ(text_of(kept->constants[1].bytes), computed_.substr(0, 3));
     } else {
       Snapshot made;
-      const auto bytes = std::make_shared<const std::string>("graph of " + read(beside_));
+      const auto bytes = std::make_shared<const std::string>("graph of " + read(other_));
       made.bytes = {as_bytes(*bytes), bytes};
-      made.files.push_back({"beside", *open("beside")});
+      made.files.push_back({"other", *open("other")});
       made.constants = {{constant, nullptr}, {constant.first(3), nullptr}};
       cache.keep_snapshot(options_, std::move(made));
     }
@@ -77,7 +77,7 @@ class WeightCacheTest : public FolderTest {
   fs::path cache_file() const { return load({}).report.file; }
 
   const fs::path model_ = folder_ / "model.onnx";
-  const fs::path beside_ = folder_ / "beside";
+  const fs::path other_ = folder_ / "other";
   std::string options_ = "options";
   std::string computed_ = "computed weights";
 };
@@ -137,14 +137,14 @@ TEST_F(WeightCacheTest, ASnapshotIsOfItsOptions) {
 TEST_F(WeightCacheTest, ASnapshotIsOfAllItsFiles) {
   load({"a"});
   // As long as before.
-  write(beside_, "WEIGHTS");
+  write(other_, "WEIGHTS");
   const Outcome changed = load({"a"});
   EXPECT_EQ(changed.snapshot, "");
   EXPECT_EQ(changed.report.problem, "");
   expect(changed.report, 1, 0);
   EXPECT_EQ(load({}).snapshot, "graph of WEIGHTS");
-  fs::remove(beside_);
-  write(beside_, "WEIGHTS");
+  fs::remove(other_);
+  write(other_, "WEIGHTS");
   EXPECT_EQ(load({}).snapshot, "graph of WEIGHTS");
 }
 

@@ -168,8 +168,8 @@ class LifetimeFinder {
   void find_companions() {
     if (context_.delegation.seconds.empty() || !context_.delegation.body.empty()) return;
     const BranchGraph& branches = context_.branches;
-    auto& beside = compiled_.problem.beside;
-    beside.resize(branches.branches.size());
+    auto& concurrent = compiled_.problem.concurrent;
+    concurrent.resize(branches.branches.size());
     std::size_t left = kMostCompanions;
     IdVector<BranchId, bool> ordered;
     for (const BranchId region : branches.branches.ids()) {
@@ -181,8 +181,8 @@ class LifetimeFinder {
       mark_reached(branches.successors, region, ordered);
       for (const BranchId other : branches.branches.ids()) {
         if (ordered[other] || branches.region[other].valid()) continue;
-        beside[region].push_back(other);
-        beside[other].push_back(region);
+        concurrent[region].push_back(other);
+        concurrent[other].push_back(region);
       }
     }
   }

@@ -15,7 +15,7 @@ Status DeviceLedger::check_locked(std::int64_t bytes, std::string_view what) con
       Error{Stage::kExecute,
             ErrorCode::kBudgetExceeded,
             {},
-            fmt::format("{} for {} beside {} held, the delegate may have {}", byte_text(bytes),
+            fmt::format("{} for {} next to {} held, the delegate may have {}", byte_text(bytes),
                         what, byte_text(held_), byte_text(limit_))});
 }
 

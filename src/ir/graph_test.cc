@@ -120,7 +120,7 @@ TEST(Verify, FindsEveryKindOfDamage) {
       {"producer of an input", [](Graph& g) { g.values[ValueId{0}].producer = NodeId{0}; }},
       {"unlisted input", [](Graph& g) { g.inputs.clear(); }},
       {"input twice", [](Graph& g) { g.inputs.push_back(g.inputs[0]); }},
-      {"input that is none", [](Graph& g) { g.inputs.push_back(ValueId{1}); }},
+      {"constant as an input", [](Graph& g) { g.inputs.push_back(ValueId{1}); }},
       {"graph output", [](Graph& g) { g.outputs.push_back(ValueId{}); }}};
   const auto good = parse_graph(kGood);
   ASSERT_TRUE(good) << good.error().to_string();

@@ -262,7 +262,7 @@ class Verifier {
     for (const ValueId id : graph_.inputs) {
       if (!graph_.values.contains(id)) return error("", "an input of the graph does not exist");
       if (graph_.values[id].kind != ValueKind::kInput || listed[id]) {
-        return error("", "'{}' is listed as an input but is none, or twice",
+        return error("", "'{}' is listed as an input but is not one, or twice",
                      graph_.values[id].name);
       }
       listed[id] = true;

@@ -9,8 +9,8 @@ namespace {
 bool read_last_by(const MemoryProblem& problem, const Buffer& buffer, const Position& made,
                   const IdVector<BranchId, std::int32_t>& step_of) {
   return std::all_of(buffer.reads.begin(), buffer.reads.end(), [&](const Position& read) {
-    if (problem.beside.contains(read.branch) &&
-        std::ranges::binary_search(problem.beside[read.branch], made.branch))
+    if (problem.concurrent.contains(read.branch) &&
+        std::ranges::binary_search(problem.concurrent[read.branch], made.branch))
       return false;
     if (read.branch == made.branch) return read.index <= made.index;
     return step_of[read.branch] < step_of[made.branch];
@@ -20,7 +20,7 @@ bool read_last_by(const MemoryProblem& problem, const Buffer& buffer, const Posi
 }  // namespace
 
 MemoryProblem InPlace::problem(const MemoryProblem& original) const {
-  MemoryProblem result{original.branch_length, {}, original.beside};
+  MemoryProblem result{original.branch_length, {}, original.concurrent};
   result.buffers.reserve(buffers);
   for (std::size_t i = 0; i < joined.size(); ++i) {
     const Buffer& buffer = original.buffers[i];

@@ -44,7 +44,7 @@ struct MemoryProblem {
   std::vector<Buffer> buffers;
   /// Branches that should be able to run while this one does, in whatever step they are: buffers
   /// that it uses live until they are done. Each list ascends; empty: none.
-  IdVector<BranchId, std::vector<BranchId>> beside = {};
+  IdVector<BranchId, std::vector<BranchId>> concurrent = {};
 };
 
 /// Branches of one step may run at once; all branches appear in exactly one step; steps respect

@@ -308,7 +308,7 @@ TEST(MemoryProperty, PeaksAreSumsOfWhatMayLiveAtOnce) {
     for (std::size_t a = 0; a < problem.buffers.size(); ++a) {
       std::int64_t live = 0;
       for (std::size_t b = 0; b < problem.buffers.size(); ++b) {
-        const bool alive = a == b || (time(b) <= time(a) && order.may_live_at_once(a, b));
+        const bool alive = a == b || (time(b) <= time(a) && order.may_live_together(a, b));
         if (alive) live += *checked_align(problem.buffers[b].bytes, kAlignment);
       }
       most = std::max(most, live);

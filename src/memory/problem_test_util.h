@@ -108,7 +108,7 @@ class HappensBefore {
       : HappensBefore(problem, waits_of_steps(steps, problem.branch_length.size())) {}
 
   bool before(BranchId a, BranchId b) const { return after_[b][static_cast<std::size_t>(a.value)]; }
-  bool may_live_at_once(std::size_t a, std::size_t b) const {
+  bool may_live_together(std::size_t a, std::size_t b) const {
     return !done_before(a, b) && !done_before(b, a);
   }
   /// The node that makes `b` overwrites `a`, which no other node reads then or later.
@@ -124,7 +124,7 @@ class HappensBefore {
       for (std::size_t b = a + 1; b < problem_.buffers.size(); ++b) {
         const bool apart = offsets.offset[a] + bytes(a) <= offsets.offset[b] ||
                            offsets.offset[b] + bytes(b) <= offsets.offset[a];
-        if (bytes(a) == 0 || bytes(b) == 0 || apart || !may_live_at_once(a, b)) continue;
+        if (bytes(a) == 0 || bytes(b) == 0 || apart || !may_live_together(a, b)) continue;
         if (offsets.offset[a] != offsets.offset[b] || !may_overwrite(a, b)) return {{a, b}};
       }
     }

@@ -12,7 +12,7 @@ struct Place {
   std::int32_t step = 0;
   std::int32_t first_slot = 0;
   /// Where the last branch beside it ends, if in a later step.
-  std::int32_t beside_step = -1, beside_slot = -1;
+  std::int32_t concurrent_step = -1, concurrent_slot = -1;
 };
 
 /// A lifetime, and the first of its readers in its last step: before all reads, who makes it.
@@ -44,24 +44,24 @@ void add_reads(const Buffer& buffer, const IdVector<BranchId, Place>& places, Gr
 }
 
 /// What runs beside those that use the buffer may not take its bytes.
-void add_beside(const Buffer& buffer, const IdVector<BranchId, Place>& places, Lifetime& life) {
+void add_concurrent(const Buffer& buffer, const IdVector<BranchId, Place>& places, Lifetime& life) {
   const auto add = [&](const Place& place) {
-    if (place.beside_step <= life.last_step) return;
-    life.last_step = place.beside_step;
-    life.last_slot = place.beside_slot;
+    if (place.concurrent_step <= life.last_step) return;
+    life.last_step = place.concurrent_step;
+    life.last_slot = place.concurrent_slot;
     life.shared = false;
   };
   add(places[buffer.made.branch]);
   for (const Position& read : buffer.reads) add(places[read.branch]);
 }
 
-void find_beside(const MemoryProblem& problem, IdVector<BranchId, Place>& places) {
-  for (const BranchId branch : problem.beside.ids()) {
+void find_concurrent(const MemoryProblem& problem, IdVector<BranchId, Place>& places) {
+  for (const BranchId branch : problem.concurrent.ids()) {
     Place& place = places[branch];
-    for (const BranchId other : problem.beside[branch]) {
-      if (places[other].step <= std::max(place.step, place.beside_step)) continue;
-      place.beside_step = places[other].step;
-      place.beside_slot = places[other].first_slot + std::max(problem.branch_length[other] - 1, 0);
+    for (const BranchId other : problem.concurrent[branch]) {
+      if (places[other].step <= std::max(place.step, place.concurrent_step)) continue;
+      place.concurrent_step = places[other].step;
+      place.concurrent_slot = places[other].first_slot + std::max(problem.branch_length[other] - 1, 0);
     }
   }
 }
@@ -76,7 +76,7 @@ std::vector<Lifetime> lifetimes_of(const MemoryProblem& problem,
     const std::size_t place = joined.empty() ? i : static_cast<std::size_t>(joined[i]);
     if (place == growing.size()) growing.push_back(made(buffer, places));
     add_reads(buffer, places, growing[place]);
-    if (!problem.beside.empty()) add_beside(buffer, places, growing[place].life);
+    if (!problem.concurrent.empty()) add_concurrent(buffer, places, growing[place].life);
   }
   std::vector<Lifetime> lifetimes;
   lifetimes.reserve(growing.size());
@@ -118,7 +118,7 @@ Timeline Timeline::make(const MemoryProblem& problem, const Steps& steps,
     }
     timeline.step_begin.push_back(static_cast<std::int32_t>(timeline.slot_begin.size()) - 1);
   }
-  find_beside(problem, places);
+  find_concurrent(problem, places);
   timeline.lifetimes = lifetimes_of(problem, places, joined);
   const std::int32_t slots = timeline.slots();
   timeline.made_ = by_slot(timeline.lifetimes, slots, &Lifetime::first_slot);

@@ -76,7 +76,7 @@ Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType
   const std::int64_t code = context.node.attributes.get_int("dtype", 0);
   const auto dtype = stated == nullptr ? std::optional(fallback) : dtype_from_onnx(code);
   if (dtype && contains(types, *dtype)) return *dtype;
-  if (!dtype) return fail(context, fmt::format("dtype {} is none", code));
+  if (!dtype) return fail(context, fmt::format("there is no dtype {}", code));
   return fail(context, fmt::format("the result may not be {}", to_string(*dtype)),
               ErrorCode::kUnsupported);
 }

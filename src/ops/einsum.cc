@@ -40,7 +40,7 @@ Result<WrittenTerm> read_term(const Node& node, std::string_view text) {
       continue;
     }
     const auto label = label_of(text.front());
-    if (!label) return refuse(node, "the equation has a character that is none of an equation");
+    if (!label) return refuse(node, "the equation has a character that is not allowed there");
     (term.ellipsis ? term.after : term.before).push_back(*label);
     if (term.letters() > Dims::kMaxRank) return refuse(node, "a term has too many axes");
     text.remove_prefix(1);

@@ -45,7 +45,7 @@ Result<Shape> wanted_shape(const InferContext& context, std::span<const Expr> wa
   }
   const auto all = have.constant();
   const auto part = others.constant();
-  if (part == 0) return fail(context, "-1 beside 0 could be any number");
+  if (part == 0) return fail(context, "-1 next to 0 could be any number");
   if (all && part && *all % *part != 0) {
     return fail(context, "the shape does not divide the number of elements");
   }

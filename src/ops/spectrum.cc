@@ -84,7 +84,7 @@ InferResult infer_dft(const InferContext& context) {
   const std::int64_t stated = axis_number->constant().value_or(0);
   const auto axis = normalize_axis(stated, rank);
   if (!axis || *axis == rank - 1) {
-    return fail(context, fmt::format("axis {} is none of the signal's", stated));
+    return fail(context, fmt::format("the signal has no axis {}", stated));
   }
   Expr& dim = shape[static_cast<std::size_t>(*axis)];
   const Expr all = flags.to_real() ? Expr(2) * (dim - Expr(1)) : dim;

@@ -308,9 +308,9 @@ void add_run_time_regions(const Graph& graph, const ConcreteShapes& shapes,
   const IdVector<NodeId, bool> found =
       place_run_time_nodes(graph, shapes, delegate, options, partition, kinds);
   if (std::ranges::find(found, true) == found.end()) return;
-  PartitionOptions beside = options;
-  beside.taken = partition.regions;
-  if (beside.max_regions) *beside.max_regions -= static_cast<int>(partition.regions.size());
+  PartitionOptions further = options;
+  further.taken = partition.regions;
+  if (further.max_regions) *further.max_regions -= static_cast<int>(partition.regions.size());
 
   const Dag edges = dag_of(graph);
   Quotient quotient = find_candidates(edges, kinds.can_run, kinds.taken);
@@ -321,8 +321,8 @@ void add_run_time_regions(const Graph& graph, const ConcreteShapes& shapes,
   std::vector<Region> regions = judge_groups(quotient, kinds, pricer, options.delegate);
   for (Region& region : regions) region.run_time = true;
   if (options.offload == Offload::kAll) take_losers(regions);
-  if (beside.max_regions) keep_best(regions, *beside.max_regions);
-  const double seconds = choose(graph, edges, pricer, beside, regions);
+  if (further.max_regions) keep_best(regions, *further.max_regions);
+  const double seconds = choose(graph, edges, pricer, further, regions);
   for (Region& region : regions)
     region.verdict.detail +=
         fmt::format("; sizes that only running tells taken as {}", kAssumedSize);

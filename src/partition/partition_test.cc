@@ -213,7 +213,7 @@ TEST(Partition, InABodyNothingOverlaps) {
   EXPECT_NEAR(in_body.saved_seconds, 2 * 1.325e-3, 0.1e-3);
   options.body = "";
   EXPECT_LT(partition(planned.graph, planned.shapes, gpu(), options).seconds, in_body.seconds)
-      << "the device works beside the CPU";
+      << "the device works in parallel with the CPU";
 }
 
 TEST(Partition, KeysOfBodiesDiffer) {

@@ -370,7 +370,7 @@ TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
     options.delegates = {delegate};
     if (std::string_view(delegate).size() > 5)
       options.delegates = {std::string("cores:") + PX_SOURCE_DIR + "/profiles/opencl-mobile.toml"};
-    Session beside = *Session::create(model, options);
+    Session delegated = *Session::create(model, options);
     for (const std::int64_t trips : {0, 1, 4}) {
       const NamedInput inputs[] = {
           {"x", {DType::kF32, {kLoopRows, 32}, std::as_bytes(std::span(x))}},
@@ -378,14 +378,14 @@ TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
           {"m", {DType::kI64, {}, std::as_bytes(std::span(&trips, 1))}},
       };
       RunTrace trace;
-      const auto expected = alone.run(inputs), got = beside.run(inputs, {.trace = &trace});
+      const auto expected = alone.run(inputs), got = delegated.run(inputs, {.trace = &trace});
       ASSERT_TRUE(expected) << expected.error().to_string();
       ASSERT_TRUE(got) << got.error().to_string();
       EXPECT_TRUE(same_bits(*got, *expected)) << delegate << " " << trips;
       const auto in_bodies =
           std::ranges::count_if(trace.regions, [](const auto& e) { return !e.body.empty(); });
       EXPECT_GE(in_bodies, 5 + trips);
-      EXPECT_TRUE(beside.delegates()[0].failures.empty());
+      EXPECT_TRUE(delegated.delegates()[0].failures.empty());
     }
   }
 }

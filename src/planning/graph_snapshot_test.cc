@@ -56,7 +56,7 @@ std::string snapshot_model() {
              {graph_attribute("then_branch", body(2)), graph_attribute("else_branch", body(3))}),
         node("LayerNormalization", {"e", "b"}, {"f"}, {attribute("epsilon", 1e-5F)}),
         node("Add", {"f", "again"}, {"g"}), node("NonZero", {"x"}, {"found"})},
-       {float_tensor("w", {4, 4}, ramp(16)), external_tensor("v", {4, 4}, "beside/v.bin"),
+       {float_tensor("w", {4, 4}, ramp(16)), external_tensor("v", {4, 4}, "folder/v.bin"),
         external_tensor("again", {4}, "again.bin"), float_tensor("b", {4}, ramp(4))},
        {value_info("x", kOnnxFloat, shape), value_info("flag", kOnnxBool, {})},
        {value_info("d"), value_info("g"), value_info("found")}});
@@ -66,9 +66,9 @@ class SnapshotTest : public FolderTest {
  protected:
   void SetUp() override {
     FolderTest::SetUp();
-    fs::create_directories(folder_ / "beside");
+    fs::create_directories(folder_ / "folder");
     write(model_, snapshot_model());
-    write(folder_ / "beside/v.bin", raw_data(ramp(16)));
+    write(folder_ / "folder/v.bin", raw_data(ramp(16)));
     write(folder_ / "again.bin", raw_data(ramp(4)));
     // Only then do their times of modification tell them from later ones.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -200,7 +200,7 @@ TEST_F(SnapshotTest, IsOfItsOptions) {
 }
 
 TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
-  for (const char* const name : {"beside/v.bin", "again.bin"}) {
+  for (const char* const name : {"folder/v.bin", "again.bin"}) {
     filled();
     std::vector<float> other = ramp(fs::file_size(folder_ / name) / sizeof(float));
     other[2] = 100;
@@ -265,7 +265,7 @@ TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
   std::vector<float> other = ramp(16);
   other[2] = 100;
   const std::vector<std::pair<fs::path, std::string>> changes = {
-      {folder_ / "beside/v.bin", raw_data(other)}, {model_, other_model}};
+      {folder_ / "folder/v.bin", raw_data(other)}, {model_, other_model}};
   for (const auto& [file, contents] : changes) {
     const auto first = load(with_cache());
     ASSERT_TRUE(first);
@@ -310,7 +310,7 @@ TEST_F(SnapshotTest, ATornFileIsIgnored) {
 
 /// A file beside the model that takes no place on the disk, and is not read whole.
 TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
-  const auto beside = [&](std::int64_t bytes) {
+  const auto with_bytes = [&](std::int64_t bytes) {
     const fs::path path = folder_ / "weights.bin";
     write(path, "");
     fs::resize_file(path, static_cast<std::uintmax_t>(bytes));
@@ -318,10 +318,10 @@ TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
   };
   constexpr std::int64_t kMiB = std::int64_t{1} << 20, kGiB = std::int64_t{1} << 30;
   EXPECT_TRUE(may_hash({}, 0));
-  EXPECT_TRUE(may_hash(beside(64 * kMiB), 0));
-  EXPECT_FALSE(may_hash(beside(64 * kMiB + 1), 0));
-  EXPECT_TRUE(may_hash(beside(16 * kGiB), 8 * kGiB));
-  EXPECT_FALSE(may_hash(beside(16 * kGiB + 1), 16 * kGiB));
+  EXPECT_TRUE(may_hash(with_bytes(64 * kMiB), 0));
+  EXPECT_FALSE(may_hash(with_bytes(64 * kMiB + 1), 0));
+  EXPECT_TRUE(may_hash(with_bytes(16 * kGiB), 8 * kGiB));
+  EXPECT_FALSE(may_hash(with_bytes(16 * kGiB + 1), 16 * kGiB));
 }
 
 /// A file whose checksums are right can hold any bytes. What is read of them is refused, or a graph

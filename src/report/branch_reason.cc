@@ -40,7 +40,7 @@ std::string over_budget(const Program& program, const Concurrency& branch) {
   const std::int64_t arena = program.plan.arena_budget.value_or(0);
   if (branch.why == Alone::kPlacement) {
     return fmt::format(
-        "waits: its group at once takes {}, but no order of all layers with it fits the budget of "
+        "waits: its group in parallel needs {}, but no order of all layers with it fits the budget of "
         "{}",
         format_bytes(branch.group_bytes + scratch), format_bytes(arena + scratch));
   }
@@ -69,9 +69,9 @@ std::string branch_reason(const Program& program, BranchId id, int layer,
       return over_budget(program, branch);
     case Alone::kBytes:
       return fmt::format(
-          "waits: its group at once keeps {} alive; the arena stays at {}, because running "
+          "waits: its group in parallel keeps {} alive; the arena stays at {}, because running "
           "branches "
-          "at once saves less than {} % of the time",
+          "in parallel saves less than {} % of the time",
           format_bytes(branch.group_bytes), format_bytes(program.plan.figures.parallax),
           kWorthTime * 100);
   }
@@ -80,7 +80,7 @@ std::string branch_reason(const Program& program, BranchId id, int layer,
     if (other != id) others.push_back(other.value);
   }
   std::sort(others.begin(), others.end());
-  return fmt::format("runs at once with {} {}", others.size() == 1 ? "branch" : "branches",
+  return fmt::format("runs in parallel with {} {}", others.size() == 1 ? "branch" : "branches",
                      fmt::join(others, ", "));
 }
 

@@ -206,7 +206,7 @@ TEST(Execute, BranchesRunOneByOneOnceTheBudgetHasFallen) {
     for (const NodeEvent& a : trace.nodes)
       for (const NodeEvent& b : trace.nodes)
         EXPECT_TRUE(a.branch == b.branch || a.end_ns <= b.start_ns || b.end_ns <= a.start_ns)
-            << a.node << " of branch " << a.branch << " beside " << b.node;
+            << a.node << " of branch " << a.branch << " next to " << b.node;
   }
 }
 

@@ -21,7 +21,7 @@ Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
           ErrorCode::kBudgetExceeded,
           {},
-          fmt::format("{} are needed beside {} held, {} more than the memory budget of {}",
+          fmt::format("{} are needed next to {} held, {} more than the memory budget of {}",
                       byte_text(wanted), byte_text(held), byte_text(wanted - (limit - held)),
                       byte_text(limit))};
 }

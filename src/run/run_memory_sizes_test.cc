@@ -254,7 +254,7 @@ TEST(RunMemory, RunsWaitForOneThatIsAboutToBeginAnew) {
     ASSERT_FALSE(waited) << "300 are set aside, and 300 are the first run's";
     EXPECT_EQ(waited.error().code, ErrorCode::kLimitExceeded);
   }
-  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "there is room beside";
+  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "there is room for both";
   spare = {};
   EXPECT_TRUE(memory.acquire({700, 1000, true}));
   EXPECT_EQ(memory.peak_bytes(), 1000);

@@ -205,7 +205,7 @@ TEST(RunMemory, ARunBeginsAnewInItsSpare) {
     EXPECT_EQ(spare.bytes(), 0);
     EXPECT_EQ(memory.held_bytes(), 1000);
   }
-  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "it runs beside";
+  EXPECT_TRUE(memory.acquire({400, 1000, false})) << "both run";
   { const RunMemory::Lease answered = *std::move(lease); }
   EXPECT_EQ(memory.fixed_bytes(), 0);
   EXPECT_EQ(memory.busy_bytes(), 0);

@@ -245,7 +245,7 @@ TEST_P(RunTimeRegionsOf, AnAnswerMayComeWhenAllElseIsGone) {
 
 /// The region reads two tensors and makes two; the CPU has freed the ones when it makes the others.
 TEST_P(RunTimeRegionsOf, TheBudgetHolds) {
-  if (GetParam().scheduler != Scheduler::kSequential) GTEST_SKIP() << "what runs at once varies";
+  if (GetParam().scheduler != Scheduler::kSequential) GTEST_SKIP() << "what runs in parallel varies";
   const auto context = with_regions(context_of(R"(
       symbols n
       input x f32 [n]

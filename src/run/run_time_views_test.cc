@@ -64,7 +64,7 @@ constexpr std::array kPlaces = {
     Place{"output", "@\noutput r", 1},
     Place{"twice", "@\noutput r, r", 1},
     Place{"read as well", "@\nafter = Exp(r)\nmore = Exp(p)\noutput r, after, more", 1},
-    Place{"beside its producer", "@\noutput r, p", 1},
+    Place{"after its producer", "@\noutput r, p", 1},
     Place{"If", R"(
         y = If(c; x, s, g)
         body

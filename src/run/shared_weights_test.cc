@@ -52,7 +52,7 @@ class SharedWeights : public testing::Test {
 TEST_F(SharedWeights, PackingsEndWithTheirConstants) {
   for (const float weight : {1.F, 2.F, 3.F}) {
     EXPECT_EQ(run_with(weight, 0), weight * kSide);
-    EXPECT_EQ(weights_->packed.total_bytes(), 0) << "nobody needs them";
+    EXPECT_EQ(weights_->packed.total_bytes(), 0) << "no kernel needs them";
   }
 }
 

@@ -59,8 +59,8 @@ class Runs {
       settings.budget = program_->bytes + *stop.budget_above_plan;
     }
     // Long enough not to end before the others do, and short where it has to.
-    const bool beside = settings.threads > 1 && settings.scheduler == Scheduler::kDataflow;
-    const bool whole = stop.budget_above_plan || (stop.index != 0 && !beside);
+    const bool concurrent = settings.threads > 1 && settings.scheduler == Scheduler::kDataflow;
+    const bool whole = stop.budget_above_plan || (stop.index != 0 && !concurrent);
     const auto got =
         run(*program_, pool_, memory_, mixed_inputs(stop.index, whole ? 10 : 5000), settings);
     ASSERT_FALSE(got);

@@ -26,7 +26,7 @@ TEST(Admission, TimeSavedTakesTheLongestThatFitTogether) {
   EXPECT_THAT(admit_subset(candidates, 110, 2, Admission::kTimeSaved), ElementsAre(0, 2));
   EXPECT_THAT(admit_subset(candidates, 160, 2, Admission::kTimeSaved), ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(admit_subset(candidates, 99, 2, Admission::kTimeSaved), ElementsAre(1, 3))
-      << "the short ones beside each other save as much as one beside a long one, in fewer bytes";
+      << "the short ones together save as much as one with a long one, in fewer bytes";
   EXPECT_THAT(admit_subset(candidates, 9, 2, Admission::kTimeSaved), IsEmpty());
   EXPECT_THAT(admit_subset(candidates, 70, 1, Admission::kTimeSaved), IsEmpty())
       << "one thread saves nothing";

@@ -307,10 +307,10 @@ Result<Plan> plan_as_given(const BranchGraph& branches, const std::vector<LayerG
 Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
                        const MemoryProblem& problem, const ScheduleOptions& options) {
   auto plan = plan_as_given(branches, groups, problem, options);
-  if (plan || problem.beside.empty() || plan.error().code != ErrorCode::kBudgetExceeded)
+  if (plan || problem.concurrent.empty() || plan.error().code != ErrorCode::kBudgetExceeded)
     return plan;
   MemoryProblem without = problem;
-  without.beside = {};
+  without.concurrent = {};
   return plan_as_given(branches, groups, without, options);
 }
 

@@ -140,9 +140,9 @@ TEST(MakePlan, BranchesBesideADeviceWaitWhereTheBudgetIsTight) {
   ScheduleOptions options;
   options.parallel = false;
   const std::int64_t least = fan.plan(options)->offsets.bytes;
-  fan.problem.beside.resize(fan.branches.branches.size());
-  fan.problem.beside[BranchId{1}] = {BranchId{2}};
-  fan.problem.beside[BranchId{2}] = {BranchId{1}};
+  fan.problem.concurrent.resize(fan.branches.branches.size());
+  fan.problem.concurrent[BranchId{1}] = {BranchId{2}};
+  fan.problem.concurrent[BranchId{2}] = {BranchId{1}};
   EXPECT_GT(fan.plan(options)->offsets.bytes, least);
   options.budget = least;
   const auto tight = fan.plan(options);

@@ -121,7 +121,7 @@ class Loader {
     // What was left out for want of bytes would be there when the graph is read again.
     if (cache == nullptr || context.budget->left_out()) return loaded;
     if (!may_hash(external, context.budget->weights())) {
-      cache->close("files beside the model are too large to hash");
+      cache->close("files next to the model are too large to hash");
       return loaded;
     }
     keep_snapshot(*cache, loaded, source_.model, external, options_);

@@ -71,7 +71,7 @@ RunBudget Session::Impl::budget() const {
   if (options.budget.kind != MemoryBudget::Kind::kAuto) return now;
   latest_limit = now.bytes.value_or(kNoLimit);
   if (!now.bytes && !told_of_no_limit.exchange(true))
-    runtime->log.warn("how much memory is free cannot be read: a budget of it is none");
+    runtime->log.warn("cannot determine free memory; running without a memory budget");
   return now;
 }
 

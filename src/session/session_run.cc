@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::milliseconds kPromotion{100};
 
 /// Why the CPU runs regions of a run that found no room for what it allocates while running.
-constexpr const char* kNoRoomBeside = "the memory budget has no room beside it";
+constexpr const char* kNoRoomBeside = "the memory budget has no room for it";
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
   return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
@@ -238,7 +238,7 @@ Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& reque
 /// Where what a delegate holds, or its plan, leaves too little for what running allocates. The
 /// caller holds no plan.
 Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Request& request) {
-  runtime->log.info("the budget has no room for the run beside a delegate: the CPU runs all");
+  runtime->log.info("the budget has no room for a delegate in this run: the CPU runs all");
   leave_all_out(bound.binding);
   while (true) {
     const std::uint64_t ended = account->runs.ended();

@@ -54,7 +54,7 @@ TEST(Simulate, KnownAnswers) {
       {"what a core is slow at", workload({{uneven(2, 20, 2), uneven(2, 2, 2)}}, {{}}), mixed, 11},
       {"only slow cores", workload({{uneven(4, 8, 4)}}, {{}}), {{1}, 0, 0, 0}, 8},
       {"a diamond one after the other", diamond, one, 7},
-      {"both sides of a diamond at once", diamond, two, 5},
+      {"both sides of a diamond in parallel", diamond, two, 5},
       {"every node costs to start", chain, {{0}, 0, 0.5, 0}, 8},
       {"joining costs", tiled, {{0, 0}, 0, 0, 0.5}, 2.5},
       {"nothing at all", workload({}, {}), one, 0},

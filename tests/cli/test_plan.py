@@ -98,7 +98,7 @@ def reasons_hold(plan):
         if len(members) > 1 and parallel:
             assert layer["reason"].startswith(f"{len(parallel)} of {len(members)} branches in parallel")
         for branch in members:
-            assert branch["reason"].startswith("runs at once with") == branch["parallel"]
+            assert branch["reason"].startswith("runs in parallel with") == branch["parallel"]
     assert plan["parallel_layers"] == sum(layer["parallel"] > 0 for layer in plan["layer_list"])
 
 

@@ -98,17 +98,17 @@ Result<bool> replace_file(const std::filesystem::path& path,
   std::filesystem::create_directories(path.parent_path(), code);
   if (code) return cannot_write(path, code.value());
   // One name for all writers: what a killed one leaves behind is the next one's to overwrite.
-  std::filesystem::path beside = path;
-  beside += ".tmp";
+  std::filesystem::path partial = path;
+  partial += ".tmp";
   const Descriptor file(
-      ::open(beside.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
-  if (file.get() < 0) return cannot_write(beside, errno);
-  PX_ASSIGN(const bool ours, lock(file, beside));
+      ::open(partial.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (file.get() < 0) return cannot_write(partial, errno);
+  PX_ASSIGN(const bool ours, lock(file, partial));
   if (!ours) return false;
   int failure = fill(file.get(), parts, modified);
-  if (failure == 0 && ::rename(beside.c_str(), path.c_str()) != 0) failure = errno;
+  if (failure == 0 && ::rename(partial.c_str(), path.c_str()) != 0) failure = errno;
   if (failure != 0) {
-    (void)::unlink(beside.c_str());
+    (void)::unlink(partial.c_str());
     return cannot_write(path, failure);
   }
   // Processes map it: a program that writes into it instead of replacing it gets an error.

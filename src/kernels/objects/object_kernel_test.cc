@@ -168,7 +168,7 @@ TEST(ObjectKernels, SequencesReadBeyondTheirEnds) {
        "the sequence is empty"},
       {"input s sequence f32 [_, _]\ny = ConcatFromSequence(s) {axis = 0}\noutput y",
        {Object::sequence({floats({1, 1}, {1}), floats({1, 2}, {1, 2})})},
-       "1x2 beside one of 1x1"},
+       "1x2 next to one of 1x1"},
       {"input x f32 [2]\ninput n i64 []\ny = SplitToSequence(x, n)\noutput y",
        {floats({2}, {1, 2}), number(0)},
        "parts of no length"},
@@ -274,7 +274,7 @@ TEST(ObjectKernels, Strings) {
   });
   check_errors({{"input x string [1]\ny = RegexFullMatch(x) {pattern = \"(\"}\noutput y",
                  {texts({1}, {"a"})},
-                 "the pattern is none of RE2"}});
+                 "RE2 rejects the pattern"}});
 }
 
 const std::string kNGrams =

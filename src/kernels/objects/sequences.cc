@@ -189,7 +189,7 @@ Status concat_from_sequence(const ObjectCall& call) {
       fits = (!add && i == *axis) || element.dims()[i] == first[i];
     if (fits) continue;
     return bad_sequence(call, ErrorCode::kInvalidInput,
-                        fmt::format("a tensor of shape {} beside one of {}",
+                        fmt::format("a tensor of shape {} next to one of {}",
                                     element.dims().to_string(), first.to_string()));
   }
   PX_ASSIGN(call.outputs[0], concatenated(call, elements, *axis, add));

@@ -139,7 +139,7 @@ Status match_regex(const ObjectCall& call) {
   const RE2 pattern(call.node.attributes.get_string("pattern", ""), options);
   if (!pattern.ok())
     return tl::unexpected(object_error(call, ErrorCode::kInvalidModel,
-                                       "the pattern is none of RE2: " + pattern.error()));
+                                       "RE2 rejects the pattern: " + pattern.error()));
   PX_ASSIGN(Tensor matches, take_tensor(call, DType::kBool, input.dims()));
   bool* match = matches.mutable_view().as<bool>();
   for (const std::string& text : input.strings()) *match++ = RE2::FullMatch(text, pattern);

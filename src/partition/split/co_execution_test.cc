@@ -151,7 +151,7 @@ TEST(CoExecution, RunsSayWhichShareIsNext) {
   };
   EXPECT_EQ(next(16, 5e-3), 17);
   EXPECT_EQ(next(17, 4e-3), 18);
-  EXPECT_EQ(next(18, 6e-3), 17) << "both beside it take more";
+  EXPECT_EQ(next(18, 6e-3), 17) << "both neighbours take more";
   timed.splits.push_back({first->key + 1, 25, 1e-3});
   EXPECT_EQ(next(30, SplitSample::kRefused), 17) << "of another graph, and what cannot be";
   timed.splits.clear();

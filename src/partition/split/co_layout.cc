@@ -113,7 +113,7 @@ class ImageTurner {
   }
 
   /// Beside a node that `beside` describes: an image with its channels last, or first again.
-  ValueId turn(ValueId image, bool channels_last, const CoNode& beside) {
+  ValueId turn(ValueId image, bool channels_last, const CoNode& neighbour) {
     const std::size_t rank = graph_.values[image].shape.size();
     const Permutation perm = channels_last ? to_nhwc(rank) : to_nchw(rank);
     Value value;
@@ -128,7 +128,7 @@ class ImageTurner {
     node.inputs = {image};
     const ValueId result = graph_.values.push_back(std::move(value));
     node.outputs = {result};
-    append(std::move(node), {beside.side, beside.stage, {}, 0});
+    append(std::move(node), {neighbour.side, neighbour.stage, {}, 0});
     return result;
   }
 

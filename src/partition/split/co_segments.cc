@@ -71,8 +71,8 @@ class Stretch {
   /// Predicted, without waiting for each other at its end.
   double seconds() const {
     const double alone = cpu_ + copies_[0] + between_;
-    const double beside = device_ + copies_[1] + between_ + regions_ * costs_.region_seconds;
-    return std::max(alone, beside);
+    const double parallel = device_ + copies_[1] + between_ + regions_ * costs_.region_seconds;
+    return std::max(alone, parallel);
   }
   /// Of one node that one side runs whole.
   double whole_seconds(NodeId id) const {

@@ -19,7 +19,7 @@ TEST(Patience, LastsWhileGapsAreShortAndFadesWhereTheyAreNot) {
     EXPECT_EQ(patience.now(), row.then) << row.gap.count();
   }
   for (int i = 0; i < 8; ++i) patience.waited(1s);
-  EXPECT_EQ(patience.now(), 0us) << "it sleeps at once";
+  EXPECT_EQ(patience.now(), 0us) << "it sleeps immediately";
 }
 
 TEST(Patience, WaitsUntilItIsDoneOrItsTimeIsOver) {

@@ -67,15 +67,15 @@ class ByteDepthwise final : public Kernel {
     job.zero = to_.x_zero(args);
     const std::int64_t y = row * s.stride[0] - s.pad_begin[0] + below.begin * s.dilation[0];
     for (std::int64_t out = 0; out < s.out[1];) {
-      const TileRange beside = s.taps_inside(1, out);
+      const TileRange across = s.taps_inside(1, out);
       std::int64_t end = out + 1;
-      while (end < s.out[1] && is_same(s.taps_inside(1, end), beside)) ++end;
-      const std::int64_t x = out * s.stride[1] - s.pad_begin[1] + beside.begin * s.dilation[1];
-      job.columns = to_size(beside.end - beside.begin);
+      while (end < s.out[1] && is_same(s.taps_inside(1, end), across)) ++end;
+      const std::int64_t x = out * s.stride[1] - s.pad_begin[1] + across.begin * s.dilation[1];
+      job.columns = to_size(across.end - across.begin);
       job.outputs = to_size(end - out);
       job.sums = sums + out * channels;
       job.weights = reinterpret_cast<const float*>(weights_->data()) +
-                    (below.begin * s.kernel[1] + beside.begin) * channels;
+                    (below.begin * s.kernel[1] + across.begin) * channels;
       // Where no tap is inside, nothing is read.
       if (job.rows != 0 && job.columns != 0)
         job.x = args.in<std::uint8_t>(kProductX) + ((image * s.in[0] + y) * s.in[1] + x) * channels;

@@ -47,7 +47,7 @@ def tool_options():
 
 
 def test_the_page_of_the_tool_names_every_option_and_no_other(tool_options):
-    text = (ROOT / "docs" / "cli.md").read_text().split("## Beside ONNX Runtime")[0]
+    text = (ROOT / "docs" / "cli.md").read_text().split("## Compared with ONNX Runtime")[0]
     assert options_of(text) - {"--help"} == set().union(*tool_options.values())
     assert set(re.findall(r"^    parallax (\w+) (?:MODEL|\[)", text, re.M)) == set(tool_options) >= {"info", "run", "simulate"}
 

@@ -173,7 +173,7 @@ TEST_F(DelegateMemory, RegionsThatDoNotFitAreTheCpus) {
   options_.delegate_memory_bytes = 7 * kValue + 100;
   Session session = this->session();
   expect_right(session);
-  EXPECT_THAT(problems(), testing::ElementsAre(HasSubstr("tensors of a region beside")));
+  EXPECT_THAT(problems(), testing::ElementsAre(HasSubstr("tensors of a region next to")));
   EXPECT_EQ(faults_.bindings, 0) << "the next plan is without the second";
   expect_right(session);
   EXPECT_TRUE(problems().empty());

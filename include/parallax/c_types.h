@@ -1,9 +1,9 @@
-/* Tensors, types, statuses and allocators as every C surface of Parallax passes them: delegates,
- * custom operators, the C API. C11 and C++.
+/* Tensors, types, statuses and allocators of all C interfaces of Parallax: delegates, custom
+ * operators, the C API. C11 and C++.
  *
- * A struct begins with its size, which the code that fills it sets to the sizeof of the struct that
- * it was compiled with. Fields are only ever added at the end. The code that reads a struct reads no
- * field that lies beyond its size, and takes such a field for 0.
+ * A struct begins with its size. The code that fills a struct sets it to the sizeof of the struct
+ * that it was compiled with. Fields are only ever added at the end. The code that reads a struct
+ * must not read a field beyond its size, and treats such a field as 0.
  *
  * Version 0: structs may still change. Thread-safety: plain values. */
 #ifndef PARALLAX_C_TYPES_H_
@@ -18,7 +18,7 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming): names as C has them. */
 
-/* Numbers of ONNX's TensorProto.DataType. */
+/* An element type: its number in ONNX's TensorProto.DataType. */
 typedef int32_t px_dtype;
 enum {
   PX_FLOAT32 = 1,
@@ -52,21 +52,21 @@ typedef struct px_tensor {
   size_t size;
   px_dtype dtype;
   int32_t rank;        /* 0: a scalar */
-  const int64_t* dims; /* `rank` numbers, each >= 0 */
-  void* data;          /* aligned to an element's size; not written where the tensor is an input */
-  size_t bytes;        /* of data: those of all elements */
+  const int64_t* dims; /* `rank` numbers, each >= 0, outermost first */
+  void* data;          /* aligned to an element's size; never written if the tensor is an input */
+  size_t bytes;        /* size of `data`: that of all elements */
 } px_tensor;
 
-/* What is known of a tensor before there is one. */
+/* The type of a tensor: all that is known of it before a run. */
 typedef struct px_type {
   size_t size;
   px_dtype dtype;
   int32_t rank;
-  const int64_t* dims;        /* `rank` numbers, -1 where only a run tells */
-  const char* const* symbols; /* `rank` texts such as "2*seq + 1", null where a number is known */
+  const int64_t* dims;        /* `rank` numbers; -1: known only in a run */
+  const char* const* symbols; /* `rank` texts such as "2*seq + 1"; null: the number is known */
 } px_type;
 
-/* What went wrong: ErrorCode of parallax/result.h plus 1. */
+/* The kind of an error: ErrorCode of parallax/result.h plus 1. */
 typedef int32_t px_code;
 enum {
   PX_OK = 0,
@@ -83,24 +83,24 @@ enum {
   PX_INTERNAL = 11
 };
 
-/* How a call ended. Its receiver calls release(owner), unless that is null, once it has read the
- * texts. */
+/* The outcome of a call. Its receiver calls release(owner) once it has read the texts, unless
+ * `release` is null. */
 typedef struct px_status {
   size_t size;
   px_code code;
-  const char* node;    /* of the model; null: none is at fault */
+  const char* node;    /* name of the model's node that failed; null: the error has no node */
   const char* message; /* one line; null: PX_OK, or no text */
   void* owner;
   void (*release)(void* owner);
 } px_status;
 
-/* Memory of the user's. Both functions are called by any thread. */
+/* User-provided memory. Both functions are called by any thread, concurrently. */
 typedef struct px_allocator {
   size_t size;
   void* context;
-  /* `bytes` at a multiple of `alignment`, a power of two; null: there is none. */
+  /* Returns `bytes` at a multiple of `alignment`, a power of two; null if there is no memory. */
   void* (*allocate)(void* context, size_t bytes, size_t alignment);
-  /* Takes back what allocate gave, with the same numbers. */
+  /* Frees memory that allocate returned for the same `bytes` and `alignment`. */
   void (*deallocate)(void* context, void* memory, size_t bytes, size_t alignment);
 } px_allocator;
 

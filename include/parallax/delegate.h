@@ -1,9 +1,9 @@
-/* The C ABI of delegates: what runs parts of a model, its regions, on a device. C11 and C++, for
- * built-in delegates and for shared objects alike. docs/howto/write-a-delegate.md has one.
+/* The C ABI of delegates. A delegate runs parts of a model, its regions, on a device. C11 and C++,
+ * the same for built-in delegates and for shared objects. docs/howto/write-a-delegate.md shows one.
  *
  *     px_delegate_entry() -> table        once
  *       open                              a device
- *         describe                        what it runs, and how fast
+ *         describe                        operators and speed
  *         compile -> region               once for each region of a plan
  *           bind -> binding               once for each combination of sizes
  *             run ... done                as often as the model runs
@@ -11,33 +11,33 @@
  *         discard
  *       close
  *
- * The host is Parallax, the delegate what implements the table.
+ * The host is Parallax; the delegate is the code that implements the table.
  *
- * **Structs** begin with their size, as those of c_types.h: read no field beyond it, take it for 0.
+ * **Structs** begin with their size, as those of c_types.h: read no field beyond it, treat it as 0.
  * Lists of structs are lists of pointers, because the other side's structs may be longer than ours.
- * A struct that the delegate fills (px_description, px_compiled, px_binding, px_memory, px_status)
- * has its size set by the host, which has cleared it: write no field beyond it.
+ * The host clears a struct that the delegate fills (px_description, px_compiled, px_binding,
+ * px_memory, px_status) and sets its size: write no field beyond it.
  *
- * **Threads.** The host calls from any of its threads, several at once, and makes no two calls
- * about one region (compile, bind, unbind, discard) at once, but any number of runs. The delegate
- * answers from whichever thread it likes, its own or the one that called. No function may wait for
- * a run of the host's to end, apart from unbind, discard, release and close; compile, bind and
- * allocate may take their time, run and the copies should begin the work and return.
+ * **Threads.** The host calls from any of its threads, concurrently. Calls about one region
+ * (compile, bind, unbind, discard) never overlap; any number of runs may. The delegate may answer
+ * from any thread, its own or the calling one. No function may wait for a run of the host to end,
+ * except unbind, discard, release and close. compile, bind and allocate may be slow; run and the
+ * copies should begin the work and return.
  *
- * **Ownership.** What the host passes lives until the function returns, unless it says more. What
- * the delegate gives, the host hands back once: each region to discard, each binding to unbind,
- * memory to release, the device to close, in this order and with nothing of it in use. Handles are
- * the delegate's own pointers; the host does not look behind them.
+ * **Ownership.** What the host passes lives until the function returns, unless stated otherwise.
+ * The host returns each object of the delegate exactly once: each region to discard, each binding
+ * to unbind, memory to release, the device to close, in this order and with nothing of it in use.
+ * Handles are the delegate's own pointers; the host never dereferences them.
  *
- * **Errors.** A function that can fail returns PX_OK or why not, and may write a text to `status`
- * (px_fail). Where a function fails, its results are not read and nothing is handed back. A region
+ * **Errors.** A function that can fail returns PX_OK or an error code, and may write a text to
+ * `status` (px_fail). If a function fails, its results are not read and need no release. A region
  * that fails runs on the CPU, in the same run of the model. Later runs leave it to the CPU as well:
- * always, if compile fails, or a run does; with these sizes, if bind fails; with these sizes for a
- * number of runs, if a run or a copy fails with PX_OUT_OF_MEMORY or PX_BUDGET_EXCEEDED. bind that
- * fails with PX_IO or PX_INTERNAL counts as compile. No exception may leave the delegate.
+ * always, if compile or a run fails; with these sizes, if bind fails; with these sizes for a number
+ * of runs, if a run or a copy fails with PX_OUT_OF_MEMORY or PX_BUDGET_EXCEEDED. A bind that fails
+ * with PX_IO or PX_INTERNAL counts as a failed compile. No exception may leave the delegate.
  *
- * **Trust.** The host checks what it gets: numbers, texts, late and repeated answers. Addresses it
- * cannot check: a delegate is code of this process.
+ * **Trust.** The host checks numbers, texts, late and repeated answers. It cannot check addresses:
+ * a delegate is code of this process.
  *
  * Units: bytes, elements, seconds. Version 0: everything may still change; a library of another
  * version is refused. */
@@ -54,28 +54,28 @@ extern "C" {
 
 #define PX_DELEGATE_ABI 0
 
-/* ---- What a device is ---- */
+/* ---- Devices ---- */
 
-/* What the user and the host want of a device. */
+/* The requests of the user and the host for a device. */
 typedef struct px_open_options {
   size_t size;
-  const char* text;         /* what stands behind the colon of "--delegate NAME:TEXT", else "" */
-  const char* cache_folder; /* for programs and rates, made when needed; null: keep nothing */
-  /* A line for the user's log; level 0: what was decided, 1: a warning. Any thread, until close. */
+  const char* text;         /* the text after the colon of "--delegate NAME:TEXT", else "" */
+  const char* cache_folder; /* for programs and rates; create it when needed; null: keep nothing */
+  /* Writes a line to the user's log; level 0: a decision, 1: a warning. Any thread, until close. */
   void (*log)(void* log_context, int32_t level, const char* line);
   void* log_context;
 } px_open_options;
 
-/* Where the device finds the tensors of a run. */
+/* The memory in which the device accesses the tensors of a run. */
 typedef int32_t px_memory_kind;
 enum {
-  /* In the host's memory, at any address: nothing is copied. */
+  /* The host's memory, at any address: nothing is copied. */
   PX_MEMORY_HOST = 0,
-  /* In memory of its own: allocate, release, write and read exist. */
+  /* Memory of its own: the functions allocate, release, write and read are required. */
   PX_MEMORY_DEVICE = 1
 };
 
-/* What a device runs, and how fast. Texts belong to the delegate and live until close. */
+/* A device: its operators and its speed. Texts belong to the delegate and live until close. */
 typedef struct px_description {
   size_t size;
   const char* device; /* "NVIDIA H200", one line; null or "": not known */
@@ -83,22 +83,22 @@ typedef struct px_description {
   /* A profile as the files in profiles/ of the source tree, TOML: `name`, and a table [delegate]
    * with `name`, `launch_seconds`, `macs_per_second`, `bytes_per_second`, `cpu_macs_per_second`,
    * `memory_bytes`, `dtypes`, `max_rank`, the lists `operators` and `bridges`, and limits of single
-   * operators under [delegate.limits.NAME]. `dynamic_shapes = true`: bind may come while the model
-   * runs, for a region whose sizes only that run tells, and any number of sizes may follow. With
-   * `images = "channels_last"` operators that are shared with the CPU may get and give images in
-   * that order, by a Transpose beside them in the region, which should cost nothing. All that is
-   * listed is a promise: the host asks nothing else. */
+   * operators under [delegate.limits.NAME]. `dynamic_shapes = true`: bind may be called while the
+   * model runs, for a region whose sizes only that run determines, and for any number of sizes.
+   * With `images = "channels_last"` operators that are split with the CPU may read and write images
+   * in that order, through a Transpose next to them in the region, which should cost nothing. All
+   * that is listed is a promise: the host makes no further check. */
   const char* profile;
   px_memory_kind memory;
-  /* What it stores floats in where px_region::storage asks for no more: PX_FLOAT16 where its user
-   * wants that, otherwise PX_FLOAT32, as 0. */
+  /* The type in which it stores floats unless px_region::storage requests a wider one: PX_FLOAT16
+   * if its user requested that, otherwise PX_FLOAT32 or 0. */
   px_dtype storage;
-  /* 1, with PX_MEMORY_DEVICE: the memory that the device allocates is the host's (a CPU, or a GPU
-   * that shares it), so that pieces and bindings count in the host's budget as well. */
+  /* 1, with PX_MEMORY_DEVICE: the device allocates host memory (it is a CPU, or a GPU that shares
+   * it), so that its memory and bindings count in the host's budget as well. */
   int32_t in_host_memory;
 } px_description;
 
-/* ---- What a region is ---- */
+/* ---- Regions ---- */
 
 typedef int32_t px_attribute_kind;
 enum {
@@ -121,165 +121,179 @@ typedef struct px_attribute {
   const px_tensor* tensor;
 } px_attribute;
 
-/* An operator of ONNX, of its newest version, or one of ours that the description lists: Silu, Gelu
- * (of opset 20), FusedAttention, CosineAttention (docs/operators.md). An attribute that is left out
- * has the standard's default. */
+/* A node: an operator of ONNX in its newest version, or one of Parallax's that the description
+ * lists: Silu, Gelu (of opset 20), FusedAttention, CosineAttention (docs/operators.md). An
+ * attribute that is absent has the standard's default. */
 typedef struct px_node {
   size_t size;
   const char* op;   /* "Conv" */
-  const char* name; /* of the model, unique */
+  const char* name; /* the node's name in the model, unique */
   size_t attribute_count;
   const px_attribute* const* attributes;
   size_t input_count;
-  const int32_t* inputs; /* into px_region::values; -1: left out */
+  const int32_t* inputs; /* indices into px_region::values; -1: an absent optional input */
   size_t output_count;
   const int32_t* outputs; /* likewise */
 } px_node;
 
+/* A tensor that nodes read or make. */
 typedef struct px_value {
   size_t size;
-  const char* name; /* of the model, unique */
+  const char* name; /* the tensor's name in the model, unique */
   const px_type* type;
-  /* A weight or a parameter; null: none. Dims and data live until discard, at any alignment, and
-   * are never written: a device that shares the host's memory need not copy them. */
+  /* The contents of a weight or a parameter; null: not a constant. Dims and data live until
+   * discard, at any alignment, and never change: a device that shares the host's memory need not
+   * copy them. */
   const px_tensor* constant;
-  /* 1: the elements follow from the sizes alone (the shape that a Reshape takes); bind gives them,
-   * and no run does. */
+  /* 1: the elements follow from the sizes alone, as the shape that a Reshape reads; bind provides
+   * them, runs do not. */
   int32_t known_when_bound;
 } px_value;
 
-/* A graph without cycles. Its results are values that others read, graph outputs among them; all
- * other values are the delegate's own affair. */
+/* A graph without cycles. Its outputs are the values that the rest of the model reads, graph
+ * outputs among them; the delegate may store all other values as it likes, or not at all. */
 typedef struct px_region {
   size_t size;
-  const char* name; /* of the model's first node in it */
+  const char* name; /* the name of its first node */
   size_t value_count;
   const px_value* const* values;
   size_t node_count;
-  const px_node* const* nodes; /* each after those whose results it reads */
+  const px_node* const* nodes; /* in topological order */
   size_t input_count;
-  const int32_t* inputs; /* values that a run brings; no constants */
+  const int32_t* inputs; /* indices of the values that a run provides; no constants */
   size_t output_count;
-  const int32_t* outputs; /* values that a run wants */
-  /* PX_FLOAT32, or PX_FLOAT16: floats may be stored in 16 bits inside the region; sums are in 32. */
+  const int32_t* outputs; /* indices of the values that a run requests */
+  /* PX_FLOAT32; or PX_FLOAT16: floats may be stored in 16 bits inside the region, but sums must be
+   * computed in 32. */
   px_dtype storage;
 } px_region;
 
+/* The result of compile. */
 typedef struct px_compiled {
   size_t size;
   void* region;         /* not null */
-  int64_t memory_bytes; /* of the device's, that it holds: constants */
+  int64_t memory_bytes; /* device memory that it holds for constants */
 } px_compiled;
 
 /* The sizes of one binding. */
 typedef struct px_sizes {
   size_t size;
   size_t value_count; /* px_region::value_count */
-  /* Each with all its dims. `data` is there for constants and known_when_bound, else null, and
-   * lives until the call returns. */
+  /* Each has all its dims. `data` is set for constants and known_when_bound, else null, and lives
+   * until the call returns. */
   const px_tensor* const* values;
 } px_sizes;
 
-/* What does not fit the memory that the host grants is handed back immediately, and the CPU runs
- * the region with these sizes for a number of runs. */
+/* The result of bind. If it exceeds the memory that the host grants, the host unbinds it
+ * immediately, and the CPU runs the region with these sizes for a number of runs. */
 typedef struct px_binding {
   size_t size;
   void* binding;        /* not null */
-  int64_t memory_bytes; /* of the device's, that it holds: tensors inside the region */
-  int64_t shared_bytes; /* likewise, in a place that all bindings of the device use in turn: the
-                         * most of them counts */
+  int64_t memory_bytes; /* device memory that it holds for tensors inside the region */
+  int64_t shared_bytes; /* likewise, in memory that all bindings of the device use in turn: only
+                         * the largest counts */
 } px_binding;
 
-/* ---- What a run is ---- */
+/* ---- Runs ---- */
 
 /* A piece of the device's memory. */
 typedef struct px_memory {
   size_t size;
   void* memory; /* not null */
-  /* Where the host sees the same bytes, if it may read and write them there while no run and no
-   * copy uses them: the host then copies by itself. Null: it asks write and read. */
+  /* The address of the same bytes in the host, if the host may read and write them while no run and
+   * no copy uses them: it then copies by itself. Null: it calls write and read. */
   void* host;
-  /* Bytes of the host's memory that the first copy takes beside the piece and keeps until release,
-   * such as a pinned place. The host counts them, and may hand the piece back before any copy. */
+  /* Host memory that the first copy allocates in addition and keeps until release, such as a pinned
+   * buffer, in bytes. The host counts it, and may release the piece before any copy. */
   int64_t host_bytes;
 } px_memory;
 
-/* A tensor of a run: dense, row-major. Its dims are those of the binding. */
+/* The place of a tensor of a run: dense, row-major. Its dims are those of the binding. */
 typedef struct px_place {
   size_t size;
   void* data;    /* PX_MEMORY_HOST: the first element, aligned to an element's size; else null */
-  void* memory;  /* PX_MEMORY_DEVICE: of px_memory; else null */
-  size_t offset; /* in `memory`, a multiple of 64 */
-  size_t bytes;  /* of all elements */
+  void* memory;  /* PX_MEMORY_DEVICE: px_memory::memory; else null */
+  size_t offset; /* offset in `memory`, a multiple of 64 */
+  size_t bytes;  /* size of all elements */
 } px_place;
 
-/* Lists as px_region::inputs and ::outputs. Outputs share no bytes with each other nor with inputs. */
+/* Lists in the order of px_region::inputs and ::outputs. Outputs overlap neither each other nor
+ * inputs. */
 typedef struct px_run {
   size_t size;
   size_t input_count;
-  const px_place* const* inputs; /* not to be written */
+  const px_place* const* inputs; /* must not be written */
   size_t output_count;
   const px_place* const* outputs;
 } px_run;
 
-/* The delegate's answer: PX_OK, or why not with a line of text or null. To be called once, by any
- * thread, also before the function that got it has returned. The host ignores all but the first
- * call; it is prompt, but may begin further runs inside of it: hold no lock that they need. */
+/* Passes the delegate's answer to the host: PX_OK, or an error code with one line of text or null.
+ * Call it once, from any thread; it may be called before the function that received it returns. The
+ * host ignores all but the first call. It returns soon, but may begin further runs before that:
+ * hold no lock that they need. */
 typedef void (*px_done)(void* done_context, px_code code, const char* message);
 
-/* The functions of a delegate. `device` is what open gave. */
+/* The functions of a delegate. `device` is the handle that open returned. */
 typedef struct px_delegate {
   size_t size;
   int32_t abi;      /* PX_DELEGATE_ABI */
-  const char* name; /* "opencl": what --delegate takes; letters, digits, '-' and '_' */
+  const char* name; /* "opencl": the name for --delegate; letters, digits, '-' and '_' */
 
-  /* A device. Errors: PX_UNSUPPORTED where there is none, PX_INVALID_INPUT for the text. */
+  /* Opens a device. Errors: PX_UNSUPPORTED if there is no device, PX_INVALID_INPUT for a text that
+   * it does not understand. */
   px_code (*open)(const px_open_options* options, void** device, px_status* status);
-  /* All that it gave has been handed back, every run has been answered. Waits for its threads. */
+  /* Closes the device after everything of it has been released and every run answered. Waits for
+   * the delegate's own threads. */
   void (*close)(void* device);
-  /* May be called more than once and gives the same each time. */
+  /* Describes the device. May be called more than once and must return the same each time. */
   px_code (*describe)(void* device, px_description* description, px_status* status);
 
-  /* Prepares a region for any sizes: programs are built and constants uploaded here, as far as no
-   * size is needed. Errors: PX_UNSUPPORTED, PX_OUT_OF_MEMORY. */
+  /* Prepares a region for any sizes: build programs and upload constants here as far as they depend
+   * on no size. Errors: PX_UNSUPPORTED, PX_OUT_OF_MEMORY. */
   px_code (*compile)(void* device, const px_region* region, px_compiled* compiled,
                      px_status* status);
-  /* Prepares it for these sizes. Whatever only the first run would do (drivers that build a kernel
-   * when it is first launched) belongs here as well: a run has a time limit. Of a region without
-   * symbols there is one binding. Errors: as compile. */
+  /* Prepares a region for these sizes. Work that would otherwise be part of the first run (drivers
+   * that build a kernel when it is first launched) belongs here too: a run has a time limit. A
+   * region without symbols has one binding. Errors: as compile. */
   px_code (*bind)(void* device, void* region, const px_sizes* sizes, px_binding* binding,
                   px_status* status);
-  /* Begins a run and returns; `done` comes then or before. With PX_OK it must come, otherwise it
-   * must not. Inputs and outputs, not the structs that say where they are, stay until then. Runs of
-   * one binding may overlap: the delegate does one after the other, or has memory for both. */
+  /* Begins a run and returns. If it returns PX_OK, the delegate must call `done`, before or after
+   * returning; otherwise it must not. The memory of inputs and outputs stays valid until then, the
+   * structs that describe it do not. Runs of one binding may overlap: the delegate must run them
+   * one after the other, or have memory for both. */
   px_code (*run)(void* device, void* binding, const px_run* run, px_done done, void* done_context,
                  px_status* status);
-  /* The host wants no result of the run with that context any more, which must be answered all the
-   * same, the sooner the better. May come after the answer. Null: not provided. */
+  /* Requests cancellation of the run with that context. The delegate must still call `done`, as
+   * soon as possible. May be called after the answer. Null: not provided. */
   void (*cancel)(void* device, void* binding, void* done_context);
+  /* Frees a binding. Called when none of its runs is in progress. */
   void (*unbind)(void* device, void* region, void* binding);
+  /* Frees a region. Called after all its bindings were freed. */
   void (*discard)(void* device, void* region);
 
-  /* PX_MEMORY_DEVICE only, else null. `bytes` > 0. Errors: PX_OUT_OF_MEMORY. */
+  /* Allocates device memory, `bytes` > 0. Null unless the device has PX_MEMORY_DEVICE, as are the
+   * next three. Errors: PX_OUT_OF_MEMORY. */
   px_code (*allocate)(void* device, size_t bytes, px_memory* memory, px_status* status);
+  /* Frees device memory. Called when no run and no copy uses it. */
   void (*release)(void* device, void* memory);
-  /* Copies `bytes` at `offset`, answering as run does; `from` and `to` stay until the answer. A run
-   * that begins after a write was answered sees it, a read that begins after a run was answered sees
-   * what the run has made. */
+  /* Copy `bytes` at `offset`, and answer as run does; `from` and `to` stay valid until the answer.
+   * A run that begins after a write was answered must see it; a read that begins after a run was
+   * answered must see the results of the run. */
   px_code (*write)(void* device, void* memory, size_t offset, const void* from, size_t bytes,
                    px_done done, void* done_context, px_status* status);
   px_code (*read)(void* device, void* memory, size_t offset, void* to, size_t bytes, px_done done,
                   void* done_context, px_status* status);
 } px_delegate;
 
-/* What a shared object exports, and what a built-in delegate has under a name of its own. The table
- * lives as long as the process; null: there is no delegate here. */
+/* The function that a shared object exports under PX_DELEGATE_ENTRY; a built-in delegate has one
+ * under a name of its own. The table lives as long as the process; null: no delegate is available. */
 typedef const px_delegate* (*px_delegate_entry_function)(void);
 #define PX_DELEGATE_ENTRY "px_delegate_entry"
 
 /* ---- Helpers ---- */
 
-/* Says why: `message` is a text that outlives the status, such as a literal. Returns `code`. */
+/* Writes an error to `status`, unless that is null, and returns `code`. `message` must outlive the
+ * status, such as a literal. */
 static inline px_code px_fail(px_status* status, px_code code, const char* message) {
   if (status != 0) {
     status->code = code;

@@ -1,5 +1,6 @@
-// Element types: parallax/dtypes.def is the one list, and everything that depends on the type of a
-// tensor's elements is derived from it, here or by dispatch(). Constants and pure functions.
+// Element types of tensors. parallax/dtypes.def lists them once; everything that depends on the
+// type of a tensor's elements is derived from that list, here or by dispatch(). Constants and pure
+// functions; thread-safe.
 #pragma once
 
 #include <array>
@@ -11,6 +12,7 @@
 
 namespace parallax {
 
+/// The element types: kF32, kI64, kBool, kString, ... (dtypes.def).
 enum class DType : std::uint8_t {
 #define PX_DTYPE(name, ...) name,
 #include "parallax/dtypes.def"
@@ -19,16 +21,18 @@ enum class DType : std::uint8_t {
 
 enum class DTypeClass : std::uint8_t { kFloat, kSigned, kUnsigned, kBool, kString };
 
+/// A row of dtypes.def.
 struct DTypeInfo {
-  std::string_view text;  ///< "f32"
-  int bits;               ///< of one element; 0 where it has no fixed size
-  DTypeClass kind;
-  std::string_view numpy;  ///< "float32"
-  int onnx;                ///< TensorProto.DataType
-  int tflite;              ///< TensorType; -1 where it has none
-  bool native;             ///< kernels compute in it
+  std::string_view text;   ///< short name, "f32"
+  int bits;                ///< size of one element in bits; 0 if it has no fixed size
+  DTypeClass kind;         ///< floats, signed or unsigned integers, bools, strings
+  std::string_view numpy;  ///< NumPy's name, "float32"
+  int onnx;                ///< number in ONNX's TensorProto.DataType
+  int tflite;              ///< number in TFLite's TensorType; -1 if TFLite lacks the type
+  bool native;             ///< kernels compute in it; other types are converted to a native one
 };
 
+/// All rows, by DType.
 inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
 #define PX_DTYPE(name, text, bits, kind, type, numpy, onnx, tflite, native) \
   {text, bits, DTypeClass::kind, numpy, onnx, tflite, native},
@@ -36,30 +40,33 @@ inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
 #undef PX_DTYPE
 });
 
-/// What a number that is no DType stands for.
+/// The row that info_of() returns for a number that is no DType.
 inline constexpr DTypeInfo kNoDType = {"?", 0, DTypeClass::kString, "unknown", -1, -1, false};
+/// Returns the row of a type.
 constexpr const DTypeInfo& info_of(DType dtype) {
   const auto row = static_cast<std::size_t>(dtype);
   return row < kDTypes.size() ? kDTypes[row] : kNoDType;
 }
 
-/// The type of that short name.
+/// Returns the type with the short name `text`; nullopt if there is no such type.
 constexpr std::optional<DType> dtype_from_text(std::string_view text) {
   for (std::size_t i = 0; i < kDTypes.size(); ++i)
     if (kDTypes[i].text == text) return static_cast<DType>(i);
   return std::nullopt;
 }
-/// The type of that TensorProto.DataType.
+/// Returns the type with the number `code` in TensorProto.DataType; nullopt if Parallax lacks it
+/// (complex numbers) or ONNX does.
 constexpr std::optional<DType> dtype_from_onnx(std::int64_t code) {
   for (std::size_t i = 0; i < kDTypes.size(); ++i)
     if (kDTypes[i].onnx == code) return static_cast<DType>(i);
   return std::nullopt;
 }
-/// NumPy's name of the type: "float32", "bool", ...
+/// Returns NumPy's name of the type: "float32", "bool", ...
 constexpr std::string_view to_string(DType dtype) { return info_of(dtype).numpy; }
 
-/// Bytes of a dense tensor with that many elements, those below a byte rounded up together. Nothing
-/// where 63 bits do not suffice, for a negative count, and for types without a fixed size.
+/// Returns the bytes of a dense tensor with that many elements; elements smaller than a byte are
+/// packed, and the sum is rounded up. nullopt if the result exceeds 63 bits, for a negative count,
+/// and for types without a fixed size.
 constexpr std::optional<std::int64_t> bytes_of(DType dtype, std::int64_t elements) {
   const int bits = info_of(dtype).bits;
   if (bits == 0 || elements < 0) return std::nullopt;
@@ -69,9 +76,10 @@ constexpr std::optional<std::int64_t> bytes_of(DType dtype, std::int64_t element
   return bytes;
 }
 
-/// Bytes from one element to the next; 0 where elements have no bytes of their own.
+/// Returns the bytes from one element to the next; 0 for elements smaller than a byte and for types
+/// without a fixed size.
 constexpr std::int64_t size_of(DType dtype) { return info_of(dtype).bits / 8; }
-/// What addresses of its tensors are multiples of.
+/// Returns the alignment of tensors in bytes: the size of an element, at least 1.
 constexpr std::int64_t alignment_of(DType dtype) {
   return size_of(dtype) == 0 ? 1 : size_of(dtype);
 }
@@ -79,11 +87,13 @@ constexpr std::int64_t alignment_of(DType dtype) {
 /// A set of element types: bit i is the DType with that value.
 using DTypeSet = std::uint32_t;
 static_assert(kDTypes.size() <= 32);
+/// Returns the set of one type. REQUIRES: `dtype` is a DType.
 constexpr DTypeSet dtype_bit(DType dtype) { return DTypeSet{1} << static_cast<unsigned>(dtype); }
+/// Whether `dtype` is in `set`; false for a number that is no DType.
 constexpr bool contains(DTypeSet set, DType dtype) {
   return static_cast<std::size_t>(dtype) < kDTypes.size() && (set & dtype_bit(dtype)) != 0;
 }
-/// The types whose rows fulfil `condition`.
+/// Returns the types whose rows satisfy `condition`.
 template <class Condition>
 constexpr DTypeSet dtypes_where(Condition condition) {
   DTypeSet set = 0;
@@ -91,13 +101,14 @@ constexpr DTypeSet dtypes_where(Condition condition) {
     if (condition(kDTypes[i])) set |= dtype_bit(static_cast<DType>(i));
   return set;
 }
-/// Types of which tensors in memory are made: all but texts.
+/// The types with a fixed size: all but kString.
 inline constexpr DTypeSet kSizedTypes =
     dtypes_where([](const DTypeInfo& type) { return type.bits > 0; });
+/// The types in which kernels compute.
 inline constexpr DTypeSet kNativeTypes =
     dtypes_where([](const DTypeInfo& type) { return type.native; });
 
-/// An element of a type that C++ lacks, as its bits.
+/// An element of a type that C++ lacks, as its bits; elements.h converts it to a number and back.
 template <DType kType, class Bits>
 struct Encoded {
   Bits bits = 0;
@@ -110,7 +121,8 @@ using Float8E5M2 = Encoded<DType::kF8E5M2, std::uint8_t>;
 using Float8E5M2FNUZ = Encoded<DType::kF8E5M2FNUZ, std::uint8_t>;
 using Float8E8M0 = Encoded<DType::kF8E8M0, std::uint8_t>;
 
-/// The C++ type of an element of `kType`, as the member `type`.
+/// The C++ type of an element of `kType`, as the member `type`; void for elements smaller than a
+/// byte and for strings.
 template <DType kType>
 struct ElementOf;
 #define PX_DTYPE(name, text, bits, kind, cpp, numpy, onnx, tflite, native) \
@@ -123,8 +135,8 @@ struct ElementOf;
 inline constexpr DTypeSet kByteTypes =
     dtypes_where([](const DTypeInfo& type) { return type.bits >= 8; });
 
-/// `visit(std::type_identity<T>{})` for the C++ type of `dtype`, where that is one of `kSet`; a
-/// value of the result's type made without arguments otherwise.
+/// Returns `visit(std::type_identity<T>{})` for the C++ type T of `dtype` if `kSet` contains it;
+/// otherwise a value-initialized result. `kSet` must be a subset of kByteTypes that is not empty.
 template <DTypeSet kSet, class Visit>
 constexpr auto dispatch(DType dtype, Visit visit) {
   static_assert(kSet != 0 && (kSet & ~kByteTypes) == 0);
@@ -144,12 +156,12 @@ constexpr auto dispatch(DType dtype, Visit visit) {
   return Answer();
 }
 
-/// The type to which matrix products and convolutions round their operands. All else is f32: sums,
-/// results, and 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
+/// The type to which matrix products and convolutions round their operands. Everything else stays
+/// f32: sums, results, and 3x3 convolutions with stride 1 (docs/decisions/reduced-precision.md).
 enum class Precision : std::uint8_t {
   kF32,   ///< no rounding
   kBf16,  ///< 8 bits of significand: twice the speed and half the bytes of weights. Needs
-          ///< Kernels::kBest and a CPU that has it (Session::supports)
+          ///< Kernels::kBest and a CPU that supports it (Session::supports)
 };
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// A loaded model: its graph after the passes, ready for any number of sessions. What a model file
-// holds, whether Parallax can run it or not; and what kernels take the machine to be.
+// Loaded models, each ready for any number of sessions. Also reports on the contents of a model
+// file, whether Parallax can run it or not, and on the machine as kernels see it.
 #pragma once
 
 #include <cstddef>
@@ -24,66 +24,79 @@ class Runtime;
 /// A dimension of an input or output: a number, or an expression of named symbols such as "batch"
 /// or "2*seq + 1".
 struct Dimension {
-  std::int64_t value = -1;  ///< >= 0 where the dimension is fixed, -1 otherwise
-  std::string symbol;       ///< the expression's text where it is not
+  std::int64_t value = -1;  ///< >= 0 if the dimension is fixed, -1 otherwise
+  std::string symbol;       ///< text of the expression; empty if the dimension is fixed
 };
 
+/// The type of an input or output of a loaded model.
 struct TensorInfo {
-  std::string name;
-  DType dtype = DType::kF32;  ///< of a sequence, optional or map: of the tensors in it
-  std::vector<Dimension> shape;
-  /// What it is, outermost first: {kOptional, kSequence} is an optional sequence. Empty: a tensor.
+  std::string name;           ///< unique among the inputs, and among the outputs
+  DType dtype = DType::kF32;  ///< element type; in a sequence, optional or map that of its tensors
+  std::vector<Dimension> shape;  ///< outermost dimension first; for a map it has no meaning
+  /// The types around the tensors, outermost first: {kOptional, kSequence} is an optional sequence.
+  /// Empty: a tensor.
   std::vector<ObjectType> containers = {};
-  DType key = DType::kI64;  ///< of a map: i64 or string
+  DType key = DType::kI64;  ///< type of a map's keys: i64 or string
 };
 
-/// Milliseconds of each part of loading; `passes` is 0 if the graph came from a cache.
+/// Milliseconds spent on each part of loading: opening files and the cache, reading the graph, and
+/// rewriting it. `passes` is 0 if the graph came from a cache.
 struct LoadTimes {
   double map = 0, parse = 0, passes = 0;
 };
 
 /// The contents of a model file, in the caller's memory.
 struct ModelBytes {
-  std::span<const std::byte> bytes;  ///< at any address
-  /// Keeps the bytes alive. A model holds it for as long as it, a copy of it or a session of it
-  /// lives. Null: the caller keeps them for that long.
+  std::span<const std::byte> bytes;  ///< at any address, of any alignment
+  /// Keeps the bytes alive. It is held as long as the model, a copy of it or a session of it lives.
+  /// Null: the caller must keep the bytes for that long.
   std::shared_ptr<const void> owner = nullptr;
-  /// Where files with external weights lie. Links in it may lead to regular files inside it. Empty:
-  /// a model that has such files is refused.
+  /// The folder of files with external weights. Links in it may lead to regular files inside it.
+  /// Empty: a model that has such files is refused (kUnsupported).
   std::filesystem::path folder = {};
-  /// Links in `folder` may also lead to regular files directly in this folder. Model::load(path)
-  /// has the folder of the file that `path` leads to here: caches of links keep the weights there.
+  /// A second folder: links in `folder` may also lead to regular files directly in this one.
+  /// Model::load(path) sets it to the folder of the file that `path` resolves to, because download
+  /// caches made of links keep the weights there.
   std::filesystem::path linked_folder = {};
 };
 
-/// Immutable and cheap to copy (copies share contents); thread-safe. A child of fork() may use it
-/// where it may use a Session.
+/// A loaded model: its graph after the passes, and its weights. Immutable and cheap to copy (copies
+/// share contents); thread-safe. A child of fork() may use it under the conditions under which it
+/// may use a Session.
 class Model {
  public:
   /// Loads an ONNX file. Weights stay mapped, those in external files too. While the model lives,
   /// its files may be removed or replaced, but not written to: if one is truncated, the system
-  /// ends the process (SIGBUS). `runtime`, else Runtime::shared(), says where a cache lies and is
-  /// that of sessions which are given none. Errors: kIo, kInvalidModel, kUnsupported.
+  /// ends the process (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that
+  /// are created without one; without `runtime` there is no cache, and these sessions use
+  /// Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which lists all that is missing;
+  /// kInvalidInput for options out of range, unknown passes, and KnownInputs that the model cannot
+  /// have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
-  /// Loads an ONNX model from memory, which must stay as it is while the model lives. Weights stay
-  /// there. Errors: kInvalidModel, kUnsupported (also for external weights without a folder), kIo,
-  /// and kInvalidInput for bytes without memory.
+  /// Loads an ONNX model from memory, which must stay unchanged while the model lives: its weights
+  /// are used there. Errors: as above; kUnsupported also for external weights without a folder, and
+  /// kInvalidInput also for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
-  /// Names of all passes, for LoadOptions::disabled_passes, in the order in which they run.
+  /// Returns the names of all passes, for LoadOptions::disabled_passes, in the order in which they
+  /// run.
   static std::vector<std::string> passes();
 
+  /// Inputs that a run must give, in the file's order; references stay valid while the model lives.
   const std::vector<TensorInfo>& inputs() const;
+  /// Outputs in the order in which Session::run() returns them.
   const std::vector<TensorInfo>& outputs() const;
-  /// Names of the free dimensions that a run binds, e.g. {"batch", "seq"}.
+  /// Names of the free dimensions, which the shapes of a run's inputs give their values, e.g.
+  /// {"batch", "seq"}; in the order in which the inputs first name them.
   const std::vector<std::string>& symbols() const;
-  /// Nodes in the file, and nodes left after the passes.
+  /// Number of nodes in the file.
   int file_nodes() const;
+  /// Number of nodes after the passes; those in bodies excluded.
   int nodes() const;
   const LoadTimes& load_times() const;
-  /// What the cache did for all sessions so far.
+  /// Returns the use of the cache by all sessions so far; empty without a cache.
   CacheReport cache() const;
 
   struct Impl;
@@ -98,45 +111,47 @@ class Model {
 struct FileTensor {
   std::string name;
   std::string type;  ///< "float16", "sequence of float32"; "" if undeclared
-  std::optional<std::vector<Dimension>> shape;  ///< nothing if the rank is not declared
-  /// Of an input: an initializer has its name, and a run may give another value if the model was
+  std::optional<std::vector<Dimension>> shape;  ///< nullopt if the rank is not declared
+  /// For an input: an initializer has its name, and a run may give another value if the model was
   /// loaded with it in LoadOptions::inputs.
   bool has_default = false;
 };
 
 /// All nodes of one operator, bodies included.
 struct FileOperator {
-  std::string domain;  ///< "" for ai.onnx
-  std::string name;
-  std::int64_t opset = 0;  ///< of its domain; 0 where the file imports none
-  int count = 0;
-  /// The loader has a rule for it. It may still refuse a node, for an attribute or a type.
+  std::string domain;      ///< "" for ai.onnx
+  std::string name;        ///< operator type, "Conv"
+  std::int64_t opset = 0;  ///< version of its domain; 0 if the file imports none
+  int count = 0;           ///< number of nodes
+  /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
-  /// The kernels that it may get, the preferred one first; none for If, Loop, Scan and Constant,
-  /// which need none.
+  /// Names of the kernels that it may be given, the preferred one first; empty for If, Loop, Scan
+  /// and Constant, which need none.
   std::vector<std::string> kernels;
 };
 
 /// A graph inside an If, Loop, Scan or another operator.
 struct FileBody {
-  std::string node, op;
-  std::string body;  ///< "then_branch", "else_branch", "body", ...
-  int depth = 1;     ///< 2: inside a body
-  int nodes = 0;     ///< of bodies inside it not included
+  std::string node, op;  ///< the node that has it, and that node's operator
+  std::string body;      ///< "then_branch", "else_branch", "body", ...
+  int depth = 1;         ///< 2: inside a body
+  int nodes = 0;         ///< number of nodes; those in bodies inside it excluded
 };
 
 /// All weights of one element type: initializers and Constant nodes.
 struct FileWeights {
-  std::string type;  ///< ONNX's name
-  int tensors = 0;
-  std::int64_t parameters = 0;  ///< elements of these
+  std::string type;             ///< ONNX's name
+  int tensors = 0;              ///< number of tensors
+  std::int64_t parameters = 0;  ///< number of elements of all these tensors
   std::int64_t bytes = 0;       ///< 0 for strings
 };
 
+/// The contents of a model file.
 struct FileReport {
-  std::int64_t ir_version = 0;                               ///< 0 where the file has none
+  std::int64_t ir_version = 0;                               ///< 0 if the file has none
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
-  /// Before IR version 4, without those that an initializer makes a constant.
+  /// The inputs as declared; before IR version 4, without those that an initializer makes a
+  /// constant.
   std::vector<FileTensor> inputs;
   std::vector<FileTensor> outputs;
   int nodes = 0;                        ///< bodies included
@@ -145,19 +160,20 @@ struct FileReport {
   std::vector<FileWeights> weights;     ///< most bytes first
 };
 
-/// Reads names, types and counts, but no weights. Errors: kIo; kInvalidModel if the file is damaged
-/// or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
+/// Reads names, types and counts of an ONNX file, but no weights. Errors: kIo; kInvalidModel if the
+/// file is damaged or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
 
-/// What kernels are cut for, in bytes: the vectors of Session::instruction_set() and the data
-/// caches of the first CPU. What the system does not tell is as on a Zen 4: 32 KiB, 1 MiB and 32
-/// MiB.
+/// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and
+/// the data caches of the first CPU. Sizes that the system does not tell are those of a Zen 4: 32
+/// KiB, 1 MiB and 32 MiB.
 struct MachineReport {
   std::int64_t vector_bytes = 0;
   std::int64_t l1_bytes = 0;
-  std::int64_t l2_bytes = 0;    ///< a core's share where several have one
-  std::int64_t last_bytes = 0;  ///< the last level, of all cores that share it
+  std::int64_t l2_bytes = 0;    ///< a core's share if several cores have one
+  std::int64_t last_bytes = 0;  ///< size of the last level, for all cores that share it
 };
+/// Describes this machine. Never fails.
 MachineReport inspect_machine();
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
 // Values that are more than a tensor of numbers: tensors of strings, sequences, optionals and maps.
-// A tensor of numbers may be one too: it is what most sequences hold.
+// A tensor of numbers may be an Object too: most sequences hold them.
 //
 // Immutable and cheap to copy: copies share their contents. Thread-safe.
 #pragma once
@@ -18,39 +18,47 @@
 namespace parallax {
 
 enum class ObjectType : std::uint8_t { kTensor, kSequence, kOptional, kMap };
-/// "tensor", "sequence", "optional", "map".
+/// Returns "tensor", "sequence", "optional" or "map".
 std::string_view to_string(ObjectType type);
 
+/// A value of any ONNX type. Functions for one type may be called on every Object: for the other
+/// types they return what is empty or a default. Functions that make an Object throw
+/// std::bad_alloc if memory runs out.
 class Object {
  public:
-  /// An optional without an element.
+  /// Makes an optional without an element.
   Object() = default;
 
-  /// A tensor of numbers or bools, which lies where it lies. `owner` keeps its memory; null: the
-  /// caller does.
+  /// Makes a tensor of numbers or bools that uses the memory of `tensor` without copying it.
+  /// `owner` keeps that memory alive; if it is null, the caller does, for all copies of the result.
   static Object view(const TensorView& tensor, std::shared_ptr<const void> owner = nullptr);
+  /// Makes a tensor of numbers or bools that owns its memory.
   static Object tensor(Tensor tensor);
-  /// A tensor of strings, UTF-8. `owner` goes with the contents. Errors: kInvalidInput where there
-  /// are not as many as `dims` say.
+  /// Makes a tensor of strings, UTF-8, row-major. `owner` is kept as long as the contents. Errors:
+  /// kInvalidInput unless there are as many strings as `dims` say.
   static Result<Object> strings(const Dims& dims, std::vector<std::string> strings,
                                 std::shared_ptr<const void> owner = nullptr);
+  /// Makes a sequence. That all elements have one type is checked when a run is given the sequence.
   static Object sequence(std::vector<Object> elements, std::shared_ptr<const void> owner = nullptr);
+  /// Makes an optional with an element.
   static Object optional(Object element);
-  /// `keys`: a tensor of different i64 or strings with one dimension; `values`: one of as many.
-  /// Errors: kInvalidInput.
+  /// Makes a map. `keys`: a tensor of distinct i64 or strings with one dimension; `values`: a
+  /// tensor of the same shape. Errors: kInvalidInput for another type or shape.
   static Result<Object> map(Object keys, Object values);
 
   ObjectType type() const;
-  /// Of a tensor: kString for one of strings.
+  /// The element type of a tensor; kString for a tensor of strings.
   DType dtype() const;
-  /// Of a tensor.
+  /// The dimensions of a tensor.
   const Dims& dims() const;
-  /// Of a tensor of numbers; without bytes for all else.
+  /// A view of a tensor of numbers, valid while a copy of the Object lives; its `bytes` are empty
+  /// for all other types.
   TensorView tensor_view() const;
-  /// Of a tensor of strings, row-major; empty for all else.
+  /// The elements of a tensor of strings, row-major; empty for all other types. Valid while a copy
+  /// of the Object lives.
   std::span<const std::string> strings() const;
-  /// Of a sequence; of an optional, one or none; of a map, its keys and its values. Empty for
-  /// tensors.
+  /// The elements of a sequence; the one element of an optional, or none; the keys and the values
+  /// of a map. Empty for tensors. Valid while a copy of the Object lives.
   std::span<const Object> elements() const;
 
  private:

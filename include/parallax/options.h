@@ -1,4 +1,5 @@
-// Options as plain values, used when a session is made.
+// Options of models and sessions: plain values, read when a model is loaded, a session is created
+// or a plan is made. Changing them afterwards has no effect. Each default is the recommended value.
 #pragma once
 
 #include <cstdint>
@@ -11,118 +12,135 @@
 
 namespace parallax {
 
+/// The order in which the nodes of a run execute. Outputs are the same under each.
 enum class Scheduler : std::uint8_t {
   kSequential,  ///< node after node; threads share the tiles of the running node
-  /// Branches of a layer run at once as far as cores and budget allow; a barrier ends each layer.
+  /// The branches of a layer run concurrently as far as cores and budget allow; a barrier ends each
+  /// layer.
   kLayers,
-  /// A branch starts once its inputs and its bytes are there, without barriers. Becomes sequential
-  /// where the first runs show that to be faster.
+  /// A branch starts as soon as its inputs and its memory are available, without barriers. The
+  /// session changes to sequential order if the first runs show that it is faster.
   kDataflow,
 };
 
+/// The set of kernels that nodes are given.
 enum class Kernels : std::uint8_t {
-  kBest,       ///< the fastest kernel that this CPU has for each node
-  kReference,  ///< plain loops: slow, the oracle
+  kBest,       ///< the fastest kernel that this CPU supports for each node
+  kReference,  ///< plain loops: slow, the oracle of tests; f32 only
 };
 
-/// Limit of the bytes that a session takes for activations, kernel scratch and the plans of shapes
-/// other than the latest, or that all sessions of an account take (RuntimeOptions::account).
-/// Outputs belong to the caller and do not count, but run() refuses to make one that alone exceeds
-/// the budget.
+/// A limit on the bytes that a session uses for activations, kernel scratch and the plans of shapes
+/// other than the latest; or, with RuntimeOptions::account, that all sessions of the account use
+/// together. Outputs belong to the caller and do not count, but run() refuses to allocate one that
+/// alone exceeds the budget (kBudgetExceeded).
 struct MemoryBudget {
-  enum class Kind : std::uint8_t { kNone, kBytes, kAuto };
+  enum class Kind : std::uint8_t {
+    kNone,   ///< no limit
+    kBytes,  ///< `bytes`
+    kAuto    ///< a share of the free memory, read again for each run
+  };
   Kind kind = Kind::kNone;
-  std::int64_t bytes = 0;  ///< for kBytes
+  std::int64_t bytes = 0;  ///< for kBytes, >= 0
 };
-/// kAuto takes free memory less this share (the paper: 30-50 %). A run reads free memory when it
-/// starts, and before a branch once the last reading is older than 10 ms: the least of the system's
-/// available memory, the headroom of every control group above this process and what RLIMIT_AS
-/// leaves, plus what sessions under kAuto already hold. A reading takes about 80 us.
+/// The share of free memory that kAuto leaves unused (the paper: 30-50 %). Free memory is read when
+/// a run starts, and before a branch starts if the last reading is older than 10 ms: the minimum of
+/// the system's available memory, the headroom of every control group above this process and what
+/// RLIMIT_AS leaves, plus what sessions under kAuto already hold. A reading costs about 80 us.
 inline constexpr double kFreeMemoryMargin = 0.4;
-/// The share while tasks wait for memory (pressure stall information, `some` >= 10 % of the last
-/// ten seconds). While all tasks wait (`full` >= 10 %), branches also run one after the other.
+/// The share left unused while some tasks of the system wait for memory (pressure stall
+/// information, `some` >= 10 % of the last ten seconds). While all tasks wait (`full` >= 10 %),
+/// branches also run one after the other.
 inline constexpr double kPressedMemoryMargin = 0.5;
 
-/// Which branches run at once if the budget has no room for all candidates.
+/// Selects the branches that run concurrently if the budget has no room for all candidates.
 enum class Admission : std::uint8_t {
-  kTimeSaved,  ///< the set that saves most time, as predicted
-  kPaper,      ///< as many as fit, those with fewest bytes first
+  kTimeSaved,  ///< the set that is predicted to save the most time
+  kPaper,      ///< as many as fit, in ascending order of bytes
 };
 
-/// Which branches of a layer are worth running at once.
+/// Selects the branches of a layer that are worth running concurrently.
 enum class Refinement : std::uint8_t {
-  kTime,   ///< groups with predicted times within a factor of 1.5, each worth a hand-over
+  kTime,   ///< groups whose predicted times differ by at most a factor of 1.5 and are longer than
+           ///< handing a branch to another thread takes
   kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
-  kNone,   ///< every layer, whatever its branches take: what refinement is worth shows against it
+  kNone,   ///< every layer, whatever its branches cost: the baseline for measuring refinement
 };
 
-/// How many trips the loops of a run may make together, by default. A trip takes at least a
-/// microsecond, so a loop that never ends is stopped after seconds.
+/// The default of SessionOptions::max_loop_trips. A trip costs at least a microsecond, so an
+/// endless loop is stopped after seconds.
 inline constexpr std::int64_t kDefaultLoopTrips = 1'000'000;
 
-/// Which of the regions that an accelerator could run it does run.
+/// Selects which of the regions that a delegate could run it does run.
 enum class Offload : std::uint8_t {
-  kProfitable,  ///< those with which the whole is predicted to take least
+  kProfitable,  ///< the set with the lowest predicted time of the whole model
   kAll,         ///< all that fit its memory
 };
 
-/// What the planner goes by where it says how long a delegate takes.
+/// The source of the planner's predictions of a delegate's times.
 enum class Rates : std::uint8_t {
-  /// What the device does here: it and the CPU are timed when a session first plans for it, for
-  /// about 0.3 s at most, at the kinds of work that the model has. The times are kept in the folder
-  /// of caches (RuntimeOptions::cache) or else in the runtime; what runs take corrects them. A
-  /// region that then loses goes back to the CPU. Under Offload::kAll, and for a pinned plan,
-  /// nothing is timed beforehand.
+  /// Measurements of the device: it and the CPU are timed when a session first plans for it, for
+  /// at most about 0.3 s, on the kinds of work that the model has. The times are kept in the cache
+  /// folder (RuntimeOptions::cache), or in the runtime if there is no folder; times of runs correct
+  /// them. A region that turns out to be slower returns to the CPU. Under Offload::kAll, and for a
+  /// pinned plan, nothing is timed beforehand.
   kMeasured,
-  kDescribed,  ///< what the delegate says of itself
+  kDescribed,  ///< the delegate's own description
 };
 
+/// Options of one session. Session::create() refuses values outside the ranges given here with
+/// kInvalidInput.
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
-  /// Threads used inside run(), the caller's included, at most what the Runtime has; 0: all of
-  /// them. A session that is given no runtime and wants more than its model's has gets its own.
+  /// Threads used inside run(), the caller's included, at most as many as the Runtime has; 0: all
+  /// of them. A session created without a runtime that needs more threads than its model's runtime
+  /// has gets a runtime of its own.
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
   Admission admission = Admission::kTimeSaved;
   Refinement refinement = Refinement::kTime;
-  /// A run whose Loop and Scan nodes make more trips stops with kLimitExceeded.
+  /// Trips that the Loop and Scan nodes of one run may make together, >= 0. A run that needs more
+  /// stops with kLimitExceeded.
   std::int64_t max_loop_trips = kDefaultLoopTrips;
-  /// A run that takes longer, planning and waiting included, stops with kLimitExceeded: between two
-  /// nodes, while it waits for memory or for what another thread plans or packs, or after planning
-  /// and packing, which the next run finds done. 0: no limit.
+  /// A run that exceeds this limit, planning and waiting included, stops with kLimitExceeded:
+  /// between two nodes, while it waits for memory or for a plan or packed weights that another
+  /// thread makes, or after planning and packing, whose results the next run reuses. Seconds; 0: no
+  /// limit.
   double time_limit_seconds = 0;
+  /// kUnsupported if the CPU lacks it: see Session::supports(). kBf16 needs Kernels::kBest.
   Precision precision = Precision::kF32;
-  /// What runs parts of the model beside the CPU: "NAME" or "NAME:TEXT" of a delegate that this
-  /// build has or a library of the runtime's, which the text tells more. Of several each gets what
-  /// those before it left, and all work at once. Where one does not open, or fails while it runs,
-  /// the CPU does its part: Session::delegates() says why. The next run is planned without a
-  /// region that fails, for all sizes; without one whose sizes the delegate refuses, for these;
-  /// without one that finds no memory in a run, for these sizes and a number of runs that grows.
-  /// See Session::retry_delegates().
+  /// The delegates that run parts of the model next to the CPU: "NAME" or "NAME:TEXT", the name of
+  /// a delegate of this build or of RuntimeOptions::delegate_libraries, and a text that it
+  /// interprets. Each is offered the nodes that those before it left; all work concurrently. If one
+  /// does not open, or fails during a run, the CPU runs its part: Session::delegates() says why.
+  /// Later plans leave out a region that failed, for all sizes; a region whose sizes the delegate
+  /// refused, for these sizes; a region that found no memory during a run, for these sizes and a
+  /// growing number of runs. See Session::retry_delegates(). An unknown name is treated as a
+  /// delegate that does not open; a name given twice is refused.
   std::vector<std::string> delegates = {};
   Offload offload = Offload::kProfitable;
-  /// Operators may run on the CPU and the delegate at once, each of which makes some rows of their
-  /// results, where that is predicted to take less. Not with Offload::kAll, nor with
+  /// Lets the CPU and the delegate run an operator concurrently, each computing some rows of its
+  /// result, if that is predicted to be faster. Has no effect with Offload::kAll or
   /// require_full_delegation.
   bool co_execution = false;
   Rates rates = Rates::kMeasured;
-  /// A file that keeps which nodes the delegate runs, so that all runs have the same placement, and
-  /// its outputs stay within one tolerance, whatever the rates say later. The first plan for each
-  /// combination of sizes is written there; a file that is there decides. Session::create() fails
-  /// with one of another model or delegate, planning with one that the delegate cannot run or that
-  /// cannot be written. A file of 16 MiB is full: a warning says so, and further combinations are
-  /// not pinned. Sessions and processes may share a file. Not with several delegates. Empty: none.
+  /// A file that records which nodes the delegate runs, so that all runs have the same placement
+  /// and their outputs stay within one tolerance, whatever rates are measured later. The first plan
+  /// for each combination of sizes is written to it; an existing file decides the placement.
+  /// Session::create() fails with kInvalidInput if the file belongs to another model or delegate;
+  /// planning fails if the delegate cannot run what the file says or the file cannot be written.
+  /// The file holds at most 16 MiB: then a warning is logged, and further combinations are not
+  /// pinned. Sessions and processes may share a file. Needs exactly one delegate. Empty: no file.
   std::string pinned_plan = {};
-  /// How long a delegate may take for one region of a run. Where it takes longer, the run begins
-  /// anew without it, in memory of its own: that of the delegate's stays charged until it answers.
-  /// 0: any time.
+  /// Time that a delegate may need for one region of a run, in seconds. After that the run starts
+  /// again without the delegate, in other memory: the memory given to the delegate stays charged to
+  /// the budget until it answers. 0: no limit.
   double delegate_time_limit_seconds = 10;
-  /// The most bytes of its own memory that each delegate may use for this session; 0: all that it
-  /// describes. What a delegate takes of the CPU's memory counts in `budget`.
+  /// Limit on the device memory that each delegate uses for this session, in bytes; 0: all that it
+  /// describes. CPU memory that a delegate uses counts in `budget`.
   std::int64_t delegate_memory_bytes = 0;
-  /// Where a node would run on the CPU the run fails, and where the delegate does not open
-  /// Session::create() does.
+  /// Forbids the CPU as a fallback: a run fails if any node would run on the CPU, and
+  /// Session::create() fails if a delegate does not open. kInvalidInput without a delegate.
   bool require_full_delegation = false;
 };
 
@@ -133,35 +151,38 @@ enum class CostModel : std::uint8_t {
   kMeasured,  ///< the same with rates of single operators from a calibration
 };
 
-/// What Session::plan plans for. The device need not be there: its profile describes it.
+/// The device that Session::plan plans for. It need not be present: its profile describes it.
 struct PlanOptions {
-  /// A device profile (.toml) with a delegate, as in profiles/; empty: the CPU runs everything.
+  /// A device profile (.toml) with a delegate, as in profiles/; empty: the session's delegates, or
+  /// the CPU alone if it has none.
   std::string profile;
   CostModel cost_model = CostModel::kExact;
   Offload offload = Offload::kProfitable;
-  bool co_execution = false;  ///< as SessionOptions has it
-  std::string calibration;    ///< a .toml file, for kMeasured
-  /// Offload at most this many regions, those that save the most predicted time. Nothing: no limit.
+  bool co_execution = false;  ///< as SessionOptions::co_execution
+  std::string calibration;    ///< path of a .toml file, for CostModel::kMeasured
+  /// Offloads at most this many regions: those that save the most predicted time. nullopt: no
+  /// limit.
   std::optional<int> max_regions = {};
 };
 
-/// What the caller knows of an input before the model is loaded.
+/// The caller's knowledge of an input before the model is loaded.
 struct KnownInput {
-  std::string name;
-  /// Sizes in the order of the axes; -1: as the file says. Nothing: all as the file says.
+  std::string name;  ///< name of the input in the file
+  /// Sizes in the order of the axes; -1: as the file says. nullopt: all as the file says.
   std::optional<std::vector<std::int64_t>> dims = std::nullopt;
 };
 
+/// Options of Model::load(), which refuses values outside the ranges given here with kInvalidInput.
 struct LoadOptions {
-  /// Passes to leave out, by name (Model::passes()); `--disable-pass` of the tool.
+  /// Passes to skip, by name (Model::passes()); `--disable-pass` of the tool.
   std::vector<std::string> disabled_passes = {};
-  /// How deep If, Loop and Scan may lie inside each other: 0 (none at all) to 64.
+  /// How deep If, Loop and Scan may be nested: 0 (none allowed) to 64.
   int max_nesting = 16;
-  /// Inputs that the caller knows better than the file does. Their sizes are numbers from then on,
-  /// which decides what free dimensions leave open: the branch of an If on a size, the axes of a
-  /// Squeeze, the rank of an input without a shape, sizes that differ though the file gives them
-  /// one name. An input with a default, which is a constant otherwise, becomes one that each run
-  /// gives; files before IR version 4 have no defaults.
+  /// Inputs that the caller knows better than the file does. Their sizes are constants from then
+  /// on, which decides what free dimensions leave open: the branch of an If on a size, the axes of
+  /// a Squeeze, the rank of an input without a shape, sizes that differ although the file gives
+  /// them one name. An input with a default, otherwise a constant, becomes an input that each run
+  /// must give; files before IR version 4 have no defaults.
   std::vector<KnownInput> inputs = {};
 };
 

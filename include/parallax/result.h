@@ -1,6 +1,6 @@
-// Errors are values: every fallible function of Parallax returns Result<T>; nothing throws across
-// the public API, nothing is printed and nothing aborts because of a model or an input.
-// Thread-safety: plain values.
+// Errors are values: every fallible function of Parallax returns a Result<T> or a Status. No
+// exception leaves the public API; the library prints nothing and does not abort because of a model
+// or an input. Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -10,54 +10,58 @@
 
 namespace parallax {
 
-/// What kind of thing went wrong.
+/// The kind of an error: what a caller branches on. The C surfaces pass the same values plus 1
+/// (px_code in c_types.h).
 enum class ErrorCode : std::uint8_t {
   kInvalidModel,    ///< the file contradicts its format or itself
-  kUnsupported,     ///< a valid model, or use of one, that Parallax does not cover; the message
-                    ///< lists what
-  kInvalidInput,    ///< an input has the wrong name, dtype, shape or value
+  kUnsupported,     ///< a valid model, or a valid use of one, that Parallax does not cover; the
+                    ///< message lists what is missing
+  kInvalidInput,    ///< an argument has a wrong name, dtype, shape or value
   kUnboundSymbol,   ///< a dynamic dimension has no value
-  kOutOfRange,      ///< an index found while running lies outside its tensor
-  kBudgetExceeded,  ///< the plan cannot fit the memory budget; the message says how many bytes are
-                    ///< missing
-  kOutOfMemory,     ///< the system refused memory
-  kLimitExceeded,   ///< a limit of the options on loop trips or on time
-  kCancelled,       ///< the caller asked for the end of a run
+  kOutOfRange,      ///< an index computed during a run lies outside its tensor
+  kBudgetExceeded,  ///< the memory budget is too small; the message says how many bytes are missing
+  kOutOfMemory,     ///< the system or the user's allocator refused memory
+  kLimitExceeded,   ///< a run reached a limit of its options on loop trips or on time
+  kCancelled,       ///< the caller requested that a run stop
   kIo,              ///< a file cannot be read or written
-  kInternal,        ///< a bug of Parallax: please report
+  kInternal,        ///< a bug in Parallax: please report it
 };
 
-/// The pipeline stage that noticed.
+/// The stage of the pipeline that detected an error.
 enum class Stage : std::uint8_t {
-  kLoad,
-  kPasses,
-  kPartition,
-  kBranch,
-  kMemory,
-  kSchedule,
-  kCompile,
-  kExecute,
-  kSession,
-  kIo
+  kLoad,       ///< reading the model file
+  kPasses,     ///< rewriting the graph
+  kPartition,  ///< choosing the regions of delegates; opening delegates
+  kBranch,     ///< splitting the graph into branches and layers
+  kMemory,     ///< placing tensors in the arena
+  kSchedule,   ///< choosing which branches run concurrently
+  kCompile,    ///< selecting kernels; compiling regions
+  kExecute,    ///< running
+  kSession,    ///< checking the arguments of a call
+  kIo          ///< reading or writing other files; making objects
 };
 
+/// Returns the code in words, e.g. "invalid model"; "unknown" if the number is no ErrorCode.
 std::string_view to_string(ErrorCode code);
+/// Returns the stage in words, e.g. "load"; "unknown" if the number is no Stage.
 std::string_view to_string(Stage stage);
 
-/// A typed error. `node` is the model's node name, empty where no node is at fault; `message` is
-/// one line and carries the shapes and names involved.
+/// A typed error.
 struct Error {
   Stage stage = Stage::kSession;
   ErrorCode code = ErrorCode::kInternal;
-  std::string node;
-  std::string message;
+  std::string node;     ///< name of the model's node that failed; empty if the error has no node
+  std::string message;  ///< names the values and shapes involved; may quote names from the file
 
-  /// "node 'conv_3' (Conv): message" or "message": one line for a person.
+  /// Returns "node 'conv_3': message", or the message alone: one line, in which control characters
+  /// are replaced by '?'.
   std::string to_string() const;
 };
 
+/// A value, or the error that prevented it.
 template <class T>
 using Result = tl::expected<T, Error>;
+/// Success, or an error.
 using Status = Result<void>;
 
 }  // namespace parallax

@@ -1,4 +1,5 @@
-// Runs a model: plans per binding of the dynamic dimensions, an arena, the threads of a runtime.
+// Sessions run models. A session makes a plan for each combination of input sizes, and places
+// activations in one arena per run; its threads are those of a runtime.
 #pragma once
 
 #include <cstdint>
@@ -22,122 +23,141 @@ namespace parallax {
 
 class State;
 
-/// An input by name. The view's memory must live until run() returns and is never written. A run
-/// reads it in place, wherever it lies, aligned to its element size. A strided tensor is the
-/// caller's to copy: memory of other than the dense size is refused.
+/// An input by name, in one of two forms. Its memory must live and stay unchanged until run()
+/// returns; it is never written. A run reads it in place; it must be aligned to its element size.
+/// Copy a strided tensor first: memory of other than the dense size is refused.
 struct NamedInput {
-  std::string_view name;
+  std::string_view name;  ///< as in Model::inputs()
   TensorView tensor = {};
-  /// In place of `tensor` where the model wants a sequence, an optional, a map or strings.
+  /// Used instead of `tensor` if the model's input is a sequence, an optional, a map or strings.
   Object object = {};
 };
 
+/// Options of one run.
 struct RunOptions {
-  /// Gets what each node did. Null: nothing is recorded.
+  /// Receives a record of each node if the run succeeds. Null: nothing is recorded.
   RunTrace* trace = nullptr;
-  /// A call of request_stop() on the std::stop_source behind it cancels the run, which ends with
-  /// kCancelled: between two tiles, while it waits for its turn or for memory, or after planning,
-  /// whose plan the next run finds. Its outputs hold anything then.
+  /// Cancels the run when request_stop() is called on the std::stop_source of this token. The run
+  /// ends with kCancelled: between two tiles, while it waits for its turn or for memory, or after
+  /// planning; the next run reuses that plan. Output contents are unspecified in that case.
   std::stop_token stop = {};
-  /// The values of inputs that are tied to outputs (parallax/state.h), which the run replaces. Such
-  /// an input need not be given; one that is takes the place of its value. The run waits until no
-  /// other uses the State. Null: nothing is tied.
+  /// The values of inputs that are tied to outputs (parallax/state.h), which a successful run
+  /// replaces. A tied input need not be given; one that is given is used instead of its value. The
+  /// run waits until no other run uses the State. Null: nothing is tied.
   State* state = nullptr;
-  /// Whether tied outputs are returned too, as copies. Otherwise their places hold an empty Tensor
-  /// or Object. run_into() writes those whose view has memory, whatever this says.
+  /// Returns tied outputs as well, as copies. If false, an empty Tensor or Object takes their
+  /// place. run_into() ignores this and writes the tied outputs whose view has memory.
   bool tied_outputs = false;
 };
 
-/// Thread-safe: run() may be called from several threads at once; each call has an arena of its
-/// own.
+/// A model with options, ready to run. Thread-safe: run() may be called by several threads
+/// concurrently; each call has an arena of its own. Movable; a session that was moved from may only
+/// be destroyed or assigned to. It keeps its model and runtime alive.
 ///
-/// A child of fork() may use and destroy the models and sessions of its parent, as servers do that
+/// A child of fork() may use and destroy the models and sessions of its parent, as in servers that
 /// load before they fork. Both share pages until one of them writes, and a runtime starts threads
 /// of its own at the child's first run. If another thread of the parent was in a call of Parallax
 /// during the fork, its locks stay held in the child: there every call fails with kUnsupported, and
 /// destructors do nothing.
 class Session {
  public:
-  /// On the runtime that the model was loaded with. Errors: kInvalidInput for options that make no
-  /// sense, kUnsupported for a precision that this CPU does not have.
+  /// Creates a session on the runtime that the model was loaded with. Errors: kInvalidInput for
+  /// options out of range, a delegate that is named twice, and a pinned plan of another model or
+  /// delegate; kUnsupported for a precision that this CPU does not support, and for a pinned plan
+  /// with several delegates; kIo if the pinned plan cannot be read; kOutOfMemory; with
+  /// require_full_delegation also the error of a delegate that does not open.
   static Result<Session> create(const Model& model, const SessionOptions& options = {});
-  /// On that runtime instead; the model's cache and packed weights stay where it was loaded.
+  /// Creates it on `runtime` instead; the model's cache and packed weights stay those of the
+  /// runtime that it was loaded with.
   static Result<Session> create(const Model& model, const SessionOptions& options,
                                 const Runtime& runtime);
-  /// Whether this CPU computes in that precision.
+  /// Whether this CPU computes in that precision. kF32: always.
   static bool supports(Precision precision);
-  /// The widest instruction set that kernels take on this CPU: "AVX-512-BF16", "AVX-512", "AVX2",
-  /// "SSE4", "NEON", ...
+  /// Returns the widest instruction set that kernels use on this CPU: "AVX-512-BF16", "AVX-512",
+  /// "AVX2", "SSE4", "NEON", ...
   static std::string instruction_set();
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
+  /// Waits for runs that run_async() started.
   ~Session();
 
-  /// Runs once; outputs in the model's order, in memory of their own. A new combination of input
-  /// shapes is planned first and kept. Errors: kInvalidInput (unknown, missing or repeated input,
-  /// wrong dtype or shape), kUnboundSymbol, kBudgetExceeded, kOutOfRange, kOutOfMemory,
-  /// kLimitExceeded, kCancelled.
+  /// Runs the model once and returns the outputs in the model's order, in memory of their own.
+  /// Blocks until then, and computes on the calling thread as well. `inputs` names each input of
+  /// the model once, in any order. The first run with a combination of input shapes plans it; later
+  /// ones reuse the plan. Errors: kInvalidInput for an unknown, missing or repeated input, a wrong
+  /// dtype or shape, or a State of another model; kUnboundSymbol if the shapes leave a dimension
+  /// open; kBudgetExceeded, also for an output that alone exceeds the budget; kOutOfRange for an
+  /// index that a node computes; kOutOfMemory; kLimitExceeded; kCancelled; kUnsupported if an
+  /// output is no tensor of numbers. The State of a run that fails is unchanged.
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs,
                                   const RunOptions& options = {});
-  /// The same for models whose outputs are sequences, optionals, maps or strings, which other
-  /// functions refuse with kUnsupported. Tensors are objects too. The memory budget counts objects
-  /// while the run lasts.
+  /// Runs the model like run(), also if outputs are sequences, optionals, maps or strings; tensors
+  /// are returned as objects too. The memory budget counts objects while the run lasts.
   Result<std::vector<Object>> run_objects(std::span<const NamedInput> inputs,
                                           const RunOptions& options = {});
-  /// The same, writing into the caller's memory, in place: one view per model output, aligned to
-  /// its element size. Errors: as run(), and kInvalidInput where a view has no memory, or a dtype
-  /// or dims that are not the output's.
+  /// Runs the model like run(), writing outputs in place into the caller's memory: one view per
+  /// model output, in the model's order, aligned to its element size. Output contents are
+  /// unspecified if the run fails. Errors: as run(); kInvalidInput also for another number of
+  /// views, for a view without memory, for a dtype or dims that are not the output's, and for
+  /// memory that overlaps that of an input or another output.
   Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
                   const RunOptions& options = {});
-  /// Gets the outputs of a run, or why there are none. Called once, on a thread of the runtime: it
-  /// must neither throw, nor fork, nor wait for other runs, nor destroy the session.
+  /// Receives the outputs of a run, or its error. Called once, on a thread of the runtime: it must
+  /// neither throw, nor fork, nor wait for other runs, nor destroy the session.
   using Done = std::function<void(Result<std::vector<Tensor>>)>;
-  /// Starts a run and returns. Runs begin in the order of these calls, over all sessions of the
-  /// runtime, as threads come free; the time limit counts from the call. A run that is cancelled
-  /// before it begins ends when its turn comes. Inputs with their names, and what `options` points
-  /// to, must live until `done` is called. The session's destructor waits for that. Errors, where
-  /// `done` is not called: kOutOfMemory, and kInvalidInput for no `done`; others go to it.
+  /// Queues a run and returns. Runs begin in the order of these calls, across all sessions of the
+  /// runtime, as threads become free; the time limit counts from the call. A run that is cancelled
+  /// before it begins ends when its turn comes. The memory of inputs and their names, and what
+  /// `options` points to, must live until `done` is called. Errors: kOutOfMemory if there is no
+  /// thread or memory for the run, kInvalidInput if `done` is empty; then `done` is not called. All
+  /// other errors, those of run(), are passed to `done`.
   Status run_async(std::vector<NamedInput> inputs, Done done, const RunOptions& options = {});
-  /// The same, for callers that wait on a future.
+  /// Queues a run as above, for callers that wait on a future.
   Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
                                                              const RunOptions& options = {});
 
-  /// Plans without running, with the session's delegate unless `options` have a profile. `dims`
-  /// gives a value for each of the model's symbols. Errors: kUnboundSymbol, kInvalidInput,
-  /// kBudgetExceeded; with a profile also kIo and kInvalidInput of its file, and where it has no
-  /// delegate.
+  /// The value of a free dimension (Model::symbols()), >= 0.
   struct DimValue {
     std::string name;
     std::int64_t value = 0;
   };
+  /// Plans without running, with the session's delegates unless `options` names a profile. `dims`
+  /// gives a value to each of the model's symbols, once. Errors: kUnboundSymbol for a symbol
+  /// without a value; kInvalidInput for an unknown or repeated name or a negative value;
+  /// kBudgetExceeded; kOutOfMemory; with a profile also kIo and kInvalidInput for its file, and
+  /// kInvalidInput if it describes no delegate.
   Result<PlanReport> plan(std::span<const DimValue> dims, const PlanOptions& options = {});
   /// Replays that plan on the threads() fastest cores of the device profile in the file `profile`
-  /// (`parallax calibrate` writes one of this machine; profiles/ has phones). The delegate of
-  /// `options.profile` runs its regions beside these cores, in the time that the cost model says.
-  /// Errors: as plan(); kIo and kInvalidInput of the file, and where it has fewer cores.
+  /// (`parallax calibrate` writes one for this machine; profiles/ has phones). The delegate of
+  /// `options.profile` runs its regions next to these cores, in the time that the cost model
+  /// predicts. Errors: as plan(); kIo and kInvalidInput for the file, and kInvalidInput if it has
+  /// fewer cores.
   Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile,
                              const PlanOptions& options = {});
-  /// How many cores the device of a profile has. Errors: kIo, kInvalidInput.
+  /// Returns the number of cores of the device of a profile. Errors: kIo, kInvalidInput.
   static Result<int> profile_cores(const std::string& profile);
-  /// Concrete shapes of the inputs under `dims`, for callers that generate inputs.
+  /// Returns the concrete shapes of the inputs under `dims`, in the order of Model::inputs(), for
+  /// callers that generate inputs. Errors: kUnboundSymbol and kInvalidInput as plan().
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 
+  /// The most threads of one run, its caller's included.
   int threads() const;
-  /// What became of the delegates that the options name.
+  /// Returns the state of the delegates that the options name, in the order of the options.
   std::vector<DelegateReport> delegates() const;
-  /// Lets the next runs try again what delegates have refused or failed at. Thread-safe, also while
-  /// sessions run.
+  /// Makes the next runs retry everything that delegates have refused or failed at. Thread-safe,
+  /// also while sessions run.
   void retry_delegates();
-  /// Returns memory that no run uses to the system: blocks kept for later runs, idle pieces of the
-  /// device's own memory, plans other than the latest. Affects all sessions that share this one's
-  /// account. Runs in progress keep theirs; later runs allocate, and plan sizes other than the
-  /// latest, as first runs do. Thread-safe, also while sessions run.
+  /// Returns unused memory to the system: blocks kept for later runs, idle pieces of the device's
+  /// own memory, plans other than the latest. Affects all sessions that share this one's account.
+  /// Runs in progress keep their memory; later runs allocate again, and plan again sizes other than
+  /// the latest. Thread-safe, also while sessions run.
   void trim();
-  /// The most bytes that arenas and scratch of this session, or of all that share its account, ever
-  /// held at once.
+  /// The peak of the bytes that arenas and scratch of this session, or of all that share its
+  /// account, held together.
   std::int64_t peak_arena_bytes() const;
   /// Bytes of the plans that this session keeps, the latest one included: an estimate.
   std::int64_t plan_cache_bytes() const;
+  /// Milliseconds spent on planning and packing so far.
   PlanTimes plan_times() const;
 
   struct Impl;

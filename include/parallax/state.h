@@ -1,5 +1,5 @@
-// What a model keeps from run to run: inputs that a run reads as the run before left outputs. The
-// caches of streaming models, the keys and values of generated text, the state of an LSTM.
+// State of a model between runs: inputs whose values are the outputs of the run before. Examples
+// are the caches of streaming models, the keys and values of generated text, the state of an LSTM.
 #pragma once
 
 #include <memory>
@@ -13,44 +13,49 @@
 
 namespace parallax {
 
-/// An input and the output that is its value in the next run.
+/// An input, by name, and the output that becomes its value in the next run.
 struct Tie {
-  std::string input;
-  std::string output;
+  std::string input;   ///< name of a model input, as in Model::inputs()
+  std::string output;  ///< name of a model output of the same dtype and rank
 };
 
-/// The values of tied inputs: one State for each stream. A run that is given one
-/// (RunOptions::state) reads them and leaves its tied outputs there, once it has succeeded. A run
-/// that fails or is cancelled leaves the State as it was.
+/// The values of tied inputs; use one State for each stream. A run that is given a State
+/// (RunOptions::state) reads its values and, if it succeeds, replaces them by its tied outputs. A
+/// run that fails or is cancelled leaves the State unchanged.
 ///
-/// Values are kept twice, because a run writes beside what it reads; nothing is copied. They count
-/// in the memory budget, or account, of the session that it was made for.
+/// Each value has two buffers, because a run writes one while it reads the other; nothing is
+/// copied. They count in the memory budget, or account, of the session that the State was created
+/// for.
 ///
-/// Thread-safe: runs on one State, set() and reset() wait for each other, in any order; get() and
-/// copy() give what the last of them left, without waiting for a run. It may outlive its session.
+/// Thread-safe: runs on one State, set() and reset() wait for each other, in no particular order;
+/// get() and copy() return what the last of them left, without waiting for a run. A State may
+/// outlive its session.
 class State {
  public:
-  /// Of no values yet. Runs of other sessions of the same model may take it as well. Errors:
-  /// kInvalidInput for no ties, names that the model does not have, an input or output that is tied
-  /// twice, and pairs whose types, ranks or fixed dimensions differ; kUnsupported for sequences,
-  /// optionals, maps and strings.
+  /// Creates a State without values. Runs of other sessions of the same Model may use it as well.
+  /// Errors: kInvalidInput for an empty list of ties, names that the model does not have, an input
+  /// or output that is tied twice, and pairs whose types, ranks or fixed dimensions differ;
+  /// kUnsupported for sequences, optionals, maps and strings.
   static Result<State> create(const Session& session, std::span<const Tie> ties);
   State(State&&) noexcept;
   State& operator=(State&&) noexcept;
   ~State();
 
-  /// Another State with the same values. Errors: kOutOfMemory, kBudgetExceeded.
+  /// Returns another State with copies of the values, for the same account. Errors: kOutOfMemory,
+  /// kBudgetExceeded.
   Result<State> copy() const;
 
-  /// Gives a tied input its value for the next run: a copy of `value`. Without one it begins with
-  /// zeros, of the sizes that the other inputs of the run tell. An input with a size of its own, as
-  /// that of keys and values which grow, needs one; it may be empty. Errors: kInvalidInput for
-  /// another name, type or shape; kOutOfMemory, kBudgetExceeded.
+  /// Copies `value` as the value of a tied input in the next run; waits for a run on this State.
+  /// Without a value an input begins with zeros, in sizes that follow from the other inputs of the
+  /// run. An input with a size that does not follow from them, like keys and values that grow,
+  /// needs a value, which may be empty. Errors: kInvalidInput for an input that is not tied, and
+  /// for another dtype or shape; kOutOfMemory, kBudgetExceeded.
   Status set(std::string_view input, const TensorView& value);
-  /// A copy of the value that the next run reads. Errors: kInvalidInput for another name, and where
-  /// there is no value before the first run; kOutOfMemory.
+  /// Returns a copy of the value that the next run reads. Errors: kInvalidInput for an input that
+  /// is not tied, and if it has no value before the first run; kOutOfMemory.
   Result<Tensor> get(std::string_view input) const;
-  /// No tied input has a value.
+  /// Removes the values of all tied inputs, so that the next run begins with zeros. Their memory
+  /// stays for the values to come. Waits for a run on this State.
   void reset();
 
   struct Impl;

@@ -1,6 +1,5 @@
-// Tensors at the boundary: element types, concrete dimensions, and views of dense row-major memory.
-// Views never own; Tensor owns 64-byte aligned memory. Thread-safety: plain values,
-// thread-compatible.
+// Tensors at the API: concrete dimensions, views of dense row-major memory, and tensors that own
+// theirs. Thread-safety: plain values; an object may be read by several threads while none writes.
 #pragma once
 
 #include <array>
@@ -18,17 +17,20 @@
 
 namespace parallax {
 
-/// The concrete dimensions of a tensor, at most kMaxRank of them, held inline. Each is >= 0.
+/// The concrete dimensions of a tensor, outermost first: at most kMaxRank of them, each >= 0, held
+/// inline. The default is rank 0, a scalar.
 class Dims {
  public:
+  /// The highest rank that Parallax supports; the loader refuses models with a higher one.
   static constexpr int kMaxRank = 8;
 
   Dims() = default;
+  /// Keeps the first kMaxRank of `dims`: check the rank of untrusted shapes beforehand.
   Dims(std::initializer_list<std::int64_t> dims);
-  /// Takes the first kMaxRank of `dims`; callers check the rank of untrusted shapes before.
   explicit Dims(std::span<const std::int64_t> dims);
 
   int rank() const { return rank_; }
+  /// The size of an axis. REQUIRES: 0 <= axis < rank(); not checked.
   std::int64_t operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
   std::int64_t& operator[](int axis) { return dims_[static_cast<std::size_t>(axis)]; }
   /// Appends one dimension. REQUIRES: rank() < kMaxRank.
@@ -39,11 +41,13 @@ class Dims {
     return {dims_.data(), static_cast<std::size_t>(rank_)};
   }
 
-  /// Product of the dimensions, 1 for rank 0; nothing where it would not fit 63 bits.
+  /// Returns the product of the dimensions, 1 for rank 0; nullopt if a dimension is negative, or if
+  /// the product of those that are not 0 exceeds 63 bits.
   std::optional<std::int64_t> checked_elements() const;
-  /// The same for dimensions that were checked before. REQUIRES: checked_elements() has a value.
+  /// Returns the same for dimensions that were checked before. REQUIRES: checked_elements() has a
+  /// value; otherwise returns 0.
   std::int64_t elements() const { return checked_elements().value_or(0); }
-  /// "1x3x640x640"; "scalar" for rank 0.
+  /// Returns "1x3x640x640"; "scalar" for rank 0.
   std::string to_string() const;
 
   friend bool operator==(const Dims& a, const Dims& b);
@@ -53,29 +57,32 @@ class Dims {
   int rank_ = 0;
 };
 
-/// bytes_of() for the elements of a tensor of these dimensions.
+/// Returns the bytes of a dense tensor; nullopt as bytes_of(dtype, elements), and if the number of
+/// elements exceeds 63 bits.
 std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims);
 
-/// Read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), strided
-/// ones are copied first. `bytes.data()` is aligned to alignment_of(dtype). The memory outlives the
-/// view.
+/// A read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), and
+/// `bytes.data()` is aligned to alignment_of(dtype). Copy a strided tensor first. A view never owns
+/// its memory, which must outlive it.
 struct TensorView {
   DType dtype = DType::kF32;
   Dims dims;
   std::span<const std::byte> bytes;
 
+  /// The first element. REQUIRES: T is the C++ type of `dtype` (ElementOf); not checked.
   template <class T>
   const T* as() const {
     return reinterpret_cast<const T*>(bytes.data());
   }
 };
 
-/// The same, writable.
+/// A writable view, under the same conditions as TensorView.
 struct MutableTensorView {
   DType dtype = DType::kF32;
   Dims dims;
   std::span<std::byte> bytes;
 
+  /// As TensorView::as().
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(bytes.data());
@@ -84,15 +91,18 @@ struct MutableTensorView {
   operator TensorView() const { return {dtype, dims, bytes}; }
 };
 
-/// An owning tensor; its memory is 64-byte aligned and zero-filled.
+/// A tensor that owns its memory, which is 64-byte aligned. Movable, not copyable.
 class Tensor {
  public:
+  /// Makes an empty tensor: a scalar f32 without memory.
   Tensor() = default;
-  /// Errors: kOutOfMemory, also where the size does not fit 63 bits or the type has none.
+  /// Allocates a tensor filled with zeros from the system. Errors: kOutOfMemory, also for more than
+  /// 1 TiB and for types without a fixed size (kString).
   static Result<Tensor> allocate(DType dtype, const Dims& dims);
 
   DType dtype() const { return dtype_; }
   const Dims& dims() const { return dims_; }
+  /// A view that is valid until the tensor is destroyed or assigned to; moving the tensor keeps it.
   TensorView view() const { return {dtype_, dims_, {memory_.get(), size_}}; }
   MutableTensorView mutable_view() { return {dtype_, dims_, {memory_.get(), size_}}; }
 

@@ -10,7 +10,10 @@
 
 namespace parallax {
 
-/// Bytes of activations under five ways of placing them (docs/architecture.md explains each).
+/// Bytes of activations under five ways of placing them: a buffer for every tensor; the largest
+/// tensor first into the first gap, over the sequential order; the most bytes alive when branches
+/// run one after the other; the paper's arena per branch; and the plan itself
+/// (docs/architecture.md).
 struct ArenaBytes {
   std::int64_t naive = 0, greedy = 0, lower_bound = 0, paper = 0, parallax = 0;
 };

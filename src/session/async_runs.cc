@@ -31,7 +31,7 @@ struct AsyncRuns::Queue {
   void join_ended();
 };
 
-/// The next job of the thread `self`; nothing where it ends.
+/// Waits for the next job of the thread `self`; returns null if the thread is to end.
 std::function<void()> AsyncRuns::Queue::next(Threads::iterator self) {
   const MutexLock lock(mutex);
   while (jobs.empty() && !closed && threads.size() <= most) {
@@ -49,7 +49,7 @@ std::function<void()> AsyncRuns::Queue::next(Threads::iterator self) {
   return job;
 }
 
-/// Throws where there is no thread, or no memory for one.
+/// Starts a thread. Throws if the system has no thread, or no memory for one.
 void AsyncRuns::Queue::start_thread() {
   threads.emplace_back();
   const auto self = std::prev(threads.end());
@@ -86,7 +86,7 @@ AsyncRuns::AsyncRuns(std::shared_ptr<ThreadPool> pool)
 
 AsyncRuns::~AsyncRuns() {
   if (process_ != process_number()) {
-    // Threads that are not there can neither be joined nor detached.
+    // Threads of another process can neither be joined nor detached.
     (void)queue_.release();
     return;
   }
@@ -103,7 +103,7 @@ AsyncRuns::~AsyncRuns() {
 
 Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
   if (pool_ != nullptr && first_process_ == process_number()) return submit(std::move(job));
-  const MutexLock lock(mutex_);  // a dropped job is destroyed with the argument, without locks
+  const MutexLock lock(mutex_);  // a rejected job is destroyed with the argument, without locks
   if (process_ != process_number()) {
     auto queue = std::make_unique<Queue>();
     (void)queue_.release();  // as in the destructor
@@ -144,7 +144,7 @@ Status AsyncRuns::submit(std::function<void()> job) {
 
 void AsyncRuns::keep_within(std::size_t most) {
   const MutexLock lock(mutex_);
-  if (process_ != process_number()) return;  // its threads are not there
+  if (process_ != process_number()) return;  // the queue has no threads here
   {
     const MutexLock inner(queue_->mutex);
     queue_->most = most;

@@ -1,8 +1,8 @@
-// Threads on which runs go on that no caller waits for, in the order in which they were asked for.
-// Internal to session/.
+// The queue of asynchronous runs and its threads; runs begin in order of arrival. Internal to
+// session/.
 //
-// Thread-safe. In a child of fork() it begins anew; what was waiting in the parent is not done
-// there.
+// Thread-safe. A child of fork() starts with an empty queue; jobs that were waiting in the parent
+// do not run there.
 #pragma once
 
 #include <cstddef>
@@ -15,47 +15,51 @@
 
 namespace parallax {
 
+/// A first-in, first-out queue of jobs with threads that start on demand.
 class AsyncRuns {
  public:
-  /// `pool` null: on threads of its own.
+  /// Uses tasks of `pool`; if it is null, threads of its own. In a child of fork() always the
+  /// latter.
   explicit AsyncRuns(std::shared_ptr<ThreadPool> pool = nullptr);
-  /// Waits until all jobs are done. Not from a job.
+  /// Waits until all jobs on its own threads are done. Must not be called by a job.
   ~AsyncRuns();
   AsyncRuns(const AsyncRuns&) = delete;
   AsyncRuns& operator=(const AsyncRuns&) = delete;
 
-  /// Calls `job`, which must not throw, on one of at most `most` threads, which is at least 1; or
-  /// in a task of the user's pool. Errors: kOutOfMemory if there is no thread; the job is dropped
-  /// then.
+  /// Queues `job`, which must not throw, for one of at most `most` threads, at least 1; or submits
+  /// it to the user-provided pool. Returns without waiting for it. Errors: kOutOfMemory if there is
+  /// no thread, or the pool throws; the job is destroyed then, outside all locks.
   Status add(std::function<void()> job, std::size_t most);
-  /// Ends the threads above `most`, which is at least 1, each after the job that it has.
+  /// Ends the threads above `most`, at least 1, each after its current job. Does not wait for them.
   void keep_within(std::size_t most);
 
  private:
   struct Queue;
 
+  /// Passes the job to the user-provided pool. Called without locks: the pool may run it in the call.
   Status submit(std::function<void()> job);
 
-  const std::uint64_t first_process_;
+  const std::uint64_t first_process_;  ///< the process that has the pool's threads
   Mutex mutex_{LockOrder::kAsyncRuns};
-  std::uint64_t process_ PX_GUARDED_BY(mutex_);
+  std::uint64_t process_ PX_GUARDED_BY(mutex_);  ///< the process that has the queue's threads
   std::unique_ptr<Queue> queue_ PX_GUARDED_BY(mutex_);
   const std::shared_ptr<ThreadPool> pool_;
 };
 
-/// Counts runs that go on, so that who owns what they use can wait for them. Thread-safe.
+/// Counts the runs in progress, so that the owner of the resources that they use can wait for them.
+/// Thread-safe.
 class PendingRuns {
  public:
-  /// A run: it goes on until the last copy is gone.
+  /// Counts a run until the last copy of the result is destroyed, which may be after this object.
   std::shared_ptr<void> begin() {
     {
       const MutexLock lock(state_->mutex);
       ++state_->count;
     }
-    // Without memory for the result its deleter is called.
+    // If there is no memory for the result, its deleter is called.
     return {state_.get(), [state = state_](void*) { state->end(); }};
   }
-  /// Returns when none goes on.
+  /// Blocks until no run is in progress.
   void wait() {
     const MutexLock lock(state_->mutex);
     while (state_->count > 0) state_->changed.wait(state_->mutex);

@@ -16,7 +16,7 @@ std::string shape_text(const Graph& graph, const Value& value) {
   return to_string(value.shape, graph.symbol_names());
 }
 
-/// "'a', 'b'": the names of the graph's inputs.
+/// Returns the names of the graph's inputs: "'a', 'b'".
 std::string input_names(const Graph& graph) {
   std::string names;
   for (const ValueId id : graph.inputs)
@@ -24,7 +24,7 @@ std::string input_names(const Graph& graph) {
   return names.empty() ? "none" : names;
 }
 
-/// "float32 1x3xheight", "sequence f32 any".
+/// Returns the type of an input for a message: "float32 1x3xheight", "sequence f32 any".
 std::string type_text(const Graph& graph, const Value& value) {
   if (value.container != nullptr) return to_string(*value.container, value.dtype);
   return fmt::format("{} {}", to_string(value.dtype), shape_text(graph, value));
@@ -61,7 +61,7 @@ Status match_names(const Graph& graph, std::span<const NamedInput> inputs,
                                               : fmt::format("inputs {} are missing", names));
 }
 
-/// Whether the object is of the type: `types` are what is around tensors of `dtype`.
+/// Whether the object has the type: `types` are the containers around tensors of `dtype`.
 bool is_of_type(const Object& object, std::span<const ObjectType> types, DType key, DType dtype) {
   if (types.empty()) return object.type() == ObjectType::kTensor && object.dtype() == dtype;
   if (object.type() != types[0]) return false;
@@ -73,7 +73,7 @@ bool is_of_type(const Object& object, std::span<const ObjectType> types, DType k
   });
 }
 
-/// Tensors in an object are read like those that are inputs.
+/// Whether all tensors in the object have memory of the dense size that is aligned, as inputs must.
 bool is_readable(const Object& object) {
   if (object.type() != ObjectType::kTensor)
     return std::ranges::all_of(object.elements(), is_readable);
@@ -148,7 +148,7 @@ Status check_fixed_dims(const Graph& graph, const Value& value, const Dims& dims
 
 namespace {
 
-/// Dimensions that are a symbol alone bind it; the first one that names it decides.
+/// Binds the symbols that are a whole dimension; the first dimension that names one decides.
 void bind_plain_symbols(const std::vector<SymbolId>& plain, const Dims& dims, Binding& binding) {
   for (std::size_t axis = 0; axis < plain.size(); ++axis) {
     if (!plain[axis].valid()) continue;
@@ -157,7 +157,8 @@ void bind_plain_symbols(const std::vector<SymbolId>& plain, const Dims& dims, Bi
   }
 }
 
-/// How sizes run that differ though the file gives them one name.
+/// Tells the user how to run sizes that differ although the file gives them one name; "" if the
+/// mismatch is another one.
 std::string remedy_of_names(const Value& value, const Dims& expected, const Dims& given) {
   for (int axis = 0; axis < given.rank(); ++axis)
     if (expected[axis] != given[axis] && value.shape[static_cast<std::size_t>(axis)].constant())
@@ -168,7 +169,7 @@ std::string remedy_of_names(const Value& value, const Dims& expected, const Dims
       value.name, given.to_string());
 }
 
-/// A dimension a * symbol + b binds its symbol where nothing else does.
+/// Binds the symbols of dimensions a * symbol + b that no other dimension has bound.
 void bind_linear_symbols(const Value& value, const Dims& dims, Binding& binding) {
   for (int axis = 0; axis < dims.rank(); ++axis) {
     const Expr& expr = value.shape[static_cast<std::size_t>(axis)];
@@ -288,7 +289,7 @@ Result<Dims> InputBinder::told_dims(std::span<const NamedInput> inputs, std::siz
 
 namespace {
 
-/// Names every dimension of the inputs that has no value.
+/// Refuses a binding that leaves dimensions of the inputs without a value; the message names all.
 Status check_all_bound(const Graph& graph, const Binding& binding) {
   std::string names;
   std::vector<SymbolId> missing;

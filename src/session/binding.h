@@ -1,5 +1,5 @@
-// Turns what the user gives, inputs by name or sizes by name, into a Binding of the graph's
-// symbols. Internal to session/.
+// Converts the user's inputs or sizes, both by name, to a Binding of the graph's symbols. Internal
+// to session/.
 #pragma once
 
 #include <span>
@@ -10,10 +10,11 @@
 
 namespace parallax {
 
+/// The inputs of one run, in the order of the graph's inputs. Valid while the user's inputs are.
 struct BoundInputs {
-  Binding binding;
-  std::vector<const std::byte*> bytes;    ///< in the order of the graph's inputs; of an Object
-  std::vector<const NamedInput*> inputs;  ///< the same
+  Binding binding;                        ///< the value of every symbol of the inputs
+  std::vector<const std::byte*> bytes;    ///< elements of a tensor; for other types the Object
+  std::vector<const NamedInput*> inputs;  ///< the user's inputs
 };
 
 /// Binds the inputs of one graph, which must outlive it. Thread-safe.
@@ -26,26 +27,30 @@ class InputBinder {
   /// kInvalidInput, with what was expected and what was given; kUnboundSymbol.
   Status bind(std::span<const NamedInput> inputs, BoundInputs& bound) const;
 
-  /// The dims of an input that `inputs` do not give but tell; `input` is its position. What is
-  /// wrong with them bind() says. Errors: kUnboundSymbol, kInvalidInput.
+  /// Infers the dims of an input that is not among `inputs` from the symbols that these bind;
+  /// `input` is its position in the graph's list. Does not check `inputs`: bind() does. Errors:
+  /// kUnboundSymbol if a symbol stays open, kInvalidInput for a size that is negative.
   Result<Dims> told_dims(std::span<const NamedInput> inputs, std::size_t input) const;
 
  private:
   const Graph& graph_;
-  /// By input and axis: the symbol that is the whole dimension, invalid if it is an expression.
+  /// The symbol that is the whole dimension, by input and axis; invalid if the dimension is a
+  /// number or another expression.
   std::vector<std::vector<SymbolId>> plain_;
 };
 
-/// Errors: kInvalidInput (unknown, repeated or negative), kUnboundSymbol (missing).
+/// Binds the symbols of the inputs to the values in `dims`. Errors: kInvalidInput for a name that
+/// is unknown or repeated and for a negative value; kUnboundSymbol, which lists all dimensions
+/// without a value.
 Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims);
 
-/// Concrete dims of `id`. Errors: kUnboundSymbol, kInvalidInput.
+/// Returns the concrete dims of the graph input `id`. Errors: kUnboundSymbol, kInvalidInput.
 Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding);
 
-/// Whether the tensor can be the input `value`, whatever the symbols are: its type, rank and
-/// memory. Errors: kInvalidInput.
+/// Checks the dtype, rank, size and alignment of a tensor for the input `value`; not its dimensions
+/// against symbols. Errors: kInvalidInput.
 Status check_tensor(const Graph& graph, const Value& value, const TensorView& tensor);
-/// Whether dims are those that `value` has whatever the symbols are. Errors: kInvalidInput.
+/// Checks the rank and the fixed dimensions of the input `value`. Errors: kInvalidInput.
 Status check_fixed_dims(const Graph& graph, const Value& value, const Dims& dims);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// The delegates that this build has: a line each.
+// The delegates that this build contains, one line each.
 #include "delegates/cores/cores.h"
 #include "delegates/opencl/opencl_delegate.h"
 #include "session/delegates.h"

@@ -41,7 +41,7 @@ const std::vector<Delegates::Known>& Delegates::known() {
     const std::string name = table ? table->name : file;
     const auto first = std::ranges::find_if(
         all, [&](const Known& each) { return each.table && each.name == name; });
-    // Neither is chosen: the user may mean either.
+    // Ambiguous: the user may mean either.
     if (table && first != all.end()) table = tl::unexpected(same_name(*first->table, *table));
     all.push_back({name, file, std::move(table)});
   }
@@ -81,7 +81,7 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::st
       names.push_back(each.name);
     }
   }
-  // It may have been in that file.
+  // The delegate may be in the file that did not load.
   if (not_loaded != nullptr) return tl::unexpected(*not_loaded);
   return tl::unexpected(
       Error{Stage::kPartition,
@@ -106,7 +106,7 @@ std::vector<std::string> PlacedRegions::names(std::uint64_t key) const {
 
 void PlacedRegions::give_back(DelegateReport::Failure region) {
   const MutexLock lock(mutex_);
-  // Once for all shapes.
+  // A region is listed once for all shapes.
   std::erase_if(returned_, [&](const auto& each) { return each.node == region.node; });
   returned_.push_back(std::move(region));
 }

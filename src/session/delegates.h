@@ -1,5 +1,5 @@
 // The delegates of a runtime: built-in ones and those of shared objects, each opened once for each
-// text that names it; and what one session has of them. Internal to session/.
+// text that names it. Also the delegates of one session. Internal to session/.
 //
 // Thread-safe.
 #pragma once
@@ -21,28 +21,33 @@
 
 namespace parallax {
 
-/// Tables that this build has.
+/// Returns the tables of the delegates that this build contains.
 std::vector<const px_delegate*> built_in_delegates();
 
+/// All delegates that sessions of a runtime may name. Thread-safe.
 class Delegates {
  public:
+  /// Loads nothing yet. `cache_folder`: px_open_options::cache_folder; empty for null.
   Delegates(std::vector<std::string> libraries, std::string cache_folder, const Logger& log)
       : libraries_(std::move(libraries)), cache_folder_(std::move(cache_folder)), log_(log) {}
 
-  /// `spec`: "NAME" or "NAME:TEXT". Errors: kInvalidInput where there is none of that name, or two
-  /// have it; of a library that does not load, where none has it; of the delegate.
+  /// Opens the delegate of `spec`, "NAME" or "NAME:TEXT"; the first call loads the libraries, later
+  /// ones with the same `spec` return the same device. Errors: kInvalidInput if no delegate or more
+  /// than one has that name; the error of a library that did not load, if no other has it; the
+  /// error of the delegate.
   Result<std::shared_ptr<const OpenDelegate>> open(const std::string& spec);
-  /// All, opened without a text.
+  /// Opens all delegates without a text, and describes each, also those that fail.
   std::vector<DelegateReport> list();
-  /// For tests: a further built-in one.
+  /// Adds another built-in delegate; for tests.
   void add(const px_delegate* table);
 
  private:
   struct Known {
-    std::string name;  ///< of a file that did not load: that of the file
-    std::string file;  ///< empty: built in
+    std::string name;  ///< the delegate's name; for a file that did not load the file's name
+    std::string file;  ///< path of the library; empty: built in
     Result<DelegateTable> table;
   };
+  /// Returns all delegates; the first call loads the libraries.
   const std::vector<Known>& known() PX_REQUIRES(mutex_);
   Result<std::shared_ptr<const OpenDelegate>> open_locked(const std::string& spec)
       PX_REQUIRES(mutex_);
@@ -52,20 +57,25 @@ class Delegates {
   const Logger log_;
   Mutex mutex_{LockOrder::kOpening};
   std::optional<std::vector<Known>> known_ PX_GUARDED_BY(mutex_);
+  /// The open devices by spec; those of the parent are replaced in a child of fork().
   std::map<std::string, std::shared_ptr<const OpenDelegate>, std::less<>> opened_
       PX_GUARDED_BY(mutex_);
 };
 
-/// What is known of an open delegate.
+/// Describes an open delegate and its device.
 DelegateReport report_of(const OpenDelegate& opened);
 
-/// The regions that a session has planned, and those that it gave back. Thread-safe.
+/// The regions that a session has planned, and those that it has returned to the CPU. Thread-safe.
 class PlacedRegions {
  public:
+  /// Records the node names of a region; above 1,024 regions one record is evicted for it.
   void add(std::uint64_t key, std::vector<std::string> names);
-  /// Of a region that was added; empty: there is none of that key.
+  /// Returns the node names of a region; empty if no region with that key is recorded.
   std::vector<std::string> names(std::uint64_t key) const;
+  /// Records that a region was returned because it ran slower than predicted; replaces the record
+  /// of a region with the same first node.
   void give_back(DelegateReport::Failure region);
+  /// Returns these regions, the latest last.
   std::vector<DelegateReport::Failure> returned() const;
 
  private:
@@ -74,18 +84,20 @@ class PlacedRegions {
   std::vector<DelegateReport::Failure> returned_ PX_GUARDED_BY(mutex_);
 };
 
-/// What a session has of a delegate that its options name.
+/// A delegate that a session's options name.
 struct SessionDelegate {
-  std::string spec;
-  std::string problem;                             ///< why it did not open
-  DelegateUse use;                                 ///< `opened` is null where it did not
-  std::shared_ptr<DelegateRates> rates = nullptr;  ///< null: what it says of itself holds
+  std::string spec;                                ///< "NAME" or "NAME:TEXT", as in the options
+  std::string problem;                             ///< why it did not open; empty: it is open
+  DelegateUse use;                                 ///< `opened` is null if it did not open
+  std::shared_ptr<DelegateRates> rates = nullptr;  ///< null: its own description is used
   std::shared_ptr<PlanPin> pin = nullptr;          ///< null: plans may change
+  /// Never null; shared with the plans that use the delegate.
   std::shared_ptr<PlacedRegions> placed = std::make_shared<PlacedRegions>();
 };
 using SessionDelegates = std::vector<SessionDelegate>;
-/// In the order of the options. Errors: kInvalidInput for one that is named twice; why one did not
-/// open, where the options require full delegation.
+/// Opens the delegates that the options name, in that order; logs a warning for each that does not
+/// open. Errors: kInvalidInput for one that is named twice; the error of one that does not open, if
+/// the options require full delegation.
 Result<SessionDelegates> delegates_for(const SessionOptions& options, Delegates& delegates,
                                        const Logger& log);
 

@@ -36,7 +36,7 @@ std::vector<std::shared_ptr<DevicePool>> MemoryAccount::pools_locked() const {
 
 void MemoryAccount::trim() {
   {
-    PlanCache::Forgotten plans;  // destroyed without the mutex, as what follows
+    PlanCache::Forgotten plans;  // destroyed without the mutex, as `pools`
     std::vector<std::shared_ptr<DevicePool>> pools;
     {
       const MutexLock lock(mutex_);

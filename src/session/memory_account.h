@@ -1,5 +1,5 @@
-// The bytes that sessions with one budget hold together: the memory of their runs and the plans
-// that they keep. Thread-safe.
+// Memory accounting of sessions that share a budget: the memory of their runs and the plans that
+// they keep. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,42 @@
 
 namespace parallax {
 
+/// The bytes that the sessions of one budget hold together. Thread-safe.
 class MemoryAccount {
  public:
-  RunMemory memory;
-  RunsInProgress runs;
+  RunMemory memory;     ///< blocks of runs, and bytes that devices and States hold
+  RunsInProgress runs;  ///< runs of all these sessions
 
-  /// Counts `plans` until it is removed. Removing also frees the bytes that no run uses.
+  /// Counts `plans`, which must outlive its entry, until it is removed.
   void add(PlanCache& plans);
+  /// Stops counting `plans`, and frees the blocks that no run uses.
   void remove(PlanCache& plans);
-  /// Has trim() reach a device's own memory.
+  /// Makes trim() and free_idle_pieces() include a device's own memory, as long as `pool` lives.
   void add(const std::shared_ptr<DevicePool>& pool);
-  /// Frees what no run uses: blocks, devices' pieces, plans other than the latest of each session.
+  /// Frees everything that no run uses: blocks, pieces of devices, plans other than the latest of
+  /// each session.
   void trim();
 
-  /// Forgets plans other than the latest of each session until a run of `needed` bytes fits `limit`
-  /// beside the plans and the runs in progress. Returns the bytes of these plans that are left.
+  /// Evicts plans other than the latest of each session until a run of `needed` bytes fits `limit`
+  /// next to the plans and the runs in progress. Returns the bytes of the evictable plans that are
+  /// left; 0 without a limit.
   std::int64_t make_room(std::int64_t needed, std::optional<std::int64_t> limit);
-  /// Frees pieces of devices that no run uses. False: none of them counted in the budget.
+  /// Frees pieces of devices that no run uses. Returns whether any of them counted in the budget.
   bool free_idle_pieces();
-  /// The same or, where that frees nothing, forgets the least recently used plan of a session with
-  /// delegates, whose regions keep memory. False: only the latest of each session is left.
+  /// Frees idle pieces or, if that frees nothing, evicts the least recently used plan of a session
+  /// with delegates, whose regions hold memory. False: only the latest plan of each session is
+  /// left.
   bool forget_oldest_regions();
-  /// Frees idle pieces and forgets all plans of sessions with delegates. Runs in progress keep
+  /// Frees idle pieces and evicts all plans of sessions with delegates. Runs in progress keep
   /// theirs until they end.
   void forget_regions();
-  /// Bytes of all plans other than the latest of each session.
+  /// Bytes of all plans other than the latest of each session: those that may be evicted.
   std::int64_t spare_plan_bytes() const;
 
  private:
+  /// As spare_plan_bytes().
   std::int64_t spare_locked() const PX_REQUIRES(mutex_);
+  /// Returns the pools that still live.
   std::vector<std::shared_ptr<DevicePool>> pools_locked() const PX_REQUIRES(mutex_);
 
   mutable Mutex mutex_{LockOrder::kAccount};
@@ -52,8 +59,8 @@ class MemoryAccount {
   std::vector<std::weak_ptr<DevicePool>> pools_ PX_GUARDED_BY(mutex_);
 };
 
-/// The account of a session with this budget: `common`, its runtime's; without one, under kAuto the
-/// one that all such sessions of the process share, else a new one.
+/// Returns the account of a session with this budget: `common`, its runtime's, unless that is null;
+/// else, under kAuto, the account that all such sessions of the process share; else a new one.
 std::shared_ptr<MemoryAccount> account_for(const MemoryBudget& budget,
                                            const std::shared_ptr<MemoryAccount>& common);
 

@@ -38,7 +38,7 @@ TensorInfo info_of(const Graph& graph, ValueId id) {
   return info;
 }
 
-/// The symbols that an input's shape names, in the order in which they first occur.
+/// Returns the symbols that the shapes of inputs name, in the order in which they first occur.
 std::vector<SymbolId> free_symbols(const Graph& graph) {
   std::vector<SymbolId> result;
   for (const ValueId input : graph.inputs)
@@ -52,7 +52,7 @@ std::vector<SymbolId> free_symbols(const Graph& graph) {
 Result<ModelSource> open_model(const std::filesystem::path& path) {
   PX_ASSIGN(const std::shared_ptr<const MappedFile> file, MappedFile::open(path));
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code ignored;  // a model whose own path has no name is read without links
+  std::error_code ignored;  // a model whose path cannot be resolved is read without links
   const std::filesystem::path real = std::filesystem::canonical(path, ignored);
   return ModelSource{{file->bytes(), file, folder, real.parent_path()},
                      ModelSource::File{path, file->identity()}};
@@ -61,7 +61,7 @@ Result<ModelSource> open_model(const std::filesystem::path& path) {
 /// Loads one model.
 class Loader {
  public:
-  /// `runtime` null: Runtime::shared(), without holding it.
+  /// `runtime` null: there is no cache, and sessions use Runtime::shared(), which is not held.
   Loader(const LoadOptions& options, const Runtime* runtime)
       : options_(options), runtime_(runtime == nullptr ? nullptr : runtime->impl().get()) {
     if (runtime_ != nullptr) weights_->packed.use(runtime_->source);
@@ -115,10 +115,11 @@ class Loader {
     if (prefaults()) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
     times_.parse += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
-    // What parsing touched lies beside weights that are not read yet: 20 MB on CLIP.
+    // The pages that parsing touched hold weights that are not needed yet as well: 20 MB on CLIP.
     release_pages(source_.model.bytes);
     times_.passes = watch_.lap();
-    // What was left out for want of bytes would be there when the graph is read again.
+    // A graph without what the account had no bytes for must not be cached: it would be missing
+    // also if there is memory the next time.
     if (cache == nullptr || context.budget->left_out()) return loaded;
     if (!may_hash(external, context.budget->weights())) {
       cache->close("files next to the model are too large to hash");
@@ -129,7 +130,7 @@ class Loader {
     return loaded;
   }
 
-  /// With a pool of the user's the library has no threads.
+  /// Whether to prefault memory for weights. With a user-provided pool the library has no threads.
   bool prefaults() const {
     return runtime_ == nullptr ||
            (runtime_->source->prefault() && runtime_->options.pool == nullptr);
@@ -144,7 +145,8 @@ class Loader {
   LoadTimes times_;
 };
 
-/// A call of the user's that loads from `source`, a path or bytes.
+/// Wraps the public load(): checks the options, loads from `source`, a path or bytes, and converts
+/// exceptions to errors.
 template <class Source>
 Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions& options,
                                                const Runtime* runtime) {
@@ -177,7 +179,7 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
                                                  std::shared_ptr<GraphContext::Weights> weights) {
   std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
     const Call call;
-    // What it shares with other models may be locked for ever.
+    // After an unsafe fork, locks shared with other models may be held for ever.
     if (!torn_by_fork()) delete old;
   });
   impl->file_nodes = loaded.file_nodes;

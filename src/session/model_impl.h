@@ -1,4 +1,4 @@
-// What a Model holds. Internal to session/.
+// The contents of a Model. Internal to session/.
 #pragma once
 
 #include <filesystem>
@@ -15,28 +15,31 @@
 
 namespace parallax {
 
-/// Adds the file's name to an error that names no node.
+/// Prefixes the message of an error that has no node with the file's name.
 Error naming(const std::filesystem::path& path, Error error);
 
-/// Immutable but for the forms, which are thread-safe.
+/// Immutable except for the forms, which are thread-safe.
 struct Model::Impl {
-  /// Does all that follows the passes.
+  /// Makes a model from a graph that the passes have rewritten. `weights` null: none is packed yet.
   static std::shared_ptr<Impl> finish(LoadedGraph loaded,
                                       std::shared_ptr<GraphContext::Weights> weights);
-  /// Runs the passes too: for tests that start from a graph.
+  /// Runs the passes and makes a model, for tests that start from a graph. Errors: kInvalidInput
+  /// for an unknown pass; those of the passes.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 
-  std::shared_ptr<GraphForms> forms;
-  std::unique_ptr<WeightPrefault> prefault;  ///< null where weights come from a cache
-  std::vector<TensorInfo> inputs, outputs;
-  std::vector<std::string> symbols;  ///< free dimensions by name
-  int file_nodes = 0;
-  std::vector<PassReport> passes;  ///< as LoadedGraph has them
-  std::vector<std::string> disabled_passes;
+  std::shared_ptr<GraphForms> forms;         ///< the graph in all its versions; never null
+  std::unique_ptr<WeightPrefault> prefault;  ///< null if weights come from a cache
+  std::vector<TensorInfo> inputs, outputs;   ///< in the file's order
+  std::vector<std::string> symbols;          ///< names of the free dimensions
+  int file_nodes = 0;                        ///< number of nodes before the passes
+  std::vector<PassReport> passes;            ///< as LoadedGraph has them
+  std::vector<std::string> disabled_passes;  ///< LoadOptions::disabled_passes
   LoadTimes load_times;
-  std::optional<Runtime> runtime;  ///< that it was given
+  std::optional<Runtime> runtime;  ///< the runtime that load() was given; nullopt: none
 
+  /// The graph after the passes.
   const Graph& graph() const { return forms->plain()->graph; }
+  /// The packed weights, which all sessions share.
   GraphContext::Weights& weights() const { return *forms->plain()->weights; }
 };
 

@@ -68,7 +68,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
       admitted->delegates = delegates;
       return admitted;
     }
-    // The budget has shrunk, or devices keep more of it, than when the plan was chosen for it.
+    // The budget is smaller, or devices hold more of it, than when the plan was chosen.
     if (admitted.error().code != ErrorCode::kBudgetExceeded) return admitted;
   }
 }
@@ -99,7 +99,7 @@ Result<AdmittedRun> RunAdmission::admit_smaller(const Binding& binding, const De
   return wait({std::move(program)}, now, deadline);
 }
 
-/// `now` becomes what was read last.
+/// Waits for the memory of a plan. `now` is set to the budget as last read.
 Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
                                        const Deadline& deadline) {
   struct Reading {
@@ -113,12 +113,12 @@ Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
         now = self.read_();
         kept = self.account_.make_room(bytes, now.bytes);
       } catch (const std::exception&) {
-        // Without memory for a reading the one before holds.
+        // If there is no memory for a reading, the last one is used.
       }
       return less(now, kept).bytes;
     }
   } reading{*this, wanted.program->bytes + wanted.spare, now};
-  // Captures so little that it takes no memory.
+  // It captures so little that std::function allocates nothing.
   const std::function<std::optional<std::int64_t>()> read_again = [&reading] {
     return reading.again();
   };
@@ -132,7 +132,7 @@ Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
   request.source = source_;
   request.from = wanted.from;
   PX_ASSIGN(RunMemory::Lease lease, account_.memory.acquire(std::move(request)));
-  // All tasks wait for memory: blocks that this run has no use for are better used elsewhere.
+  // All tasks of the system wait for memory: release blocks that this run does not use.
   if (!now.at_once) account_.memory.trim();
   AdmittedRun admitted{wanted.program, std::move(lease), now, reading.kept};
   admitted.spare = admitted.lease.take_spare();

@@ -1,4 +1,4 @@
-// Gives a run of a session a plan that fits the budget of the moment, and memory for it.
+// Admission of runs: chooses a plan that fits the current budget, and waits for its memory.
 // Internal to session/.
 //
 // Thread-safe.
@@ -16,24 +16,26 @@
 
 namespace parallax {
 
+/// A plan and the memory to run it, which is released with this.
 struct AdmittedRun {
-  std::shared_ptr<const Program> program;
-  RunMemory::Lease lease;
-  RunBudget budget;                ///< as read last
-  std::int64_t kept_by_plans = 0;  ///< bytes of the budget
-  /// Whether its delegates take part. Not where the budget has no room for the CPU in their place.
+  std::shared_ptr<const Program> program;  ///< never null
+  RunMemory::Lease lease;                  ///< the block of the run
+  RunBudget budget;                        ///< as last read
+  std::int64_t kept_by_plans = 0;          ///< bytes of the budget that other plans hold
+  /// Whether its delegates take part. False if the budget has no room for the CPU as a fallback.
   bool delegates = true;
-  RunMemory::Spare spare = {};  ///< for admit_again()
+  RunMemory::Spare spare = {};  ///< memory reserved for admit_again()
 };
 
-/// The part of a budget that runs may take beside the kept plans.
+/// Returns the part of a budget that is left for runs next to the kept plans.
 RunBudget less(RunBudget budget, std::int64_t kept_by_plans);
 
+/// Admits the runs of one session.
 class RunAdmission {
  public:
-  /// `read` returns the current budget. Both references must outlive this. `source`: as in
-  /// RunMemory::Request.
-  /// `spares`: under a limit a run with a delegate also reserves what it needs to begin anew.
+  /// `read` returns the current budget. Both references must outlive this object. `source`: as in
+  /// RunMemory::Request. `spares`: under a limit, a run with a delegate also reserves the memory
+  /// that it needs to start again after a delegate timeout.
   RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read,
                std::shared_ptr<MemorySource> source = nullptr, bool spares = false)
       : plans_(plans),
@@ -43,30 +45,32 @@ class RunAdmission {
         spares_(spares) {}
 
   /// Plans `binding`, or finds its plan, packs its weights and waits for memory. After the wait it
-  /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts the wait
-  /// for a thread that plans the same binding or packs weights, but not planning or packing,
-  /// because the next run needs both too. Errors: as compile() and lay_out(), kOutOfMemory,
-  /// kLimitExceeded.
+  /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts waits:
+  /// for memory, and for a thread that plans the same binding or packs weights. It does not
+  /// interrupt planning or packing, because the next run needs both too. Errors: as compile() and
+  /// lay_out(), kOutOfMemory, kLimitExceeded, kCancelled.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
-  /// For a run whose delegate fell silent with its memory: does not wait for that. Under a budget
-  /// the CPU runs all of it.
+  /// Admits a run again after a delegate timeout: uses `spare` and does not wait for the memory
+  /// that the delegate still holds. Under a budget the CPU runs everything.
   Result<AdmittedRun> admit_again(const Binding& binding, const Deadline& deadline,
                                   RunMemory::Spare spare);
-  /// The same for a run that found no room for what it allocates while running: takes the smallest
-  /// plan and forgets other plans. Errors: kBudgetExceeded also if that leaves no more room than
-  /// `before` had.
+  /// Admits a run again that found no room for data-dependent tensors: uses the smallest plan and
+  /// evicts other plans. `before` is the plan that failed, and `kept_before` its
+  /// AdmittedRun::kept_by_plans. Errors: as admit(); kBudgetExceeded also if that leaves no more
+  /// room than `before` had.
   Result<AdmittedRun> admit_smaller(const Binding& binding, const Deadline& deadline,
                                     const Program& before, std::int64_t kept_before);
 
  private:
+  /// A plan to wait for.
   struct Wanted {
     std::shared_ptr<const Program> program;
-    std::int64_t spare = 0;
-    RunMemory::Spare* from = nullptr;
+    std::int64_t spare = 0;            ///< bytes to reserve for admit_again()
+    RunMemory::Spare* from = nullptr;  ///< memory reserved before; null: none
   };
-  /// Plans for what the budget has beside what devices keep, and has them give it up if that is too
-  /// little: first regions of plans used long ago, then all but those of runs in progress, for
-  /// which it waits. False where there is no room for the CPU in place of its delegates.
+  /// Plans for the part of the budget that devices do not hold. If that is too small, evicts their
+  /// memory: first regions of plans that were not used for long, then all but those of runs in
+  /// progress, for which it waits. False: there is no room for the CPU as a fallback for delegates.
   Result<bool> choose(const Binding& binding, const RunBudget& now, const Deadline& deadline,
                       Wanted& wanted);
   Result<bool> choose_within(const Binding& binding, const RunBudget& room,

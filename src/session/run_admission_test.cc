@@ -25,10 +25,11 @@ class RunAdmissionTest : public testing::Test {
   std::int64_t most() { return (*plans_.get(binding_, {}))->bytes; }
   std::int64_t least() { return (*plans_.get(binding_, {std::nullopt, false}))->bytes; }
 
-  /// What admit() gives after it had to wait for another run while the budget fell to `later`.
+  /// Returns the result of admit() after it waited for another run while the budget fell to
+  /// `later`.
   Result<AdmittedRun> admit_after_wait(std::int64_t later) {
     const std::int64_t other = most();
-    budget_ = 2 * other - 1;  // room for one of both
+    budget_ = 2 * other - 1;  // room for one of the two
     std::optional<Result<AdmittedRun>> result;
     std::thread waiting;
     {
@@ -78,7 +79,7 @@ TEST_F(RunAdmissionTest, TheTimeOfARunCoversPlanningWhichIsNotInVain) {
   EXPECT_GT(plans_.times().plan, 0);
   const double planned = plans_.times().plan;
   EXPECT_TRUE(admit());
-  EXPECT_EQ(plans_.times().plan, planned);  // the plan was there
+  EXPECT_EQ(plans_.times().plan, planned);  // the plan was reused
 }
 
 TEST_F(RunAdmissionTest, TheTimeOfARunCoversWaiting) {

@@ -26,7 +26,7 @@ bool RunsInProgress::wait_for_end(std::uint64_t before, const Deadline& deadline
   const MutexLock lock(mutex_);
   if (ended_ != before) return true;
   ++waiting_;
-  changed_.notify_all();  // the last one to wait waits in vain, and so do the others
+  changed_.notify_all();  // if all runs wait now, the others must give up too
   bool in_time = true;
   while (ended_ == before && waiting_ < running_ && in_time)
     in_time = wait_within(deadline, mutex_, changed_);

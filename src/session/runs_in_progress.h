@@ -1,4 +1,4 @@
-// The runs of an account that are in progress, for a run that can begin only if another one ends.
+// The runs of an account that are in progress, for a run that must wait until another one ends.
 // Internal to session/.
 //
 // Thread-safe.
@@ -11,9 +11,11 @@
 
 namespace parallax {
 
+/// Counts runs, and detects that all of them wait for each other.
 class RunsInProgress {
  public:
-  /// A run is in progress while this lives. It outlives what the run holds: plan and memory.
+  /// A run: it is in progress while this lives. Declare it before the run's plan and memory, so
+  /// that it outlives them.
   class Run {
    public:
     explicit Run(RunsInProgress& all) : all_(all) { all_.begin(); }
@@ -25,10 +27,11 @@ class RunsInProgress {
     RunsInProgress& all_;
   };
 
-  /// Runs that have ended.
+  /// Number of runs that have ended so far.
   std::uint64_t ended() const;
-  /// Waits until more runs have ended than `before`, which ended() returned. False: all runs in
-  /// progress wait so, or `deadline` has come. REQUIRES: the caller is a run in progress.
+  /// Blocks until more runs have ended than `before`, a result of ended(). False: all runs in
+  /// progress wait here, so that none can end; or `deadline` has passed. REQUIRES: the caller is a
+  /// run in progress.
   bool wait_for_end(std::uint64_t before, const Deadline& deadline);
 
  private:
@@ -37,8 +40,8 @@ class RunsInProgress {
 
   mutable Mutex mutex_;
   Condition changed_;
-  int running_ PX_GUARDED_BY(mutex_) = 0;
-  int waiting_ PX_GUARDED_BY(mutex_) = 0;  // of these, since the last end
+  int running_ PX_GUARDED_BY(mutex_) = 0;  // runs in progress
+  int waiting_ PX_GUARDED_BY(mutex_) = 0;  // runs that wait, since the last one ended
   std::uint64_t ended_ PX_GUARDED_BY(mutex_) = 0;
 };
 

@@ -31,7 +31,7 @@ TEST(RunsInProgress, AllWhoWaitForEachOtherGiveUp) {
     return runs.wait_for_end(runs.ended(), {});
   };
   auto first = std::async(std::launch::async, wait), second = std::async(std::launch::async, wait);
-  // The one that gives up first ends, which the other one may see.
+  // The one that gives up first ends, which the other one may observe.
   const bool both = first.get() && second.get();
   EXPECT_FALSE(both);
 }

@@ -22,7 +22,7 @@ std::shared_ptr<Runtime::Impl> make(const RuntimeOptions& options) {
   const int threads = options.threads > 0 ? options.threads : usable_cpus();
   return {new Runtime::Impl(options, threads), [](const Runtime::Impl* old) {
             const Call call;
-            // Its locks may be held for ever.
+            // After an unsafe fork its locks may be held for ever.
             if (!torn_by_fork()) delete old;
           }};
 }
@@ -89,7 +89,7 @@ void Runtime::trim() {
   if (torn_by_fork()) return;
   try {
     impl_->trim();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest stays
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest is kept
   }
 }
 

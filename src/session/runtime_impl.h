@@ -1,4 +1,4 @@
-// What a Runtime holds. Internal to session/.
+// The contents of a Runtime. Internal to session/.
 #pragma once
 
 #include <algorithm>
@@ -17,11 +17,12 @@
 
 namespace parallax {
 
-/// More threads than any machine has cores are a mistake.
+/// Limit on threads that options may request: above it the number is a mistake.
 inline constexpr int kMaxThreads = 1024;
 
-/// Thread-safe.
+/// Thread-safe. Members are destroyed in reverse order: asynchronous runs end before the workers.
 struct Runtime::Impl {
+  /// `threads`: the number to use, >= 1; options_in.threads may be 0.
   explicit Impl(const RuntimeOptions& options_in, int threads)
       : options(options_in),
         log(options.log),
@@ -33,21 +34,21 @@ struct Runtime::Impl {
 
   const RuntimeOptions options;
   const Logger log;
-  const std::shared_ptr<MemorySource> source;
+  const std::shared_ptr<MemorySource> source;  ///< memory for activations and packed weights
   Workers workers;
-  AsyncRuns async;
-  Delegates delegates;
-  RateStore rates;
+  AsyncRuns async;      ///< the queue of Session::run_async()
+  Delegates delegates;  ///< those that sessions may name
+  RateStore rates;      ///< measured times of devices
 
-  /// Has trim() reach the account of a session.
+  /// Makes trim() include the account of a session, as long as that account lives.
   void add(const std::shared_ptr<MemoryAccount>& account);
-  /// Frees what no run of the runtime's sessions uses.
+  /// Frees all memory that no run of the runtime's sessions uses.
   void trim();
 
-  /// As Workers::start().
+  /// Starts workers as Workers::start() does; logs a warning if the system has fewer threads.
   int start(int threads);
-  /// Threads that may run for callers who do not wait: with the workers no more than the runtime
-  /// may have, and one at least.
+  /// The most threads for asynchronous runs: together with the workers at most as many as the
+  /// runtime may have, but at least one.
   std::size_t async_threads() {
     return static_cast<std::size_t>(
         std::max(1, workers.most_threads() - workers.pool().threads() + 1));
@@ -58,8 +59,8 @@ struct Runtime::Impl {
   std::vector<std::weak_ptr<MemoryAccount>> accounts_ PX_GUARDED_BY(mutex_);
 };
 
-/// The runtime of a session that is given none: its model's, or, where the session wants more
-/// threads than that has, one of its own. Errors: as Runtime::create().
+/// Returns the runtime of a session that is created without one: its model's, or a new one if the
+/// session needs more threads than that has. Errors: as Runtime::create().
 Result<Runtime> runtime_for(const SessionOptions& options, const Model& model);
 
 }  // namespace parallax

@@ -20,7 +20,7 @@
 namespace parallax {
 namespace {
 
-/// Threads of the pool, a caller included.
+/// Returns the number of threads of the pool, a caller included.
 int started(const Runtime& runtime) { return runtime.impl()->workers.pool().threads(); }
 
 TEST(Runtime, SessionsShareOnePool) {
@@ -115,7 +115,7 @@ TEST(Runtime, ItsAccountIsThatOfItsSessions) {
       const std::int64_t before = options.account->memory.peak_bytes();
       Session session = shares ? *Session::create(model, row, runtime)
                                : *Session::create(model, row, *Runtime::create({.threads = 1}));
-      // More than any run before.
+      // More threads than any run before.
       ASSERT_TRUE(BranchesInput(100 + before / 64).run(session));
       EXPECT_EQ(options.account->memory.peak_bytes() > before, shares);
     }

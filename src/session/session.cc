@@ -62,7 +62,7 @@ Session::Impl::~Impl() {
   try {
     for (const SessionDelegate& each : delegates)
       if (each.rates != nullptr) each.rates->save();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the next process times the device anew
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the next process times the device again
   }
 }
 
@@ -84,7 +84,7 @@ Session& Session::operator=(Session&& other) noexcept {
 }
 Session::~Session() {
   const Call call;
-  // What it shares with other sessions may be locked for ever.
+  // After an unsafe fork, locks shared with other sessions may be held for ever.
   if (torn_by_fork()) {
     (void)impl_.release();
   } else if (impl_ != nullptr) {
@@ -100,7 +100,7 @@ bool Session::supports(Precision precision) {
 std::string Session::instruction_set() {
   if (supports(Precision::kBf16)) return std::string(kBf16InstructionSet);
   std::string name = packing_machine();
-  return name.starts_with("AVX3") ? "AVX-512" : name;  // Highway's name, with what it has beside
+  return name.starts_with("AVX3") ? "AVX-512" : name;  // Highway's name, perhaps with a suffix
 }
 
 Result<Session> Session::create(const Model& model, const SessionOptions& options) {
@@ -129,8 +129,8 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
 
 namespace {
 
-/// The passes that made a model, the last of which made a plan's part of it by themselves where
-/// `lowering` is not empty.
+/// Returns the passes that made a model. `lowering`, if not empty, replaces the last of them: they
+/// ran again on the CPU's part of a plan.
 std::vector<PassReport> passes_of(const Model::Impl& model, std::vector<PassReport> lowering) {
   std::vector<PassReport> passes = model.passes;
   passes.resize(passes.size() - std::min(passes.size(), lowering.size()));
@@ -232,7 +232,7 @@ void Session::trim() {
   if (torn_by_fork()) return;
   try {
     impl_->account->trim();
-  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest stays
+  } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest is kept
   }
 }
 

@@ -28,7 +28,7 @@ DeviceBudget SessionBudget::for_devices(const std::shared_ptr<SessionBudget>& bu
     while (true) {
       Status fixed = budget->fix(bytes);
       const bool full = !fixed && fixed.error().code == ErrorCode::kBudgetExceeded;
-      // Plans count in the budget too, and what their regions hold.
+      // Plans count in the budget too, and so does the memory of their regions.
       if (!full || !budget->account_->forget_oldest_regions()) return fixed;
     }
   };

@@ -1,5 +1,6 @@
-// The budget of a session and the account that it counts in, for all that may outlive the session:
-// what devices hold, and copies that a silent one still answers. Internal to session/.
+// The budget of a session and the account that it counts in, for users that may outlive the
+// session: memory of devices, and copies that a delegate answers after its timeout. Internal to
+// session/.
 //
 // Thread-safe.
 #pragma once
@@ -16,21 +17,24 @@
 
 namespace parallax {
 
+/// A session's budget. Thread-safe.
 class SessionBudget {
  public:
+  /// `account` must not be null.
   SessionBudget(const MemoryBudget& budget, std::shared_ptr<MemoryAccount> account)
       : budget_(budget), account_(std::move(account)) {}
 
-  /// What a run that starts now may take. Under kAuto, reads how much memory is free.
+  /// Returns the budget of a run that starts now. Under kAuto, reads the free memory (80 us).
   RunBudget now() const;
 
-  /// Counts what a device holds from run to run. Idle pieces of devices and regions of plans that
-  /// were used long ago give up theirs for it.
+  /// Returns the budget for memory that a device holds between runs. A request that does not fit
+  /// evicts idle pieces of devices and regions of the least recently used plans.
   static DeviceBudget for_devices(const std::shared_ptr<SessionBudget>& budget);
-  /// Counts what is worth no other's place: a probe that times a device.
+  /// Returns the budget for probes that time a device: a request that does not fit evicts nothing.
   static DeviceBudget for_probes(const std::shared_ptr<SessionBudget>& budget);
 
  private:
+  /// Charges bytes to the account. Errors: kBudgetExceeded.
   Status fix(std::int64_t bytes) const;
 
   const MemoryBudget budget_;

@@ -1,4 +1,4 @@
-// What a session does with a delegate: plans for it, and what runs need of it.
+// A session's use of delegates: plans for them, and the preparation of runs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Error no_room_for_cpu() {
           "the memory budget has no room for the CPU in place of the delegate"};
 }
 
-/// Errors: kUnsupported where a node that computes stays on the CPU.
+/// Refuses a plan that leaves a node to the CPU. Errors: kUnsupported.
 Status check_full_delegation(const DelegatedPlan& plan) {
   const Graph& graph = plan.graph;
   int left = 0;
@@ -42,7 +42,7 @@ Status check_full_delegation(const DelegatedPlan& plan) {
                   left, graph.nodes.size(), first)});
 }
 
-/// Where runs of each region of the model note what they take; null: nowhere.
+/// Returns the records of the times of each region of the model; null: nothing is recorded.
 IdVector<RegionId, std::shared_ptr<RegionTimes>> region_times(
     const DelegatedPlan& plan, const std::vector<const SessionDelegate*>& delegates) {
   IdVector<RegionId, std::shared_ptr<RegionTimes>> times;
@@ -62,7 +62,7 @@ IdVector<RegionId, std::shared_ptr<RegionTimes>> region_times(
   return times;
 }
 
-/// Where runs of a split model note what they take.
+/// Returns the record of the times of runs of a split model.
 TimedSplit split_times(const DelegatedPlan& plan,
                        const std::vector<const SessionDelegate*>& delegates) {
   if (!plan.split || delegates.front()->rates == nullptr) return {};
@@ -132,7 +132,7 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
   DelegatedOptions all = how;
   all.pinned = pinned ? &*pinned : nullptr;
   PlanOptions wanted_here = wanted;
-  // What is split has other nodes than the model, which no file could name.
+  // A split plan has nodes that the model lacks, which the file could not name.
   wanted_here.co_execution = wanted.co_execution && pin == nullptr;
   PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, pinned.has_value(), all));
   const auto plan = lay_out ? plan_for_delegates : bind_for_delegates;
@@ -144,7 +144,7 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
     error.message = fmt::format("the plan of '{}': {}", pin->file().string(), error.message);
     return tl::unexpected(std::move(error));
   }
-  // A plan without regions that were refused is not the one to keep.
+  // A plan that leaves out refused regions must not be pinned.
   if (!how.refused.empty()) return made;
   PX_RETURN_IF_ERROR(pin->keep(canonical->graph, binding, region_names(*made), runtime->log));
   return made;
@@ -153,7 +153,7 @@ Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const 
 Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const PlanOptions& wanted,
                                                const RunBudget& limit) const {
   PlanOptions options_of_plan = wanted;
-  // Of the delegates that the session runs, the session's options say what they get.
+  // For the delegates that the session runs, the session's options decide.
   if (wanted.profile.empty()) {
     options_of_plan.offload = options.offload;
     options_of_plan.co_execution = options.co_execution && !options.require_full_delegation;
@@ -166,11 +166,11 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
                                   .budget = limit.bytes,
                                   .admission = options.admission},
                        .disabled_passes = model.impl().disabled_passes,
-                       // As the plan of a run, which has bytes for the CPU in the delegate's place.
+                       // As in the plan of a run, which has memory for the CPU as a fallback.
                        .substitute = wanted.profile.empty() && !options.require_full_delegation};
   if (wanted.profile.empty()) how.refused = refused_regions(binding);
   PX_ASSIGN(DelegatedPlan plan, plan_regions(binding, options_of_plan, how, true));
-  // Runs that leave all to the CPU have the plan of a session without a delegate.
+  // Runs that leave everything to the CPU use the plan of a session without a delegate.
   if (!how.refused.empty() && count_regions(plan) == 0) {
     PX_ASSIGN(plan.bound, bound_for_cpu(binding, how));
     PX_ASSIGN(plan.program, lay_out(plan.bound, how.layout));
@@ -179,7 +179,7 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
 }
 
 std::vector<RefusedRegion> Session::Impl::refused_regions(const Binding& binding) const {
-  // Without a CPU in its place, a region is tried again.
+  // Without the CPU as a fallback, a region is tried again.
   if (options.require_full_delegation) return {};
   return refusals.of(binding);
 }
@@ -195,7 +195,7 @@ DelegatedOptions Session::Impl::options_of_regions(const Binding& binding) const
   return how;
 }
 
-/// As without a delegate, in the form that the CPU has its weights packed for.
+/// Binds `binding` as without a delegate, in the version for which the CPU's weights are packed.
 Result<std::shared_ptr<Bound>> Session::Impl::bound_for_cpu(const Binding& binding,
                                                             const DelegatedOptions& how) const {
   PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
@@ -279,7 +279,7 @@ void Session::Impl::leave_out_refused(const Binding& binding, const Program& pro
         return plans.forget(binding);
     }
     if (refusals.count_run(binding)) plans.forget(binding);
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan stays
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan is kept
   }
 }
 

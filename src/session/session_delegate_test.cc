@@ -1,4 +1,4 @@
-// Sessions with a delegate: it runs its regions, the CPU what it does not, or what it fails at.
+// Sessions with a delegate: it runs its regions; the CPU runs all others and those that fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Two regions of the test delegate, the CPU between and beside them.
+/// A graph with two regions for the test delegate, and nodes for the CPU between and next to them.
 constexpr std::string_view kText = R"(
     symbols n
     input x f32 [n, 64]
@@ -291,7 +291,7 @@ TEST_F(SessionDelegateTest, PlansSayWhatItGets) {
   EXPECT_EQ(plan->cpu_nodes.size(), 2U);
 }
 
-/// For ThreadSanitizer above all.
+/// Mainly for ThreadSanitizer.
 TEST_F(SessionDelegateTest, RunsAtOnceWithRandomFaults) {
   faults_.own_memory = true;
   const Runtime runtime = *Runtime::create({.threads = 2});

@@ -1,4 +1,4 @@
-// What a Session holds. Internal to session/.
+// The contents of a Session. Internal to session/.
 #pragma once
 
 #include <algorithm>
@@ -27,118 +27,139 @@ namespace parallax {
 
 class StateRun;
 
-/// Thread-safe.
+/// Thread-safe. Planning and runs follow one path: run() binds the inputs, admit() chooses a plan
+/// and its memory, run_program() executes it, and learn() and leave_out_refused() prepare the next
+/// plan.
 struct Session::Impl {
+  /// The options must have passed check_options(). `delegates_in`: those that the options name.
   Impl(const Model& model_in, const SessionOptions& options_in, const Runtime& runtime_in,
        SessionDelegates delegates_in = {});
   ~Impl();
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
 
+  /// The graph after the passes, whose inputs and outputs are the model's.
   const Graph& graph() const { return model.impl().graph(); }
-  /// What a run that starts now may take.
+  /// Returns the budget of a run that starts now. Under kAuto, reads the free memory; warns once if
+  /// that cannot be read, and returns no limit then.
   RunBudget budget() const;
-  /// For a profile, or else for the session's delegates.
+  /// Plans `binding` for the profile that `wanted` names, or else for the session's delegates.
+  /// Errors: as Session::plan().
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const;
+  /// Whether a delegate is open.
   bool has_delegate() const {
     return std::ranges::any_of(delegates, [](const auto& d) { return d.use.opened != nullptr; });
   }
 
   // session_delegate.cc
+  /// Chooses the regions and binds the plan, for a profile or for the session's delegates; follows
+  /// and extends the pinned plan. `lay_out`: also places tensors, for a report.
   Result<DelegatedPlan> plan_regions(const Binding& binding, const PlanOptions& wanted,
                                      const DelegatedOptions& how, bool lay_out) const;
+  /// Binds `binding` for the delegates; the callback of PlanCache. Binds it for the CPU alone if
+  /// everything is left out.
   Result<std::shared_ptr<Bound>> bound_for_delegate(const Binding& binding) const;
   Result<std::shared_ptr<Bound>> bound_for_cpu(const Binding& binding,
                                                const DelegatedOptions& how) const;
-  /// Gives it ledgers, and a pool where it has memory of its own.
+  /// Gives a delegate its ledgers, and a pool if it has memory of its own. Constructor only.
   void count_memory(DelegateUse& use);
-  /// The ledgers of its probes, which count beside what the session holds and take nothing of it.
+  /// Returns the ledgers for probes of a delegate: probes count next to the memory that the session
+  /// holds, and evict none of it.
   ProbeMemory memory_of_probes(const DelegateUse& use) const;
-  /// Of a plan that runs.
+  /// Returns the options for a plan that will run, as opposed to a report.
   DelegatedOptions options_of_regions(const Binding& binding) const;
-  /// The delegates that are open, by Region::delegate.
+  /// Returns the delegates that are open; Region::delegate is an index into the result.
   std::vector<const SessionDelegate*> opened() const;
-  /// What was timed on each of them, and what of the CPU it is compared with, into `how`. Empty:
-  /// what they say of themselves holds. `pinned`: nothing is timed for this plan.
+  /// Returns the measured times of each delegate, and writes the CPU's times that they are compared
+  /// with to `how`. Measures first what is missing, unless `pinned`. Empty: plan with the
+  /// delegates' own descriptions.
   Result<std::vector<Calibration>> know_rates(const Binding& binding, const PlanOptions& wanted,
                                               bool pinned, DelegatedOptions& how) const;
-  /// Compiles regions where the delegate has not.
+  /// Compiles the regions that their delegate has not compiled yet.
   Status prepare_regions(const Program& program, const Deadline& deadline) const;
-  /// Admits a run. If plans with regions do not fit the budget, the CPU has all of `binding` for a
-  /// while.
+  /// Admits a run. If plans with regions do not fit the budget, the CPU runs all of `binding` for a
+  /// number of runs. `spare`: memory kept from the try before. Errors: as RunAdmission::admit().
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline,
                             RunMemory::Spare spare);
-  /// After a run: if regions of its plan were refused, or a pause is over, the next run of
-  /// `binding` gets another plan. `no_room`: the CPU ran all of them for lack of memory.
+  /// Ends a run: if regions of its plan were refused, or a pause is over, the next run of `binding`
+  /// gets another plan. `no_room`: the CPU ran all of them for lack of memory.
   void leave_out_refused(const Binding& binding, const Program& program, bool no_room);
-  /// Runs of `binding` that begin from now on are the CPU's for a while.
+  /// Leaves all of `binding` to the CPU for a number of runs, from the next one on.
   void leave_all_out(const Binding& binding);
-  /// The nodes that plans for `binding` leave to the CPU.
+  /// Returns the nodes that plans for `binding` leave to the CPU.
   std::vector<RefusedRegion> refused_regions(const Binding& binding) const;
 
   // session_replan.cc
-  /// After a run: where regions take other times than the plan was made by and another placement is
-  /// predicted to be faster, the next run of `binding` has that.
+  /// Compares the times of regions with the plan's after a run. If they differ, and another
+  /// placement is predicted to be faster, the next run of `binding` uses that. Failures only keep
+  /// the plan.
   void learn(const Binding& binding, const Program& program);
+  /// Does the same for the share of rows of a split operator.
   void learn_split(const Binding& binding, const TimedSplit& split);
+  /// Makes the other plan, and reports regions that return to the CPU.
   Status replan(const Binding& binding, const Program& program);
 
   // session_run.cc
+  /// One run as its caller requested it; references outlive the run.
   struct Request {
-    const PlaceOutput& place;
-    RunTrace* trace;
+    const PlaceOutput& place;  ///< provides the memory of outputs
+    RunTrace* trace;           ///< null: nothing is recorded
     Deadline deadline;
-    State* state = nullptr;  ///< that the run waits for; `on` follows
+    State* state = nullptr;  ///< the State that the run waits for; `on` is set after that
     StateRun* on = nullptr;
   };
-  /// What ends a run that is asked for now.
+  /// Returns the deadline and the stop token of a run that is requested now.
   Deadline deadline(const RunOptions& run_options) const;
+  /// Runs once. Errors: as Session::run().
   Status run(std::span<const NamedInput> inputs, const Request& request);
-  /// state_run.cc: the same with the values of a State, which get what the run makes.
+  /// Runs with the values of a State, which receives the tied outputs if the run succeeds; waits
+  /// for the State first. In state_run.cc. Errors: kInvalidInput if the State belongs to another
+  /// model; kLimitExceeded and kCancelled also for the wait.
   Status run_on(State::Impl& state, std::span<const NamedInput> inputs, const Request& request);
-  /// Runs into memory of its own.
+  /// Runs into newly allocated outputs.
   Result<std::vector<Tensor>> run(std::span<const NamedInput> inputs, const RunOptions& run_options,
                                   const Deadline& deadline);
   Result<std::vector<Object>> run_objects(std::span<const NamedInput> inputs,
                                           const RunOptions& run_options, const Deadline& deadline);
+  /// Runs bound inputs, with all retries: after a delegate timeout, and for lack of memory.
   Status run_bound(const BoundInputs& bound, const Request& request);
   Status run_smaller(const BoundInputs& bound, const Request& request, const Program& before,
                      std::int64_t kept, Status status);
   Status run_without_delegates(const BoundInputs& bound, const Request& request);
-  /// `on_cpu`: as ExecuteOptions::regions_on_cpu. `late`: set where a delegate's region took too
-  /// long.
+  /// Executes an admitted run, once. `on_cpu`: as ExecuteOptions::regions_on_cpu. `late`: set to
+  /// true if a region exceeded the delegate's time limit.
   Status run_program(AdmittedRun& run, const BoundInputs& bound, const Request& request,
                      std::string on_cpu = {}, bool* late = nullptr);
-  /// Outputs are the caller's and stay outside the budget, but one that alone exceeds it is no
-  /// tensor to make.
+  /// Refuses to allocate an output that alone exceeds the budget; outputs belong to the caller and
+  /// do not count otherwise. Errors: kBudgetExceeded.
   Status check_output(std::size_t output, DType dtype, const Dims& dims) const;
 
-  static constexpr std::int64_t kNoLimit = -1;
+  static constexpr std::int64_t kNoLimit = -1;  ///< the value of latest_limit without a budget
   const Model model;
   const SessionOptions options;
-  const std::shared_ptr<Runtime::Impl> runtime;
-  SessionDelegates delegates;  // as made
-  PendingRuns async;
-  const int width;  ///< threads of a run, its caller's included
-  /// As last read for a run; outputs are checked against it without another reading.
+  const std::shared_ptr<Runtime::Impl> runtime;  ///< never null
+  SessionDelegates delegates;                    ///< constant after construction
+  PendingRuns async;                             ///< runs that the destructor waits for
+  const int width;                               ///< threads of a run, its caller's included
+  /// The limit as last read for a run; outputs are checked against it without another reading.
   mutable std::atomic<std::int64_t> latest_limit{
       options.budget.kind == MemoryBudget::Kind::kBytes ? options.budget.bytes : kNoLimit};
   const std::shared_ptr<MemoryAccount> account;
   const std::shared_ptr<SessionBudget> limits =
       std::make_shared<SessionBudget>(options.budget, account);
   const InputBinder binder;
-  PlanCache plans;
-  Refusals refusals;
+  PlanCache plans;    ///< plans by binding
+  Refusals refusals;  ///< bindings and regions that plans leave to the CPU
   RunAdmission admission{
       plans, *account, [this] { return budget(); }, runtime->source,
       options.delegate_time_limit_seconds > 0 && !options.require_full_delegation};
-  std::atomic<bool> has_run = false;
-  mutable std::atomic<bool> told_of_no_limit = false;
+  std::atomic<bool> has_run = false;                   ///< whether a run has ended
+  mutable std::atomic<bool> told_of_no_limit = false;  ///< whether budget() has warned
 };
 
-/// By the names of their profiles where these tell them apart. `calibrations`: of each, or empty;
-/// they and the delegates outlive the result.
+/// Names the delegates for plans: by their profiles if these differ, otherwise by their specs.
+/// `calibrations`: one for each, or empty. They and the delegates must outlive the result.
 std::vector<NamedDelegate> named(const std::vector<const SessionDelegate*>& delegates,
                                  const std::vector<Calibration>& calibrations);
 

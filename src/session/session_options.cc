@@ -13,10 +13,10 @@
 namespace parallax {
 namespace {
 
-/// A time limit of years is a mistake too.
+/// The longest time limit: one of years is a mistake.
 constexpr double kMaxSeconds = 1e8;
 
-/// Refuses a number that an enumeration whose last value is `last` does not have.
+/// Refuses a number that is no enumerator; `last` is the last one.
 template <class Enumeration>
 Status check_choice(Enumeration choice, Enumeration last, std::string_view name) {
   if (static_cast<int>(choice) <= static_cast<int>(last)) return {};

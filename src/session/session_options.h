@@ -1,14 +1,15 @@
-// Refuses options that make no sense. Internal to session/.
+// Checks of options. Internal to session/.
 #pragma once
 
 #include "parallax/options.h"
 
 namespace parallax {
 
-/// Errors: kInvalidInput for options that no session could have, kUnsupported for a precision that
-/// this CPU does not have.
+/// Checks the options of a session. Errors: kInvalidInput for values out of range and combinations
+/// that contradict each other; kUnsupported for a precision that this CPU does not support, and for
+/// a pinned plan with several delegates.
 Status check_options(const SessionOptions& options);
-/// Errors: kInvalidInput.
+/// Checks the options of a plan. Errors: kInvalidInput for a number that is no enumerator.
 Status check_options(const PlanOptions& options);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Options of sessions and plans that are none, or that the CPU has not.
+// Options of sessions and plans that are out of range, or that the CPU does not support.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What a session makes of the times that regions take: a region that loses goes back to the CPU.
+// Replanning with measured times: a region that is slower than predicted returns to the CPU.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,13 +14,14 @@
 namespace parallax {
 namespace {
 
-/// A region that takes so much more or less than the plan was made by calls for another look.
+/// A session plans again if the time of a region differs from the predicted one by this share.
 constexpr double kSurprise = 0.15;
-/// Another placement must be predicted to save as much of the whole: predictions are not exact, and
-/// a new plan packs weights.
+/// Another placement must be predicted to save this share of the whole time: predictions are not
+/// exact, and a new plan packs weights.
 constexpr double kWorthReplanning = 0.03;
 
-/// By regions of the graph or of its bodies.
+/// Whether a region of the graph or of its bodies differs so much from its predicted time. Bodies
+/// are nested at most LoadOptions::max_nesting deep.
 bool is_surprising(const DelegateDevice& device, const Delegation& delegation) {
   for (const RegionId region : delegation.seconds.ids()) {
     const RegionId number{delegation.first + region.value};
@@ -44,7 +45,7 @@ bool has_region(const DelegatedPlan& plan, std::uint64_t key, int delegate) {
   });
 }
 
-/// The delegate of each region of the model, by the numbers that DelegateDevice::times() has.
+/// Returns the delegate of each region of the model, by the numbers of DelegateDevice::times().
 void add_delegates(const Delegation& delegation, std::vector<int>& delegates) {
   for (const RegionId region : delegation.seconds.ids())
     delegates[static_cast<std::size_t>(delegation.first + region.value)] =
@@ -53,8 +54,8 @@ void add_delegates(const Delegation& delegation, std::vector<int>& delegates) {
     for (const Delegation& body : bodies) add_delegates(body, delegates);
 }
 
-/// The number of the delegate that runs a node of the graph whose names begin with `body`; nothing
-/// where the CPU does.
+/// Returns the number of the delegate that runs a node of the graph whose names begin with `body`;
+/// nullopt if the CPU runs it.
 std::optional<int> delegate_of(const DelegatedPlan& plan, const std::string& body,
                                const std::string& node) {
   for (const DelegatedPlan* const graph : all_graphs(plan)) {
@@ -66,7 +67,7 @@ std::optional<int> delegate_of(const DelegatedPlan& plan, const std::string& bod
   return std::nullopt;
 }
 
-/// Says which regions their delegates no longer have, and why.
+/// Reports the regions that their delegates no longer run, and why.
 void tell_returned(const DelegatedPlan& now, const DelegatedPlan& next,
                    const std::vector<const SessionDelegate*>& used, const Logger& log) {
   for (const DelegatedPlan* const graph : all_graphs(now)) {
@@ -108,14 +109,14 @@ void Session::Impl::learn(const Binding& binding, const Program& program) {
     if (!is_surprising(device, program.compiled().context->delegation)) return;
     if (Status status = replan(binding, program); !status)
       runtime->log.info(fmt::format("the plan stays: {}", status.error().to_string()));
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan stays
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan is kept
   }
 }
 
-/// Plans again where runs should say whether another share of the rows takes less, or that sharing
+/// Plans again if runs should show whether another split of the rows is faster, or that splitting
 /// them does not pay.
 void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split) {
-  // Several delegates are never split with.
+  // Rows are never split among several delegates.
   const auto next = next_share(opened().front()->rates->known(), split.seconds->key);
   if (!next) return;
   PlanOptions wanted;
@@ -142,7 +143,7 @@ Status Session::Impl::replan(const Binding& binding, const Program& program) {
   PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
   DelegatedOptions how = options_of_regions(binding);
   PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
-  // The plan that follows may be split where these are not.
+  // The next plan may split other nodes than this one.
   const PlanOptions wanted;
   PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, true, how));
   const std::vector<const SessionDelegate*> used = opened();

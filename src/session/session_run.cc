@@ -1,4 +1,4 @@
-// How a session runs: from inputs by name to outputs in place.
+// Runs of a session: from inputs by name to outputs in place.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,10 +17,12 @@
 namespace parallax {
 namespace {
 
-/// How much longer a run may take because of what the first one left for later.
+/// Time that a run may spend on converting pages of packed weights to large ones, which the first
+/// run left for later.
 constexpr std::chrono::milliseconds kPromotion{100};
 
-/// Why the CPU runs regions of a run that found no room for what it allocates while running.
+/// The reason given if the CPU runs all regions because a run found no room for data-dependent
+/// tensors.
 constexpr const char* kNoRoomBeside = "the memory budget has no room for it";
 
 bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
@@ -28,7 +30,7 @@ bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
          std::less<>{}(b.data(), a.data() + a.size());
 }
 
-/// Refuses memory for an output that no kernel could write.
+/// Refuses memory for an output that is null or not aligned.
 Status check_memory(std::string_view name, const MutableTensorView& view) {
   if (!view.bytes.empty() && view.bytes.data() == nullptr) {
     return refuse(
@@ -41,7 +43,7 @@ Status check_memory(std::string_view name, const MutableTensorView& view) {
                 fmt::format("the memory for output '{}' is not aligned to its element size", name));
 }
 
-/// Refuses memory for outputs that a run could not write, or not without writing elsewhere too.
+/// Refuses memory for outputs that is null, not aligned, or overlaps an input or another output.
 Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
                      std::span<const MutableTensorView> outputs) {
   if (outputs.size() != graph.outputs.size()) {
@@ -66,7 +68,7 @@ Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
   return {};
 }
 
-/// Objects do not fit into memory for tensors.
+/// Refuses models with outputs that are no tensors of numbers.
 Status check_tensors(const Graph& graph) {
   for (const ValueId id : graph.outputs) {
     const Value& value = graph.values[id];
@@ -78,7 +80,7 @@ Status check_tensors(const Graph& graph) {
   return {};
 }
 
-/// Whether the output goes to the run's State.
+/// Whether the run's State receives the output.
 bool is_tied(const RunOptions& options, std::size_t output) {
   return options.state != nullptr && options.state->impl().tie_of_output(output).has_value();
 }
@@ -87,7 +89,7 @@ bool is_full(const Status& status) {
   return !status && status.error().code == ErrorCode::kBudgetExceeded;
 }
 
-/// Where runs of a split model note what they take; null: it is not split.
+/// Returns the record of the times of runs of a split model; null if it is not split.
 std::shared_ptr<RegionTimes> split_times(const Program& program) {
   const auto* device = static_cast<const DelegateDevice*>(program.bound->device.get());
   return device == nullptr ? nullptr : device->split().seconds;
@@ -118,11 +120,11 @@ Deadline Session::Impl::deadline(const RunOptions& run_options) const {
 Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& request) {
   if (request.deadline.stop.stop_requested()) return tl::unexpected(cancelled());
   if (request.state != nullptr) return run_on(request.state->impl(), inputs, request);
-  // Kept from run to run, so that a run allocates nothing for it.
+  // Reused by later runs, so that they allocate nothing for it.
   thread_local BoundInputs bound;
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
   if (request.on != nullptr) PX_RETURN_IF_ERROR(request.on->reserve(bound.binding));
-  // The first outputs do not wait for this.
+  // Not in the first run, whose outputs should not wait for this.
   if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
   Status status = run_bound(bound, request);
   has_run = true;
@@ -172,8 +174,9 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   std::shared_ptr<const Program> program;
   std::int64_t kept = 0;
   Status status;
-  // A delegate that does not answer in time loses all that it had to the CPU, and the run begins
-  // anew; the memory of the first try is the delegate's until it answers. Each can do so once.
+  // If a delegate does not answer in time, the CPU gets all its regions and the run starts again;
+  // the memory of the first try stays reserved for the delegate until it answers. There is at most
+  // one retry per delegate.
   bool late = true, no_room = false;
   RunMemory::Spare spare;
   for (std::size_t tries = 0; late && tries <= delegates.size(); ++tries) {
@@ -189,7 +192,7 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
       runtime->log.info("the budget has no room for the CPU in place of a delegate: it runs all");
     }
     late = false;
-    // The last time without them, also where others try them again meanwhile.
+    // The last try uses only the CPU, even if other runs retry delegates meanwhile.
     std::string on_cpu;
     if (tries > 0 && tries == delegates.size()) on_cpu = status.error().to_string();
     TimedScope timed(run.delegates && tries == 0 ? split_times(*program) : nullptr);
@@ -201,13 +204,13 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     }
     if (options.require_full_delegation) break;
   }
-  spare = {};  // further tries wait for memory that others have, not for this
+  spare = {};  // further tries wait for memory of other runs, not for this
   leave_out_refused(bound.binding, *program, no_room);
-  // No plan of a later run knows what such bindings take of the budget.
+  // Plans of later runs do not account for the memory of these bindings.
   const bool dropped = options.budget.kind != MemoryBudget::Kind::kNone &&
                        program->bound->device != nullptr && program->bound->device->drop_bindings();
   if (!is_full(status) || !program->compiled().has_run_time_nodes) return status;
-  // Pieces of devices are idle now, and no plan of this run knew of them.
+  // Pieces of devices are idle now that the plan of this run did not account for.
   if (account->free_idle_pieces() || dropped) {
     auto again = admission.admit(bound.binding, request.deadline);
     if (again) {
@@ -224,19 +227,20 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
   return run_without_delegates(bound, request);
 }
 
-/// Only running tells the bytes of data-dependent tensors: where they found no room beside the
-/// planned ones and other plans, which ended with `status`, a smaller plan alone may leave enough.
+/// Retries a run that failed with `status` because data-dependent tensors, whose sizes only the run
+/// determines, found no room next to its plan and other plans: the smallest plan alone may leave
+/// enough.
 Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& request,
                                   const Program& before, std::int64_t kept, Status status) {
   auto smaller = admission.admit_smaller(bound.binding, request.deadline, before, kept);
-  // The CPU alone takes least, and waits for no delegate.
+  // The CPU alone needs the least memory, and waits for no delegate.
   if (smaller) return run_program(*smaller, bound, request, kNoRoomBeside);
   Status none = tl::unexpected(std::move(smaller).error());
   return is_full(none) ? std::move(status) : std::move(none);
 }
 
-/// Where what a delegate holds, or its plan, leaves too little for what running allocates. The
-/// caller holds no plan.
+/// Runs on the CPU alone if a delegate, or its plan, leaves too little memory for data-dependent
+/// tensors. The caller must hold no plan.
 Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Request& request) {
   runtime->log.info("the budget has no room for a delegate in this run: the CPU runs all");
   leave_all_out(bound.binding);
@@ -257,7 +261,7 @@ Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Requ
       if (is_full(status)) status = run_smaller(bound, request, *program, kept, std::move(status));
     }
     if (!is_full(status) || all) return status;
-    // What others hold goes with their runs.
+    // Other runs hold the rest until they end.
     if (account->runs.wait_for_end(ended, request.deadline)) continue;
     PX_RETURN_IF_ERROR(check_deadline(request.deadline));
     return status;
@@ -266,7 +270,8 @@ Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Requ
 
 Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
                                   const Request& request, std::string on_cpu, bool* late) {
-  // A plan for one branch after the other is kept to where what runs beside it may need its bytes.
+  // A plan for one branch after the other is followed exactly if data-dependent tensors may need
+  // the bytes that another order would use.
   const bool in_order = run.program->compiled().has_run_time_nodes &&
                         run.budget.bytes.has_value() && run.program->plan.max_branches == 1;
   ExecuteOptions execute_options;
@@ -326,12 +331,12 @@ Status Session::run_into(std::span<const NamedInput> inputs,
               dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
               bytes));
     };
-    const PlaceOutput place = std::ref(put);  // A copy of it would be allocated.
+    const PlaceOutput place = std::ref(put);  // a copy would be allocated
     return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
   });
 }
 
-/// A run that its caller does not wait for. It counts as a call until it is over.
+/// A run that its caller does not wait for. It counts as a call of Parallax until it has ended.
 struct Session::AsyncRun {
   AsyncRun(Impl& impl_in, std::vector<NamedInput> inputs_in, Done done_in,
            const RunOptions& options_in)

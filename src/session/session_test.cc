@@ -31,7 +31,7 @@ constexpr std::string_view kBranchesAndMask = R"(
     m = Not(mask)
     output y, m)";
 
-/// An input tensor of ones, or of false.
+/// Makes an input tensor of ones, or of false.
 Tensor tensor(DType dtype, const Dims& dims) {
   Tensor result = *Tensor::allocate(dtype, dims);
   const MutableTensorView view = result.mutable_view();

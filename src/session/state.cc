@@ -13,7 +13,8 @@
 namespace parallax {
 namespace {
 
-/// Refuses a pair of which the output could never be the input.
+/// Refuses a pair whose output can never be the value of the input. Errors: kUnsupported for
+/// objects, kInvalidInput for different types, ranks or fixed dimensions.
 Status check_pair(const Graph& graph, const Value& input, const Value& output) {
   for (const Value* each : {&input, &output})
     if (is_object(*each))
@@ -98,7 +99,8 @@ State::Impl::Impl(const Model& model_in, std::vector<Tied> ties_in,
       next(ties.size()),
       wanted(ties.size()) {}
 
-/// Allocates without the mutex until all values fit: that may call the user's allocator.
+/// Allocates without holding the mutex, because that may call the user's allocator; repeats until
+/// all values fit.
 Result<std::vector<State::Impl::Slot>> State::Impl::copy_values() const {
   struct Missing {
     std::size_t tie;

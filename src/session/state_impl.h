@@ -1,4 +1,4 @@
-// What a State holds, and a run on one. Internal to session/.
+// The contents of a State, and a run that uses one. Internal to session/.
 #pragma once
 
 #include <cstddef>
@@ -29,11 +29,13 @@ class CountedTensor {
     return *this;
   }
   ~CountedTensor();
-  /// Zeros. Errors: kBudgetExceeded, kOutOfMemory.
+  /// Allocates zeros. `limit`: that of the account in bytes; nullopt: no limit. Errors:
+  /// kBudgetExceeded, kOutOfMemory.
   static Result<CountedTensor> allocate(const std::shared_ptr<MemoryAccount>& account,
                                         std::optional<std::int64_t> limit, DType dtype,
                                         const Dims& dims);
 
+  /// Whether there is a tensor of these dims.
   bool has(const Dims& dims) const { return account_ != nullptr && tensor_.dims() == dims; }
   TensorView view() const { return tensor_.view(); }
   MutableTensorView mutable_view() { return tensor_.mutable_view(); }
@@ -47,30 +49,32 @@ class CountedTensor {
   Tensor tensor_;
 };
 
-/// Thread-safe but for `next` and `wanted`, which belong to who has the turn.
+/// Thread-safe except for `next` and `wanted`, which belong to the holder of `turn`.
 struct State::Impl {
-  /// Positions in the lists of the graph.
+  /// A tie, by positions in the graph's lists of inputs and outputs.
   struct Tied {
     std::size_t input = 0, output = 0;
   };
+  /// The value of a tied input.
   struct Slot {
-    CountedTensor tensor;
-    bool known = false;  ///< otherwise the next run begins with zeros
+    CountedTensor tensor;  ///< may keep memory while there is no value
+    bool known = false;    ///< whether there is a value; if not, the next run begins with zeros
   };
 
   Impl(const Model& model_in, std::vector<Tied> ties_in, std::shared_ptr<MemoryAccount> account_in,
        std::optional<std::int64_t> limit_in);
 
   const Graph& graph() const { return model.impl().graph(); }
+  /// The graph input, or output, of a tie.
   const Value& input(std::size_t tie) const {
     return graph().values[graph().inputs[ties[tie].input]];
   }
   const Value& output(std::size_t tie) const {
     return graph().values[graph().outputs[ties[tie].output]];
   }
-  /// The tie that has the output; nothing where it has none.
+  /// Returns the tie of an output, by its position; nullopt if it is not tied.
   std::optional<std::size_t> tie_of_output(std::size_t output) const;
-  /// The tie of an input. Errors: kInvalidInput.
+  /// Returns the tie of an input, by its name. Errors: kInvalidInput if it is not tied.
   Result<std::size_t> tie_of_input(std::string_view input) const;
   Result<CountedTensor> allocate(DType dtype, const Dims& dims) const {
     return CountedTensor::allocate(account, limit, dtype, dims);
@@ -81,30 +85,32 @@ struct State::Impl {
   const Model model;
   const std::vector<Tied> ties;
   const std::shared_ptr<MemoryAccount> account;
-  const std::optional<std::int64_t> limit;  ///< of the account
-  /// Held by a run and by other calls that change values.
+  const std::optional<std::int64_t> limit;  ///< the account's, in bytes; nullopt: no limit
+  /// Held by a run, and by every other call that changes values.
   TimedMutex turn PX_ACQUIRED_BEFORE(mutex){LockOrder::kState};
   mutable Mutex mutex;
   std::vector<Slot> values PX_GUARDED_BY(mutex);
-  std::vector<CountedTensor> next;  ///< where a run writes
+  std::vector<CountedTensor> next;  ///< the buffers that a run writes, by tie
   std::vector<std::byte*> wanted;   ///< the caller's memory for the output of a tie, or null
 };
 
-/// A run on a State, by who has its turn.
+/// A run that uses a State. The caller holds `state.turn` while this lives.
 class StateRun {
  public:
   explicit StateRun(State::Impl& state) : state_(state) {}
 
-  /// `given`, and behind them the values of tied inputs that are not given, into `all`. Errors:
-  /// kUnboundSymbol where a value begins with sizes that nothing tells.
+  /// Writes `given` to `all`, followed by the values of the tied inputs that are not given. Errors:
+  /// kUnboundSymbol if the sizes of a first value do not follow from the other inputs.
   Status add_values(std::span<const NamedInput> given, const InputBinder& binder,
                     std::vector<NamedInput>& all);
-  /// Allocates what the run writes, as far as its sizes are known: before it gets other memory.
+  /// Allocates the buffers for tied outputs whose sizes are known, before the run gets other
+  /// memory. Errors: kBudgetExceeded, kOutOfMemory.
   Status reserve(const Binding& binding);
-  /// The memory of an output. `users` gives that of the caller; null for a tied output that it does
-  /// not want.
+  /// Returns the memory for an output. `users` returns the caller's; null for a tied output that
+  /// the caller does not want. Errors: those of `users`; kInvalidInput if the tied input cannot
+  /// have these dims; kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> place(int output, DType dtype, const Dims& dims, const PlaceOutput& users);
-  /// Copies what the caller wants, and makes what the run wrote the values.
+  /// Copies the tied outputs that the caller wants, and makes all of them the new values.
   void commit();
 
  private:

@@ -1,4 +1,4 @@
-// A run on a State: its values among the inputs, its memory among the outputs.
+// Runs that use a State: its values are inputs, its memory receives outputs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace parallax {
 namespace {
 
-/// The dims that an output will have; nothing where only running tells, or where they make no
-/// sense.
+/// Returns the dims that an output will have; nullopt if only the run determines them, or if they
+/// are negative or too many.
 std::optional<Dims> known_dims(const Value& value, const Binding& binding) {
   Dims dims;
   for (const Expr& expr : value.shape) {
@@ -33,7 +33,7 @@ Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder
   const auto missing = [&](std::size_t tie) {
     return std::ranges::find(all, state_.input(tie).name, &NamedInput::name) == all.end();
   };
-  // Values that are there tell sizes of those that are not.
+  // Known values determine the sizes of those that are missing.
   {
     const MutexLock lock(state_.mutex);
     for (std::size_t i = 0; i < state_.ties.size(); ++i) {
@@ -50,8 +50,8 @@ Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder
   return {};
 }
 
-/// The first value of a tied input. Other threads read values under the mutex and change none: this
-/// run has the turn.
+/// Makes the first value of a tied input. Other threads only read values, under the mutex: this run
+/// holds the turn.
 Result<TensorView> StateRun::zeros(std::size_t tie, const Dims& dims) {
   CountedTensor tensor;
   {
@@ -120,14 +120,14 @@ Status Session::Impl::run_on(State::Impl& state, std::span<const NamedInput> inp
   if (!state.turn.lock_within(request.deadline)) return tl::unexpected(ended(request.deadline));
   const MutexLock turn(state.turn, std::adopt_lock);
   StateRun on(state);
-  // Kept from run to run, as in run().
+  // Reused by later runs, as in run().
   thread_local std::vector<NamedInput> all;
   PX_RETURN_IF_ERROR(on.add_values(inputs, binder, all));
   const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) {
     return on.place(output, dtype, dims, request.place);
   };
   Status status = run(all, {place, request.trace, request.deadline, nullptr, &on});
-  all.clear();  // objects live no longer than their caller's
+  all.clear();  // do not keep the caller's objects alive
   if (status) on.commit();
   return status;
 }

@@ -1,5 +1,5 @@
-// Inputs that are tied to outputs: the same as feeding outputs back by hand, under every executor;
-// what a failed run leaves; who waits for whom; what is refused.
+// Inputs that are tied to outputs: results equal those of feeding outputs back by hand, under every
+// executor; the state after a failed run; the order of concurrent calls; refused ties.
 #include "parallax/state.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A stream with two caches of fixed size, one of them through a branch, and one that grows.
+/// A model of a stream with two caches of fixed size, one of them in a branch, and one that grows.
 constexpr std::string_view kStream = R"(
     symbols n past
     input x f32 [n, 8]
@@ -38,7 +38,7 @@ constexpr std::string_view kStream = R"(
     output hn, y, cn, kn)";
 const std::array kTies = {Tie{"h", "hn"}, Tie{"k", "kn"}, Tie{"c", "cn"}};
 
-/// A run of it that stops in the middle where `trips` is larger than the limit.
+/// Runs it; the run stops in the middle if `trips` exceeds the limit.
 constexpr std::string_view kLoops = R"(
     input x f32 [4]
     input h f32 [4]
@@ -320,7 +320,7 @@ TEST(State, RefusesValuesAndRuns) {
   refused(other.run(inputs, {.state = &state}), "the state is of another model");
 }
 
-/// Where only running tells what an output's size is.
+/// A tied output whose size only the run determines.
 TEST(State, OutputsThatTheInputCannotBe) {
   Session session = *Session::create(model_of(R"(
     input x f32 [3]

@@ -1,4 +1,4 @@
-// The threads of a runtime, in its own process or in a child of that. Internal to session/.
+// The threads of a runtime, in its own process and in children of fork(). Internal to session/.
 #pragma once
 
 #include <atomic>
@@ -15,23 +15,27 @@
 
 namespace parallax {
 
-/// A child of fork() has none of its parent's threads, nor its pool's: it starts as many of its own
-/// when it first needs them. Thread-safe.
+/// The workers of a runtime. A child of fork() has neither its parent's threads nor those of a
+/// user-provided pool: it starts as many of its own when it first needs them. Thread-safe.
 class Workers {
  public:
-  /// The most threads of a run, its caller's included. None is started yet.
+  /// Starts no thread yet. `threads`: the most threads of a run, its caller's included, >= 1;
+  /// `users`: a user-provided pool, or null.
   explicit Workers(int threads, std::shared_ptr<ThreadPool> users = nullptr)
       : cpus_(usable_cpus()), pool_(&pools_.emplace_back(threads, cpus_, 1, std::move(users))) {}
 
+  /// The pool of this process. Valid as long as this object.
   WorkerPool& pool() {
     WorkerPool* const pool = pool_.load();
     return pool->has_workers() ? *pool : own_pool();
   }
+  /// The most threads of a run, its caller's included.
   int most_threads() const { return pool_.load()->most_threads(); }
-  /// As WorkerPool::start().
+  /// Starts workers for runs of `threads` threads; as WorkerPool::start().
   int start(int threads) { return pool().start(threads); }
 
-  /// Runs a body on at most `width` threads. This object must outlive the result.
+  /// Returns a loop that runs its body on at most `width` threads, the caller's included. This
+  /// object must outlive the result.
   ParallelFor on(int width) {
     return [this, width](std::int64_t count, const std::function<void(std::int64_t)>& body) {
       WorkerPool::Stay stay(pool(), width);
@@ -50,7 +54,8 @@ class Workers {
     const std::function<void(std::int64_t)>& body_;
   };
 
-  /// Has as many threads as the pool before: plans have room for no more.
+  /// Returns the pool of this process, creating it in a child of fork(). It has as many threads as
+  /// the parent's: plans have room for no more.
   WorkerPool& own_pool() {
     const MutexLock lock(mutex_);
     WorkerPool* pool = pool_.load();
@@ -61,7 +66,7 @@ class Workers {
 
   const int cpus_;
   Mutex mutex_{LockOrder::kWorkers};
-  // All but the last are another process's.
+  // All but the last belong to another process.
   std::list<WorkerPool> pools_ PX_GUARDED_BY(mutex_);
   std::atomic<WorkerPool*> pool_;  // the last
 };

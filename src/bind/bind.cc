@@ -19,7 +19,7 @@ struct NodePacking {
 void add_packings(const Bound& bound, std::vector<NodePacking>& packings) {
   for (const NodeId id : bound.compiled->nodes.ids()) {
     const CompiledNode& node = bound.compiled->nodes[id];
-    // The CPU as substitute for a device packs when it is one.
+    // The kernels of a delegated node are packed when the CPU first runs its region as a fallback.
     if (node.code.packings != nullptr && node.role != NodeRole::kDelegated)
       packings.push_back({node.code.packings.get(), constants_packed(bound, id)});
   }
@@ -33,7 +33,7 @@ Status allocate(PackedWeights& packed, const std::vector<NodePacking>& packings)
   return {};
 }
 
-/// What weights are made of is computed for as long as they are packed.
+/// Packs weights; computes the deferred constants that they are made of, and frees them afterwards.
 Status fill(PackedWeights& packed, const NodePacking& packing) {
   if (packing.of.empty() || packed.is_filled(*packing.list)) return packed.fill(*packing.list);
   try {
@@ -44,7 +44,7 @@ Status fill(PackedWeights& packed, const NodePacking& packing) {
   }
 }
 
-/// Puts copies in the place of constants that the kernel cannot read where they lie.
+/// Replaces constants that the kernel cannot read in place by aligned copies.
 Status align(const Compiled& compiled, NodeId id, const NodeKernel& code,
              std::vector<const std::byte*>& fixed) {
   const Node& node = compiled.graph().nodes[id];
@@ -83,7 +83,7 @@ Status bind(Bound& bound, const ParallelFor& parallel) {
   const MutexLock binding(bound.binding);
   if (bound.done.load(std::memory_order_relaxed)) return {};
   PX_ASSIGN(bound.computed, compute_all(constants_read(bound), parallel));
-  // Before packing, which releases the pages of constants that are read no more.
+  // Before packing, which releases the pages of constants that are no longer read.
   PX_RETURN_IF_ERROR(align(bound));
   std::vector<NodePacking> packings;
   add_packings(bound, packings);

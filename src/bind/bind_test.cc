@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// Every f32 constant at an address that no kernel can read floats at.
+/// Moves every f32 constant to an address that is not aligned, at which no kernel can read floats.
 std::shared_ptr<GraphContext> misaligned(std::string_view text) {
   Graph graph = context_of(text)->graph;
   for (Value& value : graph.values) {

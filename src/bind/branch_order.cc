@@ -21,13 +21,12 @@ void turn_round(const IdVector<BranchId, std::vector<BranchId>>& waits, BranchOr
       order.all_waiting[static_cast<std::size_t>(order.past_waiting[other]++)] = branch;
 }
 
-/// Every branch after those it waits for; shorter than the list of branches where there is a
-/// circle.
+/// Returns every branch after those that it waits for; fewer branches if there is a cycle.
 std::vector<BranchId> sort_topologically(BranchOrder& order) {
   std::vector<BranchId> sorted = order.ready;
   IdVector<BranchId, std::int32_t> left = order.waits;
   for (std::size_t next = 0; next < sorted.size(); ++next) {
-    // What is sorted and not passed yet could run beside `next`.
+    // Branches that are sorted and not passed yet could run concurrently with `next`.
     if (next + 1 < sorted.size()) order.concurrent = true;
     for (const BranchId branch : order.waiting(sorted[next]))
       if (--left[branch] == 0) sorted.push_back(branch);

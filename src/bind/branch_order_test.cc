@@ -61,7 +61,7 @@ TEST(BranchOrder, WhatADeviceRunsBeginsFirst) {
 TEST(BranchOrder, KnowsWhereNothingCanRunAtOnce) {
   const std::vector<double> work(4, 1);
   EXPECT_FALSE(order_of({{}, {0}, {1}, {2}}, work)->concurrent);
-  // Ids need not be in topological order, and an edge may say what others say already.
+  // Ids need not be in topological order, and an edge may be implied by others.
   EXPECT_FALSE(order_of({{1, 3, 2}, {3, 2}, {3}, {}}, work)->concurrent);
   EXPECT_TRUE(order_of({{}, {0}, {0}, {1, 2}}, work)->concurrent);
   EXPECT_TRUE(order_of({{}, {}, {0, 1}, {2}}, work)->concurrent);

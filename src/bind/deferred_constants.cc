@@ -17,7 +17,7 @@ void add(const Compiled& compiled, ValueId id, std::vector<Constant>& found) {
 }
 
 /// Whether the node reads input `i` while it runs. A view reads nothing; bodies, devices and
-/// kernels that are made while running may read anything.
+/// kernels that are made during a run may read any input.
 bool reads(const Bound& bound, NodeId id, std::size_t i) {
   const NodeRole role = bound.compiled->nodes[id].role;
   if (role != NodeRole::kPlanned) return role != NodeRole::kView;
@@ -37,7 +37,7 @@ void add_read(const Bound& bound, std::vector<Constant>& found) {
       if (program != nullptr) add_read(*program->bound, found);
 }
 
-/// Each once.
+/// Returns the constants without duplicates.
 std::vector<Constant> distinct(std::vector<Constant> constants) {
   std::ranges::sort(constants, std::less<>{}, [](const Constant& c) { return c.bytes.data(); });
   const auto same = [](const Constant& a, const Constant& b) {

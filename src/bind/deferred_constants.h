@@ -1,5 +1,5 @@
-// Which deferred constants (ops/deferred.h) a binding needs, and when. Internal to bind(). Pure
-// functions but for compute_all().
+// The deferred constants (ops/deferred.h) that a binding needs, and when. Internal to bind(). Pure
+// functions except compute_all().
 #pragma once
 
 #include <vector>
@@ -8,12 +8,12 @@
 
 namespace parallax {
 
-/// Those whose bytes nodes read at every run, also in bodies.
+/// Returns the deferred constants that nodes read in every run, also in bodies; each once.
 std::vector<Constant> constants_read(const Bound& bound);
-/// Those that the kernel of a node reads when it packs only.
+/// Returns the deferred constants that the kernel of a node reads only when it packs; each once.
 std::vector<Constant> constants_packed(const Bound& bound, NodeId node);
 
-/// Computes them, several at once. Errors: as compute().
+/// Computes constants, several concurrently, in the order given. Errors: as compute().
 Result<std::vector<Computed>> compute_all(const std::vector<Constant>& constants,
                                           const ParallelFor& parallel);
 

@@ -14,10 +14,10 @@
 namespace parallax {
 namespace {
 
-/// The results while they are computed. Kernels that size their outputs ask it for memory.
+/// The results while they are computed. Kernels that size their outputs request memory from it.
 class Results final : public DynamicOutputs {
  public:
-  /// `into` is the memory of the only output; null: each gets some.
+  /// `into`: the memory of the only output; null: memory is allocated for each.
   Results(const Graph& graph, const Node& node, std::span<std::byte> into)
       : graph_(graph),
         node_(node),
@@ -64,7 +64,7 @@ class Results final : public DynamicOutputs {
   std::int64_t total_ = 0;
 };
 
-/// Constants as kernels read them: aligned, copied where they are not.
+/// Constants as kernels read them: aligned, or else copied.
 struct Operands {
   std::vector<TensorDesc> descs;
   std::vector<RuntimeInput> inputs;

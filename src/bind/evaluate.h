@@ -9,14 +9,15 @@
 
 namespace parallax {
 
-/// Larger results are left to run time: a small file must not make folding take any amount of
-/// memory.
+/// The largest result in bytes that is folded; larger ones are computed in each run, so that a
+/// small file cannot make folding use any amount of memory.
 inline constexpr std::int64_t kMaxFoldedBytes = std::int64_t{64} << 20;
 
-/// Outputs of `node` by the reference kernel; its inputs are constants. Errors: inputs that are not
-/// known, kUnsupported (too large, no kernel), or the kernel's.
+/// Computes the outputs of `node`, whose inputs must be constants, with the reference kernel.
+/// Errors: kUnsupported for inputs that are not constant, results above kMaxFoldedBytes and nodes
+/// without a kernel; kInternal; those of the kernel.
 Result<std::vector<Constant>> evaluate_node(const Graph& graph, NodeId node);
-/// The same of a node with one output, whose bytes `into` are. Of any size.
+/// Computes the only output of `node` into `into`, which must have its size; of any size.
 Status evaluate_into(const Graph& graph, NodeId node, std::span<std::byte> into);
 
 }  // namespace parallax

@@ -1,7 +1,7 @@
-// Finds the order in which a program runs faster: dataflow, or sequential with all threads at each
-// node. The first runs try both in turns; later ones take the faster.
+// Finds the faster order of a program: dataflow, or sequential with all threads on each node. The
+// first runs try both alternately; later ones use the faster.
 //
-// Thread-safety: thread-safe.
+// Thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,15 @@
 
 namespace parallax {
 
+/// Measures the runs of one program and chooses their order.
 class FasterOrder {
  public:
   enum class Order : std::uint8_t { kSequential, kDataflow };
-  /// Timed runs of each order, of which the fastest counts. The first run of all is not timed:
-  /// caches are cold and pages are missing.
+  /// Timed runs of each order, of which the fastest counts. The very first run is not timed: caches
+  /// are cold and pages are missing.
   static constexpr int kTimedRuns = 3;
 
-  /// The order for a run that starts now; dataflow for the first one.
+  /// Returns the order for a run that starts now; dataflow for the first one.
   Order next() {
     const Choice choice = choice_.load(std::memory_order_relaxed);
     if (choice != Choice::kTrying)
@@ -31,7 +32,7 @@ class FasterOrder {
     return runs_[1] <= runs_[0] ? Order::kDataflow : Order::kSequential;
   }
 
-  /// Takes the time of a run in `order`.
+  /// Records the time of a successful run in `order`; ignored once the order is chosen.
   void record(Order order, std::int64_t nanoseconds) {
     if (choice_.load(std::memory_order_relaxed) != Choice::kTrying) return;
     const MutexLock lock(mutex_);
@@ -51,7 +52,7 @@ class FasterOrder {
   std::atomic<Choice> choice_{Choice::kTrying};
   Mutex mutex_;
   bool cold_ PX_GUARDED_BY(mutex_) = true;
-  std::array<int, 2> runs_ PX_GUARDED_BY(mutex_){};  // by order
+  std::array<int, 2> runs_ PX_GUARDED_BY(mutex_){};  // timed runs of each order
   std::array<std::int64_t, 2> best_ PX_GUARDED_BY(mutex_){kNever, kNever};
 };
 

@@ -7,13 +7,13 @@ namespace {
 
 using Order = FasterOrder::Order;
 
-/// The order that is left after runs that take these times; `tried`: how many runs of each.
+/// Returns the order that is chosen after runs with these times; `tried`: number of runs of each.
 Order settle(FasterOrder& faster, std::int64_t sequential, std::int64_t dataflow,
              std::array<int, 2>* tried = nullptr) {
   for (int run = 0; run < 1 + 2 * FasterOrder::kTimedRuns; ++run) {
     const Order order = faster.next();
     if (tried != nullptr) ++(*tried)[static_cast<std::size_t>(order)];
-    // Every second run of each is disturbed, the first of all most.
+    // Every second run of each is disturbed, the very first one most.
     const std::int64_t noise = run == 0 ? 1'000'000 : run % 4 < 2 ? 500 : 0;
     faster.record(order, (order == Order::kDataflow ? dataflow : sequential) + noise);
   }
@@ -29,7 +29,7 @@ TEST(FasterOrder, TriesBothAndKeepsTheFaster) {
   EXPECT_EQ(tried[1], FasterOrder::kTimedRuns + 1);
   EXPECT_EQ(settle(b, 80, 100), Order::kSequential);
   EXPECT_EQ(settle(equal, 90, 90), Order::kSequential);
-  // What is decided stays.
+  // The decision is final.
   for (int run = 0; run < 20; ++run) a.record(Order::kSequential, 1);
   EXPECT_EQ(a.next(), Order::kDataflow);
 }

@@ -1,5 +1,5 @@
-// The memory of a compiled binding and of its plans themselves, not of running them, for a cache
-// that counts bytes. Thread-safe: pure functions.
+// The memory of a compiled binding and of its plans themselves, not of runs, for a cache that
+// counts bytes. Thread-safe: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace parallax {
 
-/// Counts vectors and kernels' tables exactly, and kKernelBytes for each kernel besides. Counts
-/// what several bindings share where it was made; leaves out weights (packed once for all
-/// bindings). The allocator gives up to 1.5 times as much for the models of models/zoo. After a run
-/// of run-time nodes it may be more.
+/// Returns the bytes of a binding: vectors and kernels' tables exactly, plus kKernelBytes for each
+/// kernel. Objects that several bindings share count in the binding that made them; weights, packed
+/// once for all bindings, do not count. The allocator uses up to 1.5 times as much for the models
+/// of models/zoo. The result may grow when nodes whose shapes only a run determines have run.
 std::int64_t footprint(const Bound& bound);
-/// Of the program alone; its Bound is shared by all programs of the binding.
+/// Returns the bytes of the program alone; its Bound is shared by all programs of the binding.
 std::int64_t footprint(const Program& program);
 
 }  // namespace parallax

@@ -31,7 +31,7 @@ Storage storage_of(const Compiled& compiled, ValueId id) {
   return {StorageKind::kArena, 0};
 }
 
-/// But for offsets.
+/// Returns the storage of all values; offsets in the arena are not set yet.
 IdVector<ValueId, Storage> places_of(const Compiled& compiled) {
   const Graph& graph = compiled.graph();
   IdVector<ValueId, Storage> storage;
@@ -41,8 +41,8 @@ IdVector<ValueId, Storage> places_of(const Compiled& compiled) {
   return storage;
 }
 
-/// What regions read and make, as far as it lies in the run's memory, a device touches too. What
-/// they make and nothing else reads has no buffer, but for the CPU as their substitute.
+/// Marks the values in the run's memory that regions read and make as shared with a device. Values
+/// that only their own region reads get no buffer, unless the CPU is the fallback of the region.
 void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& storage) {
   const auto share = [&](ValueId id) {
     if (!id.valid()) return;
@@ -59,15 +59,15 @@ void share_with_device(const Compiled& compiled, IdVector<ValueId, Storage>& sto
     const Node& node = compiled.graph().nodes[id];
     std::ranges::for_each(node.inputs, share);
     std::ranges::for_each(node.outputs, share);
-    // The device may write when the run is over and the caller's memory is the caller's again.
+    // A late device may still write when the run has ended and the caller reuses its memory.
     for (const ValueId output : node.outputs)
       if (output.valid() && storage[output].kind == StorageKind::kOutput)
         storage[output].space = MemorySpace::kShared;
   }
 }
 
-/// Gives what devices read or make of the caller's a place from `begin` on. Where that ends, or
-/// nothing if it does not fit 63 bits.
+/// Places copies of the graph inputs and outputs that devices read or make, from `begin` on.
+/// Returns the end of these copies; nullopt if it exceeds 63 bits.
 std::optional<std::int64_t> stage(const Compiled& compiled, std::int64_t begin,
                                   IdVector<ValueId, Storage>& storage) {
   std::optional<std::int64_t> end = begin;
@@ -91,8 +91,8 @@ IdVector<BranchId, double> predicted_branches(const Compiled& compiled) {
   return times;
 }
 
-/// Gives the tensors of `plan` their places. `own_scratch`: false for a body, which has that of the
-/// run.
+/// Makes a program of `plan` by giving its tensors their places. `own_scratch`: false for a body,
+/// which uses the scratch of the run.
 Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan plan, int threads,
                                              bool own_scratch) {
   auto program = std::make_shared<Program>();
@@ -126,7 +126,7 @@ Result<std::shared_ptr<const Program>> place(std::shared_ptr<Bound> bound, Plan 
   return std::shared_ptr<const Program>(std::move(program));
 }
 
-/// The part of `budget` that is left for arena and scratch.
+/// Returns the part of `budget` that is left for arena and scratch.
 Result<std::optional<std::int64_t>> less_staged(const Compiled& compiled,
                                                 std::optional<std::int64_t> budget) {
   if (!budget || compiled.context->delegation.seconds.empty()) return budget;

@@ -1,4 +1,4 @@
-// Kernels that runs have made for nodes whose shapes only running can tell, kept for later runs.
+// A cache of the kernels that runs have made for nodes whose shapes only a run determines.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,26 @@
 
 namespace parallax {
 
-/// A kernel that can run.
+/// A kernel that is ready to run: its weights are packed.
 struct BoundKernel {
   NodeKernel code;
-  /// Per input: its bytes if they are fixed and the kernel reads them; else null.
+  /// The bytes of each input that is fixed and that the kernel reads; null for all others.
   std::vector<const std::byte*> fixed;
 };
 
-/// By node and concrete dimensions, as many as fit both limits. Forgets the least recently used
-/// first, the latest never. Thread-safe.
+/// Kernels by node and concrete dimensions. Evicts the least recently used, never the latest, to
+/// keep both limits. Thread-safe.
 class RunTimeKernels {
  public:
-  static constexpr std::size_t kCapacity = 256;
-  static constexpr std::int64_t kTableBytes = std::int64_t{4} << 20;
+  static constexpr std::size_t kCapacity = 256;                       ///< limit on kernels
+  static constexpr std::int64_t kTableBytes = std::int64_t{4} << 20;  ///< limit on their tables
+  /// A node, and the dims of its inputs.
   using Key = std::pair<NodeId, std::vector<Dims>>;
+  /// Returns the kernel; null if it is not cached.
   std::shared_ptr<const BoundKernel> find(const Key& key);
-  /// Keeps the first kernel if two threads made the same one.
+  /// Inserts a kernel and returns it; if another thread has inserted one, returns that instead.
   std::shared_ptr<const BoundKernel> insert(Key key, BoundKernel kernel);
+  /// Number of kernels in the cache.
   std::size_t size() const;
   /// Bytes of the tables of all kernels.
   std::int64_t table_bytes() const;

@@ -9,7 +9,8 @@
 namespace parallax {
 namespace {
 
-/// `branch`: of the outermost graph; -1 while `compiled` is that graph. Bodies lie at most
+/// Appends the reports of the bodies of `compiled`. `branch`: the branch of the outermost graph
+/// that runs them; -1 if `compiled` is that graph. Bodies are nested at most
 /// LoadOptions::max_nesting deep.
 void add_bodies(const Compiled& compiled, const std::string& prefix, int branch,
                 std::vector<BodyReport>& reports) {

@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// Branches that the line of a layer gives reasons for; the rest is a number.
+/// The most branches for which the line of a layer gives a reason; the others are counted.
 constexpr std::size_t kMaxNamed = 8;
 
 std::string refined_by_paper(const Compiled& compiled, BranchId id) {
@@ -19,7 +19,7 @@ std::string refined_by_paper(const Compiled& compiled, BranchId id) {
                      kMinBranchNodes, kBalance);
 }
 
-/// Why refinement groups it with none.
+/// Explains why refinement groups the branch with no other.
 std::string refined(const Compiled& compiled, BranchId id, std::size_t layer,
                     Refinement refinement) {
   if (compiled.context->branches.layers[layer].size() == 1)
@@ -35,7 +35,7 @@ std::string refined(const Compiled& compiled, BranchId id, std::size_t layer,
 }
 
 std::string over_budget(const Program& program, const Concurrency& branch) {
-  // Scratch counts against the budget too, and is the same whatever runs at once.
+  // Scratch counts against the budget too, and does not depend on which branches run concurrently.
   const std::int64_t scratch = program.bytes - program.arena_bytes - program.staged_bytes;
   const std::int64_t arena = program.plan.arena_budget.value_or(0);
   if (branch.why == Alone::kPlacement) {

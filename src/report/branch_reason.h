@@ -1,4 +1,4 @@
-// Says in words and numbers why a branch of a plan runs as it does. Pure functions.
+// Explains in words and numbers why a branch of a plan runs alone or with others. Pure functions.
 #pragma once
 
 #include <string>
@@ -10,12 +10,14 @@
 
 namespace parallax {
 
-/// "runs at once with branch 3"; "waits: 18.4 MiB over the budget of 64.0 MiB"; ...
-/// `step`: the branches that share its step, itself included.
+/// Returns the reason for one branch, such as "waits: 18.4 MiB over the budget of 64.0 MiB".
+/// `layer`: the index of its layer; `step`: the branches that share its step, itself included;
+/// `refinement`: the option that the plan was made with, which must be explained (Plan::explained).
 std::string branch_reason(const Program& program, BranchId id, int layer,
                           const std::vector<BranchId>& step, Refinement refinement);
 
-/// "3 of 4 branches in parallel; branch 12 waits: ...". `branches`: those of the layer.
+/// Returns the reason for a layer, one line: "3 of 4 branches in parallel; branch 12 waits: ...".
+/// `branches`: the reports of its branches.
 std::string layer_reason(const std::vector<const BranchReport*>& branches);
 
 }  // namespace parallax

@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// By operator and kernel.
+/// Number of nodes, by operator and kernel.
 using Counts = std::map<std::pair<std::string, std::string>, int>;
 
 std::string kernel_of(const CompiledNode& node) {
@@ -31,7 +31,7 @@ std::string kernel_of(const CompiledNode& node) {
   return "none";
 }
 
-/// Bodies lie at most LoadOptions::max_nesting deep.
+/// Counts the nodes of a graph and its bodies, nested at most LoadOptions::max_nesting deep.
 void count(const Compiled& compiled, Counts& counts) {
   const Graph& graph = compiled.graph();
   for (const NodeId id : graph.nodes.ids()) {

@@ -1,4 +1,4 @@
-// Which kernels the nodes of a plan get. Pure function.
+// Reports the kernels of the nodes of a plan. Pure function.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace parallax {
 
-/// One for each operator and kernel, those of most nodes first; nodes of bodies included.
+/// Returns a report for each pair of operator and kernel, in descending order of nodes; nodes in
+/// bodies included, unless the body could not be planned.
 std::vector<KernelReport> kernel_reports(const Compiled& compiled);
 
 }  // namespace parallax

@@ -15,7 +15,8 @@
 namespace parallax {
 namespace {
 
-/// Scratch that one thread needs for the nodes of a branch, rounded to kAlignment as in the arena.
+/// Returns the scratch that one thread needs for the nodes of a branch, rounded up to kAlignment as
+/// in the arena.
 std::int64_t scratch_of(const Compiled& compiled, const std::vector<NodeId>& nodes) {
   std::int64_t most = 0;
   for (const NodeId node : nodes) {
@@ -85,7 +86,7 @@ RegionReport report_of(const DelegatedPlan& plan, const Region& region, int id) 
   return report;
 }
 
-/// Of one graph of a plan: its regions, where `offloaded`, or those given back.
+/// Appends the regions of one graph of a plan: the offloaded ones, or those returned to the CPU.
 void add_region_reports(const DelegatedPlan& plan, bool offloaded,
                         std::vector<RegionReport>& reports) {
   const auto& regions = offloaded ? plan.partition.regions : plan.partition.returned;
@@ -102,14 +103,14 @@ void add_cpu_nodes(const DelegatedPlan& plan, std::vector<CpuNodeReport>& report
   }
 }
 
-/// What more threads would cost: the plans that they would get.
+/// Returns the memory of the plans for other numbers of threads.
 std::vector<ThreadBytes> thread_bytes(const Program& program) {
   std::vector<ThreadBytes> result;
   const auto in_order = lay_out(program.bound, {false, 1, std::nullopt});
   if (!in_order) return result;
   for (const int threads : {1, 2, 4, 8}) {
     const auto other = lay_out(program.bound, {true, threads, std::nullopt});
-    if (!other) continue;  // only where sums of bytes do not fit 63 bits
+    if (!other) continue;  // only if sums of bytes exceed 63 bits
     const Program& plan = **other;
     const std::int64_t scratch = plan.bytes - plan.arena_bytes - plan.staged_bytes;
     result.push_back({threads, plan.arena_bytes, scratch, plan.plan.max_branches,

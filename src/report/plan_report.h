@@ -1,4 +1,5 @@
-// A program as the public report. Pure function.
+// Converts a program to the public report. Pure function, but slow: it lays the program out again
+// for other numbers of threads.
 #pragma once
 
 #include "bind/program.h"
@@ -7,9 +8,11 @@
 
 namespace parallax {
 
-/// `program` has a plan that is explained.
+/// Reports `program`, whose plan must be explained (Plan::explained). `refinement`: the option that
+/// it was planned with. `passes` and `budget_bytes` of the result are left to the session.
 PlanReport report_of(const Program& program, Refinement refinement);
-/// The same for plan.program, with what the delegate runs and why.
+/// Reports plan.program, which must not be null, with the regions of delegates and the reasons for
+/// them; `passes` are those that ran on the CPU's part.
 PlanReport report_of(const DelegatedPlan& plan, Refinement refinement);
 
 }  // namespace parallax

@@ -13,7 +13,7 @@ int units_of(const BranchGraph& graph) {
   return static_cast<int>(units);
 }
 
-/// `widths`: how many branches of each layer may run at once.
+/// Makes a row. `widths`: the number of branches of each layer that may run concurrently.
 StructureReport report_of(std::string stage, const BranchGraph& graph,
                           const std::vector<std::size_t>& widths) {
   StructureReport report;

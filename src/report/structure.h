@@ -10,9 +10,11 @@
 
 namespace parallax {
 
-/// Where the CPU runs everything: partitioning changes nothing.
+/// Returns the rows "before", "partitioned" and "refined" of a plan without delegates, in which
+/// partitioning changes nothing.
 std::vector<StructureReport> structure_of(const Compiled& compiled);
-/// `partition`: of `graph`, the canonical one; `compiled`: of what was made of both.
+/// Returns these rows of a plan with delegates. `graph`: the canonical one, for the first two rows;
+/// `partition`: its regions; `compiled`: the graph that runs, for the last row.
 std::vector<StructureReport> structure_of(const Graph& graph, const Partition& partition,
                                           const Compiled& compiled);
 

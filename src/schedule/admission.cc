@@ -12,10 +12,10 @@ namespace {
 using Subset = std::vector<std::size_t>;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
-/// a + b for sizes, kMost where they do not fit.
+/// Returns a + b for sizes, or kMost if the sum exceeds it.
 std::int64_t sum(std::int64_t a, std::int64_t b) { return a > kMost - b ? kMost : a + b; }
 
-/// Time saved by branches that take `total` together, the longest `longest`.
+/// Returns the time saved by branches that need `total` together, the longest of them `longest`.
 double saved(double total, double longest, int threads) {
   return total - std::max(longest, total / std::max(threads, 1));
 }
@@ -34,8 +34,8 @@ Worth worth_of(std::span<const BranchCost> candidates, const Subset& chosen, int
   return worth;
 }
 
-/// Takes candidates in the order of `before` as long as they fit: `skip` goes on to the next where
-/// one does not, otherwise it ends the subset.
+/// Chooses candidates in the order of `before` as long as they fit. A candidate that does not fit
+/// is skipped if `skip` is true; otherwise it ends the subset.
 template <class Before>
 Subset fill(std::span<const BranchCost> candidates, std::int64_t room, bool skip, Before before) {
   Subset order(candidates.size());
@@ -61,7 +61,7 @@ Subset smallest_first(std::span<const BranchCost> candidates, std::int64_t room)
               [](const BranchCost& a, const BranchCost& b) { return a.bytes < b.bytes; });
 }
 
-/// Every subset; `candidates` are few.
+/// Compares all subsets; `candidates` must be few.
 Subset best_subset(std::span<const BranchCost> candidates, std::int64_t room, int threads) {
   const std::size_t subsets = std::size_t{1} << candidates.size();
   std::size_t best = 0;
@@ -119,7 +119,7 @@ std::vector<std::size_t> admit_subset(std::span<const BranchCost> candidates, st
   const std::int64_t all = std::accumulate(
       candidates.begin(), candidates.end(), std::int64_t{0},
       [](std::int64_t bytes, const BranchCost& candidate) { return sum(bytes, candidate.bytes); });
-  // Sums that do not fit 63 bits fit no memory either.
+  // Sums that exceed 63 bits fit no memory either.
   if (all == kMost || all > room) {
     if (admission == Admission::kPaper) return smallest_first(candidates, room);
     return candidates.size() <= kExactCandidates ? best_subset(candidates, room, threads)

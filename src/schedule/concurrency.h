@@ -1,5 +1,5 @@
-// Why a branch of a plan runs with no other, although refinement would run it beside others: what
-// reports say in words. Pure function. Internal to schedule/ but for the types.
+// Finds why a branch of a plan runs alone, for reports. Pure function. Internal to schedule/ except
+// for the types.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,32 @@
 
 namespace parallax {
 
+/// The reason why a branch has its step for itself.
 enum class Alone : std::uint8_t {
   kNot,        ///< it shares its step
-  kRefined,    ///< refinement groups it with none
-  kScheduler,  ///< branches were asked to run one after the other
-  kThreads,    ///< its group was cut, because it has too many branches for the threads
-  kBudget,     ///< its whole group at once would not fit the budget
-  kPlacement,  ///< its group alone would fit, but not beside what the other layers keep alive
-  kBytes,      ///< its group at once would take more bytes than the time it saves is worth
+  kRefined,    ///< refinement groups it with no other branch
+  kScheduler,  ///< the options request one branch after the other
+  kThreads,    ///< its group was split, because it has too many branches for the threads
+  kBudget,     ///< its whole group would not fit the budget concurrently
+  kPlacement,  ///< its group alone would fit, but not together with live tensors of other layers
+  kBytes,      ///< its group would need more bytes concurrently than the saved time is worth
 };
+/// The reason for one branch.
 struct Concurrency {
   Alone why = Alone::kNot;
-  std::int64_t group_bytes = 0;  ///< live while its whole group runs at once, in the arena
+  std::int64_t group_bytes = 0;  ///< live arena bytes while its whole group runs concurrently
 };
 
-/// What the schedule was made under.
+/// The limits that the schedule had to keep.
 struct ConcurrencyLimits {
-  bool parallel = true;
-  std::optional<std::int64_t> budget;  ///< of the arena
-  std::int64_t worth = kTooManyBytes;  ///< what the arena may grow to for the sake of time
+  bool parallel = true;                ///< false: one branch after the other was requested
+  std::optional<std::int64_t> budget;  ///< limit on the arena in bytes; nullopt: no limit
+  std::int64_t worth = kTooManyBytes;  ///< bytes to which the arena may grow to save time
 };
 
-/// `groups`: steps by layer before bytes were looked at; `chosen`: those of the plan; both hold
-/// each branch once. `budget`: of the arena. Close to O(V+E).
+/// Returns the reason for each branch. `groups`: the groups of refinement, by layer; `layered`: the
+/// steps before memory was considered; `chosen`: the steps of the plan. Both lists of steps hold
+/// each branch once. Close to O(V+E).
 IdVector<BranchId, Concurrency> explain_concurrency(const std::vector<LayerGroups>& groups,
                                                     const Steps& layered, const Steps& chosen,
                                                     const MemoryProblem& problem,

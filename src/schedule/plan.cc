@@ -16,10 +16,10 @@
 namespace parallax {
 namespace {
 
-/// Plans that a search under a budget may make, and buffers times plans.
+/// Limits of a search under a budget: on plans, and on buffers times plans.
 constexpr std::size_t kMaxPlans = 16;
 constexpr std::size_t kMaxPlannedBuffers = 400'000;
-/// Of kPlanEffort: for running one by one, for what is chosen in the end, for all tries on the way.
+/// Shares of kPlanEffort: for the sequential order, for the final choice, for all tries in between.
 constexpr std::int64_t kSequentialEffort = kPlanEffort * 2 / 5;
 constexpr std::int64_t kChosenEffort = kPlanEffort * 2 / 5;
 constexpr std::int64_t kTryEffort =
@@ -43,7 +43,7 @@ std::int64_t most(const std::vector<std::int64_t>& peaks) {
   return peaks.empty() ? 0 : *std::max_element(peaks.begin(), peaks.end());
 }
 
-/// Of two orders the one with less alive at its fullest moment; the first where they are equal.
+/// Returns the order with the lower peak of live bytes; the first if they are equal.
 LayeredSteps better(const MemoryProblem& problem, LayeredSteps a, LayeredSteps b) {
   const bool first = most(step_peaks(problem, a.steps)) <= most(step_peaks(problem, b.steps));
   return first ? std::move(a) : std::move(b);
@@ -69,7 +69,7 @@ Status check_arguments(const BranchGraph& branches, const LayeredSteps& sequenti
   return {};
 }
 
-/// Bytes that the arena may take: nothing where there is no limit.
+/// Returns the limit on the arena in bytes; nullopt if there is no limit.
 Result<std::optional<std::int64_t>> arena_budget(const ScheduleOptions& options,
                                                  std::int64_t sequential_bytes) {
   const auto scratch = checked_mul(options.scratch_per_thread, options.threads);
@@ -85,7 +85,7 @@ Result<std::optional<std::int64_t>> arena_budget(const ScheduleOptions& options,
   return std::optional(budget - *scratch);
 }
 
-/// Layers with a step of several branches, largest demand first.
+/// Returns the layers with a step of several branches, largest demand first.
 std::vector<std::size_t> parallel_layers(const LayeredSteps& steps,
                                          const std::vector<std::int64_t>& peaks,
                                          std::size_t layers) {
@@ -102,9 +102,9 @@ std::vector<std::size_t> parallel_layers(const LayeredSteps& steps,
   return order;
 }
 
-/// The plan that keeps most layers parallel and fits; `sequential` does. Taking a layer apart
-/// leaves the demand of all others as it is, so the number of layers to take apart, fullest first,
-/// is searched by halving.
+/// Returns the plan that fits and keeps the most layers parallel; `sequential` fits. Splitting a
+/// layer into single branches does not change the demand of other layers, so the number of layers
+/// to split, fullest first, is found by binary search.
 Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
               const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
               const ScheduleOptions& options, std::int64_t budget, Candidate sequential) {
@@ -114,7 +114,7 @@ Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
   std::size_t plans =
       std::clamp<std::size_t>(kMaxPlannedBuffers / (problem.buffers.size() + 1), 2, kMaxPlans);
   Candidate best = std::move(sequential);
-  std::size_t low = 0, high = order.size();  // `high` layers taken apart fit, or `best` serves
+  std::size_t low = 0, high = order.size();  // with `high` layers split it fits, or `best` is used
   std::size_t taken = 0;
   while (low < high && plans > 0) {
     std::vector<bool> apart(branches.layers.size(), false);
@@ -134,8 +134,8 @@ Candidate fit(const BranchGraph& branches, const LayeredSteps& layered,
   return best;
 }
 
-/// The order of ids or that of layers, whichever has less alive; the former, where the latter takes
-/// more than `greedy` needs for the former.
+/// Places branches in the order of ids or of layers, whichever has fewer live bytes; in the order
+/// of ids if that of layers needs more than `greedy` needs for the former.
 Candidate place_sequential(const BranchGraph& branches, const MemoryProblem& problem,
                            const LayeredSteps& in_order, const LayeredSteps& layered,
                            std::int64_t greedy) {
@@ -147,7 +147,7 @@ Candidate place_sequential(const BranchGraph& branches, const MemoryProblem& pro
   return other.offsets.bytes < chosen.offsets.bytes ? std::move(other) : std::move(chosen);
 }
 
-/// Whether running the branches of each step at once saves much of the predicted time.
+/// Whether running the branches of each step concurrently saves much of the predicted time.
 bool saves_time(const BranchGraph& branches, const LayeredSteps& layered,
                 const ScheduleOptions& options) {
   const auto& alone = options.work_alone;
@@ -165,7 +165,7 @@ bool saves_time(const BranchGraph& branches, const LayeredSteps& layered,
   return saved >= kWorthTime * std::accumulate(alone.begin(), alone.end(), 0.0);
 }
 
-/// What the arena may grow to for the sake of running branches at once.
+/// Returns the bytes to which the arena may grow in order to run branches concurrently.
 std::int64_t worth_of(const BranchGraph& branches, const LayeredSteps& layered,
                       const ScheduleOptions& options, std::int64_t greedy) {
   if (saves_time(branches, layered, options)) return kTooManyBytes;
@@ -173,14 +173,14 @@ std::int64_t worth_of(const BranchGraph& branches, const LayeredSteps& layered,
   return bytes < 9e18 ? std::max(greedy, static_cast<std::int64_t>(bytes)) : kTooManyBytes;
 }
 
-/// As much of `layered` as takes no more than `limit`; `sequential`, where that is none.
+/// Returns as much of `layered` as needs at most `limit` bytes; `sequential` if nothing of it does.
 Candidate place_parallel(const BranchGraph& branches, const MemoryProblem& problem,
                          const LayeredSteps& layered, const Plan& plan,
                          const ScheduleOptions& options, std::int64_t limit, Candidate sequential) {
   LayeredSteps steps = better(problem, layered, in_model_order(layered, branches));
   if (most(step_peaks(problem, steps.steps)) <= limit) {
     Candidate parallel = place(problem, std::move(steps), kChosenEffort);
-    // As without a limit (choose): a limit that has room for that plan must not alter it.
+    // As without a limit (choose): a limit with room for that plan must not alter it.
     if (parallel.offsets.bytes > plan.figures.paper) parallel = place(problem, layered, 0);
     if (parallel.offsets.bytes <= limit) return parallel;
   }
@@ -200,14 +200,14 @@ bool same_but_for_sizes(const MemoryProblem& a, const MemoryProblem& b) {
          std::equal(a.buffers.begin(), a.buffers.end(), b.buffers.begin(), b.buffers.end(), same);
 }
 
-/// Of two orders, whichever needs less.
+/// Returns the lower bound of two orders: that of the one that needs less.
 std::int64_t lower_bound(const MemoryProblem& problem, const LayeredSteps& in_order,
                          const LayeredSteps& layered) {
   return std::min(lower_bound_bytes(problem, in_order.steps),
                   lower_bound_bytes(problem, layered.steps));
 }
 
-/// The steps of options.like, where they serve: see make_plan.
+/// Places the steps of options.like; nullopt if they are not good enough (see make_plan).
 std::optional<Candidate> place_like(const MemoryProblem& problem, const ScheduleOptions& options,
                                     const LayeredSteps& in_order, const LayeredSteps& layered) {
   if (options.like == nullptr || !same_but_for_sizes(problem, options.like->problem)) return {};
@@ -220,7 +220,7 @@ std::optional<Candidate> place_like(const MemoryProblem& problem, const Schedule
       static_cast<double>(like.offsets.bytes) * static_cast<double>(bound) * kLikeSlack;
   if (static_cast<double>(offsets->bytes) * static_cast<double>(like.figures.lower_bound) > known)
     return {};
-  // The paper's way takes no less than the bound.
+  // The paper's placement never needs less than the bound.
   if (offsets->bytes > bound && offsets->bytes > plan_paper(problem, layered.steps).bytes)
     return {};
   const auto budget = arena_budget(options, offsets->bytes);
@@ -228,7 +228,7 @@ std::optional<Candidate> place_like(const MemoryProblem& problem, const Schedule
   return Candidate{{like.steps, like.layer_of_step}, *std::move(offsets)};
 }
 
-/// Errors: kBudgetExceeded.
+/// Chooses the steps and their placement. Errors: kBudgetExceeded.
 Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& problem,
                          const ScheduleOptions& options, const LayeredSteps& in_order,
                          const LayeredSteps& layered, const Plan& plan) {
@@ -241,7 +241,7 @@ Result<Candidate> choose(const BranchGraph& branches, const MemoryProblem& probl
                             std::min(budget.value_or(worth), worth), std::move(chosen));
   }
   if (chosen.offsets.bytes > figures.paper) {
-    // What the paper's steps allow is safe in any order that keeps to them.
+    // Everything that the paper's steps allow is safe in any order that follows them.
     chosen = place(problem, layered, 0);
     const std::vector<bool> all_layers(branches.layers.size(), true);
     if (!options.parallel) chosen.steps = make_sequential(layered, all_layers);
@@ -259,7 +259,7 @@ void count_parallel(Plan& plan, std::size_t layers) {
   plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
 }
 
-/// make_plan, with or without problem.beside as it is.
+/// Does the work of make_plan() with problem.beside exactly as given.
 Result<Plan> plan_as_given(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
                            const MemoryProblem& problem, const ScheduleOptions& options) {
   if (groups.size() != branches.layers.size()) {

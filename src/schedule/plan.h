@@ -1,4 +1,4 @@
-// The plan of one binding of the symbols: what runs when, and where its bytes lie.
+// The plan of one binding of the symbols: the order of branches, and the places of their tensors.
 #pragma once
 
 #include <cstdint>
@@ -12,91 +12,93 @@
 
 namespace parallax {
 
-/// The five figures of design.md 3, in bytes; each includes alignment, none includes kernel
-/// scratch.
+/// The sizes of five placements (docs/architecture.md), in bytes. Each includes alignment, but not
+/// kernel scratch.
 struct ArenaFigures {
-  std::int64_t naive = 0;
-  std::int64_t greedy = 0;
-  std::int64_t lower_bound = 0;  ///< of the orders considered, whichever needs least
-  std::int64_t paper = 0;
-  std::int64_t parallax = 0;  ///< what this plan really takes
+  std::int64_t naive = 0;        ///< a buffer for every tensor
+  std::int64_t greedy = 0;       ///< largest first into the first gap, in the sequential order
+  std::int64_t lower_bound = 0;  ///< the bound of the order that needs least of those considered
+  std::int64_t paper = 0;        ///< an arena per branch
+  std::int64_t parallax = 0;     ///< the arena of this plan
 };
 
 struct Plan;
-/// A plan made before for the same branches and options, whose steps and order of offsets may serve
-/// again: what takes long is then done once for a model.
+/// An earlier plan for the same branches and options, whose steps and order of offsets may be
+/// reused: the slow part of planning is then done once for a model.
 struct PlanPattern {
   const Plan& plan;
   const MemoryProblem& problem;
 };
 
+/// Options of make_plan().
 struct ScheduleOptions {
-  bool parallel = true;  ///< false: every branch is a step of its own
-  int threads = 1;
-  std::optional<std::int64_t> budget;  ///< bytes for arena and scratch together; nothing: no limit
-  std::int64_t scratch_per_thread = 0;
+  bool parallel = true;                 ///< false: every branch is a step of its own
+  int threads = 1;                      ///< threads of a run, its caller's included
+  std::optional<std::int64_t> budget;   ///< bytes for arena and scratch together; nullopt: no limit
+  std::int64_t scratch_per_thread = 0;  ///< bytes of kernel scratch
   Admission admission = Admission::kTimeSaved;
-  /// Predicted time of each branch, in any unit; empty: all take the same.
+  /// Predicted time of each branch on one thread, in any unit; empty: all are equal.
   IdVector<BranchId, double> work = {};
-  /// The same with its nodes cut into tiles and all threads at them: what is left of it beside
-  /// `work` over the threads is what running it beside others may save. Empty: as `work`.
+  /// Predicted time of each branch when it runs alone and all threads share its tiles. Its excess
+  /// over `work` divided by the threads is the time that running it with others may save. Empty: as
+  /// `work`.
   IdVector<BranchId, double> work_alone = {};
-  const PlanPattern* like = nullptr;
-  /// False: what only reports read may be left out (Plan::explained).
+  const PlanPattern* like = nullptr;  ///< null: no earlier plan
+  /// False: parts that only reports read may be omitted (Plan::explained).
   bool explain = true;
 };
 
+/// The order and the memory of the branches of one binding.
 struct Plan {
-  Steps steps;
-  std::vector<std::int32_t> layer_of_step;
-  /// A branch may start when all of these are done, whatever step they are in: data dependencies
-  /// and what `offsets` need. Every execution that obeys it is safe, that of `steps` among them; no
-  /// cycles.
+  Steps steps;                              ///< groups of branches that may run concurrently
+  std::vector<std::int32_t> layer_of_step;  ///< the layer that each step comes from
+  /// The branches that must be done before a branch starts, whatever step they are in: data
+  /// dependencies, and the last users of the bytes that it overwrites. Every execution that obeys
+  /// them is safe, also that of `steps`; there are no cycles.
   Waits waits;
-  Offsets offsets;  ///< of the problem's buffers
-  /// Whether there are all figures, branch_peaks and concurrency; of the figures else parallax
-  /// only.
+  Offsets offsets;  ///< offsets of the problem's buffers in the arena
+  /// Whether all figures, branch_peaks and concurrency are set; if not, only figures.parallax is.
   bool explained = false;
   ArenaFigures figures;
-  IdVector<BranchId, std::int64_t> branch_peaks;
-  IdVector<BranchId, Concurrency> concurrency;  ///< why a branch has its step for itself
-  /// What the arena may take; nothing: no limit.
+  IdVector<BranchId, std::int64_t> branch_peaks;  ///< the peak of each branch's live bytes
+  IdVector<BranchId, Concurrency> concurrency;    ///< why a branch has its step for itself
+  /// Limit on the arena in bytes; nullopt: no limit.
   std::optional<std::int64_t> arena_budget;
-  /// Layers in which at least two branches run at once, and the most that do.
+  /// Number of layers in which at least two branches run concurrently, and the most that do.
   int parallel_layers = 0;
   int max_branches = 1;
 };
 
-/// A step has at most this many branches per thread: more of them would take memory, not time.
+/// A step has at most this many branches per thread: more would cost memory and save no time.
 inline constexpr int kBranchesPerThread = 2;
 
-/// How much more above the lower bound a plan like another may lie.
+/// The factor by which a plan like another may exceed the lower bound more than that one does.
 inline constexpr double kLikeSlack = 1.02;
 
-/// Running branches at once may cost this part of the bytes of greedy for each thread but the
-/// first, unless it saves at least kWorthTime of the predicted time: branches that would cost more
-/// run one after the other, each node on all threads.
+/// Running branches concurrently may cost this share of the bytes of `greedy` for each thread after
+/// the first, unless it saves at least kWorthTime of the predicted time. Branches that would cost
+/// more run one after the other, each node on all threads.
 inline constexpr double kBytesPerThread = 0.05;
 inline constexpr double kWorthTime = 0.05;
 
-/// Within each layer the groups of `refine` run at once as far as the budget allows: of each group
-/// the subset that `admission` picks (schedule/admission.h) whose peaks fit beside what is live
-/// across; under kPaper the rest follows one by one, under kTimeSaved it is offered again. If the
-/// offsets still do not fit, layers are made sequential, those with the largest demand first, until
-/// they do. Steps follow the layers or, where that keeps less alive, the order of branch ids as far
-/// as dependencies allow: layer_of_step need not ascend.
+/// Makes a plan. Within each layer the groups of `refine` run concurrently as far as the budget
+/// allows: of each group the subset that `admission` chooses (schedule/admission.h) whose peaks fit
+/// next to the bytes that stay live; under kPaper the remaining branches follow one by one, under
+/// kTimeSaved they are considered again. If the offsets still do not fit, layers are made
+/// sequential, those with the largest demand first, until they do. Steps follow the layers or, if
+/// that keeps fewer bytes live, the order of branch ids as far as dependencies allow: layer_of_step
+/// need not ascend.
 ///
-/// Where `like` is a plan of buffers that differ in their sizes only, its steps serve again with
-/// offsets in the same order, unless they take more than the paper's way, or more above the lower
-/// bound than they did (kLikeSlack), or do not fit the budget: about a tenth of the time, and less
-/// where nothing is to be explained.
+/// If the buffers of `like` differ only in their sizes, its steps are reused with offsets in the
+/// same order, unless these exceed the paper's placement, or the lower bound by more than they did
+/// (kLikeSlack), or the budget. This needs about a tenth of the time, and less without `explain`.
 ///
-/// Where the budget has no room for problem.beside, branches wait for each other's bytes as if it
-/// were empty.
+/// If the budget has no room for problem.beside, branches wait for each other's bytes as if it were
+/// empty.
 ///
-/// Promise: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
+/// Guarantee: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,
-/// naming the bytes that are missing even then, or where sums do not fit 63 bits; kInternal where
+/// which says how many bytes are missing even then, also for sums that exceed 63 bits; kInternal if
 /// the arguments do not belong together. Deterministic; close to O(V+E).
 Result<Plan> make_plan(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
                        const MemoryProblem& problem, const ScheduleOptions& options);

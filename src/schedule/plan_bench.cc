@@ -1,4 +1,4 @@
-// From nodes to a plan for graphs of 100,000 nodes: branches, layers, refinement, offsets, steps.
+// Benchmarks planning for graphs of 100,000 nodes: branches, layers, refinement, offsets, steps.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 enum class Kind : std::uint8_t { kChain, kFan, kFanOfChains, kBlocks, kLocalDag, kRandomDag };
 
-/// Predecessors of node `i` of `nodes`.
+/// Returns the predecessors of node `i` of `nodes`.
 std::vector<int> predecessors(Kind kind, int i, int nodes, std::mt19937& random) {
   const auto before = [&](int reach) {
     return i - 1 - static_cast<int>(random() % static_cast<unsigned>(std::min(i, reach)));
@@ -53,7 +53,7 @@ Dag make_dag(Kind kind, int nodes) {
   return dag;
 }
 
-/// One tensor per node.
+/// Makes a problem with one tensor per node.
 MemoryProblem make_problem(const Dag& dag, const BranchGraph& branches) {
   std::mt19937 random(2);
   MemoryProblem problem;
@@ -75,7 +75,7 @@ void plan_graph(benchmark::State& state, Kind kind, bool tight) {
   const Dag dag = make_dag(kind, 100'000);
   ScheduleOptions options;
   options.threads = 4;
-  if (tight) {  // a tenth above what running one branch after the other takes
+  if (tight) {  // a tenth more than running one branch after the other needs
     const BranchGraph branches = find_branches(coarsen(dag));
     const auto groups =
         refine_by_time(branches, IdVector<BranchId, double>(branches.branches.size(), 1.0));

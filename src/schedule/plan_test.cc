@@ -92,7 +92,7 @@ TEST(MakePlan, SequentialRunsEachBranchAlone) {
   EXPECT_EQ(plan->parallel_layers, 0);
   EXPECT_EQ(plan->max_branches, 1);
   EXPECT_LE(plan->figures.parallax, plan->figures.greedy);
-  EXPECT_EQ(plan->figures.paper, 64 + 2 * 704);  // of the parallel steps nevertheless
+  EXPECT_EQ(plan->figures.paper, 64 + 2 * 704);  // still that of the parallel steps
 }
 
 TEST(MakePlan, StepsGrowWithTheThreads) {
@@ -228,7 +228,7 @@ struct Sample {
       work.push_back(static_cast<double>(branches.branches[branch].size()));
     }
     groups = refine_by_time(branches, work);
-    // Refinement leaves little of graphs this small: join what it left, so that steps are wide.
+    // Refinement groups little in graphs this small: join the remaining branches into wide steps.
     for (auto& layer : groups) {
       if (layer.sequential.size() < 2 || random.below(2) == 0) continue;
       layer.parallel.push_back(std::move(layer.sequential));
@@ -247,8 +247,8 @@ struct Sample {
   ScheduleOptions options;
 };
 
-/// Waits hold all dependencies, go from earlier steps to later ones, and keep offsets safe by
-/// themselves.
+/// Expects that waits include all dependencies, go from later steps to earlier ones, and alone make
+/// offsets safe.
 void check_waits(Sample& sample, const Plan& plan) {
   const std::size_t count = sample.branches.branches.size();
   RC_ASSERT(plan.waits.size() == count);
@@ -311,7 +311,7 @@ TEST(MakePlanProperty, PlansAreSafeForEveryBudget) {
     check_plan(sample, *sequential);
     sample.options.parallel = true;
 
-    // A plan exists exactly from the sequential one's bytes on, and always keeps its promise.
+    // A plan exists exactly if the sequential one fits, and always keeps its guarantee.
     const std::int64_t least = sequential->offsets.bytes + sample.scratch();
     const std::int64_t enough = std::max(least, free->offsets.bytes + sample.scratch());
     const std::int64_t stride = 1 + (enough - least) / 12;

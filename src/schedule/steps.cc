@@ -23,7 +23,7 @@ IdVector<BranchId, std::size_t> layers_of(const BranchGraph& branches) {
   return layer_of;
 }
 
-/// What no branch of a layer can free before the layer begins, and what each leaves behind.
+/// Bytes that stay live across a layer, and bytes that each branch leaves behind.
 struct LiveAcross {
   std::vector<std::int64_t> layer;  ///< bytes made before the layer and read in or after it
   IdVector<BranchId, std::int64_t> escapes;  ///< bytes that other branches read
@@ -47,7 +47,7 @@ LiveAcross live_across(const BranchGraph& branches, const MemoryProblem& problem
   return live;
 }
 
-/// Moves the branches of `left` that run at once in `room` bytes out of it.
+/// Moves the branches that run concurrently in `room` bytes out of `left`.
 std::vector<BranchId> take_subset(std::vector<BranchId>& left,
                                   const IdVector<BranchId, std::int64_t>& peaks,
                                   const ScheduleOptions& options, std::int64_t room) {

@@ -12,39 +12,42 @@
 
 namespace parallax {
 
+/// Steps, and the layer that each comes from.
 struct LayeredSteps {
   Steps steps;
   std::vector<std::int32_t> layer_of_step;
 
+  /// Appends a step.
   void add(std::vector<BranchId> step, std::size_t layer) {
     steps.push_back(std::move(step));
     layer_of_step.push_back(static_cast<std::int32_t>(layer));
   }
 };
 
-/// Every branch a step of its own, in the order of ids.
+/// Makes a step of every branch, in the order of ids.
 LayeredSteps sequential_steps(const BranchGraph& branches);
 
-/// Layer after layer: the groups of each, cut evenly so that no step has more than `most_branches`,
-/// then what is left of it one by one.
+/// Makes the steps of layer after layer: its groups, split evenly so that no step has more than
+/// `most_branches`, then its remaining branches one by one.
 LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t most_branches);
 
-/// Of each step of `layered` (layer_steps) the branches that options.admission picks, under
-/// kTimeSaved again of what is left, as far as they fit `budget` bytes beside what is live across;
-/// the others follow one by one.
+/// Splits the steps of `layered` (layer_steps) that do not fit `budget` bytes next to the bytes
+/// that stay live across: keeps the branches that options.admission chooses, under kTimeSaved again
+/// and again from the remaining ones; the others follow one by one. `peaks`: the peak of each
+/// branch's live bytes.
 LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
                    const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
                    const ScheduleOptions& options, std::int64_t budget);
 
-/// The same steps, those of the chosen layers taken apart into single branches.
+/// Returns the same steps, with those of the chosen layers split into single branches.
 LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);
 
-/// The same steps in the order in which the model names them, as far as dependencies allow: each
-/// time the step with the lowest branch id of those that are ready. Often keeps less alive than
-/// layer order, which starts every branch as early as it can.
+/// Returns the same steps in the model's order, as far as dependencies allow: the next step is
+/// always the ready one with the lowest branch id. Often keeps fewer bytes live than the order of
+/// layers, which starts every branch as early as possible.
 LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches);
 
-/// Every branch of a step waits for all of the step before: the barriers, written as edges.
+/// Makes every branch of a step wait for all branches of the step before: barriers as edges.
 Waits waits_of(const Steps& steps, std::size_t branches);
 
 }  // namespace parallax

@@ -10,13 +10,13 @@
 namespace parallax {
 namespace {
 
-/// Edges that a graph may need, by branch, buffer and read of the problem.
+/// Limit on edges, for each branch, buffer and read of the problem.
 constexpr std::size_t kEdgesPerItem = 8;
 
-/// Who had each byte last. Ranges are disjoint.
+/// The last owner of each byte. Ranges are disjoint.
 class Owners {
  public:
-  /// Calls visit(owner) for the owners of parts of [begin, end), and gives it to `owner`.
+  /// Calls visit(owner) for the owners of parts of [begin, end), and makes `owner` the new owner.
   template <class Visit>
   void replace(std::int64_t begin, std::int64_t end, std::size_t owner, Visit visit) {
     auto it = ranges_.lower_bound(begin);
@@ -36,11 +36,11 @@ class Owners {
     std::int64_t end;
     std::size_t owner;
   };
-  std::map<std::int64_t, Range> ranges_;  // by begin
+  std::map<std::int64_t, Range> ranges_;  // keys: where ranges begin
 };
 
-/// For each branch those that its bytes make it wait for, repeated and in any order. Nothing where
-/// there are too many.
+/// Returns the branches that each branch must wait for because of its bytes, with duplicates and in
+/// any order; nullopt if there are too many.
 std::optional<Waits> waits_for_bytes(const MemoryProblem& problem, const Steps& steps,
                                      const Offsets& offsets) {
   IdVector<BranchId, std::vector<std::size_t>> made(problem.branch_length.size());
@@ -87,7 +87,7 @@ class Ancestors {
   bool has(BranchId branch, BranchId ancestor) const {
     return (row(branch)[word(ancestor)] >> (ancestor.value % 64) & 1U) != 0;
   }
-  /// `ancestor` and all of its own.
+  /// Adds `ancestor` and all of its ancestors to those of `branch`.
   void add(BranchId branch, BranchId ancestor) {
     std::uint64_t* to = bits_.data() + index(branch);
     const std::uint64_t* from = row(ancestor);
@@ -106,7 +106,7 @@ class Ancestors {
   std::vector<std::uint64_t> bits_;
 };
 
-/// Leaves of `wanted` what neither dependencies nor other waits imply.
+/// Removes the waits from `wanted` that dependencies or other waits imply.
 void reduce(const BranchGraph& branches, const Steps& steps, Waits& wanted) {
   IdVector<BranchId, std::size_t> place(branches.branches.size(), 0);
   std::size_t next = 0;
@@ -117,7 +117,7 @@ void reduce(const BranchGraph& branches, const Steps& steps, Waits& wanted) {
   for (const auto& step : steps) {
     for (BranchId branch : step) {
       for (BranchId before : branches.predecessors[branch]) ancestors.add(branch, before);
-      // The latest first: it implies more.
+      // Start with the latest, which implies the most.
       std::sort(wanted[branch].begin(), wanted[branch].end(),
                 [&](BranchId a, BranchId b) { return place[a] > place[b]; });
       std::erase_if(wanted[branch], [&](BranchId before) {

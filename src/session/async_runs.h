@@ -36,7 +36,7 @@ class AsyncRuns {
  private:
   struct Queue;
 
-  /// Passes the job to the user-provided pool. Called without locks: the pool may run it in the call.
+  /// Passes the job to the user-provided pool. Called without locks: submit() may run it.
   Status submit(std::function<void()> job);
 
   const std::uint64_t first_process_;  ///< the process that has the pool's threads

@@ -50,8 +50,9 @@ class RunAdmission {
   /// interrupt planning or packing, because the next run needs both too. Errors: as compile() and
   /// lay_out(), kOutOfMemory, kLimitExceeded, kCancelled.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
-  /// Admits a run again after a delegate timeout: uses `spare` and does not wait for the memory
-  /// that the delegate still holds. Under a budget the CPU runs everything.
+  /// Admits a run again after a delegate timeout, in the memory of `spare`: does not wait for the
+  /// memory that the delegate still holds, and the CPU runs everything. As admit() if `spare` is
+  /// empty.
   Result<AdmittedRun> admit_again(const Binding& binding, const Deadline& deadline,
                                   RunMemory::Spare spare);
   /// Admits a run again that found no room for data-dependent tensors: uses the smallest plan and

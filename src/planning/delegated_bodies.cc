@@ -18,14 +18,14 @@
 namespace parallax {
 namespace {
 
-/// A body as a graph by itself: its symbols stand for none outside.
+/// Returns a body as a separate graph, whose symbols are unrelated to those outside.
 Graph alone(const Graph& body) {
   Graph result = body;
   for (Symbol& symbol : result.symbols) symbol.outer = {};
   return result;
 }
 
-/// `graph`, made of alone(body), as a body again.
+/// Converts `graph`, which was made from alone(body), back to a body.
 Graph inside(Graph graph, const Graph& body) {
   for (const SymbolId id : body.symbols.ids()) graph.symbols[id].outer = body.symbols[id].outer;
   return graph;
@@ -48,7 +48,7 @@ std::optional<std::int64_t> element_of(const Graph& graph, const Binding& bindin
   return value.content->front().evaluate(binding.symbols);
 }
 
-/// A body none of whose nodes a delegate gets.
+/// Returns the plan of a body that the CPU runs entirely.
 DelegatedPlan without_regions(Graph graph) {
   DelegatedPlan plan;
   plan.partition.placement.resize(graph.nodes.size());
@@ -69,7 +69,7 @@ class BodyPlanner {
         delegates_(delegates),
         plan_(plan),
         options_(options) {
-    plan_.co_execution = false;  // nothing else runs meanwhile
+    plan_.co_execution = false;  // the CPU has no other work meanwhile
   }
 
   Result<std::vector<BodyPlan>> run() {
@@ -111,7 +111,8 @@ class BodyPlanner {
     return {};
   }
 
-  /// What the CPU alone would run, where it has the symbols by which sizes are known.
+  /// Returns the body that the CPU alone would run; the canonical body if the former lacks symbols
+  /// that determine sizes.
   Graph on_cpu(const Node& node, std::size_t i) const {
     const Graph& canonical = *node.bodies[i];
     const auto found = on_cpu_.find(node.name);
@@ -133,7 +134,7 @@ class BodyPlanner {
   const Graph& lowered_;
   const Binding& binding_;
   const std::span<const NamedDelegate> delegates_;
-  PlanOptions plan_;  ///< of max_regions those that are left
+  PlanOptions plan_;  ///< max_regions: the number that is left
   const DelegatedOptions& options_;
   ConcreteShapes shapes_;
   std::map<std::string_view, NodeId> on_cpu_, compiled_;
@@ -162,14 +163,14 @@ void add_reports(const std::vector<PassReport>& more, std::vector<PassReport>& r
   }
 }
 
-/// The regions of bodies, put into a graph.
+/// The regions of bodies, after they were put into a graph.
 struct PlacedBodies {
-  std::map<std::string, std::vector<Delegation>, std::less<>> regions;  ///< by node
+  std::map<std::string, std::vector<Delegation>, std::less<>> regions;  ///< keys: names of nodes
   std::vector<PassReport> lowering;
 };
 
-/// Of nodes that have a region in some body all bodies are made, by themselves: those that passes
-/// would change with the graph have no regions.
+/// Makes all bodies of the nodes that have a region in some body, each separately. Passes may
+/// change the other bodies, which have no regions, together with the graph.
 Result<PlacedBodies> place_bodies(DelegatedPlan& plan, const DelegatedOptions& options,
                                   Graph& graph) {
   PlacedBodies placed;
@@ -177,7 +178,7 @@ Result<PlacedBodies> place_bodies(DelegatedPlan& plan, const DelegatedOptions& o
   for (const BodyPlan& body : plan.bodies)
     if (count_regions(body.plan) > 0) used.insert(body.node);
   const auto nodes = nodes_with_bodies(graph);
-  std::vector<std::pair<NodeId, BodyPlan*>> wanted;  // names move with the graph's nodes
+  std::vector<std::pair<NodeId, BodyPlan*>> wanted;  // `nodes` refers to names that may move
   for (BodyPlan& body : plan.bodies)
     if (const auto found = nodes.find(body.node); used.contains(body.node) && found != nodes.end())
       wanted.emplace_back(found->second, &body);
@@ -251,7 +252,7 @@ void add_seconds_of_bodies(const std::vector<BodyPlan>& bodies, const Graph& gra
                            IdVector<NodeId, double>& cpu_seconds) {
   if (bodies.empty()) return;
   cpu_seconds.resize(graph.nodes.size());
-  std::map<std::string_view, double> seconds;  // of an If the slower branch
+  std::map<std::string_view, double> seconds;  // an If counts as its slower branch
   for (const BodyPlan& body : bodies) {
     double& most = seconds[body.node];
     most = std::max(most, body.plan.partition.seconds * static_cast<double>(body.trips));

@@ -1,5 +1,5 @@
-// Regions inside If, Loop and Scan: what plans say of them, and runs on delegates that work and
-// that fail.
+// Regions inside If, Loop and Scan: reports on plans, and runs on delegates that work and that
+// fail.
 #include "planning/delegated_bodies.h"
 
 #include <gmock/gmock.h>
@@ -20,8 +20,8 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// Regions in both branches of an If, in a Loop, and in a branch of an If inside it. `p` is another
-/// node in each branch.
+/// A model with regions in both branches of an If, in a Loop, and in a branch of an If inside it.
+/// `p` is a different node in each branch.
 constexpr std::string_view kNested = R"(
     symbols n
     input x f32 [n, 64]
@@ -191,7 +191,7 @@ TEST_F(DelegatedBodies, AreCompiledOnceAndBoundOnceForEachSize) {
 TEST_F(DelegatedBodies, WhatFailsIsTheCpusFromThatTripOn) {
   const Runtime own = runtime();
   Session session = this->session(own);
-  faults_.good_runs = 2;  // the If's
+  faults_.good_runs = 2;  // the regions of the If
   faults_.fail_run = 1;
   RunTrace trace;
   expect_right(session, true, 4, &trace);

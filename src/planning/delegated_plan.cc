@@ -26,7 +26,7 @@ tl::unexpected<Error> refuse_delegate(std::string message) {
   return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
-/// `timed`: on the delegate; null: nothing was.
+/// Converts the options. `timed`: times measured on the delegate; null: not measured.
 Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibration* timed,
                                            const std::string& body) {
   PartitionOptions options;
@@ -52,14 +52,15 @@ Result<PartitionOptions> partition_options(const PlanOptions& plan, const Calibr
   return options;
 }
 
-/// The sizes of `binding`; what only running tells is assumed where prices are by that.
+/// Returns the sizes under `binding`; sizes that only a run determines are assumed if `options`
+/// prices nodes by assumed sizes.
 Result<ConcreteShapes> shapes_for_prices(const Graph& graph, const Binding& binding,
                                          const PartitionOptions& options) {
   if (!options.assumed.empty()) return assumed_shapes(graph, binding);
   return concrete_shapes(graph, binding);
 }
 
-/// What the CPU takes for each node of `graph`, where it would run `lowered` in its place.
+/// Returns the time of each node of `graph` on a CPU that runs `lowered` instead.
 Result<IdVector<NodeId, double>> seconds_on_cpu(const Graph& graph, const ConcreteShapes& shapes,
                                                 const Graph& lowered, const Binding& binding,
                                                 const Delegate& delegate,
@@ -74,8 +75,8 @@ std::function<bool(OpKind)> takes(const Delegate& delegate) {
   return [&delegate](OpKind op) { return delegate.operators.contains(op); };
 }
 
-/// Makes the patterns that `delegate` takes of what those before it left. Their regions keep their
-/// numbers, nodes of the graph do not.
+/// Fuses the patterns that `delegate` supports in the nodes that those before it left. Their
+/// regions keep their numbers; nodes of the graph do not.
 Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, DelegatedPlan& plan) {
   Graph rest = cpu_rest(plan.graph, plan.partition);
   PX_ASSIGN(const int changes,
@@ -104,7 +105,7 @@ Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, Dele
     by_name.emplace(plan.graph.nodes[id].name, id);
     plan.reasons[id] = reasons[plan.graph.nodes[id].name];
   }
-  // Candidates that were given back are for reports only.
+  // Candidates that were returned to the CPU are for reports only.
   IdVector<RegionId, Region> left;
   for (const RegionId id : plan.partition.returned.ids()) {
     Region region = std::move(plan.partition.returned[id]);
@@ -118,15 +119,15 @@ Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, Dele
   return {};
 }
 
-/// What the CPU alone would run, under which sizes.
+/// The model as the CPU alone would run it, and its sizes.
 struct WholeModel {
   const Graph& lowered;
   const Binding& binding;
   const DelegatedOptions& how;
 };
 
-/// What the CPU and the delegate take for each node, but for bodies, by the sizes that `options`
-/// assumes where it does.
+/// Sets the times of each node without bodies, on the CPU and on the delegate, under the sizes that
+/// `options` may assume.
 Status add_own_prices(const Graph& graph, const WholeModel& whole, const Delegate& delegate,
                       PartitionOptions& options) {
   PX_ASSIGN(const ConcreteShapes shapes, shapes_for_prices(graph, whole.binding, options));
@@ -168,7 +169,8 @@ Result<std::vector<std::vector<NodeId>>> nodes_of_names(
   return regions;
 }
 
-/// Of pinned regions those of this graph and delegate: each is where its first node is.
+/// Returns the pinned regions of this graph and delegate. A region belongs to the graph of its
+/// first node.
 std::vector<std::vector<std::string>> pinned_here(const DelegatedOptions& how, int delegate,
                                                   const DelegatedPlan& plan) {
   std::set<std::string> in_bodies, here;
@@ -180,7 +182,7 @@ std::vector<std::vector<std::string>> pinned_here(const DelegatedOptions& how, i
     if (!how.pinned_to.empty() && how.pinned_to[i] != delegate) continue;
     const std::vector<std::string>& region = (*how.pinned)[i];
     const std::string first = region.empty() ? "" : region.front();
-    // What is nowhere is the outermost graph's to refuse.
+    // The outermost graph refuses nodes that are in no graph.
     if (in_bodies.contains(first) || (!plan.body.empty() && !here.contains(first))) continue;
     auto& names = result.emplace_back();
     for (const std::string& name : region)
@@ -189,7 +191,7 @@ std::vector<std::vector<std::string>> pinned_here(const DelegatedOptions& how, i
   return result;
 }
 
-/// PartitionOptions::refused for delegate number `number`.
+/// Returns PartitionOptions::refused for delegate number `number`.
 IdVector<NodeId, std::string> refused_nodes(const DelegatedPlan& plan, int number,
                                             const std::vector<RefusedRegion>& refused) {
   std::string all;
@@ -208,7 +210,7 @@ IdVector<NodeId, std::string> refused_nodes(const DelegatedPlan& plan, int numbe
   return result;
 }
 
-/// The regions of delegate number options.delegate, or those that are pinned.
+/// Chooses the regions of delegate number options.delegate, or returns the pinned ones.
 Result<Partition> regions_of(const DelegatedPlan& plan, const ConcreteShapes& shapes,
                              const Delegate& delegate, const PartitionOptions& options,
                              const DelegatedOptions& how) {
@@ -221,7 +223,7 @@ Result<Partition> regions_of(const DelegatedPlan& plan, const ConcreteShapes& sh
   return pinned_partition(graph, shapes, delegate, options, regions);
 }
 
-/// What delegate number `number` takes of what those before it left.
+/// Adds the regions of delegate number `number`, from the nodes that those before it left.
 Status add_regions(const NamedDelegate& delegate, int number, const WholeModel& whole,
                    PartitionOptions options, bool names, DelegatedPlan& plan) {
   PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
@@ -246,7 +248,7 @@ Status add_regions(const NamedDelegate& delegate, int number, const WholeModel& 
   return {};
 }
 
-/// Puts a split graph in the place of the whole one, where that takes less.
+/// Replaces the graph by one with split operators if that is faster.
 Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOptions options,
              DelegatedPlan& plan) {
   PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
@@ -267,22 +269,22 @@ Status split(const NamedDelegate& delegate, const WholeModel& whole, PartitionOp
   return {};
 }
 
-/// Regions of delegate number `number` whose sizes only running tells, after all others. Bodies
-/// have none: their regions are bound once for all trips.
+/// Adds the regions of delegate number `number` whose sizes only a run determines, after all
+/// others. Bodies get none: their regions are bound once for all trips.
 Status add_run_time(const NamedDelegate& delegate, int number, const WholeModel& whole,
                     PartitionOptions options, DelegatedPlan& plan) {
   if (!delegate.description.dynamic_shapes || whole.how.pinned != nullptr) return {};
   if (!plan.body.empty()) return {};
   PX_ASSIGN(const ConcreteShapes shapes, concrete_shapes(plan.graph, whole.binding));
   options.delegate = number;
-  options.refused = {};  // placement has them
+  options.refused = {};  // already in the placement
   options.assumed = assumed_shapes(plan.graph, whole.binding);
   PX_RETURN_IF_ERROR(add_prices(plan, whole, delegate.description, options));
   const IdVector<NodeId, Placement> before = plan.partition.placement;
   add_run_time_regions(plan.graph, shapes, delegate.description, options, plan.partition);
   for (const NodeId id : plan.graph.nodes.ids()) {
     if (before[id].reason != CpuReason::kDynamicShape) continue;
-    // What was said last is this delegate's.
+    // The last reason is this delegate's.
     std::string& reason = plan.reasons[id];
     const std::string old = fmt::format("{}: {}", to_string(before[id].reason), before[id].detail);
     if (plan.partition.placement[id].reason == CpuReason::kNone) {
@@ -294,8 +296,8 @@ Status add_run_time(const NamedDelegate& delegate, int number, const WholeModel&
   return {};
 }
 
-/// The regions, and what the passes of the CPU make of the rest. Constants that splits and passes
-/// make are of this plan alone.
+/// Makes the graph that runs: the regions, and the rest after the CPU's passes. Constants that
+/// splits and passes make belong to this plan alone.
 Result<std::shared_ptr<GraphContext>> placed(const Graph& canonical, DelegatedPlan& plan,
                                              const DelegatedOptions& options) {
   number_regions(plan);
@@ -339,7 +341,7 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
     PX_RETURN_IF_ERROR(
         add_regions(delegate, number, whole, partitioning, delegates.size() > 1, result));
     result.delegates.push_back(delegate.name);
-    // Of several delegates none is split with: the CPU has too little to give to each.
+    // Operators are not split among several delegates: the CPU has too little work for each.
     if (plan.co_execution && delegates.size() == 1 && options.pinned == nullptr)
       PX_RETURN_IF_ERROR(split(delegate, whole, partitioning, result));
     PX_RETURN_IF_ERROR(add_run_time(delegate, number, whole, partitioning, result));

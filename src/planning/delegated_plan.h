@@ -1,6 +1,6 @@
-// A plan for a device, which need not be there where the plan is only reported: the delegate of its
-// profile runs regions of the canonical graph that it runs faster, the CPU what it makes of the
-// rest. Pure but for reading files.
+// Plans with delegates: these run the regions of the canonical graph that they run faster, the CPU
+// runs its own fused version of the rest. For a report, the device need not be present: its profile
+// describes it. Pure functions, except that profiles are read from files.
 #pragma once
 
 #include <memory>
@@ -19,88 +19,92 @@ namespace parallax {
 
 struct BodyPlan;
 
-/// As CoExecution has them.
+/// The split of operators between CPU and delegate, as in CoExecution.
 struct SplitShare {
   std::uint64_t key = 0;
   int share = 0;
   std::optional<int> refused;
 };
 
+/// The plan of one graph: the model's, or that of a body.
 struct DelegatedPlan {
-  std::shared_ptr<Bound> bound;
-  std::shared_ptr<const Program> program;  ///< of plan_for_delegate() only
-  Graph graph;                             ///< canonical, with the patterns that delegates take
-  Partition partition;                     ///< of `graph`
-  std::vector<std::string> delegates;      ///< their names, by Region::delegate
-  /// By node of `graph`: why the CPU runs it; of several delegates each says why it does not.
+  std::shared_ptr<Bound> bound;            ///< null in a plan of regions alone, and in bodies
+  std::shared_ptr<const Program> program;  ///< null unless plan_for_delegate(s)() made the plan
+  Graph graph;                             ///< the canonical graph, with patterns for delegates
+  Partition partition;                     ///< regions of `graph`
+  std::vector<std::string> delegates;      ///< names, by Region::delegate
+  /// Why the CPU runs each node of `graph`: the reason of each delegate; empty for other nodes.
   IdVector<NodeId, std::string> reasons;
-  std::string co_execution;         ///< what was split, and what that saves; empty: nothing
-  std::optional<SplitShare> split;  ///< how it was split; nothing: it was not
-  /// By node of `graph`, if it was split: the node before, empty for one that moves rows.
+  std::string co_execution;         ///< the operators that are split, and the time saved; or empty
+  std::optional<SplitShare> split;  ///< nullopt: no operator is split
+  /// The node before the split for each node of `graph`, empty for nodes that move rows; empty list
+  /// if no operator is split.
   IdVector<NodeId, std::string> origins;
-  std::vector<PassReport> lowering;  ///< of the rest
-  /// Of each body of `graph`, in the order of nodes. These have neither bound, program nor bodies
-  /// that run at once with others (delegated_bodies.h).
+  std::vector<PassReport> lowering;  ///< the passes over the CPU's part
+  /// The plans of the bodies of `graph`, in the order of nodes (delegated_bodies.h).
   std::vector<BodyPlan> bodies;
-  std::string body;        ///< what names of its nodes begin with in the model; empty: no body
-  std::int32_t first = 0;  ///< of its regions, in the numbers of all regions of the model
-  std::int64_t trips = 1;  ///< in a run, as far as they are known: of all loops around it
+  std::string body;        ///< prefix of its node names in the model, "loop/body/"; or empty
+  std::int32_t first = 0;  ///< number of its first region among all regions of the model
+  std::int64_t trips = 1;  ///< trips in a run through all loops around it, as far as known
 };
 
 /// The regions of one body of a node.
 struct BodyPlan {
-  std::string node;  ///< its name in the graph around
-  std::size_t index = 0;
-  std::int64_t trips = 1;  ///< each time that the node runs; 1 where that is not known
+  std::string node;        ///< name of the node in the graph around the body
+  std::size_t index = 0;   ///< index of the body in Node::bodies
+  std::int64_t trips = 1;  ///< trips each time that the node runs; 1 if not known
   DelegatedPlan plan;
 };
 
+/// Options of the functions below.
 struct DelegatedOptions {
   KernelChoice kernels = {};
   Refinement refinement = Refinement::kTime;
   LayoutOptions layout = {};
-  std::vector<std::string> disabled_passes = {};  ///< neither the CPU nor the delegate takes them
-  /// The plan is run: it has the CPU as the delegate's substitute, if `substitute` is true, and
-  /// shares these weights, which `canonical` outlives. Null: it is for reports.
+  std::vector<std::string> disabled_passes = {};  ///< skipped for the CPU and for delegates
+  /// Set for a plan that will run: it shares these weights, which `canonical` must outlive. Null:
+  /// the plan is for a report.
   std::shared_ptr<GraphContext::Weights> weights = nullptr;
-  bool substitute = false;
-  /// What the CPU alone would run, where a delegate's calibration has samples.
+  bool substitute = false;  ///< with `weights`: keeps the CPU as a fallback for regions
+  /// The model as the CPU alone would run it, if a delegate's calibration has samples; else null.
   std::shared_ptr<const Compiled> whole = nullptr;
-  /// Names of the nodes of each region, which are then those; null: planned by cost.
+  /// The regions, by names of nodes; null: they are chosen by cost.
   const std::vector<std::vector<std::string>>* pinned = nullptr;
-  /// Which of several delegates has each of these; empty: there is one.
+  /// The delegate of each pinned region; empty if there is only one delegate.
   std::vector<int> pinned_to = {};
   std::string body = {};  ///< as DelegatedPlan::body
-  /// What delegates do not run, by names of nodes of the model; pinned regions of these are left
-  /// out too.
+  /// Nodes that delegates must not run, by names in the model; also removed from pinned regions.
   std::vector<RefusedRegion> refused = {};
 };
 
-/// `lowered`: what the CPU alone would run in place of `canonical`, whose symbols it has. Errors:
-/// as compile(), lay_out() and passes; kIo and kInvalidInput of the profile and the calibration;
-/// kInvalidInput if the profile has no delegate, or a calibration is missing or unused, and where
-/// the plan is pinned to what the delegate does not run.
+/// Plans for the delegate of the profile that `plan` names, and lays out the program. `lowered`:
+/// the graph that the CPU alone would run instead of `canonical`, with the same symbols. Errors: as
+/// compile(), lay_out() and passes; kIo and kInvalidInput for the files of profile and calibration;
+/// kInvalidInput if the profile has no delegate, if a calibration is missing or unused, and if a
+/// pinned region has nodes that the delegate does not run.
 Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& lowered,
                                         const Binding& binding, const PlanOptions& plan,
                                         const DelegatedOptions& options);
+/// A delegate to plan for.
 struct NamedDelegate {
-  std::string name;
-  const Delegate& description;
-  /// What was timed on it, in place of what it says of itself; null: nothing was.
+  std::string name;             ///< for reports
+  const Delegate& description;  ///< its operators, limits and rates
+  /// Times measured on it, used instead of the described rates; null: not measured.
   const Calibration* calibration = nullptr;
 };
-/// The same for delegates that are known, in order of preference; `plan` has no profile.
+/// Plans for these delegates, in order of preference, and lays out the program; `plan` must name no
+/// profile. Errors: as plan_for_delegate().
 Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lowered,
                                          const Binding& binding,
                                          std::span<const NamedDelegate> delegates,
                                          const PlanOptions& plan, const DelegatedOptions& options);
-/// The regions alone. Errors: kUnsupported for several delegates under a pinned plan that does not
-/// say whose the regions are.
+/// Plans the regions alone: without `bound` and `program`. Errors: as plan_for_delegate();
+/// kUnsupported for several delegates if a pinned plan does not name the delegate of each region.
 Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& lowered,
                                           const Binding& binding,
                                           std::span<const NamedDelegate> delegates,
                                           const PlanOptions& plan, const DelegatedOptions& options);
-/// The same without offsets.
+/// Plans the regions and binds the graph, but does not lay out the program.
 Result<DelegatedPlan> bind_for_delegates(const Graph& canonical, const Graph& lowered,
                                          const Binding& binding,
                                          std::span<const NamedDelegate> delegates,

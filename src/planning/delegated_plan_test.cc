@@ -1,5 +1,5 @@
-// Plans for a described accelerator: what it gets is the canonical graph, what it does not get runs
-// as the CPU fuses it.
+// Plans for a described accelerator: its regions come from the canonical graph, the remaining nodes
+// run as the CPU fuses them.
 #include "planning/delegated_plan.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ PlanOptions on(const std::string& profile) {
   return options;
 }
 
-/// How many nodes of the plan are `op`, run by the delegate or not.
+/// Counts the nodes of the plan that are `op`, on the delegate or on the CPU.
 int count(const PlanReport& plan, std::string_view op, bool delegated) {
   int nodes = 0;
   for (const KernelReport& report : plan.kernel_reports)

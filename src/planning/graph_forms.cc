@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-/// Whether a run that was bound to `lowered` has all that `canonical` needs: the latter may come
-/// from a cache, which is not trusted.
+/// Whether a run that was bound to `lowered` has everything that `canonical` needs: the latter may
+/// come from a cache, which is not trusted.
 bool serves(const Graph& lowered, const Graph& canonical) {
   const auto same = [&](const std::vector<ValueId>& a, const std::vector<ValueId>& b, bool shapes) {
     return std::ranges::equal(a, b, [&](ValueId x, ValueId y) {
@@ -56,7 +56,7 @@ Result<std::shared_ptr<GraphContext>> GraphForms::of(const Binding& binding, Ker
   const MutexLock lock(mutex_);
   if (factored_ == nullptr) {
     auto graph = factor_attention(plain_->graph, cross_attention_);
-    // What cannot be rewritten runs as it is.
+    // A graph that cannot be rewritten runs unchanged.
     factored_ =
         graph ? std::make_shared<GraphContext>(*std::move(graph), Delegation{}, plain_->weights)
               : plain_;

@@ -1,7 +1,7 @@
-// The forms in which a model's graph runs: lowered for this CPU, and with factored cross attention
-// (lower/cpu/factor_attention.h) for bindings where that is less work. A binding always runs in the
-// same form, so that its outputs have the same bits in every session. The reference kernels run the
-// canonical graph, which no lowering pass has touched.
+// The versions of a model's graph: lowered for this CPU, and with factored cross attention
+// (lower/cpu/factor_attention.h) for bindings that need less work with it. A binding always runs
+// the same version, so that its outputs have the same bits in every session. The reference kernels
+// run the canonical graph, which no lowering pass has changed.
 //
 // Thread-safe. One per model.
 #pragma once
@@ -18,19 +18,21 @@
 
 namespace parallax {
 
+/// The versions of one model's graph, made on first use.
 class GraphForms {
  public:
-  /// `canonical`: nothing where `lowered` is that.
+  /// `canonical`: nullopt if lowering changed nothing. `weights`: the packed weights; null: new.
   explicit GraphForms(Graph lowered, std::optional<KeptGraph> canonical = {},
                       std::shared_ptr<GraphContext::Weights> weights = nullptr);
 
+  /// The lowered graph; never null.
   const std::shared_ptr<GraphContext>& plain() const { return plain_; }
-  /// The oracle's graph, made at its first use. Errors: kInvalidInput, where it is from a cache and
-  /// damaged or not this model's.
+  /// Returns the canonical graph, made on first use. Errors: kInvalidInput if it comes from a cache
+  /// and is damaged or belongs to another model.
   Result<std::shared_ptr<GraphContext>> canonical();
-  /// The form for `binding`, made at its first use; the canonical graph for reference kernels. All
-  /// share weights and have the same inputs and outputs; the symbols of the canonical graph are the
-  /// first of the others. Errors: as canonical().
+  /// Returns the version for `binding`, made on first use; for reference kernels the canonical
+  /// graph. All versions share weights and have the same inputs and outputs; the symbols of the
+  /// canonical graph are the first symbols of the others. Errors: as canonical().
   Result<std::shared_ptr<GraphContext>> of(const Binding& binding, KernelChoice kernels);
 
  private:
@@ -38,7 +40,7 @@ class GraphForms {
   const std::vector<CrossAttention> cross_attention_;
   const std::optional<KeptGraph> kept_;
   Mutex mutex_{LockOrder::kRewriting};
-  // Set once.
+  // Set at most once.
   std::shared_ptr<GraphContext> factored_ PX_GUARDED_BY(mutex_), canonical_ PX_GUARDED_BY(mutex_);
 };
 

@@ -27,7 +27,7 @@ std::string constant(const char* name, const std::string& dims, std::int64_t ele
   return text + "]\n";
 }
 
-/// One decoder layer's cross attention of `queries` on `keys`, twice.
+/// The cross attention of a decoder layer, of `queries` on `keys`, twice.
 std::string cross_attention(const AttentionSizes& s, std::mt19937& random) {
   const std::int64_t k = s.heads * s.depth, v = s.heads * s.width;
   std::string text = fmt::format(

@@ -21,12 +21,12 @@
 namespace parallax {
 namespace {
 
-// A snapshot's bytes: how many nodes the file has, how many graphs follow (one where the lowered
-// graph is the canonical one), and of each the place of every constant and its bytes. A constant
-// lies in a holder, from some byte on. Holders are the model's bytes, the files beside it and then
-// the constants that lie in none of them.
+// The bytes of a snapshot: the number of nodes in the file, the number of graphs (one if the
+// lowered graph is the canonical one), and for each graph the places of its constants and its
+// bytes. The place of a constant is a holder and an offset. Holders are the model's bytes, then the
+// files of external weights, then the constants that are in none of them.
 
-/// What decides the graph besides the model and the code.
+/// Names the options that decide the graph, besides the model and the code.
 std::string options_name(const LoadOptions& options) {
   const std::set<std::string> disabled(options.disabled_passes.begin(),
                                        options.disabled_passes.end());
@@ -38,7 +38,7 @@ std::string options_name(const LoadOptions& options) {
   return name;
 }
 
-/// Where constants lie, by address.
+/// Finds the places of constants by their addresses.
 class Holders {
  public:
   Holders(std::span<const std::byte> model, const std::vector<NamedFile>& external)
@@ -66,7 +66,7 @@ class Holders {
     return {known->second, 0};
   }
 
-  std::vector<SharedBytes> computed;  ///< those in no file
+  std::vector<SharedBytes> computed;  ///< constants that are in no file
 
  private:
   const std::span<const std::byte> model_;
@@ -93,14 +93,14 @@ void write(const KeptGraph& graph, Holders& holders, ByteWriter& out) {
   out.block(graph.snapshot.bytes);
 }
 
-/// A cache has the bytes of all constants: the next process computes nothing.
+/// Computes all deferred constants: a cache has their bytes, so that the next process need not.
 Status compute_all(const KeptGraph& graph) {
   for (const auto& [bytes, owner] : graph.constants)
     PX_RETURN_IF_ERROR(compute_for_good(Constant{DType::kF32, {}, bytes, owner}));
   return {};
 }
 
-/// What is damaged has no bytes, or fails `in`.
+/// Reads a graph. Damaged parts have no bytes, or set the error of `in`.
 KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
                      const Snapshot& snapshot, std::int64_t file_bytes) {
   KeptGraph graph{{}, {}, file_bytes};
@@ -117,7 +117,7 @@ KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
   return graph;
 }
 
-/// A cache's file is not trusted: what inference makes of a graph must be the graph.
+/// Restores a snapshot. A cache's file is not trusted: inference must reproduce the graph exactly.
 Result<LoadedGraph> read_snapshot(const Snapshot& snapshot, const ModelBytes& model) {
   constexpr std::uint64_t kMostGraphs = 2;
   ByteReader in(snapshot.bytes.bytes);
@@ -170,7 +170,7 @@ void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelByt
   const KeptGraph lowered = keep(loaded.graph);
   const bool computed =
       compute_all(lowered) && (!loaded.canonical || compute_all(*loaded.canonical));
-  if (!computed) return;  // the first run says why
+  if (!computed) return;  // the first run reports the error
   Holders holders(model.bytes, external);
   ByteWriter out;
   out.number(static_cast<std::uint64_t>(loaded.file_nodes));

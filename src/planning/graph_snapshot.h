@@ -1,4 +1,4 @@
-// Snapshots of a loaded model's graphs: the next load starts from those in its cache instead of the
+// Snapshots of a loaded model's graphs in its cache: the next load starts from them instead of the
 // file's nodes.
 #pragma once
 
@@ -17,33 +17,34 @@
 
 namespace parallax {
 
-/// What a load makes of a file.
+/// The result of loading a file.
 struct LoadedGraph {
-  Graph graph;  ///< lowered: what runs
-  int file_nodes = 0;
-  /// What the lowering passes were given; nothing where they changed nothing.
+  Graph graph;         ///< the lowered graph, which runs
+  int file_nodes = 0;  ///< number of nodes in the file
+  /// The graph before the lowering passes; nullopt if they changed nothing.
   std::optional<KeptGraph> canonical = {};
-  std::vector<PassReport> passes = {};  ///< none where the graph is from a snapshot
+  std::vector<PassReport> passes = {};  ///< empty if the graph comes from a snapshot
 };
 
-/// The cache of a model, under the version of this build.
+/// Opens the cache of a model in `folder`, under the version of this build. Never null: a cache
+/// that cannot be used reports its problem.
 std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSource& source,
                                         const Logger& log = {});
 
-/// Whether a cache may hash the files beside a model, all of them whole: they are at most 16 GiB,
-/// and 64 MiB larger than twice the `weights` bytes that the model names. A sparse file of a few
-/// bytes on the disk takes hours otherwise.
+/// Whether a cache may hash all files of external weights: they are at most 16 GiB, and at most 64
+/// MiB larger than twice the `weights` bytes that the model names. Hashing a sparse file of a few
+/// bytes on disk could need hours otherwise.
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights);
 
-/// What a load of `model` with these options would give, from the snapshot in `cache`. The graph is
-/// verified and inferred like that of any file; the canonical one is too, once it is restored.
-/// Their constants lie in the bytes of the model, or in mapped files beside it or of the cache.
-/// Nothing if there is no snapshot, or if it is damaged; the latter
-/// goes into the cache's report.
+/// Returns the result of loading `model` with these options, from the snapshot in `cache`. The
+/// graph is verified and inferred like that of any file; so is the canonical one, once it is
+/// restored. Their constants point into the bytes of the model, mapped files of external weights,
+/// or the cache. nullopt if there is no snapshot, or if it is damaged, which the cache reports.
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
                                                const LoadOptions& options);
 
-/// Gives the cache a snapshot of `loaded`, which was made of `model` and the files beside it.
+/// Adds a snapshot of `loaded` to the cache; it was made of `model` and the files `external`. Does
+/// nothing if its deferred constants cannot be computed: the first run reports that.
 void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelBytes& model,
                    const std::vector<NamedFile>& external, const LoadOptions& options);
 

@@ -1,5 +1,5 @@
-// The graph in the cache: a model that was loaded with its help is the model that a load without
-// gives, and what is not the model's graph is not used.
+// The graph in the cache: loading a model with it gives the same model as loading without, and a
+// graph that is not the model's is not used.
 #include "planning/graph_snapshot.h"
 
 #include <fmt/core.h>
@@ -34,7 +34,7 @@ std::string external_tensor(std::string_view name, const Ints& dims, std::string
          });
 }
 
-/// A body that multiplies the x around it with a constant of its own.
+/// A body that multiplies x, from outside, by a constant of its own.
 std::string body(float by) {
   return TestGraph{
       {node("Transpose", {"k"}, {"t"}), node("MatMul", {"x", "t"}, {"y" + std::to_string(by)})},
@@ -44,8 +44,8 @@ std::string body(float by) {
       .bytes();
 }
 
-/// Weights in the file, beside it and computed; free dimensions, and expressions of them; one that
-/// only running tells; bodies with constants.
+/// A model with weights in the file, in external files and computed; free dimensions, and
+/// expressions of them; a dimension that only a run determines; bodies with constants.
 std::string snapshot_model() {
   const std::vector<Dim> shape = {std::string("batch"), std::string("seq"), std::int64_t{4}};
   return model(
@@ -70,7 +70,7 @@ class SnapshotTest : public FolderTest {
     write(model_, snapshot_model());
     write(folder_ / "folder/v.bin", raw_data(ramp(16)));
     write(folder_ / "again.bin", raw_data(ramp(4)));
-    // Only then do their times of modification tell them from later ones.
+    // Modification times distinguish these files from later ones only after that.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
 
@@ -95,7 +95,7 @@ class SnapshotTest : public FolderTest {
     return text + text_of(snapshot.bytes);
   }
 
-  /// All that a user can see, and the graphs.
+  /// Prints everything that a user can see, and the graphs.
   static std::string describe(const Model& model) {
     std::string text = fmt::format("{} {}\n", model.file_nodes(), model.nodes());
     for (const std::string& symbol : model.symbols()) text += symbol + " ";
@@ -111,7 +111,7 @@ class SnapshotTest : public FolderTest {
     return text + "\n" + describe(model.impl().graph()) + describe((*canonical)->graph);
   }
 
-  /// The outputs of one run, or the error. What was packed goes to the cache.
+  /// Returns the outputs of one run, or the error. The run writes packed weights to the cache.
   static std::string run(const Model& model, Kernels kernels = Kernels::kBest) {
     auto session = Session::create(model, {.threads = 1, .kernels = kernels});
     if (!session) return session.error().to_string();
@@ -140,7 +140,7 @@ class SnapshotTest : public FolderTest {
     return result;
   }
 
-  /// The file of the cache, made by a first load and run.
+  /// Returns the file of the cache, after a first load and run.
   fs::path filled() const {
     const auto first = load(with_cache());
     EXPECT_TRUE(first) << first.error().to_string();
@@ -226,7 +226,7 @@ TEST_F(SnapshotTest, IsOfAllFilesOfTheModel) {
   }
 }
 
-/// Two files without bytes lie at the same address: none.
+/// Two empty files have the same address: null.
 TEST_F(SnapshotTest, FilesMayBeEmpty) {
   write(model_, model({{node("Concat", {"x", "v1"}, {"y"}, {attribute("axis", 0)})},
                        {external_tensor("e1", {0}, "e1.bin"), external_tensor("e2", {0}, "e2.bin"),
@@ -258,7 +258,7 @@ TEST_F(SnapshotTest, TheModelMayLieInTheCurrentFolder) {
   fs::current_path(before);
 }
 
-/// The bytes of a map change with its file, and with them what their hash would stand for.
+/// The bytes of a mapping change with its file, and with them the meaning of their hash.
 TEST_F(SnapshotTest, IsNotKeptWhereAFileHasChangedSince) {
   std::string other_model = snapshot_model();
   other_model[other_model.find("product")] = 'q';
@@ -297,7 +297,7 @@ TEST_F(SnapshotTest, IsOfTheModel) {
 TEST_F(SnapshotTest, ATornFileIsIgnored) {
   const fs::path file = filled();
   const std::string whole = read(file), expected = describe(*load_uncached());
-  // Cuts lie close where the tables and the graph are; they are what is read.
+  // Cuts are close together in the tables and the graph, which are always read.
   for (std::size_t size = 0; size < whole.size(); size += size < 4096 ? 17 : 1021) {
     write(file, whole.substr(0, size));
     const auto model = load(with_cache());
@@ -308,7 +308,7 @@ TEST_F(SnapshotTest, ATornFileIsIgnored) {
   }
 }
 
-/// A file beside the model that takes no place on the disk, and is not read whole.
+/// An external file that occupies no space on disk, and is not read completely.
 TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
   const auto with_bytes = [&](std::int64_t bytes) {
     const fs::path path = folder_ / "weights.bin";
@@ -324,8 +324,8 @@ TEST_F(SnapshotTest, HashesNoFileThatIsLargerThanItsWeights) {
   EXPECT_FALSE(may_hash(with_bytes(16 * kGiB + 1), 16 * kGiB));
 }
 
-/// A file whose checksums are right can hold any bytes. What is read of them is refused, or a graph
-/// like any other: it may compute something else, but within its memory.
+/// A file with correct checksums can hold any bytes. They are refused, or they form a valid graph:
+/// it may compute something else, but only within its memory.
 TEST_F(SnapshotTest, ChangedBytesAreHarmless) {
   const fs::path file = filled();
   const std::string whole = read(file), expected = describe(*load_uncached());

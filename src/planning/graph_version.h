@@ -1,12 +1,12 @@
-// Names all that decides a model's graph besides the model. Thread-safety: pure functions.
+// The version of the code that makes a model's graph. Thread-safety: pure functions.
 #pragma once
 
 #include <string>
 
 namespace parallax {
 
-/// Changes with the sources that read a model, rewrite its graph or compute constants, and with the
-/// compiler and its flags.
+/// Returns a name that changes with the sources that read a model, rewrite its graph or compute
+/// constants, and with the compiler and its flags.
 std::string graph_version();
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// A graph that is seldom wanted, kept as its snapshot and the places of its constants: a tenth of
-// the memory that its nodes and values take.  Thread-safety: plain values.
+// A compact form of a graph that is seldom needed: its snapshot and the places of its constants,
+// together a tenth of the memory of its nodes and values. Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,19 @@
 
 namespace parallax {
 
+/// A graph in compact form.
 struct KeptGraph {
-  SharedBytes snapshot;
-  std::vector<SharedBytes> constants;  ///< in the order in which graph_of() asks for them
-  /// Bytes of the model's file where the snapshot comes from a cache, which is not trusted.
+  SharedBytes snapshot;                ///< nodes and values, as ir/ serializes them
+  std::vector<SharedBytes> constants;  ///< in the order in which graph_of() requests them
+  /// Bytes of the model's file, if the snapshot comes from a cache and is not trusted; else
+  /// nullopt.
   std::optional<std::int64_t> file_bytes;
 };
-/// Keeps the constants of `graph` alive.
+/// Converts a graph to compact form; the result keeps the constants of `graph` alive.
 KeptGraph keep(const Graph& graph);
 
-/// The graph. From a cache it is verified, and must be what inference makes of it. Errors:
-/// kInvalidInput, of a snapshot from a cache.
+/// Restores the graph. One from a cache is verified, and inference must reproduce it. Errors:
+/// kInvalidInput, only for a snapshot from a cache.
 Result<Graph> restore(const KeptGraph& kept);
 
 }  // namespace parallax

@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-/// Predicted seconds on one core of a node that is compiled while running, at assumed sizes; 0
-/// where they are not all known.
+/// Returns the predicted seconds on one core of a node that is compiled during a run, at assumed
+/// sizes; 0 if they are not all known.
 double work_at(const Graph& graph, NodeId id, const ConcreteShapes& shapes) {
   const Node& node = graph.nodes[id];
   const auto known = [&](ValueId value) { return !value.valid() || shapes[value].has_value(); };
@@ -72,7 +72,7 @@ std::set<WorkKind> work_kinds(const Compiled& lowered) {
 }
 
 bool launch_outweighs(const Compiled& lowered, const Delegate& delegate, const Calibration& known) {
-  // Launches were timed at a third of what is described, nodes at up to 1.8 times the prediction.
+  // Measured launches needed a third of the described time, nodes up to 1.8 times the prediction.
   constexpr double kFarLonger = 4;
   double seconds = 0;
   for (const CompiledNode& node : lowered.nodes) {

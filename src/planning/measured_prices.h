@@ -1,4 +1,4 @@
-// What each node of the canonical graph takes, by what was timed on this machine. Pure functions.
+// Times of the nodes of the canonical graph, from measurements on this machine. Pure functions.
 #pragma once
 
 #include <optional>
@@ -13,23 +13,25 @@ namespace parallax {
 /// Seconds of canonical nodes.
 struct MeasuredPrices {
   IdVector<NodeId, double> cpu;
-  IdVector<NodeId, std::optional<double>> delegate;
+  IdVector<NodeId, std::optional<double>> delegate;  ///< nullopt: not measured
 };
-/// `lowered`: what the CPU would run in place of `graph`. A device is taken to fuse as the CPU
-/// does, so that each node has its share of the node that computes it, on both sides. What is
-/// compiled while running takes what it would at `lowered_shapes`, nothing where these are unknown.
+/// Prices the nodes of `graph`. `lowered`: the graph that the CPU would run instead. The device is
+/// assumed to fuse as the CPU does, so that each node has its share of the fused node that computes
+/// it, on both sides. Nodes that are compiled during a run cost what they would at
+/// `lowered_shapes`; 0 if these are unknown.
 MeasuredPrices measured_prices(const Graph& graph, const ConcreteShapes& shapes,
                                const Delegate& delegate, const Compiled& lowered,
                                const ConcreteShapes& lowered_shapes,
                                const Calibration& calibration);
 
-/// Of the nodes of `lowered` and of its bodies that take time.
+/// Returns the kinds of work of the nodes of `lowered` and of its bodies that need time.
 std::set<WorkKind> work_kinds(const Compiled& lowered);
 
-/// Whether no region can win, however fast the device computes: one launch, as far as it is known,
-/// takes far longer than the whole model on one core. False where only running tells what that is.
+/// Whether no region can be faster on the device, however fast it computes: one launch, measured or
+/// described, needs far longer than the whole model on one core. False if only a run determines
+/// that time.
 bool launch_outweighs(const Compiled& lowered, const Delegate& delegate, const Calibration& known);
-/// Rates with which that holds: a device is as fast as the CPU at kinds that were not timed.
+/// Adds rates for that case: a device as fast as the CPU at the kinds that were not timed.
 void assume_no_gain(const std::set<WorkKind>& kinds, Calibration& known);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// The passes that a model goes through while it is loaded.
+// The passes that rewrite a model's graph while it is loaded.
 #pragma once
 
 #include <span>
@@ -10,16 +10,17 @@
 
 namespace parallax {
 
-/// Passes evaluate constants with the kernels that run nodes.
+/// Returns the context of passes: they evaluate constants with the kernels that run nodes.
 PassContext load_context();
 
-/// Makes the canonical graph, keeps it where lowering changes it, and lowers it.
+/// Makes the canonical graph, lowers it, and keeps the former if lowering changes it. `disabled`:
+/// names of passes to skip. Errors: those of passes.
 Status run_all_passes(LoadedGraph& loaded, const PassContext& context,
                       std::span<const std::string> disabled);
 
-/// Of all of them, in the order in which they run.
+/// Returns the names of all passes, in the order in which they run.
 std::vector<std::string> pass_names();
-/// Errors: kInvalidInput where one of `names` is none of the passes'.
+/// Checks that all `names` are names of passes. Errors: kInvalidInput.
 Status check_pass_names(std::span<const std::string> names);
 
 }  // namespace parallax

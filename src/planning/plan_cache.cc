@@ -74,8 +74,8 @@ Result<std::shared_ptr<const Program>> PlanCache::least(const Binding& binding, 
   return item.least;
 }
 
-/// Returns the program whose kernels and steps serve other bindings of the same form too, or null.
-/// `dropped` owns it, perhaps as the last owner.
+/// Returns a program whose kernels and steps other bindings of the same version can reuse, or null.
+/// `dropped` keeps it alive, perhaps as its last owner.
 const Program* PlanCache::pattern(const GraphContext* context, Dropped& dropped) const {
   std::shared_ptr<const Program>& kept = dropped.programs.emplace_back();
   const MutexLock lock(mutex_);
@@ -151,7 +151,7 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));
   const MutexLock locked(item->mutex, std::adopt_lock);
   auto program = least(binding, *item, dropped);
-  if (item->only_least == 0) {  // of runs at once the first decides
+  if (item->only_least == 0) {  // the first of concurrent runs decides
     const bool soon = item->since_pause < item->pause;
     item->pause = soon ? std::min(2 * item->pause, kLongestPause) : kFirstPause;
     item->only_least = item->pause;
@@ -172,7 +172,7 @@ Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadli
 }
 
 void PlanCache::forget(const Binding& binding) {
-  auto entry = std::make_shared<Entry>();  // what it replaces is destroyed without the mutex
+  auto entry = std::make_shared<Entry>();  // the replaced one is destroyed without the mutex
   const MutexLock lock(mutex_);
   Held* const held = entries_.find(binding);
   if (held == nullptr) return;
@@ -199,14 +199,14 @@ bool PlanCache::forget_oldest(Forgotten& forgotten) {
   return true;
 }
 
-/// `item` may have changed, which took `ms`: counts its bytes anew.
+/// Counts the bytes of `item` again after a change that needed `ms`.
 void PlanCache::count(const Binding& binding, Entry& item, double ms, Dropped& dropped) {
   const bool changed = std::exchange(item.changed, false) || item.may_change;
   const std::int64_t bytes = changed ? bytes_of(binding, item) : 0;
   const MutexLock lock(mutex_);
   times_.plan += ms;
   Held* const held = entries_.find(binding);
-  if (held == nullptr || held->entry.get() != &item) return;  // forgotten meanwhile
+  if (held == nullptr || held->entry.get() != &item) return;  // evicted meanwhile
   if (changed) bytes_ += bytes - std::exchange(held->bytes, bytes);
   forget_above(options_.bytes, dropped.bindings);
 }
@@ -224,7 +224,7 @@ std::int64_t PlanCache::spare_locked() const {
   return entries_.empty() ? 0 : bytes_ - entries_.latest().bytes;
 }
 
-/// Forgets the least recently used until the others but the latest take at most `bytes`.
+/// Evicts the least recently used until all others except the latest need at most `bytes`.
 void PlanCache::forget_above(std::int64_t bytes, Forgotten& forgotten) {
   while (entries_.size() > 1 && spare_locked() > bytes) {
     bytes_ -= entries_.oldest().bytes;

@@ -1,9 +1,8 @@
-// Programs by binding, as many as fit a limit of bytes; the least recently used is forgotten first.
-// Each binding has a program that uses all the memory it likes and, where a budget was smaller, a
-// program that fits it.
+// A cache of programs by binding, with a limit on bytes; evicts the least recently used. Each
+// binding has a program without a limit on memory and, if a budget was smaller, one that fits it.
 //
-// Thread-safe. Two threads that ask for the same new binding make it once; other bindings do not
-// wait. A thread that waits for another thread's plan gives up when its time is over.
+// Thread-safe. If two threads request the same new binding, one of them plans it and the other
+// waits, until its deadline; other bindings do not wait.
 #pragma once
 
 #include <functional>
@@ -22,25 +21,28 @@
 
 namespace parallax {
 
-/// A binding of DistilBERT takes 106 KiB (139 nodes), one of CLIP's text encoder 239 KiB: there is
-/// room for all 128 sequence lengths of the former and for 70 of the latter.
+/// The default limit. A binding of DistilBERT (139 nodes) needs 106 KiB, one of CLIP's text encoder
+/// 239 KiB: there is room for all 128 sequence lengths of the former and for 70 of the latter.
 inline constexpr std::int64_t kPlanCacheBytes = std::int64_t{16} << 20;
 
+/// The plans of one session.
 class PlanCache {
+  /// One binding. `free_choice`: the program without a limit; `small`: the latest that fits a
+  /// budget; `least`: the smallest. Null: not made yet.
   struct Entry {
     TimedMutex mutex{LockOrder::kPlanning};
     std::shared_ptr<Bound> bound PX_GUARDED_BY(mutex);
     std::shared_ptr<const Program> free_choice PX_GUARDED_BY(mutex), small PX_GUARDED_BY(mutex),
         least PX_GUARDED_BY(mutex);
-    int only_least PX_GUARDED_BY(mutex) = 0;               // runs that take `least`
-    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // runs of the last pause
+    int only_least PX_GUARDED_BY(mutex) = 0;               // runs that still use `least`
+    int pause PX_GUARDED_BY(mutex) = kFirstPause;          // length of the last pause, in runs
     int since_pause PX_GUARDED_BY(mutex) = kLongestPause;  // runs after it
     bool changed PX_GUARDED_BY(mutex) = true;              // since its bytes were counted
-    bool may_change PX_GUARDED_BY(mutex) = false;          // as it runs
+    bool may_change PX_GUARDED_BY(mutex) = false;          // whether runs may change its bytes
   };
   struct Held {
     std::shared_ptr<Entry> entry;
-    std::int64_t bytes = 0;  ///< as counted last
+    std::int64_t bytes = 0;  ///< as last counted
   };
   struct BindingHash {
     std::size_t operator()(const Binding& binding) const;
@@ -48,70 +50,73 @@ class PlanCache {
   using Entries = RecentlyUsed<Binding, Held, BindingHash>;
 
  public:
-  /// Bindings that are no longer held. Who gets them destroys them without a lock: plans have
-  /// devices.
+  /// Evicted bindings. The caller must destroy them without holding a lock: destroying a plan may
+  /// call delegates.
   using Forgotten = Entries::Forgotten;
 
+  /// Options of all plans of the cache.
   struct Options {
     KernelChoice kernels = {};
-    bool parallel = true;
-    int threads = 1;
+    bool parallel = true;  ///< false: branches run one after the other
+    int threads = 1;       ///< threads of a run, its caller's included
     Admission admission = Admission::kTimeSaved;
     Refinement refinement = Refinement::kTime;
-    std::int64_t bytes = kPlanCacheBytes;
-    /// Compiles for a binding where a delegate has a part; null: the form of the binding is.
+    std::int64_t bytes = kPlanCacheBytes;  ///< limit on all bindings but the latest
+    /// Compiles a binding with delegates; null: the graph's version for the binding is compiled.
     std::function<Result<std::shared_ptr<Bound>>(const Binding&)> make = nullptr;
   };
-  /// bind() packs weights by `parallel`.
+  /// `parallel`: the loop with which bind() packs weights.
   PlanCache(std::shared_ptr<GraphForms> forms, const Options& options,
             ParallelFor parallel = serial_for)
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
-  /// A program whose bytes fit the budget; the smallest one where branches must not run at once.
-  /// `explain`: its plan is Plan::explained. `deadline` ends the wait for another thread
-  /// that plans `binding`, not planning. Errors: as compile() and lay_out(), kLimitExceeded.
+  /// Returns a program whose bytes fit the budget; the smallest one if the budget forbids
+  /// concurrent branches. `explain`: requires Plan::explained. `deadline` interrupts the wait for
+  /// another thread that plans `binding`, but not planning. Errors: as compile() and lay_out(),
+  /// kLimitExceeded, kCancelled.
   Result<std::shared_ptr<const Program>> get(const Binding& binding, const RunBudget& budget,
                                              bool explain = false, const Deadline& deadline = {});
-  /// The smallest program, for a run that found no room for what it allocates while running. The
-  /// next kFirstPause runs of `binding` take it too; then larger ones are tried again. If one of
+  /// Returns the smallest program, for a run that found no room for data-dependent tensors. The
+  /// next kFirstPause runs of `binding` use it too; then larger ones are tried again. If one of
   /// these fails within as many runs, the next pause is twice as long: in a lasting shortage only
   /// one run in kLongestPause starts and fails.
   static constexpr int kFirstPause = 16, kLongestPause = 1024;
   Result<std::shared_ptr<const Program>> shrink(const Binding& binding,
                                                 const Deadline& deadline = {});
 
-  /// Bytes of the smallest program. Errors: as get() without a budget.
+  /// Returns the bytes of the smallest program. Errors: as get() without a budget.
   Result<std::int64_t> least_bytes(const Binding& binding, const Deadline& deadline = {});
 
-  /// Runs that begin from now on plan `binding` anew.
+  /// Evicts `binding`: runs that begin from now on plan it again.
   void forget(const Binding& binding);
-  /// The same for all bindings.
+  /// Evicts all bindings, and destroys them.
   void forget_all();
-  /// The same, for the caller to destroy.
+  /// Moves all bindings to `forgotten`, for the caller to destroy.
   void forget_all(Forgotten& forgotten);
-  /// Moves the least recently used binding to `forgotten`. False: the latest alone is left.
+  /// Moves the least recently used binding to `forgotten`. False: only the latest is left.
   bool forget_oldest(Forgotten& forgotten);
-  /// Whether plans may have delegates, which keep memory for them.
+  /// Whether plans may have delegates, which hold memory for them.
   bool has_delegates() const { return options_.make != nullptr; }
 
-  /// Packs what the program's kernels read, before it runs. `deadline` ends the wait for another
-  /// thread that packs, not packing. Errors: as parallax::bind(), kLimitExceeded.
+  /// Packs the weights that the program's kernels read, before it runs. `deadline` interrupts the
+  /// wait for another thread that packs, but not packing. Errors: as parallax::bind(),
+  /// kLimitExceeded, kCancelled.
   Status bind(const Program& program, const Deadline& deadline = {});
-  /// Writes what the model's cache, if any, does not have yet.
+  /// Writes everything to the model's cache, if there is one, that it does not contain yet.
   void save();
 
-  /// Bytes of all bindings but the latest, which is in use or will be next.
+  /// Bytes of all bindings except the latest, which is in use or will be next.
   std::int64_t spare_bytes() const;
-  /// Moves bindings to `forgotten`, the latest one never, until spare_bytes() is at most `bytes`.
+  /// Moves bindings to `forgotten`, never the latest, until spare_bytes() is at most `bytes`.
   void keep_within(std::int64_t bytes, Forgotten& forgotten);
-  /// Of all plans ever made.
+  /// The time spent on all plans ever made.
   PlanTimes times() const;
-  /// Bytes and number of all bindings held.
+  /// Bytes of all bindings in the cache, and their number.
   std::int64_t bytes() const;
   int bindings() const;
 
  private:
-  /// What a call keeps no longer; it lives longer than the call's locks.
+  /// Objects that a call removes; destroyed after the call has released its locks.
   struct Dropped {
     Forgotten bindings;
     std::vector<std::shared_ptr<const Program>> programs;
@@ -136,12 +141,12 @@ class PlanCache {
   const std::shared_ptr<GraphForms> forms_;
   const Options options_;
   const ParallelFor parallel_;
-  // One thread packs, with the pool's help; others wait, as they need the same weights.
+  // One thread packs, helped by the pool; others wait, because they need the same weights.
   TimedMutex packing_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kPacking};
   mutable Mutex mutex_{LockOrder::kPlans};
   Entries entries_ PX_GUARDED_BY(mutex_);
-  std::int64_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // of all entries
-  // Of each form the first free choice that is still held.
+  std::int64_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // sum over all entries
+  // The first `free_choice` of each version of the graph that is still alive.
   std::map<const GraphContext*, std::weak_ptr<const Program>> patterns_ PX_GUARDED_BY(mutex_);
   PlanTimes times_ PX_GUARDED_BY(mutex_);
 };

@@ -34,7 +34,7 @@ std::shared_ptr<GraphForms> small_graph(int chains) {
   return forms_of(text + "output " + sum);
 }
 
-/// Kernels with tables as long as the binding says, and others that might have such.
+/// A model with kernels whose tables grow with the binding, and others that might have such tables.
 std::shared_ptr<GraphForms> images() {
   return forms_of(R"(
     symbols n
@@ -99,7 +99,7 @@ TEST(PlanCache, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
   PlanCache cache(context, {.threads = 2, .bytes = 3 * one + one / 2});
   std::vector<std::shared_ptr<const Program>> programs;
   for (std::int64_t n = 0; n < 4; ++n) programs.push_back(*cache.get(binding_of(n), {}));
-  EXPECT_EQ(cache.bindings(), 4);  // the latest and three beside it
+  EXPECT_EQ(cache.bindings(), 4);  // the latest and three others
   EXPECT_EQ(*cache.get(binding_of(0), {}), programs[0]);
   ASSERT_TRUE(cache.get(binding_of(4), {}));
   EXPECT_EQ(cache.bindings(), 4);
@@ -112,7 +112,7 @@ TEST(PlanCache, ForgetsTheLeastRecentlyUsedBeyondItsBytes) {
   EXPECT_EQ(cache.bindings(), 2);
   EXPECT_LE(cache.spare_bytes(), one);
   cache.keep_within(0, forgotten);
-  EXPECT_EQ(cache.bindings(), 1);  // never the latest
+  EXPECT_EQ(cache.bindings(), 1);  // the latest is never evicted
   EXPECT_EQ(cache.spare_bytes(), 0);
   EXPECT_GT(cache.bytes(), 0);
   EXPECT_LE(cache.bytes(), one);
@@ -163,7 +163,7 @@ TEST(PlanCache, AShortageIsNotForEver) {
     const auto least = cache.shrink(binding_of(1000));
     return least && (*least)->bytes < (*roomy)->bytes;
   };
-  /// Runs until the roomy plan is back; reports in between are none.
+  /// Counts the runs until the larger plan is used again; reports in between do not count.
   const auto pause = [&] {
     int runs = 0;
     while (runs < 5000 && *cache.get(binding_of(1000), {}) != *roomy) {
@@ -174,7 +174,7 @@ TEST(PlanCache, AShortageIsNotForEver) {
   };
   ASSERT_TRUE(shrink());
   EXPECT_EQ(pause(), PlanCache::kFirstPause);
-  // One that comes back at once lasts longer, up to a limit.
+  // A pause that follows immediately is longer, up to a limit.
   for (int expected = 2 * PlanCache::kFirstPause; expected <= PlanCache::kLongestPause;
        expected *= 2) {
     ASSERT_TRUE(shrink());
@@ -182,7 +182,7 @@ TEST(PlanCache, AShortageIsNotForEver) {
   }
   ASSERT_TRUE(shrink());
   EXPECT_EQ(pause(), PlanCache::kLongestPause);
-  // After a good while it counts as the first.
+  // After many runs a pause counts as the first one again.
   for (int run = 0; run < PlanCache::kLongestPause; ++run)
     EXPECT_EQ(*cache.get(binding_of(1000), {}), *roomy);
   ASSERT_TRUE(shrink());
@@ -226,7 +226,7 @@ TEST(PlanCache, BindingsShareTheKernelsThatTheyDoNotChange) {
   };
   EXPECT_NE(kernel(first, 0), kernel(second, 0));
   EXPECT_EQ(kernel(first, 1), kernel(second, 1));
-  EXPECT_EQ(kernel(first, 1), kernel(first, 2));  // alike
+  EXPECT_EQ(kernel(first, 1), kernel(first, 2));  // equivalent nodes
 }
 
 TEST(PlanCache, AFailedPlanCountsToo) {
@@ -267,7 +267,7 @@ TEST(PlanCache, PacksNothingBeforeBind) {
   EXPECT_FALSE((*program)->bound->done);
   EXPECT_EQ(cache.times().pack, 0);
   EXPECT_GE(forms->plain()->packed.total_bytes(), 64 * 64 * 4) << "known before";
-  // Another binding takes kernels of the first, whose weights are not packed either.
+  // Another binding reuses kernels of the first, whose weights are not packed either.
   const auto like = cache.get(binding_of(41), {});
   ASSERT_TRUE(like);
   ASSERT_TRUE(cache.bind(**like));
@@ -297,7 +297,7 @@ TEST(Footprint, IsWhatTheAllocatorGives) {
 }
 
 TEST(Footprint, CountsConvolutions) {
-  // Channels first, as no pass has changed it.
+  // Channels first, because no pass has changed the graph.
   const auto forms = forms_of(R"(
     symbols n
     input x f32 [1, 4, n, n]

@@ -13,7 +13,7 @@
 namespace parallax {
 namespace {
 
-/// Of all nodes; with the sizes of a binding, or, empty, without.
+/// Returns a hash of all nodes, and of the sizes of a binding unless `shapes` is empty.
 std::uint64_t key_of_graph(const Graph& graph, const ConcreteShapes& shapes) {
   std::vector<NodeId> nodes;
   for (const NodeId id : graph.nodes.ids()) nodes.push_back(id);
@@ -25,13 +25,14 @@ Result<std::uint64_t> key_of_sizes(const Graph& graph, const Binding& binding) {
   return key_of_graph(graph, shapes);
 }
 
-/// The plans of a file's text, and how many bytes of it are complete.
+/// The plans of a file's text, and the number of its bytes that are complete.
 struct PinText {
   PinnedPlans plans;
   std::size_t bytes = 0;
 };
 
-/// A process may have been killed while it wrote the last entry, or `head`, the beginning of all.
+/// Parses a file of which the last entry, or `head`, the beginning of every file, may be incomplete
+/// because a process was killed while it wrote.
 Result<std::optional<PinText>> parse_written(std::string_view text, const std::string& head,
                                              const std::string& file) {
   if (head.starts_with(text)) return std::nullopt;
@@ -76,13 +77,13 @@ Status PlanPin::keep(const Graph& canonical, const Binding& binding, PinnedPlans
   return {};
 }
 
-/// False the first time that the file is full.
+/// Adds an entry to the file. Returns false the first time that the file is full.
 Result<bool> PlanPin::add(std::uint64_t sizes, PinnedPlans::Regions regions) {
   const MutexLock lock(mutex_);
   if (full_ || plans_.plans.contains(sizes)) return true;
   PX_ASSIGN(LockedFile file, LockedFile::open(file_, LockedFile::Access::kWrite));
   if (file.size() != bytes_ || bytes_ == 0) PX_RETURN_IF_ERROR(read(file));
-  // This session goes on with its own plan if another process was faster.
+  // This session continues with its own plan if another process was faster.
   if (plans_.plans.contains(sizes)) {
     plans_.plans[sizes] = std::move(regions);
     return true;
@@ -98,7 +99,7 @@ Result<bool> PlanPin::add(std::uint64_t sizes, PinnedPlans::Regions regions) {
   return true;
 }
 
-/// Adds what the file has and this does not.
+/// Adds the plans that only the file has.
 Status PlanPin::read(const LockedFile& file) {
   PX_ASSIGN(const std::string text, file.read(kMaxPinBytes + 1));
   PX_ASSIGN(auto written, parse_written(text, pins_head(plans_), file_.string()));

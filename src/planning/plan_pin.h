@@ -1,5 +1,5 @@
-// The placement that a session keeps from run to run (SessionOptions::pinned_plan), in a file that
-// grows by one entry for each new size.
+// Pinned plans: the placement that a session always uses (SessionOptions::pinned_plan), in a file
+// that grows by one entry for each new combination of sizes.
 //
 // Thread-safe; sessions and processes may share a file.
 #pragma once
@@ -20,19 +20,22 @@
 
 namespace parallax {
 
+/// The pinned plans of one model and delegate.
 class PlanPin {
  public:
-  /// For a delegate and the model with this canonical graph. Reads `file` if it is there. Errors:
-  /// kIo; kInvalidInput for a file that has no plans, or those of another model or delegate.
+  /// Opens the plans of a delegate and the model with this canonical graph. Reads `file` if it
+  /// exists. Errors: kIo; kInvalidInput for a file that is no pinned plan, or that belongs to
+  /// another model or delegate.
   static Result<std::shared_ptr<PlanPin>> open(const std::filesystem::path& file,
                                                const std::string& delegate, const Graph& canonical);
 
-  /// The regions under `binding`; nullopt if none are kept. Errors: of concrete_shapes().
+  /// Returns the regions under `binding`; nullopt if none are pinned. Errors: those of
+  /// concrete_shapes().
   Result<std::optional<PinnedPlans::Regions>> find(const Graph& canonical,
                                                    const Binding& binding) const;
-  /// Keeps those of a plan for `binding`, unless some are kept, and adds them to the file unless
-  /// another process has. A full file is left as it is, which `log` is told once. Errors: kIo;
-  /// kInvalidInput for a name that the file cannot hold and as open(). Nothing is kept then.
+  /// Pins the regions of a plan for `binding`, unless some are pinned already, and adds them to the
+  /// file unless another process has. A full file is not changed, which is logged once. Errors:
+  /// kIo; kInvalidInput for a name that the file cannot hold and as open(). Nothing is pinned then.
   Status keep(const Graph& canonical, const Binding& binding, PinnedPlans::Regions regions,
               const Logger& log);
   const std::filesystem::path& file() const { return file_; }
@@ -46,7 +49,7 @@ class PlanPin {
   const std::filesystem::path file_;
   mutable Mutex mutex_;
   PinnedPlans plans_ PX_GUARDED_BY(mutex_);
-  std::size_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // of the file, as it was read or written last
+  std::size_t bytes_ PX_GUARDED_BY(mutex_) = 0;  // size of the file when last read or written
   bool full_ PX_GUARDED_BY(mutex_) = false;
 };
 

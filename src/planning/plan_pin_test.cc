@@ -41,7 +41,7 @@ class PlanPinTest : public FolderTest {
   std::optional<PinnedPlans::Regions> find(const PlanPin& pin, int n) {
     return *pin.find(graph_, sizes(n));
   }
-  /// Some sizes that all writers have and some of its own; 0 if all is well.
+  /// Writes some sizes that all writers write, and some of its own; returns 0 if it succeeds.
   int write_all(int writer) {
     const auto pin = PlanPin::open(file_, "test", graph_);
     if (!pin) return 1;

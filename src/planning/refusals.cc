@@ -42,7 +42,7 @@ bool Refusals::add(const Binding& binding, std::uint64_t version,
   return changed;
 }
 
-/// Where it is known, plans of other bindings may be older.
+/// Adds a refusal for all plans. If it is known, the plan may be older than it.
 bool Refusals::add_for_all(std::uint64_t version, RefusedRegion region) {
   const auto found = std::ranges::find_if(for_all_, same_nodes(region));
   if (found != for_all_.end()) return found->version > version;
@@ -50,7 +50,7 @@ bool Refusals::add_for_all(std::uint64_t version, RefusedRegion region) {
   return true;
 }
 
-/// What is left out by now was refused in a plan that was made before.
+/// Adds a refusal for one binding. If the region is left out already, the plan was made earlier.
 bool Refusals::add_for(const Key& key, RefusedRegion region) {
   if (by_binding_.size() >= kMostBindings && !by_binding_.contains(key))
     by_binding_.erase(by_binding_.begin());

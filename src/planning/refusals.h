@@ -1,7 +1,7 @@
 // The regions that plans of a session leave to the CPU because a delegate refused them: in all
-// plans, in those for one binding, or in those for a while. A plan that knows of a refusal has the
-// CPU's own fusions and layouts for these nodes, which the substitute of a region has not. Internal
-// to session/.
+// plans, in those for one binding, or in those for a number of runs. A plan made after a refusal
+// uses the CPU's own fusions and layouts for these nodes, which the fallback of a region lacks.
+// Internal to session/.
 //
 // Thread-safe.
 #pragma once
@@ -18,32 +18,34 @@
 
 namespace parallax {
 
+/// The refusals of one session.
 class Refusals {
  public:
-  /// Bindings with refusals that are kept; a session may see any number of sizes. What is forgotten
-  /// is refused once more.
+  /// Limit on bindings with refusals: a session may see any number of sizes. An evicted refusal is
+  /// learned again when the delegate refuses once more.
   static constexpr std::size_t kMostBindings = 1024;
 
-  /// Counts refusals that are of all plans. That of a plan is read before of().
+  /// Number of refusals so far that hold for all plans. A plan must read it before of().
   std::uint64_t version() const;
-  /// The nodes that a plan for `binding` leaves to the CPU.
+  /// Returns the nodes that a plan for `binding` leaves to the CPU.
   std::vector<RefusedRegion> of(const Binding& binding) const;
-  /// Notes the refusals of a plan for `binding` that was made by `version`. True if another plan
-  /// would be made now.
+  /// Adds the refusals of a plan for `binding` that was made at `version`. Returns whether another
+  /// plan would be made now.
   bool add(const Binding& binding, std::uint64_t version, std::vector<RefusedRegion> regions);
-  /// Counts a run of `binding`. True if a pause ends with it, so that another plan would be made.
+  /// Counts a run of `binding`. Returns whether it ends a pause, so that another plan would be
+  /// made.
   bool count_run(const Binding& binding);
-  /// True if there was a refusal.
+  /// Removes all refusals. Returns whether there was one.
   bool forget();
 
  private:
   struct Held {
     RefusedRegion region;
-    std::uint64_t version = 0;  ///< for all plans: those made since know of it
-    RetryPause pause = {};      ///< of kMoment
+    std::uint64_t version = 0;  ///< if it holds for all plans: plans made at this version know it
+    RetryPause pause = {};      ///< for Refusal::kMoment
     bool is_left_out() const { return region.kind != Refusal::kMoment || pause.is_on(); }
   };
-  using Key = std::vector<std::optional<std::int64_t>>;  // of a Binding
+  using Key = std::vector<std::optional<std::int64_t>>;  // Binding::symbols
 
   bool add_for_all(std::uint64_t version, RefusedRegion region) PX_REQUIRES(mutex_);
   bool add_for(const Key& key, RefusedRegion region) PX_REQUIRES(mutex_);

@@ -1,4 +1,4 @@
-// Which regions plans leave out after refusals, and for how many runs.
+// The regions that plans leave out after refusals, and for how many runs.
 #include "planning/refusals.h"
 
 #include <gtest/gtest.h>

@@ -26,13 +26,13 @@ void prefault(PackedWeights& packed, std::int64_t bytes) {
   try {
     packed.prefault(bytes);
   } catch (const std::exception&) {
-    // Packing gets the memory, or says that there is none.
+    // Packing allocates the memory, or reports the error.
   }
 }
 
 }  // namespace
 
-/// All that may have a thread, so that fork() finds them.
+/// A list of all objects that may have a thread, for fork().
 class LivingPrefaults {
  public:
   template <class Start>
@@ -55,7 +55,7 @@ class LivingPrefaults {
   }
   static void after_fork() PX_RELEASE(mutex) { mutex.unlock(); }
 
-  // Usable from the first thread's start to the last one's end.
+  // Usable from the start of the first thread to the end of the last one.
   static constinit inline Mutex mutex{LockOrder::kListOfPrefaults};
   static constinit inline WeightPrefault* first PX_GUARDED_BY(mutex) = nullptr;
   static const int kRegistered;
@@ -72,7 +72,7 @@ std::int64_t weight_bytes(const Graph& graph) {
   }
   std::ranges::sort(weights, std::less<>{}, [](const auto& bytes) { return bytes.data(); });
   std::int64_t sum = 0;
-  const std::byte* counted = nullptr;  // up to here
+  const std::byte* counted = nullptr;  // end of the bytes that were counted
   for (const auto& bytes : weights) {
     const std::byte* const end = bytes.data() + bytes.size();
     const std::byte* const begin = std::max(bytes.data(), counted, std::less<>{});
@@ -92,9 +92,9 @@ WeightPrefault::WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext:
       thread_ = std::jthread([weights = weights_, bytes] { prefault(weights->packed, bytes); });
     });
   } catch (const std::system_error&) {
-    // No thread: packing gets the memory.
+    // No thread: packing allocates the memory.
   } catch (const std::bad_alloc&) {
-    // The same.
+    // As above.
   }
 }
 

@@ -1,5 +1,5 @@
-// Has the system provide memory for packed weights while the passes keep one thread busy: page
-// faults are half of the time of packing. Internal to session/.
+// Prefaults memory for packed weights while the passes keep one thread busy: page faults are half
+// of the time of packing. Internal to session/.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,23 @@
 
 namespace parallax {
 
-/// Bytes of the constants that nodes multiply by. Packing them takes about as many in f32, more for
-/// small images. Bytes that several share count once, or a small file could ask for any amount.
+/// Returns the bytes of the constants that nodes multiply by. Packed they need about as many in
+/// f32, more for small images. Shared bytes count once, so that a small file cannot request any
+/// amount.
 std::int64_t weight_bytes(const Graph& graph);
 
+/// A background thread that touches the pages. Destroyed with the model, or earlier.
 class WeightPrefault {
  public:
-  /// Starts a thread for the weights that `graph`, as loaded, multiplies by. Without a second CPU,
-  /// without a thread or with little memory it does nothing, and the first run is slower. It also
-  /// does nothing where addresses are limited: it takes twice as many as weights have bytes, and
-  /// its thread takes more, so that the load could fail.
+  /// Starts a thread for the weights that `graph`, as loaded, multiplies by. Does nothing, so that
+  /// the first run is slower, if there is no second CPU, no thread or little memory. Also does
+  /// nothing if the address space is limited: it needs twice the bytes of the weights, and its
+  /// thread needs more, so that the load could fail.
   WeightPrefault(const Graph& graph, std::shared_ptr<GraphContext::Weights> weights);
-  /// Ends the thread, which takes one page at most. fork() ends all such threads: a child has none,
-  /// and must find no page half done.
+  /// Ends the thread after at most one page. fork() ends all such threads: a child has none of
+  /// them, and must find no page half done.
   ~WeightPrefault();
+  /// Whether the thread was started and not ended.
   bool started() const { return thread_.joinable(); }
   WeightPrefault(const WeightPrefault&) = delete;
   WeightPrefault& operator=(const WeightPrefault&) = delete;
@@ -34,7 +37,7 @@ class WeightPrefault {
 
   const std::shared_ptr<GraphContext::Weights> weights_;
   std::jthread thread_;
-  WeightPrefault* next_ = nullptr;  ///< in the list of those that fork() ends
+  WeightPrefault* next_ = nullptr;  ///< next in the list of those that fork() ends
 };
 
 }  // namespace parallax

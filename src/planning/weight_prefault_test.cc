@@ -27,7 +27,7 @@ TEST(WeightBytes, CountsWhatNodesMultiplyByOnce) {
   ASSERT_TRUE(graph) << graph.error().to_string();
   ASSERT_TRUE(infer_graph(*graph));
   EXPECT_EQ(weight_bytes(*graph), 3 * 16);
-  // As external data may: one begins inside another, one lies in another.
+  // As external data may overlap: one begins inside another, one is part of another.
   const auto bytes_of = [&](std::size_t node) -> std::span<const std::byte>& {
     const ValueId weights = graph->nodes[NodeId{static_cast<std::int32_t>(node)}].inputs[1];
     return graph->values[weights].constant->bytes;

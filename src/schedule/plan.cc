@@ -259,7 +259,7 @@ void count_parallel(Plan& plan, std::size_t layers) {
   plan.parallel_layers = static_cast<int>(std::count(parallel.begin(), parallel.end(), true));
 }
 
-/// Does the work of make_plan() with problem.beside exactly as given.
+/// Does the work of make_plan() for one problem, without relaxing it.
 Result<Plan> plan_as_given(const BranchGraph& branches, const std::vector<LayerGroups>& groups,
                            const MemoryProblem& problem, const ScheduleOptions& options) {
   if (groups.size() != branches.layers.size()) {

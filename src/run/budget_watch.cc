@@ -14,11 +14,11 @@ bool BudgetWatch::at_once() {
   bool at_once = false;
   try {
     const RunBudget budget = read_();
-    // All tasks wait for memory: idle blocks are better used elsewhere.
+    // All tasks of the system wait for memory: free idle blocks.
     if (!budget.at_once) lease_.trim();
     at_once = (!budget.bytes || lease_.set_limit(*budget.bytes)) && budget.at_once;
   } catch (const std::exception&) {
-    // No memory even for a reading: branches wait for each other.
+    // No memory even for a reading: run one branch after the other.
   }
   at_once_.store(at_once, std::memory_order_relaxed);
   return at_once;

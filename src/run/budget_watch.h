@@ -1,5 +1,5 @@
-// The memory budget of a run in progress: it reads free memory again once the last reading is old,
-// and then follows the new one.
+// The memory budget of a run in progress: reads free memory again once the last reading is old, and
+// applies the new limit.
 //
 // Thread-safety: at_once() may be called by all participants of the run; one of them reads, the
 // others use the last reading.
@@ -14,13 +14,15 @@
 
 namespace parallax {
 
+/// Watches the budget of one run.
 class BudgetWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A reading takes some 80 us: less than 1 % of the time at this age.
+  /// The age at which a reading is replaced. A reading needs about 80 us, less than 1 % of this.
   static constexpr std::chrono::nanoseconds kMaxAge = std::chrono::milliseconds(10);
 
-  /// `read` must be thread-safe. `at_once`: the answer of the reading at the start.
+  /// `lease` must outlive this object; `read` must be thread-safe. `at_once`: the first answer,
+  /// from the reading at the start of the run.
   BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool at_once,
               std::chrono::nanoseconds max_age = kMaxAge)
       : lease_(lease),
@@ -29,9 +31,9 @@ class BudgetWatch {
         at_once_(at_once),
         next_((Clock::now() + max_age).time_since_epoch().count()) {}
 
-  /// Whether a branch that is about to start may run beside others. False while all tasks wait for
-  /// memory, in which case idle blocks are freed, if `read` throws, and while runs hold more than
-  /// the new budget, which then also limits what they still allocate.
+  /// Whether a branch that is about to start may run concurrently with others. False while all
+  /// tasks of the system wait for memory (idle blocks are freed then), if `read` throws, and while
+  /// runs hold more than the new budget, which also limits their further allocations.
   bool at_once();
 
  private:

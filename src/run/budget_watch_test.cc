@@ -43,10 +43,10 @@ TEST(BudgetWatch, FollowsTheBudgetDownAndUp) {
   lease->release(50);
   { const auto idle = memory.acquire({40, 1000, false}); }
   EXPECT_EQ(memory.held_bytes(), 140);
-  now.at_once = false;  // everything waits for memory
+  now.at_once = false;  // all tasks wait for memory
   EXPECT_FALSE(watch.at_once());
   EXPECT_EQ(memory.held_bytes(), 100) << "the idle block is freed";
-  now = {std::nullopt, true};  // the probe found nothing: the last limit stays
+  now = {std::nullopt, true};  // the probe could not read: the last limit stays
   EXPECT_TRUE(watch.at_once());
   EXPECT_FALSE(lease->reserve(51));
 }

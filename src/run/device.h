@@ -1,6 +1,7 @@
-// What runs the regions of a program elsewhere. A step of a plan is a branch that the pool runs or
-// a region that a device runs; the thread that completes it, a worker or one of the device's, lets
-// go of the steps that wait for it. Internal to run/.
+// The interface between a run and a device that runs regions of its program asynchronously. A step
+// of a plan is a branch that the pool runs or a region that a device runs; the thread that
+// completes it, a worker or one of the device's, releases the steps that wait for it. Internal to
+// run/.
 //
 // Thread-safety: a Completion may be called by any thread; a Device and its memory are called by
 // all threads of a pool.
@@ -23,22 +24,23 @@ namespace parallax {
 class AbandonHook;
 class OutsideSteps;
 
-/// What a device keeps of one run of a plan, such as values that its regions leave for later ones.
+/// The state of one run in a device, such as values that its regions leave for later ones.
 class DeviceRun {
  public:
   virtual ~DeviceRun() = default;
 };
 
+/// A tensor that a region reads or writes: dense, row-major.
 struct RegionTensor {
   ValueId value;
   DType dtype = DType::kF32;
   Dims dims;
-  std::byte* bytes = nullptr;
-  /// kDevice: `bytes` are the device's own, and all tensors of the region are there. Else kShared.
+  std::byte* bytes = nullptr;  ///< aligned to kAlignment; null if there are no elements
+  /// kDevice: `bytes` belong to the device, as do all tensors of the region. Else kShared.
   MemorySpace space = MemorySpace::kShared;
 };
 
-/// Of a value whose size only running tells.
+/// The dims of a value whose size only a run determines.
 struct ValueDims {
   ValueId value;
   Dims dims;
@@ -48,31 +50,36 @@ struct ValueDims {
 /// One run of a region.
 struct RegionRun {
   RegionId region;
-  std::shared_ptr<DeviceRun> of = nullptr;  ///< as begin_run() gave it
-  std::vector<RegionTensor> inputs;         ///< values that no step of this region makes, each once
+  std::shared_ptr<DeviceRun> of = nullptr;  ///< the result of begin_run()
+  std::vector<RegionTensor> inputs;         ///< values that the region reads, each once
   std::vector<RegionTensor> outputs;        ///< values that other steps read, kShared or kDevice
-  /// As bind() gave it; null: sizes were known before. The run holds it until it ends: a device
-  /// that lets go before it calls the Completion is never the last.
+  /// The result of bind(); null: sizes were known before the run. The run also holds it until it
+  /// ends, so that a device which releases it before it calls the Completion is never the last
+  /// owner.
   std::shared_ptr<void> bound = nullptr;
 };
 
-/// Tells that a region is done, or why it is not. The first call counts, any thread may make it;
-/// where the last copy goes without a call, the region has failed.
+/// Reports the end of a region: success or an error. Copies report the same end; the first call
+/// counts, and any thread may make it. If the last copy is destroyed without a call, the region has
+/// failed (kInternal). Thread-safe; may outlive the run.
 class Completion {
  public:
   Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch);
   void operator()(Status status) const;
-  /// In place of the call: what only the device has is lost, so that no CPU can run the region. The
-  /// run ends with `error`, as where the device is late: Device::late() hears of it.
+  /// Reports instead that data is lost which only the device had, so that no CPU can run the
+  /// region. The run ends with `error` as if the device were late: Device::late() is called.
   void lost(Error error) const noexcept;
-  /// For the trace: `bytes` of `value` were copied to the device or back, since `begin`.
+  /// Records for the trace that `bytes` of `value` were copied to the device or back, since
+  /// `begin`.
   void copied(ValueId value, bool to_device, std::int64_t bytes,
               std::chrono::steady_clock::time_point begin) const noexcept;
-  /// `cancel` is called, at most once and without locks, where the run stops waiting before the
-  /// region is done; also when it has stopped by now. It may call the Completion. Must not throw.
+  /// Sets a function that is called, at most once and without locks, if the run stops waiting
+  /// before the region is done; immediately if it has stopped already. `cancel` may call the
+  /// Completion, and must not throw.
   void on_abandon(std::function<void()> cancel) const;
-  /// Whether the run still waits for it. False soon after the run has ended.
+  /// Whether the run still waits for the region. False soon after the run has ended.
   bool is_wanted() const;
+  /// The hook that on_abandon() sets; never null.
   const std::shared_ptr<AbandonHook>& hook() const;
 
  private:
@@ -80,30 +87,34 @@ class Completion {
   std::shared_ptr<Step> step_;
 };
 
+/// A device, or several, that run the regions of one plan. Its functions are called by all threads
+/// of a pool, concurrently.
 class Device {
  public:
   virtual ~Device() = default;
-  /// For the regions of a body of `node`, and of bodies inside; null: it runs none of them.
+  /// Returns the device for the regions of a body of `node`, and of bodies inside it; null: it runs
+  /// none of them.
   virtual Device* in_body(NodeId /*node*/, std::size_t /*body*/) { return nullptr; }
-  /// A run of the plan, or a trip of the body, begins. `on_cpu`: regions that the device does not
-  /// run this time, but for those that fail. Null: there is nothing to keep.
+  /// Begins a run of the plan, or a trip of the body. `on_cpu`: regions that the CPU runs from the
+  /// start; others may follow when they fail. Null: the device keeps no state of the run.
   virtual std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& /*on_cpu*/) {
     return nullptr;
   }
-  /// The CPU has made a value that regions read: the first of them that wants a copy now, beside
-  /// what runs. start_copy() follows. Invalid: none does.
+  /// Returns the first region that wants a copy of a value as soon as the CPU has made it;
+  /// start_copy() follows. Invalid: none wants it.
   virtual RegionId wants_copy(const DeviceRun&, ValueId) { return {}; }
-  /// Begins to copy `value`, the root of what regions read, and returns; `done` is called when the
-  /// bytes are not read any more. A copy that fails is left to the region. May throw.
+  /// Begins to copy `value`, a root that regions read, and returns; calls `done` when the bytes are
+  /// no longer read. If a copy fails, the region copies again. May throw.
   virtual void start_copy(DeviceRun&, const RegionTensor& /*value*/, const Completion& done) {
     done({});
   }
-  /// Why the CPU runs a region from the start, where the plan has a substitute: it has failed
-  /// before. Nothing: the device runs it. A run asks once.
+  /// Returns why the CPU runs a region from the start, if the plan has the CPU as a fallback: the
+  /// region failed before. nullopt: the device runs it. Called once per run.
   virtual std::optional<Error> problem(RegionId) const { return std::nullopt; }
-  /// Prepares a region for sizes that running has told now; start() follows, or does not. May take
-  /// long. `sizes`: of its values that no plan knows, ascending; none has no elements. `log`, which
-  /// may be null, hears of a failure once. Errors: why the CPU runs it this time.
+  /// Prepares a region for sizes that the run has just determined; start() may follow. May be slow.
+  /// `sizes`: those of its values that the plan does not know, in ascending order; all have
+  /// elements. `log`, which may be null, receives each failure once. On an error the CPU runs the
+  /// region this time.
   virtual Result<std::shared_ptr<void>> bind(RegionId, const std::vector<ValueDims>& /*sizes*/,
                                              const Logger* /*log*/) {
     return tl::unexpected(Error{Stage::kExecute,
@@ -111,22 +122,22 @@ class Device {
                                 {},
                                 "the device takes no sizes that only running tells"});
   }
-  /// Hands back what bind() gave in the CPU's memory and no run uses; false where that was
-  /// nothing.
+  /// Releases the bindings in the CPU's memory that bind() made and no run uses. Returns whether
+  /// there were any.
   virtual bool drop_bindings() { return false; }
   /// Whether there is a region that it may run.
   virtual bool is_used() const { return true; }
-  /// Whose it is, for reports.
+  /// Returns the name of the region's delegate, for reports. Valid while the device lives.
   virtual std::string_view name_of(RegionId) const { return {}; }
-  /// Whether the failure of a region, which is `error`, is worth a warning: false where one like it
-  /// was told before.
+  /// Whether the failure of a region with `error` deserves a warning: false if one like it was
+  /// logged before.
   virtual bool is_news(RegionId, const Error& /*error*/) noexcept { return true; }
-  /// A region has taken longer than ExecuteOptions::region_time: its run ends with `error` once
+  /// Records that a region exceeded ExecuteOptions::region_time: its run ends with `error` once
   /// this returns. Called without locks.
   virtual void late(RegionId, const Error& /*error*/) noexcept {}
-  /// Begins to run a region and returns; calls `done` then or later. Of the tensors it may touch
-  /// nothing after that call. The run may end before it: the memory of the tensors waits
-  /// nevertheless. What it throws fails the region.
+  /// Begins to run a region and returns; calls `done` before or after that. After calling `done` it
+  /// must not access the tensors. The run may end earlier; the memory of the tensors is kept until
+  /// `done` nevertheless. An exception fails the region.
   virtual void start(RegionRun run, Completion done) = 0;
 };
 

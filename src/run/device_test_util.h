@@ -1,5 +1,5 @@
-// For tests: a device that answers from a thread of its own, late and in any order, with an error,
-// twice, or never.
+// A device for tests: it answers from its own thread, late and in any order, with an error, twice,
+// or never.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ namespace parallax {
 
 enum class Answer : std::uint8_t { kDone, kAtOnce, kTwice, kError, kThrows, kNone, kNever };
 
-/// Computes regions of unary operators and Add, after a moment, one by one and in random order.
+/// Computes regions of unary operators and Add, with a short delay, one by one in random order.
 class TestDevice final : public Device {
  public:
   TestDevice(const Graph& graph, const IdVector<NodeId, RegionId>& region_of)
       : graph_(graph), region_of_(region_of), timer_([this] { work(); }) {}
-  /// The same for bodies, each with a device and a thread of its own.
+  /// Makes a device and a thread for each body as well.
   explicit TestDevice(const GraphContext& context)
       : TestDevice(context.graph, context.delegation.region_of) {
     for (const auto& [node, bodies] : context.bodies)
@@ -48,12 +48,12 @@ class TestDevice final : public Device {
   TestDevice(const TestDevice&) = delete;
   TestDevice& operator=(const TestDevice&) = delete;
 
-  /// Of the regions from here on; of all others kDone.
+  /// Sets the answer of a region from now on; the default is kDone.
   void will(RegionId region, Answer answer) {
     const MutexLock lock(mutex_);
     answers_[region] = answer;
   }
-  /// Answers what it never answered.
+  /// Answers all regions that it never answered.
   void answer_all() {
     const MutexLock lock(mutex_);
     for (Job& job : silent_) jobs_.push_back(std::move(job));
@@ -64,13 +64,13 @@ class TestDevice final : public Device {
     const MutexLock lock(mutex_);
     return silent_.size();
   }
-  /// Regions that the thread has begun which answers.
+  /// Regions that were begun on the thread that answers.
   std::vector<RegionId> begun_by_answers() {
     const MutexLock lock(mutex_);
     return begun_by_answers_;
   }
 
-  /// This one and those of all bodies.
+  /// Returns this device and those of all bodies.
   std::vector<TestDevice*> all() {
     std::vector<TestDevice*> list = {this};
     for (const auto& [key, body] : bodies_)
@@ -94,7 +94,7 @@ class TestDevice final : public Device {
         });
   }
   std::atomic<int> bindings{0}, refused_bindings{0}, starts{0};
-  std::atomic<int> destroyed_by_answers{0};  ///< bindings, by the thread that answers
+  std::atomic<int> destroyed_by_answers{0};  ///< bindings destroyed on the thread that answers
 
   void start(RegionRun run, Completion done) override {
     ++starts;
@@ -119,7 +119,7 @@ class TestDevice final : public Device {
   }
 
  private:
-  /// It gets tensors of the sizes that it was bound to.
+  /// Aborts unless the tensors have the sizes that the region was bound to.
   static void check_sizes(const std::vector<ValueDims>& bound, const RegionRun& run) {
     for (const auto* list : {&run.inputs, &run.outputs})
       for (const RegionTensor& tensor : *list)
@@ -201,7 +201,7 @@ class TestDevice final : public Device {
   std::vector<Job> jobs_ PX_GUARDED_BY(mutex_), silent_ PX_GUARDED_BY(mutex_);
   std::vector<RegionId> begun_by_answers_ PX_GUARDED_BY(mutex_);
   bool ends_ PX_GUARDED_BY(mutex_) = false;
-  std::minstd_rand random_;  // the timer's
+  std::minstd_rand random_;  // used by the timer thread only
   std::thread timer_;
 };
 

@@ -11,16 +11,16 @@
 namespace parallax {
 namespace {
 
-/// Smaller blocks are left to the system's allocator, which is quick with them.
+/// Smaller blocks are not pooled: the system's allocator is fast for them.
 constexpr std::int64_t kPooled = std::int64_t{64} << 10;
-/// So much room, of a block's size, is added for a tensor that is larger the next time, and so much
-/// may stay unused where a block serves again.
+/// The shares of a block's size, as divisors: kRoom is added for a tensor that is larger the next
+/// time; kWaste may stay unused if a block is reused.
 constexpr std::int64_t kRoom = 8, kWaste = 4;
 
 }  // namespace
 
 BlockPool::~BlockPool() {
-  idle_.clear();  // no thread has the pool any more
+  idle_.clear();  // no other thread uses the pool any more
   if (reserved_ > 0) lease_.release(reserved_);
 }
 

@@ -1,12 +1,13 @@
-// Memory for tensors whose sizes only running can tell. A run has one arena per branch. Its arenas
-// take blocks from one pool, a block for each tensor, counted against the budget of the run.
+// Memory for data-dependent tensors, whose sizes only a run determines. A run has one arena per
+// branch. Its arenas allocate from one pool, a block for each tensor, counted against the budget of
+// the run.
 //
-// A large block serves again where it fits well. If no idle block fits a tensor, they all go back
-// to the system first. So a run holds at most 1.25 times the bytes of tensors alive at once: a
-// tensor that grows with each trip of a loop never fits its old block, and idle blocks would add
-// up.
+// A large block is reused if it fits well. If no idle block fits a tensor, all of them are returned
+// to the system first. So a run holds at most 1.25 times the peak of the bytes of live tensors: a
+// tensor that grows with each trip of a loop never fits its old block, and idle blocks would
+// accumulate.
 //
-// Thread-safety: thread-safe (a tensor may be freed by its last reader in another branch).
+// Thread-safe: a tensor may be freed by its last reader in another branch.
 #pragma once
 
 #include <atomic>
@@ -20,54 +21,58 @@
 
 namespace parallax {
 
-/// The blocks of one run. Outlives its arenas.
+/// The blocks of one run. Must outlive its arenas. Thread-safe.
 class BlockPool {
  public:
+  /// Reserves the bytes of blocks from `lease`, which must outlive the pool.
   explicit BlockPool(RunMemory::Lease& lease) : lease_(lease) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /// At least `bytes`, aligned to kAlignment; no more if `exactly` or under a limit.
-  /// Errors: kBudgetExceeded, kOutOfMemory.
+  /// Returns a block of at least `bytes`, aligned to kAlignment; no larger if `exactly` or under a
+  /// limit. Errors: kBudgetExceeded, kOutOfMemory.
   Result<AlignedBytes> take(std::int64_t bytes, bool exactly);
+  /// Returns a block to the pool, for reuse or to the system.
   void give_back(AlignedBytes block) noexcept;
-  /// Blocks of so many bytes do not come back: who has them releases what they take of the lease.
+  /// Stops counting blocks of so many bytes, which do not return to the pool: their owner releases
+  /// these bytes of the lease.
   void give_up(std::int64_t bytes);
 
  private:
-  using Idle = std::multimap<std::int64_t, AlignedBytes>;  // by size
+  using Idle = std::multimap<std::int64_t, AlignedBytes>;  // keys: sizes
 
   void release(AlignedBytes block);
 
   RunMemory::Lease& lease_;
-  std::atomic<std::int64_t> reserved_{0};
+  std::atomic<std::int64_t> reserved_{0};  // bytes of the lease, idle blocks included
   Mutex mutex_;
   Idle idle_ PX_GUARDED_BY(mutex_);
 };
 
+/// The data-dependent tensors of one branch. Thread-safe.
 class DynamicArena {
  public:
-  /// `poison`: overwrites freed bytes, so that tests notice when they are read.
+  /// `poison`: overwrites freed bytes, so that tests detect reads of them.
   DynamicArena(BlockPool& pool, bool poison) : pool_(&pool), poison_(poison) {}
   ~DynamicArena();
   DynamicArena(const DynamicArena&) = delete;
   DynamicArena& operator=(const DynamicArena&) = delete;
 
-  /// Bytes aligned to kAlignment, never null. `exactly`: the caller has added room to grow.
-  /// Errors: kBudgetExceeded, kOutOfMemory.
+  /// Returns bytes aligned to kAlignment, never null. `exactly`: adds no room to grow, because the
+  /// caller has done so. Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(std::int64_t bytes, bool exactly = false);
-  /// Frees what allocate() returned; ignores null and memory from elsewhere.
+  /// Frees a result of allocate(); ignores null and memory from elsewhere.
   void free(std::byte* bytes);
-  /// Takes what is not freed out of the pool, which may then go before this. How many bytes that
-  /// is; allocate() and free() must not be called any more.
+  /// Detaches the blocks that are not freed from the pool, which may then be destroyed before the
+  /// arena, and returns their bytes. allocate() and free() must not be called after that.
   std::int64_t leave_pool();
 
  private:
-  BlockPool* pool_;  // null: it has left
+  BlockPool* pool_;  // null after leave_pool()
   const bool poison_;
   Mutex mutex_;
-  std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);
+  std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);  // by address
 };
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Memory of tensors whose sizes only running tells.
+// Memory of tensors whose sizes only a run determines.
 #include "run/dynamic_arena.h"
 
 #include <gtest/gtest.h>
@@ -62,16 +62,16 @@ TEST(DynamicArena, LargeBlocksServeAgainWhereTheyFit) {
       EXPECT_EQ(memory.held_bytes(), 64 + (limited ? kMiB : kMiB * 9 / 8));
       ASSERT_TRUE(arena.allocate(100));
     }
-    // It is there for another arena, a small one beside it changes nothing.
+    // Another arena can reuse it; a small block next to it changes nothing.
     DynamicArena arena(pool, false);
     ASSERT_TRUE(arena.allocate(100));
     EXPECT_EQ(*arena.allocate(kMiB, limited), a);
     arena.free(a);
-    // What it is too small for has it freed first.
+    // A tensor that it is too small for causes it to be freed first.
     std::byte* const b = *arena.allocate(2 * kMiB, true);
     EXPECT_EQ(memory.held_bytes(), 64 + 128 + 2 * kMiB);
     arena.free(b);
-    // So has what it is too large for.
+    // So does a tensor that it is too large for.
     ASSERT_TRUE(arena.allocate(kMiB, true));
     EXPECT_EQ(memory.held_bytes(), 64 + 128 + kMiB);
   }

@@ -16,26 +16,26 @@
 namespace parallax {
 namespace {
 
-/// Whether the arena is watched without being asked: where assertions are on, but not beside the
-/// thread sanitizer, from which its lock would hide races.
+/// Whether the arena is checked by default: if assertions are on, but not with the thread
+/// sanitizer, because the lock of the check would hide races.
 #if defined(NDEBUG) || defined(__SANITIZE_THREAD__)
 constexpr bool kAlwaysWatch = false;
 #else
 constexpr bool kAlwaysWatch = true;
 #endif
 
-/// What a kernel may take as the address of a tensor without elements.
+/// The address that kernels get for a tensor without elements.
 alignas(kAlignment) std::byte empty_tensor[kAlignment];
 
-/// What this thread left in scratch: the node, as NodeTiles count themselves, and its tile.
+/// The node, by its NodeTiles::number_, and the tile whose data this thread left in scratch.
 struct LastTile {
   std::uint64_t node = 0;
   std::int64_t tile = -1;
 };
 thread_local LastTile last_tile;
 
-/// Never the same again. Threads have numbers of their own: one counter would move from core to
-/// core with each node.
+/// Returns a unique number. Each thread counts in a range of its own: a shared counter would move
+/// between cores with each node.
 std::uint64_t next_number() {
   static std::atomic<std::uint64_t> threads{0};
   thread_local std::uint64_t last = threads.fetch_add(1, std::memory_order_relaxed) << 40;
@@ -67,7 +67,7 @@ class NodeTiles final : public SharedWork {
     KernelArgs args = args_;
     if (scratch_bytes_ > 0)
       args.scratch = {scratch_.base + self.index() * scratch_.stride, scratch_bytes_};
-    // Where this thread ran nothing in between, its scratch is as it left it.
+    // If this thread ran nothing in between, its scratch is unchanged.
     if (last_tile.node == number_) args.previous_tile = last_tile.tile;
     last_tile = {number_, tile};
     try {
@@ -144,7 +144,7 @@ Status Run::start(std::span<const std::byte* const> inputs, const PlaceOutput& p
   return {};
 }
 
-/// Asks for the place of graph output `i`.
+/// Requests the memory of graph output `i`.
 Status Run::place_output(std::size_t i, const Dims& dims) {
   RunBuffers::Output& output = outputs_[i];
   const Value& value = graph().values[graph().outputs[i]];
@@ -194,7 +194,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
 
 Run::~Run() {
   if (account_ != nullptr && host_ == nullptr) account_->close();
-  // A device touches nothing of a body but the workspace.
+  // A device accesses only the workspace of a body.
   if (outside_ != nullptr && host_ == nullptr) outside_->take_over(arenas_);
 }
 
@@ -203,7 +203,7 @@ void Run::fail(NodeId node, Error error) noexcept {
   try {
     if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
   } catch (const std::bad_alloc&) {
-    // Without memory for the node's name the error is worth more.
+    // No memory for the node's name: keep the error without it.
   }
   limits_->stop(std::move(error));
 }
@@ -211,7 +211,7 @@ void Run::fail(NodeId node, Error error) noexcept {
 bool Run::run_branch(BranchId branch, Participant& self) {
   if (compiled_.context->branches.region[branch].valid()) {
     if (!is_for_cpu(branch) && begin_region(branch)) return false;
-    // Where neither has it, the run has failed.
+    // If neither runs it, the run has failed.
     if (on_device(branch)) substitute_[branch] = Substitute::kBegun;
     bind_region(branch);
   }
@@ -265,7 +265,7 @@ Status Run::run_node(NodeId id, Participant& self, Buffers& buffers) {
       PX_RETURN_IF_ERROR(run_objects(id, self, buffers));
       break;
   }
-  // A node with bodies has let go of each as early as it could.
+  // A node with bodies has released each input as early as possible.
   if (node.role != NodeRole::kBodies)
     for (const ValueId root : node.releases) release(root);
   if (live_) live_->end(id);
@@ -317,7 +317,7 @@ Status Run::finish() {
 
 namespace {
 
-/// `outside`: that of the run, which is over.
+/// Runs the program. `outside`: set to the asynchronous steps of the run, which has ended then.
 Status execute_within(const Program& program, std::span<const std::byte* const> inputs,
                       const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                       const ExecuteOptions& options, std::shared_ptr<OutsideSteps>& outside) {
@@ -343,7 +343,7 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
   PX_RETURN_IF_ERROR(check_known_trips(program.compiled(), options.max_loop_trips));
   std::shared_ptr<OutsideSteps> outside;
   Status status = execute_within(program, inputs, place, pool, lease, options, outside);
-  // The run itself gives bytes back to the lease.
+  // The run itself has returned its bytes to the lease.
   if (outside == nullptr) return status;
   if (options.late != nullptr) *options.late = outside->is_late();
   outside->keep(lease, options.lease_owner);

@@ -1,15 +1,15 @@
 // Runs a Program by one of three executors, each of which obeys Plan::waits:
 //
 //   sequential  one branch after the other, in the order of the plan's steps;
-//   layers      the branches of a step at once, a barrier after each step;
-//   dataflow    a branch as soon as those that it waits for are done; of several, the one with most
-//               work on the path after it. Where `waits` allow one order only, it is sequential.
+//   layers      the branches of a step concurrently, a barrier after each step;
+//   dataflow    a branch as soon as those that it waits for are done; of several, the one with the
+//               most work on the path after it. If `waits` allow one order only, it is sequential.
 //
-// A branch runs node after node; threads without a branch take tiles of nodes that run elsewhere.
+// A branch runs node after node; threads without a branch help with tiles of running nodes.
 //
-// Outputs have the same bits whatever the plan and the number of threads, because tiles depend on
-// shapes only. Thread-safety: execute() may run the same Program several times at once, each call
-// with a lease of its own.
+// Outputs have the same bits under any plan and any number of threads, because tiles depend on
+// shapes only. Thread-safety: execute() may run the same Program several times concurrently, each
+// call with a lease of its own.
 #pragma once
 
 #include <chrono>
@@ -32,42 +32,44 @@
 namespace parallax {
 
 /// Returns the memory of graph output `output`, for a tensor of those dims: aligned to its element
-/// size and valid until execute() returns; may be null if there are no elements. Called once per
-/// output (of an object: the memory of an Object, with DType::kString), on the calling thread:
-/// before the first node runs if the dims are known by then, else
-/// after the last one.
+/// size and valid until execute() returns; may be null if there are no elements. For an object it
+/// returns the address of an Object, and `dtype` is DType::kString. Called once per output, on the
+/// calling thread: before the first node runs if the dims are known by then, else after the last.
 using PlaceOutput = std::function<Result<std::byte*>(int output, DType dtype, const Dims& dims)>;
 
+/// Options of one run. Everything that pointers refer to must outlive it.
 struct ExecuteOptions {
-  /// For tests: overwrites each tensor's memory before it is written and after its last use.
+  /// Overwrites each tensor's memory before it is written and after its last use; for tests.
   bool poison = false;
-  RunTrace* trace = nullptr;
-  /// Asked before a branch starts; null: the budget stays as it was.
+  RunTrace* trace = nullptr;  ///< null: nothing is recorded
+  /// Decides before each branch whether it may run concurrently; null: the budget is fixed.
   BudgetWatch* watch = nullptr;
   Scheduler scheduler = Scheduler::kDataflow;
-  std::int64_t max_loop_trips = kDefaultLoopTrips;
-  Deadline deadline = {};
-  /// Runs the regions. Null: the CPU does, or a program that has one fails
-  /// (Delegation::substitute).
+  std::int64_t max_loop_trips = kDefaultLoopTrips;  ///< as SessionOptions::max_loop_trips
+  Deadline deadline = {};                           ///< default: no limit
+  /// Runs the regions. Null: the CPU runs them as a fallback (Delegation::substitute); without that
+  /// a program with regions fails.
   Device* device = nullptr;
-  /// How long a region may take, copies included; 0: any time. A run whose region takes longer ends
-  /// with kLimitExceeded and sets `late`: its memory waits for the device.
+  /// Time limit of a region, copies included; 0: no limit. A run with a region that exceeds it ends
+  /// with kLimitExceeded and sets `late`: its memory is kept for the device.
   std::chrono::nanoseconds region_time{0};
-  bool* late = nullptr;
-  /// Why the CPU runs all regions of a plan that has a substitute; empty: the device does.
+  bool* late = nullptr;  ///< null: not needed
+  /// The reason why the CPU runs all regions of a plan with the CPU as a fallback; empty: the
+  /// device runs them.
   std::string regions_on_cpu = {};
-  /// Is told of each region that the CPU runs because the device failed to. Null: nothing is.
+  /// Receives each region that the CPU runs because the device failed. Null: nothing is logged.
   const Logger* log = nullptr;
-  /// What the lease needs for as long as a device holds its memory.
+  /// Kept alive as long as a device holds the memory of the lease.
   std::shared_ptr<const void> lease_owner = nullptr;
 };
 
-/// `inputs`: one pointer per graph input, aligned to its element size, or to an Object. `lease`
-/// holds at least program.bytes. Errors: of kernels, of devices and of data-dependent allocation,
-/// stage kExecute, with the name of the node that failed first. Pool and program remain usable
-/// after an error.
-/// Where a run ends before its device has answered, `lease` is moved from: its memory goes back
-/// when the device answers.
+/// Runs `program` once, on the calling thread and idle threads of `pool`. `inputs`: one pointer per
+/// graph input, aligned to its element size, or to an Object; none is written. `lease` holds at
+/// least program.bytes; bind() has succeeded. Errors: those of `place`, of kernels, of devices and
+/// of data-dependent allocation, stage kExecute, with the name of the node that failed first;
+/// kLimitExceeded, kCancelled. Pool and program remain usable after an error. If the run ends
+/// before its device has answered, `lease` is moved from: its memory is released when the device
+/// answers.
 Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options);

@@ -1,4 +1,4 @@
-// Shapes that are empty, that contradict each other, and that only running tells.
+// Shapes that are empty, that contradict each other, and that only a run determines.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +23,8 @@ TEST(Execute, EmptyTensors) {
   EXPECT_EQ((*outcome)[1].dims(), (Dims{0, 3}));
 }
 
-/// NonZero finds n rows, everything after it has n in its shape; the last result is planned again.
+/// NonZero finds n rows, all shapes after it contain n; the shape of the last result is known
+/// again.
 constexpr std::string_view kDataDependent = R"(
     input x f32 [8]
     const zero i64 [1] = [0]
@@ -103,7 +104,7 @@ TEST(Execute, DimensionsThatContradictEachOtherAreRefused) {
 }
 
 TEST(Execute, ShapesThatNodesComputeAreCheckedWhereTheirElementsAreKnown) {
-  // The result is empty, so that no tile runs which would see the pads.
+  // The result is empty, so that no tile runs that would read the pads.
   const auto context = context_of(R"(
     symbols n
     input x f32 [n, 16]

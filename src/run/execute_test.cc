@@ -17,7 +17,7 @@ namespace {
 constexpr std::array kSchedulers = {Scheduler::kSequential, Scheduler::kLayers,
                                     Scheduler::kDataflow};
 
-/// Four branches of three nodes that may run at once, between a splitter and a merger.
+/// Four branches of three nodes that may run concurrently, between a splitter and a merger.
 constexpr std::string_view kInception = R"(
     symbols n
     input x f32 [n, 64]
@@ -84,13 +84,13 @@ TEST(Execute, SameBitsUnderEveryPlan) {
   }
 }
 
-/// A random graph of elementwise nodes, views and joins over vectors of 40 elements.
+/// Makes a random graph of elementwise nodes, views and joins over vectors of 40 elements.
 std::string random_graph() {
   std::string text =
       "input v0 f32 [40]\nconst column i64 [2] = [40, 1]\nconst row i64 [1] = [40]\n";
   const int nodes = *rc::gen::inRange(1, 40);
   for (int i = 1; i <= nodes; ++i) {
-    // Mostly chains, so that branches are long enough to run beside others.
+    // Mostly chains, so that branches are long enough to run concurrently.
     const auto any = [&] { return fmt::format("v{}", *rc::gen::inRange(std::max(0, i - 6), i)); };
     switch (*rc::gen::inRange(0, 6)) {
       case 0:
@@ -282,7 +282,7 @@ TEST(Execute, RunsAtOnceShareAProgram) {
   ASSERT_TRUE(program);
   WorkerPool pool(3);
   RunMemory memory;
-  // Room for two runs at once: the others wait.
+  // Room for two concurrent runs: the others wait.
   const Settings settings{.budget = (*program)->bytes * 2};
   const auto input = bytes_of(ramp(50 * 64));
   const auto expected = run(**program, pool, memory, {input}, settings);

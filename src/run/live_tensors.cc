@@ -82,7 +82,7 @@ bool LiveTensors::may_lie_on(std::size_t buffer, std::size_t other) const {
 void LiveTensors::remove(std::size_t buffer) {
   const std::int64_t offset = program_.plan.offsets.offset[buffer];
   const auto found = live_.find(offset);
-  if (found == live_.end() || found->second != buffer) return;  // another lies there already
+  if (found == live_.end() || found->second != buffer) return;  // already overwritten
   live_.erase(found);
   if (poison_) {
     parallax::poison({arena_ + offset,

@@ -1,9 +1,9 @@
-// Checks at run time what the planner promises: no two planned tensors share bytes while both are
-// alive, except where a node overwrites the last use of its input (Buffer::over). Tests turn it on,
+// Checks the planner's guarantee during a run: no two planned tensors share bytes while both are
+// live, except if a node overwrites an input after its last use (Buffer::over). Tests enable it,
 // and poison memory too: a tensor's bytes are overwritten once its last reader is done, so that a
-// lifetime that is too short shows in the outputs.
+// lifetime that is too short changes the outputs.
 //
-// Thread-safety: thread-safe.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,17 @@
 
 namespace parallax {
 
+/// The live tensors of one run.
 class LiveTensors {
  public:
-  /// `arena`: the byte at offset 0 of the program.
+  /// `arena`: the address of offset 0 of the program. Both must outlive this object.
   LiveTensors(const Program& program, std::byte* arena, bool poison);
 
-  /// Call before `node` runs. Errors: kInternal, naming two tensors that share bytes.
+  /// Marks the outputs of `node` as live; call it before `node` runs. Errors: kInternal, which
+  /// names two tensors that share bytes.
   Status begin(NodeId node);
-  /// Call after `node` has run, before a node that waits for it may start.
+  /// Ends the lives of inputs that `node` read last; call it after `node` has run, before a node
+  /// that waits for it may start.
   void end(NodeId node);
 
  private:
@@ -33,7 +36,7 @@ class LiveTensors {
   const Program& program_;
   std::byte* const arena_;
   const bool poison_;
-  IdVector<NodeId, std::vector<std::size_t>> made_, read_;  // buffers, by index
+  IdVector<NodeId, std::vector<std::size_t>> made_, read_;  // indices of buffers
   Mutex mutex_;
   std::map<std::int64_t, std::size_t> live_ PX_GUARDED_BY(mutex_);  // buffers by offset
   std::vector<std::size_t> reads_left_ PX_GUARDED_BY(mutex_);       // by buffer

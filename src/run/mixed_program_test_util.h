@@ -1,4 +1,4 @@
-// For tests of runs that end early: a program whose branches fail, loop and scan side by side.
+// A program for tests of runs that end early: its branches fail, loop and scan concurrently.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,8 +11,8 @@
 
 namespace parallax {
 
-/// The bytes that these bodies give lie nowhere before the trip that makes them: `w` has a length
-/// that only running tells (8, as v is without zeros).
+/// The outputs of these bodies have no memory before the trip that makes them: `w` has a length
+/// that only a run determines (8, because v has no zeros).
 inline constexpr std::string_view kMixedStep = R"(
         const zero i64 [1] = [0]
         const long i64 [] = [4]
@@ -23,8 +23,8 @@ inline constexpr std::string_view kMixedStep = R"(
         w = Neg(t)
 )";
 
-/// Four branches: the one with the most work ahead, which ends in a Gather that fails where i is
-/// out of range; a Loop in a Loop; a Scan; a Loop in an If.
+/// Returns a program of four branches: the one with the most work ahead, which ends in a Gather
+/// that fails if i is out of range; a Loop in a Loop; a Scan; a Loop in an If.
 inline std::string mixed_program() {
   const std::string loop = fmt::format(R"(
         input k i64 []

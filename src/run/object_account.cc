@@ -24,7 +24,7 @@ Result<std::shared_ptr<const void>> ObjectAccount::take(std::int64_t bytes) {
     lease = lease_;
   }
   if (lease == nullptr) return charge;
-  // Without the mutex: it may free memory through the user's allocator.
+  // Without the mutex: reserve() may free memory through the user's allocator.
   PX_RETURN_IF_ERROR(lease->reserve(bytes));
   const MutexLock lock(mutex_);
   taken_ += bytes;

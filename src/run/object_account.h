@@ -1,5 +1,5 @@
-// What the objects of a run take of its budget. Objects may outlive the run, which then gives back
-// what they took: they are the caller's, like the tensors that are outputs.
+// The bytes of objects in the budget of a run. Objects may outlive the run, which then releases
+// their bytes: they belong to the caller, like output tensors.
 //
 // Thread-safe.
 #pragma once
@@ -13,13 +13,17 @@
 
 namespace parallax {
 
+/// Accounts for the objects of one run.
 class ObjectAccount final : public ObjectMemory,
                             public std::enable_shared_from_this<ObjectAccount> {
  public:
+  /// Reserves from `lease`, which must live until close().
   explicit ObjectAccount(RunMemory::Lease& lease) : lease_(&lease) {}
 
+  /// Reserves bytes until the result is destroyed, or until close(). Errors: kBudgetExceeded,
+  /// kOutOfMemory.
   Result<std::shared_ptr<const void>> take(std::int64_t bytes) override;
-  /// Ends the account before its lease. REQUIRES: no thread is in take(), nor will be.
+  /// Releases all bytes and detaches from the lease. REQUIRES: no thread is in take(), nor will be.
   void close();
 
  private:

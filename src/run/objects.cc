@@ -1,5 +1,5 @@
-// Nodes that read or make objects. An object value has a place for an Object instead of bytes; all
-// else, who reads it last and when it goes, is as for tensors whose sizes only running tells.
+// Nodes that read or make objects. The memory of an object value holds an Object; its lifetime and
+// its last reader are found as for tensors whose sizes only a run determines.
 #include <cstring>
 #include <utility>
 
@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// A tensor as an object is a view of its bytes.
+/// Returns a value as an object; a tensor becomes a view of its bytes.
 Result<Object> Run::object_of(ValueId id) const {
   const Value& value = graph().values[id];
   const std::byte* bytes = bytes_of(id);

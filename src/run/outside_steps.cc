@@ -13,7 +13,7 @@
 namespace parallax {
 namespace {
 
-/// This thread has ended a step and begins the next.
+/// Whether this thread has ended a step and is beginning the next.
 thread_local bool begins_next = false;
 
 }  // namespace
@@ -27,7 +27,7 @@ struct Completion::Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
-  /// The text is so short that a string needs no memory for it.
+  /// Returns an error whose text is so short that a string allocates nothing for it.
   static Error no_answer() { return {Stage::kExecute, ErrorCode::kInternal, {}, "no answer"}; }
 
   const std::shared_ptr<OutsideSteps> steps;
@@ -88,11 +88,11 @@ void OutsideSteps::tell(StepListener* listener) {
   listener_ = listener;
 }
 
-/// REQUIRES: the run has not failed.
+/// Adds a pending step. REQUIRES: the run has not failed.
 Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device) {
   const bool is_own = branch.valid() && &run == &run_;
   const BranchId number = is_own ? branch : BranchId{next_number_--};
-  // First what may throw: a Completion that goes without an answer takes the mutex.
+  // Allocate first: if this throws later, the destructor of the Completion would lock the mutex.
   abandoned_.reserve(abandoned_.size() + begun_.size() + 1);
   ending_.reserve(ending_.size() + begun_.size() + 1);
   begun_.reserve(begun_.size() + 1);
@@ -106,7 +106,7 @@ bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun re
   std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
-    // A thread that cancels a run stops it before it looks for steps here.
+    // A thread that cancels a run stops it before it abandons steps here.
     if (run_.failed()) return false;
     done.emplace(add_begun(run, branch, region.region, device));
   }
@@ -134,7 +134,7 @@ void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceR
 }
 
 void OutsideSteps::complete(BranchId number, Status status) noexcept {
-  std::unique_ptr<Memory> memory;  // goes back without the mutex
+  std::unique_ptr<Memory> memory;  // freed without the mutex
   std::optional<Begun> step;
   {
     const MutexLock lock(mutex_);
@@ -157,8 +157,8 @@ void OutsideSteps::lose(BranchId number, Error error) noexcept {
   end(*step, tl::unexpected(std::move(error)));
 }
 
-/// Begins the next region on this thread: waking a thread of the pool for it would cost more. If
-/// the device answers from inside start(), the pool begins it, so that calls do not nest.
+/// Ends a step, and begins the next region on this thread: waking a thread of the pool would cost
+/// more. If the device answers inside start(), the pool begins it, so that calls do not nest.
 void OutsideSteps::end(const Begun& step, Status status) noexcept {
   const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
   if (StepListener* const listener = listener_of(step)) {
@@ -176,13 +176,13 @@ void OutsideSteps::begin_next(BranchId branch, StepListener& listener) noexcept 
   if (!begun) listener.leave_to_pool(branch);
 }
 
-/// Returns null if the run has no listener for this step.
+/// Returns the listener for this step; null if there is none.
 StepListener* OutsideSteps::listener_of(const Begun& step) const {
   const MutexLock lock(mutex_);
   return step.run == &run_ && !step.copies() ? listener_ : nullptr;
 }
 
-/// The calling thread no longer touches the run, which may be destroyed from here on.
+/// Declares that the calling thread no longer accesses the run, which may be destroyed from now on.
 void OutsideSteps::let_go(std::span<const Begun> steps) noexcept {
   const MutexLock lock(mutex_);
   for (const Begun& step : steps) ending_.erase(std::ranges::find(ending_, step.run));
@@ -201,7 +201,7 @@ bool OutsideSteps::has_begun(BranchId number) const {
   return std::ranges::find(begun_, number, &Begun::number) != begun_.end();
 }
 
-/// The caller ends the step, then calls let_go().
+/// Removes a pending step, which the caller must end before it calls let_go().
 std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
   const auto found = std::ranges::find(begun_, number, &Begun::number);
   if (found == begun_.end()) return std::nullopt;
@@ -211,7 +211,7 @@ std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
   return step;
 }
 
-/// Returns the memory that waited for the device once it has answered every abandoned step.
+/// Returns the memory that was kept for the device once it has answered every abandoned step.
 std::unique_ptr<OutsideSteps::Memory> OutsideSteps::take_answered(BranchId number) {
   const bool last = std::erase(abandoned_, number) > 0 && abandoned_.empty();
   return last && memory_->lease ? std::move(memory_) : nullptr;
@@ -226,11 +226,11 @@ void OutsideSteps::abandon(Error error) noexcept {
   end_abandoned(abandoned);
 }
 
-/// Fails the run with `error` if it has a step.
+/// Removes all pending steps; fails the run with `error` if there are any.
 std::vector<OutsideSteps::Begun> OutsideSteps::take_all(Error error) {
   if (begun_.empty()) return {};
   const auto region = std::ranges::find_if(begun_, [](const Begun& s) { return !s.copies(); });
-  // A caller who cancels the run does not mean a node.
+  // A cancellation concerns no particular node.
   if (error.code == ErrorCode::kCancelled || region == begun_.end()) {
     run_.fail(NodeId{}, std::move(error));
   } else {
@@ -256,7 +256,7 @@ void OutsideSteps::end_abandoned(const Abandoned& abandoned) noexcept {
   for (const Begun& step : abandoned.steps) step.hook->call();
 }
 
-/// Returns nullopt if no step has taken too long.
+/// Removes all pending steps if one has exceeded its time; otherwise returns nullopt.
 std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
   if (region_time_.count() == 0) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
@@ -270,7 +270,7 @@ std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
                          fmt::format("the delegate gave no answer within {:g} s", seconds)};
   Error error = *abandoned.late;
   late_ = true;
-  std::rotate(begun_.begin(), step, step + 1);  // the run ends with its name
+  std::rotate(begun_.begin(), step, step + 1);  // the error of the run names it
   abandoned.steps = take_all(std::move(error));
   return abandoned;
 }
@@ -286,13 +286,13 @@ bool OutsideSteps::is_left(const Run* only) const {
          std::ranges::find(ending_, only) != ending_.end();
 }
 
-/// Returns nullopt if no step is left.
+/// Waits. Returns the steps to abandon; nullopt if no step is pending.
 std::optional<OutsideSteps::Abandoned> OutsideSteps::wait_for(const Deadline& deadline,
                                                               const Run* only) {
   const MutexLock lock(mutex_);
-  // A caller who cancels the run abandons its steps.
+  // A caller that cancels the run abandons its steps.
   while (is_left(only)) {
-    if (begun_.empty()) {  // other threads are about to end theirs
+    if (begun_.empty()) {  // other threads are ending their steps
       changed_.wait(mutex_);
       continue;
     }
@@ -311,7 +311,7 @@ std::optional<OutsideSteps::Abandoned> OutsideSteps::wait_for(const Deadline& de
 
 std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) const {
   if (region_time_.count() == 0) return deadline.time;
-  // Steps begin while the caller sleeps: it looks for late ones eight times as often as one can be.
+  // Steps begin while the caller sleeps: it checks for late ones eight times per time limit.
   const auto next = std::chrono::steady_clock::now() +
                     std::chrono::duration_cast<Deadline::Time::duration>(region_time_ / 8);
   return std::min(deadline.time.value_or(next), next);
@@ -331,7 +331,7 @@ void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> own
   decltype(Memory::arenas) answered;  // freed without the mutex
   const MutexLock lock(mutex_);
   if (abandoned_.empty()) {
-    // They answered when the run was going.
+    // All devices answered while the run was being destroyed.
     answered = std::move(memory_->arenas);
     return lease.release(std::exchange(memory_->arena_bytes, 0));
   }

@@ -1,11 +1,11 @@
-// The steps of one run and of its bodies that a device has begun and not completed. Each of them
-// ends once: the device completes it, or the run abandons it because its caller cancels it or its
-// time is over. An answer that comes later finds it abandoned and only frees the memory that waited
-// for it. Internal to run/.
+// The asynchronous steps of one run and of its bodies: those that a device has begun and not
+// completed. Each of them ends once: the device completes it, or the run abandons it because its
+// caller cancels it or its time is up. A later answer finds it abandoned and only frees the memory
+// that was kept for it. Internal to run/.
 //
-// Thread-safe. A step is left as long as a thread that ends it touches the run: a caller that finds
-// no step left may destroy the run. Steps end without the mutex, as this may call the user's log
-// and allocator, and Device::late().
+// Thread-safe. A step counts as pending while the thread that ends it accesses the run: a caller
+// that finds no pending step may destroy the run. Steps end without the mutex, because this may
+// call the user's log and allocator, and Device::late().
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ namespace parallax {
 
 class Run;
 
-/// To a device or back.
+/// A copy of a tensor to a device or back, for the trace.
 struct CopyOfValue {
   ValueId value;
   bool to_device = false;
@@ -33,23 +33,24 @@ struct CopyOfValue {
   std::chrono::steady_clock::time_point begin;
 };
 
-/// Is told of each step that ended, except those of bodies, by the thread that ends it, without
-/// locks and concurrently. Must not throw, nor begin a step.
+/// Receives the end of each step, except those of bodies, on the thread that ends it, without locks
+/// and concurrently. Must not throw, nor begin a step.
 class StepListener {
  public:
   virtual ~StepListener() = default;
-  /// `again`: it is to run once more, on the CPU. Returns a region that waits for nothing more, for
-  /// the calling thread to begin; invalid: there is none.
+  /// Handles the end of a step. `again`: the CPU must run the region as a fallback. Returns a
+  /// region that is ready, for the calling thread to begin; invalid: there is none.
   virtual BranchId step_ended(BranchId branch, bool again) = 0;
-  /// The pool is to begin the region that step_ended() returned, or to run it.
+  /// Passes the region that step_ended() returned to the pool, which begins or runs it.
   virtual void leave_to_pool(BranchId branch) = 0;
 };
 
-/// What is to be called when a run does not wait for a step any more. Thread-safe.
+/// A function that is called when a run no longer waits for a step. Thread-safe.
 class AbandonHook {
  public:
-  /// Calls `cancel` at once where call() has been called.
+  /// Sets the function; calls it immediately if call() was called before.
   void set(std::function<void()> cancel);
+  /// Calls the function, the first time only.
   void call() noexcept;
 
  private:
@@ -58,62 +59,69 @@ class AbandonHook {
   std::function<void()> cancel_ PX_GUARDED_BY(mutex_);
 };
 
+/// The asynchronous steps of one outermost run. Outlives the run as long as a device must answer.
 class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
  public:
-  /// `region_time`: as in ExecuteOptions.
+  /// `region_time`: as in ExecuteOptions. `traced`: records copies.
   explicit OutsideSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
       : run_(run), region_time_(region_time), traced_(traced) {}
 
-  /// For the steps from here on; null: none is told.
+  /// Sets the listener for the steps that end from now on; null: none.
   void tell(StepListener* listener);
-  /// Begins a step of `run`, which is this one or that of a body; false where it has failed before.
+  /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the run
+  /// has failed before.
   bool begin(Run& run, BranchId branch, Device& device, RegionRun region);
-  /// A copy beside the regions, for `region`: no step waits for it, but the end of `run`.
+  /// Begins a copy for `region` in advance: no step waits for it, but the end of `run` does.
   void begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
                   const RegionTensor& value);
-  // `step`: the number that begin() gave it.
+  /// Ends a step, unless it has ended. `step`, here and below: Begun::number.
   void complete(BranchId step, Status status) noexcept;
+  /// Whether the step has begun and not ended.
   bool has_begun(BranchId step) const;
   /// Ends the run with `error`, as late steps do.
   void lose(BranchId step, Error error) noexcept;
+  /// Records a copy of the step for the trace.
   void copied(BranchId step, const CopyOfValue& copy) noexcept;
-  /// The run ends with `error` if a step is left.
+  /// Abandons all pending steps; if there are any, the run ends with `error`.
   void abandon(Error error) noexcept;
-  /// Returns when no step is left, of `only` where that is given; abandons all where `deadline`
-  /// comes first, or one takes too long.
+  /// Blocks until no step is pending, of all or of the run `only`; abandons all steps if `deadline`
+  /// passes first, or if one exceeds its time.
   void wait(const Deadline& deadline, const Run* only = nullptr);
-  /// When a caller that waits elsewhere has to look for these two; nothing: never.
+  /// Returns the time at which a caller that waits elsewhere must call look(); nullopt: never.
   std::optional<Deadline::Time> patience(const Deadline& deadline) const;
+  /// Abandons all steps if `deadline` has passed, or if one has exceeded its time; does not wait.
   void look(const Deadline& deadline);
-  /// A step has taken too long.
+  /// Whether a step has exceeded its time.
   bool is_late() const {
     const MutexLock lock(mutex_);
     return late_;
   }
-  /// Returns when the threads that ended steps have let go of the run.
+  /// Blocks until the threads that ended steps no longer access the run.
   void settle() {
     const MutexLock lock(mutex_);
     while (!ending_.empty()) changed_.wait(mutex_);
   }
-  /// The run goes: keeps `arenas`, which leave their pool, for devices that have not answered.
+  /// Keeps `arenas`, detached from their pool, for devices that have not answered. Called when the
+  /// run is destroyed.
   void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
-  /// When the run is over and gone: keeps the lease, and what the lease needs, until the device has
-  /// answered for every step that was abandoned.
+  /// Keeps the lease, and the owner of what it needs, until the device has answered for every
+  /// abandoned step. Called after the run was destroyed.
   void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
 
  private:
-  /// What a device may touch when the run is over. Members go in reverse order.
+  /// The memory that a device may access after the run. Members are destroyed in reverse order.
   struct Memory {
     std::shared_ptr<const void> owner = nullptr;
     std::optional<RunMemory::Lease> lease = {};
     IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas = {};
-    std::int64_t arena_bytes = 0;  ///< of the lease
+    std::int64_t arena_bytes = 0;  ///< bytes of the lease that `arenas` hold
   };
 
+  /// A pending step.
   struct Begun {
-    BranchId number;  ///< of a copy, or in a body: one that no branch of the run has
-    Run* run;
-    BranchId branch;  ///< of `run`; invalid: a copy
+    BranchId number;  ///< the branch; for a copy, or in a body, a number that is no branch
+    Run* run;         ///< the run, or that of a body
+    BranchId branch;  ///< branch of `run`; invalid: a copy
     RegionId region;
     Device* device;
     Deadline::Time until;
@@ -124,7 +132,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   /// Steps that the run no longer waits for.
   struct Abandoned {
     std::vector<Begun> steps;
-    std::optional<Error> late = {};  ///< if set, the first step has taken too long
+    std::optional<Error> late = {};  ///< if set, the first step has exceeded its time
   };
 
   Completion add_begun(Run& run, BranchId branch, RegionId region, Device& device)
@@ -142,16 +150,16 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   void begin_next(BranchId branch, StepListener& listener) noexcept;
   void let_go(std::span<const Begun> steps) noexcept;
 
-  Run& run_;  // the outermost, while a step is left, or the caller is a thread of the run
+  Run& run_;  // the outermost run; valid while a step is pending, and for threads of the run
   const std::chrono::nanoseconds region_time_;
   const bool traced_;
   mutable Mutex mutex_{LockOrder::kSteps};
   Condition changed_;
   StepListener* listener_ PX_GUARDED_BY(mutex_) = nullptr;
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
-  std::vector<const Run*> ending_ PX_GUARDED_BY(mutex_);  // a run for each step that a thread ends
+  std::vector<const Run*> ending_ PX_GUARDED_BY(mutex_);  // the run of each step that is ending
   std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
-  std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // of the next step without a branch here
+  std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // for the next step that is no branch
   bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
 };

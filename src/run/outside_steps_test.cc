@@ -1,5 +1,5 @@
-// Regions that a device runs: one that answers from a thread of its own, late and in any order,
-// with an error, twice, or never; and the CPU as its substitute.
+// Regions on a device that answers from its own thread, late and in any order, with an error,
+// twice, or never; and the CPU as its fallback.
 #include "run/outside_steps.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@
 namespace parallax {
 namespace {
 
-/// Four regions: R0 and R1 may run at once and beside the CPU, R2 makes a graph output, R3 reads a
-/// graph input.
+/// Four regions: R0 and R1 may run concurrently with each other and the CPU, R2 makes a graph
+/// output, R3 reads a graph input.
 constexpr std::string_view kText = R"(
     symbols n
     input x f32 [n, 64]
@@ -52,7 +52,7 @@ std::string name_of(const Way& way) {
   const char* const names[] = {"Sequential", "Layers", "Dataflow"};
   return fmt::format("{}{}", names[static_cast<int>(way.scheduler)], way.threads);
 }
-/// The names of the tests have this in place of the bytes, some of which are padding.
+/// Printed in the names of tests instead of the bytes, some of which are padding.
 void PrintTo(const Way& way, std::ostream* out) { *out << name_of(way); }
 
 class OutsideStepsOf : public testing::TestWithParam<Way> {
@@ -78,7 +78,7 @@ class OutsideStepsOf : public testing::TestWithParam<Way> {
     ASSERT_TRUE(got) << got.error().to_string();
     for (std::size_t i = 0; i < expected_.size(); ++i) EXPECT_EQ(floats((*got)[i]), expected_[i]);
   }
-  /// From here on the CPU runs what the device does not.
+  /// Makes the CPU the fallback of the device from now on.
   void substitute() { program_ = *program_of(with_cpu_, settings_); }
   void expect(ErrorCode code, std::string_view node) {
     const auto got = run();
@@ -88,7 +88,7 @@ class OutsideStepsOf : public testing::TestWithParam<Way> {
     EXPECT_EQ(got.error().node, node);
   }
 
-  /// A run that comes to `region`, which the device never answers, and ends with its time.
+  /// Runs until the time limit, because the device never answers for `region`.
   void expect_late(RegionId region) {
     device_.will(region, Answer::kNever);
     for (std::chrono::milliseconds limit(2); device_.silent() == 0; limit *= 2) {
@@ -115,7 +115,7 @@ class OutsideStepsOf : public testing::TestWithParam<Way> {
 
 TEST_P(OutsideStepsOf, AnyThreadCompletesThemInAnyOrder) {
   for (int round = 0; round < 50; ++round) {
-    // Some at once, from inside start().
+    // Some answer immediately, inside start().
     for (const RegionId region : {kR0, kR1, kR2, kR3})
       device_.will(region, ((round >> region.value) & 1) == 0 ? Answer::kDone : Answer::kAtOnce);
     expect_done();
@@ -147,7 +147,7 @@ TEST_P(OutsideStepsOf, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
   for (const RegionId region : {kR0, kR2, kR3}) {
     expect_late(region);
     EXPECT_GE(memory_->busy_bytes(), program_->bytes);
-    expect_done();  // elsewhere
+    expect_done();  // in other memory
     EXPECT_GE(memory_->busy_bytes(), program_->bytes);
     device_.answer_all();
     while (memory_->busy_bytes() > 0) std::this_thread::yield();
@@ -208,7 +208,7 @@ TEST_P(OutsideStepsOf, TheCpuRunsWhatADeviceFailsToRun) {
       EXPECT_EQ(memory_->busy_bytes(), 0);
     }
   }
-  // One output of a region beside the plan.
+  // One output of a region outside the plan.
   EXPECT_LE(memory_->peak_bytes(), program_->bytes + 20 * 64 * 4);
 }
 
@@ -245,7 +245,7 @@ TEST_P(OutsideStepsOf, TracesSayWhoRanRegions) {
   }
 }
 
-/// The kernel of the substitute reads packed weights.
+/// The fallback's kernel reads packed weights.
 TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
   std::vector<float> weights(48 * 48), x(5 * 48);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) - 3;

@@ -8,9 +8,11 @@
 
 namespace parallax {
 
-/// As float a large negative number, as integer an index far out of range.
+/// The byte of poisoned memory: as f32 a large negative number, as an integer an index far out of
+/// range.
 inline constexpr int kPoison = 0xCD;
 
+/// Overwrites all bytes.
 inline void poison(std::span<std::byte> bytes) {
   if (!bytes.empty()) std::memset(bytes.data(), kPoison, bytes.size());
 }

@@ -35,7 +35,7 @@ struct RegionTensor {
   ValueId value;
   DType dtype = DType::kF32;
   Dims dims;
-  std::byte* bytes = nullptr;  ///< aligned to kAlignment; null if there are no elements
+  std::byte* bytes = nullptr;  ///< the first element; never written if the region reads it
   /// kDevice: `bytes` belong to the device, as do all tensors of the region. Else kShared.
   MemorySpace space = MemorySpace::kShared;
 };

@@ -20,8 +20,8 @@ class ObjectAccount final : public ObjectMemory,
   /// Reserves from `lease`, which must live until close().
   explicit ObjectAccount(RunMemory::Lease& lease) : lease_(&lease) {}
 
-  /// Reserves bytes until the result is destroyed, or until close(). Errors: kBudgetExceeded,
-  /// kOutOfMemory.
+  /// Reserves bytes until the result is destroyed, or until close(); after that it reserves
+  /// nothing. Errors: kBudgetExceeded.
   Result<std::shared_ptr<const void>> take(std::int64_t bytes) override;
   /// Releases all bytes and detaches from the lease. REQUIRES: no thread is in take(), nor will be.
   void close();

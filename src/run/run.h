@@ -24,56 +24,64 @@ namespace parallax {
 class BodyRunner;
 
 /// One run. Its functions are called in the order of their declaration, by the thread that called
-/// execute(), except for run_branch() and fail(), which any participant calls, cancel(), and what
-/// `outside` calls.
+/// execute(), except for run_branch() and fail(), which any participant calls, cancel(), and those
+/// that OutsideSteps calls.
 class Run {
  public:
-  /// `participants`: above the index of every thread that takes part.
+  /// The outermost run. `participants`: a number above the index of every thread that takes part.
+  /// References must outlive the run.
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
       std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  /// A body, run by `host` inside a node of `around`, its arena at `block`. `device`: runs its
-  /// regions; may be null. `buffers`: of the trip before, or new.
+  /// The run of a body, by `host`, inside a node of `around`, with its arena at `block`. `device`:
+  /// runs its regions; may be null. `buffers`: those of the trip before, or new.
   Run(const Program& program, Run& around, std::byte* block, BodyRunner& host, Device* device,
       std::shared_ptr<RunBuffers> buffers);
 
-  /// Gives inputs and outputs their places; calls `place` until the run is over. Errors: of
-  /// `place`, kBudgetExceeded.
+  /// Sets the memory of inputs and outputs; `place` must live, and is called, until the run ends.
+  /// Errors: those of `place`; kBudgetExceeded.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
+  /// Runs all branches with the scheduler of the options; blocks until they are done or the run has
+  /// failed. Errors: those of nodes and regions; kLimitExceeded, kCancelled.
   Status run_branches(Participant& self);
-  /// Copies the outputs that no kernel wrote in place.
+  /// Copies the outputs that no kernel wrote in place. Errors: those of `place`.
   Status finish();
+  /// Converts the recorded events, after the run, to the public trace.
   void write_trace(RunTrace& trace) const;
 
   using Buffers = RunBuffers::OfThread;
+  /// The buffers of the thread `self`.
   Buffers& buffers_of(const Participant& self) {
     return buffers_.threads[static_cast<std::size_t>(self.index())];
   }
-  /// Whether there is a device that begins `branch`.
+  /// Whether a device runs `branch`.
   bool on_device(BranchId branch) const;
-  /// False where a device has begun with the branch: StepListener hears of its end.
+  /// Runs a branch. False: a device has begun it, and StepListener receives its end.
   bool run_branch(BranchId branch, Participant& self);
-  /// Whether a thread that has ended another region, which must not wait, may begin this one.
+  /// Whether any thread may begin this region, also one that has ended another and must not wait.
   bool begins_anywhere(BranchId branch) const;
-  /// True where the device has begun; where not, the CPU is to run it or the run has failed.
+  /// Begins a region on its device. False: the CPU must run it, or the run has failed.
   bool begin_region(BranchId branch);
-  /// A device has ended the region. True where the CPU runs it in its place: run_branch() then
-  /// does.
+  /// Handles the end of a region on its device. True: it has failed, and run_branch() must run it
+  /// on the CPU as a fallback.
   bool end_region(BranchId branch, Status status) noexcept;
-  /// Keeps the first error. This run, the run around it and all bodies stop at the next node or
-  /// tile.
+  /// Stops the run with an error of `node`; the first one is kept. This run, the run around it and
+  /// all bodies stop at the next node or tile.
   void fail(NodeId node, Error error) noexcept;
+  /// Whether the run, the run around it or a body has failed.
   bool failed() const { return limits_->stopped(); }
-  /// The caller's, who does not wait for a device.
+  /// Stops the run because its caller cancelled it, without waiting for a device.
   void cancel() noexcept;
   const Deadline& deadline() const { return limits_->deadline; }
-  /// Null where no device has a part.
+  /// The asynchronous steps; null if no device takes part.
   const std::shared_ptr<OutsideSteps>& outside() const { return outside_; }
+  /// Stops the run with an error of the first node of a region.
   void fail_branch(BranchId branch, Error error) noexcept;
+  /// Records a copy to or from a device.
   void trace_copy(RegionId region, const CopyOfValue& copy) noexcept;
-  /// Whether memory allows branches to run beside others now.
+  /// Whether memory currently allows branches to run concurrently.
   bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
 
  private:
@@ -81,18 +89,21 @@ class Run {
   friend class NodeTiles;
   friend class BodyRunner;
 
-  /// Each participant has `stride` bytes from `base` + index * stride.
+  /// Kernel scratch: each participant has `stride` bytes at `base` + index * stride.
   struct Scratch {
     std::byte* base = nullptr;
     std::int64_t stride = 0;
   };
 
   const Graph& graph() const { return compiled_.graph(); }
+  /// The bytes of a value; null if it has none yet, or no longer.
   std::byte* bytes_of(ValueId id) const { return bytes_[compiled_.root[id]]; }
+  /// The dims of a value, which must be known by now.
   const Dims& dims_of(ValueId id) const {
     const auto& known = compiled_.dims[id];
     return known ? *known : run_time_dims_[id];
   }
+  /// Nanoseconds since the start of the run.
   std::int64_t now() const;
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
   Status place_output(std::size_t i, const Dims& dims);
@@ -108,13 +119,13 @@ class Run {
   void leave_to_cpu();
   void run_and_wait(BranchId branch, Participant& self);
   bool is_planned(BranchId branch) const;
-  /// Of a region that the CPU runs if its device fails.
+  /// The state of the CPU's fallback for a region: not needed, or to be run, or running.
   enum class Substitute : std::uint8_t { kNotNeeded, kWanted, kBegun };
   bool is_for_cpu(BranchId branch) const;
   void bind_region(BranchId branch) noexcept;
   NodeId first_node(BranchId branch) const;
 
-  // run_time_regions.cc: regions whose sizes only running tells.
+  // run_time_regions.cc: regions whose sizes only a run determines.
   Result<std::shared_ptr<void>> ready_region(BranchId branch) noexcept;
   Status size_region(BranchId branch);
   Result<std::vector<ValueDims>> region_sizes(BranchId branch) const;
@@ -132,7 +143,7 @@ class Run {
   void run_nodes(BranchId branch, Participant& self);
   Status run_node(NodeId id, Participant& self, Buffers& buffers);
   void run_planned(NodeId id, Participant& self, Buffers& buffers);
-  using FixedInputs = std::vector<const std::byte*>;  // of BoundKernel
+  using FixedInputs = std::vector<const std::byte*>;  // BoundKernel::fixed
   void run_tiles(NodeId id, const NodeKernel& code, const FixedInputs& fixed, Scratch scratch,
                  DynamicOutputs* dynamic, Participant& self, Buffers& buffers);
 
@@ -147,7 +158,7 @@ class Run {
   // objects.cc: nodes that read or make objects.
   Status run_objects(NodeId id, Participant& self, Buffers& buffers);
   Result<Object> object_of(ValueId id) const;
-  /// Learns the dims of strings that no node of this run makes.
+  /// Sets the dims of strings that no node of this run makes.
   void know_object(ValueId id);
   Status store_object(NodeId node, ValueId id, Object object);
 
@@ -156,7 +167,7 @@ class Run {
   Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
   Result<std::shared_ptr<const BoundKernel>> kernel_for(
       NodeId id, std::span<const std::optional<Dims>> outputs);
-  /// The dims of `id` as far as the values before it tell, 0 where they do not.
+  /// Returns the dims of `id` as far as earlier values determine them; 0 for the others.
   Dims known_dims(ValueId id);
   Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
   Status bind_symbols(ValueId id, const Dims& dims);
@@ -170,17 +181,17 @@ class Run {
   RunMemory::Lease& lease_;
   const ExecuteOptions& options_;
   std::chrono::steady_clock::time_point begin_;
-  std::byte* block_;  ///< the arena's first byte
+  std::byte* block_;  ///< first byte of the arena
   Scratch scratch_;
   int threads_;
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
-  BodyRunner* host_ = nullptr;             ///< of a body
+  BodyRunner* host_ = nullptr;             ///< runs this body; null in the outermost run
   Device* device_ = nullptr;               ///< runs the regions; null: none does
-  std::shared_ptr<OutsideSteps> outside_;  ///< of the outermost run
+  std::shared_ptr<OutsideSteps> outside_;  ///< shared with the outermost run
   std::shared_ptr<DeviceRun> device_run_;
   IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
-  IdVector<BranchId, std::shared_ptr<void>> device_bound_;  // goes with the run, on its thread
+  IdVector<BranchId, std::shared_ptr<void>> device_bound_;  // destroyed with the run
   const PlaceOutput* place_ = nullptr;
 
   const std::shared_ptr<RunBuffers> kept_;
@@ -189,12 +200,12 @@ class Run {
   std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
   std::optional<LiveTensors> live_;
   BlockPool own_pool_;
-  BlockPool& pool_;     ///< of the outermost run
+  BlockPool& pool_;     ///< the pool of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet
 
   Mutex staged_mutex_;
   IdVector<ValueId, bool>& staged_ PX_GUARDED_BY(staged_mutex_) = buffers_.staged;
-  // What lies in a device's own memory as well.
+  // Events for the trace, and values of symbols.
 
   mutable Mutex mutex_;
   std::vector<RegionEvent> region_events_ PX_GUARDED_BY(mutex_);
@@ -203,12 +214,12 @@ class Run {
   std::vector<NodeEvent> body_events_ PX_GUARDED_BY(mutex_);
   std::vector<std::optional<std::int64_t>> symbol_values_ PX_GUARDED_BY(mutex_);
 
-  // Only where some node is compiled while running:
+  // Used only if some node is compiled during the run:
   IdVector<ValueId, Dims> run_time_dims_;
-  IdVector<ValueId, Object> objects_;       // where bytes_ of their values point
-  std::shared_ptr<ObjectAccount> account_;  // of the outermost run
+  IdVector<ValueId, Object> objects_;       // bytes_ of object values point here
+  std::shared_ptr<ObjectAccount> account_;  // shared with the outermost run
   IdVector<BranchId, std::unique_ptr<DynamicArena>> arenas_;
-  std::unique_ptr<std::atomic<std::int32_t>[]> readers_;  // left, by value
+  std::unique_ptr<std::atomic<std::int32_t>[]> readers_;  // readers left, by value
 };
 
 }  // namespace parallax

@@ -13,12 +13,12 @@
 namespace parallax {
 namespace {
 
-/// So much longer may a run take because its block gets large pages that the first run with it did
+/// Time that a run may spend on converting its block to large pages that the first run with it did
 /// not wait for.
 constexpr std::chrono::milliseconds kPromotion{50};
 
-/// Bytes of a block that large pages can hold: fewer faults at the first run, fewer misses of the
-/// page table at all.
+/// Returns the bytes of a block that large pages can hold: these save page faults in the first run,
+/// and misses of the page table in all runs.
 std::int64_t whole_pages(std::int64_t bytes) { return bytes / kLargePage * kLargePage; }
 
 }  // namespace
@@ -35,10 +35,10 @@ void RunBlock::Free::operator()(std::byte* p) const {
 }
 
 Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySource> source) {
-  RunBlocks blocks(1);  // before what it would have to free if it threw
+  RunBlocks blocks(1);  // first, because it may throw and the memory would leak
   const std::int64_t alignment = bytes >= kLargePage ? kLargePage : kAlignment;
   const auto rounded = checked_align(std::max<std::int64_t>(bytes, 1), kAlignment);
-  // Not aligned_alloc: that wants whole huge pages.
+  // Not aligned_alloc: it requires a multiple of the alignment.
   void* memory = nullptr;
   std::shared_ptr<std::byte> owner;
   if (rounded && source->is_users()) {

@@ -1,4 +1,4 @@
-// The block of a run's memory: its activations and scratch, of an owner who accounts for its bytes.
+// The block of memory of a run: its activations and scratch. Its owner accounts for the bytes.
 //
 // Thread-safety: a block belongs to one thread at a time.
 #pragma once
@@ -15,32 +15,34 @@ namespace parallax {
 
 struct RunBuffers;
 
+/// A block, which is freed with this.
 struct RunBlock {
   struct Free {
-    std::shared_ptr<const void> owner;  ///< of the user's memory; null: free() takes it
+    std::shared_ptr<const void> owner;  ///< owner of user-provided memory; null: call std::free()
     void operator()(std::byte* p) const;
   };
 
   std::unique_ptr<std::byte, Free> memory;
-  std::int64_t bytes = 0;
-  /// What the last run left for the next one; null: nothing.
+  std::int64_t bytes = 0;  ///< size of `memory`
+  /// Buffers that the last run left for the next one; null: none.
   std::shared_ptr<RunBuffers> buffers = nullptr;
-  std::int64_t large = 0;  ///< bytes at the front that have large pages
-  std::shared_ptr<MemorySource> source = nullptr;
+  std::int64_t large = 0;                          ///< bytes at the front that have large pages
+  std::shared_ptr<MemorySource> source = nullptr;  ///< source of `memory`
 };
 
 /// A list, so that a block moves without an allocation.
 using RunBlocks = std::list<RunBlock>;
 
-/// One block of `bytes` of the source, aligned to kAlignment, and to kLargePage from that size on
-/// where the memory is not the user's. Errors: kOutOfMemory.
+/// Allocates one block of `bytes` from the source, aligned to kAlignment; to kLargePage if it is at
+/// least that large and the memory is not user-provided. The result has one element. Errors:
+/// kOutOfMemory.
 Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySource> source);
 
-/// Gives a block large pages as far as they come quickly. `fresh`: it was just allocated; otherwise
-/// a few pages more.
+/// Converts a block to large pages as far as the system provides them quickly. `fresh`: it was just
+/// allocated; otherwise only a few more pages are converted.
 void touch_block(RunBlock& block, bool fresh);
 
-/// kOutOfMemory: a block of `bytes`.
+/// Returns the error kOutOfMemory for a block of `bytes`.
 Error out_of_memory(std::int64_t bytes);
 
 }  // namespace parallax

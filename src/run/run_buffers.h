@@ -1,5 +1,5 @@
-// What a run needs besides its block of memory. It is kept with the block from run to run, so that
-// a run like an earlier one allocates nothing. Used by one run at a time.
+// Buffers that a run needs in addition to its block of memory. They are kept with the block, so
+// that a run like an earlier one allocates nothing. Used by one run at a time.
 #pragma once
 
 #include <atomic>
@@ -13,38 +13,41 @@
 
 namespace parallax {
 
-/// What a run records for the trace; names are looked up afterwards.
+/// A node that ran, for the trace; names are looked up after the run.
 struct TraceEvent {
   NodeId node;
-  const KernelRow* kernel = nullptr;
-  std::int64_t start_ns = 0, end_ns = 0;
-  int worker = 0;
-  std::int64_t tiles = 0;
+  const KernelRow* kernel = nullptr;      ///< null: the node computes objects
+  std::int64_t start_ns = 0, end_ns = 0;  ///< nanoseconds since the start of the run
+  int worker = 0;                         ///< Participant::index() of the thread that began it
+  std::int64_t tiles = 0;                 ///< parts into which it was divided
 };
 
+/// The buffers of one run.
 struct RunBuffers {
-  /// What the nodes of a branch use one after the other.
+  /// Buffers of one thread, used by one node after the other.
   struct OfThread {
-    std::vector<const std::byte*> inputs;
+    std::vector<const std::byte*> inputs;  ///< arguments of a kernel
     std::vector<std::byte*> outputs;
-    std::vector<TraceEvent> events;
+    std::vector<TraceEvent> events;  ///< nodes that this thread began
   };
+  /// A graph output.
   struct Output {
-    std::byte* bytes = nullptr;  ///< the caller's
-    bool placed = false;
-    bool writable = false;  ///< by kernels
+    std::byte* bytes = nullptr;  ///< the caller's memory
+    bool placed = false;         ///< whether the caller was asked for memory
+    bool writable = false;       ///< whether kernels may write it in place
   };
 
-  IdVector<ValueId, std::byte*> bytes;  ///< of roots; kernels never write inputs and constants
-  std::vector<Output> outputs;
-  std::vector<OfThread> threads;  ///< by Participant::index()
-  /// Inputs that were copied for a device. Of those of a body what is captured stays copied from
-  /// trip to trip.
+  IdVector<ValueId, std::byte*> bytes;  ///< bytes of roots; kernels never write inputs or constants
+  std::vector<Output> outputs;          ///< by graph output
+  std::vector<OfThread> threads;        ///< by Participant::index()
+  /// Whether a value was copied for a device. In a body, captured values stay copied in later
+  /// trips.
   IdVector<ValueId, bool> staged;
-  std::vector<std::int32_t> ready;
-  std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< by branch: how many it waits for
-  std::size_t branches = 0;                            ///< for which `waits` has room
+  std::vector<std::int32_t> ready;                     ///< ready branches, by rank
+  std::unique_ptr<std::atomic<std::int32_t>[]> waits;  ///< branches that each branch waits for
+  std::size_t branches = 0;                            ///< size of `waits`
 
+  /// Prepares the buffers for a run with these numbers; keeps their memory.
   void reset(std::size_t values, std::size_t graph_outputs, std::size_t participants,
              std::size_t branch_count) {
     bytes.resize(values);

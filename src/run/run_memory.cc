@@ -11,10 +11,11 @@
 namespace parallax {
 namespace {
 
-/// Held bytes may exceed what runs needed at once by this part of it, and a block its request.
+/// Held bytes may exceed the most that runs needed together by one part in this many, and a block
+/// may exceed its request as much.
 constexpr std::int64_t kSlack = 10;
 
-/// More than any machine has, and so few that sums of them do not overflow.
+/// More bytes than any machine has, and few enough that sums of them do not overflow.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
@@ -55,7 +56,7 @@ class RunMemory::Evicted {
   std::int64_t bytes_ = 0;
 };
 
-/// The smallest idle block that suffices.
+/// Finds the smallest idle block that suffices.
 RunMemory::Blocks::iterator RunMemory::best_idle(const Request& request) {
   auto best = idle_.end();
   for (auto it = idle_.begin(); it != idle_.end(); ++it) {
@@ -70,7 +71,7 @@ std::int64_t RunMemory::bytes_of(const Spare* spare) {
   return spare == nullptr ? 0 : spare->bytes_;
 }
 
-/// Returns when the run may start. The mutex is not held while the limit is read.
+/// Blocks until the run may start. Reads the limit without holding the mutex.
 Status RunMemory::wait_for_turn(Request& request) {
   const auto fits_alone = [&](std::int64_t fixed) -> Status {
     const std::int64_t wanted = request.bytes + request.spare;
@@ -84,7 +85,7 @@ Status RunMemory::wait_for_turn(Request& request) {
   struct Leaving {
     ~Leaving() {
       std::erase(memory.waiting_, &who);
-      // There may be room for the next one as well.
+      // There may also be room for the next run.
       if (!memory.waiting_.empty()) memory.changed_.notify_all();
     }
     RunMemory& memory;
@@ -104,7 +105,7 @@ Status RunMemory::wait_for_turn(Request& request) {
   return status;
 }
 
-/// Whether the run may start now, idle blocks given up if need be.
+/// Whether the run may start now, if necessary after evicting idle blocks.
 bool RunMemory::admissible(const Request& request) const {
   const bool alone = runs_ == 0 && leaving_ == 0;
   if (!alone && (exclusive_ || (request.grows && request.limit))) return false;
@@ -118,7 +119,7 @@ std::int64_t RunMemory::idle_bytes() const {
   return bytes;
 }
 
-/// So many bytes may be held where blocks are idle.
+/// The limit on held bytes while blocks are idle.
 std::int64_t RunMemory::most_kept() const { return most_needed_ + most_needed_ / kSlack; }
 
 void RunMemory::hold(std::int64_t bytes) {
@@ -126,7 +127,7 @@ void RunMemory::hold(std::int64_t bytes) {
   peak_ = std::max(peak_, held_);
 }
 
-/// Once what is held is also allocated.
+/// Updates the peak, after held bytes were allocated.
 void RunMemory::note_peak() {
   const MutexLock lock(mutex_);
   hold(0);
@@ -161,20 +162,20 @@ void RunMemory::evict_above(std::int64_t limit, Evicted& evicted) {
     evict_one(held_ + leaving_ - evicted.bytes() - limit, evicted);
 }
 
-/// Evicts idle blocks that runs never needed at once with `more` bytes and what is in use.
+/// Evicts idle blocks that runs never needed together with `more` bytes and those in use.
 void RunMemory::evict_unneeded(std::int64_t more, Evicted& evicted) {
   while (!idle_.empty() && (held_ + more > most_kept() || idle_.size() + runs_ > most_runs_))
     evict_one(held_ + more - most_kept(), evicted);
 }
 
-/// Whether a new block for the run, which counts already, would push out no idle one.
+/// Whether a new block for the run, whose bytes count already, would evict no idle block.
 bool RunMemory::has_room_beside(const Request& request) const {
   const std::int64_t held = held_ + request.bytes + request.spare;
   return idle_.size() + runs_ <= most_runs_ && held <= most_kept() &&
          (!request.limit || held + leaving_ <= *request.limit);
 }
 
-/// The block of a run that starts now; empty: one is to be allocated, for which bytes are held.
+/// Returns the block of a run that starts now; empty: allocate one, whose bytes are reserved.
 RunMemory::Blocks RunMemory::take_block(const Request& request, Evicted& evicted) {
   ++runs_;
   most_runs_ = std::max(most_runs_, runs_);
@@ -188,7 +189,7 @@ RunMemory::Blocks RunMemory::take_block(const Request& request, Evicted& evicted
     // The limit may have shrunk since the blocks were made.
     if (request.limit) evict_above(*request.limit - request.spare, evicted);
     const bool fits = !request.limit || held_ <= *request.limit - request.spare;
-    // A run that grows needs what a block that is too large would waste.
+    // A run that grows needs the bytes that a block that is too large would waste.
     if (fits && !(request.grows && request.limit && best->bytes > request.bytes)) {
       hold(request.spare);
       evict_unneeded(0, evicted);
@@ -245,7 +246,7 @@ void RunMemory::give_back(Blocks block, std::int64_t needed, bool exclusive, boo
       if (exclusive) exclusive_ = false;
     }
     needed_ -= needed;
-    if (block.empty()) {  // it could not be allocated: not needed either
+    if (block.empty()) {  // it could not be allocated
       held_ -= needed;
       most_needed_ = needed_;
     }
@@ -272,7 +273,7 @@ Status RunMemory::fix(std::int64_t bytes, std::optional<std::int64_t> limit) {
     const MutexLock lock(mutex_);
     fixed_ += bytes;
   }
-  changed_.notify_all();  // a run that waits may never fit beside them
+  changed_.notify_all();  // a waiting run may never fit next to these bytes
   return {};
 }
 
@@ -320,7 +321,7 @@ Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit)
       return {};
     }
     if (others == 0) return tl::unexpected(over_budget(bytes, held_, *limit));
-    // Another thread is about to free what it has evicted; this one first does so itself.
+    // Another thread is about to free the blocks it evicted; this one frees its own first.
     if (evicted.bytes() == 0) changed_.wait(mutex_);
   }
 }

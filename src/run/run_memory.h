@@ -1,26 +1,26 @@
-// The memory of runs: one block per run in progress, kept for the next run, and the account of all
+// The memory of runs: one block per run in progress, kept for the next run; and the account of all
 // bytes that the sessions sharing it hold for activations and scratch.
 //
-// The account makes the budget a guarantee: bytes are reserved before they are allocated. A run
-// whose block does not fit beside those of other runs waits until one of them ends. Under a limit,
-// a run that allocates while running (data-dependent sizes) runs alone. Only runs that hold nothing
-// wait, in the order in which they came: so no run waits for one that waits itself, and small runs
-// do not overtake a large one for ever. A limit that follows free memory is read again when the
-// wait may be over.
+// The account guarantees the budget: bytes are reserved before they are allocated. A run whose
+// block does not fit next to those of other runs waits until one of them ends. Under a limit, a run
+// with data-dependent tensors, which allocates during the run, runs alone. Only runs that hold
+// nothing wait, in order of arrival: so no run waits for one that waits itself, and small runs do
+// not overtake a large one for ever. A limit that follows free memory is read again when the wait
+// may be over.
 //
-// A run whose device may fall silent also reserves a spare: the bytes that it needs to begin anew
-// in another block, while the first stays with the device. So neither waits for the other.
+// A run with a delegate timeout also reserves a spare: the bytes that it needs to start again in
+// another block, while the device still holds the first. So neither waits for the other.
 //
-// Some bytes no end of a run gives back: blocks that a silent device holds, and memory that devices
-// keep from run to run. All limits are less these.
+// Some bytes are not released when a run ends: blocks that a late device holds, and memory that
+// devices keep between runs ("fixed" bytes). They are subtracted from all limits.
 //
-// Idle blocks stay while blocks are no more than the runs that were in progress at once, and held
-// bytes no more than 1.1 times what those runs needed at once: whatever order sizes come in, a
-// block that a larger one outgrows goes, also while other runs keep theirs. trim() forgets both
-// maxima.
+// Idle blocks are kept while there are no more blocks than the most runs that were in progress
+// concurrently, and no more bytes than 1.1 times the most that these runs needed together: whatever
+// the order of sizes, a block that a larger one replaces is evicted, also while other runs keep
+// theirs. trim() resets both maxima.
 //
-// Blocks are allocated and freed without the mutex, as both may call the user's allocator. A block
-// that is evicted counts against limits until it is freed.
+// Blocks are allocated and freed without the mutex, because both may call the user's allocator. An
+// evicted block counts against limits until it is freed.
 //
 // Thread-safety: RunMemory is thread-safe; a Lease and a Spare belong to one run.
 #pragma once
@@ -42,51 +42,54 @@
 
 namespace parallax {
 
+/// The memory of all runs of one account. Thread-safe.
 class RunMemory {
  public:
   class Lease;
   class Spare;
 
+  /// The memory that a run needs.
   struct Request {
-    std::int64_t bytes = 0;
-    std::optional<std::int64_t> limit;  ///< of all bytes held at once; nothing: no limit
-    bool grows = false;                 ///< the run will reserve more while running
-    Deadline deadline = {};             ///< of the wait
-    /// Reads the limit again during a wait; null: the limit stays. Must not throw.
+    std::int64_t bytes = 0;             ///< size of the block
+    std::optional<std::int64_t> limit;  ///< limit on all bytes held together; nullopt: no limit
+    bool grows = false;                 ///< the run will reserve more during the run
+    Deadline deadline = {};             ///< interrupts the wait
+    /// Reads the limit again during a wait; null: the limit is fixed. Must not throw.
     const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
-    std::shared_ptr<MemorySource> source = nullptr;  ///< null: of this object's own
-    std::int64_t spare = 0;  ///< reserved beside `bytes`: Lease::take_spare()
-    /// The block takes the place of these bytes, without a wait where they suffice. Null: of none.
+    std::shared_ptr<MemorySource> source = nullptr;  ///< null: the system
+    std::int64_t spare = 0;  ///< bytes to reserve in addition, for Lease::take_spare()
+    /// Reserved bytes that the block replaces, without a wait if they suffice. Null: none.
     Spare* from = nullptr;
   };
-  /// A block of at least `bytes`, aligned to kAlignment. Waits for other runs if it only fits
-  /// without them. Errors: kBudgetExceeded if the block alone is larger than the limit,
-  /// kOutOfMemory, kLimitExceeded.
+  /// Returns a block of at least `bytes`, aligned to kAlignment. Blocks while it only fits without
+  /// other runs. Errors: kBudgetExceeded if the block alone exceeds the limit; kOutOfMemory;
+  /// kLimitExceeded and kCancelled from the deadline.
   Result<Lease> acquire(Request request);
 
-  /// For tests: how quickly large pages came so far.
+  /// Speed at which the system has provided large pages so far; for tests.
   LargePageWatch& watch() { return source_->watch(); }
 
   /// Frees idle blocks, and keeps later ones only as far as runs from now on need them.
   void trim();
 
-  /// Bytes that a device keeps from run to run. Errors: kBudgetExceeded.
+  /// Reserves bytes that a device keeps between runs. Errors: kBudgetExceeded.
   Status fix(std::int64_t bytes, std::optional<std::int64_t> limit);
+  /// Releases bytes that fix() reserved.
   void unfix(std::int64_t bytes);
-  /// Those, and blocks that silent devices hold.
+  /// Bytes that fix() reserved, and blocks that late devices hold.
   std::int64_t fixed_bytes() const;
 
   /// Bytes held now, idle blocks included.
   std::int64_t held_bytes() const;
   /// Bytes that runs in progress hold.
   std::int64_t busy_bytes() const;
-  /// The most bytes ever held.
+  /// The most bytes ever held together.
   std::int64_t peak_bytes() const;
-  /// For tests: runs that wait.
+  /// Number of runs that wait; for tests.
   std::size_t waiting() const;
 
  private:
-  using Blocks = RunBlocks;  // one of a run has one element
+  using Blocks = RunBlocks;  // the list of one run has one element
   /// Blocks that are no longer idle; frees them when destroyed. Must outlive a lock of the mutex.
   class Evicted;
 
@@ -116,22 +119,23 @@ class RunMemory {
   mutable Mutex mutex_;
   Condition changed_;
   Blocks idle_ PX_GUARDED_BY(mutex_);
-  // Blocks, idle or not, and what runs have reserved besides.
+  // Bytes of all blocks, idle or not, and of all further reservations.
   std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
   std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
-  std::int64_t fixed_ PX_GUARDED_BY(mutex_) = 0;    // of held_
-  std::int64_t leaving_ PX_GUARDED_BY(mutex_) = 0;  // evicted and not freed yet; beside held_
-  // held_ without idle blocks, nor what blocks of runs have beyond their request.
+  std::int64_t fixed_ PX_GUARDED_BY(mutex_) = 0;    // the part of held_ that is fixed
+  std::int64_t leaving_ PX_GUARDED_BY(mutex_) = 0;  // evicted and not freed yet; not in held_
+  // held_ without idle blocks, and without the bytes of blocks beyond their request.
   std::int64_t needed_ PX_GUARDED_BY(mutex_) = 0;
   std::int64_t most_needed_ PX_GUARDED_BY(mutex_) = 0;  // since the last trim()
   std::size_t runs_ PX_GUARDED_BY(mutex_) = 0;
   std::size_t most_runs_ PX_GUARDED_BY(mutex_) = 0;  // since the last trim()
-  // The run in progress may grow under a limit.
+  // Whether the run in progress may grow under a limit, so that it must run alone.
   bool exclusive_ PX_GUARDED_BY(mutex_) = false;
   std::vector<const Request*> waiting_ PX_GUARDED_BY(mutex_);  // in order of arrival
 };
 
-/// The block of one run; goes back when destroyed. Must not outlive its RunMemory.
+/// The block of one run, which returns to its RunMemory when this is destroyed. Must not outlive
+/// it.
 class RunMemory::Lease {
  public:
   Lease(Lease&& other) noexcept;
@@ -139,30 +143,32 @@ class RunMemory::Lease {
   ~Lease();
 
   std::byte* data() const { return block_.front().memory.get(); }
+  /// Size of the block, at least that of the request.
   std::int64_t bytes() const { return block_.front().bytes; }
-  /// What the last run with this block left for the next one; null for the first. Its bytes are not
-  /// counted.
+  /// The buffers that the last run with this block left for the next one; null for the first run.
+  /// Their bytes do not count.
   std::shared_ptr<RunBuffers>& buffers() { return block_.front().buffers; }
   bool limited() const { return limit().has_value(); }
-  /// Where more memory of the run is to come from.
+  /// The source of further memory of the run.
   MemorySource& source() const { return *block_.front().source; }
 
-  /// Sets the limit of all bytes held, for what is reserved from now on. Idle blocks above it go
-  /// back to the system. False if runs already hold more. Thread-safe.
+  /// Sets the limit on all bytes held, for reservations from now on. Frees idle blocks above it.
+  /// Returns false if runs already hold more. Thread-safe.
   bool set_limit(std::int64_t limit);
   /// As RunMemory::trim(). Thread-safe.
   void trim() { owner_->trim(); }
 
-  /// Reserves bytes that the run is about to allocate elsewhere. Thread-safe. Errors:
-  /// kBudgetExceeded with the number of missing bytes.
+  /// Reserves bytes that the run is about to allocate elsewhere. Does not wait. Thread-safe.
+  /// Errors: kBudgetExceeded with the number of missing bytes.
   Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit()); }
+  /// Releases reserved bytes, after they were freed. Thread-safe.
   void release(std::int64_t bytes) { owner_->release(bytes); }
 
-  /// What Request::spare reserved; nothing the second time. Goes back with the lease where it was
-  /// not taken.
+  /// Returns the bytes that Request::spare reserved; an empty Spare the second time. The lease
+  /// releases them unless this was called.
   Spare take_spare();
-  /// A silent device has the block, and `more` bytes that the run has reserved: other runs do not
-  /// wait for these. They go back with the lease.
+  /// Marks the block, and `more` bytes that the run has reserved, as held by a late device: other
+  /// runs do not wait for them. They are released with the lease.
   void set_aside(std::int64_t more = 0);
 
  private:
@@ -176,16 +182,17 @@ class RunMemory::Lease {
 
   static constexpr std::int64_t kNoLimit = -1;
   RunMemory* owner_ = nullptr;
-  Blocks block_;  // one; empty where acquire() fails to allocate it
+  Blocks block_;  // one element; empty if acquire() fails to allocate it
   std::int64_t needed_;
   std::atomic<std::int64_t> limit_{kNoLimit};
   std::int64_t spare_;
   bool exclusive_;
   bool fixed_ = false;
-  std::int64_t more_ = 0;  // of set_aside()
+  std::int64_t more_ = 0;  // argument of set_aside()
 };
 
-/// Bytes that are reserved and not allocated. Must not outlive its RunMemory.
+/// Bytes that are reserved and not allocated; released when destroyed. Must not outlive its
+/// RunMemory.
 class RunMemory::Spare {
  public:
   Spare() = default;

@@ -1,6 +1,6 @@
-// What runs of other sizes hold, in any order, with any number of callers: no more than a tenth
-// beyond what the largest runs need at once. Callers overlap by construction: their leases live in
-// one thread.
+// The memory held by runs of different sizes, in any order, with any number of callers: at most a
+// tenth more than the largest runs need together. Callers overlap by construction: their leases
+// live in one thread.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kUnit = 10'000;
 constexpr int kLengths = 100, kPasses = 5;
 
-/// A run of a caller: a block, or a small one and a tensor whose size only running tells.
+/// A run of a caller: a block, or a small block and a tensor whose size only the run determines.
 struct SizedRun {
   SizedRun(RunMemory& memory, std::int64_t bytes, bool data_dependent)
       : lease(*memory.acquire({data_dependent ? 64 : bytes, {}, data_dependent})) {
@@ -45,7 +45,7 @@ struct SizesCase {
 
 class Sizes : public testing::TestWithParam<SizesCase> {
  protected:
-  /// Lengths of all passes.
+  /// The lengths in all passes.
   static std::vector<std::int64_t> lengths() {
     std::vector<std::int64_t> all, pass(kLengths);
     std::iota(pass.begin(), pass.end(), 1);
@@ -58,7 +58,7 @@ class Sizes : public testing::TestWithParam<SizesCase> {
     }
     return all;
   }
-  /// Bytes that a run of that length holds where it is alone.
+  /// Returns the bytes that a run of that length holds if it is alone.
   static std::int64_t alone(std::int64_t length) {
     RunMemory memory;
     const SizedRun run(memory, length * kUnit, GetParam().data_dependent);
@@ -153,7 +153,7 @@ TEST(RunMemorySizes, BytesReservedWhileRunningPushOutIdleBlocks) {
   lease->release(1000);
 }
 
-/// Has nothing to give.
+/// An allocator without memory.
 struct EmptyAllocator final : Allocator {
   void* allocate(std::size_t, std::size_t) override { return nullptr; }
   void deallocate(void*, std::size_t, std::size_t) override {}
@@ -179,7 +179,7 @@ TEST(RunMemorySizes, ARunThatFindsNoMemoryLeavesNoTrace) {
   }
 }
 
-/// Asks the memory of runs something in each call, which never returns where its mutex is held.
+/// An allocator that calls RunMemory in each call, which never returns if the mutex is held.
 struct AskingAllocator final : Allocator {
   void* allocate(std::size_t bytes, std::size_t alignment) override {
     ask();

@@ -17,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// Returns once `runs` runs wait.
+/// Blocks until `runs` runs wait.
 void until_waiting(const RunMemory& memory, std::size_t runs) {
   while (memory.waiting() != runs) std::this_thread::yield();
 }
@@ -57,7 +57,8 @@ TEST(RunMemory, ABlockKeepsItsBytesWhileItGetsLargePages) {
   }
 }
 
-/// What the system says of the map that has `address`: "rd wr mr mw me ac hg", say.
+/// Returns the system's flags of the mapping that contains `address`, such as "rd wr mr mw me ac
+/// hg".
 std::string flags_of(const std::byte* address) {
   const auto at = reinterpret_cast<std::uintptr_t>(address);
   std::ifstream maps("/proc/self/smaps");
@@ -73,8 +74,7 @@ std::string flags_of(const std::byte* address) {
   return {};
 }
 
-/// False where the system has no large pages, or takes advice on pages and forgets it: qemu-user
-/// does.
+/// Whether the system has large pages and keeps advice on pages; qemu-user ignores it.
 bool keeps_page_advice() {
   void* const page = ::mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
@@ -156,7 +156,7 @@ TEST(RunMemory, NoRunOvertakesOneThatWaits) {
   {
     auto first = memory.acquire({600, 1000, false});
     ASSERT_TRUE(first);
-    // The large one comes first; the small ones would fit beside `first`, but wait for it.
+    // The large one comes first; the small ones would fit next to `first`, but wait for it.
     threads.emplace_back([&] {
       auto lease = memory.acquire({1000, 1000, false});
       EXPECT_TRUE(lease);
@@ -194,7 +194,7 @@ TEST(RunMemory, ARunBeginsAnewInItsSpare) {
   lease->set_aside();
   EXPECT_EQ(memory.fixed_bytes(), 600);
   {
-    // Others do not wait for what is set aside.
+    // Other runs do not wait for bytes that are set aside.
     const auto other = memory.acquire({600, 1000, false});
     ASSERT_FALSE(other);
     EXPECT_EQ(other.error().code, ErrorCode::kBudgetExceeded);
@@ -252,7 +252,7 @@ TEST(RunMemory, AWaitEndsWhenTheTimeIsUp) {
     ASSERT_FALSE(late);
     EXPECT_EQ(late.error().code, ErrorCode::kLimitExceeded);
     EXPECT_EQ(memory.waiting(), 0U);
-    // The run that came after it goes on.
+    // The run that came after it continues.
     last = std::thread([&] { EXPECT_TRUE(memory.acquire({600, 1000, false})); });
     until_waiting(memory, 1);
     EXPECT_FALSE(memory.acquire({600, 1000, false, soon}));
@@ -324,7 +324,7 @@ TEST(RunMemory, AFallenLimitHoldsForTheRunInProgress) {
     auto other = memory.acquire({400, 1000, false});
     auto lease = memory.acquire({300, 1000, false});
     ASSERT_TRUE(lease);
-    EXPECT_EQ(memory.held_bytes(), 800);  // the idle block serves the other run
+    EXPECT_EQ(memory.held_bytes(), 800);  // the other run reuses the idle block
     EXPECT_TRUE(lease->set_limit(800));
     EXPECT_EQ(lease->reserve(1).error().code, ErrorCode::kBudgetExceeded);
     EXPECT_FALSE(lease->set_limit(799));
@@ -334,7 +334,7 @@ TEST(RunMemory, AFallenLimitHoldsForTheRunInProgress) {
     lease->release(1200);
     EXPECT_FALSE(lease->set_limit(600));
   }
-  // What the last limit does not allow has gone back to the system.
+  // Blocks above the last limit were returned to the system.
   EXPECT_LE(memory.held_bytes(), 600);
   memory.trim();
   EXPECT_EQ(memory.held_bytes(), 0);

@@ -1,4 +1,4 @@
-// What If, Loop and Scan have in common while they run. Internal to run/.
+// The common part of running If, Loop and Scan. Internal to run/.
 #pragma once
 
 #include <cstddef>
@@ -11,53 +11,57 @@
 
 namespace parallax {
 
+/// Returns an error of a node with bodies, stage kExecute.
 Error body_error(ErrorCode code, const Node& node, std::string message);
 
-/// A node with bodies, and what it uses of the run that it is part of.
+/// Runs a node with bodies, inside a run. Lives while the node runs; used by one thread.
 class BodyRunner {
  public:
+  /// `self`: the thread that runs the node.
   BodyRunner(Run& run, NodeId id, Participant& self);
   virtual ~BodyRunner() = default;
   BodyRunner(const BodyRunner&) = delete;
   BodyRunner& operator=(const BodyRunner&) = delete;
 
-  /// The body calls this after its last read of input `i`, whose size only running tells: the bytes
-  /// may be freed. Once per input of a body that runs.
+  /// Releases input `i` of the body, whose size only a run determines: called by the body after its
+  /// last read, once per input, on any thread of the run.
   virtual void let_go(std::size_t i) = 0;
-  /// How many of the last inputs of its bodies are the same in each trip.
+  /// The number of captured values, the last inputs of its bodies, which are the same in each trip.
   std::size_t captures() const { return node_.captures; }
 
  protected:
-  /// The bytes of input `i`, aligned to its elements, or its Object. Errors: kOutOfMemory.
+  /// Returns the bytes of input `i`, aligned to its elements, or its Object. Errors: kOutOfMemory.
   Result<const std::byte*> input(std::size_t i) const;
   const Dims& input_dims(std::size_t i) const { return run_.dims_of(node_.inputs[i]); }
   DType output_dtype(std::size_t i) const { return run_.graph().values[node_.outputs[i]].dtype; }
-  /// Memory that is freed when the node is done; of an object, one that nobody reads. Errors:
-  /// kBudgetExceeded, kOutOfMemory.
+  /// Returns memory that is freed when the node is done; for an object, an Object that is never
+  /// read. Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(DType dtype, const Dims& dims) {
     return allocate(arena_, dtype, dims);
   }
   Result<std::byte*> allocate(DynamicArena& arena, DType dtype, const Dims& dims);
+  /// Whether output `i` is used and has dims that the plan knows.
   bool output_planned(std::size_t i) const {
     return node_.outputs[i].valid() && run_.compiled_.dims[node_.outputs[i]].has_value();
   }
-  /// The dims of output `i`, which no body has given; 0 for those that the run does not know.
+  /// Returns the dims of output `i` if no body has made it; 0 for those that the run does not know.
   Dims known_dims(std::size_t i) const { return run_.known_dims(node_.outputs[i]); }
-  /// The memory of output `i` of the node. Errors: kInvalidInput if the plan was made for other
-  /// dims.
+  /// Returns the memory of output `i` of the node. Errors: kInvalidInput if the plan was made for
+  /// other dims; kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> make_output(std::size_t i, const Dims& dims);
-  /// The memory of outputs whose size only running tells.
+  /// The memory of outputs whose size only a run determines.
   DynamicArena& output_arena() { return run_.arena_of(id_); }
-  /// Makes bytes of output_arena() output `i`. Errors: as make_output.
+  /// Makes `bytes`, from output_arena(), output `i`. Errors: as make_output().
   Status adopt_output(std::size_t i, const Dims& dims, std::byte* bytes) {
     return run_.adopt_output(id_, node_.outputs[i], dims, bytes);
   }
-  /// The node no longer reads its input `i`; call at most once for each.
+  /// Releases input `i`, which the node no longer reads; call it at most once for each.
   void let_go_input(std::size_t i);
-  /// The node no longer reads any input.
+  /// Releases all inputs that are not released yet.
   void let_go_inputs();
   RunLimits& limits() { return *run_.limits_; }
-  /// Runs a body of the node once.
+  /// Runs a body of the node once. `inputs` and `dims`: by input of the body; `place` returns the
+  /// memory of its outputs. Errors: those of the body and of `place`.
   Status run_body(std::size_t body, std::span<const std::byte* const> inputs,
                   std::span<const Dims> dims, const PlaceOutput& place);
 
@@ -67,15 +71,15 @@ class BodyRunner {
   const CompiledNode& code_;
   const std::vector<std::shared_ptr<const Program>>& bodies_;
   Participant& self_;
-  std::byte* workspace_ = nullptr;
+  std::byte* workspace_ = nullptr;  // planned memory of the node; null if it has none
   Object unread_object_;
-  DynamicArena arena_;  // memory beside the workspace, until the node is done
+  DynamicArena arena_;  // memory in addition to the workspace, until the node is done
 
  private:
   std::optional<std::size_t> released_root(ValueId input) const;
-  /// By index of CompiledNode::releases: how many inputs of the node may still read it.
+  /// Number of inputs of the node that may still read each of CompiledNode::releases.
   std::vector<int> reads_;
-  std::vector<std::shared_ptr<RunBuffers>> buffers_;  ///< of each body, from trip to trip
+  std::vector<std::shared_ptr<RunBuffers>> buffers_;  ///< buffers of each body, for all trips
 };
 
 /// Runs a Loop or a Scan. Errors: those of the body; kInvalidInput if the sizes of its inputs and

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-/// Events of bodies that a trace keeps of a kind: a loop may make any number.
+/// Limit on the events of bodies, of each kind, in a trace: a loop may make any number.
 constexpr std::size_t kMaxBodyEvents = std::size_t{1} << 18;
 
 Error too_many_trips(std::string node, std::int64_t max_trips) {
@@ -113,7 +113,7 @@ Result<const std::byte*> BodyRunner::input(std::size_t i) const {
   return run_.bytes_of(id);
 }
 
-/// Which of the node's CompiledNode::releases has the bytes of `input`.
+/// Returns the index in CompiledNode::releases of the bytes of `input`; nullopt if not released.
 std::optional<std::size_t> BodyRunner::released_root(ValueId input) const {
   if (!input.valid()) return std::nullopt;
   const auto& roots = code_.releases;
@@ -210,14 +210,14 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
   return start(inputs, place);
 }
 
-/// Branches one after the other: the thread's place for branches is taken by the run around.
+/// Runs branches one after the other: the outer run uses the thread's slot for branches.
 Status Run::run_in_body(Participant& self) {
   for (const auto& step : program_.plan.steps)
     for (const BranchId branch : step) {
       if (failed()) break;
       run_and_wait(branch, self);
     }
-  // Copies that no region needed in the end; no step is left behind.
+  // Wait for copies that no region needed, so that no step is pending.
   if (outside_ != nullptr) outside_->wait(deadline(), this);
   return limits_->status();
 }
@@ -244,7 +244,7 @@ void Run::add_body_trace(const Run& inner, NodeId id) {
   }
 }
 
-/// Makes bytes of the node's arena the value of an output whose dims were not known before the run.
+/// Makes bytes of the node's arena the value of an output whose dims only the run has determined.
 Status Run::adopt_output(NodeId node, ValueId id, const Dims& dims, std::byte* bytes) {
   PX_RETURN_IF_ERROR(bind_symbols(id, dims));
   if (compiled_.dims[id]) {

@@ -39,7 +39,7 @@ TEST(Loop, CountersOfAnyRankAreOneElement) {
   EXPECT_EQ(values<std::int64_t>((*outputs)[1]), (std::vector<std::int64_t>{0, 1, 2, 3}));
 }
 
-/// Fibonacci: the first value goes on as the second was, and each trip's sum is kept.
+/// Fibonacci: the second value becomes the first, and the sum of each trip is a scan output.
 constexpr std::string_view kFibonacci = R"(
     input m i64 []
     input c bool []
@@ -127,7 +127,7 @@ TEST(Loop, ACarriedValueMayGrow) {
 }
 
 TEST(Loop, ACarriedValueMayBeEmpty) {
-  // All that it carries takes no bytes, so it has no workspace either.
+  // Its carried values have no bytes, so it has no workspace either.
   const auto context = context_of(R"(
       symbols n
       input m i64 []
@@ -172,7 +172,7 @@ TEST(Loop, WithoutTripsAStackHasTheSizesThatAreKnown) {
         run(context, {trip ? kYes : kNo, bytes_of<std::int64_t>({4, 2}), bytes_of<float>({1, 2})});
     ASSERT_TRUE(out) << out.error().to_string();
     EXPECT_EQ((*out)[0].dims(), (Dims{trip ? 1 : 0, 4, 2}));
-    // What only the body could tell is 0.
+    // Dims that only the body could determine are 0.
     EXPECT_EQ((*out)[1].dims(), (Dims{trip ? 1 : 0, 2, trip ? 8 : 0}));
   }
 }

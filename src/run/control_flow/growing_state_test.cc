@@ -1,5 +1,5 @@
-// What loops hold whose state grows from trip to trip: the old state and the new one, not all that
-// there ever were.
+// The memory of loops whose state grows in each trip: the old state and the new one, not all states
+// so far.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,10 +18,10 @@ constexpr std::int64_t kRow = 512, kTrips = 60;
 struct Case {
   const char* name;
   const char* text;
-  std::int64_t rows;  ///< of all states together, in the end
+  std::int64_t rows;  ///< rows of all states together, at the end
 };
 
-/// Inputs: the trips m, a state k of one row, and rows. R stands for the length of a row.
+/// Inputs: the number of trips m, a state k of one row, and rows. R is the length of a row.
 constexpr std::array kCases = {
     Case{"Loop", R"(
       y = Loop(m, _, k; r)
@@ -206,7 +206,7 @@ Inputs inputs() {
   return {bytes_of<std::int64_t>({kTrips}), bytes_of(row), bytes_of(row), bytes_of(rows)};
 }
 
-/// Tensors of one row, and what bodies need beside the state.
+/// Bytes of tensors of one row, and of all that bodies need in addition to the state.
 constexpr std::int64_t kBeside = 12 * kRow * 4;
 
 TEST(GrowingState, HoldsAtMostTwoAndAHalfTimesTheState) {
@@ -241,7 +241,7 @@ TEST(GrowingState, HoldsAtMostTwoAndAHalfTimesTheState) {
   }
 }
 
-/// Loops whose state keeps its size take what their plan says, no byte beside it.
+/// Loops whose state keeps its size need exactly the bytes of their plan.
 TEST(GrowingState, FixedSizesStayInThePlan) {
   const auto context = context_of(R"(
       input m i64 []

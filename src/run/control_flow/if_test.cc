@@ -121,8 +121,8 @@ TEST(If, BranchesShareBytesThatAreInThePlan) {
   const CompiledNode& node = (*compiled)->nodes[NodeId{1}];
   ASSERT_EQ(node.role, NodeRole::kBodies);
   ASSERT_EQ(node.bodies.size(), 2U);
-  // Of the first branch a; of the second a, then b over it. One over the other, in one buffer of
-  // the plan.
+  // The first branch has a; the second has a, then b, which overwrites it. The branches share one
+  // buffer of the plan.
   EXPECT_EQ(arena_bytes(node.bodies[0].plan), 4032);
   EXPECT_EQ(arena_bytes(node.bodies[1].plan), 4032);
   EXPECT_EQ(node.workspace_bytes, 4032);

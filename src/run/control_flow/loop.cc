@@ -39,7 +39,7 @@ Status LoopRunner::begin() {
   }
   for (std::size_t i = 0; i < parts_.scan_outputs; ++i) PX_RETURN_IF_ERROR(begin_scan_output(i));
   if (exact_ && *limit_ > limits().max_trips)
-    return limits().take_trips(*limit_);  // sure to fail: before any memory is taken
+    return limits().take_trips(*limit_);  // certain to fail: before any memory is allocated
   for (std::size_t i = 0; i < parts_.carried; ++i) PX_RETURN_IF_ERROR(begin_carried(i));
   const std::size_t own = parts_.first_input + parts_.carried + parts_.scan_inputs;
   inputs_.resize(own + parts_.captures);
@@ -140,7 +140,7 @@ Result<std::byte*> LoopRunner::place(std::size_t output, DType dtype, const Dims
 Result<std::byte*> LoopRunner::place_carried(Carried& carried, DType dtype, const Dims& dims) {
   carried.written_dims = dims;
   if (carried.kept) {
-    // Nothing writes here: the copy of a tensor onto itself is left out.
+    // Never written: the copy of a tensor onto itself is omitted.
     carried.written = const_cast<std::byte*>(carried.bytes);
   } else if (carried.is_object) {
     carried.written = reinterpret_cast<std::byte*>(&carried.objects[carried.next]);
@@ -198,7 +198,7 @@ void LoopRunner::take_results(std::int64_t trip) {
   for (std::size_t i = 0; i < carried_.size(); ++i) take_carried(i);
   for (ScanOutput& output : scan_outputs_) {
     if (output.slice == nullptr || output.slice_bytes == 0 || !output.read) continue;
-    // An output of unknown length grows along its first axis: of a Loop, whose axis it is.
+    // An output of unknown length grows along its first axis, as all outputs of a Loop do.
     const Dims all = with_axis(output.slice_dims, output.axis.axis, output.room);
     Slices(output.dtype, all, output.axis.axis)
         .scatter(output.slice, position(output.axis, trip), output.bytes);
@@ -230,7 +230,7 @@ Status LoopRunner::end(std::int64_t trips) {
     const std::size_t at = parts_.carried + i;
     if (!node_.outputs[at].valid()) continue;
     if (!output.started) {
-      // No trip.
+      // There was no trip.
       Dims dims = known_dims(at);
       dims[output.axis.axis] = 0;
       PX_RETURN_IF_ERROR(make_output(at, dims));

@@ -1,4 +1,4 @@
-// A Loop or a Scan while it runs: trips of a body, values carried from one to the next, slices of
+// Runs a Loop or a Scan: trips of a body, values carried from one trip to the next, slices of
 // inputs and outputs. Internal to run/.
 #pragma once
 
@@ -13,48 +13,52 @@
 
 namespace parallax {
 
+/// One execution of a Loop or a Scan.
 class LoopRunner : public BodyRunner {
  public:
   using BodyRunner::BodyRunner;
 
+  /// Runs all trips. Errors: as run_loop().
   Status run();
   void let_go(std::size_t i) override;
 
  private:
-  /// A value from trip to trip: at first where the node's input lies, then in one of two buffers in
-  /// turn, the first of which is the node's output. One whose size only running tells gets a block
-  /// of output_arena() in each trip; the block of the trip before goes with its last reader. An
-  /// object is in one of two places in turn.
+  /// A carried value: in the memory of the node's input at first, then alternately in two buffers,
+  /// the first of which is the node's output. A value whose size only a run determines gets a block
+  /// of output_arena() in each trip; its last reader frees the block of the trip before. An object
+  /// is alternately in one of two Objects.
   struct Carried {
-    const std::byte* bytes = nullptr;
-    Dims dims;
+    const std::byte* bytes = nullptr;  ///< the value that this trip reads
+    Dims dims;                         ///< its dims
     std::byte* buffers[2] = {nullptr, nullptr};
-    int next = 0;
-    std::byte* written = nullptr;  ///< by this trip
+    int next = 0;                  ///< the buffer that the next trip writes
+    std::byte* written = nullptr;  ///< the value that this trip writes
     Dims written_dims;
-    std::byte* owned = nullptr;  ///< `bytes`, where they are a block
-    bool gone = false;           ///< `bytes` are read no more
-    bool kept = false;           ///< the body gives back what it gets
-    Object objects[2];           ///< `buffers` of an object
+    std::byte* owned = nullptr;  ///< `bytes`, if they are a block; else null
+    bool gone = false;           ///< whether `bytes` are no longer read
+    bool kept = false;           ///< whether the body returns its input unchanged
+    Object objects[2];           ///< the buffers of an object
     bool is_object = false;
-    bool planned = false;  ///< into the buffers, which may be null where it has no bytes
+    bool planned = false;  ///< whether it uses the buffers, which may be null if it has no bytes
   };
+  /// An input that each trip reads a slice of.
   struct ScanInput {
-    const std::byte* bytes = nullptr;
+    const std::byte* bytes = nullptr;  ///< the whole tensor
     ScanAxis axis;
     Slices slices;
-    std::byte* slice = nullptr;  ///< null: read in place
+    std::byte* slice = nullptr;  ///< copy of the current slice; null: read in place
   };
+  /// An output that each trip writes a slice of.
   struct ScanOutput {
-    bool started = false;
-    bool read = true;  ///< false: it is not used, each slice overwrites the last
-    Dims slice_dims;
+    bool started = false;  ///< whether its memory is allocated
+    bool read = true;      ///< false: it is not used, each slice overwrites the last
+    Dims slice_dims;       ///< dims of one slice, the same in all trips
     DType dtype = DType::kF32;
     ScanAxis axis;
-    std::byte* bytes = nullptr;
-    std::int64_t room = 0;       ///< slices
-    std::byte* slice = nullptr;  ///< null: written in place
-    std::int64_t slice_bytes = 0;
+    std::byte* bytes = nullptr;    ///< the whole tensor
+    std::int64_t room = 0;         ///< number of slices for which there is memory
+    std::byte* slice = nullptr;    ///< copy of the current slice; null: written in place
+    std::int64_t slice_bytes = 0;  ///< size of one slice
   };
 
   const Graph& body() const { return bodies_[0]->compiled().graph(); }
@@ -77,14 +81,15 @@ class LoopRunner : public BodyRunner {
   void take_results(std::int64_t trip);
   void take_carried(std::size_t i);
   Status end(std::int64_t trips);
+  /// The slice of a trip along an axis, which may be read in reverse.
   std::int64_t position(const ScanAxis& axis, std::int64_t trip) const {
     return axis.reverse ? *limit_ - 1 - trip : trip;
   }
 
   LoopParts parts_;
-  std::optional<std::int64_t> limit_;
-  bool exact_ = false;  ///< the body runs limit_ times
-  bool goes_on_ = true;
+  std::optional<std::int64_t> limit_;  ///< the most trips; nullopt: only the condition ends it
+  bool exact_ = false;                 ///< whether the body runs exactly limit_ times
+  bool goes_on_ = true;                ///< the condition after the last trip
   std::vector<Carried> carried_;
   std::vector<ScanInput> scan_inputs_;
   std::vector<ScanOutput> scan_outputs_;

@@ -1,4 +1,4 @@
-// What a Loop or a Scan cuts from its inputs and joins to its outputs.
+// Slices that a Loop or a Scan reads from its inputs and joins to its outputs.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// Slices that a scan output of unknown length has room for at first.
+/// Number of slices for which a scan output of unknown length has memory at first.
 constexpr std::int64_t kFirstSlices = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ Result<std::byte*> LoopRunner::place_slice(std::size_t i, DType dtype, const Dim
   return output.bytes + position(output.axis, trip) * output.slice_bytes;
 }
 
-/// The first slice tells the size of all.
+/// Allocates a scan output when its first slice determines the size of all slices.
 Status LoopRunner::start_scan_output(std::size_t i, DType dtype, const Dims& dims) {
   ScanOutput& output = scan_outputs_[i];
   const auto bytes = bytes_of(dtype, dims);
@@ -84,8 +84,8 @@ Status LoopRunner::start_scan_output(std::size_t i, DType dtype, const Dims& dim
   return {};
 }
 
-/// Half as much again: each slice is moved about twice, and both places together are at most 2.5
-/// times what was there.
+/// Grows the memory of a scan output by half: each slice is moved about twice, and the old and the
+/// new memory together are at most 2.5 times the old.
 Status LoopRunner::make_room(ScanOutput& output, std::int64_t slices) {
   const std::int64_t wanted = std::max({slices, kFirstSlices, output.room + output.room / 2});
   const std::int64_t room = limit_ ? std::min(wanted, *limit_) : wanted;

@@ -1,4 +1,4 @@
-// Workers that threads of the user's act for. Internal to run/.
+// Workers that run on threads of a user-provided pool. Internal to run/.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace parallax {
 struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
   explicit Guest(WorkerPool& host) : pool(&host) {}
 
-  /// By a thread of the user's.
+  /// Works on the calling thread, one of the user-provided pool, until there is nothing to do.
   void visit() {
     WorkerPool* host = nullptr;
     {
@@ -28,12 +28,12 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
     --inside;
     changed.notify_all();
   }
-  /// No thread has come.
+  /// Parks the worker again, because the user-provided pool dropped its task.
   void stay_away() {
     const MutexLock lock(mutex);
     if (pool != nullptr) pool->park(self);
   }
-  /// Returns when no thread is inside, and none will be.
+  /// Blocks until no thread is inside visit(), and prevents later visits.
   void end() {
     const MutexLock lock(mutex);
     while (inside > 0) changed.wait(mutex);
@@ -43,11 +43,11 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
   Mutex mutex{LockOrder::kGuest};
   Condition changed;
   WorkerPool* pool PX_GUARDED_BY(mutex);
-  int inside PX_GUARDED_BY(mutex) = 0;  // one more for a moment, when one goes and another comes
+  int inside PX_GUARDED_BY(mutex) = 0;  // threads in visit(); two while one replaces another
   Participant self;
 };
 
-/// What a task of the user's holds.
+/// The state of a task in a user-provided pool. Its destructor detects that the task was dropped.
 struct WorkerPool::Ticket {
   explicit Ticket(std::shared_ptr<Guest> whose) : guest(std::move(whose)) {}
   ~Ticket() {

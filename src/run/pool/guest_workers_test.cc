@@ -1,4 +1,4 @@
-// Workers that have no threads of their own: a pool of the user's lends them some.
+// Workers without threads of their own, on threads of a user-provided pool.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
-// What a thread does while there is nothing to do.
+// Waiting of a thread that has nothing to do.
 //
-// Thread-safety: of one thread.
+// Thread-safety: each object belongs to one thread.
 #pragma once
 
 #include <chrono>
@@ -8,12 +8,13 @@
 
 namespace parallax {
 
-/// Looks again and again, and then sleeps.
+/// Spins, then yields, until it is time to park.
 class Idle {
  public:
+  /// Starts again, after the thread has found work.
   void reset() { pauses_ = 0; }
 
-  /// Waits a moment; false where it is time to park.
+  /// Waits a moment. Returns false once the thread has yielded for `longest` and should park.
   bool spin(std::chrono::microseconds longest) {
     if (++pauses_ < kPausesBeforeYield) {
       pause();
@@ -25,6 +26,7 @@ class Idle {
     return now - since_ < longest;
   }
 
+  /// Tells the CPU that the thread spins.
   static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -34,30 +36,31 @@ class Idle {
   }
 
  private:
-  /// The first of it without the system's help; then the thread offers its core to others each time
-  /// it looks, because the thread with the next node may need it, or another process.
+  /// Pauses without a system call at first; after these the thread yields its core each time,
+  /// because the thread with the next node, or another process, may need it.
   static constexpr int kPausesBeforeYield = 200;
 
   int pauses_ = 0;
   std::chrono::steady_clock::time_point since_;
 };
 
-/// How long a thread that has a core of its own stays awake for what may come next: that long where
-/// it came so soon of late, ever less where it did not.
+/// The time that a thread with a core of its own stays awake for the next event: `longest` while
+/// events come within it, half as long after each that does not.
 class Patience {
  public:
   explicit Patience(std::chrono::microseconds longest) : longest_(longest), now_(longest) {}
 
+  /// The current time.
   std::chrono::microseconds now() const { return now_; }
-  /// Waits for `done()`; returns when it is true or the time is over. Keeps the core: who yields it
-  /// to another process gets it back milliseconds later.
+  /// Spins until `done()` is true or the time is up. Keeps the core: a thread that yields it to
+  /// another process gets it back milliseconds later.
   template <class Done>
   void wait(Done done) const {
     const auto until = std::chrono::steady_clock::now() + now_;
     while (!done() && std::chrono::steady_clock::now() < until)
       for (int i = 0; i < 16; ++i) Idle::pause();
   }
-  /// What came last came after `gap`.
+  /// Records that the last event came after `gap`.
   void waited(std::chrono::nanoseconds gap) { now_ = gap <= longest_ ? longest_ : now_ / 2; }
 
  private:

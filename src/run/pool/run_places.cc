@@ -29,14 +29,14 @@ RunPlaces::Place RunPlaces::wait_for(int width, int workers, const Deadline& dea
     }
     const bool served = waiting_.front() == &me && is_free();
     std::erase(waiting_, &me);
-    // There may be room for the next one as well.
+    // There may also be a slot for the next run.
     if (!waiting_.empty()) changed_.notify_all();
     if (!served) return {};
   }
   return take(width, workers);
 }
 
-/// REQUIRES: is_free().
+/// Takes a slot. REQUIRES: is_free().
 RunPlaces::Place RunPlaces::take(int width, int workers) {
   const auto found = std::find(taken_.begin(), taken_.end(), false);
   *found = true;
@@ -49,7 +49,7 @@ RunPlaces::Place RunPlaces::take(int width, int workers) {
   return place;
 }
 
-/// The first of `row` neighbours among `workers` that fewest runs have.
+/// Returns the first of `row` consecutive workers, among `workers`, that have the fewest runs.
 std::uint32_t RunPlaces::least_busy(std::uint32_t row, std::uint32_t workers) const {
   std::uint32_t best = 1, least = 0, sum = 0;
   for (std::uint32_t end = 0; end < workers && row < workers; ++end) {

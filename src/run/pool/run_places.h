@@ -1,6 +1,6 @@
-// Places for the runs that go on in a pool at once. A run that finds none waits; who came first is
-// served first. A run also gets the workers that may help it: a row of them, so that a number in
-// that row tells its threads apart, and the row that fewest other runs have.
+// Slots for concurrent runs in a pool. A run that finds no free slot waits, first come, first
+// served. A run also gets a range of workers that may help it: consecutive, so that an index in the
+// range identifies its threads, and the least loaded by other runs.
 //
 // Thread-safe.
 #pragma once
@@ -15,38 +15,43 @@
 
 namespace parallax {
 
-/// The workers `first` to `first` + `width` - 2, which with the caller are `width` threads. Workers
-/// count from 1; 0 is no worker.
+/// A range of workers: `first` to `first` + `width` - 2, which are `width` threads with the caller.
+/// Workers are numbered from 1; 0 is a caller.
 struct WorkerRow {
   std::uint32_t first = 1, width = 1;
 
+  /// Whether the range contains a worker; false for a caller.
   bool has(int worker) const { return static_cast<std::uint32_t>(worker) - first < width - 1; }
-  /// 0 for the caller, 1 to width - 1 for the workers of the row.
+  /// The index of a thread in the run: 0 for the caller, 1 to width - 1 for workers of the range.
   int seat(int worker) const { return worker == 0 ? 0 : worker - static_cast<int>(first) + 1; }
 };
 
+/// The slots of one pool.
 class RunPlaces {
  public:
-  static constexpr std::size_t kNone = ~std::size_t{0};
+  static constexpr std::size_t kNone = ~std::size_t{0};  ///< the index of no slot
+  /// A slot and its workers.
   struct Place {
-    std::size_t index = kNone;  ///< kNone: there was none
+    std::size_t index = kNone;  ///< kNone: no slot was free
     WorkerRow row;
   };
 
-  /// `workers`: the most that there will be.
+  /// `places`: the number of slots; `workers`: the most workers that there will be.
   RunPlaces(std::size_t places, int workers);
 
+  /// The number of slots.
   std::size_t count() const { return count_; }
-  /// A place for a run of `width` threads while there are `workers`. Where all are taken it waits
-  /// until `deadline`, without one for ever.
+  /// Blocks until there is a slot for a run of `width` threads, up to `deadline`; returns kNone if
+  /// that passes. `workers`: the workers that exist now.
   Place wait_for(int width, int workers, const Deadline& deadline);
-  /// The same without waiting, for who can do without a place.
+  /// Non-blocking variant; returns kNone if no slot is free or other runs wait.
   Place take_free(int width, int workers);
+  /// Frees a slot.
   void leave(const Place& place);
 
-  /// No run has a place from this one on.
+  /// An upper bound: no run has this slot or a later one.
   std::size_t end() const { return end_.load(); }
-  /// For tests: runs that wait.
+  /// Number of runs that wait; for tests.
   std::size_t waiting() const;
 
  private:
@@ -60,8 +65,8 @@ class RunPlaces {
   mutable Mutex mutex_;
   Condition changed_;
   std::vector<bool> taken_ PX_GUARDED_BY(mutex_);
-  std::vector<std::uint32_t> runs_of_ PX_GUARDED_BY(mutex_);  // by worker, less 1
-  // Who waits, in order of arrival, each by an address of its own.
+  std::vector<std::uint32_t> runs_of_ PX_GUARDED_BY(mutex_);  // runs of worker i + 1
+  // The waiting runs in order of arrival, each identified by a unique address.
   std::vector<const void*> waiting_ PX_GUARDED_BY(mutex_);
 };
 

@@ -18,7 +18,7 @@ TEST(RunPlaces, WhoCameFirstIsServedFirst) {
   for (int i = 0; i < 5; ++i) {
     callers.emplace_back([&, i] {
       const auto place = places.wait_for(1, 0, {});
-      order.push_back(i);  // one of them at a time has a place
+      order.push_back(i);  // only one of them has a slot at a time
       places.leave(place);
     });
     while (places.waiting() != static_cast<std::size_t>(i) + 1) std::this_thread::yield();

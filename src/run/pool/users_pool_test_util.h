@@ -1,4 +1,4 @@
-// For tests: a thread pool of the user's.
+// A user-provided thread pool, for tests.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace parallax {
 
 class UsersPool final : public ThreadPool {
  public:
-  /// Without threads tasks wait until drop() or run().
+  /// With 0 threads, tasks wait until drop() or run().
   explicit UsersPool(int threads) {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   }

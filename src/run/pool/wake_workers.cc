@@ -1,4 +1,4 @@
-// How threads of a pool sleep and are woken.
+// Parking and waking the threads of a pool.
 #include <algorithm>
 #include <utility>
 
@@ -6,19 +6,19 @@
 
 namespace parallax {
 
-/// Wakes up to `wanted` threads for work that `self` offered just now. Threads announce themselves
-/// in asleep_ before they look a last time, and work is offered before this looks for sleepers: one
-/// of the two sees the other.
+/// Wakes up to `wanted` threads for work that `self` has just offered. Threads announce themselves
+/// in asleep_ before they check for work a last time, and work is offered before this checks for
+/// sleepers: one of the two sees the other.
 void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
   if (asleep_.load() == 0) return;
   Participant* guests = nullptr;
   {
     const MutexLock lock(park_mutex_);
-    // All threads but those asleep are thought to be busy, each on a CPU of its own.
+    // All threads that do not sleep are assumed to be busy, each on a CPU of its own.
     const auto asleep = static_cast<std::int64_t>(parked_.size());
     const std::int64_t busy = runs_.load() + started_.load() - asleep;
     std::int64_t left = std::min(wanted, std::min(cpus_, most_) - busy);
-    // The last to park first: their caches are warmest.
+    // Wake the last that parked first: their caches are warmest.
     for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
       const Participant& sleeper = *parked_[i - 1];
       const bool helps =
@@ -31,7 +31,7 @@ void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
   call(guests);
 }
 
-/// All threads; guests are called for work that is worth it.
+/// Wakes all threads; guests only if there is work for them.
 void WorkerPool::wake_all() {
   const MutexLock lock(park_mutex_);
   Participant* none = nullptr;
@@ -39,7 +39,7 @@ void WorkerPool::wake_all() {
     if (parked_[i - 1]->guest_ == nullptr) wake_one(i - 1, none);
 }
 
-/// Adds a guest to `guests`: it is called without the mutex.
+/// Wakes one thread; a guest is added to `guests` instead, to be called without the mutex.
 void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
   Participant& sleeper = *parked_[parked];
   parked_.erase(parked_.begin() + static_cast<std::ptrdiff_t>(parked));
@@ -53,7 +53,7 @@ void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
   unparked_.notify_all();
 }
 
-/// Gives the user's pool a task for each of `guests`.
+/// Submits a task to the user-provided pool for each of `guests`.
 void WorkerPool::call(Participant* guests) {
   while (guests != nullptr) {
     Participant& guest = *std::exchange(guests, guests->next_called_);
@@ -69,7 +69,7 @@ void WorkerPool::call(Participant* guests) {
       users_->submit([ticket] {
         if (!ticket->used.exchange(true)) ticket->guest->visit();
       });
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket goes unused
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket stays unused
     }
   }
 }

@@ -11,13 +11,13 @@
 namespace parallax {
 namespace {
 
-/// Runs that go on at once, at least; more where a pool has more threads.
+/// The number of concurrent runs; more if a pool has more threads.
 constexpr int kPlaces = 8;
-/// Work that is done before another thread could have begun: its owner keeps it.
+/// Nanoseconds of work that its owner finishes before another thread could begin: not offered.
 constexpr double kKeptNs = 1'000;
-/// What waking a thread costs, its way to the work included.
+/// Nanoseconds that waking a thread costs, until it works.
 constexpr double kWakeNs = 20'000;
-/// More indices than this run on one thread: a slot counts in 32 bits.
+/// More indices than this run on one thread, because a slot counts in 32 bits.
 constexpr std::int64_t kMaxShared = 0xFFFFFFFF;
 
 }  // namespace
@@ -32,7 +32,7 @@ WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<Thre
       users_(std::move(users)),
       guests_(std::make_unique<std::vector<std::shared_ptr<Guest>>>()) {
   parked_.reserve(slots_.size());
-  // From the first thread on nothing may throw.
+  // After the first thread nothing may throw.
   workers_->reserve(static_cast<std::size_t>(most_ - 1));
   guests_->reserve(static_cast<std::size_t>(most_ - 1));
   start(at_first);
@@ -44,7 +44,7 @@ void WorkerPool::init(Participant& worker, int index) {
   worker.tile_slot_ = 2 * places_.count() + static_cast<std::size_t>(index - 1);
 }
 
-/// Throws where there is no thread, or no memory for one.
+/// Adds a worker. Throws if the system has no thread, or no memory for one.
 void WorkerPool::add_worker(int index) {
   if (users_ == nullptr) {
     workers_->emplace_back([this, index] {
@@ -77,7 +77,7 @@ int WorkerPool::start(int threads) {
 
 WorkerPool::~WorkerPool() {
   if (!has_workers()) {
-    // Handles of threads that are not there can neither be joined nor detached.
+    // Handles of threads of another process can neither be joined nor detached.
     (void)workers_.release();
     (void)guests_.release();
     return;
@@ -109,7 +109,7 @@ void WorkerPool::work(Participant& self) {
   }
 }
 
-/// The first slot from `slot` on that a caller of now, or a worker, may have.
+/// Returns the first slot from `slot` on that a current caller, or a worker, may have.
 std::size_t WorkerPool::used(std::size_t slot) const {
   const std::size_t callers = places_.end(), places = places_.count();
   const std::size_t first = slot < places ? 0 : places;
@@ -117,26 +117,26 @@ std::size_t WorkerPool::used(std::size_t slot) const {
   return callers > 0 ? first + places : 2 * places;
 }
 
-/// No thread has a slot from this one on.
+/// An upper bound: no thread has this slot or a later one.
 std::size_t WorkerPool::end() const {
   return 2 * places_.count() + static_cast<std::size_t>(started_.load(std::memory_order_relaxed));
 }
 
-/// Whether callers and workers, of which `asleep` do not compute, are more than the pool is for.
+/// Whether callers and workers, without `asleep` of them, exceed the threads of the pool.
 bool WorkerPool::crowded(int asleep) const {
   return runs_.load(std::memory_order_relaxed) + started_.load(std::memory_order_relaxed) - asleep >
          most_;
 }
 
-/// Whether there is something that help() would do.
+/// Whether there is work that help() would do.
 bool WorkerPool::has_work(const Participant& self, const void* team) const {
   for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
     if (slots_[i].has_work() && slots_[i].takes(self.worker_, team)) return true;
   return false;
 }
 
-/// Does something for any run that this worker may help, or for `team` only; false where there was
-/// nothing. A thread that waits for its own run must not take a branch: it would come back late.
+/// Does some work of any run that this worker may help, or of `team` only. Returns false if there
+/// was none. A thread that waits for its own run must not take a branch: it would return late.
 bool WorkerPool::help(Participant& self, const void* team) {
   bool helped = false;
   for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
@@ -156,8 +156,8 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
     Slot* const outer_growing = self.growing_;
     const bool branches = index < places_.count();  // the heaviest come first
     if (branches) self.growing_ = &slot;
-    // One tile at a time where a caller waits for a whole step, all that is left otherwise, unless
-    // a caller needs the core. Branches that become ready may have no other thread.
+    // Take one tile if a caller waits for a whole step, otherwise all that is left, unless a caller
+    // needs the core. Branches that become ready may have no other thread.
     for (std::int64_t i; (i = slot.take(branches)) >= 0;) {
       work->run(branches ? i : slot.tile(i), self);
       helped = true;
@@ -170,7 +170,7 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   return helped;
 }
 
-/// wake() once the work that sleepers missed has come to what waking them costs.
+/// Calls wake() once the work that sleepers missed outweighs the cost of waking them.
 void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds) {
   if (asleep_.load() == 0) return;
   self.missed_ns_ += nanoseconds;
@@ -179,19 +179,19 @@ void WorkerPool::wake_if_worth(Participant& self, std::int64_t wanted, double na
   wake(self, wanted);
 }
 
-/// Parks a guest; true where its thread is to go.
+/// Parks a guest. Returns whether its thread must return to the user-provided pool.
 template <class Idle>
 bool WorkerPool::leaves(Participant& self, Idle nothing_to_do) {
   park(self);
   if (nothing_to_do()) return true;
   const MutexLock lock(park_mutex_);
-  // Where it has been called meanwhile, another thread comes.
+  // If it was called meanwhile, another thread comes.
   const bool called = std::erase(parked_, &self) == 0;
   asleep_.store(static_cast<int>(parked_.size()));
   return called;
 }
 
-/// Sleeps until woken, or until that time.
+/// Sleeps until woken, or until `until`.
 template <class Idle>
 void WorkerPool::park_while(Participant& self, Idle nothing_to_do,
                             std::optional<std::chrono::steady_clock::time_point> until) {
@@ -203,7 +203,7 @@ void WorkerPool::park_while(Participant& self, Idle nothing_to_do,
     const MutexLock lock(park_mutex_);
     while (self.parked_.load() == 1 && unparked_.wait_until(park_mutex_, *until)) continue;
   }
-  // The thread that wakes this one holds the lock while it touches it.
+  // The thread that wakes this one holds the lock while it accesses it.
   const MutexLock lock(park_mutex_);
   std::erase(parked_, &self);
   asleep_.store(static_cast<int>(parked_.size()));
@@ -222,7 +222,7 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, d
   const bool tiles = level == WorkLevel::kTiles;
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(tiles ? slot.tile(i) : i, *this);
   if (level == WorkLevel::kBranches) {
-    // Tiles of the branches that others run still.
+    // Help with tiles of the branches that others still run.
     const auto nothing_to_do = [&] {
       return slot.users.load() != 0 && !pool_->has_work(*this, team_);
     };
@@ -241,7 +241,7 @@ void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, d
 }
 
 void Participant::share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds) {
-  WorkerPool::Slot alone;  // where no other thread can help
+  WorkerPool::Slot alone;  // used if no other thread can help
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
   work.begins(Growth(*pool_, slot));

@@ -1,23 +1,22 @@
-// The threads of a runtime, which its sessions share. Work is cut into independent indices (the
+// The threads of a runtime, which its sessions share. Work is divided into independent indices (the
 // tiles of a node, the branches of a step). An idle thread takes the next index. The thread that
-// offers work can always finish it alone, so nothing waits for a worker to be free.
+// offers work can always finish it alone, so nothing waits for a worker to become free.
 //
 // Workers use no core while no run is in progress. During a run, and for a moment after it, a
 // thread without work first spins for a few microseconds, because the next node is usually no
-// further away, then yields its core, then parks. With more threads than CPUs it parks at once, and
-// no more threads are woken than there are CPUs. A worker also steps back while callers and workers
-// are more threads than the pool was made for, once it has done the tile that it holds.
+// further away, then yields its core, then parks. With more threads than CPUs it parks immediately,
+// and no more threads are woken than there are CPUs. While callers and workers together exceed the
+// threads that the pool was made for, workers yield to calling threads after their current tile.
 //
-// The thread that offers work predicts its time: work shorter than a hand-over is not offered, and
-// sleepers are woken once the work that they missed would have paid for waking them.
+// The thread that offers work predicts its time: work shorter than handing it to another thread is
+// not offered, and sleepers are woken once the work that they missed outweighs waking them.
 //
-// In place of threads of its own a pool may have guests: workers that threads of the user's act
-// for. What wakes a sleeping worker then gives the user's pool a task, which ends where a worker
-// parks.
+// Instead of its own threads a pool may have guests: workers on threads of a user-provided pool.
+// Waking a sleeping worker then means to submit a task, which returns when the worker parks.
 //
-// Thread-safety: several threads may have a Stay at once and share the workers; those that find no
-// place wait for one in the order in which they came. A child that was forked has none of the
-// workers: there a pool can only be destroyed.
+// Thread-safety: several threads may have a Stay concurrently and share the workers; those that
+// find no free slot wait in order of arrival. In a child of fork() there are no workers: a pool of
+// the parent can only be destroyed there.
 #pragma once
 
 #include <atomic>
@@ -40,60 +39,65 @@ namespace parallax {
 
 class Participant;
 
-/// Work whose indices run in any order, on several threads at once. Must not throw.
+/// Work whose indices run in any order, on several threads concurrently.
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
+  /// Runs one index, on the thread `self`. Must not throw.
   virtual void run(std::int64_t index, Participant& self) = 0;
 };
 
 class Growth;
 
-/// Work whose indices become ready one after the other, while others of them run.
+/// Work whose indices become ready one after the other, while other indices run.
 class GrowingWork : public SharedWork {
  public:
-  /// Called before any other: how threads that take no part may add to this work.
+  /// Called before all other functions, with the object by which threads outside the pool add to
+  /// this work.
   virtual void begins(const Growth&) {}
   /// Whether nothing runs and nothing will become ready.
   virtual bool finished() const = 0;
-  /// How long the thread that offers the work may sleep, and what it then does: once awake, for
-  /// whatever reason, it calls waited().
+  /// The time until which the thread that offers the work may sleep; nullopt: without limit.
   virtual std::optional<std::chrono::steady_clock::time_point> patience() const { return {}; }
+  /// Called by that thread whenever it has slept.
   virtual void waited() {}
 };
 
-/// Whether idle threads take an index of this work before or after tiles of others. A branch may
-/// offer tiles; a tile offers nothing.
+/// The level of work, which decides the order in which idle threads take indices. A branch may
+/// offer tiles; a tile must not offer work.
 enum class WorkLevel : std::uint8_t { kBranches, kTiles };
 
-/// The time of work of unknown length.
+/// The predicted nanoseconds of work of unknown length.
 inline constexpr double kLong = 1e18;
 
+/// A pool of workers.
 class WorkerPool {
  public:
-  static constexpr int kAll = std::numeric_limits<int>::max();
-  /// `threads` counts a caller: there are never more than threads - 1 workers. `cpus`: those that
-  /// the process may use. `at_first`: as start() takes them. `users`: workers are guests of it.
+  static constexpr int kAll = std::numeric_limits<int>::max();  ///< as many threads as possible
+  /// `threads` includes a caller: there are never more than threads - 1 workers. `cpus`: the CPUs
+  /// that the process may use. `at_first`: the argument of a first start(). `users`: the pool that
+  /// provides threads; null: the pool starts its own.
   explicit WorkerPool(int threads, int cpus = usable_cpus(), int at_first = kAll,
                       std::shared_ptr<ThreadPool> users = nullptr);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Starts workers until a run can have `threads`, as far as the pool may have them and the system
-  /// gives them. Returns how many threads such a run has, its caller included.
+  /// Starts workers until a run can have `threads` threads, up to most_threads() and as far as the
+  /// system provides them. Returns the threads that such a run has, its caller included.
   int start(int threads);
-  /// Threads that a run may have now, the caller's included, and the most that it ever may.
+  /// The most threads that a run can have now, the caller's included.
   int threads() const { return started_.load(std::memory_order_relaxed) + 1; }
+  /// The most threads that a run can ever have, the caller's included.
   int most_threads() const { return most_; }
-  /// Whether its workers exist in this process, which a fork may have made.
+  /// Whether its workers exist in this process; false in a child of fork().
   bool has_workers() const { return process_ == process_number(); }
-  /// For tests: threads that wait without using a core.
+  /// Number of threads that wait without using a core; for tests.
   int asleep() const { return asleep_.load(); }
-  /// For tests: runs that wait for a place.
+  /// Number of runs that wait for a slot; for tests.
   std::size_t waiting() const { return places_.waiting(); }
 
-  /// Makes the calling thread a participant of one run; leaves when destroyed.
+  /// Makes the calling thread a participant of one run, until this is destroyed.
   class Stay;
 
  private:
@@ -128,39 +132,41 @@ class WorkerPool {
   const int most_;
   const int cpus_;
   RunPlaces places_;
-  // The first slots hold branches, one per place, the next ones tiles of callers, the rest tiles of
+  // The first slots hold branches, one per run; the next ones tiles of callers; the others tiles of
   // workers.
   std::vector<Slot> slots_;
   Mutex start_mutex_{LockOrder::kStarting};
   std::unique_ptr<std::vector<std::thread>> workers_ PX_GUARDED_BY(start_mutex_);
   const std::shared_ptr<ThreadPool> users_;
   std::unique_ptr<std::vector<std::shared_ptr<Guest>>> guests_ PX_GUARDED_BY(start_mutex_);
-  std::atomic<int> started_{0};  // workers
-  std::atomic<int> asleep_{0};   // as many as parked_
+  std::atomic<int> started_{0};  // number of workers
+  std::atomic<int> asleep_{0};   // size of parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
   Mutex park_mutex_;
-  Condition unparked_;  // for those who sleep until some time
+  Condition unparked_;  // for threads that sleep until a given time
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);
 };
 
-/// A thread while it takes part in runs. Used by that thread only.
+/// A thread that takes part in runs. Used by that thread only.
 class Participant {
  public:
-  /// 0 for the caller, less than the width of the run for its workers: no two threads of one run
-  /// share it.
+  /// The index of the thread in its run, unique there: 0 for the caller, less than the width of the
+  /// run for workers.
   int index() const { return row_.seat(worker_); }
 
-  /// Runs all indices of `work` in [0, count) on this thread and on idle ones; returns when all are
+  /// Runs all indices of `work` in [0, count) on this thread and on idle ones; blocks until all are
   /// done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: predicted
-  /// time of all of it on one thread.
+  /// time of all indices together on one thread.
   void share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds = kLong);
 
-  /// The same for branches that become ready while others run. The indices below `ready` may run at
-  /// first; each call of grow() from inside run() adds `count`, which take `nanoseconds`. Returns
-  /// when `work` is finished; the thread that finishes it calls finish().
+  /// Does the same for branches that become ready while others run. The indices below `ready` are
+  /// ready at first. Blocks until `work` is finished.
   void share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds = kLong);
+  /// Adds `count` ready indices to the work, called inside its run(); they need `nanoseconds`
+  /// together.
   void grow(std::int64_t count, double nanoseconds = kLong);
+  /// Wakes the thread in share_growing(); called by the thread that finishes the work.
   void finish();
 
  private:
@@ -168,25 +174,25 @@ class Participant {
   static constexpr std::size_t kNoSlot = ~std::size_t{0};
 
   WorkerPool* pool_ = nullptr;
-  const void* team_ = nullptr;  // the run this thread works for at the moment
-  WorkerRow row_;               // of that run
-  int worker_ = 0;              // its number; 0: a caller
+  const void* team_ = nullptr;  // the run that this thread currently works for
+  WorkerRow row_;               // the workers of that run
+  int worker_ = 0;              // number of this worker; 0: a caller
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
   double missed_ns_ = 0;                 // work offered since sleepers were last woken
   std::atomic<int> parked_{0};           // 1 until another thread wakes this one
-  WorkerPool::Guest* guest_ = nullptr;   // that this is
-  Participant* next_called_ = nullptr;   // of the guests that a thread wakes
+  WorkerPool::Guest* guest_ = nullptr;   // the guest that this belongs to; null: a thread
+  Participant* next_called_ = nullptr;   // next in the list of guests that a thread wakes
   WorkerPool::Slot* growing_ = nullptr;  // the slot of the branch that this thread runs
 };
 
-/// GrowingWork as seen by threads that take no part in it. Valid until finished() has been true.
+/// Adds to GrowingWork from threads outside the pool. Valid until finished() has returned true.
 /// Thread-safe.
 class Growth {
  public:
   Growth() = default;
-  /// As Participant::grow(), and wakes all that sleep: the thread that offers the work may be the
-  /// only one to do it.
+  /// Adds indices as Participant::grow() does, and wakes all sleeping threads: the thread that
+  /// offers the work may be the only one that can do it.
   void add(std::int64_t count) const;
 
  private:
@@ -196,18 +202,19 @@ class Growth {
   WorkerPool::Slot* slot_ = nullptr;
 };
 
+/// The calling thread's part in one run.
 class WorkerPool::Stay {
  public:
-  /// For a run of at most `width` threads. If the pool has workers for it and no place for another
-  /// run, it waits for one until `deadline`; see entered().
+  /// Enters a run of at most `width` threads. If the pool has workers for it but no free slot, it
+  /// blocks until there is one, up to `deadline`; see entered().
   Stay(WorkerPool& pool, int width, const Deadline& deadline);
-  /// The same for work that does not wait: without a place it gets no help.
+  /// Enters without blocking: if no slot is free, the thread works alone.
   Stay(WorkerPool& pool, int width);
   ~Stay();
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
   Participant& participant() { return participant_; }
-  /// False where the deadline came first: nothing may run.
+  /// Whether the thread has entered. False if the deadline passed first: nothing may run then.
   bool entered() const { return entered_; }
 
  private:

@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-/// Work made of a function.
+/// Work that calls a function.
 class Function final : public SharedWork {
  public:
   explicit Function(std::function<void(std::int64_t, Participant&)> run) : run_(std::move(run)) {}
@@ -25,7 +25,7 @@ class Function final : public SharedWork {
   std::function<void(std::int64_t, Participant&)> run_;
 };
 
-/// Each index must be run exactly once.
+/// Expects that each index is run exactly once.
 void share_and_count(Participant& self, WorkLevel level, std::int64_t count) {
   std::vector<std::atomic<int>> runs(static_cast<std::size_t>(count));
   Function work([&](std::int64_t i, Participant&) { ++runs[static_cast<std::size_t>(i)]; });

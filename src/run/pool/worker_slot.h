@@ -1,4 +1,4 @@
-// Where a thread of a pool offers work, and what it does while it waits. Internal to run/.
+// A slot in which a thread of a pool offers work. Internal to run/.
 #pragma once
 
 #include <atomic>
@@ -10,25 +10,26 @@
 
 namespace parallax {
 
-/// How long a thread looks for the next node before it parks: during a run, where the next node
-/// that has tiles is seldom further away, and after one, because the next run may follow at once.
-/// On two Zen 4 cores of a virtual machine waking a thread takes 10 microseconds of the thread that
-/// wakes it, and it runs 40 microseconds later.
+/// The time that a thread looks for work before it parks: during a run, because the next node with
+/// tiles is seldom further away; and after a run, because the next may follow immediately. On two
+/// Zen 4 cores of a virtual machine, waking a thread costs the waking thread 10 microseconds, and
+/// the other runs 40 microseconds later.
 inline constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
 
-/// Where a participant offers work. A helper announces itself in `users` before it looks at `work`,
-/// and the owner takes `work` away before it waits for `users` to reach 0 (all sequentially
-/// consistent): so a helper never touches work whose owner has gone on.
+/// The work that a participant offers. A helper announces itself in `users` before it reads `work`,
+/// and the owner removes `work` before it waits for `users` to reach 0 (all sequentially
+/// consistent): so a helper never accesses work whose owner has continued.
 struct WorkerPool::Slot {
-  alignas(64) std::atomic<SharedWork*> work{nullptr};
-  std::atomic<const void*> team{nullptr};
-  std::atomic<WorkerRow> row{};                     // of the team
-  std::atomic<std::int64_t> all{0};                 // indices offered
+  alignas(64) std::atomic<SharedWork*> work{nullptr};  // null: nothing is offered
+  std::atomic<const void*> team{nullptr};              // the run that offers it
+  std::atomic<WorkerRow> row{};                        // the workers of that run
+  std::atomic<std::int64_t> all{0};                    // indices offered
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
   std::atomic<bool> owner_parks{false};
-  std::atomic<bool> owner_waits{false};  // among parked_, for `users`
+  std::atomic<bool> owner_waits{false};  // in parked_, for `users`
 
+  /// Offers `count` indices of `what`, of the run `whose`, to the workers `helpers`.
   void open(std::int64_t count, const void* whose, WorkerRow helpers, SharedWork& what) {
     all.store(count, std::memory_order_relaxed);
     range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
@@ -37,7 +38,7 @@ struct WorkerPool::Slot {
     work.store(&what);
   }
 
-  /// Takes the work away and waits for those who still do some of it.
+  /// Removes the work, and blocks until no helper runs any of it.
   void close() {
     work.store(nullptr);
     for (Idle idle; users.load() != 0;) {
@@ -48,7 +49,7 @@ struct WorkerPool::Slot {
     }
   }
 
-  /// Whether the owner is to be woken.
+  /// Ends the help of a thread. Returns whether the owner must be woken.
   bool leave() {
     const bool last = users.fetch_sub(1) == 1;
     if (owner_parks.load()) users.notify_all();
@@ -63,15 +64,16 @@ struct WorkerPool::Slot {
     return first(left) < end(left) && work.load() != nullptr;
   }
 
-  /// Whether a worker may help, or, where it works for `whose`, that is who offers this work.
+  /// Whether a worker may help; for a thread that works for the run `whose`, whether that offers
+  /// this work.
   bool takes(int worker, const void* whose) const {
     return whose == nullptr ? row.load(std::memory_order_relaxed).has(worker)
                             : whose == team.load(std::memory_order_relaxed);
   }
 
-  /// The next index, -1 where none is left. Of tiles the owner takes the front and helpers the
-  /// back: over the nodes of a branch each thread mostly works where it worked before, which is
-  /// what its cache holds. tile() then lets helpers go upwards too, as kernels prefetch.
+  /// Takes the next index; -1 if none is left. The owner takes tiles from the front and helpers
+  /// from the back: over the nodes of a branch each thread mostly works on the part that it worked
+  /// on before, which is in its cache. tile() makes helpers ascend too, because kernels prefetch.
   std::int64_t take(bool front) {
     std::uint64_t left = range.load(std::memory_order_relaxed);
     while (first(left) < end(left)) {
@@ -82,7 +84,7 @@ struct WorkerPool::Slot {
     return -1;
   }
 
-  /// The second half in reverse.
+  /// Returns the tile of an index: the second half is reversed.
   std::int64_t tile(std::int64_t index) const {
     const std::int64_t count = all.load(std::memory_order_relaxed), half = count / 2;
     return index < half ? index : half + (count - 1 - index);

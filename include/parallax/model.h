@@ -165,8 +165,8 @@ struct FileReport {
 Result<FileReport> inspect_file(const std::filesystem::path& path);
 
 /// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and
-/// the data caches of the first CPU. Sizes that the system does not tell are those of a Zen 4: 32
-/// KiB, 1 MiB and 32 MiB.
+/// the data caches of the first CPU. Sizes that the system does not report are those of a Zen 4:
+/// 32 KiB, 1 MiB and 32 MiB.
 struct MachineReport {
   std::int64_t vector_bytes = 0;
   std::int64_t l1_bytes = 0;

@@ -98,7 +98,7 @@ struct BranchReport {
   int region = -1;          ///< the region that it is; -1: the CPU runs it
 };
 
-/// Memory of the same plan with another number of threads.
+/// Memory of the plan of the same binding with another number of threads.
 struct ThreadBytes {
   int threads = 0;  ///< threads of a run, its caller's included
   std::int64_t arena_bytes = 0, scratch_bytes = 0;

@@ -29,7 +29,7 @@ enum class ErrorCode : std::uint8_t {
 
 /// The stage of the pipeline that detected an error.
 enum class Stage : std::uint8_t {
-  kLoad,       ///< reading the model file
+  kLoad,       ///< parsing the model file
   kPasses,     ///< rewriting the graph
   kPartition,  ///< choosing the regions of delegates; opening delegates
   kBranch,     ///< splitting the graph into branches and layers
@@ -38,7 +38,7 @@ enum class Stage : std::uint8_t {
   kCompile,    ///< selecting kernels; compiling regions
   kExecute,    ///< running
   kSession,    ///< checking the arguments of a call
-  kIo          ///< reading or writing other files; making objects
+  kIo          ///< reading or writing files; making objects
 };
 
 /// Returns the code in words, e.g. "invalid model"; "unknown" if the number is no ErrorCode.

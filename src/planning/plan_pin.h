@@ -29,7 +29,7 @@ class PlanPin {
   static Result<std::shared_ptr<PlanPin>> open(const std::filesystem::path& file,
                                                const std::string& delegate, const Graph& canonical);
 
-  /// Returns the regions under `binding`; nullopt if none are pinned. Errors: those of
+  /// Returns the regions under `binding`; nullopt if no plan is pinned for it. Errors: those of
   /// concrete_shapes().
   Result<std::optional<PinnedPlans::Regions>> find(const Graph& canonical,
                                                    const Binding& binding) const;

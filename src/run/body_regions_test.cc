@@ -1,5 +1,5 @@
-// Regions of bodies: a device that answers late and in any order, with an error, or never, beside
-// the branches of the graph around.
+// Regions of bodies: a device that answers late and in any order, with an error, or never, while
+// the branches of the outer graph run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Regions in both branches of an If, in a Loop, in an If inside it and in a Scan; one of the
-/// outermost graph waits for none of them.
+/// A graph with regions in both branches of an If, in a Loop, in an If inside it and in a Scan; a
+/// region of the outermost graph waits for none of them.
 constexpr std::string_view kBodies = R"(
     input x f32 [4, 16]
     input xs f32 [3, 4, 16]
@@ -84,7 +84,7 @@ constexpr std::string_view kBodies = R"(
     sum = Add(a, b)
     output sum, kept, d, e, o2)";
 
-/// The nodes @rI and @rIb of each graph are its region I.
+/// Makes region I of each graph of its nodes @rI and @rIb.
 Delegation regions_named(const Graph& graph, bool substitute, const std::string& body,
                          std::int32_t& next) {
   Delegation delegation;
@@ -170,7 +170,7 @@ class BodyRegions : public testing::TestWithParam<BodyWay> {
   void answer_all() {
     for (TestDevice* const device : device_.all()) device->answer_all();
   }
-  /// What silent devices have answered frees the memory a moment later.
+  /// Waits until late answers have freed the memory.
   void expect_all_free() {
     answer_all();
     for (int i = 0; i < 5000 && memory_->busy_bytes() > 0; ++i)
@@ -216,7 +216,7 @@ TEST_P(BodyRegions, ErrorsEndTheRunOrTheCpuTakesOver) {
     const char* node;
     std::size_t body;
     RegionId region;
-    const char* first;  ///< node of the region
+    const char* first;  ///< first node of the region
   };
   for (const Case& c : {Case{"if", 0, kR1, "r1"}, Case{"if", 1, kR0, "r0"},
                         Case{"loop", 0, kR1, "r1"}, Case{"scan", 0, kR0, "r0"}}) {
@@ -280,7 +280,7 @@ TEST_P(BodyRegions, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
     EXPECT_GT(memory_->busy_bytes() + memory_->fixed_bytes(), 0);
     settings_.region_time = {};
     device_of(node, 0).will(kR0, Answer::kDone);
-    expect_done();  // in another block
+    expect_done();  // in another block of memory
     expect_all_free();
   }
 }

@@ -100,8 +100,8 @@ class Device {
   virtual std::shared_ptr<DeviceRun> begin_run(const IdVector<RegionId, bool>& /*on_cpu*/) {
     return nullptr;
   }
-  /// Returns the first region that wants a copy of a value as soon as the CPU has made it;
-  /// start_copy() follows. Invalid: none wants it.
+  /// Returns the first region that needs a copy of a value as soon as the CPU has made it;
+  /// start_copy() follows. Invalid: no region needs it.
   virtual RegionId wants_copy(const DeviceRun&, ValueId) { return {}; }
   /// Begins to copy `value`, a root that regions read, and returns; calls `done` when the bytes are
   /// no longer read. If a copy fails, the region copies again. May throw.

@@ -72,7 +72,7 @@ class DynamicArena {
   BlockPool* pool_;  // null after leave_pool()
   const bool poison_;
   Mutex mutex_;
-  std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);  // by address
+  std::map<std::byte*, AlignedBytes> taken_ PX_GUARDED_BY(mutex_);  // keys: addresses
 };
 
 }  // namespace parallax

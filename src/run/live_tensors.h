@@ -39,7 +39,7 @@ class LiveTensors {
   IdVector<NodeId, std::vector<std::size_t>> made_, read_;  // indices of buffers
   Mutex mutex_;
   std::map<std::int64_t, std::size_t> live_ PX_GUARDED_BY(mutex_);  // buffers by offset
-  std::vector<std::size_t> reads_left_ PX_GUARDED_BY(mutex_);       // by buffer
+  std::vector<std::size_t> reads_left_ PX_GUARDED_BY(mutex_);       // reads left of each buffer
 };
 
 }  // namespace parallax

@@ -176,7 +176,7 @@ void OutsideSteps::begin_next(BranchId branch, StepListener& listener) noexcept 
   if (!begun) listener.leave_to_pool(branch);
 }
 
-/// Returns the listener for this step; null if there is none.
+/// Returns the listener for this step, or null.
 StepListener* OutsideSteps::listener_of(const Begun& step) const {
   const MutexLock lock(mutex_);
   return step.run == &run_ && !step.copies() ? listener_ : nullptr;

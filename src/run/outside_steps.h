@@ -39,7 +39,7 @@ class StepListener {
  public:
   virtual ~StepListener() = default;
   /// Handles the end of a step. `again`: the CPU must run the region as a fallback. Returns a
-  /// region that is ready, for the calling thread to begin; invalid: there is none.
+  /// region that is ready, for the calling thread to begin; invalid: no region is ready.
   virtual BranchId step_ended(BranchId branch, bool again) = 0;
   /// Passes the region that step_ended() returned to the pool, which begins or runs it.
   virtual void leave_to_pool(BranchId branch) = 0;

@@ -1,4 +1,4 @@
-// For tests of regions: a graph whose nodes belong to regions by their names.
+// Helpers for tests of regions: a graph whose nodes belong to regions by their names.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// The nodes @rI and @rIb are region I.
+/// Makes region I of the nodes @rI and @rIb.
 inline std::shared_ptr<GraphContext> delegated(const std::shared_ptr<GraphContext>& plain,
                                                bool substitute = false) {
   Delegation delegation;

@@ -1,4 +1,5 @@
-// Regions that follow one another on a device: who begins the next, and when it is late or fails.
+// Regions that follow each other on a device: which thread begins the next, and late or failed
+// ones.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -16,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// A row of regions, each of which waits for the one before and nothing else, beside the CPU.
+/// A chain of regions, each of which waits only for the one before, while the CPU runs other nodes.
 class RowOfRegions : public testing::Test {
  protected:
   static constexpr int kRegions = 4;
@@ -121,8 +122,8 @@ TEST_F(RowOfRegions, WhileMemoryIsShortThePoolBeginsThem) {
   EXPECT_TRUE(device_.begun_by_answers().empty());
 }
 
-/// Has another thread ask whether its regions are wanted, and waits for that thread. If it is
-/// called under a lock of the run, neither thread ends.
+/// A device that lets another thread check whether its regions are wanted, and waits for that
+/// thread. If it is called under a lock of the run, neither thread ends.
 class AskingDevice final : public Device {
  public:
   void start(RegionRun, Completion done) override {

@@ -1,4 +1,4 @@
-// The executors: three ways to go through the branches of a plan.
+// The executors: three orders in which to run the branches of a plan.
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-/// The branches of one step, but for those that a device runs.
+/// The branches of one step, except those that a device runs.
 class StepBranches final : public SharedWork {
  public:
   StepBranches(Run& run, const std::vector<BranchId>& branches) : run_(run), branches_(branches) {}
@@ -23,15 +23,15 @@ class StepBranches final : public SharedWork {
   const std::vector<BranchId>& branches_;
 };
 
-/// All branches, by what each waits for. An index is a ticket: the thread that takes it runs the
-/// first of the ready branches, of which there are always at least as many as tickets. While memory
-/// allows no branch beside another, ready branches get no ticket, and a thread that ends a branch
-/// beside others gives up its ticket; the last thread goes on alone. A branch that a device runs
-/// needs a ticket only to begin; the thread that completes it hands out those of the branches that
-/// waited for it.
+/// All branches, in the order that their waits allow. An index is a ticket: the thread that takes
+/// it runs the first of the ready branches, of which there are always at least as many as tickets.
+/// While memory does not allow concurrent branches, ready branches get no ticket, and a thread that
+/// ends a branch while others run gives up its ticket; the last thread continues alone. A branch
+/// that a device runs needs a ticket only to begin; the thread that completes it issues the tickets
+/// of the branches that waited for it.
 class ReadyBranches final : public GrowingWork, public StepListener {
  public:
-  /// Of `buffers` it uses what counts branches.
+  /// Uses the parts of `buffers` that count branches.
   ReadyBranches(Run& run, const Program& program, RunBuffers& buffers)
       : run_(run),
         order_(program.order),
@@ -53,7 +53,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   ReadyBranches(const ReadyBranches&) = delete;
   ReadyBranches& operator=(const ReadyBranches&) = delete;
 
-  /// How many may be taken at first.
+  /// The number of tickets at first.
   std::int64_t tickets() const {
     const MutexLock lock(mutex_);
     return static_cast<std::int64_t>(tickets_);
@@ -70,7 +70,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   void begins(const Growth& growth) override { growth_ = growth; }
   bool finished() const override {
     if (left_.load() > 0) return false;
-    if (run_.outside() != nullptr) run_.outside()->settle();  // `growth_` is used no more
+    if (run_.outside() != nullptr) run_.outside()->settle();  // `growth_` is no longer used
     return true;
   }
   std::optional<Deadline::Time> patience() const override {
@@ -80,7 +80,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     if (run_.outside() != nullptr) run_.outside()->look(run_.deadline());
   }
 
-  /// After a branch that a device ran, on any thread.
+  /// Called after a branch that a device ran, on any thread.
   BranchId step_ended(BranchId branch, bool again) override {
     const bool at_once = run_.at_once();
     std::int32_t next = kNone;
@@ -121,7 +121,8 @@ class ReadyBranches final : public GrowingWork, public StepListener {
  private:
   static constexpr std::int32_t kNone = -1;
 
-  /// Tickets for `ready` more branches, which ready_ has, and for those without one; how many.
+  /// Issues tickets for `ready` more branches, which are in ready_, and for those without a ticket.
+  /// Returns their number.
   std::size_t hand_out(std::size_t ready, bool at_once) PX_REQUIRES(mutex_) {
     ready += held_.load(std::memory_order_relaxed);
     const std::size_t more = at_once ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
@@ -130,7 +131,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     return more;
   }
 
-  /// Lets go of those that waited for `branch`; what this thread runs next.
+  /// Releases the branches that waited for `branch`. Returns the one that this thread runs next.
   std::int32_t after(BranchId branch, Participant& self) {
     std::int32_t next = kNone;
     std::size_t others = 0;
@@ -153,20 +154,20 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     return next;
   }
 
-  /// Whether `waiting` waited for this branch only.
+  /// Counts down the waits of `waiting`. Returns whether this branch was the last it waited for.
   bool is_last(BranchId waiting) {
     return waits_[static_cast<std::size_t>(waiting.value)].fetch_sub(
                1, std::memory_order_acq_rel) == 1;
   }
 
-  /// What this thread runs next, where `others` have become ready beside `next`.
+  /// Returns the branch that this thread runs next if `others` have become ready as well as `next`.
   std::int32_t go_on_with(std::int32_t next, std::size_t others, double others_ns,
                           Participant& self) {
     return run_.at_once() ? go_on(next, others, others_ns, self) : go_on_alone(next, others);
   }
 
-  /// A thread that frees one branch goes on with it, on the data that its cache holds, and touches
-  /// no lock; unless others are ready that go before it.
+  /// Returns the branch that this thread runs next. A thread that makes one branch ready continues
+  /// with it, on the data in its cache, without a lock; unless ready branches precede it.
   std::int32_t go_on(std::int32_t next, std::size_t others, double others_ns, Participant& self) {
     const bool held = held_.load(std::memory_order_relaxed) > 0;
     const std::int32_t first = first_.load(std::memory_order_relaxed);
@@ -229,14 +230,14 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   Run& run_;
   const BranchOrder& order_;
   const IdVector<BranchId, double>& nanoseconds_;  // predicted, by branch
-  std::atomic<std::int32_t>* const waits_;         // left, by branch
+  std::atomic<std::int32_t>* const waits_;         // waits that are left, by branch
   std::atomic<std::int64_t> left_;                 // branches that are not done
-  std::atomic<std::int32_t> first_{kNone};         // what ready_ begins with, a moment ago
+  std::atomic<std::int32_t> first_{kNone};         // the first of ready_, perhaps outdated
   mutable Mutex mutex_;
   std::vector<std::int32_t>& ready_ PX_GUARDED_BY(mutex_);  // a heap of ranks
-  // Not taken yet, or whose holder runs branches.
+  // Tickets that are not taken yet, or whose holder runs branches.
   std::size_t tickets_ PX_GUARDED_BY(mutex_) = 0;
-  // Ready branches without one: changed with the mutex held, read without it.
+  // Ready branches without a ticket: changed with the mutex held, read without it.
   std::atomic<std::size_t> held_{0};
   Growth growth_;
 };
@@ -255,7 +256,7 @@ Status Run::run_branches(Participant& self) {
       run_in_order(self);
       break;
   }
-  // Copies that no region needed in the end.
+  // Wait for copies that no region needed.
   if (outside_ != nullptr) outside_->wait(deadline());
   return limits_->status();
 }
@@ -277,7 +278,7 @@ void Run::run_faster(Participant& self) {
 void Run::run_in_order(Participant& self) {
   for (const auto& step : program_.plan.steps) {
     for (const BranchId branch : step) {
-      (void)at_once();  // what is allocated from here on keeps to the budget of now
+      (void)at_once();  // applies the current budget to allocations from now on
       run_and_wait(branch, self);
     }
   }
@@ -289,7 +290,7 @@ void Run::run_layers(Participant& self) {
       for (const BranchId branch : step) run_and_wait(branch, self);
       continue;
     }
-    // A device works beside the CPU from the start.
+    // Begin regions first: the device works concurrently with the CPU.
     if (outside_ != nullptr)
       for (const BranchId branch : step)
         if (on_device(branch)) (void)run_branch(branch, self);

@@ -38,8 +38,8 @@ struct RunBuffers {
   };
 
   IdVector<ValueId, std::byte*> bytes;  ///< bytes of roots; kernels never write inputs or constants
-  std::vector<Output> outputs;          ///< by graph output
-  std::vector<OfThread> threads;        ///< by Participant::index()
+  std::vector<Output> outputs;          ///< one for each graph output
+  std::vector<OfThread> threads;        ///< indices: Participant::index()
   /// Whether a value was copied for a device. In a body, captured values stay copied in later
   /// trips.
   IdVector<ValueId, bool> staged;

@@ -93,6 +93,7 @@ class RunMemory {
   /// Blocks that are no longer idle; frees them when destroyed. Must outlive a lock of the mutex.
   class Evicted;
 
+  // Most are described in run_memory.cc. Those with an Evicted never free memory themselves.
   Blocks::iterator best_idle(const Request& request) PX_REQUIRES(mutex_);
   Status wait_for_turn(Request& request) PX_REQUIRES(mutex_);
   Blocks take_block(const Request& request, Evicted& evicted) PX_REQUIRES(mutex_);
@@ -108,10 +109,14 @@ class RunMemory {
   void evict_one(std::int64_t excess, Evicted& evicted) PX_REQUIRES(mutex_);
   void evict_above(std::int64_t limit, Evicted& evicted) PX_REQUIRES(mutex_);
   void evict_unneeded(std::int64_t more, Evicted& evicted) PX_REQUIRES(mutex_);
+  /// Takes the block of a lease back, and keeps or frees it.
   void give_back(Blocks block, std::int64_t needed, bool exclusive, bool fixed,
                  std::optional<std::int64_t> limit);
+  /// Counts bytes of a run as fixed, and lets other runs start if it ran alone.
   void set_aside(std::int64_t bytes, bool exclusive);
+  /// Frees idle blocks above `limit`. Returns false if runs hold more than that.
   bool lower(std::int64_t limit);
+  /// Reserves bytes, after evicting idle blocks if necessary. Errors: kBudgetExceeded.
   Status reserve(std::int64_t bytes, std::optional<std::int64_t> limit);
   void release(std::int64_t bytes);
 

@@ -1,4 +1,4 @@
-// The regions that a device runs: what it is given, and what becomes of its answers.
+// Regions that a device runs: its inputs and outputs, and the handling of its answers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -25,16 +25,16 @@ bool Run::on_device(BranchId branch) const {
   return host_ == nullptr || is_planned(branch);
 }
 
-/// REQUIRES: called before any branch runs; device_ is not null.
+/// Connects the run to its asynchronous steps. REQUIRES: no branch has run; device_ is not null.
 void Run::use_device(std::shared_ptr<OutsideSteps> steps) {
   outside_ = std::move(steps);
   substitute_.resize(compiled_.context->branches.branches.size());
   device_bound_.resize(compiled_.context->branches.branches.size());
-  // It may have regions of bodies only.
+  // The device may have regions in bodies only.
   if (!compiled_.context->delegation.seconds.empty()) leave_to_cpu();
 }
 
-/// Regions that the device does not run this time.
+/// Leaves the regions to the CPU that the device does not run this time.
 void Run::leave_to_cpu() {
   const BranchGraph& branches = compiled_.context->branches;
   const bool substitute = compiled_.context->delegation.substitute;
@@ -56,7 +56,7 @@ void Run::leave_to_cpu() {
   device_run_ = device_->begin_run(on_cpu);
 }
 
-/// Of a region.
+/// Whether the CPU must run a region as a fallback.
 bool Run::is_for_cpu(BranchId branch) const {
   return compiled_.context->delegation.substitute &&
          (!on_device(branch) || substitute_[branch] != Substitute::kNotNeeded);
@@ -69,7 +69,7 @@ void Run::run_and_wait(BranchId branch, Participant& self) {
   }
 }
 
-/// Packs what a device in the CPU's place does not need.
+/// Packs the weights of a region for the CPU, which the device did not need.
 void Run::bind_region(BranchId branch) noexcept {
   if (failed()) return;
   try {
@@ -112,14 +112,15 @@ bool Run::begin_region(BranchId branch) {
   return false;
 }
 
-/// Errors: no device runs a region now.
+/// Checks that a device may begin a region now. Errors: kUnsupported if there is no device; those
+/// of the deadline.
 Status Run::check_region() const {
   if (outside_ == nullptr)
     return tl::unexpected(unsupported("this plan is for a delegate that is not there"));
   return limits_->deadline.time ? check_deadline(limits_->deadline) : Status{};
 }
 
-/// A device gets a copy of what is the caller's, which serves all regions.
+/// Returns a tensor for a device: memory of the caller is copied, once for all regions.
 RegionTensor Run::region_tensor(ValueId id) {
   const ValueId root = compiled_.root[id];
   const Storage& storage = program_.storage[root];
@@ -135,12 +136,13 @@ RegionTensor Run::region_tensor(ValueId id) {
   return tensor;
 }
 
-/// Of what the CPU has just made a device may have copies before its region begins.
+/// Offers values that the CPU has just made to devices, which may copy them before their region
+/// begins.
 void Run::offer_copies(BranchId branch) {
   try {
     for (const NodeId node : compiled_.context->branches.branches[branch]) {
       for (const ValueId id : graph().nodes[node].outputs) {
-        // What only running sizes may go before the copy ends.
+        // A tensor whose size only the run determines may be freed before the copy ends.
         if (!id.valid() || program_.storage[id].space != MemorySpace::kShared ||
             program_.storage[id].kind == StorageKind::kRunTime)
           continue;
@@ -149,7 +151,7 @@ void Run::offer_copies(BranchId branch) {
         outside_->begin_copy(*this, reader, *device_, *device_run_, region_tensor(id));
       }
     }
-  } catch (...) {  // NOLINT(bugprone-empty-catch): the region copies then
+  } catch (...) {  // NOLINT(bugprone-empty-catch): the region will copy
   }
 }
 

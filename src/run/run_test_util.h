@@ -1,4 +1,4 @@
-// For tests that run graphs: inputs and outputs as vectors, everything else by Settings.
+// Helpers for tests that run graphs: inputs and outputs as vectors, everything else as Settings.
 #pragma once
 
 #include <cstring>
@@ -18,15 +18,15 @@ namespace parallax {
 struct Settings {
   std::vector<std::optional<std::int64_t>> symbols = {};
   bool reference_only = true;
-  std::optional<bool> parallel = {};  ///< where none: with several threads
+  std::optional<bool> parallel = {};  ///< nullopt: true if there are several threads
   int threads = 1;
   std::optional<std::int64_t> budget = {};
   std::int64_t max_trips = 1000;
   RunTrace* trace = nullptr;
   std::optional<std::chrono::nanoseconds> time_limit = {};
   Scheduler scheduler = Scheduler::kDataflow;
-  std::int64_t* peak = nullptr;  ///< gets the most bytes held
-  /// Read before every branch: the budget of the rest of the run.
+  std::int64_t* peak = nullptr;  ///< receives the most bytes held
+  /// The budget of the rest of the run, read before every branch.
   std::function<RunBudget()> budget_later = {};
   std::stop_token stop = {};
   Device* device = nullptr;
@@ -106,7 +106,7 @@ inline Result<std::vector<Tensor>> run(const std::shared_ptr<GraphContext>& cont
   return outputs;
 }
 
-/// The second run uses the block of the first.
+/// Runs twice: the second run reuses the block of the first.
 inline Result<std::vector<Tensor>> run_twice(const std::shared_ptr<GraphContext>& context,
                                              const Inputs& inputs, const Settings& settings) {
   PX_ASSIGN(const auto program, program_of(context, settings));

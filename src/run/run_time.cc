@@ -1,4 +1,4 @@
-// Nodes whose shapes depend on values: inferred, compiled and given memory when they are reached.
+// Nodes whose shapes depend on values: shapes, kernels and memory are chosen when they are reached.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Error error_of(ErrorCode code, const Node& node, std::string message) {
 
 }  // namespace
 
-/// Gives a kernel that sizes its own outputs their memory.
+/// Allocates the outputs of a kernel that determines their sizes itself.
 class BranchOutputs final : public DynamicOutputs {
  public:
   BranchOutputs(Run& run, NodeId node) : run_(run), node_(node) {}
@@ -53,7 +53,7 @@ Result<std::vector<std::optional<Dims>>> Run::infer_outputs(const Node& node) co
   return infer_runtime(node, inputs);
 }
 
-/// A kernel made for the same dimensions before, or a new one.
+/// Returns a cached kernel for the same dimensions, or a new one.
 Result<std::shared_ptr<const BoundKernel>> Run::kernel_for(
     NodeId id, std::span<const std::optional<Dims>> outputs) {
   const Node& node = graph().nodes[id];
@@ -77,7 +77,8 @@ DynamicArena& Run::arena_of(NodeId node) {
   return *arena;
 }
 
-/// Dimensions that must be equal by the model's shapes are checked when the second one is known.
+/// Binds the symbols of a shape. Dimensions that must be equal according to the model are checked
+/// when the second one is known.
 Status Run::bind_symbols(ValueId id, const Dims& dims) {
   const Value& value = graph().values[id];
   const MutexLock lock(mutex_);
@@ -109,7 +110,7 @@ Dims Run::known_dims(ValueId id) {
   return dims;
 }
 
-/// The memory of output `id`, whose dims are known now.
+/// Returns the memory of output `id`, whose dims are known now.
 Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
   if (graph().values[id].container == nullptr) PX_RETURN_IF_ERROR(bind_symbols(id, dims));
   if (compiled_.dims[id]) return bytes_of(id);
@@ -124,7 +125,7 @@ Result<std::byte*> Run::make_output(NodeId node, ValueId id, const Dims& dims) {
                                    "a result of shape " + dims.to_string() + " is too large"));
   }
   run_time_dims_[id] = dims;
-  // What a body gives is written where the node around wants it.
+  // An output of a body is written to the memory that the node around it provides.
   if (const std::int32_t i = compiled_.output_of[id]; host_ != nullptr && i >= 0) {
     const auto output = static_cast<std::size_t>(i);
     PX_RETURN_IF_ERROR(place_output(output, dims));
@@ -168,21 +169,21 @@ Status Run::run_unplanned(NodeId id, Participant& self, Buffers& buffers) {
   return {};
 }
 
-/// One reader of `root` is done.
+/// Counts one reader of `root` as done.
 void Run::release(ValueId root) {
   if (readers_[static_cast<std::size_t>(root.value)].fetch_sub(1) == 1) give_back(root);
 }
 
-/// `root` is read no more: its bytes go back to where they came from.
+/// Frees the bytes of `root`, which is no longer read.
 void Run::give_back(ValueId root) {
   const Value& value = graph().values[root];
   if (value.kind == ValueKind::kConstant) return;
   if (value.kind == ValueKind::kInput) {
-    // An object that the caller gave is his.
+    // An object of the caller stays the caller's.
     if (host_ != nullptr) host_->let_go(static_cast<std::size_t>(program_.storage[root].position));
   } else if (is_object(value)) {
     objects_[root] = Object();
-  } else if (bytes_[root] != nullptr) {  // inside a region that a device ran it has none
+  } else if (bytes_[root] != nullptr) {  // null inside a region that a device ran
     arena_of(graph().values[root].producer).free(bytes_[root]);
   }
 }

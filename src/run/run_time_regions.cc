@@ -1,6 +1,6 @@
-// Regions whose sizes only running tells: when their inputs are there, the sizes of all that they
-// make follow; a device is bound to them, and what others read gets memory from the arena of the
-// region's branch. Where anything lacks, the CPU runs the nodes.
+// Regions whose sizes only a run determines: once their inputs exist, the sizes of all their values
+// follow; a device is bound to these, and values that others read get memory from the arena of the
+// region's branch. If any of this fails, the CPU runs the nodes.
 #include <algorithm>
 #include <utility>
 
@@ -22,7 +22,7 @@ Error not_for_device(const Node& node, std::string_view value, std::string_view 
 
 }  // namespace
 
-/// The dims of all that the region makes, by those of its inputs.
+/// Infers the dims of all values that the region makes from those of its inputs.
 Status Run::size_region(BranchId branch) {
   for (const NodeId id : compiled_.context->branches.branches[branch]) {
     const Node& node = graph().nodes[id];
@@ -47,7 +47,8 @@ Status Run::size_region(BranchId branch) {
   return {};
 }
 
-/// Of what no plan knows, ascending. Errors: kUnsupported where something has no elements.
+/// Returns the dims of the values that the plan does not know, in ascending order of values.
+/// Errors: kUnsupported if a value has no elements.
 Result<std::vector<ValueDims>> Run::region_sizes(BranchId branch) const {
   std::vector<ValueDims> sizes;
   for (const NodeId id : compiled_.context->branches.branches[branch]) {
@@ -68,7 +69,7 @@ Result<std::vector<ValueDims>> Run::region_sizes(BranchId branch) const {
   return sizes;
 }
 
-/// Memory for what other steps read.
+/// Allocates the values that other steps read.
 Status Run::place_results(BranchId branch) {
   for (const NodeId id : compiled_.context->branches.branches[branch]) {
     for (const ValueId output : graph().nodes[id].outputs) {
@@ -81,7 +82,7 @@ Status Run::place_results(BranchId branch) {
   return {};
 }
 
-/// The device does not write them: the CPU asks for memory as it goes.
+/// Frees the values that the device will not write: the CPU allocates them when it runs the nodes.
 void Run::release_results(BranchId branch) noexcept {
   for (const NodeId id : compiled_.context->branches.branches[branch]) {
     for (const ValueId output : graph().nodes[id].outputs) {
@@ -93,7 +94,7 @@ void Run::release_results(BranchId branch) noexcept {
   }
 }
 
-/// What the device needs to begin. Errors: why the CPU runs the region.
+/// Prepares a region for the device. The error says why the CPU runs the region.
 Result<std::shared_ptr<void>> Run::ready_region(BranchId branch) noexcept {
   try {
     PX_RETURN_IF_ERROR(size_region(branch));
@@ -109,7 +110,7 @@ Result<std::shared_ptr<void>> Run::ready_region(BranchId branch) noexcept {
   }
 }
 
-/// The CPU runs the region, with which no device has begun.
+/// Leaves the region, which no device has begun, to the CPU.
 void Run::decline(BranchId branch, Error error) noexcept {
   const Status why = tl::unexpected(std::move(error));
   if (!compiled_.context->delegation.substitute || failed()) {

@@ -1,5 +1,5 @@
-// Regions whose sizes only running tells: on a device where it takes them and there is memory, else
-// on the CPU, in the same run.
+// Regions whose sizes only a run determines: on a device if it accepts them and there is memory,
+// else on the CPU, in the same run.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace parallax {
 namespace {
 
-/// y has as many elements as x has that are not zero. R0 ends in a graph output, R1 reads what R0
-/// and the CPU make, R2 is known before.
+/// y has as many elements as x has nonzero elements. R0 ends in a graph output, R1 reads values of
+/// R0 and the CPU, the sizes of R2 are known before the run.
 constexpr std::string_view kNotZero = R"(
     symbols n
     input x f32 [n]
@@ -70,7 +70,7 @@ class RunTimeRegionsOf : public testing::TestWithParam<RunWay> {
     program_ = *program_of(with_cpu_, settings_);
   }
 
-  /// `left` elements are not zero.
+  /// Makes an input with `left` nonzero elements.
   static Inputs inputs(std::int64_t left) {
     std::vector<float> x(kLength);
     for (std::int64_t i = 0; i < left; ++i)
@@ -200,7 +200,7 @@ TEST_P(RunTimeRegionsOf, ASilentDeviceKeepsTheMemoryThatItMayTouch) {
     EXPECT_GE(memory_->fixed_bytes(), program_->bytes + results);
     device_.will(region, Answer::kDone);
     settings_.region_time = {};
-    expect_right(30000);  // elsewhere
+    expect_right(30000);  // in other memory
     EXPECT_GE(memory_->busy_bytes(), program_->bytes + results);
     device_.answer_all();
     expect_all_back();
@@ -243,7 +243,7 @@ TEST_P(RunTimeRegionsOf, AnAnswerMayComeWhenAllElseIsGone) {
   while (!memory.expired()) std::this_thread::yield();
 }
 
-/// The region reads two tensors and makes two; the CPU has freed the ones when it makes the others.
+/// The region reads two tensors and makes two; the CPU frees the former before it makes the latter.
 TEST_P(RunTimeRegionsOf, TheBudgetHolds) {
   if (GetParam().scheduler != Scheduler::kSequential) GTEST_SKIP() << "what runs in parallel varies";
   const auto context = with_regions(context_of(R"(

@@ -1,5 +1,5 @@
-// Views whose shapes only running tells, of everything that makes tensors, as what a graph or a
-// body gives.
+// Views whose shapes only a run determines, of tensors from every source, as outputs of a graph or
+// a body.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace parallax {
 namespace {
 
-/// Text that makes `p`, of 12 elements, from x f32 [2, 6]; `found` has a length that only running
-/// tells: 2.
+/// Nodes that make `p`, of 12 elements, from x f32 [2, 6]; `found` has a length that only a run
+/// determines: 2.
 constexpr std::array kProducers = {
     "p = Identity(x)",
     "const k f32 [2, 6] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]\np = Identity(k)",
@@ -32,14 +32,14 @@ constexpr std::array kProducers = {
     "const a i64 [1] = [0]\ny = ReduceSum(x, a)\nconst d i64 [2] = [2, 6]\np = Expand(y, d)",
     "const d i64 [3] = [3, 2, 2]\np = Reshape(x, d)",
     "const d i64 [1] = [12]\ny = Neg(x)\np = Reshape(y, d)",
-    // Of sizes that only running tells:
+    // With sizes that only a run determines:
     "p = Reshape(x, s)",
     "y = Neg(x)\ny2 = Reshape(y, s)\np = Exp(y2)",
     "const z i64 [1] = [0]\nf = NonZero(g)\nfound = Squeeze(f, z)\np = Gather(x, found)",
 };
 
-/// Text that makes `r`, with the elements of `p`; the shape of `r` or of what it is made from is
-/// the values of `s`.
+/// Nodes that make `r`, with the elements of `p`; the values of `s` are the shape of `r`, or of the
+/// tensor that `r` is made from.
 constexpr std::array kViews = {
     "r = Reshape(p, s)",
     "v = Reshape(p, s)\nr = Identity(v)",
@@ -55,9 +55,9 @@ constexpr std::array kViews = {
 
 struct Place {
   const char* name;
-  /// @: the text that makes r.
+  /// The graph; @ stands for the nodes that make r.
   const char* graph;
-  int copies;  ///< of r's elements in the output
+  int copies;  ///< copies of r's elements in the output
 };
 
 constexpr std::array kPlaces = {
@@ -162,7 +162,7 @@ TEST(RunTimeViews, HaveTheElementsOfWhatTheyView) {
   }
 }
 
-/// What a Loop hands back in another shape, without a copy, goes on with that shape.
+/// A value that a Loop returns in another shape, without a copy, keeps that shape in the next trip.
 TEST(RunTimeViews, ACarriedValueMayChangeItsShape) {
   const auto context = context_of(R"(
       input m i64 []

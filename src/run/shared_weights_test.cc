@@ -1,5 +1,5 @@
-// Weights that graphs share while some of their constants come and go: what was packed or copied of
-// one that has ended is not taken for another one at its address.
+// Weights that graphs share while some of their constants are created and destroyed: a packed or
+// copied constant that was destroyed is not mistaken for another one at its address.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSide = 32;
 
-/// y = x * w, where w lies at `place`.
+/// y = x * w, with w at the address `place`.
 std::shared_ptr<GraphContext> product(std::span<const std::byte> place,
                                       std::shared_ptr<GraphContext::Weights> weights,
                                       const ConstantPlaces& outlived_by) {
@@ -30,7 +30,7 @@ std::shared_ptr<GraphContext> product(std::span<const std::byte> place,
 
 class SharedWeights : public testing::Test {
  protected:
-  /// Of x = 1 and a graph that has ended on return.
+  /// Runs with x = 1 a graph that is destroyed on return.
   float run_with(float weight, std::size_t shift) {
     const std::span place = std::as_writable_bytes(std::span(memory_)).subspan(shift, kBytes);
     for (std::size_t i = 0; i < kBytes; i += sizeof weight)

@@ -1,5 +1,5 @@
 // Runs that end early: an error, a limit or a budget in one branch while others are inside If, Loop
-// and Scan. What was stopped is never taken for done.
+// and Scan. Stopped work never counts as done.
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ struct Stop {
   std::int64_t max_trips = 1'000'000;
   bool limited_time = false;
   std::optional<std::int64_t> budget_above_plan = {};
-  bool later = false;  ///< the budget falls when some branches have started
+  bool later = false;  ///< whether the budget shrinks after some branches have started
   ErrorCode code;
-  const char* node;  ///< where the error is; empty: anywhere
+  const char* node;  ///< the node of the error; empty: any
 };
 
 const std::vector<Stop> kStops = {
@@ -35,7 +35,7 @@ const std::vector<Stop> kStops = {
      .node = ""},
 };
 
-/// A program that many runs share, one after the other.
+/// A program for many runs, one after the other.
 class Runs {
  public:
   Runs(const std::shared_ptr<GraphContext>& context, int threads, Scheduler scheduler)
@@ -43,14 +43,14 @@ class Runs {
         program_(*program_of(context, settings_)),
         pool_(threads) {}
 
-  /// Ends with the error of `stop`, somewhere in the middle, and names a node.
+  /// Expects that a run ends with the error of `stop`, somewhere in the middle, and names a node.
   void expect_stop(const Stop& stop, int round) {
     Settings settings = settings_;
     settings.max_trips = stop.max_trips;
     if (stop.limited_time) settings.time_limit = std::chrono::microseconds(200 * round);
     std::atomic<int> readings{0};
     if (stop.later) {
-      // Everything waits for memory as well, or not.
+      // All tasks wait for memory too, or not.
       const RunBudget fallen{program_->bytes + *stop.budget_above_plan, round % 2 == 0};
       settings.budget_later = [&readings, fallen, branches = round % 3] {
         return readings++ < branches ? RunBudget{} : fallen;
@@ -58,7 +58,7 @@ class Runs {
     } else if (stop.budget_above_plan) {
       settings.budget = program_->bytes + *stop.budget_above_plan;
     }
-    // Long enough not to end before the others do, and short where it has to.
+    // Long enough not to end before the others; short if it must end.
     const bool concurrent = settings.threads > 1 && settings.scheduler == Scheduler::kDataflow;
     const bool whole = stop.budget_above_plan || (stop.index != 0 && !concurrent);
     const auto got =
@@ -72,7 +72,7 @@ class Runs {
     }
   }
 
-  /// Nothing is left of runs that were stopped.
+  /// Expects that stopped runs have left nothing behind.
   void expect_done() {
     Settings settings = settings_;
     std::atomic<int> readings{0};
@@ -116,7 +116,8 @@ TEST(StoppedRun, NoBodyThatWasCutShortCountsAsDone) {
   }
 }
 
-/// An error in a body ends the bodies around it and beside it at their next node, however deep.
+/// An error in a body ends the bodies around it, and concurrent ones, at their next node, however
+/// deep.
 TEST(StoppedRun, TheFirstErrorIsTheOneReported) {
   const auto context = context_of(mixed_program());
   Runs runs(context, 4, Scheduler::kDataflow);

@@ -1,4 +1,4 @@
-// Turns what a run recorded into the public trace.
+// Converts the records of a run to the public trace.
 #include <algorithm>
 
 #include "ops/node_text.h"
@@ -14,7 +14,7 @@ std::int64_t bytes_in(const Graph& graph, ValueId id, const Dims& dims) {
 
 }  // namespace
 
-/// `problem`: why the CPU runs it; empty: its device begins.
+/// Records a region. `problem`: why the CPU runs it; empty: its device begins.
 void Run::trace_region(BranchId branch, std::int64_t begin, std::string problem) {
   const Delegation& delegation = compiled_.context->delegation;
   const RegionId region = compiled_.context->branches.region[branch];
@@ -43,7 +43,7 @@ void Run::trace_copy(RegionId region, const CopyOfValue& copy) noexcept {
     copy_events_.push_back(
         {graph().values[copy.value].name, compiled_.context->delegation.first + region.value,
          copy.to_device, std::chrono::nanoseconds(copy.begin - begin_).count(), end, copy.bytes});
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): one line less
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the trace lacks one line
   }
 }
 

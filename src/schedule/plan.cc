@@ -173,7 +173,7 @@ std::int64_t worth_of(const BranchGraph& branches, const LayeredSteps& layered,
   return bytes < 9e18 ? std::max(greedy, static_cast<std::int64_t>(bytes)) : kTooManyBytes;
 }
 
-/// Returns as much of `layered` as needs at most `limit` bytes; `sequential` if nothing of it does.
+/// Returns as much of `layered` as needs at most `limit` bytes; `sequential` if no part of it does.
 Candidate place_parallel(const BranchGraph& branches, const MemoryProblem& problem,
                          const LayeredSteps& layered, const Plan& plan,
                          const ScheduleOptions& options, std::int64_t limit, Candidate sequential) {

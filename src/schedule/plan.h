@@ -93,8 +93,8 @@ inline constexpr double kWorthTime = 0.05;
 /// same order, unless these exceed the paper's placement, or the lower bound by more than they did
 /// (kLikeSlack), or the budget. This needs about a tenth of the time, and less without `explain`.
 ///
-/// If the budget has no room for the buffers that the problem wants to keep live for other branches
-/// (branches that should be able to run meanwhile), branches wait for each other's bytes.
+/// If the budget has no room for the buffers that stay live for branches that should be able to run
+/// meanwhile, branches wait for each other's bytes.
 ///
 /// Guarantee: offsets.bytes plus the scratch of all threads fits the budget, and a plan is found
 /// exactly if running one branch after the other fits. Errors (stage kSchedule): kBudgetExceeded,

@@ -23,7 +23,7 @@ std::vector<std::vector<int>> numbers(const Steps& steps) {
 }
 
 /// A node that feeds `width` chains of three nodes, which one node joins. The first node's tensor
-/// takes 64 bytes; in chain i the first tensor takes bytes[i], the others 64.
+/// has 64 bytes; in chain i the first tensor has bytes[i], the others 64.
 struct Fan {
   explicit Fan(std::vector<std::int64_t> bytes) {
     const int width = static_cast<int>(bytes.size());

@@ -46,7 +46,7 @@ MachineReport inspect_machine() {
   CpuCaches caches;
   try {
     caches = cpu_caches();
-  } catch (const std::bad_alloc&) {  // the defaults, as if the system told no sizes
+  } catch (const std::bad_alloc&) {  // the defaults, as if the system reported no sizes
   }
   return {vector_bytes(), caches.l1, caches.l2, caches.last};
 }

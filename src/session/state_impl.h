@@ -110,7 +110,7 @@ class StateRun {
   /// the caller does not want. Errors: those of `users`; kInvalidInput if the tied input cannot
   /// have these dims; kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> place(int output, DType dtype, const Dims& dims, const PlaceOutput& users);
-  /// Copies the tied outputs that the caller wants, and makes all of them the new values.
+  /// Copies the tied outputs that the caller requested, and makes all of them the new values.
   void commit();
 
  private:

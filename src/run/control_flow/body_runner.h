@@ -14,7 +14,7 @@ namespace parallax {
 /// Returns an error of a node with bodies, stage kExecute.
 Error body_error(ErrorCode code, const Node& node, std::string message);
 
-/// Runs a node with bodies, inside a run. Lives while the node runs; used by one thread.
+/// Runs a node with bodies, inside a run. Lives while the node runs.
 class BodyRunner {
  public:
   /// `self`: the thread that runs the node.
@@ -24,7 +24,7 @@ class BodyRunner {
   BodyRunner& operator=(const BodyRunner&) = delete;
 
   /// Releases input `i` of the body, whose size only a run determines: called by the body after its
-  /// last read, once per input, on any thread of the run.
+  /// last read, once per input of a body that runs. The bytes may be freed then.
   virtual void let_go(std::size_t i) = 0;
   /// The number of captured values, the last inputs of its bodies, which are the same in each trip.
   std::size_t captures() const { return node_.captures; }

@@ -231,7 +231,7 @@ TEST(GrowingState, HoldsAtMostTwoAndAHalfTimesTheState) {
       }
     }
     // The last output is the (larger) state: every row of it is the first one, whole multiples of
-    // it where slices add up.
+    // it if slices are accumulated.
     const auto& rows = std::string_view(one.name).starts_with("several") ? first[0] : first.back();
     ASSERT_EQ(rows.size() % kRow, 0U);
     for (std::size_t i = 0; i < rows.size(); ++i) {

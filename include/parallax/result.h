@@ -1,6 +1,6 @@
-// Errors are values: every fallible function of Parallax returns a Result<T> or a Status. No
-// exception leaves the public API; the library prints nothing and does not abort because of a model
-// or an input. Thread-safety: plain values.
+// Errors are values: every fallible function of Parallax returns a Result<T> or a Status, and lets
+// no exception out. The library never prints, and does not abort because of a model or an input.
+// Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>

@@ -22,8 +22,9 @@ TEST(DeviceLedger, RefusesWhatIsTooMuch) {
   const auto refused = ledger.take(401, "tensors");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kBudgetExceeded);
-  EXPECT_THAT(refused.error().message,
-              HasSubstr("401 bytes for tensors next to 600 bytes held, the delegate may have 1000"));
+  EXPECT_THAT(
+      refused.error().message,
+      HasSubstr("401 bytes for tensors next to 600 bytes held, the delegate may have 1000"));
   EXPECT_TRUE(ledger.take(400, "tensors"));
   ledger.give(1000);
   EXPECT_EQ(ledger.held(), 0);

@@ -61,7 +61,8 @@ void find_concurrent(const MemoryProblem& problem, IdVector<BranchId, Place>& pl
     for (const BranchId other : problem.concurrent[branch]) {
       if (places[other].step <= std::max(place.step, place.concurrent_step)) continue;
       place.concurrent_step = places[other].step;
-      place.concurrent_slot = places[other].first_slot + std::max(problem.branch_length[other] - 1, 0);
+      place.concurrent_slot =
+          places[other].first_slot + std::max(problem.branch_length[other] - 1, 0);
     }
   }
 }

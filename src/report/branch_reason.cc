@@ -40,7 +40,8 @@ std::string over_budget(const Program& program, const Concurrency& branch) {
   const std::int64_t arena = program.plan.arena_budget.value_or(0);
   if (branch.why == Alone::kPlacement) {
     return fmt::format(
-        "waits: its group in parallel needs {}, but no order of all layers with it fits the budget of "
+        "waits: its group in parallel needs {}, but no order of all layers with it fits the budget "
+        "of "
         "{}",
         format_bytes(branch.group_bytes + scratch), format_bytes(arena + scratch));
   }

@@ -245,7 +245,8 @@ TEST_P(RunTimeRegionsOf, AnAnswerMayComeWhenAllElseIsGone) {
 
 /// The region reads two tensors and makes two; the CPU frees the former before it makes the latter.
 TEST_P(RunTimeRegionsOf, TheBudgetHolds) {
-  if (GetParam().scheduler != Scheduler::kSequential) GTEST_SKIP() << "what runs in parallel varies";
+  if (GetParam().scheduler != Scheduler::kSequential)
+    GTEST_SKIP() << "what runs in parallel varies";
   const auto context = with_regions(context_of(R"(
       symbols n
       input x f32 [n]

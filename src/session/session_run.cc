@@ -197,7 +197,8 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
     if (tries > 0 && tries == delegates.size()) on_cpu = status.error().to_string();
     TimedScope timed(run.delegates && tries == 0 ? split_times(*program) : nullptr);
     status = run_program(run, bound, request, std::move(on_cpu), &late);
-    if (late) runtime->log.warn(fmt::format("the run starts again: {}", status.error().to_string()));
+    if (late)
+      runtime->log.warn(fmt::format("the run starts again: {}", status.error().to_string()));
     if (status && run.delegates && tries == 0) {
       timed.succeeded();
       learn(bound.binding, *program);

@@ -132,12 +132,12 @@ Result<std::optional<std::int64_t>> less_staged(const Compiled& compiled,
   if (!budget || compiled.context->delegation.seconds.empty()) return budget;
   const std::int64_t bytes = staged_bytes(compiled).value_or(*budget);
   if (bytes <= *budget) return *budget - bytes;
-  return tl::unexpected(
-      Error{Stage::kSchedule,
-            ErrorCode::kBudgetExceeded,
-            {},
-            fmt::format("needs {} for what devices read and make of the caller's, budget {}",
-                        byte_text(bytes), byte_text(*budget))});
+  return tl::unexpected(Error{
+      Stage::kSchedule,
+      ErrorCode::kBudgetExceeded,
+      {},
+      fmt::format("needs {} for copies of the caller's inputs and outputs for devices, budget {}",
+                  byte_text(bytes), byte_text(*budget))});
 }
 
 }  // namespace

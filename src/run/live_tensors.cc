@@ -48,11 +48,11 @@ Status LiveTensors::begin(NodeId node) {
         if (value.valid()) return compiled.graph().values[value].name;
         return std::string("the workspace of a node with bodies");
       };
-      return tl::unexpected(Error{
-          Stage::kExecute,
-          ErrorCode::kInternal,
-          {},
-          fmt::format("'{}' lies on bytes of '{}', which is alive", name(made), name(other))});
+      return tl::unexpected(
+          Error{Stage::kExecute,
+                ErrorCode::kInternal,
+                {},
+                fmt::format("'{}' overlaps '{}', which is live", name(made), name(other))});
     }
     live_.insert_or_assign(offsets[made], made);
   }

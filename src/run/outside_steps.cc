@@ -267,7 +267,7 @@ std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
   abandoned.late = Error{Stage::kExecute,
                          ErrorCode::kLimitExceeded,
                          {},
-                         fmt::format("the delegate gave no answer within {:g} s", seconds)};
+                         fmt::format("the delegate did not answer within {:g} s", seconds)};
   Error error = *abandoned.late;
   late_ = true;
   std::rotate(begun_.begin(), step, step + 1);  // the error of the run names it

@@ -116,7 +116,7 @@ bool Run::begin_region(BranchId branch) {
 /// of the deadline.
 Status Run::check_region() const {
   if (outside_ == nullptr)
-    return tl::unexpected(unsupported("this plan is for a delegate that is not there"));
+    return tl::unexpected(unsupported("this plan needs a delegate that is not available"));
   return limits_->deadline.time ? check_deadline(limits_->deadline) : Status{};
 }
 

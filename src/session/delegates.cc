@@ -87,7 +87,7 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::st
       Error{Stage::kPartition,
             ErrorCode::kInvalidInput,
             {},
-            fmt::format("there is no delegate '{}'; there is {}", name,
+            fmt::format("there is no delegate '{}'; available: {}", name,
                         names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")))});
 }
 

@@ -114,7 +114,8 @@ void Runtime::Impl::trim() {
 
 int Runtime::Impl::start(int threads) {
   const int started = workers.start(threads), wanted = std::min(threads, workers.most_threads());
-  if (started < wanted) log.warn(fmt::format("no more than {} of {} threads", started, wanted));
+  if (started < wanted)
+    log.warn(fmt::format("the system provides only {} of {} threads", started, wanted));
   async.keep_within(async_threads());
   return started;
 }

@@ -19,7 +19,7 @@ Error no_room_for_cpu() {
   return {Stage::kSession,
           ErrorCode::kBudgetExceeded,
           {},
-          "the memory budget has no room for the CPU in place of the delegate"};
+          "the memory budget has no room for the CPU as the delegate's fallback"};
 }
 
 /// Refuses a plan that leaves a node to the CPU. Errors: kUnsupported.

@@ -150,7 +150,7 @@ TEST_F(SessionDelegateTest, RunsOnTheCpuWhereItDoesNotOpen) {
     const char* message;
   };
   const Case cases[] = {
-      {"none", [](TestFaults&) {}, "there is no delegate 'none'; there is "},
+      {"none", [](TestFaults&) {}, "there is no delegate 'none'; available: "},
       {"test", [](TestFaults& f) { f.refuse_open = 2; }, "delegate 'test': no such device"},
       {"test:x", [](TestFaults& f) { f.profile = "name = 1"; },
        "delegate 'test:x': its description"},

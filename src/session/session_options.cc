@@ -46,7 +46,7 @@ Status check_options(const SessionOptions& options) {
   PX_RETURN_IF_ERROR(check_choice(options.offload, Offload::kAll, "offload"));
   PX_RETURN_IF_ERROR(check_choice(options.rates, Rates::kDescribed, "rates"));
   if (options.delegates.empty() && !options.pinned_plan.empty())
-    return refuse(ErrorCode::kInvalidInput, "a pinned plan without a delegate");
+    return refuse(ErrorCode::kInvalidInput, "a pinned plan needs a delegate");
   if (options.delegates.size() > 1 && !options.pinned_plan.empty())
     return refuse(ErrorCode::kUnsupported, "a plan is pinned for one delegate, not for several");
   if (!(options.delegate_time_limit_seconds >= 0) ||
@@ -57,7 +57,7 @@ Status check_options(const SessionOptions& options) {
     return refuse(ErrorCode::kInvalidInput,
                   fmt::format("{} bytes of a delegate's memory", options.delegate_memory_bytes));
   if (options.delegates.empty() && options.require_full_delegation)
-    return refuse(ErrorCode::kInvalidInput, "full delegation without a delegate");
+    return refuse(ErrorCode::kInvalidInput, "full delegation needs a delegate");
   if (options.threads < 0 || options.threads > kMaxThreads) {
     return refuse(
         ErrorCode::kInvalidInput,

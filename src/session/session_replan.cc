@@ -87,7 +87,7 @@ void tell_returned(const DelegatedPlan& now, const DelegatedPlan& next,
                             : fmt::format("the CPU is predicted to take {:.4g} ms",
                                           region.cost.cpu_seconds * 1e3),
                       next.partition.seconds * 1e3, now.partition.seconds * 1e3);
-      log.info(fmt::format("the region of node '{}' goes back from delegate '{}' to {}: {}",
+      log.info(fmt::format("the region of node '{}' moves from delegate '{}' to {}: {}",
                            graph->body + node, delegate.spec, to, why));
       delegate.placed->give_back({graph->body + node, why});
     }
@@ -108,7 +108,7 @@ void Session::Impl::learn(const Binding& binding, const Program& program) {
     if (split.seconds != nullptr) return learn_split(binding, split);
     if (!is_surprising(device, program.compiled().context->delegation)) return;
     if (Status status = replan(binding, program); !status)
-      runtime->log.info(fmt::format("the plan stays: {}", status.error().to_string()));
+      runtime->log.info(fmt::format("the plan is kept: {}", status.error().to_string()));
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the plan is kept
   }
 }

@@ -62,7 +62,7 @@ Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
                         });
     if (shared) {
       return refuse(ErrorCode::kInvalidInput,
-                    fmt::format("output '{}' lies where an input or another output lies", name));
+                    fmt::format("output '{}' overlaps an input or another output", name));
     }
   }
   return {};
@@ -75,7 +75,7 @@ Status check_tensors(const Graph& graph) {
     if (!is_object(value)) continue;
     return refuse(
         ErrorCode::kUnsupported,
-        fmt::format("output '{}' is no tensor of numbers: run_objects() gives it", value.name));
+        fmt::format("output '{}' is not a tensor of numbers; use run_objects()", value.name));
   }
   return {};
 }
@@ -102,7 +102,7 @@ Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& 
   const std::int64_t wanted = bytes_of(dtype, dims).value_or(0);
   if (bytes == kNoLimit || wanted <= bytes) return {};
   return refuse(ErrorCode::kBudgetExceeded,
-                fmt::format("output '{}' takes {}, budget {}: {} missing",
+                fmt::format("output '{}' needs {}, budget {}: {} missing",
                             graph().values[graph().outputs[output]].name, byte_text(wanted),
                             byte_text(bytes), byte_text(wanted - bytes)));
 }
@@ -189,7 +189,8 @@ Status Session::Impl::run_bound(const BoundInputs& bound, const Request& request
       PX_RETURN_IF_ERROR(prepare_regions(*program, request.deadline));
     } else if (tries == 0) {
       no_room = true;
-      runtime->log.info("the budget has no room for the CPU in place of a delegate: it runs all");
+      runtime->log.info(
+          "the budget has no room for the CPU as a fallback: the CPU runs everything");
     }
     late = false;
     // The last try uses only the CPU, even if other runs retry delegates meanwhile.
@@ -243,7 +244,7 @@ Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& reque
 /// Runs on the CPU alone if a delegate, or its plan, leaves too little memory for data-dependent
 /// tensors. The caller must hold no plan.
 Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Request& request) {
-  runtime->log.info("the budget has no room for a delegate in this run: the CPU runs all");
+  runtime->log.info("the budget has no room for a delegate in this run: the CPU runs everything");
   leave_all_out(bound.binding);
   while (true) {
     const std::uint64_t ended = account->runs.ended();

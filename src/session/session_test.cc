@@ -164,7 +164,7 @@ TEST(Session, RunIntoWritesInPlace) {
       session->run_into(std::vector<NamedInput>{{"x", in.view()}, {"mask", mask.view()}}, outputs)
           .error()
           .message,
-      HasSubstr("output 'y' lies where an input"));
+      HasSubstr("output 'y' overlaps an input"));
 }
 
 TEST(Session, RunIntoRefusesMemoryThatIsNone) {

@@ -20,7 +20,7 @@ Status check_pair(const Graph& graph, const Value& input, const Value& output) {
     if (is_object(*each))
       return refuse(
           ErrorCode::kUnsupported,
-          fmt::format("'{}' is no tensor of numbers, which alone can be tied", each->name));
+          fmt::format("'{}' is not a tensor of numbers; only those can be tied", each->name));
   bool alike = input.dtype == output.dtype && input.shape.size() == output.shape.size();
   for (std::size_t i = 0; alike && i < input.shape.size(); ++i) {
     const auto from = output.shape[i].constant(), to = input.shape[i].constant();
@@ -47,7 +47,7 @@ Result<std::size_t> position(const Graph& graph, const std::vector<ValueId>& ids
 }
 
 Result<std::vector<State::Impl::Tied>> find_ties(const Graph& graph, std::span<const Tie> ties) {
-  if (ties.empty()) return refuse(ErrorCode::kInvalidInput, "a state without ties");
+  if (ties.empty()) return refuse(ErrorCode::kInvalidInput, "a State needs at least one tie");
   std::vector<State::Impl::Tied> found;
   for (const Tie& tie : ties) {
     State::Impl::Tied next;

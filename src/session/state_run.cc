@@ -116,7 +116,7 @@ void StateRun::commit() {
 Status Session::Impl::run_on(State::Impl& state, std::span<const NamedInput> inputs,
                              const Request& request) {
   if (&state.model.impl() != &model.impl())
-    return refuse(ErrorCode::kInvalidInput, "the state is of another model");
+    return refuse(ErrorCode::kInvalidInput, "the State belongs to another model");
   if (!state.turn.lock_within(request.deadline)) return tl::unexpected(ended(request.deadline));
   const MutexLock turn(state.turn, std::adopt_lock);
   StateRun on(state);

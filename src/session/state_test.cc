@@ -277,7 +277,7 @@ TEST(State, RefusesTies) {
     std::string message;
   };
   for (const Row& row : std::vector<Row>{
-           {{}, "a state without ties"},
+           {{}, "a State needs at least one tie"},
            {{{"none", "w"}}, "the model has no input 'none' to tie; it has 'a', 'b', 'i', 's'"},
            {{{"a", "b"}}, "the model has no output 'b' to tie; it has 'w', 'x'"},
            {{{"a", ""}}, "no output '' to tie"},
@@ -286,7 +286,7 @@ TEST(State, RefusesTies) {
            {{{"a", "j"}}, "output 'j' (int64 2x3) cannot be tied to input 'a' (float32 2x3)"},
            {{{"a", "y"}}, "output 'y' (float32 3x2) cannot be tied to input 'a' (float32 2x3)"},
            {{{"a", "z"}}, "output 'z' (float32 scalar) cannot be tied to input 'a'"},
-           {{{"s", "s"}}, "'s' is no tensor of numbers"},
+           {{{"s", "s"}}, "'s' is not a tensor of numbers"},
        }) {
     const auto state = State::create(session, row.ties);
     ASSERT_FALSE(state) << row.message;
@@ -317,7 +317,7 @@ TEST(State, RefusesValuesAndRuns) {
   refused(session.run(inputs, {.state = &state}), "not 1x8");
   EXPECT_EQ(state.get("h")->dims(), (Dims{1, 8}));
   Session other = *Session::create(model_of(kStream), {.threads = 1});
-  refused(other.run(inputs, {.state = &state}), "the state is of another model");
+  refused(other.run(inputs, {.state = &state}), "the State belongs to another model");
 }
 
 /// A tied output whose size only the run determines.

@@ -190,7 +190,7 @@ TEST_F(MeasuredRatesTest, ARegionThatLosesGoesBackAndSaysSo) {
     EXPECT_THAT(session.delegates()[0].returned[0].reason,
                 testing::MatchesRegex("runs took .* ms on it, the CPU is predicted to take .*"));
     EXPECT_TRUE(session.delegates()[0].failures.empty());
-    EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' goes back")));
+    EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' moves from")));
     Session other = *Session::create(model_, options_, own);
     EXPECT_EQ(run(other), 0) << "sessions share what is known";
     EXPECT_EQ(run(other, 9), 2)
@@ -212,7 +212,7 @@ TEST_F(MeasuredRatesTest, RegionsAndSplitsThatLoseGoBackUnderCoExecution) {
   while (runs < 100 && run(session) > 0) ++runs;
   EXPECT_LT(runs, 100);
   EXPECT_THAT(lines_, Contains(HasSubstr("rows are no longer shared")));
-  EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' goes back")));
+  EXPECT_THAT(lines_, Contains(HasSubstr("region of node 'a' moves from")));
   for (int i = 0; i < 25; ++i) EXPECT_EQ(run(session), 0);
 }
 

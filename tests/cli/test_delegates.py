@@ -127,7 +127,7 @@ def test_a_library_that_does_not_load_costs_a_warning(parallax, refused, file):
     assert "not available" in parallax("delegates", "--delegate-lib", file).stdout
 
 
-@pytest.mark.parametrize("name, message", [("abacus", "there is cores, opencl built in"), ("cores:abacus", "no device profile 'abacus'")])
+@pytest.mark.parametrize("name, message", [("abacus", "available: cores, opencl built in"), ("cores:abacus", "no device profile 'abacus'")])
 def test_unknown_names_are_wrong_usage(refused, name, message):
     assert message in refused(2, "run", DIGITS, *BATCH, "--delegate", name)
 

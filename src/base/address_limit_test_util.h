@@ -1,4 +1,4 @@
-// For tests that limit the address space.
+// Helpers for tests that limit the address space.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,7 +6,8 @@
 
 namespace parallax {
 
-/// False where the system takes a limit of the address space and forgets it: qemu-user does.
+/// Returns false if the system accepts a limit on the address space but does not keep it, as
+/// qemu-user does.
 inline bool keeps_address_limits() {
   rlimit before{}, after{};
   if (::getrlimit(RLIMIT_AS, &before) != 0) return false;

@@ -1,4 +1,4 @@
-// Amounts of memory in messages. Thread-safety: pure function.
+// Formats amounts of memory for messages. Thread-safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,8 @@
 
 namespace parallax {
 
-/// "1000 bytes", "123456789 bytes (117.7 MiB)": exact, and as a person compares it.
+/// Returns "1000 bytes", or from 1024 bytes on "123456789 bytes (117.7 MiB)": the exact number and
+/// one that people can compare.
 std::string byte_text(std::int64_t bytes);
 
 }  // namespace parallax

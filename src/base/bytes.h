@@ -1,5 +1,6 @@
-// Numbers and texts as bytes and back, for files that this program writes for itself. Small numbers
-// take one byte. Thread-safety: plain values.
+// Encodes numbers and texts as bytes, and decodes them, for files that only this program reads.
+// Small numbers need one byte. Fixed-size values have the byte order of the machine, so files do
+// not move between machines of different byte order. Thread-safety: plain values.
 #pragma once
 
 #include <cstddef>
@@ -13,51 +14,61 @@
 
 namespace parallax {
 
+/// Appends encoded values to a buffer. Every function may throw std::bad_alloc.
 class ByteWriter {
  public:
-  /// Seven bits a byte, lowest first; the top bit says that more follow.
+  /// Writes `x` in groups of seven bits, lowest first; the top bit of a byte says that more follow.
   void number(std::uint64_t x) {
     for (; x >= 0x80; x >>= 7U) bytes_.push_back(static_cast<std::byte>(x | 0x80U));
     bytes_.push_back(static_cast<std::byte>(x));
   }
-  /// Small negative numbers are short as well.
+  /// Writes a signed number; negative numbers that are close to 0 are short, too.
   void integer(std::int64_t x) {
     const auto bits = static_cast<std::uint64_t>(x);
     number(x < 0 ? ~(bits << 1U) : bits << 1U);
   }
+  /// Writes the object representation of `x`: sizeof(T) bytes, without a length.
   template <class T>
   void raw(const T& x) {
     static_assert(std::is_trivially_copyable_v<T>);
     append(std::as_bytes(std::span(&x, 1)));
   }
+  /// Writes the length of `x`, then its characters.
   void text(std::string_view x) { block(std::as_bytes(std::span(x.data(), x.size()))); }
-  /// Bytes, after how many they are.
+  /// Writes the number of bytes, then the bytes.
   void block(std::span<const std::byte> x) {
     number(x.size());
     append(x);
   }
+  /// Writes the bytes alone; the reader must know how many there are.
   void append(std::span<const std::byte> x) { bytes_.insert(bytes_.end(), x.begin(), x.end()); }
 
+  /// Moves the buffer out; the writer is empty afterwards and can be used again.
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
-  std::vector<std::byte> bytes_;
+  std::vector<std::byte> bytes_;  ///< everything written so far
 };
 
-/// Reads what a ByteWriter wrote, from bytes that may be damaged. Once a read finds too little, or
-/// what does not fit, ok() stays false, nothing is left and every read gives 0 or empty.
+/// Decodes bytes of a ByteWriter. The bytes may be damaged: after a read that needs more bytes than
+/// are left, or finds an invalid value, ok() stays false, rest() is empty and every read returns 0
+/// or an empty value.
 class ByteReader {
  public:
+  /// Reads from `bytes`, which must outlive the reader and the spans and texts that it returns.
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
+  /// Returns whether all reads so far succeeded. Check it before using what was read.
   bool ok() const { return ok_; }
+  /// Marks the input as invalid, for callers that find an error in a value.
   void fail() {
     ok_ = false;
     bytes_ = {};
   }
-  /// What is left.
+  /// Returns the bytes that have not been read yet.
   std::span<const std::byte> rest() const { return bytes_; }
 
+  /// Reads what ByteWriter::number() wrote. Fails if the value does not fit 64 bits.
   std::uint64_t number() {
     std::uint64_t x = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -71,24 +82,27 @@ class ByteReader {
     fail();
     return 0;
   }
+  /// Reads what ByteWriter::integer() wrote.
   std::int64_t integer() {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits & 1U) != 0 ? ~(bits >> 1U) : bits >> 1U);
   }
-  /// A number that is below `limit`.
+  /// Reads a number. Fails if it is not below `limit`.
   std::uint64_t below(std::uint64_t limit) {
     const std::uint64_t x = number();
     if (x < limit) return x;
     fail();
     return 0;
   }
-  /// How many items follow, each at least `bytes` long. Fails if what is left has no room for them.
+  /// Reads the number of items that follow, each at least `bytes` long. Fails if the remaining
+  /// bytes cannot hold them, so that a caller may reserve memory for that many.
   std::size_t count(std::size_t bytes = 1) {
     const std::uint64_t x = number();
     if (x <= bytes_.size() / bytes) return static_cast<std::size_t>(x);
     fail();
     return 0;
   }
+  /// Reads sizeof(T) bytes as the object representation of a T; T{} on failure.
   template <class T>
   T raw() {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -96,13 +110,16 @@ class ByteReader {
     if (const auto part = take(sizeof(T)); !part.empty()) std::memcpy(&x, part.data(), sizeof(T));
     return x;
   }
+  /// Reads a length and that many bytes. The result points into the input.
   std::span<const std::byte> block() { return take(count()); }
+  /// Reads a length and that many characters. The result points into the input.
   std::string_view text() {
     const auto part = block();
     return {reinterpret_cast<const char*>(part.data()), part.size()};
   }
 
  private:
+  /// Returns the next `size` bytes and advances; empty, after fail(), if fewer are left.
   std::span<const std::byte> take(std::size_t size) {
     if (size > bytes_.size()) fail();
     const auto part = bytes_.first(ok_ ? size : 0);
@@ -110,7 +127,7 @@ class ByteReader {
     return part;
   }
 
-  std::span<const std::byte> bytes_;
+  std::span<const std::byte> bytes_;  ///< the bytes that are left
   bool ok_ = true;
 };
 

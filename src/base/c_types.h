@@ -1,5 +1,6 @@
-// The structs of parallax/c_types.h and the C++ values that they stand for. What comes from C is
-// not trusted: sizes, numbers and pointers are checked. Thread-safety: pure functions.
+// Converts between the structs of parallax/c_types.h and C++ values. Input from C is not trusted:
+// sizes, numbers and pointers are checked. Errors have stage kSession. Thread-safety: pure
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +16,8 @@
 
 namespace parallax {
 
-/// A struct with the fields of this version: those beyond given->size are 0. Errors: kInvalidInput
-/// for null, and for a size that has no room for the size itself.
+/// Returns a copy of `*given` with the fields of this version; fields beyond given->size are 0.
+/// Errors: kInvalidInput if `given` is null, or its size does not cover the size field itself.
 template <class Struct>
 Result<Struct> of_this_version(const Struct* given) {
   static_assert(std::is_trivially_copyable_v<Struct> && std::is_standard_layout_v<Struct>);
@@ -30,43 +31,55 @@ Result<Struct> of_this_version(const Struct* given) {
   return result;
 }
 
+/// Returns the number that ONNX gives to `dtype`.
 px_dtype to_c(DType dtype);
-/// Errors: kUnsupported for a number that is no element type.
+/// Converts an element type. Errors: kUnsupported if the number is not a known element type.
 Result<DType> dtype_from(px_dtype dtype);
 
-/// Points to the dims and the memory of `view`, which must outlive it.
+/// Returns a tensor that points to the dims and the memory of `view`; `view` must outlive it, so
+/// temporaries are rejected.
 px_tensor to_c(const TensorView& view);
 px_tensor to_c(const MutableTensorView& view);
 px_tensor to_c(TensorView&&) = delete;
 px_tensor to_c(MutableTensorView&&) = delete;
-/// Errors: kUnsupported for the type or the rank; kInvalidInput for dims and bytes that contradict
-/// each other, no memory, or memory that is not aligned to an element's size.
+/// Returns a view of the memory of `tensor`; nothing is copied. Errors: kUnsupported for an element
+/// type or rank that is not supported, and for strings; kInvalidInput if the dims are negative or
+/// contradict the number of bytes, if the memory is null, or if it is not aligned to the element
+/// size.
 Result<MutableTensorView> tensor_from(const px_tensor* tensor);
 
-/// A px_type and what it points to.
+/// Owns a px_type and the arrays that it points to. Dimensions that are not fixed are negative,
+/// with the symbol's name.
 class CType {
  public:
+  /// Copies the dims and symbols of `info`. The object cannot be moved, because type_ points into
+  /// it.
   explicit CType(const TensorInfo& info);
   CType(CType&&) = delete;
+  /// Returns the struct; it and its arrays live as long as this object.
   const px_type& get() const { return type_; }
 
  private:
-  std::vector<std::int64_t> dims_;
-  std::vector<std::string> texts_;
-  std::vector<const char*> symbols_;
+  std::vector<std::int64_t> dims_;    ///< -1 for a dimension with a symbol
+  std::vector<std::string> texts_;    ///< the name of each dimension's symbol; may be empty
+  std::vector<const char*> symbols_;  ///< into texts_; null for a fixed dimension
   px_type type_;
 };
-/// Without a name. Errors: as tensor_from().
+/// Converts a type; the result has no name. Errors: kUnsupported for an unknown element type or
+/// rank; kInvalidInput for missing dims, or dims below -1.
 Result<TensorInfo> type_from(const px_type* type);
 
-/// Never throws: without memory for the texts it has none.
+/// Converts a status. Never throws: if memory for the texts runs out, only the code is set. The
+/// receiver calls `release`.
 px_status to_c(const Status& status) noexcept;
-/// Releases it.
+/// Converts `*status` and calls its `release`, so its texts must not be used afterwards. Codes of
+/// later versions become kInternal.
 Status status_from(px_status* status);
 
-/// Null for null. Errors: kInvalidInput where a function is missing.
+/// Wraps the functions of `allocator`, whose struct is copied; null stays null. Errors:
+/// kInvalidInput if a function is missing.
 Result<std::shared_ptr<Allocator>> allocator_from(const px_allocator* allocator);
-/// Calls `allocator`, which must outlive it.
+/// Returns functions that call `allocator`, which must outlive all memory allocated through them.
 px_allocator to_c(Allocator& allocator);
 
 }  // namespace parallax

@@ -27,7 +27,7 @@ namespace {
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 
-// What 64-bit machines agree on. A later version adds fields at the end.
+// The layout that all 64-bit machines share. Later versions add fields at the end.
 static_assert(sizeof(px_tensor) == 40 && offsetof(px_tensor, bytes) == 32);
 static_assert(sizeof(px_type) == 32 && offsetof(px_type, symbols) == 24);
 static_assert(sizeof(px_status) == 48 && offsetof(px_status, release) == 40);

@@ -1,14 +1,15 @@
-// Turns exceptions of the standard library into errors, even with no memory left for a message.
-// Thread-safety: pure function.
+// Turns exceptions of the standard library into errors, even if there is no memory left for a
+// message. Thread-safety: pure function.
 #pragma once
 
 #include "parallax/result.h"
 
 namespace parallax {
 
-/// The exception that is being handled: kOutOfMemory for bad_alloc, for length_error, and if there
-/// is no memory for the message; otherwise kInternal. The message is never empty, whatever was
-/// thrown. Call it in a catch block only.
+/// Returns the exception that is being handled as an error of `stage`: kOutOfMemory for
+/// std::bad_alloc and std::length_error, and if there is no memory for the message; otherwise
+/// kInternal. The message is never empty, whatever was thrown. REQUIRES: called within a catch
+/// block.
 Error caught(Stage stage) noexcept;
 
 }  // namespace parallax

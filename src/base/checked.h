@@ -1,4 +1,5 @@
-// Arithmetic on sizes that came from a file: nothing instead of an overflow.
+// Arithmetic on sizes that come from a file: the result is nullopt instead of an overflow.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 
 namespace parallax {
 
+/// Return a + b, a - b and a * b; nullopt if the result does not fit 64 bits.
 inline std::optional<std::int64_t> checked_add(std::int64_t a, std::int64_t b) {
   std::int64_t r = 0;
   if (__builtin_add_overflow(a, b, &r)) return std::nullopt;
@@ -21,15 +23,15 @@ inline std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
   if (__builtin_mul_overflow(a, b, &r)) return std::nullopt;
   return r;
 }
-/// `bytes` rounded up to a multiple of `alignment`, a power of two.
+/// Returns `bytes` rounded up to a multiple of `alignment`, a power of two; nullopt on overflow.
 inline std::optional<std::int64_t> checked_align(std::int64_t bytes, std::int64_t alignment) {
   auto r = checked_add(bytes, alignment - 1);
   if (r) *r &= ~(alignment - 1);
   return r;
 }
 
-/// Offsets and sizes of every arena are multiples of this: one cache line, and the widest vector of
-/// any target.
+/// The alignment in bytes of every offset and size in an arena: one cache line, and the widest
+/// vector of any target.
 inline constexpr std::int64_t kAlignment = 64;
 
 }  // namespace parallax

@@ -1,4 +1,5 @@
-// Numbers of one C++ type as another, defined for all of them. Pure functions.
+// Conversions between C++ number types that are defined for every value. Thread-safety: pure
+// functions.
 #pragma once
 
 #include <cmath>
@@ -7,19 +8,22 @@
 
 namespace parallax {
 
-/// A float as an integer: towards zero, held within the type's range, NaN as 0.
+/// Converts a float to an integer: truncates towards zero and clamps to the range of To. NaN
+/// becomes 0, or the least value for types of 32 bits and more.
 template <class To, class From>
 To saturate(From x) {
   using Limits = std::numeric_limits<To>;
-  // A NaN that ends as an index must be found out: the least i32 or i64 lies outside every tensor.
+  // A NaN that is used as an index must be detected: the least i32 or i64 lies outside every
+  // tensor.
   if (std::isnan(x)) return Limits::digits >= 31 ? Limits::min() : To{0};
-  // 2^(bits) is a float, the largest To may not be.
+  // 2^bits can be represented as a float; the largest To may not be.
   if (x >= std::ldexp(From{1}, Limits::digits)) return Limits::max();
   if (x <= static_cast<From>(Limits::min())) return Limits::min();
   return static_cast<To>(x);
 }
 
-/// Integers wrap, floats saturate as integers, bool is "not zero".
+/// Converts a number: integers wrap, floats become integers as in saturate(), bool means "not
+/// zero".
 template <class To, class From>
 To convert_number(From x) {
   if constexpr (std::is_same_v<To, bool>) {

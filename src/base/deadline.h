@@ -1,7 +1,6 @@
-// What ends a run early: a time, or the caller who asks for it; and waits that it ends too.
-//
-// Thread-safety: a Deadline is a plain value, whose token several threads may ask; a WakeOnStop is
-// one thread's.
+// Deadlines and cancellation of runs, and waits that end with them.
+// Thread-safety: a Deadline is a plain value whose stop token several threads may query; a
+// WakeOnStop belongs to one thread.
 #pragma once
 
 #include <cassert>
@@ -15,8 +14,10 @@
 
 namespace parallax {
 
-/// Empty: the run may take any time.
+/// The time at which a run must end, and the token with which its caller cancels it. Without
+/// either, the run may take any time.
 struct Deadline {
+  /// Monotonic, so that changes of the system's clock do not end runs.
   using Time = std::chrono::steady_clock::time_point;
 
   Deadline() = default;
@@ -25,47 +26,54 @@ struct Deadline {
   // NOLINTNEXTLINE(google-explicit-constructor): the same
   Deadline(Time by) : time(by) {}
 
+  /// The time limit; nullopt: no limit.
   std::optional<Time> time;
+  /// Requested to stop if the caller cancels the run; a default-constructed token never is.
   std::stop_token stop;
 };
 
-/// The text is so short that a string needs no memory for it.
+/// Returns the error of a cancelled run. Its text is short enough for a string to need no
+/// allocation.
 inline Error cancelled() { return {Stage::kExecute, ErrorCode::kCancelled, {}, "cancelled"}; }
 
-/// Why a wait ended without what it waited for.
+/// Returns the reason why a wait ended without success: kCancelled if the caller cancelled,
+/// otherwise kLimitExceeded.
 inline Error ended(const Deadline& deadline) {
   if (deadline.stop.stop_requested()) return cancelled();
   return {Stage::kExecute, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"};
 }
 
-/// Errors: kCancelled if the caller asked for the end; kLimitExceeded if the time is up.
+/// Errors: kCancelled if the caller requested a stop; kLimitExceeded if the time is over.
 inline Status check_deadline(const Deadline& deadline) {
   const bool over = deadline.time && std::chrono::steady_clock::now() >= *deadline.time;
   if (!over && !deadline.stop.stop_requested()) return {};
   return tl::unexpected(ended(deadline));
 }
 
-/// While it lives, a caller who asks for the end wakes those who wait_within() the deadline. It is
-/// made and destroyed without the mutex.
+/// While it lives, a stop request of the caller wakes the threads that are in wait_within() with
+/// this deadline. Construct and destroy it without holding the mutex, which its callback locks. The
+/// mutex and the condition must outlive it.
 class WakeOnStop {
  public:
+  /// Registers the callback. If a stop was already requested, it runs now, on this thread.
   WakeOnStop(const Deadline& deadline, Mutex& mutex, Condition& condition)
       : callback_(deadline.stop, Wake{mutex, condition}) {}
 
  private:
   struct Wake {
     void operator()() const noexcept {
-      const MutexLock lock(mutex);  // a thread that has read the token before waits by now
+      const MutexLock lock(mutex);  // a thread that has already checked the token is waiting by now
       condition.notify_all();
     }
     Mutex& mutex;
     Condition& condition;
   };
-  std::stop_callback<Wake> callback_;  // without a stop source nothing
+  std::stop_callback<Wake> callback_;  // does nothing if the token has no stop source
 };
 
-/// Waits without the mutex, and holds it again when the wait is over. False where the deadline has
-/// come.
+/// Releases the mutex while waiting for a notification or the deadline, and holds it again
+/// afterwards. Returns false if the deadline has passed or a stop was requested. Wake-ups may be
+/// spurious.
 inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condition)
     PX_REQUIRES(mutex) {
   if (deadline.stop.stop_requested()) return false;
@@ -74,20 +82,23 @@ inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condi
   return true;
 }
 
-/// A mutex that a thread may wait for until a deadline. Condition does not take it. It is no
-/// timed_mutex of the standard, because the ThreadSanitizer of GCC 12 misses how that is locked.
+/// A mutex that a thread can wait for until a deadline. Cannot be used with Condition. It does not
+/// use std::timed_mutex because the ThreadSanitizer of GCC 12 misses how that is locked.
 class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
  public:
   TimedMutex() = default;
+  /// Sets the place in the lock order that assertions check.
   explicit TimedMutex(LockOrder order) : order_(order) {}
 
+  /// Releases the mutex and wakes the threads that wait for it.
   void unlock() PX_RELEASE() {
     if constexpr (kLocksAreChecked) HeldLocks::mine().remove(this);
     const MutexLock lock(mutex_);
     held_ = false;
     free_.notify_all();
   }
-  /// False where the deadline has come first. A free mutex is taken however late it is.
+  /// Returns false if the deadline passed before the mutex was free. A free mutex is locked even
+  /// after the deadline.
   bool lock_within(const Deadline& deadline) PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
     assert(HeldLocks::mine().may_take(order_));
     if (!wait_for(deadline)) return false;
@@ -96,6 +107,7 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
   }
 
  private:
+  /// Waits for the mutex without recording it as held. Returns false at the deadline.
   bool wait_for(const Deadline& deadline) {
     const WakeOnStop wake(deadline, mutex_, free_);
     const MutexLock lock(mutex_);
@@ -106,9 +118,9 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
   }
 
   const LockOrder order_ = LockOrder::kInnermost;
-  Mutex mutex_;
-  Condition free_;
-  bool held_ PX_GUARDED_BY(mutex_) = false;
+  Mutex mutex_;     ///< guards held_ only; never held while the caller works
+  Condition free_;  ///< notified by unlock() and by stop requests
+  bool held_ PX_GUARDED_BY(mutex_) = false;  ///< whether a thread holds the TimedMutex
 };
 
 }  // namespace parallax

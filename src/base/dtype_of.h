@@ -1,4 +1,4 @@
-// The DType of a C++ element type, as a constant.
+// Maps C++ element types to DType constants.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 namespace parallax {
 
+/// Returns the DType whose elements have the C++ type T; nullopt if no DType has.
 template <class T>
 consteval std::optional<DType> find_dtype() {
   std::optional<DType> found;
@@ -18,7 +19,7 @@ consteval std::optional<DType> find_dtype() {
   return found;
 }
 
-/// Does not compile for types that no element has.
+/// The DType of T. Fails to compile if no DType has elements of that type.
 template <class T>
 requires(find_dtype<T>().has_value()) inline constexpr DType kDTypeOf = *find_dtype<T>();
 

@@ -19,7 +19,7 @@ struct FloatFormat {
   int bias;
   unsigned sign;
   unsigned greatest;    ///< finite number
-  unsigned beyond;      ///< what greater numbers become: infinity or NaN
+  unsigned beyond;      ///< the value of greater numbers: infinity or NaN
   unsigned nan;         ///< the same as `sign` where zero has no sign
   bool saturates;       ///< on request
   bool always = false;  ///< it has no infinity and no NaN
@@ -135,7 +135,7 @@ T element_of(Number x, Narrowing how) {
   }
 }
 
-/// Where an element below a byte lies.
+/// The place of an element that is smaller than a byte.
 struct Place {
   std::size_t byte;
   unsigned shift;
@@ -225,7 +225,7 @@ PX_NUMBER(std::int64_t)
 PX_NUMBER(std::uint64_t)
 #undef PX_NUMBER
 
-// Without branches, which compilers turn into vectors.
+// Has no branches, so that compilers vectorize it.
 
 float to_float(Float16 element) {
   const std::uint32_t size = element.bits & 0x7fffU;

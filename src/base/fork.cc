@@ -20,7 +20,7 @@ void before_fork() {
 
 void in_child() {
   number.fetch_add(1);
-  // The thread that forks is in no call itself: the library calls nothing of the user's.
+  // The thread that forks is in no call itself: the library does not call user code that forks.
   if (calls.exchange(0) + short_calls.exchange(0) > 0) torn = true;
 }
 

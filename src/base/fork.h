@@ -1,7 +1,7 @@
-// What a child of fork() may still use. It has its parent's memory, but only the thread that called
-// fork(): the others vanish in the middle of their work. If none of them was in a call of the
-// library, the child only needs new threads. If one was, its locks may stay held for ever.
-//
+// Detects what a child of fork() may still use. It has its parent's memory, but only the thread
+// that called fork(): other threads stop in the middle of their work. If none of them was in a call
+// of the library, the child only needs new threads. If one was, its locks may stay held forever, so
+// the child must not use existing objects.
 // Thread-safety: thread-safe.
 #pragma once
 
@@ -11,34 +11,37 @@
 
 namespace parallax {
 
-/// 0, and one more in each child. Threads that started under another number do not exist here.
+/// Returns 0 in the first process and one more in each child. Threads that were started under
+/// another number do not exist in this process.
 std::uint64_t process_number();
 
-/// Marks a call of the library while it lives. Every public function that takes a lock, or creates
-/// or destroys an object, has one.
+/// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
+/// or destroys an object, holds one.
 class Call {
  public:
+  /// Increments the number of calls in progress; the destructor decrements it.
   Call();
   ~Call();
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 };
 
-/// A Call of a thread that no caller waits for and that is soon done: a delegate's, which answers.
-/// fork() waits for it, for a second at most, so that children of a caller whose runs have ended
-/// are not torn.
+/// Marks a short call that no caller waits for, such as a delegate's completion callback. fork()
+/// waits up to one second for it to end, so that forking is safe once the caller's own runs have
+/// ended.
 class ShortCall {
  public:
+  /// Does the same for the number that fork() waits for.
   ShortCall();
   ~ShortCall();
   ShortCall(const ShortCall&) = delete;
   ShortCall& operator=(const ShortCall&) = delete;
 };
 
-/// Whether this process, or an ancestor, was forked while another thread was in a Call. If so,
-/// objects from before that fork must not be touched, not even destroyed.
+/// Returns whether this process, or an ancestor, was forked while another thread was in a Call. If
+/// so, objects from before that fork must not be used, not even destroyed.
 bool torn_by_fork();
-/// Errors: kUnsupported where torn_by_fork().
+/// Errors: kUnsupported (stage kSession) if torn_by_fork().
 Status check_not_torn();
 
 }  // namespace parallax

@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// What `check` gives in a child.
+/// Returns the result of `check` in a child process.
 template <class Check>
 bool in_child(Check check) {
   const pid_t child = ::fork();

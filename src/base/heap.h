@@ -1,4 +1,4 @@
-// The heap of the C library. Thread-safe.
+// Access to the heap of the C library. Thread-safe.
 #pragma once
 
 #ifdef __GLIBC__
@@ -7,7 +7,8 @@
 
 namespace parallax {
 
-/// Returns free pages of the heap to the system, which the C library keeps for later allocations.
+/// Returns free pages of the heap to the system; glibc would keep them for later allocations. Does
+/// nothing with other C libraries.
 inline void free_heap_pages() {
 #ifdef __GLIBC__
   (void)::malloc_trim(0);

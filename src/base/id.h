@@ -1,4 +1,5 @@
-// Strong ids: a NodeId is not a ValueId is not an int. IdVector is a vector indexed by one of them.
+// Strong ids: NodeId, ValueId and int do not convert to each other. IdVector is a vector that is
+// indexed by one kind of id. Thread-safety: plain values.
 #pragma once
 
 #include <compare>
@@ -13,25 +14,30 @@ namespace parallax {
 /// An index into one kind of table; default-constructed ids are invalid ("absent").
 template <class Tag>
 struct Id {
-  std::int32_t value = -1;
+  std::int32_t value = -1;  ///< negative: absent
 
+  /// Returns whether the id refers to an entry. It may still be beyond the end of a given table.
   bool valid() const { return value >= 0; }
   friend auto operator<=>(Id, Id) = default;
 };
 
+/// Indices of nodes, values, symbols and branches; each into the table of its owner.
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 using SymbolId = Id<struct SymbolTag>;
 using BranchId = Id<struct BranchTag>;
 
-/// std::vector whose index type is `I`.
+/// A std::vector whose index type is `I`. Ids of entries are 0, 1, 2, ... in order of insertion.
+/// Not bounds-checked: indexing with an invalid id is undefined behaviour.
 template <class I, class T>
 class IdVector {
  public:
   IdVector() = default;
+  /// Creates `size` entries: value-initialized ones, or copies of `fill`.
   explicit IdVector(std::size_t size) : items_(size) {}
   IdVector(std::size_t size, const T& fill) : items_(size, fill) {}
 
+  /// Access the entry of `id`. REQUIRES: contains(id); not checked.
   typename std::vector<T>::reference operator[](I id) {
     return items_[static_cast<std::size_t>(id.value)];
   }
@@ -40,16 +46,19 @@ class IdVector {
   }
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
+  /// Returns whether there is an entry with this id; false for invalid ids.
   bool contains(I id) const {
     return id.valid() && static_cast<std::size_t>(id.value) < items_.size();
   }
+  /// Appends `item` and returns its id.
   I push_back(T item) {
     items_.push_back(std::move(item));
     return I{static_cast<std::int32_t>(items_.size() - 1)};
   }
+  /// Allocate or add entries, as std::vector does; new entries are value-initialized.
   void reserve(std::size_t n) { items_.reserve(n); }
   void resize(std::size_t n) { items_.resize(n); }
-  /// Gives back the capacity if a quarter of it or more is unused.
+  /// Releases the excess capacity if a quarter of it or more is unused. May reallocate.
   void shrink() {
     if (items_.size() <= items_.capacity() - items_.capacity() / 4) items_.shrink_to_fit();
   }
@@ -57,7 +66,8 @@ class IdVector {
   auto end() { return items_.end(); }
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
-  /// for (NodeId id : graph.nodes.ids()) ...
+  /// The ids of all entries: for (NodeId id : graph.nodes.ids()) ... Entries that are added during
+  /// the loop are not visited.
   class IdRange {
    public:
     struct Iterator {
@@ -84,6 +94,7 @@ class IdVector {
 
 }  // namespace parallax
 
+/// Ids can be keys of unordered containers.
 template <class Tag>
 struct std::hash<parallax::Id<Tag>> {
   std::size_t operator()(parallax::Id<Tag> id) const noexcept {

@@ -1,12 +1,12 @@
-// The order in which a thread takes locks. It is written down here and nowhere else.
+// Defines the order in which a thread locks mutexes; no other file does.
 //
-// A thread that holds a lock takes only those further down the list, so that no two threads wait
-// for each other. A lock is kInnermost unless it says otherwise: its holder takes no other.
+// A thread that holds a lock only takes locks further down the list, so that two threads cannot
+// wait for each other. A lock is kInnermost unless it says otherwise: its holder takes no other.
 //
 // The first ones are turns: the holder does work, possibly slow, that other threads would otherwise
-// repeat. Only turns may be held while foreign code runs (a delegate's functions, a log, allocator
-// or thread pool that the user gave) or a plan is destroyed, which calls its delegate. Under any
-// other lock, evicted objects are moved out and destroyed after it is released.
+// repeat. Only turns may be held while foreign code runs (functions of a delegate, or of a log,
+// allocator or thread pool of the user) or a plan is destroyed, which calls its delegate. For all
+// other locks, evicted objects are moved out and destroyed after the release.
 //
 // Builds with assertions check these rules at each lock and at each call of foreign code.
 //
@@ -22,6 +22,7 @@
 
 namespace parallax {
 
+/// The position of a lock in the order. The first group are turns, the rest are plain locks.
 enum class LockOrder : std::uint8_t {
   // Turns.
   kState,            ///< State: one run or change at a time
@@ -29,20 +30,20 @@ enum class LockOrder : std::uint8_t {
   kPlanning,         ///< PlanCache: a binding is planned once
   kMeasuring,        ///< DelegateRates: one thread times a device
   kPreparing,        ///< DelegateDevice: regions of a plan are prepared once
-  kBindingRegion,    ///< RunTimeRegion: sizes that running has told are bound once
+  kBindingRegion,    ///< RunTimeRegion: sizes that become known during a run are bound once
   kCompiling,        ///< RegionState: a region is compiled once
   kCalling,          ///< CompiledRegion: a delegate gets one call about a region at a time
   kTuning,           ///< OpenCL: a device is tuned once
   kBuilding,         ///< OpenCL: a program is built once
   kStaging,          ///< OpenCL: pinned memory is allocated once
   kPacking,          ///< PlanCache: one thread packs weights, with the help of the pool
-  kRewriting,        ///< GraphForms: a form of the graph is made once
-  kBinding,          ///< Bound: bind() is done once
+  kRewriting,        ///< GraphForms: a form of the graph is created once
+  kBinding,          ///< Bound: bind() runs once
   kDeferred,         ///< deferred constants: computed once, after their sources
   kFilling,          ///< PackedWeights: a block is filled once
-  kListOfPrefaults,  ///< WeightPrefault: threads that fork() ends begin and end
-  kPrefaulting,      ///< WeightMemory: one thread touches pages, or makes them large
-  kGrowing,          ///< WeightMemory: one thread asks for more
+  kListOfPrefaults,  ///< WeightPrefault: threads that fork() ends are started and joined
+  kPrefaulting,      ///< WeightMemory: one thread touches pages, or promotes them to large ones
+  kGrowing,          ///< WeightMemory: one thread allocates more
 
   // Locks whose holder takes others.
   kRuntime,       ///< the shared runtime
@@ -54,7 +55,7 @@ enum class LockOrder : std::uint8_t {
   kObjects,       ///< ObjectAccount
   kAsyncRuns,     ///< AsyncRuns
   kWorkers,       ///< Workers
-  kStarting,      ///< WorkerPool: threads begin
+  kStarting,      ///< WorkerPool: threads are started
   kGuest,         ///< WorkerPool::Guest
   kCommands,      ///< ClContext
   kWeights,       ///< PackedWeights, ConstantStore
@@ -63,41 +64,49 @@ enum class LockOrder : std::uint8_t {
   kInnermost,
 };
 
+/// Returns whether foreign code may run under locks of this order.
 constexpr bool is_turn(LockOrder order) { return order <= LockOrder::kGrowing; }
-/// A thread may hold several of this order: sources of deferred constants may be deferred too.
+/// Returns whether a thread may hold several locks of this order: sources of deferred constants may
+/// be deferred too.
 constexpr bool is_nested(LockOrder order) { return order == LockOrder::kDeferred; }
 
+/// Whether locks are checked: in builds with assertions only. Other builds do not record locks.
 #ifdef NDEBUG
 inline constexpr bool kLocksAreChecked = false;
 #else
 inline constexpr bool kLocksAreChecked = true;
 #endif
 
-/// The locks that a thread holds.
+/// The locks that a thread holds, at most 32.
 class HeldLocks {
  public:
-  /// The locks of the calling thread; empty in builds that do not check them.
+  /// Returns the locks of the calling thread; always empty in builds that do not check them.
   static HeldLocks& mine() noexcept {
     static thread_local HeldLocks held;
     return held;
   }
 
+  /// Returns whether the thread may wait for a lock of this order without violating the order.
   bool may_take(LockOrder order) const noexcept {
     return std::ranges::all_of(held(), [order](const Held& each) {
       return each.order < order || (each.order == order && is_nested(order));
     });
   }
+  /// Returns whether the thread holds no locks but turns.
   bool are_turns() const noexcept { return may_wait_with(nullptr); }
-  /// Whether the thread may wait until another one changes what `lock` guards.
+  /// Returns whether the thread may wait until another one changes what `lock` guards: it holds no
+  /// other lock that is not a turn.
   bool may_wait_with(const void* lock) const noexcept {
     return std::ranges::all_of(
         held(), [lock](const Held& each) { return each.lock == lock || is_turn(each.order); });
   }
 
+  /// Records a lock, identified by its address, that the thread has just taken.
   void add(const void* lock, LockOrder order) noexcept {
     assert(count_ < held_.size());
     held_[count_++] = {lock, order};
   }
+  /// Removes a lock that the thread is about to release. REQUIRES: it was added.
   void remove(const void* lock) noexcept {
     const auto all = std::span(held_).first(count_);
     const auto found = std::ranges::find(all, lock, &Held::lock);
@@ -107,18 +116,20 @@ class HeldLocks {
   }
 
  private:
+  /// A lock that the thread holds, identified by its address.
   struct Held {
     const void* lock = nullptr;
     LockOrder order = LockOrder::kInnermost;
   };
+  /// Returns the locks in the order in which they were taken.
   std::span<const Held> held() const noexcept { return std::span(held_).first(count_); }
 
   std::array<Held, 32> held_{};
   std::size_t count_ = 0;
 };
 
-/// REQUIRES: this thread holds no lock but turns. Called before foreign code and by destructors of
-/// plans.
+/// Asserts that this thread holds no locks but turns. Call it before foreign code and in
+/// destructors of plans.
 inline void expect_unlocked() noexcept { assert(HeldLocks::mine().are_turns()); }
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Where messages of the library go. Thread-safe, as a Log of the user's is.
+// Access to the log that the user provides. Thread-safe if the log is.
 #pragma once
 
 #include <string_view>
@@ -9,22 +9,27 @@
 
 namespace parallax {
 
-/// A Log that may be missing. What it throws is lost.
+/// A Log that may be missing; messages are dropped then. Exceptions of the log are ignored.
 class Logger {
  public:
   Logger() = default;
+  /// Writes to `log`, which is copied; an empty function drops messages.
   explicit Logger(Log log) : log_(std::move(log)) {}
 
+  /// Write a message. REQUIRES: the calling thread holds no locks but turns, because the log is
+  /// foreign code.
   void info(std::string_view message) const noexcept { write(LogLevel::kInfo, message); }
   void warn(std::string_view message) const noexcept { write(LogLevel::kWarning, message); }
 
  private:
+  /// Calls the log, if there is one, and discards its exceptions.
   void write(LogLevel level, std::string_view message) const noexcept {
     if (!log_) return;
     expect_unlocked();
     try {
       log_(level, message);
-    } catch (...) {  // NOLINT(bugprone-empty-catch): it must not throw; no message is worth an end
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a log must not throw, and a lost message is no
+                     // reason to stop
     }
   }
   Log log_;

@@ -1,9 +1,9 @@
-// Mutexes that clang checks. PX_GUARDED_BY says which mutex a variable needs, PX_REQUIRES which one
-// a function needs from its callers; scripts/check_tidy.py, a part of `make check`, refuses code
-// that does not hold it. libstdc++ annotates no type of its own, so these wrap them; they compile
-// to the same instructions. No other file of src/ names std::mutex. PX_ACQUIRED_BEFORE says of two
-// mutexes of one class which comes first; base/lock_order.h has the order of all.
-//
+// Mutexes that clang checks. PX_GUARDED_BY names the mutex that a variable needs, PX_REQUIRES the
+// one that a function needs from its callers; scripts/check_tidy.py, a part of `make check`,
+// rejects code that violates them. libstdc++ annotates none of its types, so these classes wrap
+// them; they compile to the same instructions. No other file of src/ uses std::mutex.
+// PX_ACQUIRED_BEFORE states which of two mutexes of one class comes first; base/lock_order.h
+// defines the order of all.
 // Thread-safety: thread-safe.
 #pragma once
 
@@ -27,21 +27,26 @@
 
 namespace parallax {
 
+/// A std::mutex, not recursive, whose place in the lock order is checked in builds with assertions.
 class PX_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   constexpr Mutex() = default;
+  /// `order`: the place among all locks; the default takes no other lock while held.
   explicit constexpr Mutex(LockOrder order) : order_(order) {}
 
+  /// Blocks until the mutex is free. REQUIRES: the thread holds only locks that come earlier in the
+  /// order.
   void lock() PX_ACQUIRE() {
     assert(HeldLocks::mine().may_take(order_));
     mutex_.lock();
     note_locked();
   }
+  /// Wakes one of the waiting threads, if any. REQUIRES: this thread holds the mutex.
   void unlock() PX_RELEASE() {
     if constexpr (kLocksAreChecked) HeldLocks::mine().remove(this);
     mutex_.unlock();
   }
-  /// May be called in any order: it does not wait.
+  /// Returns false if the mutex is locked. May be called in any order, because it does not wait.
   bool try_lock() PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
     if (!mutex_.try_lock()) return false;
     note_locked();
@@ -50,6 +55,7 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 
  private:
   friend class Condition;
+  /// Records the lock for the checks of its order, in builds that have them.
   void note_locked() noexcept {
     if constexpr (kLocksAreChecked) HeldLocks::mine().add(this, order_);
   }
@@ -58,12 +64,13 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   const LockOrder order_ = LockOrder::kInnermost;
 };
 
-/// Holds a mutex, M, while it lives.
+/// Holds a mutex of type M while it lives.
 template <class M = Mutex>
 class PX_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
+  /// Locks the mutex, possibly blocking; the destructor unlocks it.
   explicit MutexLock(M& mutex) PX_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  /// The caller has locked it.
+  /// Adopts a mutex that the caller has already locked.
   MutexLock(M& mutex, std::adopt_lock_t) PX_REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() PX_RELEASE() { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
@@ -73,16 +80,18 @@ class PX_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   M& mutex_;
 };
 
-/// Waits without the mutex, and holds it again when the wait is over.
+/// A condition variable for Mutex. Waits release the mutex and hold it again when they return; they
+/// may return spuriously. REQUIRES for waits: the thread holds no other locks but turns.
 class Condition {
  public:
+  /// Blocks until notified.
   void wait(Mutex& mutex) PX_REQUIRES(mutex) {
     assert(HeldLocks::mine().may_wait_with(&mutex));
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
     (void)lock.release();
   }
-  /// False where `time` has come.
+  /// Blocks until notified. Returns false if `time` passed first.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point time) PX_REQUIRES(mutex) {
     assert(HeldLocks::mine().may_wait_with(&mutex));
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
@@ -90,6 +99,7 @@ class Condition {
     (void)lock.release();
     return in_time;
   }
+  /// Wakes all waiting threads. The caller need not hold the mutex.
   void notify_all() { condition_.notify_all(); }
 
  private:

@@ -1,8 +1,7 @@
-// Which names are taken, in 11 to 22 bytes for each, however long it is: a name is known by its
-// hash under the key of this process (base/name_map.h), so a file cannot choose names that collide.
-// A free name counts as taken if its 64-bit hash is that of another one: among a million names this
-// happens in one of 10^7 processes, and costs a number behind a name.
-//
+// A set of names in use, in 11 to 22 bytes for each however long it is: it stores only a hash under
+// the key of this process (base/name_map.h), so a file cannot choose names that collide. A free
+// name counts as used if its 64-bit hash equals that of another one: among a million names this
+// happens in one of 10^7 processes, and its only effect is a number appended to a name.
 // Not thread-safe.
 #pragma once
 
@@ -13,19 +12,22 @@
 
 namespace parallax {
 
+/// A hash table with open addressing. Names cannot be removed.
 class NameHashes {
  public:
-  /// Room for so many names.
+  /// Allocates room for `names` names in total. May throw std::bad_alloc.
   void reserve(std::size_t names);
-  /// False if it is there already.
+  /// Adds a name. Returns false if it is already there.
   bool insert(std::string_view name);
 
  private:
-  /// Where the hash is, or would be.
+  /// Returns the index of the slot that has the hash, or of the free one to which it would go.
   std::size_t slot_of(std::uint64_t hash) const;
+  /// Grows to `slots` slots, a power of two, and inserts all hashes again. Does nothing if there
+  /// are as many.
   void grow_to(std::size_t slots);
 
-  std::vector<std::uint64_t> slots_;  ///< their number is a power of two; 0: free
+  std::vector<std::uint64_t> slots_;  ///< a power of two of them; 0: free
   std::size_t size_ = 0;
 };
 

@@ -1,8 +1,8 @@
-// Hash tables by name. Names come from files, and a file must not be able to choose names that
-// collide, which would make loading it quadratic: the hash is SipHash-1-3 under a key that each
-// process draws anew. Ordered maps are safe too, but compare long names that begin alike a dozen
-// times per look-up. The order of iteration differs from process to process: nothing may follow it.
-// Thread-safety: pure functions.
+// Hash tables keyed by name. Names come from files, and a file must not be able to choose names
+// that collide, which would make loading it quadratic: the hash is SipHash-1-3 under a random key
+// of the process. Ordered maps would be safe too, but compare long names with a common prefix a
+// dozen times per look-up. The order of iteration differs from process to process, so no result may
+// depend on it. Thread-safety: pure functions.
 #pragma once
 
 #include <array>
@@ -16,24 +16,27 @@
 
 namespace parallax {
 
+/// The two halves of a 128-bit key of SipHash.
 using HashKey = std::array<std::uint64_t, 2>;
 
-/// SipHash-1-3, as Aumasson and Bernstein define it.
+/// Returns SipHash-1-3 as Aumasson and Bernstein define it.
 std::uint64_t sip_hash(const HashKey& key, std::string_view text);
-/// sip_hash under the key of this process.
+/// Returns sip_hash() under the key of this process, which is drawn once.
 std::uint64_t name_hash(std::string_view name);
 
+/// The hash function of these tables. Transparent: a look-up by std::string_view creates no string.
 struct NameHash {
+  /// Marks the hash as usable with several key types.
   using is_transparent = void;
-  // Not noexcept, so that tables keep the hashes and compare names only where these are equal.
+  // Not noexcept, so that tables cache the hashes and compare names only if these are equal.
   std::size_t operator()(std::string_view name) const { return name_hash(name); }
 };
 
-/// The names must outlive the table.
+/// Tables that do not own their names, which must outlive them.
 template <class T>
 using NameMap = std::unordered_map<std::string_view, T, NameHash>;
 using NameSet = std::unordered_set<std::string_view, NameHash>;
-/// A table that owns its names.
+/// A table that owns its names. Look-ups by std::string_view allocate no memory.
 template <class T>
 using OwningNameMap = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 

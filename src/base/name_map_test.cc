@@ -6,8 +6,8 @@ namespace parallax {
 namespace {
 
 TEST(SipHash, GivesTheReferenceValues) {
-  // Of the key 0: what CPython 3.11 and later hash bytes to under PYTHONHASHSEED=0.
-  // Of the key 0, 1, ..., 15: the first of the vectors that come with the algorithm's 1-3 form.
+  // With key 0: the hash of bytes in CPython 3.11 and later under PYTHONHASHSEED=0. With key 0, 1,
+  // ..., 15: the first of the vectors published with SipHash-1-3.
   const struct {
     HashKey key;
     std::string_view text;

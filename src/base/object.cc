@@ -16,7 +16,7 @@ tl::unexpected<Error> no_object(std::string message) {
 
 struct Object::Contents {
   ObjectType type = ObjectType::kTensor;
-  TensorView tensor = {};  ///< of strings: without bytes
+  TensorView tensor = {};  ///< without bytes if it has strings
   std::vector<std::string> strings = {};
   std::vector<Object> elements = {};
   std::shared_ptr<const void> owner = nullptr;

@@ -1,4 +1,4 @@
-// How work is handed to several threads. Pure functions.
+// Distributes work over several threads. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,11 @@
 
 namespace parallax {
 
-/// Runs body(0) .. body(count - 1), in any order, several at once where it can; returns when all
-/// are done. `body` must not throw.
+/// Runs body(0) .. body(count - 1) in any order, several of them concurrently if possible; returns
+/// when all are done. `body` must not throw and must be thread-safe.
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
-/// One after the other on the calling thread.
+/// Runs the iterations in order on the calling thread.
 inline void serial_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
   for (std::int64_t i = 0; i < count; ++i) body(i);
 }

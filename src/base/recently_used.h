@@ -1,7 +1,6 @@
-// A table that knows in what order its entries were used, for caches that forget the least recently
-// used. Finding and forgetting take constant time.
-//
-// Thread-safety: none; the owner locks.
+// A table that records the order in which its entries were used, for caches that evict the least
+// recently used one. Look-up and eviction cost constant time.
+// Not thread-safe: the owner locks.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +13,26 @@
 
 namespace parallax {
 
-/// `hash` with `value` mixed in, for keys of a few numbers.
+/// Mixes `value` into `hash`, for keys of a few numbers.
 inline std::size_t mixed_hash(std::size_t hash, std::int64_t value) {
   hash = (hash ^ static_cast<std::size_t>(value)) * std::size_t{0x9E3779B97F4A7C15};
   return hash ^ (hash >> 32U);
 }
 
+/// Owns its entries. Addresses of entries stay valid until they are evicted.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class RecentlyUsed {
  public:
+  /// A key with its value.
   struct Entry {
-    const Key key;
-    Value value;
+    const Key key;  ///< never changes, because the index points to it
+    Value value;    ///< may be changed by the owner
   };
 
-  /// Null if there is none; otherwise the entry becomes the latest.
+  /// Returns the value of `key` and makes its entry the latest; null if it has no entry.
   Value* find(const Key& key) {
     if (entries_.empty()) return nullptr;
-    // Most calls look for what the last one found.
+    // Most calls look up the same key as the previous one.
     if (!(entries_.front().key == key)) {
       const auto found = index_.find(&key);
       if (found == index_.end()) return nullptr;
@@ -40,7 +41,8 @@ class RecentlyUsed {
     return &entries_.front().value;
   }
 
-  /// Adds the latest entry. REQUIRES: find(key) gives none.
+  /// Adds an entry, which becomes the latest. If it throws (std::bad_alloc), the table is
+  /// unchanged. REQUIRES: find(key) returns null.
   Value& insert(Key key, Value value) {
     entries_.push_front({std::move(key), std::move(value)});
     try {
@@ -52,21 +54,24 @@ class RecentlyUsed {
     return entries_.front().value;
   }
 
-  // REQUIRES: not empty.
+  // The most and the least recently used entry's value. REQUIRES: not empty.
   Value& latest() { return entries_.front().value; }
   const Value& latest() const { return entries_.front().value; }
   Value& oldest() { return entries_.back().value; }
+  /// Evicted entries.
   using Forgotten = std::list<Entry>;
-  /// Moves the oldest entry to `forgotten`, for the owner to destroy after it has unlocked.
+  /// Moves the oldest entry to `forgotten`; the owner destroys it after releasing its lock.
+  /// Allocates no memory. REQUIRES: not empty.
   void forget_oldest(Forgotten& forgotten) {
     index_.erase(&entries_.back().key);
     forgotten.splice(forgotten.end(), entries_, std::prev(entries_.end()));
   }
 
+  /// Return whether there are entries, and how many.
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
-  /// Bytes of an entry besides those that its key and value own: two nodes and a bucket.
+  /// Bytes of an entry in addition to those that its key and value own: two nodes and a bucket.
   static constexpr std::size_t kEntryBytes = sizeof(Entry) + 8 * sizeof(void*);
 
  private:

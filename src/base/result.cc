@@ -58,7 +58,8 @@ std::string_view to_string(Stage stage) {
 
 namespace {
 
-/// One line whatever the file put into its names: control characters become '?'.
+/// Returns `text` as one line, whatever names from a file it contains: control characters become
+/// '?'.
 std::string one_line(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';

@@ -1,4 +1,5 @@
-// Sums and products of numbers that are not negative: the largest number instead of an overflow.
+// Sums and products of non-negative numbers: the largest number instead of an overflow.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,8 @@
 
 namespace parallax {
 
+// Return a + b and a * b, or the largest 64-bit number if that is exceeded. REQUIRES: neither is
+// negative.
 inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }

@@ -1,4 +1,5 @@
-// Macros for Result: early return with the error of an expression.
+// Macros for Result: return early with the error of an expression. Each evaluates its argument
+// once.
 #pragma once
 
 #include <utility>
@@ -14,7 +15,8 @@
     if (auto px_ended = (expr); !px_ended) return tl::unexpected(std::move(px_ended).error()); \
   } while (false)
 
-/// PX_ASSIGN(auto x, f()): the value of a Result, or return with its error.
+/// PX_ASSIGN(auto x, f()): assigns the value of a Result, or returns with its error. Expands to
+/// several statements, so it must not be the body of an `if` without braces.
 #define PX_ASSIGN(decl, expr) PX_ASSIGN_INNER(PX_CONCAT(px_result_, __LINE__), decl, expr)
 #define PX_ASSIGN_INNER(tmp, decl, expr)                   \
   auto tmp = (expr);                                       \

@@ -1,4 +1,4 @@
-// Time that passes. Thread-safety: a plain value.
+// Measures elapsed wall-clock time with a monotonic clock. Thread-safety: a plain value.
 #pragma once
 
 #include <chrono>
@@ -6,9 +6,10 @@
 
 namespace parallax {
 
+/// Starts when it is constructed.
 class Stopwatch {
  public:
-  /// Milliseconds since the last call, or since it was made.
+  /// Returns the milliseconds since the last call, or since construction, and restarts.
   double lap() {
     const auto now = std::chrono::steady_clock::now();
     return std::chrono::duration<double, std::milli>(now - std::exchange(last_, now)).count();

@@ -19,7 +19,7 @@ Dims::Dims(std::span<const std::int64_t> dims) {
 }
 
 std::optional<std::int64_t> Dims::checked_elements() const {
-  // Dimensions of 0 take no part in the overflow check's way out: strides of the others must fit.
+  // Dimensions of 0 do not excuse an overflow: strides of the others must fit.
   std::int64_t product = 1;
   bool empty = false;
   for (const std::int64_t dim : span()) {
@@ -61,12 +61,12 @@ constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 
 namespace {
 
-// What the system gave lies in front of what is handed out. aligned_alloc would do, but it cannot
-// take a freed block of the same size again, so that outputs of a few megabytes left such holes
-// behind.
+// The pointer that calloc returned is stored in front of the aligned memory. aligned_alloc would
+// do, but it cannot reuse a freed block of the same size, so that outputs of a few megabytes left
+// such holes behind.
 constexpr std::size_t kFront = sizeof(void*) + static_cast<std::size_t>(kAlignment);
 
-/// `size` zeros, aligned; null where there is no memory.
+/// Returns `size` zeros, aligned; null if there is no memory.
 std::byte* allocate_zeros(std::size_t size) {
   void* const base = std::calloc(1, size + kFront);
   if (base == nullptr) return nullptr;

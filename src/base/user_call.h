@@ -1,4 +1,5 @@
-// What every call of the user's has around it.
+// Wrappers for public entry points: convert exceptions to errors, and reject calls after an unsafe
+// fork. Thread-safe.
 #pragma once
 
 #include <string>
@@ -10,11 +11,14 @@
 
 namespace parallax {
 
+/// Returns an error of stage kSession for no particular node.
 inline tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
 }
 
-/// Calls a function that returns a Result; what the standard library throws becomes an error.
+/// Calls a function that returns a Result and converts its exceptions to errors (base/caught.h).
+/// Marks the Call meanwhile. Errors: kUnsupported after an unsafe fork, without calling `function`;
+/// kOutOfMemory or kInternal for exceptions.
 template <class Function>
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;
@@ -26,7 +30,8 @@ auto without_exceptions(Function function) -> decltype(function()) {
   }
 }
 
-/// A figure, which says nothing where it cannot be read.
+/// Returns figure(), or a default-constructed value after an unsafe fork: for statistics, which
+/// have no way to report errors. Exceptions propagate.
 template <class Function>
 auto unless_torn(Function figure) -> decltype(figure()) {
   const Call call;

@@ -1,7 +1,6 @@
-// A file that several processes and threads read and add to: one of them at a time, whatever path
-// or object each has for it. The lock is advisory; it binds those who open the file by this class.
-//
-// Thread-safety: each object is one thread's; objects for one file exclude each other.
+// A file that several processes and threads read and append to: one of them at a time, whatever
+// path or object each uses for it. The lock is advisory: it only excludes users of this class.
+// Thread-safety: each object belongs to one thread; objects for the same file exclude each other.
 #pragma once
 
 #include <cstddef>
@@ -15,31 +14,36 @@
 
 namespace parallax {
 
+/// An open regular file and a lock on it (flock). The destructor releases the lock.
 class LockedFile {
  public:
-  /// kRead: alone with other readers. kWrite: alone; creates the file if it is missing.
+  /// kRead: shared with other readers. kWrite: exclusive; creates the file if it is missing.
   enum class Access { kRead, kWrite };
-  /// Waits until others have closed the file. Errors: kIo with the system's reason, also for what
-  /// is not a regular file.
+  /// Blocks until others have released the file. Readers do without a lock on file systems that
+  /// have none. Errors: kIo with the system's reason, also if it is not a regular file.
   static Result<LockedFile> open(const std::filesystem::path& path, Access access);
   LockedFile(LockedFile&&) noexcept = default;
   LockedFile& operator=(LockedFile&&) = delete;
+  /// Unlocks explicitly: a child of fork() may share the open file, and closing alone would keep it
+  /// locked.
   ~LockedFile();
 
+  /// Returns the bytes of the file when it was opened or last written through this object.
   std::size_t size() const { return size_; }
-  /// The first `max_bytes` bytes, or all. Errors: kIo.
+  /// Returns the first `max_bytes` bytes, or all if there are fewer. Errors: kIo.
   Result<std::string> read(std::size_t max_bytes) const;
-  /// Replaces what follows the first `keep` bytes by `text`. Errors: kIo, with only these bytes
-  /// left. REQUIRES: kWrite, keep <= size().
+  /// Replaces all bytes after the first `keep` by `text`. Errors: kIo; only the first `keep` bytes
+  /// remain then. REQUIRES: kWrite, keep <= size().
   Status replace_after(std::size_t keep, std::string_view text);
 
  private:
+  /// The caller has opened the file; open() locks it.
   LockedFile(std::filesystem::path path, Descriptor file)
       : path_(std::move(path)), file_(std::move(file)) {}
 
-  std::filesystem::path path_;
+  std::filesystem::path path_;  ///< for messages
   Descriptor file_;
-  std::size_t size_ = 0;
+  std::size_t size_ = 0;  ///< bytes, as last seen by this object
 };
 
 }  // namespace parallax

@@ -16,12 +16,12 @@
 namespace parallax {
 namespace {
 
-/// Where the living maps are: dropping pages of any other memory would lose its contents.
+/// The existing maps: dropping pages of any other memory would lose its contents.
 struct Maps {
   Mutex mutex;
   std::map<std::uintptr_t, const MappedFile*> file_at PX_GUARDED_BY(mutex);
 
-  /// The file whose map holds all of [begin, begin + size).
+  /// Returns the file whose map contains all of [begin, begin + size); null if no map does.
   const MappedFile* holding(std::uintptr_t begin, std::size_t size) const PX_REQUIRES(mutex) {
     auto map = file_at.upper_bound(begin);
     if (map == file_at.begin()) return nullptr;

@@ -1,6 +1,6 @@
-// Files read through memory maps: bytes come in from the file as they are touched, and can be given
-// back. The file must not be truncated while it is mapped (the system would raise SIGBUS).
-// Thread-safety: a MappedFile is immutable; release_pages may be called from any thread.
+// Files read through memory maps: bytes are read from the file when they are touched, and their
+// pages can be released. The file must not be truncated while it is mapped (the system would raise
+// SIGBUS). Thread-safety: a MappedFile is immutable; all functions may be called from any thread.
 #pragma once
 
 #include <cstddef>
@@ -16,57 +16,62 @@
 
 namespace parallax {
 
-/// Changes when a file is written to or replaced, as far as the system can tell: writes within one
-/// clock tick, a few milliseconds, leave the same times.
+/// Identifies the contents of a file. Changes when the file is written to or replaced, as far as
+/// the system can tell: writes within one clock tick, a few milliseconds, leave the times
+/// unchanged.
 struct FileIdentity {
-  std::uint64_t device = 0, inode = 0;
-  std::int64_t size = 0;
-  std::int64_t modified_ns = 0, changed_ns = 0;
+  std::uint64_t device = 0, inode = 0;           ///< as in struct stat
+  std::int64_t size = 0;                         ///< bytes
+  std::int64_t modified_ns = 0, changed_ns = 0;  ///< nanoseconds since 1970
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// A whole regular file, mapped read-only for as long as the object lives.
+/// A whole regular file, mapped read-only while the object lives. An empty file has empty bytes().
 class MappedFile {
  public:
-  /// Follows links. Errors: stage kIo, code kIo with the system's reason, also for what is not a
-  /// regular file; kOutOfMemory where there is no room for the map.
+  /// Opens and maps the file at `path`, following links. Errors, of stage kIo: kIo with the
+  /// system's reason, also if it is not a regular file; kOutOfMemory if there is no address space
+  /// for the map.
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);
-  /// Maps a file that is open for reading; it may be closed afterwards. `path` is its name in
-  /// messages. Errors: as open.
+  /// Maps a file that is open for reading; the descriptor may be closed afterwards. `path` names
+  /// the file in messages only. Errors: as open.
   static Result<std::shared_ptr<MappedFile>> map(const Descriptor& file,
                                                  const std::filesystem::path& path);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
+  /// Unmaps the file: spans into it, and places from mapped_place(), become invalid.
   ~MappedFile();
 
+  /// Returns the contents, page-aligned; valid while this object lives.
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// The file's identity when it was opened.
+  /// Returns the file's identity when it was mapped.
   const FileIdentity& identity() const { return identity_; }
 
  private:
+  /// map() sets the bytes after a successful mmap().
   explicit MappedFile(const FileIdentity& identity) : identity_(identity) {}
   std::span<const std::byte> bytes_;
   FileIdentity identity_;
 };
 
-/// A file and the name that a model has for it.
+/// A mapped file and the name that a model uses for it.
 struct NamedFile {
-  std::string name;
+  std::string name;  ///< a path relative to the model's folder, as the model has it
   std::shared_ptr<const MappedFile> file;
 };
 
-/// The file that a byte comes from, and where it lies there.
+/// The file that a byte comes from, and the byte's offset in it.
 struct MappedPlace {
   FileIdentity identity;
-  std::span<const std::byte> file;  ///< all of it; lives as long as the MappedFile
-  std::int64_t offset = 0;
+  std::span<const std::byte> file;  ///< the whole file; valid while the MappedFile lives
+  std::int64_t offset = 0;          ///< bytes from the start of the file
 };
-/// Nothing for bytes outside every living MappedFile.
+/// Returns the place of `byte`; nullopt if it is outside every existing MappedFile.
 std::optional<MappedPlace> mapped_place(const std::byte* byte);
 
-/// Gives the memory of pages that lie wholly inside `bytes` back to the system, which reads them
-/// from the file again when they are touched. Does nothing for bytes outside every living
-/// MappedFile, so that callers need not know where bytes come from.
+/// Releases the memory of pages that are entirely inside `bytes`; the system reads them from the
+/// file again when they are touched. Does nothing for bytes outside every existing MappedFile, so
+/// callers need not know where bytes come from.
 void release_pages(std::span<const std::byte> bytes);
 
 }  // namespace parallax

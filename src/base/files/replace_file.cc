@@ -29,8 +29,8 @@ tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int code) 
                                   std::error_code(code, std::generic_category()).message()});
 }
 
-/// Locks the file that `path` names now: a writer before us may have renamed the one that was
-/// opened. False where another process has the lock.
+/// Locks the file that `path` names now: another writer may have renamed the opened one. Returns
+/// false if another process has the lock.
 Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -46,12 +46,12 @@ Result<bool> lock(const Descriptor& file, const std::filesystem::path& path) {
   return opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-/// Many parts in one call: the page cache then lies in large pages where the file system can have
-/// such. 0 or the system's error.
+/// Writes many parts in one call: the page cache then uses large pages if the file system supports
+/// them. Returns 0 or the system's error.
 int write_all(int file, std::span<const std::span<const std::byte>> parts) {
   constexpr std::size_t kParts = 1024,
-                        kBytes = std::size_t{1} << 30;  // Linux takes no more at once
-  std::size_t done = 0;                                 // of parts[0]
+                        kBytes = std::size_t{1} << 30;  // Linux writes no more per call
+  std::size_t done = 0;                                 // bytes of parts[0]
   while (!parts.empty()) {
     std::vector<iovec> now;
     std::size_t bytes = 0;
@@ -81,7 +81,8 @@ int fill(int file, std::span<const std::span<const std::byte>> parts, std::int64
   return ::futimens(file, times.data()) != 0 || ::fsync(file) != 0 ? errno : 0;
 }
 
-/// So that the name survives a loss of power too. Where it does not, the old file is back.
+/// Flushes the folder, so that the new name survives a power failure. If that fails, the old file
+/// may reappear.
 void flush_folder(const std::filesystem::path& folder) {
   const Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (at.get() >= 0) (void)::fsync(at.get());

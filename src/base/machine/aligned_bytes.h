@@ -1,4 +1,4 @@
-// Memory in which kernels work. Thread-safety: plain values.
+// Memory for the data of kernels. Thread-safety: plain values.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,27 @@ namespace parallax {
 class MemorySource;
 struct SharedBytes;
 
-/// 64-byte aligned memory of fixed size, owned, or shared and then read only.
+/// Memory of fixed size, aligned to 64 bytes. It is either owned and writable, or shared and
+/// read-only. Move-only.
 class AlignedBytes {
  public:
-  /// `source` null: of the system, large where there are enough bytes. Errors: kOutOfMemory.
+  /// Allocates `bytes` bytes, not initialized, from `source`, or from the system if it is null;
+  /// from 2 MiB on aligned to large pages. Errors: kOutOfMemory (stage kCompile).
   static Result<AlignedBytes> allocate(std::int64_t bytes, MemorySource* source = nullptr);
+  /// Refers to shared memory and keeps its owner alive. Do not write through data().
   static AlignedBytes shared(SharedBytes bytes);
-  /// A size without memory: data() is null.
+  /// Stores a size without memory: data() is null.
   static AlignedBytes sized(std::int64_t bytes);
+  /// Returns the memory; null for sized() and default-constructed objects.
   std::byte* data() const { return memory_.get(); }
+  /// Returns the number of bytes that were asked for.
   std::int64_t size() const { return size_; }
 
  private:
+  /// Frees owned memory; releases the owner of shared memory.
   struct Free {
-    std::shared_ptr<const void> owner;  ///< of shared memory
+    std::shared_ptr<const void> owner;  ///< owner of shared memory; null if the memory is to be
+                                        ///< freed
     void operator()(std::byte* p) const;
   };
   std::unique_ptr<std::byte, Free> memory_;

@@ -1,4 +1,4 @@
-// What a run may take of the memory that is free now. Pure arithmetic, thread-safe.
+// Computes how much of the free memory a run may use. Thread-safety: pure arithmetic.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,18 @@
 
 namespace parallax {
 
+/// The limits of a run.
 struct RunBudget {
-  std::optional<std::int64_t> bytes;  ///< of all that is held for runs; nothing: no limit
-  bool at_once = true;                ///< whether branches may run at once at all
+  std::optional<std::int64_t> bytes;  ///< limit for all memory held for runs; nullopt: no limit
+  bool at_once = true;                ///< whether branches may run concurrently
 
   friend bool operator==(const RunBudget&, const RunBudget&) = default;
 };
 
-/// The share of free memory that MemoryBudget::Kind::kAuto takes. `held`: bytes that are the
-/// caller's already; they are not free any more, but its own to use. Where the kernel says that
-/// tasks wait for memory the margin grows, and where all of them do, branches run one by one.
+/// Returns the budget of MemoryBudget::Kind::kAuto: free memory minus a margin. `held`: bytes that
+/// the caller has already allocated; they are not free, but available to it. The margin is larger
+/// if the kernel reports that tasks wait for memory; if all of them do, branches run one after the
+/// other. If the free memory is not known, there is no limit.
 RunBudget auto_budget(const MemoryState& state, std::int64_t held);
 
 }  // namespace parallax

@@ -68,7 +68,7 @@ struct Mount {
   int version = 0;
 };
 
-/// The mounts of `controller`: of version 1 where they carry it, of version 2 always.
+/// Returns the mounts of `controller`: those of version 1 that have it, and all of version 2.
 std::vector<Mount> mounts(const fs::path& root, std::string_view controller) {
   std::vector<Mount> result;
   const std::string text = read_text(root / "proc/self/mountinfo").value_or("");
@@ -103,8 +103,8 @@ std::optional<std::string> group_of(const fs::path& root, std::string_view contr
   return std::nullopt;
 }
 
-/// `group` relative to the group that a mount shows; empty where it lies outside (a container that
-/// sees only its own group).
+/// Returns `group` relative to the group that a mount shows; empty if it is outside (a container
+/// that sees only its own group).
 std::string below(const std::string& group, const std::string& shown) {
   const std::string prefix = shown == "/" ? "" : shown;
   if (group.compare(0, prefix.size(), prefix) != 0) return "";
@@ -121,7 +121,7 @@ std::string below(const std::string& group, const std::string& shown) {
 }  // namespace
 
 std::optional<std::string> read_text(const fs::path& path) {
-  // Not a stream: these files are read while a model runs, and a stream takes twice as long.
+  // Not a stream: these files are read while a model runs, and a stream needs twice as long.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return std::nullopt;
   std::string text;

@@ -1,6 +1,6 @@
-// Where the control groups of this process are, in whatever layout the system mounts them: version
-// 1, version 2 or both, with or without a container around. All paths are read below `root`, which
-// is "/" except in tests. Thread-safety: pure functions over the file system.
+// Finds the control groups of this process, in whatever layout the system mounts them: version 1,
+// version 2 or both, with or without a container. All paths are read below `root`, which is "/"
+// except in tests. Thread-safety: pure functions over the file system.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,22 @@
 
 namespace parallax {
 
-/// A group that limits this process: its own or an ancestor of it.
+/// A group that limits this process: its own group or an ancestor.
 struct Cgroup {
-  std::filesystem::path folder;
-  int version = 2;
+  std::filesystem::path folder;  ///< with the files of the group, below `root`
+  int version = 2;               ///< 1 or 2; they name their files differently
 };
 
-/// The groups of `controller` ("cpu", "memory"), innermost first per hierarchy. Empty where there
-/// are none.
+/// Returns the groups of `controller` ("cpu", "memory"), innermost first per hierarchy. Groups of
+/// version 2 are included even if they do not have the controller. Empty if there are none.
 std::vector<Cgroup> cgroups(const std::filesystem::path& root, std::string_view controller);
 
-/// Contents of a file of /proc or /sys, nothing where it cannot be read.
+/// Returns the contents of a file of /proc or /sys, up to 16 MiB; nullopt if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& path);
-/// The first integer of such a file; nothing for "max" and other words.
+/// Returns the first integer of such a file; nullopt for "max" and other words.
 std::optional<std::int64_t> read_integer(const std::filesystem::path& path);
-/// The integer behind the word `key` at the start of a line, as in /proc/meminfo and memory.stat.
+/// Returns the integer after the word `key` at the start of a line, as in /proc/meminfo and
+/// memory.stat; nullopt if no line begins so.
 std::optional<std::int64_t> integer_of_key(std::string_view text, std::string_view key);
 
 }  // namespace parallax

@@ -24,7 +24,7 @@ struct Cache {
   std::int64_t sharers = 1;  ///< CPUs
 };
 
-/// The number at the start of `text`, which loses it; -1 where there is none.
+/// Removes the number at the start of `text` and returns it; -1 if it starts otherwise.
 std::int64_t take_number(std::string_view& text) {
   std::int64_t number = -1;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -33,7 +33,7 @@ std::int64_t take_number(std::string_view& text) {
   return number;
 }
 
-/// How many CPUs a list such as "0-3,8" names; 1 where it is none.
+/// Returns the number of CPUs in a list such as "0-3,8"; 1 if it is not a list.
 std::int64_t count_cpus(std::string_view list) {
   std::int64_t count = 0;
   while (count < kMostCpus) {
@@ -51,7 +51,7 @@ std::int64_t count_cpus(std::string_view list) {
   return count;
 }
 
-/// Of the files of a cache with data in it.
+/// Reads a cache that holds data from its folder.
 Cache read_cache(const fs::path& folder) {
   const auto level = read_integer(folder / "level");
   const auto kibibytes = read_integer(folder / "size");  // "32K"

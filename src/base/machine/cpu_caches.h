@@ -1,4 +1,4 @@
-// The data caches of a core. Thread-safety: pure functions over the system's state.
+// Sizes of the data caches of a core. Thread-safety: pure functions over the system's state.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +6,24 @@
 
 namespace parallax {
 
-/// Bytes. What the system does not tell is as here, which is what a core of a Zen 4 has. What it
-/// tells counts as a sixteenth of that at least and a thousand times it at most; the last level as
-/// no less than the second.
+/// Sizes in bytes. Defaults, used for sizes that the system does not report, are those of a Zen 4
+/// core. Reported sizes are limited to between a sixteenth and a thousand times the default; the
+/// last level is at least as large as the second.
 struct CpuCaches {
   std::int64_t l1 = 32 << 10;      ///< first level
-  std::int64_t l1_way = 4 << 10;   ///< from one address to the next that wants the same set of it
-  std::int64_t l2 = 1 << 20;       ///< second level; a core's share where several have one
-  std::int64_t last = 32LL << 20;  ///< last level, of all cores that share it
+  std::int64_t l1_way = 4 << 10;   ///< distance of addresses that map to the same set of the first
+                                   ///< level
+  std::int64_t l2 = 1 << 20;       ///< second level; the share of one core if several cores use it
+  std::int64_t last = 32LL << 20;  ///< last level; shared by all cores that use it
 
   bool operator==(const CpuCaches&) const = default;
 };
 
-/// Of the first CPU: always the same where cores differ. Files are read below `root`; for sizes
-/// that they lack, `ask` is asked.
+/// Returns the caches of the first CPU, so that the result is the same on every core. Files are
+/// read below `root`; `ask`, a function like sysconf(), provides sizes that they lack.
 CpuCaches cpu_caches(const std::filesystem::path& root, long (*ask)(int name));
-/// Of this machine: files first, because sysconf() tells a virtual machine the last level of its
-/// host.
+/// Returns the caches of this machine. Files take precedence, because in a virtual machine
+/// sysconf() reports the last level of the host.
 CpuCaches cpu_caches();
 
 }  // namespace parallax

@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-// Of Linux 5.14 and 6.1, by number: the headers may be older than the system.
+// Values of Linux 5.14 and 6.1: the headers may be older than the system.
 constexpr int kPopulateWrite = 23;
 constexpr int kCollapse = 25;
 
@@ -34,7 +34,7 @@ bool advise(std::byte* page, int advice) {
   return ::madvise(page, static_cast<std::size_t>(kLargePage), advice) == 0;
 }
 
-/// Bytes of `mapped` that lie in large pages; nothing where the system cannot tell.
+/// Returns the bytes of `mapped` that are in large pages; nullopt if the system cannot tell.
 std::optional<std::int64_t> scan(std::span<const std::byte> mapped) {
   const Descriptor pagemap(::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC));
   if (pagemap.get() < 0) return std::nullopt;
@@ -57,7 +57,8 @@ std::optional<std::int64_t> scan(std::span<const std::byte> mapped) {
   return static_cast<std::int64_t>(bytes);
 }
 
-/// The same from what the system says of all maps, which takes 0.3 to 0.7 ms instead of 0.05.
+/// Does the same by the system's description of all maps, which needs 0.3 to 0.7 ms instead of
+/// 0.05.
 std::int64_t look_up(std::span<const std::byte> mapped) {
   const auto begin = reinterpret_cast<std::uintptr_t>(mapped.data());
   // "7f12...-7f34... r--p ..." begins what is said of a map; all else begins with a capital. A

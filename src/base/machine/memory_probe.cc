@@ -58,7 +58,7 @@ Bytes address_space(const fs::path& root) {
   return taken ? Bytes(std::max<std::int64_t>(0, *limit - *taken)) : std::nullopt;
 }
 
-/// The per cent behind "avg10=" in the line that starts with `who`; 0 where there is none.
+/// Returns the per cent after "avg10=" in the line that starts with `who`; 0 without such a line.
 double stalled_percent(std::string_view text, std::string_view who) {
   const std::size_t line = text.starts_with(who) ? 0 : text.find("\n" + std::string(who));
   if (line == std::string_view::npos) return 0;

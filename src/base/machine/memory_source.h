@@ -1,5 +1,6 @@
-// Where a runtime takes the memory that it needs much of: blocks of runs, tensors whose sizes only
-// running tells, packed weights. One object for all of it, as it is one policy. Thread-safe.
+// The allocator of a runtime for everything large: blocks of runs, tensors whose sizes become known
+// during a run, packed weights. One object serves all of them, because they follow the same policy.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +14,34 @@
 
 namespace parallax {
 
+/// A policy for pages of the system, or an allocator that the user provides.
 class MemorySource {
  public:
-  /// `allocator` null: of the system.
+  /// Uses the system's memory if `allocator` is null. The user's allocator must be thread-safe.
   explicit MemorySource(PagePolicy policy = {}, std::shared_ptr<Allocator> allocator = nullptr)
       : policy_(policy), allocator_(std::move(allocator)) {}
 
-  /// Whether to ask the system for large pages, and to touch pages before they are needed. Memory
-  /// of the user's is as the user wants it.
+  /// Whether to request large pages from the system, and whether to touch pages before they are
+  /// needed. Both are false for the user's allocator, which decides itself.
   bool large() const { return policy_.large && allocator_ == nullptr; }
   bool prefault() const { return policy_.prefault && allocator_ == nullptr; }
+  /// Returns whether memory comes from the user's allocator.
   bool is_users() const { return allocator_ != nullptr; }
-  /// Has the system give small pages, unless the memory is the user's.
+  /// Requests small pages for `bytes`, unless the memory is the user's.
   void want_small(std::span<std::byte> bytes) const {
     if (!is_users() && !bytes.empty()) parallax::want_small(bytes);
   }
-  /// How quickly large pages came so far.
+  /// Returns the record of how quickly large pages came so far.
   LargePageWatch& watch() { return watch_; }
 
-  /// REQUIRES: is_users(). Null: there is none. Goes back when the last copy is gone. Throws
-  /// std::bad_alloc.
+  /// Allocates from the user's allocator; the last copy of the pointer releases it. Returns null if
+  /// the allocator does. Throws std::bad_alloc. REQUIRES: is_users(), and the thread holds no locks
+  /// but turns.
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, std::int64_t alignment);
 
  private:
-  const PagePolicy policy_;
-  const std::shared_ptr<Allocator> allocator_;
+  const PagePolicy policy_;                     ///< for memory of the system
+  const std::shared_ptr<Allocator> allocator_;  ///< null: memory comes from the system
   LargePageWatch watch_;
 };
 

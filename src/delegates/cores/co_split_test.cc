@@ -210,7 +210,7 @@ void check_split(const CoGraph& split) {
   EXPECT_EQ(print(inferred), print(split.graph));
 }
 
-/// As if each stage of the device's were one region.
+/// Transposes images as if each stage of the device were one region.
 int turn_images(CoGraph& split) {
   IdVector<NodeId, RegionId> region_of;
   for (const CoNode& node : split.nodes)
@@ -249,7 +249,8 @@ TEST(CoExecution, SplitGraphsGiveTheSameBits) {
   EXPECT_GT(turned, 20) << "the test turns nothing";
 }
 
-/// What the CPU's lowering makes of the nodes of `region`; invalid: of those that none has.
+/// Returns the operators after the CPU's lowering of the nodes of `region`; invalid: nodes of no
+/// region.
 std::string lowered(const Graph& graph, const IdVector<NodeId, RegionId>& region_of,
                     RegionId region) {
   Partition others;

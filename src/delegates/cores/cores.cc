@@ -99,7 +99,7 @@ px_code compile_region(void*, const px_region* region, px_compiled* compiled, px
   });
 }
 
-/// As the CPU would run it: lowered, packed and laid out.
+/// Compiles the region as the CPU would run it: lowered, packed and with its layouts.
 Result<std::shared_ptr<const Program>> program_of(const CoresRegion& region, const px_sizes& sizes,
                                                   int threads) {
   PX_ASSIGN(Graph graph, graph_of(region.outline, sizes));

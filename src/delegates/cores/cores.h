@@ -1,18 +1,20 @@
-// The delegate "cores": threads of its own that run regions with the CPU's kernels, as big cores or
-// an NPU would beside the cores of the runtime. It works in the host's memory, so that nothing is
-// copied, and gives the bits that the CPU gives for the same nodes.
+// The delegate "cores": its own threads run regions with the CPU's kernels, as big cores or an NPU
+// would do in parallel with the cores of the runtime. It works in the host's memory, so nothing is
+// copied, and its results are bit-identical to those of the CPU for the same nodes.
 //
-// Its text, behind "cores:", is a list with commas: how many threads it has (1), and the profile
-// (a .toml file) whose operators, types, ranks and limits it claims; without one it claims all
-// operators that have kernels. The rates are those of this machine's cores either way.
+// Its options, after "cores:", are separated by commas: the number of threads (default 1), and a
+// profile (a .toml file) whose operators, types, ranks and limits it claims; without a profile it
+// claims all operators that have kernels. The rates are those of this machine's cores in both
+// cases.
 //
-// Thread-safe, as delegate.h says.
+// Thread-safe, as delegate.h requires.
 #pragma once
 
 #include "parallax/delegate.h"
 
 namespace parallax {
 
+// Returns the delegate's table; it lives as long as the process.
 const px_delegate* cores_delegate();
 
 }  // namespace parallax

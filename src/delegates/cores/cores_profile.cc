@@ -22,7 +22,7 @@ namespace parallax {
 namespace {
 
 constexpr int kMostThreads = 256;
-/// From a region's start until its first kernel runs: a thread that sleeps is woken.
+/// From a region's start until its first kernel runs: a sleeping thread is woken.
 constexpr double kWakeSeconds = 2e-5;
 /// Nothing is copied, and this is what a core reads anyway.
 constexpr double kBytesPerSecond = 1e12;

@@ -1,4 +1,4 @@
-// What the delegate "cores" says of itself. Pure functions.
+// Options and description of the delegate "cores". Thread-safety: pure functions.
 #pragma once
 
 #include <string>
@@ -7,15 +7,17 @@
 
 namespace parallax {
 
+/// The options of one delegate "cores".
 struct CoresOptions {
-  int threads = 1;
+  int threads = 1;      ///< at least 1
   std::string profile;  ///< a file; empty: all operators
 };
-/// "2", "FILE.toml", "2,FILE.toml" or nothing. Errors: kInvalidInput.
+/// Parses "2", "FILE.toml", "2,FILE.toml" or an empty text. Errors: kInvalidInput.
 Result<CoresOptions> parse_cores_options(const std::string& text);
 
-/// A description (delegate.h): the operators of the profile's delegate at the rates of `threads`
-/// cores of this machine. Errors: of the profile; kInvalidInput where it has no delegate.
+/// Returns a description (delegate.h) in TOML: the operators of the profile's delegate at the rates
+/// of `threads` cores of this machine. Errors: those of reading the profile; kInvalidInput if it
+/// has no delegate.
 Result<std::string> describe_cores(const CoresOptions& options);
 
 }  // namespace parallax

@@ -26,7 +26,7 @@ void CoresQueue::add(CoresJob job) {
     jobs_.push_back(std::move(job));
     changed_.notify_all();
   }
-  // A thread that is awake finds the mutex free: to wait for it would take as long as to sleep.
+  // A thread that is awake must find the mutex free: waiting for it would be as slow as sleeping.
   waiting_.fetch_add(1);
 }
 
@@ -41,7 +41,7 @@ void CoresQueue::cancel(void* context) {
   (void)stop.request_stop();  // without the mutex, as it calls stop callbacks
 }
 
-/// The next job; false where there will be none.
+/// Waits for the next job. Returns false if there will be no more.
 bool CoresQueue::wait_for_job(CoresJob& job) {
   const auto since = std::chrono::steady_clock::now();
   patience_.wait([this] { return waiting_.load() > 0; });

@@ -1,5 +1,5 @@
-// The threads of the delegate "cores", which run programs one after the other. Between two that
-// follow soon upon each other they stay awake: the cores are theirs. Thread-safe.
+// The threads of the delegate "cores", which run programs one after the other. Between two programs
+// in quick succession they stay awake, because the cores are theirs. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -18,32 +18,37 @@
 
 namespace parallax {
 
+/// One run of a region. Inputs and outputs are in the program's order and must live until `done`
+/// was called.
 struct CoresJob {
   std::shared_ptr<const Program> program;
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
-  px_done done = nullptr;
-  void* context = nullptr;
-  std::stop_source stop = {};
+  px_done done = nullptr;      ///< called once, by the queue's thread
+  void* context = nullptr;     ///< for `done`, and the name for cancel()
+  std::stop_source stop = {};  ///< requested to stop by cancel()
 };
 
+/// A queue of jobs with its worker threads.
 class CoresQueue {
  public:
-  /// How long it stays awake at most: about what waking takes (run/pool/worker_slot.h). That it
-  /// pays is not shown, see docs/decisions/delegates.md.
+  /// How long a thread stays awake at most: about the cost of waking (run/pool/worker_slot.h). A
+  /// benefit has not been shown, see docs/decisions/delegates.md.
   static constexpr std::chrono::microseconds kAwake{50};
 
-  /// Starts a thread, which has `threads` - 1 workers. Throws std::system_error.
+  /// Starts a thread with `threads` - 1 workers. Throws std::system_error.
   explicit CoresQueue(int threads);
-  /// Runs what is left.
+  /// Runs the remaining jobs, then joins the threads.
   ~CoresQueue();
   CoresQueue(const CoresQueue&) = delete;
   CoresQueue& operator=(const CoresQueue&) = delete;
 
+  /// Appends a job and returns. May throw std::bad_alloc.
   void add(CoresJob job);
-  /// Ends the job of that context where it is, if it is here.
+  /// Stops the job with that context, if it is running or queued here: it ends soon with
+  /// kCancelled.
   void cancel(void* context);
-  /// Gives memory back that no job uses now.
+  /// Releases memory that no job uses now.
   void trim() { memory_.trim(); }
 
  private:
@@ -59,9 +64,10 @@ class CoresQueue {
   void* running_ PX_GUARDED_BY(mutex_) = nullptr;
   std::stop_source stop_ PX_GUARDED_BY(mutex_) = std::stop_source(std::nostopstate);
   bool ends_ PX_GUARDED_BY(mutex_) = false;
-  // Jobs that were added and not taken, for who looks without the mutex; one more when it ends.
+  // Number of jobs that were added and not started, readable without the mutex; one more at the
+  // end.
   std::atomic<int> waiting_{0};
-  Patience patience_{kAwake};  // the thread's
+  Patience patience_{kAwake};  // belongs to the queue's thread
   std::thread thread_;
 };
 

@@ -17,7 +17,7 @@ tl::unexpected<Error> refuse_region(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
 }
 
-/// Its bytes where they lie, at any alignment.
+/// Returns a constant of the tensor's bytes, which may be at any address.
 Result<Constant> constant_at(const px_tensor& tensor, bool copy) {
   PX_ASSIGN(const DType dtype, dtype_from(tensor.dtype));
   if (tensor.rank < 0 || tensor.rank > Dims::kMaxRank ||

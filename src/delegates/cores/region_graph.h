@@ -1,4 +1,4 @@
-// A region of delegate.h as a graph of the library's own, for the sizes of one binding.
+// Converts a region of delegate.h to a graph of the library, for the sizes of one binding.
 // Thread-safety: pure functions.
 #pragma once
 
@@ -12,14 +12,16 @@
 
 namespace parallax {
 
-/// A px_region, without what lives only as long as the call that brings it.
+/// A copy of a px_region, without pointers that are valid only during a call.
 struct RegionOutline {
+  /// A value of the region.
   struct Given {
     std::string name;
     DType dtype = DType::kF32;
-    std::optional<Constant> constant;  ///< the host keeps its bytes
-    bool known_when_bound = false;
+    std::optional<Constant> constant;  ///< a view: the host keeps its bytes alive
+    bool known_when_bound = false;     ///< elements of the value arrive with the sizes
   };
+  /// A node of the region; indices refer to `values`, -1: absent.
   struct Step {
     std::string name;
     OpKind op = OpKind::kIdentity;
@@ -28,14 +30,14 @@ struct RegionOutline {
   };
   std::vector<Given> values;
   std::vector<Step> steps;
-  std::vector<std::int32_t> inputs, outputs;
+  std::vector<std::int32_t> inputs, outputs;  ///< indices of `values`
 };
-/// Errors: kUnsupported for an operator, an attribute or a type that there is not; kInvalidInput
+/// Copies a region. Errors: kUnsupported for an unknown operator, attribute or type; kInvalidInput
 /// for indices out of range.
 Result<RegionOutline> outline_of(const px_region& region);
 
-/// The graph for `sizes`, with all shapes inferred. Errors: as inference; kInvalidInput where a
-/// value comes from nowhere, or gets another shape than the host says.
+/// Returns the graph for `sizes`, with all shapes inferred. Errors: those of inference;
+/// kInvalidInput if a value has no producer, or inference gives another shape than the host.
 Result<Graph> graph_of(const RegionOutline& outline, const px_sizes& sizes);
 
 }  // namespace parallax

@@ -182,7 +182,7 @@ class Binder final : public StepMemory {
     place_[value] = add_place({PlaceKind::kBuffer, 0, nullptr, 0});
     arena_of_[value] = add_buffer(desc_of(value).bytes(), place_[value]);
   }
-  /// Floats that have 16 bits inside, and 32 where a run brings or wants them.
+  /// Floats that have 16 bits inside the region, but 32 as inputs or outputs of a run.
   bool is_half(ValueId value) const { return desc_of(value).dtype == DType::kF16; }
   void note_read(ValueId value) {
     const std::int32_t buffer = arena_of_[root_[value]];
@@ -275,7 +275,7 @@ class Binder final : public StepMemory {
     return {};
   }
 
-  /// In pieces where the device does not take the whole grid.
+  /// Adds a launch, in parts if the device does not support the whole grid.
   Status add_launch(Launch launch) {
     const auto found = region_.kernels_.find(launch.kernel->name);
     if (found == region_.kernels_.end() || !fits(launch)) {
@@ -343,13 +343,15 @@ class Binder final : public StepMemory {
   const Graph& graph_;
   std::vector<TensorDesc> values_;
   std::shared_ptr<Binding> binding_;
-  IdVector<ValueId, std::int32_t> place_;                   ///< of the binding's; -1: none
+  IdVector<ValueId, std::int32_t> place_;                   ///< index in the binding's places; -1:
+                                                            ///< no place
   IdVector<ValueId, ValueId> root_;                         ///< the value whose bytes it has
-  IdVector<ValueId, std::int32_t> arena_of_;                ///< its buffer in the arena; -1: none
+  IdVector<ValueId, std::int32_t> arena_of_;                ///< its buffer in the arena; -1: it has
+                                                            ///< no buffer
   std::vector<std::pair<ValueId, std::int32_t>> copies_;    ///< to outputs, at the end
   std::vector<std::pair<ValueId, std::int32_t>> narrowed_;  ///< from inputs, at the beginning
   MemoryProblem problem_;
-  std::vector<std::int32_t> arena_places_;  ///< by buffer
+  std::vector<std::int32_t> arena_places_;  ///< place of each buffer
   std::vector<std::byte> table_;
   std::vector<std::int32_t> tables_;  ///< places in it
   std::int32_t fault_ = -1;

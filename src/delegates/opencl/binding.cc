@@ -1,5 +1,5 @@
-// Runs of a bound region. A run is given to the device slice by slice, so that what nobody wants
-// any more is never begun. All that changes is under the lock of Commands.
+// Runs of a bound region. A run is enqueued slice by slice, so that the rest of a cancelled run is
+// never started. All state that changes is guarded by the lock of Commands.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 namespace parallax::opencl {
 namespace {
 
-/// Launches that are given at once, and how many such slices the device has in hand: it is not to
-/// wait for the thread that gives more.
+/// The launches of a slice, and the number of slices that are enqueued ahead: the device must not
+/// wait for the thread that enqueues more.
 constexpr std::size_t kSliceLaunches = 32;
 constexpr int kSlicesAhead = 3;
 
@@ -24,11 +24,11 @@ struct Binding::Run {
   std::vector<BufferPart> inputs, outputs;
   Completions::Call done;
   const void* name = nullptr;
-  std::vector<DeviceMemory*> in_use;  ///< of inputs and outputs, what the host sees otherwise
-  std::size_t next = 0;               ///< of the launches, to be given
+  std::vector<DeviceMemory*> in_use;  ///< inputs and outputs that the host can otherwise access
+  std::size_t next = 0;               ///< index of the next launch to enqueue
   int under_way = 0;                  ///< slices that have been given and not ended
   bool given = false;                 ///< all that will be
-  Status status;                      ///< the first error: nothing more is launched
+  Status status;                      ///< the first error; later launches are skipped
   cl_int fault = 0;
 };
 
@@ -73,7 +73,7 @@ Status Binding::enqueue_launch(const ClContext::Commands& commands, const ReadyL
                                 global.data(), group.data(), 0, nullptr, nullptr));
 }
 
-/// From here on to enqueue_end, what inputs and outputs lie in is the device's.
+/// Until enqueue_end, the memory of inputs and outputs belongs to the device.
 Status Binding::enqueue_begin(const ClContext::Commands& commands, Run& run) {
   for (const auto& list : {run.inputs, run.outputs}) {
     for (const BufferPart& part : list) {
@@ -128,7 +128,7 @@ void Binding::give_slice(const ClContext::Commands& commands, const std::shared_
   const OwnedEvent marker(context.cl(), event);
   if (waiting) waiting = context.when_done(commands, commands.queue(), event, ended);
   if (waiting) return;
-  // What was begun must not touch memory that the caller takes back.
+  // Commands in progress must not touch memory that the caller releases.
   context.cl().clFinish(commands.queue());
   context.later(ended, std::move(waiting));
 }

@@ -1,6 +1,6 @@
-// One device ready for work: context, in-order queue, programs, and the threads that tell of ends.
-// Regions of a device share one. Thread-safety: all functions may be called by any thread; commands
-// are given under the lock of Commands.
+// A device that is ready for work: context, in-order queues, programs, and the threads that report
+// completions. The regions of a device share one. Thread-safety: all functions may be called by any
+// thread; commands are enqueued while holding Commands.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace parallax::opencl {
 /// A built program.
 struct ClProgram {
   OwnedProgram program;
-  /// Whether nobody has asked this of the kernel before: drivers finish each once.
+  /// Returns true once for each kernel name: the caller then runs the kernel once to finish it,
+  /// because drivers complete the compilation at the first launch.
   bool to_warm(const std::string& kernel) {
     const MutexLock lock(mutex_);
     return warm_.insert(kernel).second;
@@ -32,33 +33,38 @@ struct ClProgram {
   std::set<std::string> warm_ PX_GUARDED_BY(mutex_);
 };
 
+/// Create it with open(). Objects that use it share its ownership.
 class ClContext {
  public:
-  /// `cache`: a folder for compiled programs; empty: none. Errors: cl_error().
+  /// Opens the device. `cache`: a folder for compiled programs; empty: no cache. Errors: those of
+  /// cl_error().
   static Result<std::shared_ptr<ClContext>> open(const ClDevice& device,
                                                  std::filesystem::path cache = {});
   ClContext(const ClContext&) = delete;
   ClContext& operator=(const ClContext&) = delete;
-  /// Waits for the device.
+  /// Waits for all commands to complete.
   ~ClContext();
 
+  /// Return what it was opened with; valid while it lives.
   const ClLibrary& cl() const { return cl_; }
   const ClDevice& device() const { return device_; }
-  /// Memory of the device, at least one byte; `contents`, if not null, is copied there before this
-  /// returns. Errors: kOutOfMemory.
+  /// Allocates memory of the device, at least one byte; `contents`, if not null, is copied there
+  /// before this returns. Errors: kOutOfMemory.
   Result<OwnedBuffer> buffer(std::int64_t bytes, const void* contents = nullptr);
-  /// The host's memory, which kernels only read, and which must outlive the buffer.
-  /// Errors: kOutOfMemory, kInternal.
+  /// Wraps memory of the host, which kernels only read and which must outlive the buffer. Errors:
+  /// kOutOfMemory, kInternal.
   Result<OwnedBuffer> borrowed_buffer(std::span<const std::byte> bytes);
-  /// Memory that the host may map: the device's and the host's at once where they share it, pinned
-  /// elsewhere. Errors: kOutOfMemory.
+  /// Allocates memory that the host may map: shared by host and device if they share memory, pinned
+  /// otherwise. Errors: kOutOfMemory.
   Result<OwnedBuffer> host_buffer(std::int64_t bytes);
 
-  /// The program of that source, built once: from the cache folder, or by the driver, which takes
-  /// the better part of a second. Blocks. Errors: kInternal with the driver's first line.
+  /// Returns the program for `source`, built once: loaded from the cache folder, or built by the
+  /// driver, which needs up to a second. Blocks meanwhile. Errors: kInternal with the first line of
+  /// the driver's message.
   Result<std::shared_ptr<ClProgram>> program(const std::string& source);
 
-  /// The right to give commands: they run in the order in which they are given.
+  /// The right to enqueue commands, held while it lives: commands run in the order in which they
+  /// are enqueued.
   class PX_THREAD_ATTRIBUTE(scoped_lockable) Commands {
    public:
     explicit Commands(ClContext& context) PX_ACQUIRE(context.mutex_) : context_(context) {
@@ -68,19 +74,18 @@ class ClContext {
     Commands(const Commands&) = delete;
     Commands& operator=(const Commands&) = delete;
     cl_command_queue queue() const { return context_.queue_.get(); }
-    /// For copies of which no kernel that is under way reads or writes anything.
+    /// Returns the queue for copies that touch no memory of kernels in progress.
     cl_command_queue copies() const { return context_.copies_.get(); }
 
    private:
     ClContext& context_;
   };
 
-  /// Hands the queue's commands to the device, and calls `call` on a thread of that queue once
-  /// `event` has happened, with the error that it ended with. If this fails, all commands have
-  /// ended and `call` is not called.
+  /// Flushes the queue, and calls `call` on the thread of that queue after `event`, with the error of
+  /// the event, if any. On failure all commands have completed, and `call` is not called.
   Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                    Completions::Call call);
-  /// Calls `call` on another thread, without waiting for a queue.
+  /// Calls `call` with `status` on another thread, without waiting for a queue.
   void later(Completions::Call call, Status status) {
     of_none_->later(std::move(call), std::move(status));
   }

@@ -9,7 +9,7 @@
 namespace parallax::opencl {
 namespace {
 
-/// A property of fixed size; 0 where the driver has none.
+/// Returns a property of fixed size; 0 if the driver does not have it.
 template <class T>
 T number_of(const ClLibrary& cl, cl_device_id device, cl_device_info what) {
   T value{};
@@ -76,7 +76,7 @@ Result<std::vector<ClDevice>> find_devices() {
   PX_ASSIGN(const ClLibrary* cl, cl_library());
   std::vector<ClDevice> devices;
   cl_uint count = 0;
-  // The loader gives an error where it finds no driver.
+  // The loader returns an error if it finds no driver.
   if (cl->clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS || count == 0) return devices;
   std::vector<cl_platform_id> platforms(count);
   PX_RETURN_IF_ERROR(

@@ -1,5 +1,5 @@
-// libOpenCL, found at run time: a machine without it loses this delegate and nothing else.
-// Thread-safety: everything here may be called by any thread.
+// libOpenCL, loaded at run time: on a machine without it only this delegate is missing.
+// Thread-safety: all functions may be called by any thread.
 #pragma once
 
 #include <string>
@@ -11,28 +11,29 @@
 
 namespace parallax::opencl {
 
-/// The functions of cl_functions.def, none of them null.
+/// The functions of cl_functions.def; none is null.
 struct ClLibrary {
 #define PX_CL_FUNCTION(name) decltype(&::name) name = nullptr;
 #include "delegates/opencl/cl_functions.def"
 #undef PX_CL_FUNCTION
 };
 
-/// The library of this process, loaded by the first call and never unloaded: drivers leave threads
-/// behind. Errors: kUnsupported where there is none, or it lacks a function.
+/// Returns the library of this process, loaded by the first call and never unloaded, because
+/// drivers leave threads behind. Errors: kUnsupported if it is missing or lacks a function.
 Result<const ClLibrary*> cl_library();
 
-/// An early return for `call`, which gave `code`. kOutOfMemory where the device has no memory left,
-/// kInternal otherwise; the message has OpenCL's name of the code.
+/// Returns an error for `call`, which returned `code`: kOutOfMemory if the device has no memory
+/// left, kInternal otherwise; the message contains OpenCL's name of the code.
 tl::unexpected<Error> cl_error(std::string_view call, cl_int code);
-/// No error for CL_SUCCESS.
+/// Returns cl_error(), or success for CL_SUCCESS.
 Status cl_check(std::string_view call, cl_int code);
 
-/// Sets the kernel's argument number `at` and counts it.
+/// Sets the kernel's argument number `at`, and increments `at`.
 Status set_argument(const ClLibrary& cl, cl_kernel kernel, cl_uint& at, const void* value,
                     std::size_t bytes);
 
-/// Owns one OpenCL object.
+/// Owns one reference to an OpenCL object, which the destructor releases. Move-only; empty if
+/// default-constructed.
 template <class T, auto kRelease>
 class ClOwned {
  public:

@@ -1,5 +1,5 @@
-// OpenCL's types, of the oldest version that devices are expected to have. Only delegates/opencl
-// includes this.
+// OpenCL's types, for the oldest version that devices are expected to have. Include this in
+// delegates/opencl only.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120

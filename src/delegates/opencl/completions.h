@@ -1,7 +1,7 @@
-// Waits for events of an in-order queue, one after the other, and calls their callers back, on a
-// thread of its own: what is called may block, read results and begin further regions. The thread
-// waits for events itself instead of asking for callbacks, for which drivers may poll: NVIDIA's
-// came up to 20 ms late. Thread-safety: all functions may be called by any thread.
+// Waits for events of an in-order queue, one after the other, and calls back on a thread of its own:
+// callbacks may block, read results and start further regions. The thread waits for events itself
+// instead of asking for callbacks, for which drivers may poll: NVIDIA's came up to 20 ms late.
+// Thread-safety: all functions may be called by any thread.
 #pragma once
 
 #include <deque>
@@ -14,22 +14,25 @@
 
 namespace parallax::opencl {
 
+/// Owns the thread that calls back.
 class Completions {
  public:
+  /// A callback; receives the error of its event. Must not throw.
   using Call = std::function<void(Status)>;
 
+  /// Starts the thread. `cl` must outlive it. Throws std::system_error.
   explicit Completions(const ClLibrary& cl);
-  /// Waits for all calls, so the queue must have finished. On the object's own thread it returns
-  /// immediately, and the remaining calls follow.
+  /// Makes all pending calls and joins the thread; the queue must have finished. If it runs on the
+  /// object's own thread, it returns immediately, and the remaining calls follow.
   ~Completions();
   Completions(const Completions&) = delete;
   Completions& operator=(const Completions&) = delete;
 
-  /// Calls `call` once `event` and those given before have happened, with the error that `event`
-  /// ended with. Errors: cl_error(); then `call` is not called.
+  /// Calls `call` after `event` and all earlier ones, with the error of `event`, if any. Errors:
+  /// cl_error(); `call` is not called then.
   Status when_done(cl_event event, Call call);
 
-  /// Calls `call` with `status` once all that was given before has been called.
+  /// Calls `call` with `status` after all earlier calls.
   void later(Call call, Status status);
 
  private:
@@ -38,7 +41,7 @@ class Completions {
     Call call;
     Status status;
   };
-  /// Shared with the thread, which may outlive this.
+  /// Shared with the thread, which may outlive this object.
   struct Calls {
     Mutex mutex;
     Condition changed;

@@ -10,8 +10,8 @@
 namespace parallax::opencl {
 namespace {
 
-/// Drivers use memory where it lies if it begins at a page, and is whole cache lines. Both ends are
-/// in pages of the constant's, where the process may read.
+/// Drivers use host memory in place if it begins at a page and consists of whole cache lines. Both
+/// ends of a constant are in pages that the process may read.
 constexpr std::uintptr_t kPage = 4096, kLine = 64;
 
 std::uintptr_t address_of(const Constant& constant) {
@@ -54,7 +54,7 @@ std::vector<SharedPages> shared_pages(const Graph& graph, std::vector<ValueId> i
 
 }  // namespace
 
-/// What a driver does not take stays without a place.
+/// Wraps constants; those that the driver rejects stay without a place.
 void RegionConstants::borrow(ClContext& context, const Graph& graph,
                              const std::vector<ValueId>& ids) {
   for (const SharedPages& group : shared_pages(graph, ids, context.device().max_buffer_bytes)) {

@@ -1,6 +1,6 @@
-// A region's constants as kernels read them. Where the device computes in the host's memory, they
-// stay where they lie; elsewhere, and where their addresses do not suit, they are copied.
-// Thread-safety: plain values; making them is as safe as the context.
+// A region's constants in the form that kernels read. If the device computes in host memory, they
+// stay in place; otherwise, or if their addresses are not suitable, they are copied. Thread-safety:
+// plain values; creating them is as safe as the context.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,29 @@
 
 namespace parallax::opencl {
 
+/// The location of a constant in a buffer of the device.
 struct ConstantPlace {
-  cl_mem buffer = nullptr;  ///< null: the device does not have it
+  cl_mem buffer = nullptr;  ///< null: it is not on the device
   std::int64_t first = 0;   ///< elements
 };
 
+/// How constants are stored.
 struct ConstantOptions {
-  bool half = false;      ///< f32 is stored in 16 bits
+  bool half = false;      ///< f32 elements are stored in 16 bits
   bool in_place = false;  ///< the device may read the host's memory
 };
 
+/// Owns the buffers of the constants.
 class RegionConstants {
  public:
-  /// Of the graph's constants those in `wanted`. Their bytes must outlive this. Errors:
-  /// kOutOfMemory.
+  /// Places the graph's constants that are in `wanted`. Their bytes must outlive the result.
+  /// Errors: kOutOfMemory.
   static Result<RegionConstants> place(ClContext& context, const Graph& graph,
                                        const IdVector<ValueId, bool>& wanted,
                                        const ConstantOptions& options);
+  /// Returns the place of a constant; its buffer lives as long as this.
   const ConstantPlace& operator[](ValueId id) const { return places_[id]; }
-  /// Of copies: what the device holds beside the host's memory.
+  /// Returns the bytes of copies, which the device holds in addition to the host's memory.
   std::int64_t copied_bytes() const { return copied_bytes_; }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kPages = 4 * 4096;
 
-/// Memory that nobody may write once it is full, as that of a mapped model.
+/// Memory that is read-only once it is full, like that of a mapped model.
 class MappedPages {
  public:
   MappedPages()
@@ -51,7 +51,7 @@ constexpr std::string_view kReaders =
     "output y, c\n";
 
 struct Case {
-  std::array<std::size_t, 3> offsets;  ///< of w, c and i
+  std::array<std::size_t, 3> offsets;  ///< offsets of w, c and i
   std::int64_t copied;                 ///< bytes
   bool shares_memory = true, half = false;
   std::int64_t max_buffer_bytes = std::int64_t{1} << 30;
@@ -63,7 +63,7 @@ TEST(OpenClConstants, StayWhereTheDeviceReadsThem) {
   const Case cases[] = {
       {{0, 4096, 8192}, 0},
       {{0, 1024, 2048}, 0},
-      {{3584, 24, 8}, 0},  // over a page's end, beside others
+      {{3584, 24, 8}, 0},  // across a page's end, next to others
       {{4092, 4096 + 1020, 0}, 0},
       {{4 * 4096 - 1024, 4, 3000}, 0},  // up to the end of what is mapped
       {{2, 4096, 8192}, kW},

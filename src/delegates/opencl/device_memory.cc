@@ -66,7 +66,7 @@ Status DeviceMemory::end_use(const ClContext::Commands& commands) {
       Error{Stage::kExecute, ErrorCode::kInternal, {}, "the driver has moved mapped memory"});
 }
 
-/// Null where there is none: drivers then copy from where the bytes are.
+/// Returns null if pinned memory is not available: drivers then copy directly.
 std::byte* DeviceMemory::staging() {
   const MutexLock lock(mutex_);
   if (staged_ == nullptr) {

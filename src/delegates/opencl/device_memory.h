@@ -1,7 +1,7 @@
-// Memory for tensors that the host writes and reads. Where the device computes in the host's
-// memory, both see the same bytes; elsewhere copies go through pinned memory, which the device
-// fetches by itself, on a queue of their own, so that they overlap with the kernels of other runs.
-// Thread-safety: all functions may be called by any thread.
+// Memory for tensors that the host writes and reads. If the device computes in host memory, both
+// access the same bytes; otherwise copies go through pinned memory, which the device reads itself,
+// on a separate queue, so that they overlap with kernels of other runs. Thread-safety: all
+// functions may be called by any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,36 +12,42 @@
 
 namespace parallax::opencl {
 
+/// One buffer of the device.
 class DeviceMemory {
  public:
-  /// `bytes` > 0. Errors: kOutOfMemory.
+  /// Allocates `bytes` > 0 bytes. Errors: kOutOfMemory.
   static Result<std::unique_ptr<DeviceMemory>> allocate(std::shared_ptr<ClContext> context,
                                                         std::int64_t bytes);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
-  /// REQUIRES: nothing uses it. Waits for commands that were given before.
+  /// Waits for commands that were enqueued before. REQUIRES: it is not in use.
   ~DeviceMemory();
 
+  /// Returns the buffer, which lives as long as this.
   cl_mem buffer() const { return buffer_.get(); }
-  /// Where the host sees the bytes while nobody uses them; null where it does not.
+  /// Returns the address at which the host may access the bytes while no command uses them; null if
+  /// it cannot.
   std::byte* host() const { return host_; }
-  /// That the first copy takes of the host's memory: as much, pinned, where this is not mapped.
+  /// Returns the bytes of pinned host memory that the first copy allocates: the buffer's size, or 0
+  /// if the host can access it.
   std::int64_t staging_bytes() const { return host_ == nullptr ? bytes_ : 0; }
 
-  /// The commands that are given from now on, until end_use, use it: the host does not. Calls of
-  /// several users nest.
+  /// Marks it as used by commands that are enqueued until end_use(): the host must not access it.
+  /// Calls of several users nest.
   Status begin_use(const ClContext::Commands& commands);
-  /// Errors: kInternal, too, where the driver has moved what the host sees.
+  /// Errors: those of OpenCL; kInternal if the driver moved the bytes that the host accesses.
   Status end_use(const ClContext::Commands& commands);
 
-  /// Begins a copy and returns; `done` is called once, maybe before. Where this fails, it is not
-  /// called. `from` and `to` stay until then. REQUIRES: the bytes lie inside.
+  /// Start a copy and return; `done` is called once, possibly before that. On failure it is not
+  /// called. The host's memory must live until then. REQUIRES: the range is inside the buffer.
   Status write(std::size_t offset, const void* from, std::size_t bytes, Completions::Call done);
   Status read(std::size_t offset, void* to, std::size_t bytes, Completions::Call done);
 
  private:
   explicit DeviceMemory(std::shared_ptr<ClContext> context) : context_(std::move(context)) {}
+  /// Maps the buffer for the host at `where`.
   Status map(const ClContext::Commands& commands, std::byte*& where);
+  /// Returns pinned memory for copies, allocated by the first call; null without memory.
   std::byte* staging();
 
   const std::shared_ptr<ClContext> context_;
@@ -50,7 +56,7 @@ class DeviceMemory {
   std::byte* host_ = nullptr;
   int users_ = 0;  ///< under the lock of Commands
   Mutex mutex_{LockOrder::kStaging};
-  std::unique_ptr<DeviceMemory> staged_ PX_GUARDED_BY(mutex_);  ///< as large, pinned
+  std::unique_ptr<DeviceMemory> staged_ PX_GUARDED_BY(mutex_);  ///< pinned memory of the same size
 };
 
 }  // namespace parallax::opencl

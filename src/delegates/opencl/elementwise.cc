@@ -65,7 +65,8 @@ std::string converted(DType from, DType to, const std::string& x) {
   return fmt::format("({}){}", type_in_registers(to), x);
 }
 
-/// Of the inputs `x`, of which the first has type `dtype`; "" for an input that is left out.
+/// Returns the source for the extreme of the inputs `x`; the first has type `dtype`. An empty text
+/// is an input that is left out.
 std::string extreme_of(bool largest, DType dtype, std::span<const std::string> x) {
   const std::string word = largest ? "larger" : "smaller";
   std::string result = x[0];
@@ -76,7 +77,7 @@ std::string extreme_of(bool largest, DType dtype, std::span<const std::string> x
   return result;
 }
 
-/// The upper bound wins where they cross; NaN stays. Floats without a bound are held to finite
+/// The upper bound wins if they cross; NaN stays. Floats without a bound are limited to finite
 /// numbers.
 std::string clip_of_type(DType dtype, std::span<const std::string> x) {
   const auto bound = [&](std::size_t i, const char* fallback) {
@@ -151,7 +152,7 @@ bool gives_bools(OpKind op) {
 }
 
 Result<KernelSpec> chain_kernel(const Graph& graph, const Chain& chain) {
-  // A device takes at least 1,024 bytes of arguments.
+  // Devices accept at least 1,024 bytes of arguments.
   if (chain.operands.size() > 18) return not_covered("more than 18 operands");
   std::map<ValueId, std::string> names;
   std::string parameters, loads, signature = "S";

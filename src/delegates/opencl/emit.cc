@@ -60,7 +60,7 @@ tl::unexpected<Error> bad_step(std::string message) {
 
 namespace {
 
-/// Makes fours of 16-bit or 32-bit elements one, where both sides have them as neighbours.
+/// Combines groups of four 16-bit or 32-bit elements that are contiguous on both sides.
 void in_fours(Dims& dims, TensorArgument& from, Strides& from_strides, TensorArgument& to,
               Strides& to_strides) {
   const int last = dims.rank() - 1;

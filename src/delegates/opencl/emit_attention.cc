@@ -31,7 +31,7 @@ struct SeenOperand {
   Strides strides;
 };
 
-/// Batches of all operands, merged where they lie alike.
+/// Sets the batches of all operands, merged if they have the same layout.
 Status merge_batches(AttentionArgument& s, const Dims& dims,
                      const std::vector<SeenOperand>& operands) {
   const int rank = dims.rank();

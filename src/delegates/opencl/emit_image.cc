@@ -7,7 +7,7 @@ namespace {
 
 std::int32_t axis_size(std::int64_t x) { return static_cast<std::int32_t>(x); }
 
-/// Numbers of attributes that are multiplied with sizes: beyond this, nothing sensible is meant.
+/// Limits for attributes that are multiplied with sizes: larger ones are not meaningful.
 constexpr std::int64_t kMostWindow = 1 << 20, kMostReach = 1 << 29;
 
 /// The axes as kernels have them: depth, height, width.

@@ -7,7 +7,7 @@ namespace {
 
 std::int32_t int_of(std::int64_t x) { return static_cast<std::int32_t>(x); }
 
-/// Dims and strides over the leading axes of a product, merged where both operands allow it.
+/// Sets dims and strides over the leading axes of a product, merged if both operands allow it.
 Status set_batches(ProductArgument& p, const Dims& dims, const Strides& a, const Strides& b) {
   const Walk walk = walk_of(dims, {a, b});
   p.batches = int_of(dims.elements());

@@ -10,7 +10,7 @@ constexpr std::int64_t kLanes = 64;
 
 std::int32_t small(std::int64_t x) { return static_cast<std::int32_t>(x); }
 
-/// Rows of `width` elements that lie `inner` apart.
+/// Rows of `width` elements at distances of `inner`.
 struct Rows {
   std::int64_t rows = 0, width = 0, inner = 1;
 };
@@ -63,7 +63,7 @@ Result<std::uint32_t> folded_axes(const Emission& e) {
   return mask;
 }
 
-/// Where folded axes are neighbours: rows along them.
+/// Returns rows along the folded axes if these are neighbours; otherwise nullopt.
 std::optional<Rows> neighbours(const Dims& dims, std::uint32_t mask) {
   int begin = 0;
   while (begin < dims.rank() && (mask >> begin & 1U) == 0) ++begin;

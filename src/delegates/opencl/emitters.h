@@ -1,4 +1,5 @@
-// The emitters of operators.def: each writes the launches of the operators that have it there.
+// The emitters that operators.def names: each emits the launches of its operators. Thread-safety:
+// as EmitFunction.
 #pragma once
 
 #include "base/status.h"
@@ -32,7 +33,8 @@ PX_CL_EMITTER(emit_conv)
 PX_CL_EMITTER(emit_attention)
 #undef PX_CL_EMITTER
 
-/// A product of matrices, for all that is one. `p` and `r` say how the operands lie.
+/// Emits a matrix product, for all operators that contain one. `p` and `r` describe the layout of
+/// the operands.
 void emit_product(Emission& e, ProductArgument p, const ResultArgument& r, TensorArgument a,
                   TensorArgument b, TensorArgument c, TensorArgument y);
 

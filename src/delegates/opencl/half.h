@@ -1,4 +1,5 @@
-// Floats in 16 bits (IEEE 754 binary16), as kernels/common.cl writes them. Pure functions.
+// Conversion of floats to 16 bits (IEEE 754 binary16), as in kernels/common.cl. Thread-safety: pure
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +9,11 @@
 
 namespace parallax::opencl {
 
-/// The nearest one, of two the even one. Numbers beyond its range become the largest finite one;
-/// infinities and NaN stay.
+/// Returns the nearest number, ties to even. Numbers beyond the range become the largest finite
+/// one; infinities and NaN stay.
 std::uint16_t half_of(float x);
 
-/// Of 32-bit floats at any alignment. REQUIRES: a multiple of four bytes.
+/// Converts 32-bit floats at any alignment. REQUIRES: a multiple of four bytes.
 std::vector<std::byte> halves_of(std::span<const std::byte> floats);
 
 }  // namespace parallax::opencl

@@ -1,5 +1,5 @@
-// Kernels, and what a node needs of them: launches with arguments in which tensors are places that
-// a binding gives memory. Thread-safety: plain values.
+// Kernels and launches of them. Tensors among the arguments are places, to which a binding assigns
+// memory. Thread-safety: plain values.
 #pragma once
 
 #include <array>
@@ -13,38 +13,39 @@
 
 namespace parallax::opencl {
 
-/// A kernel that a program has.
+/// A kernel of a program.
 struct KernelSpec {
   std::string name;
-  std::string source;  ///< of its program
-  std::array<std::size_t, 3> group{1, 1, 1};
-  std::string signature;  ///< a letter of kArgumentLetters for each argument
+  std::string source;                         ///< source of its program
+  std::array<std::size_t, 3> group{1, 1, 1};  ///< work-items of a work-group, by axis
+  std::string signature;                      ///< a letter of kArgumentLetters for each argument
 };
 
-/// Those of kernels.def.
+/// The kernels of kernels.def.
 enum class KernelId : std::uint8_t {
 #define PX_CL_KERNEL(text, name, x, y, signature) name,
 #include "delegates/opencl/kernels.def"
 #undef PX_CL_KERNEL
 };
-/// Lives as long as the process.
+/// Returns the kernel with default sizes. It lives as long as the process.
 const KernelSpec& spec_of(KernelId id);
 
-/// What stands before the source of a program whose tensors have 16 bits for a float.
+/// Text before the source of a program whose tensors store floats in 16 bits.
 inline constexpr std::string_view kHalfPrefix = "#define PX_HALF\n";
-/// The start of the source of a generated program: what kernels/common.cl and
-/// kernels/elementwise.cl have.
+/// Returns the start of every generated program: the contents of kernels/common.cl and
+/// kernels/elementwise.cl.
 std::string_view elementwise_prelude();
 
+/// A kernel with its arguments and its grid.
 struct Launch {
-  const KernelSpec* kernel = nullptr;  ///< outlives the launch
-  std::array<std::size_t, 3> groups{1, 1, 1};
+  const KernelSpec* kernel = nullptr;          ///< outlives the launch
+  std::array<std::size_t, 3> groups{1, 1, 1};  ///< number of work-groups, by axis
   std::vector<Argument> arguments;
 };
 
-/// Whether the arguments are those of the kernel's signature.
+/// Returns whether the arguments match the kernel's signature.
 bool fits(const Launch& launch);
-/// A launch whose arguments are all zero, which does nothing.
+/// Returns a launch that does nothing: its arguments are all zero.
 Launch idle_launch(const KernelSpec& kernel);
 
 }  // namespace parallax::opencl

@@ -25,12 +25,12 @@
 namespace parallax::opencl {
 namespace {
 
-/// What open gives.
+/// The device that open returns.
 struct OpenDevice {
   std::shared_ptr<ClContext> context;
   std::string device, driver, profile;
   bool half = false;            ///< the user asked for 16-bit storage
-  std::filesystem::path cache;  ///< empty: none
+  std::filesystem::path cache;  ///< empty: no cache
   std::function<void(const std::string&)> log;
   Mutex mutex{LockOrder::kTuning};
   std::optional<Tuning> tuning PX_GUARDED_BY(mutex);
@@ -60,7 +60,7 @@ struct OwnedRegion {
   }
 };
 
-/// What compile and bind give.
+/// The handle that compile returns.
 class RegionHandle {
  public:
   explicit RegionHandle(std::shared_ptr<const Region> made) {
@@ -107,7 +107,7 @@ px_code answer(px_status* status, Function function) noexcept {
   }
 }
 
-/// What stands behind the colon: "f16", a device, or both as "f16,DEVICE".
+/// The text after the colon: "f16", a device, or both as "f16,DEVICE".
 struct OpenText {
   bool half = false;
   std::string_view device;
@@ -140,8 +140,8 @@ Result<ClDevice> chosen(const std::vector<ClDevice>& devices, std::string_view t
 /// Kernels have work-groups of this many items.
 constexpr std::size_t kLargestGroup = 256;
 
-/// Assumed until the host measures: what drivers take from a launch to the computation, and what
-/// each compute unit gets done with these kernels.
+/// Assumptions until the host measures: the launch overhead of drivers, and the rate of each
+/// compute unit with these kernels.
 StatedRates stated_rates(const ClDevice& device) {
   const double units = std::max(1, device.compute_units);
   StatedRates rates{};

@@ -1,5 +1,5 @@
-// For tests: runs graphs and single nodes on this machine's first OpenCL device and compares with
-// the reference kernels. Where there is none, tests are skipped. Not thread-safe.
+// Runs graphs and single nodes of tests on this machine's first OpenCL device and compares them
+// with the reference kernels. Without a device, tests are skipped. Not thread-safe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace parallax::opencl {
 
-/// The device of all tests of this process; null where there is none.
+/// Returns the device of all tests of this process; null if the machine has no device.
 inline const std::shared_ptr<ClContext>& test_context() {
   static const std::shared_ptr<ClContext> kContext = []() -> std::shared_ptr<ClContext> {
     const auto devices = find_devices();
@@ -172,7 +172,7 @@ inline void expect_same(const Tensor& actual, const Tensor& expected, const std:
   }
 }
 
-/// Of the largest magnitude, with 16-bit storage.
+/// Tolerance with 16-bit storage, relative to the largest magnitude.
 inline constexpr float kHalfTolerance = 2e-2F;
 
 /// A test failure where the device and the reference kernel differ.

@@ -37,7 +37,7 @@ const std::vector<OperatorRow>& operator_rows() {
   return kRows;
 }
 
-/// What an attribute of an operator must be, as a profile says it.
+/// A condition on an attribute of an operator, in the form of profiles.
 struct StatedLimit {
   OpKind op;
   std::string_view attribute, limit;
@@ -59,7 +59,7 @@ constexpr StatedLimit kLimits[] = {
 };
 
 struct Claim {
-  DTypeSet types = 0;  ///< of inputs and outputs
+  DTypeSet types = 0;  ///< types of inputs and outputs
   int max_rank = kMostDims;
 };
 std::optional<Claim> claim_of(OpKind op) {

@@ -1,5 +1,5 @@
-// Which operators the delegate has: the rows of operators.def and elementwise.def. Constants and
-// pure functions.
+// The operators of the delegate: rows of operators.def and elementwise.def. Thread-safety:
+// constants and pure functions.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,24 @@ namespace parallax::opencl {
 /// A row of operators.def.
 struct OperatorRow {
   OpKind op;
-  DTypeSet types;
+  DTypeSet types;  ///< types of its tensors
   int max_rank;
-  EmitFunction emit;
-  std::vector<KernelId> kernels;
+  EmitFunction emit;              ///< emits its launches
+  std::vector<KernelId> kernels;  ///< kernels that `emit` may launch
 };
-/// Null where the operator has no kernel of its own.
+/// Returns the row of `op`; null if it has no kernel of its own.
 const OperatorRow* operator_row(OpKind op);
 
-/// A node that the delegate runs: its operator, its types and its ranks are those of a row. Errors:
+/// Checks that the delegate runs `node`: its operator, types and ranks match a row. Errors:
 /// kUnsupported, with a reason.
 Status check_node_covered(const Graph& graph, const Node& node);
 
-/// Rates that the description states; nothing has been measured.
+/// Rates that the description states; they are not measured.
 struct StatedRates {
   double launch_seconds, macs_per_second, bytes_per_second, cpu_macs_per_second;
   std::int64_t memory_bytes;
 };
-/// The profile that px_description has: all rows, in TOML.
+/// Returns the profile for px_description: all rows, in TOML.
 std::string profile_text(const StatedRates& rates);
 
 }  // namespace parallax::opencl

@@ -16,9 +16,8 @@ namespace {
 /// PoCL compiles a kernel once more for a grid that is wider than this.
 constexpr std::size_t kNarrowGrid = 65536;
 
-/// Work-groups along the second and third index of a grid, of which NVIDIA takes no more. CPUs have
-/// no such limit, and PoCL compiles a kernel once more for a grid that does not begin with
-/// work-group 0.
+/// Maximum work-groups along the second and third axis of a grid, the limit of NVIDIA. CPUs have no
+/// such limit, and PoCL compiles a kernel again for a grid that does not begin with work-group 0.
 constexpr std::size_t kMostGroups = 65535, kAnyGroups = std::size_t{1} << 40;
 
 }  // namespace
@@ -43,7 +42,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
   return region;
 }
 
-/// Of the kernels that emitters may launch, those that this region can come to.
+/// Returns whether this region may launch a kernel that emitters name.
 bool Region::needs(KernelId id) const {
   const std::string& name = spec_of(id).name;
   if (name.ends_with("_tiles")) return local_memory_;
@@ -73,7 +72,7 @@ Status Region::make_kernels() {
     }
     chains_.push_back(std::move(chain));
   }
-  // Outputs that lie elsewhere are copied.
+  // Outputs with bytes elsewhere are copied.
   for (const KernelId id : {KernelId::move_8, KernelId::move_16, KernelId::move_32,
                             KernelId::move_64, KernelId::move_128})
     if (needs(id)) needed.insert(id);

@@ -1,6 +1,6 @@
 // A part of a model on one device: compiled once, bound to each combination of sizes, run often.
-// Thread-safety: compile and bind are pure but for the device; a Binding may be run by several
-// threads at once, the device then does one run after the other.
+// Thread-safety: compile and bind are pure but for the device; several threads may run a Binding
+// concurrently, and the device serializes the runs.
 #pragma once
 
 #include <array>
@@ -21,21 +21,23 @@
 
 namespace parallax::opencl {
 
+/// Options of compilation; the defaults suit the device.
 struct RegionOptions {
-  /// Products go through local memory, as GPUs like it; nothing: unless the device is a CPU.
+  /// Products use local memory, which suits GPUs; nullopt: unless the device is a CPU.
   std::optional<bool> through_local_memory;
-  /// Sizes of kernels.
+  /// Tile sizes of product kernels.
   Tuning tuning;
-  /// Each tensor inside gets a buffer of its own, so that a checker sees what leaves its tensor.
+  /// Each tensor inside gets its own buffer, so that a checker detects accesses outside of it.
   bool separate_buffers = false;
-  /// Floats have 16 bits in constants and inside the region. Inputs, outputs and sums have 32.
+  /// Floats are stored in 16 bits in constants and inside the region; inputs, outputs and sums have
+  /// 32.
   bool half = false;
-  /// Work-groups along the second and third index of a grid; what has more is several launches.
-  /// Nothing: what the device is known to take.
+  /// Maximum work-groups along the second and third axis of a grid; larger grids become several
+  /// launches. nullopt: the device's known limit.
   std::optional<std::size_t> most_groups;
 };
 
-/// A kernel ready to be launched.
+/// A kernel that is ready to launch.
 struct ReadyKernel {
   std::shared_ptr<ClProgram> program;
   OwnedKernel kernel;
@@ -43,99 +45,115 @@ struct ReadyKernel {
 
 class Binding;
 
+/// A compiled graph: programs, kernels and constants, but no memory for values. Immutable.
 class Region {
  public:
-  /// Takes a graph whose kSymbolic values are known when it is bound; constants' bytes must outlive
-  /// the region. Builds programs, finishes kernels and uploads constants; seconds, the first time
-  /// on a device. Errors: kUnsupported for what the delegate lacks,
-  /// kOutOfMemory, kInternal.
+  /// Compiles a graph whose kSymbolic values are known when it is bound; the constants' bytes must
+  /// outlive the region. Builds programs, finishes kernels and uploads constants, which needs
+  /// seconds the first time on a device. Errors: kUnsupported for operators that the delegate
+  /// lacks; kOutOfMemory, kInternal.
   static Result<std::shared_ptr<const Region>> compile(std::shared_ptr<ClContext> context,
                                                        Graph graph,
                                                        const RegionOptions& options = {});
 
-  /// `values`: of each value its dims, and the bytes of constants and symbolic ones. Errors:
-  /// kLimitExceeded for tensors that kernels cannot index, kOutOfRange and kInvalidInput for
-  /// parameters that contradict the sizes, kUnsupported, kOutOfMemory.
+  /// Binds the region to sizes and allocates memory. `values`: the dims of each value, and bytes of
+  /// constants and symbolic values. Errors: kLimitExceeded for tensors that kernels cannot index;
+  /// kOutOfRange and kInvalidInput for parameters that contradict the sizes; kUnsupported,
+  /// kOutOfMemory.
   static Result<std::shared_ptr<Binding>> bind(const std::shared_ptr<const Region>& region,
                                                std::span<const TensorDesc> values);
 
-  /// That of compile, and further values behind its own.
+  /// Returns the graph given to compile(), with further values after its own.
   const Graph& graph() const { return graph_; }
-  /// Of the graph of compile.
+  /// Returns the number of values of the graph given to compile().
   std::size_t value_count() const { return graph_.values.size() - like_.size(); }
-  /// Of the device's: constants that do not lie in the host's memory.
+  /// Returns bytes of device memory: constants that are not in host memory.
   std::int64_t memory_bytes() const { return constants_.copied_bytes(); }
 
  private:
   friend class Binding;
   friend class Binder;
   Region() = default;
+  /// Builds all programs that steps of the region need.
   Status make_kernels();
+  /// Places the constants that steps read.
   Status place_constants();
+  /// Creates the kernel object of `spec`, once per name.
   Status make_ready(const KernelSpec& spec);
+  /// Runs a kernel once without effect, so that the driver finishes compiling it.
   Status warm_up(const KernelSpec& spec, const ReadyKernel& ready);
   bool needs(KernelId id) const;
 
+  /// Keeps the device open.
   std::shared_ptr<ClContext> context_;
   Graph graph_;
-  std::vector<ValueId> like_;  ///< of each further value: whose type and sizes it has
+  std::vector<ValueId> like_;  ///< for each further value: the one that has its type and sizes
   KernelSpecs specs_;
   std::size_t most_groups_ = 0;
   bool local_memory_ = false, separate_buffers_ = false, half_ = false;
   std::vector<Step> steps_;
-  std::vector<KernelSpec> chains_;  ///< of each step, empty where it is none
+  std::vector<KernelSpec> chains_;  ///< generated kernel of each step; empty if it is no chain
   std::map<std::string, ReadyKernel> kernels_;
   RegionConstants constants_;
-  OwnedBuffer nothing_;  ///< for arguments that a kernel does not touch
+  OwnedBuffer nothing_;  ///< placeholder for arguments that a kernel does not access
 };
 
-/// A tensor in memory of the device.
+/// The location of a run's input or output.
 struct BufferPart {
   cl_mem buffer = nullptr;
   std::int64_t offset = 0;         ///< bytes, a multiple of an element's size
-  DeviceMemory* memory = nullptr;  ///< whose buffer it is, if the host sees it
+  DeviceMemory* memory = nullptr;  ///< the owner of the buffer, if the host can access it; else
+                                   ///< null
 };
 
+/// A region with memory for one combination of sizes.
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
-  /// Begins a run and returns; `done` is called later, by a thread of the device's. Inputs and
-  /// outputs are those of the graph, in its order; they stay until then. `name` is what cancel
-  /// tells the run by. Errors, kOutOfRange for an index, come with `done`.
+  /// Starts a run and returns; `done` is called later, by a thread of the device. Inputs and
+  /// outputs are in the graph's order and must live until then. `name` identifies the run for
+  /// cancel(). All errors are passed to `done`, kOutOfRange for an index among them.
   void run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
            Completions::Call done, const void* name = nullptr);
-  /// What the device has not been given of the runs of that name is left out. They end with
-  /// kCancelled where something was.
+  /// Skips launches that the device has not received of the runs with that name. A run ends with
+  /// kCancelled if any were skipped.
   void cancel(const void* name);
+  /// Returns bytes of device memory for tensors inside, constants excluded.
   std::int64_t memory_bytes() const { return memory_bytes_; }
   std::size_t input_count() const { return region_->graph().inputs.size(); }
   std::size_t output_count() const { return region_->graph().outputs.size(); }
-  /// Names of the kernels that a run launches.
+  /// Returns the names of the kernels that a run launches.
   std::set<std::string_view> kernels() const;
 
  private:
   friend class Binder;
-  /// Where a tensor is.
+  /// The kind of memory that holds a tensor.
+  /// kNothing: no memory is needed. kBuffer: memory of the binding. kInput, kOutput: memory of a
+  /// run.
   enum class PlaceKind : std::uint8_t { kNothing, kBuffer, kInput, kOutput };
   struct Place {
     PlaceKind kind = PlaceKind::kNothing;
-    std::size_t index = 0;    ///< of a run's input or output
+    std::size_t index = 0;    ///< index of the run's input or output
     cl_mem buffer = nullptr;  ///< kBuffer
     std::int64_t offset = 0;  ///< bytes
   };
+  /// A launch with the kernel object that runs it.
   struct ReadyLaunch {
     Launch launch;
     cl_kernel kernel;
-    std::array<std::size_t, 3> first;  ///< work-group that it begins with
+    std::array<std::size_t, 3> first;  ///< first work-group of the launch
   };
   struct Run;
 
   explicit Binding(std::shared_ptr<const Region> region) : region_(std::move(region)) {}
+  /// Enqueues slices of runs, in the order of the runs, as far as allowed ahead.
   void give(const ClContext::Commands& commands);
   void give_slice(const ClContext::Commands& commands, const std::shared_ptr<Run>& run);
+  /// Called when the device has completed a slice: enqueues more, or ends the run.
   static void slice_ended(std::shared_ptr<Run> run, Status status);
   Status enqueue_begin(const ClContext::Commands& commands, Run& run);
   Status enqueue_end(const ClContext::Commands& commands, Run& run);
   Status enqueue_slice(const ClContext::Commands& commands, Run& run);
+  /// Enqueues one launch, with its tensor arguments set for the run.
   Status enqueue_launch(const ClContext::Commands& commands, const ReadyLaunch& ready,
                         const Run& run);
   Status set_tensor(cl_kernel kernel, cl_uint& at, const TensorArgument& tensor, const Run& run);
@@ -143,11 +161,12 @@ class Binding : public std::enable_shared_from_this<Binding> {
   std::shared_ptr<const Region> region_;
   std::vector<Place> places_;
   std::vector<ReadyLaunch> launches_;
-  std::vector<std::string> marks_;  ///< names of nodes by the mark of their faults, less 1
+  std::vector<std::string> marks_;  ///< node names, indexed by the mark of their faults less 1
   std::vector<OwnedBuffer> memory_;
   OwnedBuffer fault_;
   std::int64_t memory_bytes_ = 0;
-  std::deque<std::shared_ptr<Run>> runs_;  ///< not given as a whole; under the lock of Commands
+  std::deque<std::shared_ptr<Run>> runs_;  ///< not enqueued completely; guarded by the lock of
+                                           ///< Commands
 };
 
 }  // namespace parallax::opencl

@@ -16,7 +16,7 @@ tl::unexpected<Error> refuse_region(std::string message,
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
 }
 
-/// A tensor whose bytes may lie at any address, or be left out.
+/// Returns a constant whose bytes may be at any address, or be left out.
 Result<Constant> constant_of(const px_tensor* tensor) {
   PX_ASSIGN(const px_tensor given, of_this_version(tensor));
   Constant constant;

@@ -1,5 +1,5 @@
-// Structs of parallax/delegate.h as the graph and sizes that a region takes. The structs are
-// checked as far as what follows relies on it. Thread-safety: pure functions.
+// Converts structs of parallax/delegate.h to the graph and sizes of a region. The structs are
+// checked as far as later code relies on them. Thread-safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace parallax::opencl {
 
-/// Values have the numbers that they have in `region`; those that are known when sizes are bound
-/// are kSymbolic, without content. Constants are views of the host's bytes, which live as long as
-/// the region. Errors: kUnsupported for an operator that the graph has no name for, kInvalidInput
-/// for a region that contradicts itself.
+/// Returns the graph of a region. Values keep their numbers; those that become known when sizes are
+/// bound are kSymbolic, without content. Constants are views of the host's bytes, which live as
+/// long as the region. Errors: kUnsupported for an unknown operator; kInvalidInput for a region
+/// that contradicts itself.
 Result<Graph> graph_of(const px_region* region);
 
-/// Dims of each of the graph's first `count` values, and bytes of constants and of what is known.
-/// Errors: kInvalidInput.
+/// Returns the dims of each of the graph's first `count` values, and the bytes of constants and of
+/// known values. Errors: kInvalidInput.
 Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, std::size_t count,
                                          const px_sizes* sizes);
 

@@ -1,4 +1,4 @@
-// Regions: what is fused, new sizes, memory, runs at once, and errors.
+// Tests regions: fusion, new sizes, memory, concurrent runs, and errors.
 #include "delegates/opencl/region.h"
 
 #include <dlfcn.h>
@@ -165,7 +165,7 @@ class HeldDevice {
 
 TEST(OpenClRegion, WhatACancelledRunLacksIsLeftOut) {
   PX_NEEDS_DEVICE();
-  // More than the device is given at once.
+  // More launches than the device receives in advance.
   std::string text = "input x f32 [64, 1000]\nv0 = Softmax(x)\n";
   for (int i = 1; i < 300; ++i) text += fmt::format("v{} = Softmax(v{})\n", i, i - 1);
   const Graph graph = region_graph(text + "output v299\n");
@@ -190,7 +190,7 @@ TEST(OpenClRegion, WhatACancelledRunLacksIsLeftOut) {
   }
   // The first is under way, the others wait for it.
   for (std::size_t i = 0; i + 1 < ended.size(); ++i) (*binding)->cancel(&ended[i]);
-  (*binding)->cancel(&out);  // of no run
+  (*binding)->cancel(&out);  // identifies no run
   held.reset();
   for (std::size_t i = 0; i < ended.size(); ++i) {
     const Status status = ended[i].get_future().get();

@@ -28,7 +28,8 @@ class StepFinder {
         return tl::unexpected(covered.error());
       }
     }
-    std::vector<std::pair<NodeId, Step>> placed;  // by the last node, where the step can run
+    std::vector<std::pair<NodeId, Step>> placed;  // indexed by the last node, at which the step can
+                                                  // run
     for (const NodeId id : graph_.nodes.ids()) {
       if (is_product(id) && !taken_[id]) placed.push_back(product_step(id));
     }
@@ -56,23 +57,23 @@ class StepFinder {
   }
   const Shape& shape(ValueId value) const { return graph_.values[value].shape; }
 
-  /// The only reader of a value that nobody else wants.
+  /// Returns the only reader of a value that has no other use; invalid otherwise.
   NodeId sole_reader(ValueId value) const {
     return is_output_[value] || readers_[value].size() != 1 ? NodeId{} : readers_[value][0];
   }
 
-  /// The vector that `id` adds to each row of `sums`; none where it does something else.
+  /// Returns the vector that `id` adds to each row of `sums`; invalid if it does something else.
   ValueId added_vector(NodeId id, ValueId sums) const {
     const Node& node = graph_.nodes[id];
     if (node.op != OpKind::kAdd || shape(node.outputs[0]) != shape(sums)) return {};
     const ValueId other = node.inputs[0] == sums ? node.inputs[1] : node.inputs[0];
     if (other == sums || shape(other).size() != 1 || shape(sums).empty()) return {};
-    // Of a constant nothing else can be left to compute.
+    // Only a constant is certain to be computed before.
     const bool row = shape(other)[0] == shape(sums).back();
     return row && graph_.values[other].constant ? other : ValueId{};
   }
 
-  /// The number that `id` multiplies the product with; nothing where it does something else.
+  /// Returns the number by which `id` multiplies the product; nullopt if it does something else.
   std::optional<float> factor_of(NodeId id, ValueId sums) const {
     const Node& node = graph_.nodes[id];
     if (node.op != OpKind::kMul || shape(node.outputs[0]) != shape(sums)) return std::nullopt;
@@ -84,7 +85,7 @@ class StepFinder {
     return factor;
   }
 
-  /// The activation that `id` is, where a kernel of products has it.
+  /// Returns the activation of `id`, if a kernel of products has it.
   std::optional<Activation> activation_of(NodeId id) const {
     const Node& node = graph_.nodes[id];
     if (!is_activation(node.op) || node.op == OpKind::kClip) return std::nullopt;
@@ -93,7 +94,7 @@ class StepFinder {
     return Activation{.op = node.op, .alpha = node.attributes.get_float("alpha", 1.0F)};
   }
 
-  /// Nothing that the step reads is made behind its node, so it runs where that stands.
+  /// All inputs of the step are computed before its node, so it runs in the node's place.
   std::pair<NodeId, Step> product_step(NodeId id) {
     Step step;
     step.node = id;
@@ -133,7 +134,7 @@ class StepFinder {
     return step;
   }
 
-  /// What the chain reads from outside, each once, with `more` in it as well.
+  /// Returns the inputs of the chain from outside, each once, with `more` included in the chain.
   std::vector<ValueId> operands_with(const std::set<NodeId>& nodes, NodeId more) const {
     std::vector<ValueId> operands;
     const auto inside = [&](ValueId value) {

@@ -1,5 +1,5 @@
-// What of a region is one step: a node with what is fused into it, a chain of elementwise nodes, or
-// a view. No sizes are needed. Pure functions.
+// Divides a region into steps: a node with the nodes fused into it, a chain of elementwise nodes,
+// or a view. Needs no sizes. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,23 @@ namespace parallax::opencl {
 enum class StepKind : std::uint8_t {
   kNode,
   kChain,
-  kView,  ///< the result has the bytes of input 0: nothing runs, if the result may lie there
+  kView,  ///< the result has the bytes of input 0: no kernel runs if the result may share them
 };
 
+/// One step of a region.
 struct Step {
   StepKind kind = StepKind::kNode;
-  NodeId node;            ///< kNode, kView; of a chain the last
-  ValueId result;         ///< of output 0, behind what is fused
-  float scale = 1;        ///< kNode: of a product, before anything is added
-  ValueId added;          ///< kNode: a vector that is added to each row; or none
+  NodeId node;            ///< kNode, kView; the last node of a chain
+  ValueId result;         ///< output 0, after the fused nodes
+  float scale = 1;        ///< kNode: factor of a product's sums, before the addition
+  ValueId added;          ///< kNode: a vector that is added to each row; invalid if absent
   Activation activation;  ///< kNode: applied at the end
   Chain chain;            ///< kChain
-  /// Values that the step reads and makes, absent ones left out.
+  /// Values that the step reads and writes, without absent ones.
   std::vector<ValueId> reads, makes;
 };
 
-/// Steps in the order in which they run; together they have every node once. A value between two
+/// Returns the steps in execution order; together they have every node once. A value between two
 /// nodes of a step is in no `makes`. Errors: kUnsupported for a node that the delegate lacks.
 Result<std::vector<Step>> find_steps(const Graph& graph);
 

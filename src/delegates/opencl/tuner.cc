@@ -28,7 +28,7 @@ double seconds_since(Clock::time_point begin) {
 constexpr double kWorthwhile = 0.95;
 constexpr int kRuns = 5;
 
-/// Long enough on the device to be seen beside a launch.
+/// Returns a graph that runs long enough to be measured in spite of the launch overhead.
 std::string product_text(bool is_cpu) {
   return fmt::format("input x f32 [{0}, {0}]\ninput w f32 [{0}, {0}]\ny = MatMul(x, w)\noutput y\n",
                      is_cpu ? 384 : 1536);
@@ -49,7 +49,7 @@ Result<double> seconds_of_run(Binding& binding, std::span<const BufferPart> inpu
   return seconds_since(begin);
 }
 
-/// Of the fastest run of a graph.
+/// Returns the time of the fastest run of a graph.
 Result<double> seconds_with(const std::shared_ptr<ClContext>& context, const Graph& graph,
                             const Tuning& tuning) {
   RegionOptions options;

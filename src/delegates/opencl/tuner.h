@@ -1,5 +1,5 @@
-// Chooses the sizes of kernels by measuring them, once for each device and driver. Thread-safety:
-// functions over a context that other threads may use; then they measure worse.
+// Selects kernel sizes by measuring, once for each device and driver. Thread-safety: functions over
+// a context that other threads may use, which makes the measurements less accurate.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,17 @@
 
 namespace parallax::opencl {
 
-/// Seconds that measuring takes at most, and what it has begun then; most of it compiles kernels.
+/// Time limit of measuring in seconds; a measurement that has started is finished. Most of the time
+/// is compilation.
 inline constexpr double kTuningSeconds = 8;
 
-/// The fastest of kProductSizes, each of which runs one product and one convolution. What cannot be
-/// built or is not measured in time is not chosen.
+/// Returns the fastest of kProductSizes, measured with one product and one convolution each. Sizes
+/// that cannot be built, or are not measured in time, are not selected.
 Tuning measured_tuning(const std::shared_ptr<ClContext>& context,
                        double limit_seconds = kTuningSeconds);
 
-/// What `folder` has for this device, driver and these kernels; otherwise measured, and kept there.
-/// `log` is told what was chosen.
+/// Returns the tuning stored in `folder` for this device, driver and these kernels; otherwise
+/// measures and stores it. Writes the choice to `log`.
 Tuning kept_tuning(const std::shared_ptr<ClContext>& context, const std::filesystem::path& folder,
                    const std::function<void(const std::string&)>& log);
 

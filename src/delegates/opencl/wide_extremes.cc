@@ -20,7 +20,7 @@ NarrowGraph with_few_operands(Graph graph) {
     const bool extreme = node.op == OpKind::kMax || node.op == OpKind::kMin;
     while (extreme && node.inputs.size() > kMostOperands) {
       const auto few = node.inputs.begin() + static_cast<std::ptrdiff_t>(kMostOperands);
-      // Sizes of the result: smaller ones would do, but nobody has inferred them.
+      // Sizes of the result: smaller ones would do, but they have not been inferred.
       Value value = graph.values[node.outputs[0]];
       value.name = fmt::format("{} of {} inputs, {}", value.name, node.inputs.size(), like.size());
       like.push_back(node.outputs[0]);

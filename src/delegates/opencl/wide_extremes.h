@@ -1,5 +1,5 @@
-// Max and Min of many inputs as several nodes: a kernel takes only so many operands. Pure
-// functions.
+// Splits Max and Min of many inputs into several nodes: the operands of a kernel are limited.
+// Thread-safety: pure functions.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,13 @@
 
 namespace parallax::opencl {
 
+/// A rewritten graph.
 struct NarrowGraph {
   Graph graph;
-  /// Of each value that was added behind the given graph's: whose type and sizes it has.
+  /// For each value added after the given graph's: the value that has its type and sizes.
   std::vector<ValueId> like;
 };
-/// Nodes of more than kMostOperands inputs give what they have of the first ones to the next.
+/// Splits nodes of more than kMostOperands inputs: a node with the first inputs feeds the next one.
 NarrowGraph with_few_operands(Graph graph);
 
 }  // namespace parallax::opencl

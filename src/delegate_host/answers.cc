@@ -89,9 +89,9 @@ void answer(void* context, px_code code, const char* message) noexcept {
     px_status status = no_status();
     status.message = message;
     take(status_of(code, status));
-  } catch (...) {  // NOLINT(bugprone-empty-catch): what takes answers fails by itself
+  } catch (...) {  // NOLINT(bugprone-empty-catch): takers handle their own failures
   }
-  // What the taker holds may be the last of its kind.
+  // The taker may hold the last reference to an object of the delegate.
   take = nullptr;
   --answers_on_this_thread;
 }

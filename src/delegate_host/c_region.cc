@@ -13,7 +13,7 @@
 namespace parallax {
 namespace {
 
-/// Of a value, which has a name of its own.
+/// Returns the type of a value, without a name.
 TensorInfo type_of(const Graph& graph, ValueId id, const std::vector<std::string>& symbols) {
   const Value& value = graph.values[id];
   TensorInfo info{{}, value.dtype, {}};
@@ -24,10 +24,10 @@ TensorInfo type_of(const Graph& graph, ValueId id, const std::vector<std::string
   return info;
 }
 
-/// With its length: what follows cannot be taken for a part of it.
+/// Includes the length: text that follows cannot be taken for a part of it.
 std::string key_of(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
 
-/// By its bytes, which the region holds: no other constant has their address.
+/// Identifies a constant by the address of its bytes, which the region keeps alive.
 std::string key_of(const Constant& constant) {
   return fmt::format("{} {} {}", static_cast<int>(constant.dtype),
                      fmt::join(constant.dims.begin(), constant.dims.end(), ","),
@@ -132,7 +132,7 @@ px_attribute CRegion::attribute(const std::string& name, const AttributeValue& v
     result.count = list.size();
     result.floats = floats_.emplace_back(std::move(list)).data();
   };
-  // In the order of AttributeValue, as the kinds are.
+  // Kinds have the order of the alternatives of AttributeValue.
   result.kind = static_cast<px_attribute_kind>(value.index()) + 1;
   if (const auto* integer = std::get_if<std::int64_t>(&value)) integers({*integer});
   if (const auto* number = std::get_if<float>(&value)) numbers({*number});
@@ -173,8 +173,8 @@ void CRegion::add_node(const Graph& graph, const Node& node) {
     key_ += fmt::format("{} {}\n", name, key_of(value));
 }
 
-/// What a run brings, each once, and what it wants: values that others read, by the value in whose
-/// bytes they lie.
+/// Finds the inputs of a run, each once, and its outputs: values that others read, each represented
+/// by the value whose bytes it shares.
 void CRegion::find_boundary(const Compiled& compiled, const std::vector<NodeId>& nodes) {
   const Graph& graph = compiled.graph();
   const BranchId branch = compiled.context->branches.branch_of[nodes.front()];

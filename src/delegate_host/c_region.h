@@ -1,6 +1,6 @@
-// A region of a compiled graph as the structs of delegate.h, and its sizes under one binding.
-//
-// Thread-safety: const functions; a CRegion and what it points to stay where they were made.
+// Represents a region of a compiled graph, and its sizes under one binding, as structs of
+// delegate.h.
+// Thread-safety: const functions; objects do not move, so the structs' pointers stay valid.
 #pragma once
 
 #include <cstdint>
@@ -17,33 +17,43 @@
 
 namespace parallax {
 
+/// Owns a px_region and everything that it points to.
 class CRegion {
  public:
-  /// Computes deferred constants, for as long as this lives. Errors: of those.
+  /// Computes the region's deferred constants, which stay computed while this object lives. Errors:
+  /// those of the computation; kInternal if `compiled` has no such region.
   static Result<std::shared_ptr<const CRegion>> make(const Compiled& compiled, RegionId region);
   CRegion(const CRegion&) = delete;
   CRegion& operator=(const CRegion&) = delete;
 
+  /// Returns the struct for px_delegate::compile. It is valid while this object lives.
   const px_region& get() const { return region_; }
-  /// Equal for the same region in the graphs of other bindings, whose values have other ids. Covers
-  /// all that a delegate is told when it compiles: regions that are split for the sizes of one
-  /// binding have keys of their own.
+  /// Equal for the same region in graphs of other bindings, whose values have other ids. Covers
+  /// everything that a delegate receives when it compiles: regions that are split for the sizes of
+  /// one binding have other keys. Constants are compared by address, so keys are only valid while
+  /// the constants live.
   const std::string& key() const { return key_; }
-  /// The value behind each px_region::inputs, outputs and values.
+  /// The values that px_region::inputs, outputs and values stand for, in the same order.
   std::vector<ValueId> inputs, outputs, values;
 
  private:
   CRegion() = default;
+  /// Returns the index of a value, which is added if it is new; -1 for absent values.
   std::int32_t index_of(const Graph& graph, ValueId id);
+  /// Appends a node and the values that it reads and writes.
   void add_node(const Graph& graph, const Node& node);
+  /// Converts an attribute; the result points into the deques.
   px_attribute attribute(const std::string& name, const AttributeValue& value);
+  /// Converts a constant, of which a copy keeps the bytes alive.
   const px_tensor* tensor(const Constant& constant);
+  /// Finds the inputs of a run, each once, and its outputs: values that others read.
   void find_boundary(const Compiled& compiled, const std::vector<NodeId>& nodes);
+  /// Fills in the px_region from the lists, and completes the key.
   void finish(std::string name);
 
-  IdVector<ValueId, std::int32_t> index_;
+  IdVector<ValueId, std::int32_t> index_;  ///< index of each value in the region; -1: not in it
   std::vector<std::string> symbols_;
-  // Deques: what is in them stays where it is.
+  // Deques, because pointers into them must stay valid.
   std::deque<std::string> names_;
   std::deque<CType> types_;
   std::deque<Constant> constants_;
@@ -62,22 +72,25 @@ class CRegion {
   px_region region_{};
 };
 
-/// The dims of all values of `region` in `compiled`, and what is known of their elements. Errors:
-/// kUnsupported where a size is neither known nor told, or a tensor that a run brings or wants has
-/// no elements.
+/// The dims of all values of `region` in `compiled`, and their elements if these are known. Owns
+/// the px_sizes. Errors: kUnsupported if a size is unknown, or if an input or output of the region
+/// has no elements.
 class CSizes {
  public:
-  /// `told`: what running has told of the rest.
+  /// `told`: sizes that became known during the run. `compiled` and `told` must outlive the result,
+  /// which points to their dims.
   static Result<std::unique_ptr<CSizes>> make(const Compiled& compiled, const CRegion& region,
                                               std::span<const ValueDims> told = {});
   CSizes(const CSizes&) = delete;
   CSizes& operator=(const CSizes&) = delete;
+  /// Returns the struct for px_delegate::bind, one tensor per value of the region; `data` is null
+  /// if elements are not known.
   const px_sizes& get() const { return sizes_; }
 
  private:
   CSizes() = default;
-  std::vector<px_tensor> tensors_;
-  std::vector<const px_tensor*> list_;
+  std::vector<px_tensor> tensors_;      ///< in the order of CRegion::values
+  std::vector<const px_tensor*> list_;  ///< pointers to tensors_
   px_sizes sizes_{};
 };
 

@@ -47,7 +47,7 @@ DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
 }
 DelegateDevice::~DelegateDevice() { expect_unlocked(); }
 
-/// Of all stores together: each only grows.
+/// Returns the sum over all stores: each generation only grows.
 int DelegateDevice::generation() const {
   int sum = 0;
   for (const DelegateUse& use : delegates_) sum += use.store->generation();
@@ -127,7 +127,7 @@ Device* DelegateDevice::in_body(NodeId node, std::size_t body) {
   return found == bodies_.end() ? nullptr : found->second[body].get();
 }
 
-/// Of its first node.
+/// Returns the name of its first node in the model.
 std::string DelegateDevice::name_in_model(RegionId region) const {
   const Delegation& delegation = compiled_->context->delegation;
   for (const NodeId node : compiled_->graph().nodes.ids())
@@ -142,7 +142,8 @@ RegionStore::Entry DelegateDevice::compile(
   return use.store->get(use.opened, use.ledger, values, name_in_model(region));
 }
 
-/// Where it fails, `state` has the refusal too. Null where running tells the sizes.
+/// On failure, `state` has the refusal, too. Returns null if sizes become known only during the
+/// run.
 Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
                                                           std::shared_ptr<RegionState>& state) {
   const auto values = CRegion::make(*compiled_, region);
@@ -213,7 +214,7 @@ std::optional<Error> DelegateDevice::problem(RegionId region) const {
     return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
   if (auto problem = is.state->problem()) return problem;
   if (is.at_run_time) return std::nullopt;
-  // Without a substitute, memory that was short is tried again in each run.
+  // Without a fallback, a lack of memory is retried in each run.
   if (is.bound != nullptr)
     return compiled_->context->delegation.substitute ? is.bound->problem() : std::nullopt;
   if (is.unbound) return is.unbound;
@@ -319,11 +320,11 @@ std::shared_ptr<DeviceRun> DelegateDevice::begin_run(const IdVector<RegionId, bo
   return run;
 }
 
-/// Where several devices read it, the others copy it when their regions begin.
+/// If several devices read the value, the others copy it when their regions start.
 RegionId DelegateDevice::wants_copy(const DeviceRun& run, ValueId value) {
   for (const RegionId region : readers_.regions[value]) {
     const std::size_t number = compiled_->context->delegation.delegate_of(region);
-    // A region that is not begun after all waits for no copy.
+    // The region may not be started on the device after all.
     if (run_time_region(region) != nullptr) continue;
     const auto& values = static_cast<const DelegateRun&>(run).values[number];
     if (values != nullptr && values->is_awaited(value)) return region;
@@ -361,7 +362,7 @@ void DelegateDevice::start(RegionRun run, Completion done) {
     }
     run_region(std::move(start));
   } catch (...) {
-    // What only the device has is not the CPU's to read.
+    // The CPU cannot read values that only the device has.
     told.lost(caught(Stage::kExecute));
   }
 }

@@ -127,8 +127,8 @@ TEST_P(DelegateDeviceIn, TheCpuRunsWhatFailsUntilToldToTryAgain) {
     if (fault.copies && !(GetParam().own && !GetParam().host_sees_it)) continue;
     SCOPED_TRACE(fault.name);
     store_ = std::make_shared<RegionStore>();
-    // A branch beside the first region may have its value copied ahead of the second one. Such a
-    // copy that fails is left to the region, which copies again.
+    // A branch parallel to the first region may have its value copied ahead of the second one. If
+    // such a copy fails, the region copies again.
     if (fault.copies) settings_.scheduler = Scheduler::kSequential;
     use(x_);
     faults_.*fault.count = 1;

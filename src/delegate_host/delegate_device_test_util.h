@@ -21,7 +21,7 @@
 
 namespace parallax {
 
-/// Two regions, one behind the other, with the CPU before, beside and between them.
+/// Two regions in sequence, with nodes of the CPU before, between and parallel to them.
 inline constexpr std::string_view kTwoRegions = R"(
     symbols n
     input x f32 [n, 8]

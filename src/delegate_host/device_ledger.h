@@ -1,6 +1,6 @@
-// What a session holds of one device's memory, counted against a limit before it is used: constants
-// of regions, tensors inside them, and the pieces that values lie in. Where the device works in the
-// host's memory, the CPU's budget is the limit.
+// Counts the memory of one device that a session holds, against a limit, before it is allocated:
+// constants of regions, tensors inside them, and pieces for values. If the device works in host
+// memory, the CPU's budget is the limit.
 //
 // Thread-safe.
 #pragma once
@@ -17,55 +17,66 @@
 
 namespace parallax {
 
-/// Constants are weights, which no budget counts.
+/// kOfRuns: memory for runs. kConstants: weights, which no budget counts.
 enum class DeviceBytes : std::uint8_t { kOfRuns, kConstants };
 
-/// Where a device's bytes count besides. `take` fails with kBudgetExceeded; `give` must not throw.
+/// A budget in which a device's bytes are also counted. `take` fails with kBudgetExceeded; `give`
+/// must not throw. Both may be null, and are called without locks.
 struct DeviceBudget {
-  std::function<Status(std::int64_t)> take = nullptr;
-  std::function<void(std::int64_t)> give = nullptr;
+  std::function<Status(std::int64_t)> take = nullptr;  ///< called with a positive number of bytes
+  std::function<void(std::int64_t)> give = nullptr;    ///< called with bytes that `take` accepted
 };
 
+/// A counter of bytes with a limit. Sums may reach but not exceed it.
 class DeviceLedger {
  public:
-  /// `limit`: bytes in all.
+  /// `limit`: maximum number of bytes in total.
   explicit DeviceLedger(std::int64_t limit, DeviceBudget budget = {})
       : limit_(limit), budget_(std::move(budget)) {}
   DeviceLedger(const DeviceLedger&) = delete;
   DeviceLedger& operator=(const DeviceLedger&) = delete;
 
-  /// `what` they are for, "tensors of a region". Errors: kBudgetExceeded.
+  /// Counts `bytes`. `what` says in messages what they are for: "tensors of a region". Errors:
+  /// kBudgetExceeded (stage kExecute), from the limit or the budget; nothing is counted then.
   Status take(std::int64_t bytes, std::string_view what, DeviceBytes kind = DeviceBytes::kOfRuns);
+  /// Removes bytes that take() counted, with the same `kind`.
   void give(std::int64_t bytes, DeviceBytes kind = DeviceBytes::kOfRuns) noexcept;
-  /// Bytes that share a place: the most of all counts.
+  /// Counts memory that several users share, one at a time: only the largest request counts.
+  /// Errors: as take().
   Status take_shared(std::int64_t bytes, std::string_view what);
+  /// Removes a request of take_shared() with the same number of bytes.
   void give_shared(std::int64_t bytes) noexcept;
 
+  /// Return bytes: the limit, those counted now, and the maximum so far.
   std::int64_t limit() const { return limit_; }
   std::int64_t held() const;
   std::int64_t peak() const;
 
  private:
+  /// Errors: kBudgetExceeded if `bytes` more would exceed the limit.
   Status check_locked(std::int64_t bytes, std::string_view what) const PX_REQUIRES(mutex_);
+  /// Returns bytes to the budget; does nothing for 0.
   void give_to_budget(std::int64_t bytes) const noexcept;
+  /// Returns the largest shared request, which is the one that counts.
   std::int64_t shared() const PX_REQUIRES(mutex_) {
     return shared_.empty() ? 0 : *shared_.rbegin();
   }
 
-  const std::int64_t limit_;
+  const std::int64_t limit_;  ///< bytes
   const DeviceBudget budget_;
   mutable Mutex mutex_;
   std::int64_t held_ PX_GUARDED_BY(mutex_) = 0;
-  std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;
-  std::multiset<std::int64_t> shared_ PX_GUARDED_BY(mutex_);
+  std::int64_t peak_ PX_GUARDED_BY(mutex_) = 0;               ///< maximum of held_
+  std::multiset<std::int64_t> shared_ PX_GUARDED_BY(mutex_);  ///< all shared requests
 };
 
-/// Bytes of a ledger, given back when destroyed. A null ledger counts nothing.
+/// Bytes counted in a ledger, removed by the destructor. With a null ledger nothing is counted. Not
+/// thread-safe.
 class DeviceCharge {
  public:
   DeviceCharge() = default;
-  /// `shared`: as DeviceLedger::take_shared(). Negative numbers count as 0. Errors:
-  /// kBudgetExceeded.
+  /// Counts `bytes` and `shared`; the latter as in DeviceLedger::take_shared(). Negative numbers
+  /// count as 0, because delegates provide them. Errors: kBudgetExceeded; nothing is counted then.
   static Result<DeviceCharge> make(std::shared_ptr<DeviceLedger> ledger, std::int64_t bytes,
                                    std::int64_t shared, std::string_view what,
                                    DeviceBytes kind = DeviceBytes::kOfRuns);
@@ -74,6 +85,7 @@ class DeviceCharge {
     swap(other);
     return *this;
   }
+  /// Returns the bytes to the ledger; bytes of runs also to its budget.
   ~DeviceCharge();
 
  private:

@@ -1,4 +1,4 @@
-// What a session holds of a device's memory, and the pieces that its values lie in.
+// Tests the count of a device's memory, and the pieces for its values.
 #include "delegate_host/device_ledger.h"
 
 #include <gmock/gmock.h>

@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-/// Pieces may exceed what runs needed at once by this part of it.
+/// Pieces may exceed the maximum that runs needed at the same time by this part of it.
 constexpr std::size_t kPoolSlack = 10;
 
 }  // namespace
@@ -53,11 +53,11 @@ void DevicePool::drop_all(Idle& evicted) noexcept {
   for (auto& [bytes, piece] : evicted) drop(std::move(piece));
 }
 
-/// So many bytes may be held where pieces are idle.
+/// Returns the number of bytes that may be held while there are idle pieces.
 std::size_t DevicePool::most_kept() const { return most_needed_ + most_needed_ / kPoolSlack; }
 
-/// The smallest that suffices; null where there is none, or where one that fits better has room
-/// beside it: a larger value may need it.
+/// Returns the smallest idle piece that suffices. Null if there is none, or if a piece of the exact
+/// size still fits: a larger value may need the idle one.
 std::unique_ptr<DevicePiece> DevicePool::take_idle(std::size_t bytes) {
   const auto found = idle_.lower_bound(bytes);
   if (found == idle_.end()) return nullptr;
@@ -69,8 +69,8 @@ std::unique_ptr<DevicePiece> DevicePool::take_idle(std::size_t bytes) {
   return piece;
 }
 
-/// Moves idle pieces to `evicted` until the rest is within what runs needed at once: the smallest
-/// that is enough, else the largest.
+/// Moves idle pieces to `evicted` until the pool is within its limit: the smallest that suffices,
+/// or else the largest.
 void DevicePool::evict_unneeded(Idle& evicted) {
   while (!idle_.empty() && idle_bytes_ + busy_bytes_ > most_kept()) {
     const auto enough = idle_.lower_bound(idle_bytes_ + busy_bytes_ - most_kept());
@@ -102,7 +102,8 @@ Status DevicePool::count(std::size_t bytes) {
   return {};
 }
 
-/// Counts what copies will take as well, which the piece does not hold before the first one.
+/// Also counts the memory that copies will need, which the piece does not allocate before the first
+/// one.
 Result<std::unique_ptr<DevicePiece>> DevicePool::allocate(std::size_t bytes) {
   PX_ASSIGN(auto piece, DevicePiece::allocate(delegate_, bytes));
   auto charge = DeviceCharge::make(host_, piece->memory_.host_bytes, 0, "copies of a value");
@@ -117,7 +118,7 @@ Result<std::unique_ptr<DevicePiece>> DevicePool::allocate(std::size_t bytes) {
 Result<std::unique_ptr<DevicePiece>> DevicePool::make(std::size_t bytes) {
   PX_RETURN_IF_ERROR(count(bytes));
   auto made = allocate(bytes);
-  // Its own memory, or the host's, may be short where the ledger's is not.
+  // The device's memory, or the host's, may be short even if the ledger's limit is not reached.
   while (!made && (made.error().code == ErrorCode::kOutOfMemory ||
                    made.error().code == ErrorCode::kBudgetExceeded)) {
     auto piece = largest_idle();
@@ -182,7 +183,7 @@ void DevicePool::put(std::unique_ptr<DevicePiece> piece, std::size_t needed) noe
   drop_all(evicted);
 }
 
-/// On another thread where this one answers for the delegate: `release` may wait for it.
+/// Uses another thread if this one is delivering an answer: `release` may wait for it.
 void DevicePool::drop(std::unique_ptr<DevicePiece> piece) noexcept {
   const auto bytes = static_cast<std::int64_t>(piece->bytes());
   try {

@@ -25,7 +25,7 @@ ValueReaders::ValueReaders(const Compiled& compiled)
   for (const NodeId id : graph.nodes.ids()) {
     const Node& node = graph.nodes[id];
     const RegionId region = region_of(id);
-    // On the CPU a view reads no bytes of what it views.
+    // On the CPU a view reads no bytes of its input.
     const bool view = !region.valid() && compiled.nodes[id].role == NodeRole::kView;
     for (std::size_t i = view ? 1 : 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
@@ -37,7 +37,7 @@ ValueReaders::ValueReaders(const Compiled& compiled)
                  std::ranges::find(regions[root], region) == regions[root].end()) {
         regions[root].push_back(region);
       }
-      // Where running tells sizes that the device cannot have, the CPU runs the region.
+      // If sizes that become known during the run do not suit the device, the CPU runs the region.
       if (region.valid() && !is_planned(compiled, context.branches.branch_of[id])) cpu[root] = true;
     }
   }

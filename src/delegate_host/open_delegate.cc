@@ -31,7 +31,7 @@ std::string text_of(const char* text) {
   return one_line(text, kLongestText);
 }
 
-/// The name of a function that is missing; empty: none is.
+/// Returns the name of a missing function; empty if all are there.
 std::string_view missing_function(const px_delegate& table) {
   if (table.open == nullptr) return "open";
   if (table.close == nullptr) return "close";
@@ -63,7 +63,7 @@ Error of_delegate(const OpenDelegate& opened, Error error) {
   return error;
 }
 
-/// What the delegate says of itself, into `opened`.
+/// Stores the delegate's description in `opened`.
 Status describe(OpenDelegate& opened) {
   const px_delegate& table = opened.functions();
   px_description given{};
@@ -135,7 +135,7 @@ Result<DelegateTable> load_delegate_library(const std::string& file) {
     return refuse_table(ErrorCode::kIo,
                         fmt::format("'{}' has no function " PX_DELEGATE_ENTRY, file));
   }
-  // From here on its code may run at any time: it is never unloaded.
+  // From now on its code may run at any time: it is never unloaded.
   const auto entry = reinterpret_cast<px_delegate_entry_function>(symbol);
   return check_table(entry(), file);
 }

@@ -1,9 +1,9 @@
-// A delegate that is open: its table, its device and what it says of itself. Built-in delegates and
-// those of shared objects are the same from here on.
+// An open delegate: its functions, its device and its description. Built-in delegates and those of
+// shared objects are treated alike.
 //
-// What a delegate says is checked: a table of another version or without a function that it needs,
-// a name that no option could give, and a description that the reader of profiles refuses, are
-// errors of one line, stage kPartition.
+// A delegate's data is checked: a table of another version or without a required function, a name
+// that no option could contain, and a description that parse_profile() rejects, are errors of one
+// line, with stage kPartition.
 //
 // Thread-safe: immutable.
 #pragma once
@@ -21,50 +21,57 @@
 
 namespace parallax {
 
-/// A delegate's table, checked. Null functions are those that it may leave out.
+/// The functions of a delegate, checked. Only optional functions are null.
 struct DelegateTable {
-  px_delegate functions;
-  std::string name;
-  std::string file;  ///< of the shared object; empty: built in
+  px_delegate functions;  ///< a copy; fields beyond its size are null
+  std::string name;       ///< letters, digits, '-' and '_', at most 64
+  std::string file;       ///< path of the shared object; empty: built in
 };
 
-/// Errors: kUnsupported for another version of the ABI, kInvalidInput for a table that lacks
-/// something. `file` is for messages and for DelegateTable::file.
+/// Copies and checks a table. Errors: kUnsupported for null or another version of the ABI;
+/// kInvalidInput if a required function is missing or the name is invalid. `file` is for messages
+/// and DelegateTable::file.
 Result<DelegateTable> check_table(const px_delegate* table, const std::string& file);
-/// The table of a shared object, which stays loaded until the process ends. Errors: kIo where it
-/// does not load or has no px_delegate_entry; as check_table().
+/// Loads a shared object, which is never unloaded. A name without a slash is a file of the current
+/// folder. Errors: kIo if it does not load or has no px_delegate_entry; those of check_table().
 Result<DelegateTable> load_delegate_library(const std::string& file);
 
+/// A device that a delegate has opened. The destructor closes it.
 struct OpenDelegate {
+  /// Opens nothing: open_delegate() does.
   OpenDelegate(const DelegateTable& table_in, std::string wanted, Logger log_in);
+  /// Closes the device, unless this is a child of fork(), which must not call the delegate.
   ~OpenDelegate();
   OpenDelegate(const OpenDelegate&) = delete;
   OpenDelegate& operator=(const OpenDelegate&) = delete;
 
-  const DelegateTable table;
-  const std::string spec;  ///< what the user wrote: "cores:opencl-mobile"
-  const Logger log;
-  void* device = nullptr;  ///< null: it did not open
-  std::string device_name, driver;
-  DeviceProfile profile;
-  px_memory_kind memory = PX_MEMORY_HOST;
-  bool in_host_memory = true;  ///< what it holds counts in the host's budget
-  bool stores_half = false;    ///< floats, in regions that ask for no more
+  const DelegateTable table;        ///< a copy of the checked table
+  const std::string spec;           ///< the option that the user wrote: "cores:opencl-mobile"
+  const Logger log;                 ///< receives messages of the delegate
+  void* device = nullptr;           ///< the delegate's handle; null: opening failed
+  std::string device_name, driver;  ///< for reports; at most 256 characters each
+  DeviceProfile profile;            ///< `delegate` is always set
+  px_memory_kind memory = PX_MEMORY_HOST;  ///< whether regions need copies of values
+  bool in_host_memory = true;              ///< whether its memory counts in the host's budget
+  bool stores_half = false;                ///< whether regions may store floats as f16
 
+  /// Returns its limits, rates and operators.
   const Delegate& description() const { return *profile.delegate; }
-  /// REQUIRES: the thread holds no lock but turns.
+  /// Returns the functions. REQUIRES: the thread holds no locks but turns.
   const px_delegate& functions() const {
     expect_unlocked();
     return table.functions;
   }
-  /// Whether it was opened by this process: a child of fork() has none of its threads.
+  /// Returns whether this process opened it: a child of fork() has none of its threads and must not
+  /// call it.
   bool is_here() const { return process == process_number(); }
 
-  const std::uint64_t process = process_number();
+  const std::uint64_t process = process_number();  ///< process_number() of the opener
 };
 
-/// Opens `table` with the text behind the colon of `spec`. Errors: of the delegate, with its name;
-/// kInvalidInput for a description that makes no sense.
+/// Opens `table` with the text after the colon of `spec`. `cache_folder`: where the delegate may
+/// keep files; empty: nowhere. Messages of the delegate go to `log`. Errors, with the delegate's
+/// name: those of the delegate; kInvalidInput for an invalid description.
 Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& table,
                                                           const std::string& spec,
                                                           const std::string& cache_folder,

@@ -1,4 +1,4 @@
-// What opens and what does not: tables, descriptions, shared objects.
+// Tests which tables, descriptions and shared objects are accepted.
 #include "delegate_host/open_delegate.h"
 
 #include <gmock/gmock.h>

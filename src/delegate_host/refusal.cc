@@ -4,7 +4,7 @@ namespace parallax {
 
 Refusal refusal_of_bind(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kBudgetExceeded:  // of what others hold now
+    case ErrorCode::kBudgetExceeded:  // memory that others hold now
       return Refusal::kMoment;
     case ErrorCode::kIo:
     case ErrorCode::kInternal:

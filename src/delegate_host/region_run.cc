@@ -72,7 +72,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   const OpenDelegate& delegate() const { return given().region->delegate(); }
   const px_delegate& table() const { return delegate().functions(); }
   const Completion& done() const { return given().done; }
-  /// Null where the device works in the CPU's memory.
+  /// Returns null if the device works in the CPU's memory.
   DeviceValues* values() const { return given().run_values.get(); }
   ValueId root_of(const RegionTensor& tensor) const { return (*given().roots)[tensor.value]; }
 
@@ -84,7 +84,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     }
     const auto all = std::make_shared<Together>(
         [self = shared_from_this()](Status status) { self->brought(std::move(status)); });
-    // What was begun is waited for, whatever fails.
+    // Copies that were started are waited for, whatever fails.
     for (const RegionTensor& input : inputs_) {
       all->add();
       try {
@@ -98,7 +98,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     return {};
   }
 
-  /// As the region lists them.
+  /// Sorts the tensors in the order of the region's lists.
   Status order_tensors() {
     const auto order = [](const std::vector<ValueId>& wanted,
                           const std::vector<RegionTensor>& given, std::vector<RegionTensor>& list) {
@@ -199,7 +199,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     }
   }
 
-  /// What only regions of this device read stays there.
+  /// Values that only regions of this device read stay there.
   void bring_back() {
     const auto all = std::make_shared<Together>(
         [self = shared_from_this()](Status status) { self->finish(std::move(status)); });
@@ -249,15 +249,15 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
   bool is_alone_ = false;  // no other region ran when this began
   const std::shared_ptr<RegionStep> step_;
   std::vector<RegionTensor> inputs_, outputs_;
-  std::vector<DeviceValues::Piece> places_;  // of inputs, then of outputs
+  std::vector<DeviceValues::Piece> places_;  // pieces of the inputs, then of the outputs
   std::atomic<bool> ended_{false};
   Mutex mutex_;
-  void* running_ PX_GUARDED_BY(mutex_) = nullptr;  // the run, where the delegate knows it
+  void* running_ PX_GUARDED_BY(mutex_) = nullptr;  // the run, if the delegate knows it
   bool answered_ PX_GUARDED_BY(mutex_) = false;
   bool cancelled_ PX_GUARDED_BY(mutex_) = false;
 };
 
-/// Each once, by what it lies in.
+/// Returns the tensors of a run by root, each once.
 std::vector<std::pair<ValueId, const RegionTensor*>> roots_of(const RegionStart& start) {
   std::vector<std::pair<ValueId, const RegionTensor*>> list;
   for (const RegionTensor& input : start.run.inputs) {

@@ -26,7 +26,7 @@ Result<std::shared_ptr<CompiledRegion>> compile_region(
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kInternal, {}, "the delegate compiled a region to null"});
   compiled->handle = given.region;
-  // In the host's memory they are weights, which no budget counts.
+  // In host memory they are weights, which no budget counts.
   if (delegate->memory == PX_MEMORY_DEVICE) {
     PX_ASSIGN(compiled->charge,
               DeviceCharge::make(ledger, given.memory_bytes, 0, "constants of a region",

@@ -1,5 +1,5 @@
-// For tests: a delegate that computes a few operators, in the host's memory or its own, and fails
-// as it is told to.
+// A delegate for tests: computes a few operators, in the host's memory or its own, and fails on
+// request.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,8 @@
 
 namespace parallax {
 
-/// What the next calls do. Thread-safe but for texts, which are set before a delegate is opened.
+/// The behaviour of the next calls. Thread-safe but for texts, which are set before a delegate is
+/// opened.
 struct TestFaults {
   std::string profile = R"(
 name = "test"
@@ -39,8 +40,8 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
   std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
   std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0},
-      staging_bytes{0};  ///< as it says
-  /// What a refused bind and a run that fails say.
+      staging_bytes{0};  ///< sizes that it reports
+  /// Error codes of a refused bind and of a failing run.
   std::atomic<px_code> bind_code{PX_OUT_OF_MEMORY}, run_code{PX_IO};
   std::atomic<int> microseconds{200};  ///< before it answers
   std::atomic<bool> varies{false};     ///< two answers of three take ten times as long
@@ -72,14 +73,15 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
     for (const Held& one : all) one.say();
   }
 };
-/// Of the test delegates of the process: the first one's, and a second one's for tests of two.
+/// The faults of the test delegates of the process: the first delegate's, and a second one's for
+/// tests of two.
 inline TestFaults*& test_faults(int which = 0) {
   static TestFaults* faults[2] = {};
   return faults[which];
 }
 inline TestFaults& faults_of(void* device) { return *static_cast<TestFaults*>(device); }
 
-/// The steps of a region: an operator, where its inputs are, where its output goes.
+/// The steps of a region: an operator, indices of its inputs, index of its output.
 struct TestRegion {
   struct Step {
     std::string op;
@@ -89,7 +91,7 @@ struct TestRegion {
   std::vector<Step> steps;
   std::vector<int> inputs, outputs;
   std::map<int, std::vector<float>> constants;
-  std::vector<std::vector<std::int64_t>> dims;  ///< of each value; -1: bind says it
+  std::vector<std::vector<std::int64_t>> dims;  ///< dims of each value; -1: known when bound
 };
 struct TestBinding {
   TestRegion* region;
@@ -104,7 +106,7 @@ inline float test_operator(const std::string& op, float x, float y) {
   return x + y;
 }
 
-/// Answers at once, or from another thread a moment later.
+/// Answers immediately, or from another thread a moment later.
 inline void test_answer(TestFaults& faults, px_done done, void* context, px_code code,
                         const char* text) {
   const auto say = [done, context, code, text, twice = faults.twice.load()] {

@@ -32,8 +32,8 @@ double WorkRates::delegate(WorkKind kind, double predicted) const {
   return at(delegate_[static_cast<std::size_t>(kind)], predicted, delegate_scale_);
 }
 
-/// Straight lines between the points. Beyond the last one the rate stays; before the first one the
-/// line goes on, which leaves what each piece of work takes whatever its size.
+/// Interpolates linearly between the points. Beyond the last one the rate is constant; before the
+/// first one the line continues, which keeps the overhead that does not depend on the size.
 double WorkRates::at(const Points& points, double predicted, double otherwise) {
   if (predicted <= 0) return 0;
   if (points.empty()) return predicted * otherwise;

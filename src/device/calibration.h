@@ -1,5 +1,5 @@
-// What was timed on a device, and what follows from it for other work. Units: seconds, bytes,
-// multiply-accumulates (MAC). Thread-safety: plain values and pure functions.
+// Measurements of a device, and estimates for other work that follow from them. Units: seconds,
+// bytes, multiply-accumulates (MAC). Thread-safety: plain values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -12,55 +12,58 @@
 
 namespace parallax {
 
-/// Work per second of one operator: MACs, or bytes read and written for an operator that counts no
-/// MACs (data movement, which costs nothing under `exact`). Both > 0.
+/// Work per second of one operator: MACs, or bytes read and written for an operator without MACs
+/// (data movement, which costs nothing under `exact`). Both > 0.
 struct OpRate {
   double delegate = 0, cpu = 0;
 };
 
-/// A piece of work that was timed on both sides, all > 0.
+/// Times of a piece of work that was measured on both sides, all > 0.
 struct WorkSample {
   WorkKind kind = WorkKind::kElementwise;
-  double predicted = 0;  ///< of one core, by the rates of its kernels (cost/kernel_seconds.h)
-  double cpu = 0;        ///< of all threads that a run has
+  double predicted = 0;  ///< on one core, by the rates of its kernels (cost/kernel_seconds.h)
+  double cpu = 0;        ///< on all threads of a run
   double delegate = 0;   ///< without launch and copies
 };
 
-/// What runs of a region took, copies included.
+/// The measured time of a region, copies included.
 struct RegionSample {
   std::uint64_t key = 0;  ///< region_key()
-  std::string node;       ///< the first of it, for people
-  double predicted = 0;   ///< by the rates alone
+  std::string node;       ///< its first node, for people
+  double predicted = 0;   ///< predicted from the rates alone
   double seconds = 0;     ///< the median of the last runs
 };
 
-/// What runs of a whole graph took whose rows were split (co_execution.h).
+/// The measured time of a graph whose rows are divided between CPU and device (co_execution.h).
 struct SplitSample {
-  std::uint64_t key = 0;  ///< region_key() of all nodes of the graph before
-  int share = 0;          ///< of the rows on the device, in 1 / kShares
-  double seconds = 0;     ///< the median of the last runs; kRefused: there is no such split
+  std::uint64_t key = 0;  ///< region_key() of all nodes of the graph before the split
+  int share = 0;          ///< rows on the device, in 1 / kShares
+  double seconds = 0;     ///< the median of the last runs; kRefused: such a split is impossible
   static constexpr double kRefused = 1e3;
 };
-/// Steps in which the share of rows is chosen.
+/// Number of steps in which the share of rows is chosen.
 inline constexpr int kShares = 32;
 
-/// What was measured on a device; where it has no figure, the profile's constants hold.
+/// All measurements of a device; the profile's constants apply if a value is missing.
 struct Calibration {
   std::optional<double> launch_seconds, bytes_per_second;
-  std::map<OpKind, OpRate> rates;  ///< of no use where there are samples
+  std::map<OpKind, OpRate> rates;  ///< ignored if there are samples
   std::vector<WorkSample> samples;
   std::vector<RegionSample> regions;
   std::vector<SplitSample> splits;
 
+  /// Returns whether there is a sample of this kind.
   bool has_samples_of(WorkKind kind) const;
 };
 
-/// What the samples say of other work of their kind, or, where there is none of it, of any kind.
+/// Estimates the time of work from samples of its kind, or of any kind if its kind has no sample.
 class WorkRates {
  public:
   explicit WorkRates(const Calibration& calibration);
 
-  /// Of work that one core is predicted to take `predicted` for.
+  /// Return the estimated seconds of work that needs `predicted` seconds on one core by the rates
+  /// of its kernels: interpolated between samples of the kind; without any, scaled by the mean
+  /// ratio of all samples; 1:1 without samples.
   double cpu(WorkKind kind, double predicted) const;
   double delegate(WorkKind kind, double predicted) const;
 
@@ -71,17 +74,18 @@ class WorkRates {
   using Points = std::vector<Point>;  ///< ascending
   static double at(const Points& points, double predicted, double otherwise);
 
-  std::vector<Points> cpu_, delegate_;         ///< by kind
+  std::vector<Points> cpu_, delegate_;         ///< indexed by WorkKind
   double cpu_scale_ = 1, delegate_scale_ = 1;  ///< measured / predicted of all kinds
 };
 
-/// How much longer regions took than the rates said: the median, between 1/4 and 4; 1 of none.
+/// Returns how much longer regions took than the rates predict: the median ratio, limited to [1/4,
+/// 4]; 1 without measurements.
 double region_factor(const Calibration& calibration);
 
-/// The share that the next plan of the graph `key` should have: beside the best of those that runs
-/// were timed with one that was not, else the best. Nothing where none was.
+/// Returns the share for the next plan of the graph `key`: an untimed neighbour of the best timed
+/// share, or else the best one; nullopt if no share was timed.
 std::optional<int> next_share(const Calibration& calibration, std::uint64_t key);
-/// The one with which runs took least. Nothing where none was timed.
+/// Returns the share with the shortest runs; nullopt if no share was timed.
 std::optional<int> best_share(const Calibration& calibration, std::uint64_t key);
 
 }  // namespace parallax

@@ -41,10 +41,10 @@ TEST(WorkRates, DrawsStraightLinesBetweenSamples) {
     EXPECT_NEAR(rates.cpu(WorkKind::kProduct, row.predicted), row.cpu, 1e-12) << row.predicted;
     EXPECT_NEAR(rates.delegate(WorkKind::kProduct, row.predicted), row.delegate, 1e-12);
   }
-  // What each piece of work takes on the device does not go away with its size.
+  // The overhead of each piece of work on the device does not vanish with its size.
   EXPECT_GT(rates.delegate(WorkKind::kProduct, 1e-7), 9e-5);
   EXPECT_LT(rates.cpu(WorkKind::kProduct, 1e-7), 3e-5);
-  // Of other kinds the mean is known.
+  // For other kinds the mean is used.
   EXPECT_NEAR(rates.cpu(WorkKind::kPool, 1e-4), 1e-4 * std::sqrt(2 * 3), 1e-9);
   EXPECT_EQ(WorkRates(Calibration{}).cpu(WorkKind::kPool, 1e-4), 1e-4);
 }
@@ -107,7 +107,7 @@ TEST(MeasuredPartition, GoesByWhatRunsOfARegionTook) {
   EXPECT_TRUE(second.returned[RegionId{0}].cost.timed);
   EXPECT_THAT(second.returned[RegionId{0}].verdict.detail,
               HasSubstr("500 ms offloaded, as runs took, >= 2.6"));
-  // As one of two it says little of others.
+  // A second sample reduces its influence on other regions.
   options.calibration.regions.push_back({77, "other", 1, 1});
   options.calibration.regions.push_back({78, "other", 1, 1});
   const Partition third = partition(timed.graph, timed.shapes, product_device(), options);

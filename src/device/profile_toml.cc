@@ -101,7 +101,7 @@ void read_operators(TableReader& reader, TomlReport& report, Delegate& delegate)
   }
 }
 
-/// Whether `images` lie with their channels last; canonical ones have them first.
+/// Returns whether `images` has channels last; canonical graphs have them first.
 bool read_images(TableReader& reader, const toml::table& table, TomlReport& report) {
   if (!reader.has("images")) return false;
   const std::string images = reader.text("images");
@@ -126,7 +126,7 @@ Delegate read_delegate(const toml::table& table, TomlReport& report) {
   return delegate;
 }
 
-/// Of cores that are described by how they are built.
+/// Computes relative speeds of cores that are described by their structure.
 void speeds_of_peaks(std::vector<CoreClass>& cores) {
   double most = 0;
   for (const CoreClass& core : cores) most = std::max(most, core_of(core.peaks).macs_per_second);

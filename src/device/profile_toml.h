@@ -1,5 +1,5 @@
-// Device profiles and calibrations as TOML. The files under profiles/ show every key of a profile;
-// a calibration has
+// Reads device profiles and calibrations from TOML. The files under profiles/ show every key of a
+// profile; a calibration has
 //
 //     launch_seconds = 1.8e-4        # optional, like everything here
 //     bytes_per_second = 11e9
@@ -17,10 +17,9 @@
 //     predicted = 2.1e-3
 //     seconds = 2.6e-3
 //
-// A key that is not known, is missing, has another type or is out of range is an error that names
-// file and line: stage kPartition, code kInvalidInput. Files may hold anything; nothing in them
-// makes the reader crash, hang or allocate without bound. Thread-safety: pure functions over text
-// and files.
+// A key that is unknown, missing, of another type or out of range is an error that names file and
+// line: stage kPartition, code kInvalidInput. Input is not trusted; no file makes the reader crash,
+// hang or allocate without bound. Thread-safety: pure functions over text and files.
 #pragma once
 
 #include <filesystem>
@@ -32,11 +31,11 @@
 
 namespace parallax {
 
-/// `file` is for messages only.
+/// Parse a text. `file` names it in messages only. Errors: kInvalidInput, see above.
 Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file);
 Result<Calibration> parse_calibration(std::string_view text, std::string_view file);
 
-/// Also kIo where the file cannot be read.
+/// Parse a file. Errors: also kIo if it cannot be read.
 Result<DeviceProfile> load_profile(const std::filesystem::path& path);
 Result<Calibration> load_calibration(const std::filesystem::path& path);
 

@@ -12,7 +12,7 @@ namespace {
 
 Support refuse(CpuReason reason, std::string detail) { return {reason, std::move(detail), false}; }
 
-/// True where input `i` only says a shape and its elements are known when the plan is made.
+/// Returns whether input `i` only defines a shape and its elements are known when the plan is made.
 bool says_shape(const Node& node, const Value& value, std::size_t i) {
   if (value.kind == ValueKind::kSymbolic) return true;
   return op_def(node.op).decides_shape(i) && value.kind == ValueKind::kConstant;

@@ -1,6 +1,6 @@
-// Reads tables of TOML key by key, for profile_toml.cc and other files of the user's: a key that is
-// missing, not known, of another type or out of range is an error that names file and line. Files
-// may hold anything. Internal to the folders that read such files.
+// Reads tables of TOML key by key, for profile_toml.cc and other files of the user: a key that is
+// missing, unknown, of another type or out of range is an error that names file and line. Input is
+// not trusted. Internal to the folders that read such files.
 //
 // Thread-compatible.
 #pragma once
@@ -28,15 +28,17 @@ inline constexpr std::size_t kMaxTomlBytes = 1U << 20;
 inline constexpr double kMaxRate = 1e30;  // per second
 inline constexpr double kMaxTomlSeconds = 1e6;
 
-/// Where errors of one file go: the first one is kept.
+/// Collects the errors of one file: only the first one is kept.
 class TomlReport {
  public:
   explicit TomlReport(std::string_view file) : file_(file) {}
 
+  /// Adds an error at a position in the file.
   void add(const toml::source_region& where, std::string_view message) {
     if (!message_.empty()) return;
     message_ = fmt::format("{}:{}: {}", file_, where.begin.line, message);
   }
+  /// Returns the first error: stage kPartition, code kInvalidInput.
   Status status() const {
     if (message_.empty()) return {};
     return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, "", message_});
@@ -50,19 +52,21 @@ class TomlReport {
 struct TomlRange {
   double min, max;
 };
-/// Of a rate per second.
+/// The range of a rate per second.
 inline constexpr TomlRange kTomlRate{1e-30, kMaxRate};
 
-/// Reads the keys of one table; call finish() at the end: it refuses keys that were not asked
-/// for.
+/// Reads the keys of one table. Call finish() at the end, which rejects keys that were not read.
+/// Errors go to the report; the functions then return a valid default.
 class TableReader {
  public:
   TableReader(const toml::table& table, TomlReport& report) : table_(table), report_(report) {}
 
+  /// Returns whether the table has the key.
   bool has(std::string_view key) const { return table_.contains(key); }
-  /// The caller reads this key by himself.
+  /// Marks a key as known; the caller reads it himself.
   void ask(std::string_view key) { asked_.emplace(key); }
 
+  /// Read a value that must be within the range. Without a `fallback` the key is required.
   double number(std::string_view key, TomlRange range) {
     const toml::node* node = require(key);
     const auto value = node == nullptr ? std::nullopt : node->value<double>();
@@ -107,7 +111,7 @@ class TableReader {
     report_.add(node->source(), fmt::format("'{}' must be a text", key));
     return "";
   }
-  /// Texts of an array, each with where it stands; empty where the key is absent.
+  /// Returns the texts of an array with their positions; empty if the key is absent.
   std::vector<std::pair<std::string, toml::source_region>> texts(std::string_view key) {
     std::vector<std::pair<std::string, toml::source_region>> result;
     if (!has(key)) return absent(key, result);
@@ -127,7 +131,7 @@ class TableReader {
     }
     return result;
   }
-  /// Null where the key is absent or, with an error, no table.
+  /// Returns a nested table; null if the key is absent or, with an error, not a table.
   const toml::table* table(std::string_view key) {
     if (!has(key)) return absent(key, nullptr);
     const toml::node* node = require(key);
@@ -144,6 +148,7 @@ class TableReader {
     }
     return array;
   }
+  /// Reports every key that was not read.
   void finish() {
     for (const auto& [key, node] : table_) {
       if (asked_.contains(key.str())) continue;
@@ -169,7 +174,8 @@ class TableReader {
   std::set<std::string, std::less<>> asked_;
 };
 
-/// Parses TOML and hands its table to `read`.
+/// Parses TOML and passes its table to `read`. Errors: kInvalidInput (stage kPartition) for invalid
+/// TOML, for more than `max_bytes` bytes, and for errors that `read` reports.
 template <class T, class Read>
 Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
                      std::size_t max_bytes = kMaxTomlBytes) {
@@ -191,6 +197,7 @@ Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
   return result;
 }
 
+/// Parses a whole file with `parse_text`. Errors: those of `parse_text`; kIo if it cannot be read.
 template <class T>
 Result<T> load_toml(const std::filesystem::path& path,
                     Result<T> (*parse_text)(std::string_view, std::string_view)) {

@@ -71,7 +71,7 @@ TEST(Toml, ReadsWhatOnlyLooksDeep) {
   }
 }
 
-/// How many tables and lists are inside each other.
+/// Returns the nesting depth of tables and lists.
 int depth_of(const toml::node& node) {
   int deepest = 0;
   if (const toml::array* const array = node.as_array())
@@ -81,8 +81,8 @@ int depth_of(const toml::node& node) {
   return deepest;
 }
 
-/// Strings of all kinds, many of them wrong, before a key: what is taken for the one or the other
-/// must be what the parser takes it for.
+/// Strings of all kinds, many of them invalid, before a key: comments and strings must be
+/// recognized as the parser recognizes them.
 TEST(Toml, SkipsStringsAndCommentsAsTheParserDoes) {
   constexpr std::array<std::string_view, 4> kQuotes = {"\"", "'", "\"\"\"", "'''"};
   constexpr std::array<std::string_view, 12> kPieces = {

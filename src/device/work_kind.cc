@@ -29,7 +29,7 @@ WorkKind product_kind(const Graph& graph, const Node& node) {
   return WorkKind::kAttention;
 }
 
-/// True of operators that only say which element lies where.
+/// Returns true for operators that only move elements.
 bool moves_elements(OpKind op) {
   switch (op) {
     case OpKind::kConcat:
@@ -60,7 +60,7 @@ bool moves_elements(OpKind op) {
   }
 }
 
-/// True of operators that take a function of each element, which costs more than a sum.
+/// Returns true for operators that compute a function of each element, which costs more than a sum.
 bool takes_functions(OpKind op) {
   switch (op) {
     case OpKind::kAcos:

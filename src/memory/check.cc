@@ -130,11 +130,11 @@ class OverlapFinder {
   }
 
   const Timeline& timeline_;
-  // Of each joined buffer: the first of those it joins, and where all of them lie.
+  // For each joined buffer: the first buffer it contains, and the common offset.
   std::vector<std::size_t> first_;
   std::vector<std::int64_t> offset_;
   std::map<std::int64_t, std::int32_t> live_;  // offset -> buffer
-  std::vector<std::int32_t> freed_;            // by the branch at hand
+  std::vector<std::int32_t> freed_;            // freed by the current branch
   Ranges used_;                                // freed by the step's other branches
   std::vector<std::int32_t> users_;
   Status status_;
@@ -189,7 +189,7 @@ Status check_offsets(const MemoryProblem& problem, const Steps& steps, const Off
       return bug(fmt::format("buffer {} leaves the {} bytes of the memory", i, offsets.bytes));
     }
   }
-  // What lies in the place of a buffer that it may overwrite is one with it.
+  // A buffer with the offset of one that it may overwrite is joined with it.
   const InPlace in_place = join_in_place(problem, steps, [&](std::size_t a, std::size_t b) {
     return offsets.offset[a] == offsets.offset[b];
   });

@@ -24,7 +24,7 @@ class PairFinder {
     remove(buffer);
     freed_.push_back(buffer);
   }
-  /// For the other branches of the step, whatever this one used lives from its start to its end.
+  /// For the other branches of the step, all buffers of this branch live from its start to its end.
   void end_branch(std::int32_t step) {
     const auto s = static_cast<std::size_t>(step);
     if (timeline_.step_begin[s + 1] - timeline_.step_begin[s] > 1) {
@@ -57,7 +57,7 @@ class PairFinder {
 
   const Timeline& timeline_;
   const std::size_t limit_;
-  std::vector<std::int32_t> place_;  // where in live_ a buffer is
+  std::vector<std::int32_t> place_;  // index of each buffer in live_
   std::vector<std::int32_t> live_;
   std::vector<std::int32_t> freed_;
   std::vector<std::int32_t> dead_at_step_end_;

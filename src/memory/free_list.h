@@ -1,4 +1,5 @@
-// Free blocks of an arena: best fit, splitting, coalescing; O(log n) each. Internal to memory/.
+// Free blocks of an arena: best fit, splitting, coalescing; O(log n) each. Internal to memory/. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +11,11 @@
 
 namespace parallax {
 
+/// An ordered set of free blocks, none of which touch each other.
 class FreeList {
  public:
-  /// Takes `bytes` from the smallest block that holds them, the lowest of equal ones: their offset.
+  /// Removes `bytes` from the smallest block that is large enough, the lowest of equal ones.
+  /// Returns their offset; nullopt if no block is large enough.
   std::optional<std::int64_t> take(std::int64_t bytes) {
     const auto fit = by_size_.lower_bound({bytes, -1});
     if (fit == by_size_.end()) return std::nullopt;
@@ -23,7 +26,7 @@ class FreeList {
     return offset;
   }
 
-  /// Takes the whole block that ends at `end`: its offset.
+  /// Removes the block that ends at `end`. Returns its offset; nullopt if there is no such block.
   std::optional<std::int64_t> take_ending_at(std::int64_t end) {
     if (by_offset_.empty()) return std::nullopt;
     const auto last = std::prev(by_offset_.end());
@@ -34,7 +37,7 @@ class FreeList {
     return offset;
   }
 
-  /// The block must not overlap a free one.
+  /// Adds a free block and merges it with its neighbours. REQUIRES: it overlaps no free block.
   void add(std::int64_t offset, std::int64_t bytes) {
     auto next = by_offset_.lower_bound(offset);
     if (next != by_offset_.end() && next->first == offset + bytes) {
@@ -54,7 +57,7 @@ class FreeList {
     insert(offset, bytes);
   }
 
-  /// Moves every block to `other`.
+  /// Moves every block to `other`; this list is empty afterwards.
   void hand_over(FreeList& other) {
     if (other.by_offset_.empty()) {
       std::swap(*this, other);

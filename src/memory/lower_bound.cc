@@ -23,13 +23,13 @@ struct LiveBytes {
   void free(std::int32_t buffer) { live -= bytes(buffer); }
 };
 
-/// Live bytes of each step: what is there as it begins, and the sum over its branches of how much
-/// each may add to it.
+/// Live bytes of each step: those at its start, and the sum over its branches of the maximum that
+/// each may add.
 struct StepBytes {
   const Timeline& timeline;
   std::vector<std::int64_t> peaks;
   std::int64_t at_start = 0;    ///< live as the step begins
-  std::int64_t change = 0;      ///< what the branches so far left behind
+  std::int64_t change = 0;      ///< bytes that the previous branches of the step left behind
   std::int64_t most = 0;        ///< sum of their peaks over at_start
   std::int64_t branch = 0;      ///< live now, of what this branch made, less what it freed
   std::int64_t branch_top = 0;  ///< the most of that

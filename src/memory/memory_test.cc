@@ -37,7 +37,7 @@ std::vector<std::int64_t> peaks_of(const MemoryProblem& problem) {
   return {peaks.begin(), peaks.end()};
 }
 
-/// A chain of four nodes whose tensors take 1, 2, 3 and 4 cache lines.
+/// A chain of four nodes whose tensors have 1, 2, 3 and 4 cache lines.
 MemoryProblem chain() {
   return problem_of({4}, {{64, at(0, 0), {at(0, 1)}},
                           {128, at(0, 1), {at(0, 2)}},
@@ -93,7 +93,7 @@ TEST(PlanPaper, FreedBlocksStayInTheirArenaWithinAStep) {
       {2, 2}, {{64, at(0, 0), {}}, {64, at(0, 1), {}}, {64, at(1, 0), {}}, {64, at(1, 1), {}}});
   const Offsets offsets = plan_paper(problem, steps_of({{0, 1}}));
   EXPECT_THAT(offsets.offset, ElementsAre(0, 0, 64, 64));
-  // In different steps the block is handed over.
+  // In different steps the block is reused.
   EXPECT_EQ(plan_paper(problem, steps_of({{0}, {1}})).bytes, 64);
 }
 

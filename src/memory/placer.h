@@ -1,5 +1,5 @@
-// Places buffers one after the other, in a given order, between those placed before. Internal to
-// memory/.
+// Places buffers one after the other, in a given order, into gaps between those placed before.
+// Internal to memory/. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,30 @@
 
 namespace parallax {
 
+/// The gap in which a buffer is placed, among those that are large enough.
 enum class Gap : std::uint8_t { kSmallest, kLowest };
 
+/// A greedy algorithm over the pairs of buffers that conflict.
 class Placer {
  public:
-  /// Both outlive it.
+  /// Both arguments must outlive the placer.
   Placer(const Timeline& timeline, const Conflicts& conflicts)
       : timeline_(timeline), conflicts_(conflicts) {}
 
+  /// Returns the bytes of a buffer, rounded up to kAlignment.
   std::int64_t bytes(std::int32_t buffer) const {
     return timeline_.lifetimes[static_cast<std::size_t>(buffer)].bytes;
   }
-  /// Puts each buffer of `order` into the smallest (or lowest) gap that holds it between earlier
-  /// ones that may live at the same time. Buffers that are not in `order` lie at 0.
+  /// Places each buffer of `order` into the smallest (or lowest) gap between earlier buffers that
+  /// may live at the same time. Buffers that are not in `order` get offset 0.
   Offsets place(std::span<const std::int32_t> order, Gap gap);
 
  private:
+  /// A range of bytes that is not available.
   struct Block {
     std::int64_t begin, end;
   };
+  /// Returns an offset for the buffer, given the offsets of earlier ones.
   std::int64_t find_gap(const Offsets& offsets, std::int32_t buffer, Gap kind);
 
   const Timeline& timeline_;
@@ -38,7 +43,7 @@ class Placer {
   std::vector<Block> blocks_;
 };
 
-/// Buffers of more than 0 bytes, largest first, then by when they are made.
+/// Returns buffers of more than 0 bytes, largest first, then in order of creation.
 std::vector<std::int32_t> by_size(const Timeline& timeline);
 
 }  // namespace parallax

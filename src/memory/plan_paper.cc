@@ -19,7 +19,7 @@ class Arenas {
   void begin_step(std::int32_t) {}
   void make(std::int32_t buffer) { offsets_.offset[index(buffer)] = allocate(bytes(buffer)); }
   void free(std::int32_t buffer) { own_.add(offsets_.offset[index(buffer)], bytes(buffer)); }
-  /// What this branch freed is out of reach of the others of its step.
+  /// Other branches of the same step cannot reuse blocks that this branch freed.
   void end_branch(std::int32_t) { own_.hand_over(freed_in_step_); }
   void end_step() {
     own_.hand_over(freed_in_step_);

@@ -52,9 +52,10 @@ void improve_by_order(const Timeline& timeline, std::int64_t bound, Offsets& bes
   }
 }
 
-/// Lifetimes in slots. What lives at the beginning or end of a step of several branches lives from
-/// that step's beginning, or to its end: intervals say no less than what may live at once. They say
-/// more inside such steps, which does not matter where others are the fullest.
+/// Returns lifetimes as ranges of slots. A buffer that lives at the beginning or end of a step of
+/// several branches lives from that step's beginning, or to its end: intervals include all
+/// conflicts. They include more inside such steps, which does not matter if other moments are the
+/// fullest.
 std::vector<PackingBuffer> as_intervals(const Timeline& timeline) {
   const auto step_slot = [&](std::int32_t step, std::int32_t slot, std::int32_t end) {
     const auto s = static_cast<std::size_t>(step);

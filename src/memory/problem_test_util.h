@@ -1,6 +1,6 @@
-// Problems for tests of memory/ and schedule/, and two judges of offsets that share no code with
-// the planners: a definition of "may live at once" by happens-before, and an execution that looks
-// at the bytes. Both take an order of branches as steps with barriers or as waits.
+// Problems for tests of memory/ and schedule/, and two checks of offsets that share no code with
+// the planners: a definition of "may live at the same time" by happens-before, and an execution
+// that checks the bytes. Both accept an order of branches as steps with barriers or as waits.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace parallax {
 
-/// Lets the buffers from `first` on take the place of some that their node reads.
+/// Allows the buffers from `first` on to overwrite some that their node reads.
 inline void overwrite_some(MemoryProblem& problem, std::size_t first, RandomDag& random) {
   for (std::size_t i = first; i < problem.buffers.size(); ++i) {
     for (std::size_t j = 0; j < first; ++j) {
@@ -27,7 +27,7 @@ inline void overwrite_some(MemoryProblem& problem, std::size_t first, RandomDag&
   }
 }
 
-/// What `steps` say, as waits: every branch waits for all of the step before.
+/// Converts `steps` to waits: every branch waits for all branches of the previous step.
 inline Waits waits_of_steps(const Steps& steps, std::size_t branches) {
   Waits waits(branches);
   for (std::size_t i = 1; i < steps.size(); ++i) {
@@ -118,7 +118,8 @@ class HappensBefore {
            problem_.buffers[a].bytes == problem_.buffers[b].bytes &&
            done_but_for(a, problem_.buffers[b].made, true);
   }
-  /// A pair that may live at once and shares bytes, without lying in the same place as it may.
+  /// Returns a pair of buffers that may live at the same time and share bytes, unless one may
+  /// overwrite the other.
   std::optional<std::pair<std::size_t, std::size_t>> overlap(const Offsets& offsets) const {
     for (std::size_t a = 0; a < problem_.buffers.size(); ++a) {
       for (std::size_t b = a + 1; b < problem_.buffers.size(); ++b) {

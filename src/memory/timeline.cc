@@ -11,7 +11,7 @@ namespace {
 struct Place {
   std::int32_t step = 0;
   std::int32_t first_slot = 0;
-  /// Where the last branch beside it ends, if in a later step.
+  /// End of the last branch that may run concurrently with it, if in a later step.
   std::int32_t concurrent_step = -1, concurrent_slot = -1;
 };
 
@@ -43,7 +43,8 @@ void add_reads(const Buffer& buffer, const IdVector<BranchId, Place>& places, Gr
   }
 }
 
-/// What runs beside those that use the buffer may not take its bytes.
+/// Extends the life of a buffer: branches that run concurrently with its users may not reuse its
+/// bytes.
 void add_concurrent(const Buffer& buffer, const IdVector<BranchId, Place>& places, Lifetime& life) {
   const auto add = [&](const Place& place) {
     if (place.concurrent_step <= life.last_step) return;

@@ -1,6 +1,6 @@
 // The problem laid out in time, shared by the planners. Every node has a slot, branches follow each
 // other in the order of the steps, and every buffer lives in a range of slots. Internal to memory/.
-// Immutable once made.
+// Immutable.
 #pragma once
 
 #include <cstdint>
@@ -11,29 +11,32 @@
 
 namespace parallax {
 
+/// The life of a buffer, in steps and slots. Both ranges include their ends.
 struct Lifetime {
-  std::int64_t bytes = 0;  ///< rounded up to kAlignment; if 0, the buffer is on no list below
+  std::int64_t bytes = 0;  ///< rounded up to kAlignment; if 0, the buffer is in no list below
   std::int32_t first_step = 0, last_step = 0;
   std::int32_t first_slot = 0, last_slot = 0;
-  /// Several branches of the last step read it, so that it lives to the end of that step.
+  /// Several branches of the last step read it, so it lives to the end of that step.
   bool shared = false;
 };
 
-/// A position numbers a branch in the order of the steps.
+/// Positions number the branches in the order of the steps.
 struct Timeline {
   std::vector<std::int32_t> step_begin;  ///< position of each step's first branch, and the end
   std::vector<std::int32_t> slot_begin;  ///< slot of each position's first node, and the end
-  std::vector<Lifetime> lifetimes;       ///< by buffer
+  std::vector<Lifetime> lifetimes;       ///< indexed by buffer
 
+  /// Return the numbers of steps and slots.
   std::int32_t steps() const { return static_cast<std::int32_t>(step_begin.size()) - 1; }
   std::int32_t slots() const { return slot_begin.back(); }
-  /// Buffers that the node of `slot` makes, largest first.
+  /// Returns the buffers that the node of `slot` writes, largest first.
   std::span<const std::int32_t> made(std::int32_t slot) const { return made_.of(slot); }
-  /// Buffers of which `slot` is the last reader (or the maker, if none reads).
+  /// Returns the buffers whose last reader is `slot`, or its maker if they have no reader.
   std::span<const std::int32_t> freed(std::int32_t slot) const { return freed_.of(slot); }
 
-  /// REQUIRES: check_problem accepts `problem`, and its bytes together fit 63 bits. `joined`
-  /// (InPlace): buffers that share a place have one lifetime, numbered as there; empty: none do.
+  /// Computes the timeline. REQUIRES: check_problem accepts `problem`, and its bytes together fit
+  /// 63 bits. `joined` (InPlace): buffers that share memory have one lifetime, with the number used
+  /// there; empty: buffers are not joined.
   static Timeline make(const MemoryProblem& problem, const Steps& steps,
                        std::span<const std::int32_t> joined = {});
 
@@ -54,9 +57,9 @@ struct Timeline {
   Table made_, freed_;
 };
 
-/// Walks the timeline, branch after branch as if each began with its step, and tells `visitor`
+/// Traverses the timeline, branch after branch as if each started with its step; calls in order
 ///   begin_step(step)  make(buffer)  free(buffer)  end_branch(step)  free(buffer)...  end_step()
-/// where buffers that several branches read are freed between the last end_branch and end_step.
+/// Buffers that several branches read are freed between the last end_branch and end_step.
 template <class Visitor>
 void sweep(const Timeline& timeline, Visitor& visitor) {
   std::vector<std::int32_t> shared;

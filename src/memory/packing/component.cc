@@ -6,7 +6,7 @@
 namespace parallax::packing {
 namespace {
 
-/// Above this many pairs only packing by birth is tried; a pair takes 16 bytes while counting.
+/// With more pairs only packing by birth is tried; a pair needs 16 bytes while counting.
 constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
 /// The search recurses once for each item.
 constexpr std::size_t kMaxSearched = 2000;
@@ -67,7 +67,7 @@ SearchOrder Component::make_order(const Series& series) {
   return order;
 }
 
-/// True where `height` was reached or shown to be out of reach.
+/// Returns true if `height` was reached or proved impossible.
 bool Component::search(Series& series, std::int64_t height, Effort& effort) {
   const auto count = static_cast<std::int64_t>(sections_.items.size());
   if (series.blame.empty()) series.blame.assign(sections_.items.size(), 0);

@@ -1,5 +1,5 @@
-// Buffers connected by overlapping lifetimes, and their best packing so far. Internal to
-// memory/packing/.
+// A set of buffers connected by overlapping lifetimes, and its best packing so far. Internal to
+// memory/packing/. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,35 @@
 
 namespace parallax::packing {
 
+/// Improves the packing of a component by repeated searches. Deterministic for a given effort.
 class Component {
  public:
-  /// `buffers`: as for make_sections. Starts with a packing.
+  /// `buffers`: as for make_sections. Computes a first packing.
   explicit Component(std::span<const PackingBuffer> buffers);
 
+  /// Return the height of the best packing so far, and its offsets, one per buffer.
   std::int64_t height() const { return height_; }
   const std::vector<std::int64_t>& offsets() const { return offsets_; }
-  /// No packing is lower than this.
+  /// Returns a height below which no packing exists.
   std::int64_t lower_bound() const { return lower_bound_; }
 
-  /// Tries once more to find a smaller height, down to `enough`. False if nothing is left to try.
+  /// Searches once more for a smaller height, down to `enough`. Returns false if nothing is left to
+  /// try.
   bool improve(std::int64_t enough, Effort& effort);
 
  private:
   /// A series of searches for a height, in which failures guide later searches.
   struct Series {
     int attempts = 0;
-    std::vector<double> blame;  // of each item
+    std::vector<double> blame;  // how often each item caused a failure
   };
 
+  /// Searches once for the height, in an order derived from the series. Returns whether the height
+  /// was reached or shown to be impossible.
   bool search(Series& series, std::int64_t height, Effort& effort);
   SearchOrder make_order(const Series& series);
   std::vector<double> varied_keys(int attempt, std::span<const double> blame);
+  /// Keeps the offsets if they are better than the best so far.
   void offer(std::vector<std::int64_t> offsets);
   double random() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
 

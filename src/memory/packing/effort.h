@@ -1,4 +1,4 @@
-// Counts down a PackingLimit. Internal to memory/packing/.
+// Counts down a PackingLimit. Internal to memory/packing/. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -8,11 +8,14 @@
 
 namespace parallax::packing {
 
+/// The remaining effort of one packing.
 class Effort {
  public:
+  /// `limit` must outlive this.
   explicit Effort(const PackingLimit& limit) : limit_(&limit), left_(limit.steps) {}
 
-  /// False once the limit is reached; stays false.
+  /// Subtracts steps, and calls PackingLimit::stop about once per 1000 of them. Returns false once
+  /// the limit is reached, and ever after.
   bool spend(std::size_t steps) {
     left_ -= static_cast<std::int64_t>(steps);
     until_asked_ -= static_cast<std::int64_t>(steps);
@@ -22,7 +25,9 @@ class Effort {
     }
     return left_ > 0;
   }
+  /// Returns whether the limit is reached.
   bool exhausted() const { return left_ <= 0; }
+  /// Returns the remaining steps; at least 0.
   std::int64_t left() const { return std::max<std::int64_t>(left_, 0); }
 
  private:

@@ -108,7 +108,8 @@ Outcome Search::try_each(const Items& items, const Items& choices, std::int64_t 
   return Outcome::kNone;
 }
 
-/// Raises least offsets above gaps to what can carry the item; false where there is no room left.
+/// Raises least offsets above gaps to the next support of the item. Returns false if no room is
+/// left.
 bool Search::tighten(const Items& items) {
   for (std::int32_t i : items) {
     const std::int64_t bytes = item(i).bytes;
@@ -129,7 +130,8 @@ bool Search::tighten(const Items& items) {
   return true;
 }
 
-/// The base of every section that an item spans; false where its bytes do not fit above it.
+/// Computes the base of every section that an item spans. Returns false if its bytes do not fit
+/// above it.
 bool Search::find_bases(const Items& items) {
   by_least_.clear();
   std::int32_t end = 0;
@@ -165,8 +167,8 @@ bool Search::find_bases(const Items& items) {
   return true;
 }
 
-/// Placing an item decides that all its unplaced neighbours lie above it. That loses nothing only
-/// where none of them fits below: such sections are undecided until it is placed.
+/// Placing an item decides that all its unplaced neighbours are above it. No solution is lost only
+/// if none of them fits below: such sections are undecided until it is placed.
 void Search::count_choices(const Items& items) {
   for (std::int32_t i : items) {
     const std::int64_t least = least_[at(i)];

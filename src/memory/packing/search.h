@@ -1,13 +1,13 @@
 // Exact search for a packing of at most a given height. Internal to memory/packing/.
 //
-// The search places buffers bottom up. Each has a least offset: the top of what lies below it, or
-// more if the search has decided to leave a gap there. A node of the search picks one section and
-// tries every buffer that may lie lowest in it, then a gap. Where no unplaced buffer spans two
-// moments, the parts before and after are solved separately.
+// The search places buffers bottom up. Each has a least offset: the top of what is below it, or
+// more if the search has decided to leave a gap there. A node of the search selects one section and
+// tries every buffer that may be lowest in it, then a gap. If no unplaced buffer spans two moments,
+// the parts before and after are solved separately.
 //
 // Pruned without losing a solution: a section whose least offset and unplaced bytes exceed the
 // height; a gap into which a buffer of the section fits; a buffer above a gap with no buffer to
-// stand on (some packing has every buffer on another or on the ground, and none that could move
+// stand on (some packing has every buffer on another one or on the ground, and none that could move
 // lower).
 #pragma once
 
@@ -22,7 +22,7 @@
 
 namespace parallax::packing {
 
-/// A node picks the section with
+/// The rule by which a node selects its section.
 enum class PickRule : std::uint8_t {
   kFewestChoices,  ///< the fewest branches
   kFewestLow,      ///< few branches and a low offset
@@ -30,46 +30,59 @@ enum class PickRule : std::uint8_t {
   kLowest,         ///< the least offset
 };
 
+/// The heuristics of one search.
 struct SearchOrder {
-  std::vector<std::int32_t> rank;  ///< by item: lower is tried first
-  std::vector<double> jitter;      ///< by section, in [0, 1): breaks ties
+  std::vector<std::int32_t> rank;  ///< for each item: lower is tried first
+  std::vector<double> jitter;      ///< for each section, in [0, 1): breaks ties
   PickRule rule = PickRule::kFewestLow;
 };
 
+/// kFound: offsets() is a packing. kNone: proved impossible. kGaveUp: not known.
 enum class Outcome : std::uint8_t { kFound, kNone, kGaveUp };
 
+/// One search for one height. Not thread-safe; use it once.
 class Search {
  public:
-  /// Raises `blame` (by item) where an item makes the search fail. All arguments must outlive this.
+  /// Increases `blame` (one per item) of items that make the search fail. All arguments must
+  /// outlive this.
   Search(const Sections& sections, const Neighbours& neighbours, const SearchOrder& order,
          std::int64_t height, std::vector<double>& blame);
 
-  /// kNone: there is no packing of this height. kGaveUp: `max_steps` or the effort has run out.
+  /// Searches once. kNone: there is no packing of this height. kGaveUp: `max_steps` or the effort
+  /// has run out.
   Outcome run(std::int64_t max_steps, Effort& effort);
-  /// After kFound: one offset per item.
+  /// Returns one offset per item, after kFound.
   const std::vector<std::int64_t>& offsets() const { return offset_; }
 
  private:
   using Items = std::vector<std::int32_t>;
+  /// An assignment to undo.
   struct Change {
     std::int64_t* where;
     std::int64_t before;
   };
+  /// The state to which undo() returns.
   struct Mark {
     std::size_t placed, changes;
   };
 
+  /// Divides the items into independent parts and solves each.
   Outcome solve_parts(const Items& items);
   Outcome solve(const Items& items);
+  /// Raises least offsets above gaps to the next support. Returns false if no room is left.
   bool tighten(const Items& items);
   bool find_bases(const Items& items);
   void count_choices(const Items& items);
+  /// Returns the section to branch on, by the order's rule.
   std::int32_t pick_section(const Items& items) const;
+  /// Tries each choice at the offset, then a gap there.
   Outcome try_each(const Items& items, const Items& choices, std::int64_t offset);
+  /// Increases the item's blame. Returns false, for use in return statements.
   bool blame_on(std::int32_t item);
   void place(std::int32_t item, std::int64_t offset);
   void set(std::int64_t& where, std::int64_t value);
   Mark mark() const { return {placed_order_.size(), changes_.size()}; }
+  /// Reverts placements and changes after the mark.
   void undo(Mark mark);
   const Item& item(std::int32_t i) const { return sections_.items[static_cast<std::size_t>(i)]; }
 
@@ -81,17 +94,17 @@ class Search {
   Effort* effort_ = nullptr;
   std::int64_t steps_left_ = 0;
 
-  // By item.
+  // Indexed by item.
   std::vector<std::int64_t> offset_;
   std::vector<char> placed_;
-  std::vector<std::int64_t> floor_;  // the top of what is placed below it
+  std::vector<std::int64_t> floor_;  // top of the placed items below it
   std::vector<std::int64_t> least_;  // the least offset that the search still considers
-  // By section.
-  std::vector<std::int64_t> unplaced_;  // bytes
-  std::vector<std::int64_t> base_;     // the least offset of its unplaced items; -1: there are none
-  std::vector<std::int32_t> choices_;  // unplaced items whose least offset is the base
-  std::vector<std::int64_t> lowest_top_;  // the least top that an unplaced item can have
-  std::vector<char> undecided_;           // another item may still go below one of them
+  // Indexed by section.
+  std::vector<std::int64_t> unplaced_;    // bytes
+  std::vector<std::int64_t> base_;        // least offset of its unplaced items; -1: all are placed
+  std::vector<std::int32_t> choices_;     // unplaced items whose least offset is the base
+  std::vector<std::int64_t> lowest_top_;  // least top that an unplaced item can have
+  std::vector<char> undecided_;           // another item may still be placed below one of them
   std::vector<std::int32_t> next_;        // scratch: the next section without a base
 
   std::vector<std::pair<std::int64_t, std::int32_t>> by_least_;  // scratch

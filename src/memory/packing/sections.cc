@@ -6,7 +6,8 @@
 namespace parallax::packing {
 namespace {
 
-/// The ends before which a buffer began since the end before: a section lies just before each.
+/// Returns the ends before which a buffer began since the previous end: a section is just before
+/// each.
 std::vector<std::int64_t> cuts_of(std::span<const PackingBuffer> buffers) {
   std::vector<std::pair<std::int64_t, bool>> events;  // {time, begins}: ends come first
   for (const PackingBuffer& buffer : buffers) {

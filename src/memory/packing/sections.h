@@ -1,5 +1,5 @@
-// Lifetimes cut into sections: moments at which a local maximum of buffers lives. Two buffers live
-// at once exactly if they share a section. Internal to memory/packing/.
+// Lifetimes divided into sections: moments at which a local maximum of buffers lives. Two buffers
+// live at the same time exactly if they share a section. Internal to memory/packing/.
 #pragma once
 
 #include <cstddef>
@@ -19,24 +19,27 @@ struct Item {
   std::int32_t first = 0, last = 0;
 };
 
+/// All sections of a component.
 struct Sections {
   std::vector<Item> items;          ///< in the order of `first`
-  std::vector<std::int64_t> bytes;  ///< live in each section
+  std::vector<std::int64_t> bytes;  ///< bytes live in each section
   std::int64_t lower_bound = 0;
   std::int64_t unit = 1;  ///< divides every size, and so every offset worth trying
 
+  /// Returns the number of sections.
   std::size_t count() const { return bytes.size(); }
 };
 
 /// REQUIRES: `buffers` sorted by begin, each with bytes and a life, all bytes together fit 63 bits.
 Sections make_sections(std::span<const PackingBuffer> buffers);
 
-/// By item, the items that live at the same time.
+/// For each item, the items that live at the same time.
 class Neighbours {
  public:
-  /// False, and no result, if there are more than `max_pairs`.
+  /// Computes the lists. Returns false, without a result, if there are more than `max_pairs` pairs.
   static bool make(const Sections& sections, std::size_t max_pairs, Neighbours& result);
 
+  /// Returns the neighbours of an item.
   std::span<const std::int32_t> of(std::int32_t item) const {
     const auto i = static_cast<std::size_t>(item);
     return std::span(list_).subspan(begin_[i], begin_[i + 1] - begin_[i]);

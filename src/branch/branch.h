@@ -1,4 +1,4 @@
-// Branches and layers: which chains of nodes may run beside which others.
+// Branches and layers: chains of nodes, and which of them may run concurrently.
 //
 //        A              branches  {A} {B} {C} {D}
 //       / \             layers    0: {A}   1: {B}, {C}   2: {D}
@@ -6,13 +6,13 @@
 //       \ /
 //        D
 //
-// The paper's Algorithms 1 and 2 as decided in its checklist (C2.7-C2.9): nodes are classed by
-// their numbers of distinct predecessor and successor nodes (none counts as one); a Splitter ends a
+// The paper's Algorithms 1 and 2 as decided in its checklist (C2.7-C2.9): nodes are classified by
+// their numbers of distinct predecessor and successor nodes (0 counts as 1); a Splitter ends a
 // branch, a Merger starts one, a Split-Merge node is a branch of its own, chains of Sequential
-// nodes in between are maximal; branches partition the nodes. A region that a delegate runs is one
-// node for all this, and a branch of its own, so that it can run beside others. Layers are the
-// levels of the branch graph (longest path from a source). Knows nothing of bytes. Pure functions,
-// O(V+E) but for coarsen().
+// nodes in between are maximal; branches partition the nodes. A region that a delegate runs counts
+// as one node here, and is a branch of its own, so that it can run concurrently with others. Layers
+// are the levels of the branch graph (longest path from a source). Independent of memory sizes.
+// Thread-safety: pure functions, O(V+E) except coarsen().
 #pragma once
 
 #include <cstdint>
@@ -27,17 +27,17 @@ namespace parallax {
 
 using UnitId = Id<struct UnitTag>;
 
-/// The graph as branches see it: a unit is a node, or all nodes of a region that a delegate runs as
-/// one piece. Units are in topological order.
+/// The graph from which branches are built: a unit is a node, or all nodes of a region that a
+/// delegate runs as one unit. Units are in topological order.
 struct CoarseDag {
   IdVector<UnitId, std::vector<NodeId>> nodes;  ///< ascending, hence in execution order
   IdVector<UnitId, RegionId> region;            ///< invalid: a single node on the CPU
   IdVector<UnitId, bool> forced;                ///< Split-Merge: a region, or Dag::forced
   IdVector<UnitId, std::vector<UnitId>> predecessors, successors;  ///< distinct, ascending
 };
-/// `region_of`: of each node, invalid where the CPU runs it; empty: there are no regions.
-/// REQUIRES: regions taken as one node each leave no cycle (partition() promises it). Where there
-/// are none, units are the nodes, in the same order. O((V+E) log V).
+/// Builds the units. `region_of`: the region of each node, invalid if the CPU runs it; empty: there
+/// are no regions. REQUIRES: regions taken as one node each leave no cycle (partition() guarantees
+/// it). Without regions, units are the nodes, in the same order. O((V+E) log V).
 CoarseDag coarsen(const Dag& dag, const IdVector<NodeId, RegionId>& region_of = {});
 
 enum class NodeClass : std::uint8_t { kSequential, kSplitter, kMerger, kSplitMerge };
@@ -47,7 +47,7 @@ NodeClass classify(const CoarseDag& dag, UnitId unit);
 struct BranchGraph {
   IdVector<BranchId, std::vector<NodeId>>
       branches;  ///< nodes in execution order; ids in topological order
-  /// A region is a branch of its own, and a delegate runs it; invalid: the CPU runs the branch.
+  /// The region of a branch that a delegate runs; invalid: the CPU runs the branch.
   IdVector<BranchId, RegionId> region;
   IdVector<NodeId, BranchId> branch_of;
   IdVector<BranchId, std::vector<BranchId>> predecessors;
@@ -56,29 +56,29 @@ struct BranchGraph {
 };
 BranchGraph find_branches(const CoarseDag& dag);
 
-/// Refinement: within each layer the groups of branches worth running at once, each of at least
-/// two; the others run one after the other.
+/// The groups of branches within a layer that are worth running concurrently, each of at least two;
+/// the others run one after the other.
 struct LayerGroups {
   std::vector<std::vector<BranchId>> parallel;
   std::vector<BranchId> sequential;
 };
 inline constexpr double kBalance = 1.5;    // the paper: beta
 inline constexpr int kMinBranchNodes = 2;  // the paper: N > 2
-/// A branch that takes no longer is not worth a hand-over to another thread, which costs some 5 us
-/// on a two-core server.
+/// Branches up to this time are not worth passing to another thread, which costs about 5 us on a
+/// two-core server.
 inline constexpr double kSyncSeconds = 10e-6;
 
-/// By predicted seconds: the branches above kSyncSeconds, heaviest first, form maximal groups with
-/// longest/shortest <= kBalance. Branches that a delegate runs always overlap: they join the
-/// heaviest group of their layer, or its longest branch where there is no group.
+/// Groups branches by predicted seconds: the branches above kSyncSeconds, heaviest first, form
+/// maximal groups with longest/shortest <= kBalance. Branches of delegates always overlap: they
+/// join the heaviest group of their layer, or its longest branch if there is no group.
 std::vector<LayerGroups> refine_by_time(const BranchGraph& graph,
                                         const IdVector<BranchId, double>& seconds);
-/// The paper's rule as printed: a layer runs in parallel where each of its branches has more than
-/// kMinBranchNodes nodes and the largest F is at most kBalance times the smallest (> 0), and one
-/// branch after the other otherwise. `macs`: F of each branch.
+/// Groups branches by the paper's rule as printed: a layer runs in parallel if each of its branches
+/// has more than kMinBranchNodes nodes and the largest F is at most kBalance times the smallest (>
+/// 0); otherwise its branches run one after the other. `macs`: F of each branch.
 std::vector<LayerGroups> refine_by_paper(const BranchGraph& graph,
                                          const IdVector<BranchId, double>& macs);
-/// Every layer that has several branches runs in parallel.
+/// Groups all branches of each layer that has several.
 std::vector<LayerGroups> refine_nothing(const BranchGraph& graph);
 
 }  // namespace parallax

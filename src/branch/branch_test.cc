@@ -117,7 +117,7 @@ TEST(DagOf, IgnoresInputsConstantsAndSymbolicValues) {
   EXPECT_EQ(numbers(dag.successors), (Numbers{{1, 2}, {2}, {}}));
 }
 
-/// A region of each node as a letter, '.' where the CPU runs it.
+/// Parses the region of each node: a letter, '.' if the CPU runs the node.
 IdVector<NodeId, RegionId> regions(std::string_view letters) {
   IdVector<NodeId, RegionId> result;
   for (const char c : letters) result.push_back(c == '.' ? RegionId{} : RegionId{c - 'a'});
@@ -130,7 +130,7 @@ struct RegionCase {
   const char* regions;
   Numbers branches;
   Numbers layers;
-  std::vector<int> region;  ///< of each branch
+  std::vector<int> region;  ///< region of each branch
 };
 
 void PrintTo(const RegionCase& c, std::ostream* out) { *out << c.name; }

@@ -37,7 +37,7 @@ Units find_units(const Dag& dag, const IdVector<NodeId, RegionId>& region_of) {
   return units;
 }
 
-/// What each unit feeds, distinct.
+/// Returns the successors of each unit, each once.
 std::vector<std::vector<std::size_t>> successors_of(const Dag& dag, const Units& units) {
   std::vector<std::vector<std::size_t>> successors(units.nodes.size());
   for (std::size_t unit = 0; unit < successors.size(); ++unit) {

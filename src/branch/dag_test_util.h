@@ -10,7 +10,8 @@
 
 namespace parallax {
 
-/// From the predecessors of each node, numbers below its own, in any order and with repeats.
+/// Makes a graph from the predecessors of each node: numbers below its own, in any order and with
+/// repeats.
 inline Dag make_dag(std::vector<std::vector<int>> predecessors) {
   Dag dag;
   dag.predecessors.resize(predecessors.size());
@@ -35,7 +36,8 @@ class RandomDag {
   /// 0 to n-1.
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
-  /// Every node has up to three earlier nodes as predecessors, mostly near ones.
+  /// Returns a graph in which every node has up to three earlier nodes as predecessors, mostly near
+  /// ones.
   Dag any(int nodes) {
     std::vector<std::vector<int>> predecessors(static_cast<std::size_t>(nodes));
     for (int i = 1; i < nodes; ++i) {
@@ -47,7 +49,7 @@ class RandomDag {
     return make_dag(std::move(predecessors));
   }
 
-  /// Splits and merges nested to `depth`.
+  /// Returns a graph of splits and merges nested to `depth`.
   Dag series_parallel(int depth) {
     std::vector<std::vector<int>> predecessors(1);
     grow(predecessors, 0, depth);
@@ -55,7 +57,7 @@ class RandomDag {
   }
 
  private:
-  /// Appends a part of the graph behind node `from`; the number of its last node.
+  /// Appends a subgraph after node `from`; returns the number of its last node.
   int grow(std::vector<std::vector<int>>& predecessors, int from, int depth) {
     const auto append = [&](std::vector<int> list) {
       predecessors.push_back(std::move(list));
@@ -78,7 +80,7 @@ class RandomDag {
   std::mt19937 random_;
 };
 
-/// One of the two kinds, up to a few dozen nodes.
+/// Returns a graph of one of the two kinds, with up to a few dozen nodes.
 inline Dag random_dag(unsigned seed) {
   RandomDag random(seed);
   return seed % 2 == 0 ? random.any(1 + random.below(40)) : random.series_parallel(2);

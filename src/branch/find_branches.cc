@@ -5,8 +5,8 @@
 namespace parallax {
 namespace {
 
-/// The branch that `unit` continues: that of its only predecessor, where that one feeds nothing
-/// else and neither must stand alone. Invalid where `unit` starts a branch.
+/// Returns the branch that `unit` continues: that of its only predecessor, if `unit` is the only
+/// successor of that one and neither must be alone. Invalid if `unit` starts a branch.
 BranchId continued_branch(const CoarseDag& dag, const IdVector<UnitId, BranchId>& branch_of,
                           UnitId unit) {
   const auto& predecessors = dag.predecessors[unit];

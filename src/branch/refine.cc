@@ -41,7 +41,7 @@ LayerGroups refine_layer(const BranchGraph& graph, const IdVector<BranchId, doub
       (qualifies ? candidates : groups.sequential).push_back(branch);
     }
   }
-  // Heaviest first: where groups could be cut in several ways, the longest branches find partners.
+  // Heaviest first: if there are several ways to form groups, the longest branches find partners.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [&](BranchId a, BranchId b) { return seconds[a] > seconds[b]; });
   for (auto begin = candidates.begin(); begin != candidates.end();) {

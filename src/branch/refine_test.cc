@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
         RefineCase{
             "two_groups", {{3, 10}, {3, 100}, {3, 11}, {3, 120}, {3, 40}}, {{1, 3}, {0, 2}}, {4}},
         RefineCase{"heaviest_first", {{3, 10}, {3, 7}, {3, 6}, {3, 5}}, {{0, 1}, {2, 3}}, {}},
-        // A delegate overlaps whatever its time, with the heaviest group or the longest branch.
+        // A delegate's branch joins the heaviest group or the longest branch, whatever its time.
         RefineCase{"delegate_and_group", {{3, 5}, {0, 900}, {3, 5}, {3, 1}}, {{0, 1, 2}}, {3}},
         RefineCase{"delegate_and_branch", {{3, 1}, {0, 900}, {3, 5}}, {{1, 2}}, {0}},
         RefineCase{"delegate_alone", {{0, 1}}, {}, {0}},

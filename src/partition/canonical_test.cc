@@ -1,5 +1,5 @@
-// What partitioning the canonical graph needs besides: parts of operators that a delegate lacks,
-// what the CPU makes of nodes that it fuses, and the graph without its regions.
+// Tests the additional steps for partitioning the canonical graph: parts of operators that a
+// delegate lacks, the CPU's time of nodes that it fuses, and the graph without its regions.
 #include <gtest/gtest.h>
 
 #include "ir/text.h"
@@ -144,7 +144,7 @@ TEST(Rest, NodesOfRegionsGetNamesThatAreNotTaken) {
       parallax::partition(graph, shapes_of(graph), gpu_of({OpKind::kMatMul, OpKind::kAdd}));
   Graph rest = cpu_rest(graph, partition);
   ASSERT_EQ(rest.nodes.size(), 2U);
-  rest.values[rest.nodes[NodeId{0}].outputs[0]].name = "d";  // what a pass made
+  rest.values[rest.nodes[NodeId{0}].outputs[0]].name = "d";  // like a result of a pass
   const Placed placed = put_together(graph, partition, rest);
   std::vector<std::string> nodes, values;
   for (const Node& node : placed.graph.nodes) {
@@ -173,7 +173,7 @@ TEST(Rest, NoChainWaitsForItself) {
   struct Row {
     const char* text;
     const char* regions;
-    std::size_t nodes;  ///< of the rest, when chains are made
+    std::size_t nodes;  ///< number of nodes of the rest when chains are fused
   };
   const Row rows[] = {
       // A region makes b of a; the sum of both cannot be one node with a.
@@ -181,7 +181,8 @@ TEST(Rest, NoChainWaitsForItself) {
       {"a = Exp(x)\nb = Neg(x)\nc = Add(a, b)\noutput c, a", ".a.", 1},
       {"a = Exp(x)\nb = Neg(a)\nc = Abs(b)\nd = Add(a, c)\noutput d", ".ab.", 2},
       {"a = Exp(x)\nb = Neg(a)\nc = Softmax(b)\nd = Abs(c)\ne = Add(a, d)\noutput e", ".a.b.", 3},
-      // Region a gives c before it takes d, and yet the rest has nothing of it before it has all.
+      // Region a computes c before it needs d, but the rest receives results only after the whole
+      // region.
       {"c = Neg(x)\ng = Softmax(c)\nd = Exp(x)\ne = Abs(d)\nf = Add(d, g)\noutput f, e", "a..a.",
        3},
   };

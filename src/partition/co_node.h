@@ -1,4 +1,5 @@
-// What a node is in a graph that the CPU and a device run together (co_execution.h). Plain values.
+// Attributes of a node in a graph that the CPU and a device run together (co_execution.h).
+// Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +8,19 @@
 
 namespace parallax {
 
-/// Who runs a node.
+/// The side that runs a node.
 enum class CoSide : std::uint8_t {
-  kEither,  ///< whoever is faster: a node as it was
+  kEither,  ///< the faster side: the node is not split
   kCpu,
   kDevice,
 };
 
 struct CoNode {
   CoSide side = CoSide::kEither;
-  /// Never descends along an edge. What the device runs of a stage begins together.
+  /// Never decreases along an edge. The device's nodes of one stage start together.
   int stage = 0;
-  NodeId origin = {};  ///< the node before; invalid: it moves rows
-  double share = 1;    ///< of the origin's rows
+  NodeId origin = {};  ///< the node before the split; invalid: it only moves rows
+  double share = 1;    ///< share of the origin's rows
   double seconds = 0;  ///< predicted, on the device
 };
 

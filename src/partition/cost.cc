@@ -23,7 +23,7 @@ std::int64_t bytes_of(const Graph& graph, const ConcreteShapes& shapes, ValueId 
   return parallax::bytes_of(graph.values[id].dtype, *shapes[id]).value_or(kMax);
 }
 
-/// Dims of `ids`, rank 0 for those left out; nothing where one is not known.
+/// Returns the dims of `ids`, rank 0 for those left out; nullopt if one is not known.
 std::optional<std::vector<Dims>> dims_of(const ConcreteShapes& shapes,
                                          std::span<const ValueId> ids) {
   std::vector<Dims> result;
@@ -171,14 +171,15 @@ void Pricer::add_boundary(NodeId id, RegionCost& cost) {
   }
 }
 
-/// True where `node` is the last one to read `value`, which the region makes and keeps inside.
+/// Returns whether `node` is the last reader of `value`, which the region computes and keeps
+/// inside.
 bool Pricer::ends_at(ValueId value, NodeId node) const {
   if (!value.valid() || graph_.values[value].kind != ValueKind::kResult) return false;
   if (in_region_[graph_.values[value].producer] != stamp_ || leaves(value)) return false;
   return consumers_[value].empty() || consumers_[value].back() == node;
 }
 
-/// The most bytes of results alive at once, when nodes run in order.
+/// Returns the maximum of result bytes alive at the same time, when nodes run in order.
 std::int64_t Pricer::peak(std::span<const NodeId> nodes) const {
   std::vector<NodeId> order(nodes.begin(), nodes.end());
   std::ranges::sort(order);
@@ -227,7 +228,7 @@ RegionCost Pricer::region_cost(std::span<const NodeId> nodes) {
   return cost;
 }
 
-/// By what runs took: of this region, or else of others.
+/// Corrects the prediction by times of runs: of this region, or else of others.
 void Pricer::correct(std::span<const NodeId> nodes, RegionCost& cost) const {
   cost.key = region_key(keys_, nodes);
   const auto found = std::ranges::find(calibration_.regions, cost.key, &RegionSample::key);

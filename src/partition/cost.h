@@ -1,12 +1,13 @@
-// What a region costs on the CPU and on a delegate, and whether it should be offloaded. Units: MAC,
-// bytes, seconds; counts saturate at the largest int64. Pure functions.
+// Costs of a region on the CPU and on a delegate, and the decision whether to offload it. Units:
+// MAC, bytes, seconds; counts saturate at the largest int64. Thread-safety: pure functions, but for
+// Pricer.
 //
 //     paper     N >= 3, F >= 1e9 and B/F <= 0.1, F by the paper's estimator (flops.h)
 //     exact     L + F/R_acc + B/BW < F/R_cpu, F counted by ops/
 //     measured  exact, with rates measured for single operators in place of R_acc and R_cpu
 //
-// The three differ in the verdict only: predicted times are `measured` for measured, `exact` for
-// both others.
+// The three models differ in the verdict only: predicted times are those of `measured` for
+// measured, of `exact` for the other two.
 #pragma once
 
 #include <cstdint>
@@ -28,31 +29,33 @@ inline constexpr int kPaperMinNodes = 3;              // the paper: N >= 3
 inline constexpr std::int64_t kPaperMinWork = 1e9;    // the paper: F >= 1e9
 inline constexpr double kPaperMaxBytesPerWork = 0.1;  // the paper: B/F <= 0.1
 
+/// The cost of one node.
 struct NodeCost {
   std::int64_t macs = 0, paper_flops = 0;
-  std::int64_t moved_bytes = 0;  ///< of inputs, constants included, and outputs
+  std::int64_t moved_bytes = 0;  ///< inputs, constants included, and outputs
   double cpu_seconds = 0, delegate_seconds = 0;
 };
 
-/// Seconds of nodes that their operators alone do not tell.
+/// Times in seconds of nodes that do not follow from their operators alone.
 struct NodeSeconds {
-  IdVector<NodeId, double> cpu;                      ///< empty: of no node
+  IdVector<NodeId, double> cpu;                      ///< empty: for no node
   IdVector<NodeId, std::optional<double>> delegate;  ///< the same
 };
 
-/// N, F and B of a region, and more.
+/// The quantities N, F and B of a region, and others.
 struct RegionCost {
   int nodes = 0;                    ///< N
   std::int64_t macs = 0;            ///< F, exact
   std::int64_t paper_flops = 0;     ///< F as the paper estimates it
   std::int64_t boundary_bytes = 0;  ///< B: tensors that enter or leave, each once; no constants
   std::int64_t entering_bytes = 0;  ///< constants, and tensors that enter
-  std::int64_t memory_bytes = 0;    ///< those, and the most results alive at once, run in order
+  std::int64_t memory_bytes = 0;    ///< those, and the maximum of results alive at the same time,
+                                    ///< run in order
   double cpu_seconds = 0;
-  double delegate_seconds = 0;  ///< L and B/BW included
-  double by_rates = 0;          ///< the same where no run of a region was timed
-  std::uint64_t key = 0;        ///< region_key(), where runs were timed; 0: not known
-  bool timed = false;           ///< runs of this region say what the delegate takes
+  double delegate_seconds = 0;  ///< including L and B/BW
+  double by_rates = 0;          ///< delegate_seconds before the correction by timed runs
+  std::uint64_t key = 0;        ///< region_key(), if runs were timed; 0: not known
+  bool timed = false;           ///< delegate_seconds comes from runs of this region
   double saved_seconds() const { return cpu_seconds - delegate_seconds; }
 };
 
@@ -61,18 +64,21 @@ struct Verdict {
   std::string detail;                   ///< the comparison that decided, in words and numbers
 };
 
-/// Prices nodes and regions of one graph at one binding. `body`: as PartitionOptions::body. Holds
-/// references to all else that it is given; makes O(V+E) tables once. Thread-compatible.
+/// Prices nodes and regions of one graph at one binding. `body`: as PartitionOptions::body. Keeps
+/// references to all other arguments, which must outlive it; builds O(V+E) tables once.
+/// Thread-compatible.
 class Pricer {
  public:
   Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
          CostModel model, const Calibration& calibration, NodeSeconds known = {},
          std::string_view body = {});
 
-  /// Of a node whose sizes are all known; zeros for others.
+  /// Returns the cost of a node whose sizes are all known; zeros for other nodes.
   NodeCost node_cost(NodeId node) const;
-  /// Of a set of distinct nodes that the delegate can run. O(size of the set and its edges).
+  /// Returns the cost of a set of distinct nodes that the delegate can run. O(size of the set and
+  /// its edges).
   RegionCost region_cost(std::span<const NodeId> nodes);
+  /// Decides by the cost model whether the delegate should run the region.
   Verdict judge(const RegionCost& cost) const;
 
  private:
@@ -92,8 +98,8 @@ class Pricer {
   IdVector<ValueId, std::vector<NodeId>> consumers_;
   IdVector<ValueId, bool> is_output_;
   IdVector<NodeId, NodeCost> costs_;
-  IdVector<NodeId, std::uint64_t> keys_;      // where regions were timed
-  double factor_ = 1;                         // how much longer these took
+  IdVector<NodeId, std::uint64_t> keys_;      // set if regions were timed
+  double factor_ = 1;                         // how much longer these took than predicted
   IdVector<NodeId, std::int64_t> in_region_;  // stamps
   IdVector<ValueId, std::int64_t> counted_;
   std::int64_t stamp_ = 0;

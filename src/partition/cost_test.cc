@@ -1,4 +1,4 @@
-// What regions cost by each model, and the paper's count of operations.
+// Tests the costs of regions under each model, and the paper's count of operations.
 #include "partition/cost.h"
 
 #include <gtest/gtest.h>

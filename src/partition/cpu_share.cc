@@ -42,7 +42,7 @@ IdVector<NodeId, double> shared_out(const IdVector<NodeId, double>& alone,
                                     const IdVector<NodeId, double>& lowered,
                                     const IdVector<NodeId, NodeId>& computed_by) {
   struct Whole {
-    double seconds = 0;  ///< of all parts, each alone
+    double seconds = 0;  ///< sum of all parts, each alone
     int parts = 0;
   };
   std::unordered_map<std::int32_t, Whole> wholes;

@@ -41,7 +41,7 @@ std::int64_t convolution(const Node& node, std::span<const Dims> inputs, const D
   return multiply(flops, weights[0]);
 }
 
-/// Each element of the image takes all filters of its group.
+/// Each element of the image is multiplied by all filters of its group.
 std::int64_t transposed_convolution(std::span<const Dims> inputs) {
   if (inputs.size() < 2 || inputs[1].rank() < 3) return 0;
   return multiply(multiply(2, product(inputs[0].span())), product(inputs[1].span().subspan(1)));
@@ -102,7 +102,7 @@ std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
     case OpKind::kReduceSumSquare:
     case OpKind::kArgMax:
     case OpKind::kArgMin:
-      // Output positions times what each takes in: every element of the input.
+      // Output positions times the inputs of each: every element of the input.
       return inputs.empty() ? 0 : product(inputs[0].span());
     case OpKind::kSoftmax:
     case OpKind::kLogSoftmax:

@@ -45,7 +45,7 @@ class BridgeJoiner {
     return members.size() > 1 || kinds_.can_run[members.front()];
   }
 
-  /// `group` and the bridge nodes connected to it; only itself where they are too many.
+  /// Returns `group` and the bridge nodes connected to it; only `group` if they are too many.
   std::vector<GroupId> gap_of(GroupId group) const {
     std::vector<GroupId> gap = {group};
     for (std::size_t i = 0; i < gap.size(); ++i) {
@@ -70,7 +70,7 @@ class BridgeJoiner {
     return result;
   }
 
-  /// Time that offloading `groups` as one piece saves; 0 where it loses or may not be.
+  /// Returns the time saved by offloading `groups` as one unit; 0 if it loses or is not allowed.
   double saved(const std::vector<GroupId>& groups) {
     std::vector<NodeId> nodes;
     for (const GroupId group : groups) {
@@ -82,8 +82,8 @@ class BridgeJoiner {
     return pricer_.judge(cost).reason == CpuReason::kNone ? cost.saved_seconds() : 0;
   }
 
-  /// What one piece made of `parts` saves beyond what the parts save apart; 0 or less: not worth
-  /// it.
+  /// Returns the time that one unit made of `parts` saves beyond the parts separately; 0 or less:
+  /// not worthwhile.
   double gain(const std::vector<GroupId>& parts) {
     const double together = saved(parts);
     if (together <= 0) return 0;
@@ -112,7 +112,7 @@ class BridgeJoiner {
     return best.empty() ? GroupId{} : quotient_.merge(best);
   }
 
-  /// Merges one neighbour into `whole` where that pays.
+  /// Merges one neighbour into `whole` if that is worthwhile.
   GroupId extend(GroupId whole) {
     for (const GroupId next : candidates_around({whole})) {
       if (trials_left_ <= 0) break;

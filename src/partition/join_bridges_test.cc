@@ -22,7 +22,7 @@ TEST(Partition, JoinsRegionsOverABridgeWhereItPays) {
   const Partition joined = partition(planned.graph, planned.shapes, delegate);
   ASSERT_EQ(joined.regions.size(), 1U);
   EXPECT_EQ(joined.regions[RegionId{0}].nodes.size(), 5U);
-  // A launch and two tensors are saved, 1.03 ms; so slow, Exp takes 4.1 ms.
+  // A launch and two tensors are saved, 1.03 ms; with this slowdown Exp needs 4.1 ms.
   delegate.operators[OpKind::kExp].slowdown = 1000;
   const Partition apart = partition(planned.graph, planned.shapes, delegate);
   EXPECT_EQ(apart.regions.size(), 2U);

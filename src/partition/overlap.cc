@@ -16,7 +16,7 @@ constexpr double kWorthwhile = 0.002;
 constexpr int kMaxTrials = 64;
 constexpr int kRounds = 3;
 
-/// What one worker, the CPU or a device, runs in which order.
+/// The queue of one worker, the CPU or a device.
 class Worker {
  public:
   void add(double path, int unit) { ready_.emplace(path, -unit); }
@@ -31,7 +31,7 @@ class Worker {
   int take() { return std::exchange(running_, -1); }
 
  private:
-  std::priority_queue<std::pair<double, int>> ready_;  // of equal paths the first unit
+  std::priority_queue<std::pair<double, int>> ready_;  // the first unit wins among equal paths
   int running_ = -1;
   double end_ = 0;
 };
@@ -58,7 +58,7 @@ Overlap::Overlap(const Dag& edges, const IdVector<NodeId, double>& cpu_seconds,
 }
 
 double Overlap::seconds(const std::vector<bool>& offloaded) const {
-  // Units are the nodes, then the regions; a node of an offloaded region is none.
+  // Units are the nodes, then the regions; a node of an offloaded region is not a unit.
   const std::size_t nodes = cpu_seconds_.size();
   const auto unit_of = [&](NodeId node) {
     const int region = region_of_[node];
@@ -84,7 +84,7 @@ double Overlap::seconds(const std::vector<bool>& offloaded) const {
   };
   for (const NodeId node : cpu_seconds_.ids()) {
     const std::size_t unit = unit_of(node);
-    // Of a region the first node adds it.
+    // A region is added by its first node.
     if (waits[unit] == 0 && (unit < nodes || regions_[unit - nodes].nodes.front() == node))
       add(unit);
   }
@@ -130,7 +130,7 @@ std::vector<std::size_t> order_of_trials(std::span<const Region> regions, std::s
   return order;
 }
 
-/// How many of those after the first `taken` are offloaded.
+/// Returns how many regions after the first `taken` are offloaded.
 std::ptrdiff_t count_free(const std::vector<bool>& offloaded, std::size_t taken) {
   return std::count(offloaded.begin() + static_cast<std::ptrdiff_t>(taken), offloaded.end(), true);
 }
@@ -158,7 +158,7 @@ std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
   return result;
 }
 
-/// With what the whole would take with the other choice for region `r`: a replay.
+/// Adds the total time with the other choice for region `r` to its verdict, by a replay.
 void tell(const Overlap& overlap, Region& region, std::size_t r, std::vector<bool> offloaded,
           double best) {
   const bool offload = offloaded[r];

@@ -9,8 +9,8 @@
 namespace parallax {
 namespace {
 
-/// A graph without shapes: what each node takes on the CPU, its edges, and regions with what each
-/// takes on the device.
+/// A graph without shapes: the time of each node on the CPU, its edges, and regions with their
+/// times on the device.
 struct Case {
   IdVector<NodeId, double> cpu;
   Dag edges;
@@ -115,7 +115,7 @@ TEST(ChooseByOverlap, OffloadsNoMoreThanItMay) {
 }
 
 TEST(ChooseByOverlap, LeavesWhatIsTaken) {
-  // The taken region loses; beside it the other one wins only as long as it is counted.
+  // The taken region loses; with it, the other one wins only as long as it is counted.
   Case graph = Case({1, 4, 4, 1}, kDiamond).region({1}, 9).region({2}, 3);
   graph.regions[0].verdict.reason = CpuReason::kNone;
   graph.regions[1].delegate = 1;

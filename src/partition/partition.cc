@@ -15,7 +15,8 @@
 namespace parallax {
 namespace {
 
-/// What the delegate takes for the parts of a node that it lacks; nothing where it cannot run them.
+/// Returns the delegate's time for the parts of a node that it lacks; nullopt if it cannot run
+/// them.
 std::optional<double> seconds_in_parts(const Graph& graph, const ConcreteShapes& shapes, NodeId id,
                                        const Delegate& delegate, const PartitionOptions& options) {
   const auto parts = supported_parts(graph, shapes, id, delegate);
@@ -27,8 +28,8 @@ std::optional<double> seconds_in_parts(const Graph& graph, const ConcreteShapes&
   return seconds;
 }
 
-/// Fills placement with what each node is able to do; `bridge` marks those that only join. What the
-/// delegate takes for those that it runs in parts.
+/// Fills in placements by what the delegate can run; `bridge` marks nodes that only join regions.
+/// Returns the delegate's seconds for nodes that it runs in parts.
 IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
                                                          const ConcreteShapes& shapes,
                                                          const Delegate& delegate,
@@ -58,7 +59,7 @@ IdVector<NodeId, std::optional<double>> place_by_support(const Graph& graph,
   return seconds;
 }
 
-/// The same for nodes with sizes that only running tells, which are marked in the result.
+/// Does the same for nodes with sizes that become known during a run, and marks them in the result.
 IdVector<NodeId, bool> place_run_time_nodes(const Graph& graph, const ConcreteShapes& shapes,
                                             const Delegate& delegate,
                                             const PartitionOptions& options, Partition& result,
@@ -101,7 +102,7 @@ std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kind
   return regions;
 }
 
-/// What the device makes some rows of is not chosen by itself.
+/// Regions that compute some rows of shared results are not chosen individually.
 void mark_shared(const IdVector<NodeId, CoNode>& co, std::vector<Region>& regions) {
   for (Region& region : regions) {
     region.shared = !co.empty() && co[region.nodes.front()].side == CoSide::kDevice;
@@ -147,7 +148,7 @@ void place_regions(std::vector<Region> regions, Partition& result) {
   }
 }
 
-/// Which region of another delegate has each node; empty: none has any.
+/// Returns the region of another delegate that has each node; empty: there are no such regions.
 IdVector<NodeId, RegionId> region_of(const IdVector<RegionId, Region>& taken, std::size_t nodes) {
   if (taken.empty()) return {};
   IdVector<NodeId, RegionId> result(nodes);
@@ -156,7 +157,7 @@ IdVector<NodeId, RegionId> region_of(const IdVector<RegionId, Region>& taken, st
   return result;
 }
 
-/// Those of parts where nothing else is known.
+/// Returns known times; those of parts if nothing else is known.
 NodeSeconds known_seconds(const PartitionOptions& options,
                           IdVector<NodeId, std::optional<double>> in_parts) {
   for (const NodeId node : options.delegate_seconds.ids())
@@ -178,7 +179,7 @@ std::vector<bool> marks_of_offloaded(const std::vector<Region>& regions) {
   return result;
 }
 
-/// What a graph takes whose regions and other nodes run one after the other.
+/// Returns the time of a graph whose regions and other nodes run one after the other.
 double seconds_in_order(const IdVector<NodeId, double>& cpu_seconds,
                         const std::vector<Region>& regions) {
   double seconds = 0;
@@ -188,8 +189,9 @@ double seconds_in_order(const IdVector<NodeId, double>& cpu_seconds,
   return seconds;
 }
 
-/// Where `options` lets it, by the predicted time of the whole, beside the regions that are taken;
-/// that time in seconds. In a body what saves most alone saves most in all.
+/// Chooses regions, if `options` allows it, by the predicted time of the whole graph together with
+/// the taken regions; returns that time in seconds. In a body, the best choice for each region is
+/// the best for all.
 double choose(const Graph& graph, const Dag& edges, const Pricer& pricer,
               const PartitionOptions& options, std::vector<Region>& regions) {
   const IdVector<NodeId, double> cpu_seconds = seconds_on_cpu(graph, pricer);
@@ -326,7 +328,7 @@ void add_run_time_regions(const Graph& graph, const ConcreteShapes& shapes,
   for (Region& region : regions)
     region.verdict.detail +=
         fmt::format("; sizes that only running tells taken as {}", kAssumedSize);
-  // A split graph may be predicted to take longer than its parts do (co_execution.h).
+  // A split graph may be predicted to be slower than its parts (co_execution.h).
   partition.seconds = std::max(partition.seconds, seconds);
   place_regions(std::move(regions), partition);
 }

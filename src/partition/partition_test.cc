@@ -204,7 +204,8 @@ TEST(Partition, InABodyNothingOverlaps) {
       output a, e)");
   PartitionOptions options;
   options.body = "loop/body/";
-  // As on the CPU alone, but for what two products save: 2.62 ms - (1 + 0.26 + 0.03) ms each.
+  // The time on the CPU alone, less the savings of two products: 2.62 ms - (1 + 0.26 + 0.03) ms
+  // each.
   options.cpu_seconds = IdVector<NodeId, double>(planned.graph.nodes.size(), 1e-3);
   options.cpu_seconds[NodeId{0}] = options.cpu_seconds[NodeId{2}] = 2.62e-3;
   const Partition in_body = partition(planned.graph, planned.shapes, gpu(), options);

@@ -1,4 +1,4 @@
-// For tests of partitions: a graph with its sizes, and a delegate.
+// Helpers for tests of partitions: a graph with its sizes, and a delegate.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -13,7 +13,7 @@ bool applies(const Node& node) {
                              [&](const Decomposition& one) { return one.applies(node); });
 }
 
-/// The node alone, on inputs of the dims that it gets. Nothing where one is not known.
+/// Returns the node alone, on inputs with its dims; nullopt if a dimension is not known.
 std::optional<Graph> alone(const Graph& graph, const ConcreteShapes& shapes, NodeId id) {
   Graph result;
   Node node = graph.nodes[id];

@@ -1,5 +1,5 @@
-// Operators that a delegate lacks but whose parts it has (lower/patterns/decompose.h). Pure
-// functions.
+// Decomposes operators that a delegate lacks into operators that it has
+// (lower/patterns/decompose.h). Thread-safety: pure functions.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace parallax {
 
-/// A node in parts, alone in a graph in which every dimension is a number.
+/// The parts of a node, in a graph of their own in which every dimension is a number.
 struct NodeParts {
   Graph graph;
   ConcreteShapes shapes;
 };
-/// Nothing where the node has none, some dimension is not known, or the delegate cannot run one of
-/// them.
+/// Returns the parts of a node; nullopt if it has none, a dimension is not known, or the delegate
+/// cannot run one of them.
 std::optional<NodeParts> supported_parts(const Graph& graph, const ConcreteShapes& shapes,
                                          NodeId id, const Delegate& delegate);
 

@@ -1,4 +1,4 @@
-// A placement that a user keeps: which nodes a delegate runs, as TOML.
+// A placement that a user pins: the nodes that a delegate runs, as TOML.
 //
 //     delegate = "opencl"
 //     model = 8231      # its structure; other numbers belong to another model
@@ -6,9 +6,9 @@
 //     sizes = 412       # the model's structure with the sizes of one binding
 //     regions = [["conv1", "relu1"], ["softmax"]]
 //
-// The text grows by plans at its end. Of several with the same sizes the last one counts.
+// The text grows by plans at its end. Of several plans for the same sizes the last one applies.
 //
-// Texts may hold anything; nothing in them makes the reader crash, hang or allocate without bound.
+// Input is not trusted; no text makes the reader crash, hang or allocate without bound.
 // Thread-safety: pure functions over text.
 #pragma once
 
@@ -25,21 +25,24 @@ namespace parallax {
 
 struct PinnedPlans {
   using Regions = std::vector<std::vector<std::string>>;  ///< names of each region's nodes
-  std::string delegate;                                   ///< its name, without a text
+  std::string delegate;                                   ///< name of the delegate, without options
   std::uint64_t model = 0;
-  std::map<std::uint64_t, Regions> plans;  ///< by the model's structure with its sizes
+  std::map<std::uint64_t, Regions> plans;  ///< indexed by the hash of the model's structure with
+                                           ///< its sizes
 };
 
-/// Longer texts are refused.
+/// Maximum length of a text in bytes.
 inline constexpr std::size_t kMaxPinBytes = std::size_t{16} << 20;
 
-/// `file` is for messages only. Errors: stage kPartition, code kInvalidInput, with file and line.
+/// Parses a text. `file` is for messages only. Errors: kInvalidInput (stage kPartition), with file
+/// and line.
 Result<PinnedPlans> parse_pins(std::string_view text, std::string_view file);
-/// The beginning of a text: all but the plans.
+/// Returns the start of a text: everything but the plans.
 std::string pins_head(const PinnedPlans& plans);
-/// One more plan for the end of a text. parse_pins() refuses names that TOML cannot hold.
+/// Returns a plan to be appended to a text. parse_pins() rejects names that TOML cannot contain.
 std::string pins_entry(std::uint64_t sizes, const PinnedPlans::Regions& regions);
-/// Where the last entry begins if only a part of it was written; text.size() if it is complete.
+/// Returns the position of the last entry if only a part of it was written; text.size() if it is
+/// complete.
 std::size_t incomplete_pins_entry(std::string_view text);
 
 }  // namespace parallax

@@ -13,7 +13,7 @@ struct Quotient::Search {
   std::int32_t low, high;           // positions of the stretch, inclusive
   std::vector<GroupId> found = {};  // the groups it starts from, then what they reach
   std::size_t start = 0;            // number of the former
-  std::size_t group = 0, edge = 0;  // where it is
+  std::size_t group = 0, edge = 0;  // current position
 };
 
 Quotient::Quotient(const Dag& edges, const IdVector<NodeId, GroupId>& group_of, std::size_t groups,
@@ -144,8 +144,8 @@ GroupId Quotient::merge(std::span<const GroupId> groups) {
     while (search->group < search->found.size() && !exhausted()) step(*search);
     if (search->group < search->found.size()) return {};
   }
-  // What reaches the groups goes before the merged one, what they reach behind it, in the places
-  // that all of these had.
+  // Groups that reach the merged ones go before it, groups reached from them after it, in the
+  // positions that all of these had.
   const auto by_position = [&](GroupId a, GroupId b) { return position_[a] < position_[b]; };
   const std::vector<GroupId> set(groups.begin(), groups.end());
   const auto start = static_cast<std::ptrdiff_t>(set.size());

@@ -1,7 +1,7 @@
-// A graph whose nodes are put into groups, such that the groups again form a graph without cycles:
-// then no path leaves a group and comes back, and a group can run as one piece. Groups are merged
-// one set at a time; a topological order of the groups is kept up to date, so that a search never
-// looks outside the stretch of the order that a merge concerns.
+// A graph whose nodes are divided into groups such that the graph of groups has no cycles: then no
+// path leaves a group and returns to it, and a group can run as one unit. Groups are merged one set
+// at a time; a topological order of the groups is maintained, so that a search never leaves the
+// range of the order that a merge concerns.
 //
 //     0 -> 1 -> 2       {0, 2} may not be merged: the path over 1 leaves and comes back.
 //     0 ------> 2       {0, 1} may, and then {0, 1} with {2}.
@@ -23,23 +23,24 @@ using GroupId = Id<struct GroupTag>;
 class Quotient {
  public:
   /// REQUIRES: every edge leads to the same or a higher group; every group below `groups` has a
-  /// node. At most `work_limit` edges are looked at in all searches together: what is not found out
-  /// by then counts as not mergeable, so that no graph, however contrived, takes long.
+  /// node. All searches together inspect at most `work_limit` edges: unfinished ones count as not
+  /// mergeable, so that no graph, however contrived, is slow.
   Quotient(const Dag& edges, const IdVector<NodeId, GroupId>& group_of, std::size_t groups,
            std::int64_t work_limit);
 
+  /// Return the group of a node, and the nodes of a group.
   GroupId group_of(NodeId node) const { return find(group_of_[node]); }
-  /// What `group`, an id given earlier, has become.
+  /// Returns the group into which `group`, an earlier id, was merged.
   GroupId find(GroupId group) const;
   const std::vector<NodeId>& members(GroupId group) const { return members_[group]; }
-  /// Groups with an edge to or from `group`, in topological order, each once.
+  /// Returns the groups with an edge to or from `group`, in topological order, each once.
   std::vector<GroupId> neighbours(GroupId group) const;
 
-  /// True where no path leaves the union of `groups` (distinct) and comes back.
+  /// Returns whether no path leaves the union of `groups` (distinct) and returns to it.
   bool convex(std::span<const GroupId> groups);
-  /// Merges `groups` where they are convex; the group they became, invalid where they are not.
+  /// Merges `groups` if they are convex. Returns the merged group; invalid if they are not.
   GroupId merge(std::span<const GroupId> groups);
-  /// The work limit was reached.
+  /// Returns whether the work limit was reached.
   bool exhausted() const { return work_ >= work_limit_; }
 
  private:
@@ -47,16 +48,17 @@ class Quotient {
   struct Search;
   enum class Progress : std::uint8_t { kMore, kDone, kCameBack };
 
-  /// Looks at one more edge.
+  /// Inspects one more edge.
   Progress step(Search& search);
-  /// Searches from `groups` along (against) the edges; both at once, until one knows the answer.
+  /// Searches from `groups` along and against the edges, alternately, until one search knows the
+  /// answer.
   bool search_both(std::span<const GroupId> groups, Search& forward, Search& backward);
   GroupId unite(std::span<const GroupId> groups);
 
   IdVector<NodeId, GroupId> group_of_;
-  mutable IdVector<GroupId, GroupId> parent_;  // union-find, shortened when read
+  mutable IdVector<GroupId, GroupId> parent_;  // union-find, compressed when read
   IdVector<GroupId, std::vector<NodeId>> members_;
-  Lists predecessors_, successors_;  // ids as they were: read through find()
+  Lists predecessors_, successors_;  // old ids: read through find()
   IdVector<GroupId, std::int32_t> position_;
   IdVector<GroupId, std::int64_t> in_set_, seen_forward_, seen_backward_;  // stamps
   std::int64_t stamp_ = 0;

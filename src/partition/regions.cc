@@ -31,7 +31,7 @@ struct Grouping {
 struct Units {
   IdVector<NodeId, NodeId> of;              ///< the first node of its unit
   std::vector<NodeId> order;                ///< units, each after those that it reads
-  IdVector<NodeId, std::int32_t> position;  ///< of a unit in `order`
+  IdVector<NodeId, std::int32_t> position;  ///< index of a unit in `order`
 };
 
 Units find_units(const Dag& edges, const IdVector<NodeId, RegionId>& taken) {
@@ -73,8 +73,8 @@ int stage_of(const IdVector<NodeId, CoNode>& co, NodeId node) {
   return co.empty() ? 0 : co[node].stage;
 }
 
-/// How often a path to the unit changes, at most, between units that can run and that cannot. Each
-/// stage counts anew.
+/// Returns how often a path to the unit changes, at most, between units that can run and units that
+/// cannot. The count starts again in each stage.
 IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, bool>& can_run,
                                       const Units& units, const IdVector<NodeId, CoNode>& co) {
   IdVector<NodeId, std::vector<NodeId>> predecessors(can_run.size());
@@ -92,8 +92,8 @@ IdVector<NodeId, std::int32_t> depths(const Dag& edges, const IdVector<NodeId, b
   return depth;
 }
 
-/// Of each node of the device's side the last node that it waits for, itself or through others of
-/// its side with an equal key. What only moves rows is seen through.
+/// Returns for each node of the device's side the last node that it waits for, directly or through
+/// others of its side with an equal key. Nodes that only move rows are skipped.
 template <class Key>
 IdVector<NodeId, NodeId> last_awaited(const Dag& edges, const IdVector<NodeId, CoNode>& co,
                                       Key key) {
@@ -111,8 +111,8 @@ IdVector<NodeId, NodeId> last_awaited(const Dag& edges, const IdVector<NodeId, C
   return awaited;
 }
 
-/// What the device runs of a stage and depth, in pieces that each name a node of theirs: a piece
-/// that waits for less than the rest begins before it, if it has enough work.
+/// Divides the device's nodes of a stage and depth into pieces, each named by one of its nodes: a
+/// piece that waits for less than the rest starts before it, if it has enough work.
 template <class Key>
 IdVector<NodeId, NodeId> device_pieces(const Dag& edges, const IdVector<NodeId, bool>& can_run,
                                        const IdVector<NodeId, CoNode>& co, Key key) {

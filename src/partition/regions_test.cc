@@ -124,8 +124,8 @@ bool connected(const Example& example, const std::vector<NodeId>& nodes) {
   return reached == all;
 }
 
-/// True where groups, a mask each, taken as one node each leave no cycle: repeatedly removes a
-/// group that no remaining other one feeds.
+/// Returns whether groups, a mask each, taken as one node each leave no cycle: repeatedly removes a
+/// group that no remaining group feeds.
 bool acyclic(const std::vector<std::uint32_t>& reach, std::vector<std::uint32_t> groups) {
   const auto feeds = [&](std::uint32_t from, std::uint32_t to) {
     for (std::size_t i = 0; i < reach.size(); ++i) {
@@ -191,7 +191,7 @@ TEST(Candidates, AreConvexConnectedDisjointAndAcyclic) {
       const auto& members = quotient.members(quotient.group_of(node));
       RC_ASSERT(connected(example, members));
       RC_ASSERT(example.can_run[node] || members.size() == 1);
-      // No node outside lies on a path between two members.
+      // No node outside is on a path between two members.
       const std::uint32_t mask = mask_of(members);
       for (const NodeId other : example.can_run.ids()) {
         const auto i = static_cast<std::size_t>(other.value);

@@ -41,8 +41,8 @@ Boundary boundary_of(const Graph& graph, const Partition& partition) {
   return boundary;
 }
 
-/// Where each node of `rest` stands in `graph`. A node that passes made
-/// keeps the name of the last one in it, or stands where the one before it does.
+/// Returns the position of each node of `rest` in `graph`. A node that passes created has the name
+/// of the last node in it, or else the position of the previous node.
 IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
   std::unordered_map<std::string_view, NodeId> by_name;
   for (const NodeId id : graph.nodes.ids()) by_name.emplace(graph.nodes[id].name, id);
@@ -56,8 +56,7 @@ IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
   return result;
 }
 
-/// Puts the nodes into an order in which each comes after those that it reads, by their places
-/// where that leaves a choice.
+/// Sorts the nodes such that each comes after those that it reads; ties are broken by position.
 void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
   Graph& graph = placed.graph;
   IdVector<NodeId, int> waits(graph.nodes.size(), 0);
@@ -99,7 +98,7 @@ class RestBuilder {
     for (const Node& node : placed.graph.nodes) node_names_.take(node.name);
   }
 
-  /// From here on `there`, of the rest, stands for `here`.
+  /// From now on `there`, of the rest, replaces `here`.
   void same(ValueId here, ValueId there) { to_[here] = there; }
 
   void add(NodeId id, RegionId region) {

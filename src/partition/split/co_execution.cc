@@ -16,15 +16,16 @@
 namespace parallax {
 namespace {
 
-/// What one core of a server copies, from cache to memory and back.
+/// Rate of copies by one core of a server, from cache to memory and back.
 constexpr double kCopiedBytesPerSecond = 8e9;
-/// What one core reads of weights that lie in memory.
+/// Rate at which one core reads weights from memory.
 constexpr double kReadBytesPerSecond = 1e10;
-/// From the end of one side until the other, which slept, goes on.
+/// Time from the end of one side until the other one, which slept, continues.
 constexpr double kHandOverSeconds = 3e-5;
 /// A split has to save this share of the predicted time.
 constexpr double kWorthSplitting = 0.02;
-/// Shares of rows that are tried, and how many worse ones in a row end the search.
+/// Range of shares of rows that are tried, and the number of consecutive worse ones that ends the
+/// search.
 constexpr int kLeastShare = kShares / 8, kMostShare = kShares * 7 / 8, kMostWorse = 3;
 
 bool supported(const Graph& graph, const ConcreteShapes& shapes, NodeId node,
@@ -72,7 +73,8 @@ struct Choice {
   int share = 0;
 };
 
-/// The share of rows with which both sides would be done at once, but for what splitting costs.
+/// Returns the share of rows with which both sides would end at the same time, if splitting were
+/// free.
 int even_share(const CoCosts& costs) {
   double cpu = 0, device = 0;
   for (const NodeId node : costs.can_run.ids()) {
@@ -84,8 +86,8 @@ int even_share(const CoCosts& costs) {
   return std::clamp(static_cast<int>(std::lround(share * kShares)), kLeastShare, kMostShare);
 }
 
-/// The way to cut, and the share, with which stretches take least: `wanted`, or from the even share
-/// on, as long as others get better.
+/// Returns the way to cut, and the share, with the fastest stretches: for `wanted`, or from the
+/// even share on, as long as others improve.
 Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCosts& costs,
                    std::optional<int> wanted) {
   std::optional<Choice> best;
@@ -114,7 +116,7 @@ Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCos
   return *std::move(best);
 }
 
-/// What the device turns out to lack of its part is the CPU's.
+/// Assigns nodes to the CPU that the device turns out to lack.
 void check_device(const CoGraph& split, const ConcreteShapes& shapes, const Delegate& delegate,
                   IdVector<NodeId, CoNode>& nodes) {
   for (const NodeId node : nodes.ids())
@@ -225,7 +227,8 @@ std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> tim
   return result;
 }
 
-/// Of a split, whose runs take other times where nodes are refused.
+/// Returns the key of a split; refused nodes change the times of its runs, so they are a part of
+/// it.
 std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes,
                      const PartitionOptions& options) {
   std::vector<NodeId> all, refused;

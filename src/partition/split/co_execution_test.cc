@@ -1,4 +1,4 @@
-// What rows operators need, and when a graph is split.
+// Tests which rows operators need, and when a graph is split.
 #include "partition/split/co_execution.h"
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ class CoIslands {
   IdVector<NodeId, bool> can_, convolves_;
 };
 
-/// Writes the nodes anew, in order, with Transposes between them.
+/// Rewrites the nodes in order, with Transposes between them.
 class ImageTurner {
  public:
   ImageTurner(const IdVector<NodeId, RegionId>& region_of, Graph& graph,
@@ -85,7 +85,7 @@ class ImageTurner {
   }
 
  private:
-  /// Where a value is read, outside of where it is made: by a node of a region, or of the CPU.
+  /// A value read outside the region that computes it: by a node of a region, or of the CPU.
   using Crossing = std::pair<ValueId, RegionId>;
 
   void find_crossings() {
@@ -112,7 +112,7 @@ class ImageTurner {
     return id;
   }
 
-  /// Beside a node that `beside` describes: an image with its channels last, or first again.
+  /// Transposes an image next to a node described by `neighbour`: channels last, or first again.
   ValueId turn(ValueId image, bool channels_last, const CoNode& neighbour) {
     const std::size_t rank = graph_.values[image].shape.size();
     const Permutation perm = channels_last ? to_nhwc(rank) : to_nchw(rank);

@@ -47,7 +47,7 @@ class RowRewriter {
   const Node before_;
 };
 
-/// Padding is left only where the image ends.
+/// Padding stays only at the ends of the image.
 void RowRewriter::window() {
   if (rule_.axis < 2) return;
   const std::size_t axes = static_cast<std::size_t>(shapes_[before_.inputs[0]]->rank()) - 2;

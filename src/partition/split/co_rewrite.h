@@ -1,5 +1,5 @@
-// What a node is called with, where it makes some rows only: paddings at the cut, shapes, bounds.
-// Internal to partition/.
+// Changes the parameters of a node that computes only some rows: paddings at the cut, shapes,
+// bounds. Internal to partition/.
 #pragma once
 
 #include "lower/patterns/fuse_util.h"
@@ -7,8 +7,8 @@
 
 namespace parallax {
 
-/// Changes `node`, a copy of one of `graph`, so that it makes the rows `made`; its inputs with rows
-/// hold those that its rule wants for these. Constants that it needs are added to `into`.
+/// Changes `node`, a copy of one of `graph`, so that it computes the rows `made`; its inputs that
+/// are cut contain the rows that its rule requires. Adds constants that it needs to `into`.
 void rewrite_for_rows(const Graph& graph, const ConcreteShapes& shapes, const RowRule& rule,
                       const Rows& made, Graph& into, UniqueNames& names, Node& node);
 

@@ -57,7 +57,7 @@ class Stretch {
     for (const ValueId output : graph.outputs) last_reader_[output] = plan.order.size();
   }
 
-  /// No node; those from position `end` on lie behind it.
+  /// Starts with no node; nodes from position `end` on come after the stretch.
   void start(std::size_t end) {
     ++stamp_;
     end_ = end;
@@ -66,7 +66,7 @@ class Stretch {
     on_device_ = true;
     twice_ = 0;
   }
-  /// Takes in the node in front. False where that cannot be, or is not worth it.
+  /// Adds the previous node. Returns false if that is impossible or not worthwhile.
   bool add(NodeId id);
   /// Predicted, without waiting for each other at its end.
   double seconds() const {
@@ -74,15 +74,15 @@ class Stretch {
     const double parallel = device_ + copies_[1] + between_ + regions_ * costs_.region_seconds;
     return std::max(alone, parallel);
   }
-  /// Of one node that one side runs whole.
+  /// Returns the time of one node that one side runs completely.
   double whole_seconds(NodeId id) const {
     double bytes = 0;
     for (const ValueId input : graph_.nodes[id].inputs)
       if (input.valid() && axes_.axis[input] >= 0) bytes += bytes_[input];
     return costs_.cpu[id] + bytes / costs_.copied_bytes_per_second;
   }
-  /// The same, at least, however far it grows on: what it copies may go away, rows that are made
-  /// twice stay.
+  /// Returns a lower bound of the time, however far the stretch grows: copies may become
+  /// unnecessary, rows computed twice stay.
   double work_seconds() const { return std::max(cpu_, device_) + between_; }
 
  private:
@@ -92,7 +92,7 @@ class Stretch {
     std::array<double, kParts> copied{};
   };
 
-  /// Those rows of the results that no one else makes.
+  /// Returns the rows of the results that no other part computes.
   PartRows own_rows(NodeId id) const {
     const RowRule& rule = *axes_.rule[id];
     const std::int64_t rows = rows_of(shapes_, graph_.nodes[id], rule);
@@ -134,7 +134,7 @@ class Stretch {
   std::int64_t stamp_ = 0;
   std::size_t end_ = 0;
   double once_ = 0, twice_ = 0;  // work, and what both parts make of it
-  double cpu_ = 0, device_ = 0;  // of the CPU's part and the device's
+  double cpu_ = 0, device_ = 0;  // work of the CPU's part and of the device's part
   double between_ = 0;           // on the CPU, of the device's part
   std::array<double, kParts> copies_{};
   int regions_ = 1;
@@ -156,7 +156,8 @@ Rows Stretch::wanted(NodeId id, std::size_t part) {
   return {rows.begin / rule.granule * rule.granule, std::min(end, all)};
 }
 
-/// What bringing the rows of a value from outside costs `part`, along `axis`, -1: whole.
+/// Updates the cost for `part` of copying the rows of a value from outside, along `axis`, -1: all
+/// of it.
 void Stretch::copied(ValueId id, std::size_t part, int axis) {
   Needed& entry = needed(id);
   copies_[part] -= entry.copied[part];
@@ -175,7 +176,8 @@ void Stretch::copied(ValueId id, std::size_t part, int axis) {
   copies_[part] += entry.copied[part];
 }
 
-/// Notes what `part` needs of an input to make `made`. False where that is nothing.
+/// Records the rows of an input that `part` needs to compute `made`. Returns false if it needs
+/// none.
 bool Stretch::need(ValueId id, const InputRows& input, std::size_t part, const Rows& made,
                    bool may_miss) {
   if (!id.valid() || !shapes_[id]) return true;

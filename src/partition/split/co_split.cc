@@ -108,9 +108,9 @@ class Splitter {
   Graph out_;
   IdVector<NodeId, CoNode> nodes_;
   UniqueNames names_;
-  IdVector<ValueId, std::vector<Piece>> pieces_;  ///< of earlier stretches
+  IdVector<ValueId, std::vector<Piece>> pieces_;  ///< results of earlier stretches
   IdVector<ValueId, ValueId> whole_;              ///< invalid: there are pieces only
-  std::unordered_map<std::int32_t, Piece> own_;   ///< of this part of this stretch
+  std::unordered_map<std::int32_t, Piece> own_;   ///< results of this part of this stretch
   std::map<Key, ValueId> fetched_;
   int stage_ = -1;
   std::size_t part_ = 0;  ///< that the next node belongs to
@@ -135,8 +135,8 @@ ValueId Splitter::concat(ValueId of, int axis, std::vector<ValueId> parts, bool 
   return result;
 }
 
-/// Rows of a constant are a constant: the same bytes where they lie one after the other, others
-/// where they do not, which are made when they are wanted.
+/// Returns rows of a constant as a constant: the same bytes if they are contiguous, otherwise a
+/// copy, computed when it is needed.
 ValueId Splitter::slice_constant(ValueId id, int axis, const Rows& rows) {
   const Constant& from = *out_.values[id].constant;
   Dims dims = from.dims;
@@ -186,7 +186,7 @@ ValueId Splitter::slice(ValueId id, int axis, const Rows& rows) {
   return result;
 }
 
-/// Of a value that earlier stretches made in pieces, along its own axis.
+/// Returns rows of a value that earlier stretches computed in pieces, along its own axis.
 ValueId Splitter::fetch_pieces(ValueId id, const Rows& rows) {
   const int axis = axes_.axis[id];
   const auto& pieces = pieces_[id];
@@ -218,7 +218,8 @@ ValueId Splitter::fetch_whole(ValueId id) {
   return fetch(id, axes_.axis[id], {0, (*shapes_[id])[axes_.axis[id]]});
 }
 
-/// A value of the graph, or rows of it: where it is, or cut and put together. `axis` -1: all of it.
+/// Returns a value of the graph, or rows of it, extracted and joined if necessary. `axis` -1: all
+/// of it.
 ValueId Splitter::fetch(ValueId id, int axis, const Rows& rows) {
   if (!id.valid()) return id;
   if (axis < 0) return fetch_whole(id);
@@ -262,7 +263,7 @@ void Splitter::add_part(NodeId id) {
     if (!rows.empty()) inputs.push_back(fetch(input, axis, rows));
   }
   rewrite_for_rows(graph_, shapes_, rule, made, out_, names_, node);
-  // What rewriting put in place of parameters stays.
+  // Inputs that rewriting put in place of parameters stay.
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
     if (i >= inputs.size() && node.op == OpKind::kSlice) {
       inputs.push_back(node.inputs[i]);
@@ -326,7 +327,7 @@ void Splitter::finish_output(ValueId id) {
   whole_[id] = id;
 }
 
-/// Without what nobody reads.
+/// Removes dead nodes.
 CoGraph Splitter::cleaned() {
   std::unordered_map<std::string, CoNode> by_name;
   for (const NodeId id : out_.nodes.ids()) by_name.emplace(out_.nodes[id].name, nodes_[id]);

@@ -6,8 +6,9 @@
 namespace parallax {
 namespace {
 
-/// Where nothing says how to cut a value: lines of images, or else the first axis that has several
-/// rows and others behind it, which are the fewest and longest pieces of memory.
+/// Returns the axes to try for a value without a constraint: lines of images, or else the first
+/// axis that has several rows and others after it, which gives the fewest and longest pieces of
+/// memory.
 std::vector<int> axes_to_begin_with(const Node& node, const Dims& out) {
   const bool image = node.op == OpKind::kConv || node.op == OpKind::kMaxPool ||
                      node.op == OpKind::kAveragePool || node.op == OpKind::kResize;

@@ -17,7 +17,7 @@ struct Sized {
   const ConcreteShapes& shapes;
   const Node& node;
   std::vector<Dims> inputs;  ///< rank 0 for those left out
-  Dims out;                  ///< of output 0
+  Dims out;                  ///< dims of output 0
 
   int rank(std::size_t input) const { return inputs[input].rank(); }
   int out_rank() const { return out.rank(); }
@@ -123,8 +123,8 @@ std::int64_t elements_between(const Dims& dims, int begin, int end) {
   return result;
 }
 
-/// The elements keep their order: rows of the result are rows of the input where as many elements
-/// lie before both axes.
+/// The elements keep their order: rows of the result are rows of the input if as many elements
+/// precede both axes.
 std::optional<RowRule> view_rule(const Sized& n, int axis) {
   // Would drop an axis with one row left.
   if (n.node.op == OpKind::kSqueeze && (n.inputs.size() < 2 || !n.node.inputs[1].valid()))
@@ -146,7 +146,7 @@ std::optional<RowRule> view_rule(const Sized& n, int axis) {
   } else {
     return std::nullopt;
   }
-  // Blocks of rows that lie behind one another must have the same size on both sides.
+  // Consecutive blocks of rows must have the same size on both sides.
   if (n.inputs[0][from] * of_input_row != n.out[axis] * of_row) return std::nullopt;
   return rule;
 }

@@ -1,12 +1,13 @@
-// Which rows of its inputs a node needs for some rows of its results. Rows are the elements along
-// one axis, whatever the axis is: lines of an image, tokens of a text, windows, batches.
+// Determines the rows of its inputs that a node needs for some rows of its results. Rows are the
+// elements along one axis, whatever the axis is: lines of an image, tokens of a text, windows,
+// batches.
 //
 //     elementwise, products with weights      the same rows
 //     keys and values of attention            all of them
 //     convolutions and pooling                a few more (a halo)
 //     Reshape, nearest Resize, Slice, Pad     others, by a factor and an offset
 //
-// Pure functions. Internal to partition/.
+// Thread-safety: pure functions. Internal to partition/.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@
 
 namespace parallax {
 
-/// Rows begin to end, the last left out; empty where end <= begin.
+/// The rows from `begin` to `end`, exclusive; empty if end <= begin.
 struct Rows {
   std::int64_t begin = 0, end = 0;
   bool empty() const { return end <= begin; }
@@ -28,30 +29,31 @@ struct Rows {
   }
   friend bool operator==(const Rows&, const Rows&) = default;
 };
-/// The smallest range with both.
+/// Returns the smallest range that contains both.
 Rows hull(const Rows& a, const Rows& b);
-/// What both have.
+/// Returns the rows that are in both.
 Rows overlap_of(const Rows& a, const Rows& b);
 
-/// What a node needs of one input.
+/// The rows that a node needs of one input.
 struct InputRows {
-  int axis = -1;  ///< -1: all of the input, whichever rows of the results are wanted
+  int axis = -1;  ///< -1: all of the input, for any rows of the results
   std::int64_t scale = 1, divisor = 1, before = 0, after = 0;
 
-  /// For the rows `wanted` of the results, not clipped to what there is: rows outside are padding.
+  /// Returns the rows for the rows `wanted` of the results, not limited to existing ones: rows
+  /// outside are padding.
   Rows of(const Rows& wanted) const;
 };
 
-/// How the results of a node are cut along `axis`, which all of them have.
+/// The rule for cutting the results of a node along `axis`, which all of them have.
 struct RowRule {
   int axis = 0;
-  /// Rows can be made in multiples of this only, counted from the first.
+  /// Rows can only be computed in multiples of this, counted from the first.
   std::int64_t granule = 1;
-  std::vector<InputRows> inputs;  ///< one of each
+  std::vector<InputRows> inputs;  ///< one per input
 };
 
-/// Nothing where the results cannot be cut along `axis`, or sizes or parameters that this depends
-/// on are not known.
+/// Returns the rule; nullopt if the results cannot be cut along `axis`, or the required sizes or
+/// parameters are not known.
 std::optional<RowRule> row_rule(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
                                 int axis);
 

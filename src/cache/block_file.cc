@@ -23,7 +23,7 @@ struct Header {
   /// When the file was made as far as its time of modification tells, in seconds: any other time
   /// means that a process has written to it since.
   std::int64_t sealed;
-  std::uint64_t checksum;  ///< of all before the blocks, this field being 0
+  std::uint64_t checksum;  ///< checksum of everything before the blocks, with this field being 0
 };
 struct SourceRow {
   std::uint64_t device, inode;
@@ -71,7 +71,7 @@ std::vector<T> rows(std::span<const std::byte> bytes) {
   return result;
 }
 
-/// Of the `index_bytes` before the blocks.
+/// Returns the checksum of the `index_bytes` before the blocks.
 std::uint64_t index_checksum(std::span<const std::byte> index) {
   std::vector<std::byte> copy(index.begin(), index.end());
   std::memset(copy.data() + offsetof(Header, checksum), 0, sizeof(Header::checksum));
@@ -88,7 +88,7 @@ Result<Block> block_of(const BlockRow& row, std::span<const std::byte> file, std
   return Block{{row.key_low, row.key_high}, bytes};
 }
 
-/// Where the blocks of `contents` go, behind an index of `index_bytes`.
+/// Assigns offsets to the blocks of `contents`, after an index of `index_bytes`.
 Result<std::vector<BlockRow>> place(const std::vector<Block>& blocks, std::int64_t index_bytes,
                                     std::int64_t& file_bytes) {
   std::vector<BlockRow> result;

@@ -16,7 +16,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// Where block_file.cc has the numbers of the header, and how long its rows are.
+// Offsets of the header's numbers, and lengths of rows, as in block_file.cc.
 constexpr std::size_t kFileBytes = 8, kVersion = 16, kSources = 24, kBlocks = 32, kSealed = 40,
                       kChecksum = 48, kHeader = 56, kSourceRow = 56, kBlockRow = 40;
 

@@ -24,7 +24,7 @@ class BlockFileTest : public FolderTest {
     contents_.blocks = {{{1, 0}, as_bytes(first_)}, {{2, 0}, {}}, {{3, 9}, as_bytes(second_)}};
   }
 
-  /// "" where the file can be read, and then it has what was written.
+  /// Returns "" if the file can be read and has the contents that were written.
   std::string check() const {
     const auto file = MappedFile::open(path_);
     if (!file) return file.error().message;
@@ -83,7 +83,7 @@ TEST_F(BlockFileTest, SeesEveryFlippedByte) {
     write(path_, flipped);
     const bool padding = whole[i] == 0 && i >= kIndexBytes;
     EXPECT_EQ(check() == "", padding) << "byte " << i;
-    // The index is checked even where the time of modification tells nothing.
+    // The index is checked even if the time of modification is unchanged.
     if (i >= kIndexBytes) continue;
     fs::last_write_time(path_, sealed);
     EXPECT_NE(check(), "") << "byte " << i;
@@ -158,8 +158,8 @@ TEST_F(BlockFileTest, WritesThroughNoLink) {
   EXPECT_EQ(read(folder_ / "precious"), "mine");
 }
 
-/// The exit status of a process that may write files of `limit` bytes: 0 where the file is refused
-/// with an error, and signals are as they were.
+/// Returns the exit status of a process that may write files of `limit` bytes: 0 if the file is
+/// rejected with an error, and signals are unchanged.
 int write_within(rlim_t limit, const fs::path& path, const BlockFile& contents) {
   const rlimit files = {limit, limit};
   if (::setrlimit(RLIMIT_FSIZE, &files) != 0) return 2;
@@ -185,7 +185,7 @@ TEST_F(BlockFileTest, ALimitOfTheFileSizeIsAnErrorAndNoSignal) {
   EXPECT_EQ(check(), "");  // the old one is still there
 }
 
-/// 0 where a signal that was pending before still is.
+/// Returns 0 if a signal that was pending before still is.
 int write_with_a_pending_signal(const fs::path& path, const BlockFile& contents) {
   sigset_t signal, pending;
   ::sigemptyset(&signal);

@@ -1,5 +1,5 @@
-// What a model is loaded from: a mapped file, or memory of the caller's.
-// Thread-safety: plain values.
+// The source from which a model is loaded: a mapped file, or memory of the caller. Thread-safety:
+// plain values.
 #pragma once
 
 #include <filesystem>
@@ -10,14 +10,15 @@
 
 namespace parallax {
 
+/// The bytes of a model and their file.
 struct ModelSource {
   struct File {
-    std::filesystem::path path;
-    FileIdentity identity;
+    std::filesystem::path path;  ///< as the user gave it
+    FileIdentity identity;       ///< identity when it was mapped
   };
 
-  ModelBytes model;
-  /// Nothing where the bytes are the caller's, who keeps them as they are.
+  ModelBytes model;  ///< the model's bytes, with what keeps them alive
+  /// nullopt if the bytes are the caller's, who must not change them.
   std::optional<File> file;
 };
 

@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-using Checksum = std::uint64_t;  // of all that follows it
+using Checksum = std::uint64_t;  // covers everything after it
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A snapshot of a loaded model: the graph behind the passes as bytes that cache/ does not
-// interpret, with the files that it was made from and the constants that lie in no file.
+// A snapshot of a loaded model: the graph after the passes, as bytes that cache/ does not
+// interpret, with the files from which it was made and the constants that are in no file.
 // Thread-safety: pure functions.
 #pragma once
 
@@ -17,24 +17,26 @@
 
 namespace parallax {
 
+/// The bytes of a graph, and everything that they refer to.
 struct Snapshot {
   SharedBytes bytes;
-  std::vector<NamedFile> files;  ///< besides the model's main file
-  std::vector<SharedBytes> constants;
+  std::vector<NamedFile> files;        ///< files other than the model's main file
+  std::vector<SharedBytes> constants;  ///< referred to by index
 };
 
-/// A snapshot as one block of a file: files and constants by the hash of their contents.
+/// A snapshot as one block of a file: identifies files and constants by the hash of their contents.
 struct SnapshotRecord {
   struct Constant {
     Hash128 content;
     std::uint64_t bytes = 0;
   };
-  std::vector<std::pair<std::string, Hash128>> files;
+  std::vector<std::pair<std::string, Hash128>> files;  ///< name, hash of the contents
   std::vector<Constant> constants;
-  std::span<const std::byte> bytes;
+  std::span<const std::byte> bytes;  ///< bytes of the graph
 };
+/// Encodes a record, with a checksum.
 std::vector<std::byte> write_record(const SnapshotRecord& record);
-/// `bytes` point into `block`. Nothing if the checksum shows damage.
+/// Decodes a record; `bytes` point into `block`. nullopt if the checksum shows damage.
 std::optional<SnapshotRecord> read_record(std::span<const std::byte> block);
 
 }  // namespace parallax

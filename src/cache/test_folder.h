@@ -1,4 +1,4 @@
-// A folder of its own for each test, and files to damage in it.
+// A folder for each test, and functions that damage files in it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,14 +24,14 @@ class FolderTest : public testing::Test {
     std::ifstream in(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// Also to a read-only file.
+  /// Writes a file, even a read-only one.
   static void write(const std::filesystem::path& path, std::string_view text) {
     std::error_code none_yet;
     std::filesystem::permissions(path, std::filesystem::perms::owner_write,
                                  std::filesystem::perm_options::add, none_yet);
     std::ofstream(path, std::ios::binary) << text;
   }
-  /// Keeps the times of the file, as damage on a disk does.
+  /// Writes a file but keeps its times, as damage on a disk does.
   static void write_unseen(const std::filesystem::path& path, std::string_view text) {
     const auto time = std::filesystem::last_write_time(path);
     write(path, text);

@@ -31,7 +31,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// The same for all names of a file.
+/// Returns the canonical path, which is the same for all names of a file.
 std::string one_name(const std::filesystem::path& path) {
   std::error_code code;
   const std::filesystem::path whole = std::filesystem::weakly_canonical(path, code);
@@ -138,7 +138,7 @@ bool WeightCache::is_of_this_model(const BlockFile& file) {
   return false;
 }
 
-/// The hash of a whole file, by its identity where that is known.
+/// Returns the hash of a whole file, by its identity if that is known.
 Hash128 WeightCache::content_of(const FileIdentity& identity, std::span<const std::byte> file) {
   for (const Source& source : sources_)
     if (source.file.identity == identity) return source.file.content;
@@ -152,7 +152,7 @@ Hash128 WeightCache::content_of(const FileIdentity& identity, std::span<const st
   return sources_.back().file.content;
 }
 
-/// That of a constant which lies in no file.
+/// Returns the hash of a constant that is in no file.
 Hash128 WeightCache::content_of(std::span<const std::byte> computed) {
   const auto [hash, fresh] =
       computed_hashes_.try_emplace(std::pair(computed.data(), computed.size()));
@@ -171,7 +171,7 @@ bool WeightCache::is_unchanged(const std::vector<std::pair<std::string, Hash128>
   return true;
 }
 
-/// The constants of a snapshot, with their hashes; false where one is not there.
+/// Finds the constants of a snapshot, with their hashes. Returns false if one is missing.
 bool WeightCache::find_constants(const SnapshotRecord& record, std::vector<SharedBytes>& constants,
                                  ComputedHashes& hashes) const {
   for (const SnapshotRecord::Constant& constant : record.constants) {
@@ -238,7 +238,8 @@ void WeightCache::close(const std::string& problem) {
   tell_log();
 }
 
-/// The first one is why the others are: a file that cannot be read is made anew, say.
+/// Adds a problem. The first one is the cause of later ones: a file that cannot be read is
+/// replaced, say.
 void WeightCache::add_problem(const std::string& problem) {
   report_.problem += (report_.problem.empty() ? "" : "; ") + problem;
   untold_.push_back(problem);
@@ -270,7 +271,7 @@ void WeightCache::add_snapshot() {
   unsaved_snapshot_.reset();
 }
 
-/// Constants come first: those of a snapshot lie in a map too, that of the cache's file.
+/// Constants are checked first: those of a snapshot are also in a map, that of the cache file.
 std::optional<WeightCache::Place> WeightCache::place_of(const std::byte* source) const {
   const auto after = std::upper_bound(
       computed_.begin(), computed_.end(), source,
@@ -299,7 +300,7 @@ Hash128 WeightCache::key_of(const Place& place, const std::string& layout) {
 std::optional<SharedBytes> WeightCache::find(const std::byte* source, const std::string& layout,
                                              std::int64_t bytes) {
   const MutexLock lock(mutex_);
-  // Without blocks there is no need to know a key, which would take reading the model.
+  // Without blocks the key is not needed; computing it would mean reading the model.
   const auto place = closed_ || blocks_.empty() ? std::nullopt : place_of(source);
   const auto found = place ? blocks_.find(key_of(*place, layout)) : blocks_.end();
   if (found == blocks_.end() || std::ssize(found->second.bytes) != bytes) {

@@ -52,7 +52,7 @@ void WeightCache::save() {
     } catch (const std::bad_alloc&) {
       report_.problem = "out of memory";
     }
-    // What was not written, because a write failed, would fail again with the next shape.
+    // If a write failed, writing the same data would fail again with the next shape.
     gone.swap(unsaved_);
     unsaved_snapshot_.reset();
     unsaved_bytes_ = 0;

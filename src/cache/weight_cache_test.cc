@@ -27,8 +27,8 @@ class WeightCacheTest : public FolderTest {
   /// A process that loads the model and wants `layouts` of the weights at byte 10 of it.
   struct Outcome {
     CacheReport report;
-    std::string weights;   ///< of all layouts, one after the other
-    std::string snapshot;  ///< empty where there was none
+    std::string weights;   ///< all layouts, one after the other
+    std::string snapshot;  ///< empty if there was no snapshot
   };
   Outcome load(const std::vector<std::string>& layouts, const std::string& version = "1",
                const std::string& machine = "A") const {
@@ -39,7 +39,7 @@ class WeightCacheTest : public FolderTest {
     const auto open = [&](const std::string& name) -> Result<std::shared_ptr<const MappedFile>> {
       return MappedFile::open(folder_ / name);
     };
-    // Whether its bytes lie in the cache's file or here, they are of the same constant.
+    // The constant is the same, whether its bytes are in the cache file or here.
     std::span<const std::byte> constant = as_bytes(computed_);
     const auto kept = cache.snapshot(options_, open);
     if (kept) {
@@ -60,7 +60,7 @@ class WeightCacheTest : public FolderTest {
     for (const std::string& layout : layouts) {
       const bool computes = layout.starts_with("computed");
       const std::byte* const source = computes ? constant.data() + 1 : (*file)->bytes().data() + 10;
-      // What packing would give: it depends on the weights, the layout and the packers' version.
+      // The result of packing: it depends on the weights, the layout and the packers' version.
       auto fresh = std::make_shared<const std::string>(
           version + layout + (computes ? computed_ : read(model_)).substr(0, 1));
       const auto size = static_cast<std::int64_t>(fresh->size());
@@ -136,7 +136,7 @@ TEST_F(WeightCacheTest, ASnapshotIsOfItsOptions) {
 
 TEST_F(WeightCacheTest, ASnapshotIsOfAllItsFiles) {
   load({"a"});
-  // As long as before.
+  // The same length as before.
   write(other_, "WEIGHTS");
   const Outcome changed = load({"a"});
   EXPECT_EQ(changed.snapshot, "");
@@ -203,7 +203,7 @@ TEST(Snapshot, RecordsAreReadAsTheyWereWritten) {
 TEST_F(WeightCacheTest, NeverServesAnotherModel) {
   const std::string old = read(model_);
   load({"a"});
-  // As long as before, and a clock that tells nothing.
+  // The same length and times as before.
   write_unseen(model_, "n" + old.substr(1));
   const Outcome changed = load({"a"});
   expect(changed.report, 0, 1);

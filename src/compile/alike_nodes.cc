@@ -46,7 +46,7 @@ bool same_elements(const Value& a, const Value& b) {
   return a.kind == ValueKind::kSymbolic && a.content == b.content;
 }
 
-/// Of the inputs of `def`, or the outputs where it is null.
+/// Compares inputs of `def`, or outputs if it is null.
 bool same_values(const Graph& graph, const std::vector<ValueId>& a, const std::vector<ValueId>& b,
                  const OpDef* def) {
   for (std::size_t i = 0; i < a.size(); ++i) {

@@ -1,4 +1,4 @@
-// Finds nodes whose output shapes are inferred alike under every binding of the symbols.
+// Finds nodes whose output shapes are inferred in the same way under every binding of the symbols.
 #pragma once
 
 #include "base/id.h"
@@ -6,10 +6,11 @@
 
 namespace parallax {
 
-/// For each node the first earlier one with the same operator and attributes, inputs and outputs of
-/// the same dtypes and symbolic shapes, and shape inputs of the same elements: inference that
-/// accepts one accepts the other. The node itself if there is none among the first kMostAlike
-/// different nodes of its operator; this limit keeps the time linear.
+/// Returns for each node the first earlier one with the same operator and attributes, inputs and
+/// outputs of the same dtypes and symbolic shapes, and equal elements of shape inputs: inference
+/// that accepts one accepts the other. Returns the node itself if there is none among the first
+/// kMostAlike different nodes of its operator; this limit keeps the time linear. Thread-safety:
+/// pure function.
 IdVector<NodeId, NodeId> find_alike(const Graph& graph);
 
 inline constexpr std::size_t kMostAlike = 32;

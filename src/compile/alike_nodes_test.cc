@@ -24,7 +24,7 @@ constexpr Row kRows[] = {
     {"b = Unsqueeze(x, zero)\n c = Unsqueeze(y, zero)\n output b, c", true},
     {"b = Unsqueeze(x, zero)\n c = Unsqueeze(y, nought)\n output b, c", true},
     {"b = Unsqueeze(x, zero)\n c = Unsqueeze(y, one)\n output b, c", false},
-    // Where nothing but running knows them, equal dimensions mean nothing.
+    // If only running tells the sizes, equal dimensions mean nothing.
     {"b = Expand(x, p)\n c = Expand(x, q)\n output b, c", false},
 };
 

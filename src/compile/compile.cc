@@ -95,10 +95,10 @@ class Compiler {
            std::all_of(node.outputs.begin(), node.outputs.end(), known);
   }
 
-  /// Infers the concrete output shapes once more. Symbolic inference takes dimensions of different
-  /// names that must agree for equal; here they are checked against the real sizes, and so are
-  /// elements that a node computes but the binding tells. True where the kernel must size an
-  /// output.
+  /// Infers the concrete output shapes again. Symbolic inference assumes that dimensions of
+  /// different names are equal if they must agree; here they are checked with the real sizes, and
+  /// so are elements that a node computes but the binding determines. Returns whether the kernel
+  /// must size an output.
   Result<bool> check_shapes(const Node& node) const {
     std::vector<RuntimeInput> inputs(node.inputs.size());
     std::vector<AlignedBytes> told;
@@ -303,7 +303,7 @@ class Compiler {
     return context_.branches.region[context_.branches.branch_of[id]].valid();
   }
 
-  /// Predicted seconds of each branch, and who may run beside whom.
+  /// Computes the predicted seconds of each branch, and which branches may run concurrently.
   void find_groups(Refinement refinement) {
     const BranchGraph& graph = context_.branches;
     IdVector<BranchId, double> seconds(graph.branches.size(), 0);

@@ -21,7 +21,7 @@ class Workspace {
  public:
   explicit Workspace(std::int64_t arena_bytes) : bytes_(arena_bytes) {}
 
-  /// Room for a value of the body where its dims are known; -1 otherwise.
+  /// Reserves memory for a value of the body if its dims are known; returns -1 otherwise.
   std::int64_t add(const Compiled& body, ValueId id) {
     const auto& dims = body.dims[id];
     if (!dims) return -1;
@@ -86,7 +86,7 @@ std::optional<std::int64_t> known_element(const Compiled& compiled, ValueId id) 
   return element;
 }
 
-/// Predicted work of a body: of all trips where their number is known, else of one.
+/// Adds the predicted work of a body: of all trips if their number is known, otherwise of one.
 void count_work(const Compiled& body, CompiledNode& code) {
   const std::int64_t trips = code.trips.value_or(1);
   std::int64_t macs = 0, bytes = 0;

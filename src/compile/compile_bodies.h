@@ -1,12 +1,13 @@
-// Compiles the bodies of If, Loop and Scan with the node that has them. Internal to compile().
+// Compiles the bodies of If, Loop and Scan together with their node. Internal to compile().
 #pragma once
 
 #include "compile/compiled.h"
 
 namespace parallax {
 
-/// Compiles the bodies of `node` and adds the bytes of its workspace. Errors: as compile() and
-/// plan_of(). A branch of an If that cannot work with these dimensions fails only when taken.
+/// Compiles the bodies of `node` and adds the bytes of its workspace. Errors: those of compile()
+/// and plan_of(). A branch of an If that cannot work with these dimensions fails only when it is
+/// taken.
 Status compile_bodies(Compiled& compiled, NodeId node);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// For tests of compiling and running: graphs from text.
+// Helpers for tests of compiling and running: graphs from text.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-/// Throws what is wrong with `text`.
+/// Parses and checks `text`; throws the error.
 inline std::shared_ptr<GraphContext> context_of(std::string_view text) {
   auto graph = parse_graph(text);
   if (!graph) throw std::runtime_error(graph.error().to_string());

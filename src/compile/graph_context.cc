@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-/// What only a device runs is one node.
+/// Returns the position of each node. A region that only a device runs counts as one node.
 IdVector<NodeId, Position> positions(const BranchGraph& branches, std::size_t nodes,
                                      bool substitute) {
   IdVector<NodeId, Position> result(nodes);

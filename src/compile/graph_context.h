@@ -1,5 +1,5 @@
-// What compiling every binding of a graph shares. Immutable but for its weights, which kernels ask
-// for and bind() provides.
+// The data shared by all bindings of a graph. Immutable except for its weights, which kernels
+// request and bind() provides. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,40 +18,43 @@
 
 namespace parallax {
 
-/// The regions that a device runs (run/device.h).
+/// The regions that devices run (run/device.h).
 struct Delegation {
-  IdVector<NodeId, RegionId> region_of;   ///< empty: nothing
-  IdVector<RegionId, double> seconds;     ///< predicted, of each region
-  IdVector<RegionId, int> delegate = {};  ///< which of several runs each; empty: one runs all
-  /// The CPU runs a region that its device fails to run: the plan has kernels and memory for that.
+  IdVector<NodeId, RegionId> region_of;   ///< empty: there are no regions
+  IdVector<RegionId, double> seconds;     ///< predicted, for each region
+  IdVector<RegionId, int> delegate = {};  ///< the delegate that runs each region; empty: there is
+                                          ///< only one
+  /// The CPU can run a region that its device fails to run: the plan has kernels and memory for
+  /// that.
   bool substitute = false;
-  /// By node with bodies: the regions of each body. No entry: none of them has any.
+  /// The regions of each body, by the node that has it. No entry: its bodies have no regions.
   std::map<NodeId, std::vector<Delegation>> bodies = {};
-  /// Of a body: what names of its nodes begin with, "loop/body/". Empty: this is no body.
+  /// For a body: the prefix of its nodes' names, "loop/body/". Empty: this is no body.
   std::string body = {};
-  std::int32_t first = 0;  ///< of its first region, in the numbers of all regions of the model
+  std::int32_t first = 0;  ///< number of its first region among all regions of the model
 
   std::size_t delegate_of(RegionId region) const {
     return delegate.contains(region) ? static_cast<std::size_t>(delegate[region]) : 0;
   }
 };
 
-/// Where constants lie: disjoint, in the order of addresses.
+/// The address ranges of constants: disjoint and ascending.
 using ConstantPlaces = std::vector<std::span<const std::byte>>;
-/// Of `constants`, whose bytes may overlap.
+/// Merges the ranges of `constants`, which may overlap.
 ConstantPlaces places_of(std::vector<std::span<const std::byte>> constants);
-/// Of a graph's constants and those of its bodies.
+/// Returns the ranges of a graph's constants and those of its bodies.
 ConstantPlaces places_of(const Graph& graph);
 
-/// The parts of a graph that no binding changes and all sessions share. Outlives every Compiled.
+/// The parts of a graph that no binding changes and all sessions share. It must outlive every
+/// Compiled.
 struct GraphContext {
-  /// Weights that bodies share with the graph around them.
+  /// The weights that bodies share with the surrounding graph.
   struct Weights {
     PackedWeights packed;
     ConstantStore constants;
   };
-  /// `outlived_by`: constants that live as long as `shared` does. Others are this graph's own, and
-  /// what is packed of them goes with it. Null: all live as long.
+  /// `outlived_by`: constants that live as long as `shared`. Other constants belong to this graph,
+  /// and their packed forms are released with it. Null: all of them live as long.
   explicit GraphContext(Graph graph_in, Delegation delegation_in = {},
                         std::shared_ptr<Weights> shared = nullptr,
                         const ConstantPlaces* outlived_by = nullptr);
@@ -62,17 +65,17 @@ struct GraphContext {
   const Graph graph;
   const Delegation delegation;
   const BranchGraph branches;
-  const IdVector<NodeId, Position> position;  ///< where each node stands in `branches`
-  const IdVector<NodeId, NodeId> alike;       ///< find_alike()
+  const IdVector<NodeId, Position> position;  ///< position of each node in `branches`
+  const IdVector<NodeId, NodeId> alike;       ///< result of find_alike()
   const std::shared_ptr<Weights> weights;
   PackedWeights& packed;
   ConstantStore& constants;
-  const std::map<ValueId, Object> strings;  ///< constants of strings
-  /// By node with bodies: the context of each body.
+  const std::map<ValueId, Object> strings;  ///< string constants
+  /// The contexts of each node's bodies.
   std::map<NodeId, std::vector<std::shared_ptr<GraphContext>>> bodies;
 
  private:
-  std::vector<Constant> own_;  // that `weights` outlive
+  std::vector<Constant> own_;  // constants that `weights` outlives
 };
 
 }  // namespace parallax

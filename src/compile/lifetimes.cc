@@ -28,8 +28,8 @@ class LifetimeFinder {
   bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
   bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
 
-  /// A root is written straight to the first graph output that has its bytes and whose place is
-  /// known by then. A planned one that has no such output lies in the run's own memory to the end.
+  /// A root is written directly to the first graph output that shares its bytes and whose memory is
+  /// known by then. A planned output without one stays in the run's own memory to the end.
   void find_outputs() {
     compiled_.output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
     for (const bool in_time : {true, false}) {
@@ -86,7 +86,7 @@ class LifetimeFinder {
     return position;
   }
 
-  /// Buffers that `output`, the first of node `id`, may take the place of.
+  /// Returns the buffers that `output`, the first output of node `id`, may overwrite.
   std::vector<std::int32_t> overwritable(NodeId id, ValueId output,
                                          const IdVector<ValueId, std::int32_t>& buffer_of) const {
     std::vector<std::int32_t> over;
@@ -103,7 +103,7 @@ class LifetimeFinder {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid() || !safe(i)) continue;
       const ValueId root = compiled_.root[node.inputs[i]];
-      // Where the node reads the same bytes through another input, that has to allow it too.
+      // If the node reads the same bytes through another input, that input has to allow it, too.
       bool all_safe = buffer_of[root] >= 0 && (!in_region || compiled_.is_internal(root));
       for (std::size_t j = 0; j < node.inputs.size(); ++j)
         if (node.inputs[j].valid() && compiled_.root[node.inputs[j]] == root && !safe(j))
@@ -162,9 +162,10 @@ class LifetimeFinder {
     }
   }
 
-  /// What the CPU may run while a device is at a region: the branches that neither lead to it nor
-  /// come from it. Bytes that either uses are not the other's, be it in a later step: else it would
-  /// wait. Of a region these are also the bytes of its substitute. In a body nothing runs beside.
+  /// Finds the branches that the CPU may run while a device runs a region: those that neither lead
+  /// to it nor depend on it. Their bytes must be disjoint from the region's, even in a later step:
+  /// otherwise they would have to wait. A region's bytes include those of its fallback. In a body
+  /// nothing runs concurrently.
   void find_companions() {
     if (context_.delegation.seconds.empty() || !context_.delegation.body.empty()) return;
     const BranchGraph& branches = context_.branches;
@@ -210,8 +211,8 @@ class LifetimeFinder {
   const Graph& graph_;
   const GraphContext& context_;
   const Compiled* const like_;
-  std::vector<ValueId> roots_;      ///< of for_each_read
-  std::vector<BranchId> to_visit_;  ///< of mark_reached
+  std::vector<ValueId> roots_;      ///< scratch of for_each_read
+  std::vector<BranchId> to_visit_;  ///< scratch of mark_reached
 };
 
 }  // namespace

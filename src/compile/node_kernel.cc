@@ -14,8 +14,8 @@ TensorDesc describe(const Compiled& compiled, ValueId id, const Dims& dims) {
   return {true, compiled.graph().values[id].dtype, dims, compiled.fixed[compiled.root[id]]};
 }
 
-/// Says what the kernel reads. The mapped pages of constants that it does not read where they are,
-/// once they are packed or copied, are released then; another reader gets them from the file again.
+/// Records which inputs the kernel reads. Mapped pages of constants that are packed or copied first
+/// are released afterwards; another reader gets them from the file again.
 void find_reads(const Compiled& compiled, const Node& node, std::span<const TensorDesc> inputs,
                 PackingList& packings, NodeKernel& code) {
   code.reads.resize(inputs.size());

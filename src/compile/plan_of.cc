@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-/// Of each branch, its nodes on all threads as far as their tiles go.
+/// Returns the time of each branch if it runs alone, with each node's tiles on all threads.
 IdVector<BranchId, double> times_alone(const Compiled& compiled, int threads) {
   const BranchGraph& branches = compiled.context->branches;
   IdVector<BranchId, double> times;

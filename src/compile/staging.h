@@ -1,6 +1,6 @@
-// What regions read and make of someone else's memory: inputs and outputs of the graph, which are
-// the caller's or those of the node that runs a body. A device gets bytes of the plan's block in
-// their place. Pure functions.
+// Values of regions in memory that is not the plan's: inputs and outputs of the graph, which belong
+// to the caller or to the node that runs a body. A device uses staging bytes of the plan's block in
+// their place. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,14 @@
 
 namespace parallax {
 
-/// Graph inputs that regions read and graph outputs that they read or make, by root, each once.
+/// Returns the graph inputs that regions read and graph outputs that they read or compute, as
+/// roots, each once.
 std::vector<ValueId> staged_values(const Compiled& compiled);
 
-/// What `id`, one of them, takes, rounded to kAlignment; nothing if that does not fit 63 bits.
+/// Returns the bytes for `id`, one of staged_values(), rounded to kAlignment; nullopt if they do
+/// not fit 63 bits.
 std::optional<std::int64_t> staged_bytes(const Compiled& compiled, ValueId id);
-/// What all of them take.
+/// Returns the bytes for all of them.
 std::optional<std::int64_t> staged_bytes(const Compiled& compiled);
 
 }  // namespace parallax

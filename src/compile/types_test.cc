@@ -13,7 +13,7 @@ std::string replaced(std::string text, std::string_view type) {
   return text;
 }
 
-// A kernel, a view, and slices that a body reads: inference takes them for any type.
+// A kernel, a view, and slices that a body reads: inference accepts any type for them.
 constexpr std::string_view kGraphs[] = {
     "input x TYPE [3, 2]\ny = Transpose(x) {perm = [1, 0]} @moved\noutput y\n",
     "input x TYPE [3, 2]\ny = Flatten(x) @moved\noutput y\n",

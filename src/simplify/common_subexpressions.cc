@@ -15,12 +15,12 @@
 namespace parallax {
 namespace {
 
-/// Constants of more bytes are equal only where they are the same bytes in memory, as are those
-/// beyond what the budget has left: constants may overlap in a small file.
+/// Larger constants are equal only if they are the same bytes in memory; so are constants beyond
+/// the remaining budget: constants may overlap in a small file.
 constexpr std::size_t kMaxCompared = 4096;
 static_assert(kMaxCompared < kDeferredBytes, "bytes that are not computed cannot be compared");
 
-/// Everything that makes two nodes or values equal, as bytes. Each part carries its length, so
+/// All properties that make two nodes or values equal, as bytes. Each part includes its length, so
 /// that different parts never give the same bytes.
 class Key {
  public:
@@ -89,7 +89,7 @@ std::string key_of(const Node& node, LoadBudget& budget) {
   return key.take();
 }
 
-/// The key of a constant or symbolic value; nothing for others.
+/// Returns the key of a constant or symbolic value; nullopt for others.
 std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
   Key key(budget);
   key.number(value.kind);
@@ -105,7 +105,7 @@ std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
   return key.take();
 }
 
-/// How many took the place of others.
+/// Merges equal values. Returns the number of replaced values.
 int merge_values(const Graph& graph, Replacements& replacements, LoadBudget& budget) {
   std::unordered_map<std::string, ValueId> first;
   int merged = 0;
@@ -118,7 +118,7 @@ int merge_values(const Graph& graph, Replacements& replacements, LoadBudget& bud
   return merged;
 }
 
-/// Lets the outputs of `kept` take the place of those of `node`. False where none may.
+/// Replaces the outputs of `node` by those of `kept`. Returns false if no output may be replaced.
 bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept) {
   bool any = false;
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
@@ -145,7 +145,7 @@ Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
     if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
   }
   replacements.finish();
-  // Of two symbols for the same data-dependent size one is left.
+  // If two symbols stood for the same data-dependent size, one remains.
   if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
   return changes + merged;
 }

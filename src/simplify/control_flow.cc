@@ -148,7 +148,7 @@ Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context
     Node& node = graph.nodes[id];
     if (node.bodies.empty() || closed.contains(node.name)) continue;
     Bodies bodies(node);
-    // What cannot be computed fails a run only where its branch is taken.
+    // A computation that fails must fail the run only if its branch is taken.
     PassContext at_once = context;
     at_once.evaluate_into = nullptr;
     at_once.closed = nullptr;

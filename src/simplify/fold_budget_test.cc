@@ -1,4 +1,4 @@
-// What folding takes from the account of the load, and what it gives back.
+// Tests which bytes folding takes from the load's budget, and which it returns.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +32,7 @@ Constant filled(DType dtype, const Dims& dims) {
       std::vector<std::byte>(static_cast<std::size_t>(dims.elements() * size_of(dtype))));
 }
 
-/// A context whose account has `left` bytes left. What is large is computed at once.
+/// Returns a context whose budget has `left` bytes left. Large results are computed immediately.
 PassContext with_bytes(std::int64_t left) {
   PassContext context{zeros};
   EXPECT_TRUE(context.budget->take_bytes(LoadBudget::kBytes - left));

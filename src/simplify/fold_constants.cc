@@ -122,8 +122,8 @@ class Folder {
     }
   }
 
-  /// What is computed at once reads its inputs: deferring them would cost memory of their own, page
-  /// by page, where results that are computed one after the other take the same.
+  /// Finds nodes that read their inputs immediately: deferring these inputs would need memory of
+  /// its own, page by page, while results computed one after the other reuse the same memory.
   void find_read_at_once() {
     IdVector<ValueId, bool> constant(graph_.values.size(), false);
     for (const ValueId id : graph_.values.ids())
@@ -156,8 +156,8 @@ class Folder {
     return dims && may_be_deferred(graph_.values[result].dtype, *dims);
   }
 
-  /// Lets go of the bytes that only folded nodes read, so that the next results take their memory:
-  /// it is in the caches, and no page of it has to come from the system.
+  /// Releases the bytes that only folded nodes read, so that the next results reuse their memory:
+  /// it is in the caches, and no new page is needed.
   void release_inputs(const Node& folded) {
     for (const ValueId id : folded.inputs) {
       if (id.valid() && --reads_left_[id] == 0) graph_.values[id].constant.reset();
@@ -180,10 +180,11 @@ class Folder {
     return true;
   }
 
-  /// What a node makes its results of.
+  /// The inputs of a node's computation.
   struct Source {
-    std::int64_t bytes = 0, weights = 0;  ///< of the inputs, and those of other files among them
-    PaidBytes back;                       ///< by inputs that nothing reads afterwards
+    std::int64_t bytes = 0, weights = 0;  ///< bytes of the inputs, and of weights in other files
+                                          ///< among them
+    PaidBytes back;                       ///< returned by inputs that have no other reader
   };
   Source source_of(const Node& node) const {
     Source source;
@@ -216,7 +217,8 @@ class Folder {
   struct Cost {
     std::int64_t work = 0, bytes = 0;
   };
-  /// What computing the node costs, whose inputs are constants; nothing where a limit forbids it.
+  /// Returns the cost of computing the node, whose inputs are constants; nullopt if a limit forbids
+  /// it.
   std::optional<Cost> cost_of(const Node& node, const Source& source) const {
     std::vector<Dims> inputs, outputs;
     for (const ValueId id : node.inputs)
@@ -244,8 +246,8 @@ class Folder {
     return reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0;
   }
 
-  /// The bytes of one result, nothing where they are too many. Results whose size only running
-  /// tells grow by rank x 8 bytes at most, so small inputs are harmless.
+  /// Returns the bytes of one result; nullopt if they are too many. Results of run-time size grow
+  /// by at most rank x 8 bytes, so small inputs are harmless.
   std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
     if (!dims) return input_bytes <= kUnsizedInput ? std::optional(kSmallResult) : std::nullopt;
@@ -291,7 +293,7 @@ class Folder {
     });
   }
 
-  /// Gives the bytes back that deferred constants hold beside their own, and defers no more.
+  /// Computes deferred constants, which releases their sources, and stops deferring.
   void compute_deferred() {
     if (!std::exchange(defers_, false)) return;
     for (const Value& value : graph_.values)
@@ -306,7 +308,8 @@ class Folder {
     });
   }
 
-  /// False where it may not wait, or cannot be paid for beside what it is made of.
+  /// Returns false if the result may not be deferred, or its memory exceeds the budget together
+  /// with the sources.
   bool defer_result(NodeId id, const Source& source) {
     if (!may_wait(graph_.nodes[id])) return false;
     const ValueId output = graph_.nodes[id].outputs[0];
@@ -331,8 +334,9 @@ class Folder {
   const EvaluateInto& evaluate_into_;
   const std::shared_ptr<LoadBudget>& budget_;
   bool defers_;
-  IdVector<ValueId, std::int32_t> reads_left_;  ///< by nodes that are not folded
-  IdVector<ValueId, bool> read_at_once_;        ///< by nodes of constants, for small results
+  IdVector<ValueId, std::int32_t> reads_left_;  ///< number of reads by nodes that are not folded
+  IdVector<ValueId, bool> read_at_once_;        ///< read by nodes of constants that are computed
+                                                ///< immediately, for small results
 };
 
 Result<int> fold(Graph& graph, const PassContext& context, bool dequantises) {

@@ -1,4 +1,4 @@
-// What is folded into constants, and what is left to run time.
+// Tests which nodes are folded into constants, and which are left to run time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ output y, e)");
   };
   ASSERT_TRUE(fold_constants(graph, {evaluate}));
   EXPECT_EQ(left_of(graph), "Add -> y e");
-  // Of the first, nothing is left when the third is computed; y reads the second all along.
+  // The first is released before the third is computed; y reads the second until the end.
   EXPECT_EQ(held, (std::vector<long>{0, 1, 1, 2}));
   EXPECT_TRUE(verify(graph, Stage::kPasses));
   EXPECT_EQ(integers(*graph.values[graph.outputs[1]].constant), (std::vector<std::int64_t>{1, 2}));
@@ -142,8 +142,7 @@ TEST(FoldConstants, ResultsInBodiesAreLimitedTogether) {
 }
 
 TEST(FoldConstants, WorkInBodiesIsLimitedTogether) {
-  // 2^25 multiply-adds each: four take all the work there is, whichever of the 80 branches has
-  // them.
+  // 2^25 multiply-adds each: four use up the budget of work, whichever of the 80 branches has them.
   std::string text = "input c bool []\n";
   for (int i = 0; i < 40; ++i) {
     const std::string branch =

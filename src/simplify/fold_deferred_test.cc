@@ -48,7 +48,7 @@ TEST(FoldDeferred, DefersLargeResults) {
       {chain(OpKind::kRelu, 3, 63), 3, 0, 0},
       // Guards and inference read integers.
       {chain(OpKind::kNeg, 1, 64, DType::kI64), 1, 0, 0},
-      // Recursion has an end: one result in so many is computed, with all before it.
+      // Recursion is limited: at regular depths a result is computed, with all before it.
       {chain(OpKind::kRelu, 2 * kMaxDeferredDepth + 1, 64), 1, 2 * kMaxDeferredDepth,
        kMaxDeferredDepth},
   };
@@ -101,8 +101,8 @@ TEST(FoldDeferred, WhatASmallResultIsMadeOfIsComputedAtOnce) {
   EXPECT_EQ(deferred_depth(*graph.values[graph.outputs[1]].constant), 1) << "Exp";
 }
 
-/// Two chains hold what they are made of beside their results. Where that is too much they are
-/// computed, and as much folds as if nothing were deferred.
+/// Two chains hold their sources in addition to their results. If that exceeds the budget they are
+/// computed, and as much is folded as without deferring.
 TEST(FoldDeferred, KeepsNothingFromFolding) {
   constexpr std::int64_t kLarge = std::int64_t{128} * 256 * 4;
   const std::vector<std::byte> zeros(static_cast<std::size_t>(kLarge));

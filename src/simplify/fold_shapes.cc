@@ -24,8 +24,8 @@ bool all_constant(const std::vector<Expr>& content) {
   return std::ranges::all_of(content, [](const Expr& e) { return e.constant().has_value(); });
 }
 
-/// True where binding the inputs' dimensions gives every element: dimensions that depend on values
-/// are known too late, so their arithmetic stays.
+/// Returns whether binding the inputs' dimensions determines every element: dimensions that depend
+/// on values are known too late, so their arithmetic stays.
 bool known_when_bound(const Graph& graph, const Value& value) {
   if (!value.content) return false;
   if (all_constant(*value.content)) {

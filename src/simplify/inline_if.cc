@@ -98,7 +98,7 @@ class Inliner {
       }
       add(std::move(copy));
     }
-    // The values keep their names, which users may see; remove_no_ops takes the Identity away.
+    // The values keep their names, which users may see; remove_no_ops removes the Identity.
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].valid()) continue;
       Node identity;

@@ -27,7 +27,8 @@ tl::unexpected<Error> fault_of(const std::string& passes, Error error) {
   return tl::unexpected(std::move(error));
 }
 
-/// Checks what all passes wrote; a check behind each would take as long as the passes.
+/// Checks the results of all passes together; a check after each pass would be as slow as the
+/// passes.
 Status check_written(const Graph& graph, const PassContext& context,
                      std::span<const PassReport> reports) {
   std::string changed;

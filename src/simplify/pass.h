@@ -1,6 +1,7 @@
-// Graph to graph rewrites. A pass has a name, is timed, can be switched off by name, says what kept
-// it from firing, and is verified unless it changed nothing: the structure of the graph, and each
-// node by its operator's inference. Names are looked at once, after the last pass.
+// Graph rewrites. A pass has a name, is timed, can be disabled by name, reports why it did not
+// apply, and is verified unless it changed nothing: the structure of the graph, and each node by
+// its operator's inference. All names are checked together after the last pass. Not thread-safe: a
+// graph belongs to one thread.
 #pragma once
 
 #include <cstddef>
@@ -18,62 +19,66 @@
 
 namespace parallax {
 
-/// Computes the outputs of one node whose inputs are all constants (the session gives the reference
-/// kernels). An error leaves the node in the graph.
+/// Computes the outputs of a node whose inputs are all constants (the session provides the
+/// reference kernels). An error leaves the node in the graph.
 using Evaluate = std::function<Result<std::vector<Constant>>(const Graph&, NodeId)>;
-/// The same of a node with one output, into memory of its size.
+/// Computes a node with one output, into memory of its size.
 using EvaluateInto = std::function<Status(const Graph&, NodeId, std::span<std::byte>)>;
 
-/// What kept passes from changing nodes that they were made for. Not thread-safe.
+/// Collects the reasons why passes did not change nodes for which they were made. Not thread-safe.
 class NearMisses {
  public:
+  /// Counts one near miss of `reason` at `node`.
   void add(std::string_view reason, const Node& node);
-  /// All since the last call: one for each reason.
+  /// Returns the entries since the last call, one for each reason.
   std::vector<NearMiss> take();
 
  private:
   std::vector<NearMiss> list_;
 };
 
-/// A way around a graph: something else computes some of its inputs from some of its outputs, both
-/// by their places in the graph's lists. No such input is there before all of these outputs are,
-/// and all that the detours `behind` give, by their places in the list of detours.
+/// A path outside of a graph: other code computes some of the graph's inputs from some of its
+/// outputs, both given as indices into the graph's lists. These inputs are available only after all
+/// of these outputs, and after the results of the detours `behind`, given as indices into the list
+/// of detours.
 struct Detour {
   std::vector<std::size_t> outputs, inputs, behind;
 };
 
 struct PassContext {
   Evaluate evaluate;
-  /// For large results, which are deferred (ops/deferred.h); null: nothing is.
+  /// For large results, which are deferred (ops/deferred.h); null: nothing is deferred.
   EvaluateInto evaluate_into = nullptr;
-  /// What all passes, over the graph and its bodies, take copies of constants and work from.
+  /// Limits the copies of constants and the work of all passes, over the graph and its bodies.
   std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
-  /// Nodes of the graph, by name, that stay as they are with their bodies. Null: none.
+  /// Names of nodes that must not change, nor their bodies. Null: there are no such nodes.
   std::shared_ptr<const std::set<std::string>> closed = nullptr;
-  /// A pass must not make an output of a detour wait for what the detour gives. Bodies have none.
+  /// A pass must not make an output of a detour depend on results of the detour. Bodies have no
+  /// detours.
   std::span<const Detour> detours = {};
 
-  /// Notes that all of a pattern is there and `reason`, a text of which each guard has one, stands
-  /// in the way. `node`: the last of the pattern, as a rewrite would keep it.
+  /// Records that a pattern is complete but `reason` prevents the rewrite; each guard has its own
+  /// text. `node`: the last node of the pattern, which a rewrite would keep.
   void missed(std::string_view reason, const Node& node) const { near_misses->add(reason, node); }
 };
 
 struct Pass {
   std::string_view name;
-  /// Rewrites in place and says how many nodes, or inputs of nodes, changed: 0 only where the graph
-  /// is as it was, but for values that no node mentions. The graph satisfies verify() and inference
-  /// before and after. Bodies of its nodes are left alone: the pass runs over each of them as well.
+  /// Rewrites in place and returns the number of changed nodes, or inputs of nodes: 0 only if the
+  /// graph is unchanged, but for values that no node mentions. The graph satisfies verify() and
+  /// inference before and after. Does not touch bodies of its nodes: the pass runs over each of
+  /// them as well.
   Result<int> (*run)(Graph& graph, const PassContext& context);
 };
 
-/// Runs `passes` in order, but for the `disabled` ones; a report of each. Errors: of passes, stage
-/// kPasses.
+/// Runs `passes` in order, except `disabled` ones, and returns a report of each. Errors: those of
+/// passes, stage kPasses.
 Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& graph,
                                            const PassContext& context,
                                            std::span<const std::string> disabled = {});
 
-/// Errors: kInvalidInput where one of `names` is none of the passes'.
+/// Errors: kInvalidInput if one of `names` is not the name of a pass.
 Status check_pass_names(std::span<const Pass> passes, std::span<const std::string> names);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// For tests of passes: graphs from text, and what a pass leaves of them.
+// Helpers for tests of passes: graphs from text, and summaries of the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace parallax {
 
-/// An empty graph, and a failure, where `text` is none.
+/// Parses `text`. If it is invalid, reports a failure and returns an empty graph.
 inline Graph graph_of(const std::string& text) {
   auto graph = parse_graph(text);
   EXPECT_TRUE(graph) << graph.error().to_string() << text;
@@ -32,7 +32,7 @@ inline std::string operators_of(const Graph& graph) {
   return text;
 }
 
-/// What is left: "Relu Add -> y, x" with the names of the outputs.
+/// Returns the remaining operators and the outputs: "Relu Add -> y, x".
 inline std::string left_of(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) text += std::string(to_string(node.op)) + " ";
@@ -41,8 +41,8 @@ inline std::string left_of(const Graph& graph) {
   return text;
 }
 
-/// Expects that `pass` makes of `text` a valid graph that `summary` calls `after` and whose outputs
-/// keep their shapes.
+/// Expects that `pass` turns `text` into a valid graph with the summary `after`, whose outputs keep
+/// their shapes.
 inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
                            std::string (*summary)(const Graph&), const std::string& after) {
   auto graph = parse_graph(text);
@@ -64,7 +64,7 @@ inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
   }
 }
 
-/// A graph that a pass leaves alone, and why.
+/// A graph that a pass must not change, and the reason.
 struct NearMissCase {
   decltype(Pass::run) pass;
   std::string text;

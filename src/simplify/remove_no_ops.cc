@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-/// The elements of a small integer input as expressions; nothing where they are not known.
+/// Returns the elements of a small integer input as expressions; nullopt if they are not known.
 Content elements(const Graph& graph, const Node& node, std::size_t i) {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
   const Value& value = graph.values[node.inputs[i]];
@@ -31,7 +31,8 @@ bool all_are(const Graph& graph, const Node& node, std::size_t i, std::int64_t n
   return known && std::ranges::all_of(*known, [&](const Expr& e) { return e == Expr(number); });
 }
 
-/// Inference takes dimensions that it cannot compare for equal; here they must be known to be.
+/// Inference assumes that dimensions that it cannot compare are equal; here they must be known to
+/// be.
 bool expands_nothing(const Graph& graph, const Node& node) {
   const auto target = elements(graph, node, 1);
   const Shape& shape = graph.values[node.inputs[0]].shape;
@@ -87,9 +88,9 @@ bool does_nothing(const Graph& graph, const Node& node) {
   return input.dtype == output.dtype && input.shape == output.shape && keeps_elements(graph, node);
 }
 
-/// True where repeating makes nothing of the shape that another operand does not: `expanded` has
-/// the dimensions of `other` or 1. Inference takes dimensions that it cannot compare for equal, so
-/// those of the result say too little.
+/// Returns whether repeating adds no size that another operand does not have: `expanded` has the
+/// dimensions of `other` or 1. Inference assumes that dimensions that it cannot compare are equal,
+/// so those of the result are not sufficient.
 bool broadcasts_to(const Shape& expanded, const Shape& other) {
   if (expanded.size() > other.size()) return false;
   const std::size_t skipped = other.size() - expanded.size();
@@ -98,7 +99,8 @@ bool broadcasts_to(const Shape& expanded, const Shape& other) {
   return true;
 }
 
-/// Lets an operator that broadcasts read what an Expand repeats. How many inputs changed.
+/// Makes an operator that broadcasts read the input of an Expand. Returns the number of changed
+/// inputs.
 int skip_expands(const Graph& graph, Node& node) {
   const OpDef& def = op_def(node.op);
   if (!def.elementwise || node.inputs.size() < 2) return 0;

@@ -1,12 +1,12 @@
-// What passes share to change a graph and leave it whole: values that take the place of others, and
-// the removal of what is no longer read. Not thread-safe.
+// Helpers with which passes change a graph consistently: substitution of values, and removal of
+// unused nodes. Not thread-safe.
 #pragma once
 
 #include "ir/graph.h"
 
 namespace parallax {
 
-/// Replaces values by equal ones while a pass walks the nodes in order:
+/// Replaces values by equal ones while a pass visits the nodes in order:
 ///
 ///     Replacements replacements(graph);
 ///     for (NodeId id : graph.nodes.ids()) {
@@ -15,19 +15,19 @@ namespace parallax {
 ///     }
 ///     replacements.finish();
 ///
-/// The whole costs O(V+E).
+/// All steps together cost O(V+E).
 class Replacements {
  public:
   explicit Replacements(Graph& graph);
-  /// Makes the node read the values that took the place of its inputs.
+  /// Makes the node read the replacements of its inputs.
   void apply(Node& node) const;
-  /// Lets `to` take the place of `from`, which has the same dtype, shape and elements, also as an
-  /// output of the graph under the same name. False, with nothing changed, where that cannot be:
+  /// Replaces `from` by `to`, which has the same dtype, shape and elements, also as an output of
+  /// the graph, which keeps its name. Returns false, without a change, if that is impossible:
   /// `from` is an output, and `to` already has a name that users see.
   bool replace(ValueId from, ValueId to);
-  /// Where uses of `id` go now.
+  /// Returns the current replacement of `id`; `id` itself if it was not replaced.
   ValueId now(ValueId id) const { return id.valid() ? to_[id] : id; }
-  /// Makes the graph's outputs follow and removes what is unused.
+  /// Replaces the graph's outputs and removes unused nodes.
   void finish();
 
  private:
@@ -36,13 +36,13 @@ class Replacements {
   IdVector<ValueId, bool> is_output_;
 };
 
-/// Makes a computed value a constant. Its node keeps no claim to it.
+/// Makes a computed value a constant; its node no longer computes it.
 void make_constant_value(Graph& graph, ValueId id, Constant constant);
-/// Makes a computed value symbolic; it has content. Its node keeps no claim to it.
+/// Makes a computed value symbolic; it must have content. Its node no longer computes it.
 void make_symbolic_value(Graph& graph, ValueId id);
 
-/// Removes nodes whose outputs are not needed and values that no node mentions; keeps order,
-/// inputs and outputs. The number of nodes removed. O(V+E).
+/// Removes nodes whose outputs are not needed and values that no node mentions; keeps order, inputs
+/// and outputs. Returns the number of nodes removed. O(V+E).
 int erase_unused(Graph& graph);
 
 }  // namespace parallax

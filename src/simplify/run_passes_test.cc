@@ -1,4 +1,4 @@
-// What run_passes() reports, and what it refuses.
+// Tests the reports of run_passes(), and its errors.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,6 +1,6 @@
-// The passes that every target wants: one declaration each; simplify.cc says in which order they
-// run, and each pass's source what it does. They leave the canonical graph: every operator in it is
-// one of the model's, none is fused. Every function is a Pass::run.
+// The passes for all targets, one declaration each; simplify.cc lists the order in which they run,
+// and each pass's source describes it. The result is the canonical graph: all operators in it are
+// operators of models, none is fused. Every function is a Pass::run.
 #pragma once
 
 #include "simplify/pass.h"
@@ -9,7 +9,7 @@ namespace parallax {
 
 Result<int> fold_shapes(Graph& graph, const PassContext& context);
 Result<int> fold_constants(Graph& graph, const PassContext& context);
-/// The same with DequantizeLinear: for after integer kernels took what they can.
+/// fold_constants() including DequantizeLinear: for use after integer kernels have been selected.
 Result<int> fold_dequantised(Graph& graph, const PassContext& context);
 Result<int> inline_if(Graph& graph, const PassContext& context);
 Result<int> remove_no_ops(Graph& graph, const PassContext& context);
@@ -17,7 +17,8 @@ Result<int> common_subexpressions(Graph& graph, const PassContext& context);
 Result<int> static_objects(Graph& graph, const PassContext& context);
 Result<int> dead_code(Graph& graph, const PassContext& context);
 
-/// All of them in the order in which they run; the comment beside each row says why there.
+/// Returns all passes in the order in which they run; the comment next to each row explains its
+/// position.
 std::span<const Pass> simplify_passes();
 
 }  // namespace parallax

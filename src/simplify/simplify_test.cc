@@ -126,7 +126,7 @@ TEST(RemoveNoOps, AnExpandThatGivesTheShapeStays) {
          {"input x f32 [3]\ninput c f32 [1]\nconst s i64 [2] = [2, 3]\ne = Expand(c, s)\n"
           "y = Div(x, e)\noutput y",
           "Expand Div -> y"},
-         // The value of n is not known before it is bound, and n = 1 gives another shape.
+         // The value of n is not known before it is bound, and n = 1 would change the shape.
          {"symbols n\ninput x f32 [n, 3]\ninput c f32 [2, 1]\nconst s i64 [2] = [2, 3]\n"
           "e = Expand(c, s)\ny = Mul(x, e)\noutput y",
           "Expand Mul -> y"},

@@ -42,7 +42,8 @@ class ObjectRemover {
     return found == known_.end() ? nullptr : &found->second;
   }
 
-  /// Notes what the node makes, or changes it. True where it has its place in the order already.
+  /// Records the sequences that the node makes, or rewrites it. Returns true if it is already in
+  /// its place in the order.
   bool look(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (node.outputs.size() != 1 || !node.outputs[0].valid()) return false;
@@ -89,8 +90,8 @@ class ObjectRemover {
       known_.insert_or_assign(graph_.nodes[id].outputs[0], std::move(elements));
   }
 
-  /// Where in the sequence that is input 0 input `i` points, the end where it is left out. Nothing
-  /// where either is not known or there is no such place.
+  /// Returns the position in the sequence (input 0) to which input `i` points; the end if it is
+  /// left out. nullopt if either is not known or the position does not exist.
   std::optional<std::size_t> place(NodeId id, std::size_t i, bool end_too = false) const {
     const Node& node = graph_.nodes[id];
     const Elements* const all = known(node, 0);
@@ -165,7 +166,7 @@ class ObjectRemover {
     ++changes_;
   }
 
-  /// The length of each part, where their number is known.
+  /// Returns the length of each part, if their number is known.
   std::optional<std::vector<std::int64_t>> parts(const Node& node, std::size_t axis) const {
     const auto whole = graph_.values[node.inputs[0]].shape[axis].constant();
     if (!whole) return std::nullopt;
@@ -185,7 +186,7 @@ class ObjectRemover {
     return lengths;
   }
 
-  /// A Split, and a Squeeze of each part where the axis goes.
+  /// Writes a Split, and a Squeeze of each part if the axis is dropped.
   bool split(NodeId id) {
     const Node node = graph_.nodes[id];
     const Value& input = graph_.values[node.inputs[0]];
@@ -217,7 +218,7 @@ class ObjectRemover {
     return graph_.nodes[node].outputs[0];
   }
 
-  /// A Concat, of elements with one more axis where that is new.
+  /// Writes a Concat, of elements with one more axis if that axis is new.
   bool concat(NodeId id) {
     const Elements* const all = known(graph_.nodes[id], 0);
     if (all == nullptr || all->empty()) return false;
@@ -269,10 +270,10 @@ Result<int> static_objects(Graph& graph, const PassContext& context) {
   if (!has_objects(graph)) return 0;
   Graph changed = graph;
   const int changes = ObjectRemover(changed).run();
-  // Without a reader less, what was written beside the sequence is in nobody's way.
+  // If no reader was removed, the nodes added next to the sequence are useless.
   if (changes == 0) return 0;
   erase_unused(changed);
-  // What does not fit fails a run, and only where that reaches it.
+  // Inference may reject nodes that fail only in runs that reach them.
   if (!infer_graph(changed, *context.budget)) return 0;
   graph = std::move(changed);
   return changes;

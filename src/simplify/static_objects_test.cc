@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// What the pass leaves of `text`: "Identity Split: float32 2x3".
+/// Returns the result of the pass for `text`: "Identity Split: float32 2x3".
 std::string left_of(const std::string& text) {
   Graph graph = graph_of(text);
   const auto changes = static_objects(graph, PassContext{});

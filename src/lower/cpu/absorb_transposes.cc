@@ -31,7 +31,8 @@ Perm perm_of(const Graph& graph, const Node& transpose) {
   return perm;
 }
 
-/// Transposing by `first` and then by `second`; an empty permutation is none.
+/// Returns the permutation of transposing by `first` and then by `second`; an empty permutation is
+/// the identity.
 Perm composed(const Perm& first, const Perm& second) {
   if (second.empty()) return first;
   Perm perm;
@@ -39,8 +40,8 @@ Perm composed(const Perm& first, const Perm& second) {
   return perm;
 }
 
-/// True where the innermost stored axis stays the innermost, or for K, of which kernels can also
-/// read columns, becomes the last but one.
+/// Returns true if the innermost stored axis stays the innermost, or for K, whose columns kernels
+/// can also read, becomes the last but one.
 bool keeps_rows(const Perm& perm, bool columns_too) {
   const auto last = static_cast<std::int64_t>(perm.size()) - 1;
   if (last < 1) return false;

@@ -76,7 +76,7 @@ class ByteFunctions::Evaluation {
     constant.dims = Dims{};
     return add(std::move(constant));
   }
-  /// The result of one more node; invalid where it cannot be computed.
+  /// Computes the result of one more node; invalid if it cannot be computed.
   ValueId compute(Node node, std::vector<ValueId> inputs, DType dtype) {
     if (!context_.evaluate || !context_.budget->take_work(kByteTableSize)) return {};
     Value result;
@@ -140,7 +140,7 @@ void ByteFunctions::find_root(const Node& node) {
 
 void ByteFunctions::follow(const Node& node, ValueId root, int depth) {
   if (depth > kMostDepth) {
-    // What follows may begin anew at bytes.
+    // A new chain may start at bytes.
     if (node.op != OpKind::kDequantizeLinear) return;
     root = node.inputs[0];
     depth = 1;

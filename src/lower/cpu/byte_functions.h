@@ -1,5 +1,5 @@
-// Functions of one tensor of bytes: chains of elementwise nodes between two tensors of 8 bits
-// become a table of 256. Not thread-safe.
+// Functions of one tensor of bytes: chains of elementwise nodes between two 8-bit tensors become a
+// table of 256 entries. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,27 +10,28 @@
 
 namespace parallax {
 
-/// A value of real numbers that DequantizeLinear makes of bytes, with one scale that is known.
+/// A tensor of real numbers that DequantizeLinear computes from bytes, with one known scale.
 struct RealBytes {
   ValueId bytes, scale, zero;  ///< zero may be left out
 };
+/// Returns the description of `value`; nullopt if it is not such a tensor.
 std::optional<RealBytes> real_bytes(const Graph& graph, ValueId value);
-/// Whether `node` is a QuantizeLinear to bytes with one scale that is known.
+/// Returns whether `node` is a QuantizeLinear to bytes with one known scale.
 bool quantises_to_bytes(const Graph& graph, const Node& node);
 
-/// Which bytes each value is a function of. The graph must not change.
+/// Finds for each value the bytes of which it is a function. The graph must not change.
 class ByteFunctions {
  public:
   ByteFunctions(const Graph& graph, const PassContext& context);
 
-  /// The bytes that alone decide `value`, and each element only its own; invalid where there are
-  /// none, or where `value` is no result of elementwise nodes.
+  /// Returns the bytes that alone determine `value`, element by element; invalid if there are none,
+  /// or `value` is not the result of elementwise nodes.
   ValueId root(ValueId value) const { return root_[value]; }
-  /// What `bytes`, which QuantizeLinear makes, are for each value of their root's. Nothing where
-  /// the budget does not allow to compute it.
+  /// Returns the value of `bytes`, the output of a QuantizeLinear, for each value of their root.
+  /// nullopt if the load's budget does not allow computing it.
   std::optional<Constant> table(ValueId bytes) const;
-  /// The same where a DequantizeLinear with the first scale and a QuantizeLinear with the second
-  /// follow each other.
+  /// Returns the table of a DequantizeLinear with the first scale followed by a QuantizeLinear with
+  /// the second.
   std::optional<Constant> requantisation(const RealBytes& from, const Node& quantize) const;
 
  private:
@@ -41,7 +42,7 @@ class ByteFunctions {
   const Graph& graph_;
   const PassContext& context_;
   IdVector<ValueId, ValueId> root_;
-  IdVector<ValueId, int> depth_;  ///< nodes between it and its root, at most
+  IdVector<ValueId, int> depth_;  ///< maximum number of nodes between it and its root
 };
 
 }  // namespace parallax

@@ -26,7 +26,7 @@ namespace {
 
 /// Shorter runs cost more to look up than to copy twice.
 constexpr std::int64_t kFewestBytes = 64;
-/// Of a table of indices, so that it stays in the cache and loading stays quick.
+/// Maximum size of a table of indices, so that it stays in the cache and loading stays fast.
 constexpr std::int64_t kMostRows = 1 << 16;
 
 /// How a value is made of another one by movements alone.
@@ -36,8 +36,8 @@ struct Origin {
   int copies = 0;        ///< nodes that copy, at least
 };
 
-/// `dims` in units of `run` elements: the last axes become 1, one perhaps shorter, by `factors`.
-/// REQUIRES: run divides as origins have it. False where it does not.
+/// Converts `dims` to units of `run` elements by `factors`: the last axes become 1, one of them
+/// perhaps shorter. Returns false if `run` does not divide as origins require.
 bool to_units(Ints& dims, std::int64_t run, Ints& factors) {
   factors.assign(dims.size(), 1);
   for (std::size_t d = dims.size(); d-- > 0 && run > 1;) {
@@ -128,7 +128,7 @@ class Composer {
       origin.copies = std::min(origin.copies + own.copies, 2);
       origin.run = std::gcd(origin.run, std::gcd(own.run, run_of(*movement, *from, *dims)));
     }
-    // As a number only whether there are two matters.
+    // Counts to two, which is all that matters.
     origin.copies = std::min(origin.copies + (movement->view ? 0 : 1), 2);
     const auto bytes = static_cast<std::int64_t>(size_of(graph_.values[origin.source].dtype));
     if (origin.run * bytes >= kFewestBytes) return origin;
@@ -136,7 +136,7 @@ class Composer {
     return {};
   }
 
-  /// True where the first input is what a copying node gives, or a view or two of that.
+  /// Returns true if the first input is the result of a copying node, or of one or two views of it.
   bool behind_copy(const Node& node) const {
     ValueId value = node.inputs[0];
     for (int views = 0; views <= 2; ++views) {
@@ -153,7 +153,7 @@ class Composer {
 
   using Table = std::vector<std::int32_t>;
 
-  /// Which unit of the source each unit of `value` is; nothing where units do not fit.
+  /// Returns for each unit of `value` the unit of the source; nullopt if units do not fit.
   std::optional<Table> table_of(ValueId value, const Origin& origin) {
     std::unordered_map<std::int32_t, Table> tables;
     std::vector<ValueId> order = movements_before(value, origin.source);
@@ -287,7 +287,7 @@ class Composer {
     return add_constant(graph_, names_, graph_.values[value].name + "/shape", make_i64(dims));
   }
 
-  /// Appends the Gather that takes the place of `node`. False where it stays.
+  /// Appends the Gather that replaces `node`. Returns false if the node stays.
   bool compose(const Node& node, std::vector<Node>& nodes) {
     const ValueId value = node.outputs.size() == 1 ? node.outputs[0] : ValueId{};
     if (!value.valid() || graph_.values[value].content) return false;

@@ -36,12 +36,12 @@ bool each_once(const Labels& labels) {
   return true;
 }
 
-/// What labels are in a product.
+/// The roles of labels in a product.
 struct ProductLabels {
   Labels batch, rows, columns, inner;
 };
 
-/// Nothing where the equation is no matrix product.
+/// Returns the labels of a product; nullopt if the equation is no matrix product.
 std::optional<ProductLabels> product_labels(const EinsumEquation& equation) {
   const Labels& a = equation.inputs[0];
   const Labels& b = equation.inputs[1];
@@ -62,7 +62,8 @@ std::optional<ProductLabels> product_labels(const EinsumEquation& equation) {
   return labels;
 }
 
-/// The size of each label; nothing where the operands differ, or only running tells.
+/// Returns the size of each label; nullopt if the operands differ, or a size becomes known only
+/// during a run.
 Content product_sizes(const Graph& graph, const Node& node, const EinsumEquation& equation) {
   std::vector<Expr> sizes(kEinsumLabels, Expr(-1));
   for (std::size_t i = 0; i < 2; ++i) {
@@ -97,7 +98,7 @@ class EinsumParts {
 
   void write(const EinsumEquation& equation) {
     const ProductLabels& l = labels_;
-    // Without a batch all rows but the last are one by broadcasting.
+    // Without a batch, broadcasting merges all rows but the last.
     const bool merges_rows = l.rows.size() != 1 && !(l.batch.empty() && l.rows.size() > 1);
     Shape a_shape = sizes_of(l.batch), b_shape = a_shape,
           y_shape = sizes_of(joined(l.batch, l.rows));
@@ -186,7 +187,7 @@ class EinsumParts {
   ValueId last_;
 };
 
-/// The nodes in the place of `node`; nothing where it stays.
+/// Returns the nodes that replace `node`; nullopt if it stays.
 std::optional<std::vector<Node>> expanded(Graph& graph, UniqueNames& names, const Node& node) {
   if (node.op != OpKind::kEinsum || node.inputs.size() != 2 || node.outputs.size() != 1 ||
       !contains(kFloatTypes, graph.values[node.inputs[0]].dtype))

@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-/// Operators behind the pass, in order; "error" where it fails.
+/// Returns the operators after the pass, in order; "error" if it fails.
 std::string expanded_operators(const std::string& text) {
   auto graph = parse_graph("symbols b s\n" + text);
   if (!graph || !infer_graph(*graph)) return "error";

@@ -18,7 +18,7 @@ namespace {
 
 using Perm = std::vector<std::int64_t>;
 
-/// Of multiply-adds; below 1 because products of few rows are slower than those of many.
+/// Applies to multiply-adds; below 1 because products of few rows are slower than those of many.
 constexpr double kWorthIt = 0.8;
 
 struct Projection {
@@ -26,7 +26,7 @@ struct Projection {
   std::int64_t model = 0, heads = 0, width = 0;
 };
 
-/// A Reshape to heads of a product with constants, where nothing else reads either of them.
+/// Matches a Reshape to heads of a product with constants; neither may have other readers.
 std::optional<Projection> match_projection(const Graph& graph, const Readers& readers,
                                            ValueId value) {
   const Node* const reshape =
@@ -76,8 +76,8 @@ std::optional<CrossAttention> match(const Graph& graph, const Readers& readers, 
                         k->heads, k->width, v->width,   x[0],       x[1],    q[2]};
 }
 
-/// False where no binding makes it less work, so that it need not stand in the way of others: with
-/// as many queries as keys, or by sizes that are known.
+/// Returns false if no binding makes it less work, so that it does not prevent other rewrites: with
+/// as many queries as keys, or for known sizes.
 bool may_pay(const CrossAttention& c) {
   if (c.queries == c.keys) return false;
   const bool known = c.batch.constant() && c.keys.constant() && c.queries.constant();
@@ -147,7 +147,7 @@ class Factoring {
     return op(OpKind::kTranspose, {x}, std::move(attributes), "/transposed");
   }
 
-  /// A constant's bytes under other dimensions, where they are.
+  /// Returns a constant with the same bytes under other dimensions.
   ValueId viewed(ValueId value, const Dims& dims) {
     Constant view = *graph_.values[value].constant;
     view.dims = dims;
@@ -213,7 +213,7 @@ bool factoring_pays(const std::vector<CrossAttention>& found, const Binding& bin
     const double batch = size(c.batch), keys = size(c.keys), queries = size(c.queries);
     const auto model = static_cast<double>(c.model), heads = static_cast<double>(c.heads);
     const auto head = static_cast<double>(c.depth) + static_cast<double>(c.width);
-    // What replaces the projected keys and values has a row for each query of each head.
+    // The tensor that replaces the projected keys and values has a row for each query of each head.
     if (batch < 1 || queries < 1 || heads * queries > keys) return false;
     plain += batch * heads * head * keys * (model + queries);
     factored += batch * heads * queries * model * (head + 2 * keys);

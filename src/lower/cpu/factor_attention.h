@@ -5,9 +5,9 @@
 //     P_h V_h   = (P_h X) Wv_h + bv_h          for weights P_h, whose rows sum to one
 //
 // and one attention, whose keys and values are X, answers the queries of all heads. With few
-// queries that is less work: Whisper's 16 tokens on 1500 positions take a quarter. With many it is
-// more, and lengths are free dimensions: which form is better is known when they are bound. Hence
-// no pass that runs at load. Functions are pure and thread-safe.
+// queries that is less work: Whisper's 16 tokens on 1500 positions need a quarter. With many it is
+// more, and lengths are free dimensions: the better form is known only when they are bound.
+// Therefore this is not a pass that runs at load. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace parallax {
 
-/// An attention that can be rewritten so: heads are an axis of [batch, keys, heads, ..], no other
-/// node reads the projections, weights and biases are constants, there is no mask.
+/// An attention that can be rewritten so: heads are an axis of [batch, keys, heads, ..], the
+/// projections have no other reader, weights and biases are constants, there is no mask.
 struct CrossAttention {
   NodeId node;
   ValueId x;                                       ///< [batch, keys, model]
@@ -27,15 +27,15 @@ struct CrossAttention {
   Expr batch, keys, queries;
 };
 
-/// Those that some binding makes less work, in the order of their nodes. O(V+E).
+/// Returns those that need less work under some binding, in the order of their nodes. O(V+E).
 std::vector<CrossAttention> find_cross_attention(const Graph& graph);
 
-/// True where rewriting all of `found` saves a fifth of their multiply-adds under `binding` and
-/// takes no more memory. False for sizes that are 0 or not known.
+/// Returns whether rewriting all of `found` saves a fifth of their multiply-adds under `binding`
+/// and needs no more memory. False for sizes that are 0 or unknown.
 bool factoring_pays(const std::vector<CrossAttention>& found, const Binding& binding);
 
-/// `graph`, in which `found` was found, rewritten; symbols, inputs and outputs stay. Weights stay
-/// where they lie. Errors: stage kPasses, where inference does not arrive at the same shapes.
+/// Returns `graph`, in which `found` was found, rewritten; symbols, inputs and outputs stay.
+/// Weights are not copied. Errors: stage kPasses, if inference does not give the same shapes.
 Result<Graph> factor_attention(Graph graph, const std::vector<CrossAttention>& found);
 
 }  // namespace parallax

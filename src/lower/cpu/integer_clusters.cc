@@ -18,7 +18,7 @@
 namespace parallax {
 namespace {
 
-/// Operators that give elements of their first input, or of each of them, as they are.
+/// Returns true for operators that return elements of one or all of their inputs unchanged.
 bool moves_elements(const Node& node) {
   switch (node.op) {
     case OpKind::kReshape:
@@ -44,7 +44,7 @@ bool moves_elements(const Node& node) {
   }
 }
 
-/// Writes the nodes of a graph anew, in order.
+/// Rewrites the nodes of a graph in order.
 class Clusters {
  public:
   Clusters(Graph& graph, const PassContext& context)
@@ -70,7 +70,7 @@ class Clusters {
   }
 
  private:
-  /// The node that makes `value`, where nothing else reads it; null otherwise.
+  /// Returns the node that computes `value`, if it has no other reader; otherwise null.
   const Node* sole_maker(ValueId value) const {
     const Value& v = graph_.values[value];
     if (v.kind != ValueKind::kResult || !readers_.single(value)) return nullptr;
@@ -122,7 +122,7 @@ class Clusters {
     append({name, OpKind::kQuantizeLinear, std::move(attributes), {from}, {to}});
   }
 
-  /// The bytes as `quantize` would give them.
+  /// Returns the bytes that `quantize` would compute.
   ValueId requantised(const RealBytes& from, const Node& quantize) {
     const auto table = functions_.requantisation(from, quantize);
     if (!table) return {};
@@ -205,7 +205,7 @@ class Clusters {
     return weights;
   }
 
-  /// Kernels take weights that are signed around 0.
+  /// Kernels need weights that are signed around 0.
   bool zeros_vanish(const Constant& weights, ValueId zero) const {
     const std::byte none = weights.dtype == DType::kI8 ? std::byte{0} : std::byte{128};
     if (!zero.valid()) return weights.dtype == DType::kI8;
@@ -313,13 +313,13 @@ class Clusters {
   const Readers readers_;
   const ByteFunctions functions_;
   UniqueNames names_;
-  IdVector<ValueId, ValueId> to_;  ///< what takes the place of values
+  IdVector<ValueId, ValueId> to_;  ///< replacement of each value
   IdVector<NodeId, Node> fresh_;
   std::map<NodeId, std::vector<ValueId>> splits_;  ///< parts of bytes
   int changes_ = 0;
 };
 
-/// The table that `node` looks bytes up in; null where it does not.
+/// Returns the table in which `node` looks bytes up; null if it is not such a node.
 const Constant* look_up_of(const Node& node) {
   const AttributeValue* value = node.attributes.find(kByteTable);
   return value == nullptr || node.op != OpKind::kQuantizeLinear ? nullptr

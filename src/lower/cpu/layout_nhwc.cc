@@ -147,7 +147,7 @@ class Islands {
     });
   }
 
-  /// Transposes beside each island that it makes superfluous, by its root.
+  /// Returns the number of transposes next to each island that become superfluous, by its root.
   std::vector<int> count_turns(const Graph& graph, const std::vector<bool>& convertible) {
     std::vector<int> turns(graph.nodes.size(), 0);
     for (const NodeId id : graph.nodes.ids()) {
@@ -191,7 +191,7 @@ class Islands {
   std::int64_t turned_bytes_ = 0;
 };
 
-/// Writes the nodes of a graph anew, in order.
+/// Rewrites the nodes of a graph in order.
 class Rewriter {
  public:
   Rewriter(Graph& graph, const PassContext& context, Islands islands)
@@ -277,8 +277,8 @@ class Rewriter {
     for (const auto& [from, to] : back) append_permutation(from, to, to_nchw(rank));
   }
 
-  /// The NHWC form of a value among images of `rank`, made where it is missing. A constant may have
-  /// one for each rank.
+  /// Returns the NHWC form of a value among images of `rank`, created if it is missing. A constant
+  /// may have one for each rank.
   ValueId as_nhwc(const IdVector<NodeId, Node>& old, ValueId value, std::size_t rank) {
     if (graph_.values[value].constant) {
       ValueId& turned = turned_[{value, rank}];
@@ -327,7 +327,7 @@ class Rewriter {
     return true;
   }
 
-  /// Appends to = Transpose(from), or a view where no element moves.
+  /// Appends to = Transpose(from), or a view if no element moves.
   void append_permutation(ValueId from, ValueId to, const Permutation& permutation,
                           std::string name = {}) {
     Node node;
@@ -375,7 +375,7 @@ class Rewriter {
   const std::shared_ptr<LoadBudget>& budget_;
   UniqueNames names_;
   Islands islands_;
-  IdVector<ValueId, ValueId> nhwc_;  ///< by NCHW value that is no constant
+  IdVector<ValueId, ValueId> nhwc_;  ///< NHWC version of each NCHW value that is not a constant
   std::map<std::pair<ValueId, std::size_t>, ValueId> turned_;  ///< constants, by rank of the image
   IdVector<ValueId, bool> wanted_nchw_;
 };

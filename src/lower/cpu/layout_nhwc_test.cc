@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-/// Runs the pass over `text` and gives the graph, which must be valid and infer to the same shapes.
+/// Runs the pass over `text` and returns the graph, which must be valid and keep its shapes.
 Graph after_layout(const std::string& text, int changes) {
   auto parsed = parse_graph(text);
   EXPECT_TRUE(parsed) << parsed.error().to_string();
@@ -116,7 +116,7 @@ TEST(LayoutNhwc, ASingleConvolutionTurnsWhereItsImagesCrossAsNhwc) {
   EXPECT_EQ(operators_of(after_layout(shapes + first + from_y + "output b", 2)),
             "Conv Relu Transpose");
   EXPECT_EQ(operators_of(after_layout(shapes + from_x + last, 2)), "Transpose Conv Relu Identity");
-  // Another turn is none of an image.
+  // Other transposes do not change the layout of an image.
   EXPECT_EQ(operators_of(after_layout(
                 shapes + from_x + "d = Transpose(b) {perm = [0, 3, 2, 1]}\noutput d", 0)),
             "Conv Relu Transpose");
@@ -131,7 +131,7 @@ TEST(LayoutNhwc, APatchEmbeddingIsAView) {
   const Graph graph = after_layout(head + flat + "output c", 1);
   EXPECT_EQ(operators_of(graph), "Transpose Conv Reshape");
   EXPECT_EQ(graph.nodes[NodeId{1}].attributes.get_string("layout", ""), "NHWC");
-  // What else reads the image or its pixels has them as before.
+  // Other readers of the image or its pixels still receive the original layout.
   EXPECT_EQ(operators_of(after_layout(head + flat + "e = Softmax(b)\noutput c\noutput e", 1)),
             "Transpose Conv Transpose Reshape Reshape Softmax");
   EXPECT_EQ(operators_of(after_layout(head + "e = Conv(a, v)\n" + flat + "output c\noutput e", 2)),

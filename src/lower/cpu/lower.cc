@@ -14,16 +14,16 @@ namespace {
 constexpr Pass kPasses[] = {
     // First: the others know f32 alone.
     {"widen_halves", widen_halves},
-    // What integer kernels take has its scales as the model wrote them.
+    // Integer kernels need scales as the model wrote them.
     {"integer_clusters", integer_clusters},
     {"fuse_dynamic_products", fuse_dynamic_products},
-    // Behind them: tables are looked up in where the bytes are made.
+    // After them: a table replaces the nodes that compute the bytes.
     {"fuse_byte_tables", fuse_byte_tables},
-    // What they left is computed of real numbers, whose constants the patterns want to see.
+    // The remaining parts are computed as real numbers; the patterns match their constants.
     {"fold_dequantised", fold_dequantised},
     // Before all that looks for matrix products.
     {"expand_einsum", expand_einsum},
-    // What comes of it is a Conv to all that follow.
+    // The resulting Conv is treated like any other by all later passes.
     {"turn_conv_transpose", turn_conv_transpose},
     // Before fuse_activation: a normalisation stands between convolution and activation.
     {"fuse_conv_bn", fuse_conv_bn},
@@ -31,7 +31,7 @@ constexpr Pass kPasses[] = {
     pattern_of(OpKind::kLayerNormalization),
     // Behind it: a part of that has no mean either.
     pattern_of(OpKind::kRMSNormalization),
-    // Before fuse_activation, which takes Silu and Gelu along.
+    // Before fuse_activation, which also fuses Silu and Gelu.
     pattern_of(OpKind::kSilu),
     pattern_of(OpKind::kGelu),
     // Before fuse_activation: the bias is added first.
@@ -39,16 +39,16 @@ constexpr Pass kPasses[] = {
     {"fuse_activation", fuse_activation},
     // A Relu in front may have become an attribute.
     {"fuse_pad", fuse_pad},
-    // After the passes that take other operators into matrix products: what is left between two
-    // products is attention.
+    // After the passes that fuse operators into matrix products: attention matches what remains
+    // between two products.
     pattern_of(OpKind::kCosineAttention),
     pattern_of(OpKind::kFusedAttention),
     {"absorb_transposes", absorb_transposes},
-    // After the passes that take an Add into a product.
+    // After the passes that fuse an Add into a product.
     {"fuse_norm_residual", fuse_norm_residual},
     // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
-    // After all passes that take elementwise operators into others, or know them one by one.
+    // After all passes that fuse elementwise operators, or match them individually.
     {"fuse_chain", fuse_chain},
     // Last: what other passes know as Slice, Concat or Transpose is a Gather afterwards.
     {"compose_movement", compose_movement},
@@ -101,14 +101,14 @@ void decompose_looked_up(Parts& parts) {
   parts.result(OpKind::kQuantizeLinear, {bytes}, std::move(table));
 }
 
-/// Input `i`, as often as `other` has elements where that has more.
+/// Returns input `i`, repeated if `other` has more elements.
 ValueId as_many(Parts& parts, std::size_t i, std::size_t other) {
   const Shape &own = parts.shape(i), &wanted = parts.shape(other);
   if (own == wanted || wanted.size() != 1 || !wanted[0].constant()) return parts.input(i);
   return parts.op(OpKind::kExpand, {parts.input(i), parts.ints({*wanted[0].constant()})});
 }
 
-/// An operand of an integer product as real numbers; scales lie along `axis`.
+/// Returns an operand of an integer product as real numbers; scales are along `axis`.
 ValueId real_operand(Parts& parts, ProductInput operand, std::int64_t axis) {
   const std::size_t zero = operand + kProductXZero, scale = operand + kProductXScale;
   std::vector<ValueId> inputs = {parts.input(operand), parts.input(scale)};

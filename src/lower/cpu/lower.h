@@ -1,5 +1,5 @@
-// The canonical graph becomes the one that this CPU runs: patterns, then what suits its kernels
-// alone. lower.cc says in which order the passes run.
+// Lowers the canonical graph to the one that this CPU runs: patterns, then passes specific to its
+// kernels. lower.cc lists the order of the passes.
 #pragma once
 
 #include "lower/patterns/decompose.h"
@@ -7,7 +7,7 @@
 
 namespace parallax {
 
-// The CPU's own: each is a Pass::run, and its source says what it does.
+// The CPU's own passes: each is a Pass::run, documented in its source.
 Result<int> widen_halves(Graph& graph, const PassContext& context);
 Result<int> integer_clusters(Graph& graph, const PassContext& context);
 Result<int> fuse_dynamic_products(Graph& graph, const PassContext& context);
@@ -17,12 +17,13 @@ Result<int> absorb_transposes(Graph& graph, const PassContext& context);
 Result<int> layout_nhwc(Graph& graph, const PassContext& context);
 Result<int> compose_movement(Graph& graph, const PassContext& context);
 
-/// The patterns that the CPU takes and its own passes, in the order in which they run; the comment
-/// beside each row says why there.
+/// Returns the patterns that the CPU uses and its own passes, in the order in which they run; the
+/// comment next to each row explains its position.
 std::span<const Pass> lowering_passes();
-/// What lowered nodes mean: pattern_decompositions(), and of what the CPU's own passes make.
+/// Returns the decompositions of lowered operators: pattern_decompositions(), and those of
+/// operators of the CPU's own passes.
 std::span<const Decomposition> cpu_decompositions();
-/// simplify_passes(), then lowering_passes().
+/// Returns simplify_passes() followed by lowering_passes().
 std::span<const Pass> all_passes();
 
 }  // namespace parallax

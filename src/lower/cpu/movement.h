@@ -1,6 +1,5 @@
 // Nodes that only move elements: Slice, Split, Concat, Transpose and views.
-//
-// Pure functions. Internal to lower/cpu/.
+// Thread-safety: pure functions. Internal to lower/cpu/.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +13,26 @@ namespace parallax {
 
 using Ints = std::vector<std::int64_t>;
 
-/// One node as a movement: element i of axis d of output is element start[d] + i * step[d] of axis
-/// axes[d] of input `part`, whose elements begin at `offset` of the output's `joined` axis.
+/// One node as a movement: element i of axis d of the output is element start[d] + i * step[d] of
+/// axis axes[d] of input `part`, whose elements begin at `offset` of the output's `joined` axis.
 struct Movement {
   Ints axes, start, step;
   int joined = -1;    ///< Concat: the axis
   bool view = false;  ///< the same elements in the same order
 };
 
-/// Nothing where a dimension is not known, or 0, or there are too many elements to count.
+/// Returns the dims; nullopt if a dimension is not known, or 0, or there are too many elements to
+/// count.
 std::optional<Ints> known_dims(const Shape& shape);
 
 std::int64_t elements_in(const Ints& dims);
 
-/// How `node` makes its output `output`; nothing where that is no movement, or one that is not
-/// known.
+/// Returns how `node` computes its output `output`; nullopt if it is not a movement, or its
+/// parameters are not known.
 std::optional<Movement> read_movement(const Graph& graph, const Node& node, std::size_t output);
 
-/// Elements that one movement leaves together, beginning at multiples of them on both sides.
+/// Returns the number of elements that the movement keeps contiguous, starting at multiples of it
+/// on both sides.
 std::int64_t run_of(const Movement& m, const Ints& from, const Ints& to);
 
 }  // namespace parallax

@@ -59,7 +59,7 @@ TEST(ComposeMovement, RollsAndCutsIntoWindowsInOnePass) {
   EXPECT_EQ(operators_of(graph), "Reshape Gather Reshape Relu");
   std::int64_t length = 0;
   const std::vector<std::int64_t> indices = indices_of(graph, length);
-  EXPECT_EQ(length, 32);  // two pixels that lie side by side in a window
+  EXPECT_EQ(length, 32);  // two pixels that are adjacent in a window
   // Windows of 2 x 2 of the rows 1 2 3 0, in pairs of pixels: three pairs a row.
   EXPECT_EQ(indices, (std::vector<std::int64_t>{3, 6, 4, 7, 5, 8, 9, 0, 10, 1, 11, 2}));
 }
@@ -111,7 +111,7 @@ TEST(ComposeMovement, Refuses) {
                "input z f32 [1, 3, 6, 16]\na = Slice(x, one, far, one)\n"
                "b = Slice(z, zero, one, one)\nr = Concat(a, b) {axis = 1}\n" +
                sum,
-           // One run: what a slice of a slice takes lies together.
+           // One run: the result of a slice of a slice is contiguous.
            kImage + "a = Slice(x, one, far, one)\nr = Slice(a, one, far, one)\n" + sum,
            // Sizes that are not known.
            "symbols s\ninput x f32 [s, 4, 6, 16]\nconst one i64 [1] = [1]\n"

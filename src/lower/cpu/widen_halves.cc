@@ -18,13 +18,14 @@ namespace {
 
 bool is_half(DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; }
 
-/// Of a table few elements are looked up, most of which another copy would only repeat.
+/// Returns whether the node looks up a constant table: few of its elements are read, so a wider
+/// copy of the table would be wasteful.
 bool looks_up_constant(const Graph& graph, const Node& node) {
   return (node.op == OpKind::kGather || node.op == OpKind::kGatherND) &&
          graph.values[node.inputs[0]].constant.has_value();
 }
 
-/// True where the types of results follow from those of inputs, and numbers from numbers.
+/// Returns true if the types of results follow from those of inputs, and numbers from numbers.
 bool follows_inputs(OpKind op) {
   const OpDef& def = op_def(op);
   if (def.control_flow || op == OpKind::kCast || op == OpKind::kCastLike ||
@@ -46,7 +47,7 @@ Constant widened_constant(const Constant& narrow) {
   return defer_large(DType::kF32, narrow.dims, {narrow}, fill);
 }
 
-/// Writes the nodes of a graph anew, in order.
+/// Rewrites the nodes of a graph in order.
 class HalfWidener {
  public:
   HalfWidener(Graph& graph, const PassContext& context)
@@ -110,7 +111,7 @@ class HalfWidener {
     ++changes_;
   }
 
-  /// The f32 form of a value, made where it is missing.
+  /// Returns the f32 form of a value, created if it is missing.
   ValueId wide(ValueId narrow) {
     if (place(narrow).wide.valid()) return place(narrow).wide;
     const auto& constant = graph_.values[narrow].constant;

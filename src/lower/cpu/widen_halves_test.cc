@@ -13,7 +13,7 @@ TEST(WidenHalves, CastsWhereSomethingElseReads) {
       {"input x f16 [2, 3]\nconst w f16 [3, 4] = fill 0.5\ny = MatMul(x, w)\nz = Relu(y)\noutput z",
        "Cast MatMul Relu Cast"},
       {"input x bf16 [2]\ny = Exp(x)\nz = Relu(y)\noutput y, z", "Cast Exp Relu Cast Cast"},
-      // What compares reads the value as it is rounded.
+      // A comparison reads the value after rounding.
       {"input x f16 [2]\ny = Exp(x)\nz = Less(y, x)\noutput z", "Cast Exp Cast Less"},
       {"input x f16 [2]\ny = Exp(x)\nz = Cast(y) {to = 1}\noutput z", "Cast Exp Cast Cast"},
       // Few rows of a table are read.

@@ -38,7 +38,7 @@ constexpr Decomposition kPatterns[] = {
      decompose_norm_residual},
 };
 
-/// Replaces each node that one of `forms` applies to once. How many.
+/// Replaces, once, each node to which one of `forms` applies. Returns their number.
 int decompose_once(Graph& graph, std::span<const Decomposition> forms, UniqueNames& names) {
   IdVector<NodeId, Node> nodes;
   int changes = 0;

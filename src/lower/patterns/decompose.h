@@ -1,6 +1,6 @@
-// What a fused operator means, in operators of models: its decomposition. It gives what the fused
-// operator gives, NaN, infinities and no elements included, up to rounding. Thread-safety: pure
-// functions; Parts is not thread-safe.
+// Decompositions of fused operators into operators of models. They give the same results up to
+// rounding, including NaN, infinities and empty tensors. Thread-safety: pure functions; Parts is
+// not thread-safe.
 #pragma once
 
 #include <array>
@@ -12,31 +12,32 @@
 
 namespace parallax {
 
-/// Where a decomposition writes its nodes. Whole chains stand in for one node: the last of them
-/// gives the value that the node gave.
+/// Receives the nodes of a decomposition. A chain of nodes replaces one node: the last of them
+/// computes the value that the node computed.
 class Parts {
  public:
   Parts(Graph& graph, UniqueNames& names, Node node)
       : graph_(graph), names_(names), node_(std::move(node)) {}
 
-  /// The node that is decomposed.
+  /// Returns the node that is decomposed.
   const Node& node() const { return node_; }
   bool has(std::size_t i) const { return i < node_.inputs.size() && node_.inputs[i].valid(); }
   ValueId input(std::size_t i) const { return node_.inputs[i]; }
   const Shape& shape(std::size_t i) const { return graph_.values[input(i)].shape; }
 
-  /// A node between the inputs and the result; the value that it gives.
+  /// Adds a node between the inputs and the result; returns its output.
   ValueId op(OpKind kind, std::vector<ValueId> inputs, Attributes attributes = {});
-  /// The last node, which gives the outputs of the decomposed one.
+  /// Adds the last node, which computes the outputs of the decomposed one.
   void result(OpKind kind, std::vector<ValueId> inputs, Attributes attributes = {});
-  /// A node that gives output `o` of the decomposed one; that value.
+  /// Adds a node that computes output `o` of the decomposed one; returns that value.
   ValueId output(std::size_t o, OpKind kind, std::vector<ValueId> inputs, Attributes attributes);
-  /// The node that was written last applies it as well.
+  /// Adds an epilogue to the node that was added last.
   void last_epilogue(const Epilogue& epilogue) { nodes_.back().epilogue = epilogue; }
+  /// Add a constant; return its value.
   ValueId number(float x);
   ValueId constant(Constant elements);
   ValueId ints(const std::vector<std::int64_t>& elements);
-  /// The value with its axes in another order.
+  /// Returns the value with its axes permuted.
   ValueId transposed(ValueId value, std::vector<std::int64_t> perm);
 
   std::vector<Node> take() { return std::move(nodes_); }
@@ -48,22 +49,23 @@ class Parts {
   std::vector<Node> nodes_;
 };
 
-/// One way in which a node is fused. A node may be so in several ways: its parts are then fused in
-/// the others.
+/// One way in which a node is fused. A node may be fused in several ways: its parts are then fused
+/// in the remaining ways.
 struct Decomposition {
   std::string_view name;
   bool (*applies)(const Node& node);
   void (*write)(Parts& parts);
 };
-/// Of all that the patterns make.
+/// Returns the decompositions of everything that the patterns make.
 std::span<const Decomposition> pattern_decompositions();
-/// Of operators of models that have simpler parts.
+/// Returns the decompositions of operators of models that have simpler parts.
 std::span<const Decomposition> model_decompositions();
-/// Both, for devices that lack an operator.
+/// Returns both, for devices that lack an operator.
 std::span<const Decomposition> delegate_decompositions();
 
-/// Puts parts in the place of each node that one of `forms` applies to, again until none does, and
-/// infers shapes. Bodies stay as they are. How many nodes were decomposed. Errors: of inference.
+/// Replaces each node to which one of `forms` applies by its parts, repeatedly until none applies,
+/// and infers shapes. Does not touch bodies. Returns the number of decomposed nodes. Errors: those
+/// of inference.
 Result<int> decompose(Graph& graph, std::span<const Decomposition> forms);
 
 }  // namespace parallax

@@ -14,12 +14,13 @@ const std::vector<std::int64_t> kHeadsFirst = {0, 2, 1, 3}, kColumnsFirst = {0, 
 ValueId unit_vectors(Parts& parts, ValueId x) {
   ValueId length = parts.op(OpKind::kReduceL2, {x, parts.ints({-1})});
   const float epsilon = parts.node().attributes.get_float("epsilon", 0.0F);
-  // Not Clip, which makes infinity the greatest finite number where it has no upper bound.
+  // Not Clip, which makes infinity the greatest finite number if it has no upper bound.
   if (epsilon != 0) length = parts.op(OpKind::kMax, {length, parts.number(epsilon)});
   return parts.op(OpKind::kDiv, {x, length});
 }
 
-/// Scores [batches, heads, queries, keys] plus masks [masks, queries, keys], which take turns.
+/// Adds masks [masks, queries, keys] to scores [batches, heads, queries, keys]; batches use them in
+/// turn.
 ValueId add_masks(Parts& parts, ValueId scores, ValueId masks) {
   const auto part_of_shape = [&](ValueId value, std::int64_t start, std::int64_t end) {
     Attributes attributes;

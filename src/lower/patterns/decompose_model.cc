@@ -90,7 +90,7 @@ void decompose_reduce_sum_square(Parts& parts) {
   parts.result(OpKind::kReduceSum, squared(parts), parts.node().attributes);
 }
 
-/// x / norm along one axis; 0 where the norm is.
+/// Computes x / norm along one axis; 0 if the norm is 0.
 void decompose_lp_normalization(Parts& parts) {
   const ValueId x = parts.input(0);
   const ValueId axis = parts.ints({parts.node().attributes.get_int("axis", -1)});

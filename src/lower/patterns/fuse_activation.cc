@@ -21,15 +21,16 @@ bool has_alpha(OpKind op) {
          op == OpKind::kHardSigmoid;
 }
 
-/// The bound that input i of a Clip gives, `fallback` where it is left out; nothing where only
-/// running tells it.
+/// Returns the bound in input i of a Clip; `fallback` if it is left out; nullopt if it is not a
+/// constant number.
 std::optional<float> bound(const Graph& graph, const Node& clip, std::size_t i, float fallback) {
   if (i >= clip.inputs.size() || !clip.inputs[i].valid()) return fallback;
   const auto number = scalar_constant(graph, clip.inputs[i]);
   return number && !std::isnan(*number) ? number : std::nullopt;
 }
 
-/// What kernels apply for `node`, an activation; `why` they have no function for it otherwise.
+/// Returns the function that kernels apply for `node`, an activation; otherwise `why` states why
+/// they have none.
 std::optional<Activation> activation_of(const Graph& graph, const Node& node,
                                         std::string_view& why) {
   Activation activation{.op = node.op};
@@ -55,7 +56,7 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
   return why.empty() ? std::optional(activation) : std::nullopt;
 }
 
-/// The product that `activation` might move into; null where there is none.
+/// Returns the product into which `activation` might move; null if there is none.
 const Node* product_before(const Graph& graph, const Node& activation) {
   const Value& x = graph.values[activation.inputs[0]];
   if (x.kind != ValueKind::kResult || !x.producer.valid() || x.dtype != DType::kF32) return nullptr;
@@ -63,7 +64,7 @@ const Node* product_before(const Graph& graph, const Node& activation) {
   return op_def(product.op).epilogue ? &product : nullptr;
 }
 
-/// What keeps `activation` from moving into `product`; empty: nothing.
+/// Returns the reason why `activation` cannot move into `product`; empty: it can.
 std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& activation,
                           const Node& product) {
   if (!readers.single(activation.inputs[0])) return "something else reads the product";

@@ -28,7 +28,8 @@ namespace {
 
 using Perm = std::vector<std::int64_t>;
 
-/// What is repeated, transposed by `perm` or not, and how often; `times` 1: nothing is.
+/// A repeated tensor, the permutation with which it is transposed (may be empty), and the number of
+/// repetitions; `times` 1: not repeated.
 struct RepeatedHeads {
   ValueId source;
   Perm perm;
@@ -40,7 +41,7 @@ struct AttentionMatch {
   float scale = 1;
   bool nan_is_zero = false;
   AttentionFill fill;
-  RepeatedHeads keys, values;  ///< of K and V, where both repeat as often
+  RepeatedHeads keys, values;  ///< K and V, if both repeat equally often
 };
 
 class AttentionMatcher {
@@ -96,8 +97,8 @@ class AttentionMatcher {
     return true;
   }
 
-  /// The weights of which Where(IsNaN(weights), 0, weights) replaces some; `value` where there are
-  /// none, or something else reads them.
+  /// Returns the weights of which Where(IsNaN(weights), 0, weights) replaces some; `value` if there
+  /// is no such node, or it has other readers.
   ValueId take_replacement(ValueId value, AttentionMatch& found) const {
     const Node* where = inner_node(value, OpKind::kWhere);
     const Node* test = where == nullptr ? nullptr : inner_node(where->inputs[0], OpKind::kIsNaN);
@@ -109,7 +110,8 @@ class AttentionMatcher {
     return weights;
   }
 
-  /// The scores that a mask is added to, with the mask in `found`; `value` where there is none.
+  /// Returns the scores to which a mask is added, and stores the mask in `found`; returns `value`
+  /// if there is no mask.
   ValueId take_mask(ValueId value, AttentionMatch& found) const {
     const Node* add = inner_node(value, OpKind::kAdd);
     if (add == nullptr) return value;
@@ -127,7 +129,7 @@ class AttentionMatcher {
     return value;
   }
 
-  /// The scores of which a Where makes some a number; `value` where there is none.
+  /// Returns the scores of which a Where replaces some by a number; `value` if there is no Where.
   ValueId take_choice(ValueId value, AttentionMatch& found) const {
     const Node* where = inner_node(value, OpKind::kWhere);
     if (where == nullptr) return value;
@@ -143,8 +145,8 @@ class AttentionMatcher {
     return value;
   }
 
-  /// True where each query has an element for each key, and no axis of the scores is known to be
-  /// larger only when sizes are bound.
+  /// Returns true if each query has an element for each key, and no axis of the scores can become
+  /// larger when sizes are bound.
   static bool is_mask(const Shape& mask, const Shape& scores) {
     if (mask.empty() || mask.size() > scores.size() || mask.back() != scores.back()) return false;
     for (std::size_t back = 2; back <= mask.size(); ++back) {
@@ -219,7 +221,8 @@ class AttentionMatcher {
     return found;
   }
 
-  /// What `value` is under a shape with more axes.
+  /// Returns the operand of the node that adds axes to make `value`; invalid if there is no such
+  /// node.
   ValueId before_split(ValueId value) const {
     const Node* split = produced_by(graph_, value, OpKind::kUnsqueeze);
     if (split == nullptr) split = produced_by(graph_, value, OpKind::kReshape);

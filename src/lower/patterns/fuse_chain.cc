@@ -1,13 +1,14 @@
-// Elementwise operators that read one another become one node, which computes them block after
-// block, so that what lies between them never leaves the first-level cache.
+// Fuses elementwise operators that read one another into one node, which computes them block after
+// block, so that intermediate results never leave the first-level cache.
 //
 //     pattern  operators of one element per input (ops/chain.h), each but the first reading another
 //     guard    all results have one shape; scales of QuantizeLinear and its like are one number;
-//              what the chain reads is made before the first of its results that others read, so
-//              that it makes nobody wait, and no detour needs such a result to give what it reads
-//     rewrite  ElementwiseChain of all they read, with an output for each result that others read
+//              operands of the chain are computed before the first of its results that others
+//              read, so that no reader waits longer; no detour computes an operand of the chain
+//              from such a result
+//     rewrite  ElementwiseChain of all operands, with an output for each result that others read
 //
-// The nodes are taken in order, and each joins what its operands belong to where the guard allows.
+// Nodes are visited in order; each joins the chain of its operands if the guard allows it.
 #include <algorithm>
 #include <cstdint>
 #include <optional>
@@ -24,7 +25,7 @@
 namespace parallax {
 namespace {
 
-/// Types that kernels compute in as they lie in memory.
+/// Types in which kernels compute without conversion.
 constexpr DTypeSet kChainTypes = dtypes_where([](const DTypeInfo& type) {
   if (type.kind == DTypeClass::kFloat) return type.bits >= 32;
   return type.kind != DTypeClass::kString && (type.bits == 8 || type.bits >= 32);
@@ -77,13 +78,13 @@ class ChainFinder {
   bool any() const {
     return std::ranges::any_of(groups_, [](const Members& group) { return group.size() > 1; });
   }
-  /// The nodes that become one with `id`; null where it stays alone.
+  /// Returns the nodes that are fused with `id`; null if it stays alone.
   const Members* chain_of(NodeId id) const {
     const std::size_t group = group_of_[id];
     return group == kNoGroup || groups_[group].size() < 2 ? nullptr : &groups_[group];
   }
 
-  /// True where others than `members`, which are ascending, read what `id` gives.
+  /// Returns true if nodes other than `members`, which are ascending, read a result of `id`.
   bool escapes(const Members& members, NodeId id) const {
     const ValueId value = graph_.nodes[id].outputs[0];
     if (id == members.back() || readers_.is_output(value)) return true;
@@ -132,7 +133,7 @@ class ChainFinder {
     return groups;
   }
 
-  /// The node together with `groups`; nothing where that may not be one node.
+  /// Returns the node together with `groups`; nullopt if they cannot be fused.
   std::optional<Members> joined(std::span<const std::size_t> groups, NodeId id) const {
     Members members;
     for (const std::size_t group : groups) {
@@ -209,7 +210,7 @@ class ChainWriter {
     step.op = node.op;
     step.dtype = graph_.values[node.outputs[0]].dtype;
     step.attributes = node.attributes;
-    if (quantises(node.op)) step.attributes.erase("axis");  // of a block there is none
+    if (quantises(node.op)) step.attributes.erase("axis");  // a block has no axes
     for (const ValueId input : node.inputs) step.operands.push_back(operand(input));
     program_.steps.push_back(std::move(step));
   }
@@ -253,7 +254,7 @@ Result<int> fuse_chain(Graph& graph, const PassContext& context) {
       nodes.push_back(std::move(graph.nodes[id]));
       continue;
     }
-    // It stands where the first of them stands that others read.
+    // The fused node replaces the first of them that others read.
     const auto first = std::ranges::find_if(
         *members, [&](NodeId member) { return finder.escapes(*members, member); });
     if (*first != id) continue;

@@ -49,7 +49,7 @@ const std::vector<ChainCase> kCases = {
     {"OtherShape", kInputs + "a = Exp(r)\ny = Add(x, a)\noutput y", "Exp Add"},
     // Softmax reads what is made before Add, which reads Softmax.
     {"Around", kInputs + "a = Exp(x)\nb = Softmax(a)\ny = Add(a, b)\noutput y", "Exp Softmax Add"},
-    // Nobody but the chain waits for Softmax.
+    // Only the chain waits for Softmax.
     {"Late", kInputs + "a = Exp(x)\nb = Softmax(x)\ny = Add(a, b)\noutput y", "Softmax [Exp Add]"},
     // Softmax(a) would wait for Softmax(x).
     {"WouldWait",
@@ -84,22 +84,22 @@ TEST(FuseChain, MakesNoNodeThatADetourNeedsAndGivesTo) {
   };
   const std::string inputs = "input x f32 [8]\ninput g f32 [8]\ninput h f32 [8]\n";
   const Row rows[] = {
-      // Something computes g from a, which the chain would give and needs g for.
+      // A detour computes g from a: the chain would compute a but needs g.
       {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{1}, {1}, {}}}, "Exp Add"},
       {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{1}, {2}, {}}}, "[Exp Add](2)"},
       {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{}, {1}, {}}}, "[Exp Add](2)"},
       // a is in it alone.
       {"a = Exp(x)\ny = Add(a, g)\noutput y", {{{}, {1}, {}}}, "[Exp Add]"},
-      // From a, h; from h, g.
+      // h depends on a, and g on h.
       {"a = Exp(x)\ny = Add(a, g)\noutput y, a", {{{}, {1}, {1}}, {{1}, {2}, {}}}, "Exp Add"},
-      // From a, h; from what the graph makes of h, g.
+      // h depends on a, and g on results of h in the graph.
       {"a = Exp(x)\nb = Softmax(h)\ny = Add(a, g)\noutput y, a, b",
        {{{2}, {1}, {}}, {{1}, {2}, {}}},
        "Exp Softmax Add"},
       {"b = Softmax(h)\na = Exp(x)\ny = Add(a, b)\noutput y, a",
        {{{1}, {2}, {}}},
        "Softmax Exp Add"},
-      // From a, g: whatever is made of g may be one node.
+      // g depends on a: nodes that only read g may be fused.
       {"a = Exp(x)\nb = Neg(g)\ny = Add(a, b)\noutput y, a, b",
        {{{1}, {1}, {}}},
        "Exp [Neg Add](2)"},

@@ -30,7 +30,7 @@ bool all_finite(const std::vector<double>& numbers) {
   return true;
 }
 
-/// The four statistics of a BatchNormalization over `channels`, where all are constants.
+/// Returns the four statistics of a BatchNormalization over `channels`, if all are constants.
 std::optional<ChannelAffine> batch_normalization(const Graph& graph, const Node& node,
                                                  std::size_t channels) {
   if (node.attributes.get_int("training_mode", 0) != 0) return std::nullopt;
@@ -85,7 +85,7 @@ struct FilterOrder {
     return element / group * filters + element / inner % filters;
   }
 
-  std::size_t channels = 0;  ///< of all groups
+  std::size_t channels = 0;  ///< channels of all groups
 };
 
 struct AffineMatch {
@@ -153,8 +153,8 @@ Constant scaled_filters(const Constant& weights, const FilterOrder& filter,
   return defer_large(weights.dtype, weights.dims, {weights}, fill);
 }
 
-/// False where the budget does not cover the copies (convolutions may share their weights, of which
-/// each gets one), and where the weights are made of too many others or cannot be computed.
+/// Returns false if the budget does not cover the copies (convolutions may share weights, and each
+/// gets a copy), or the weights depend on too many others or cannot be computed.
 bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& found,
           const PassContext& context) {
   const Node convolution = *found.convolution;

@@ -81,7 +81,8 @@ class CosineMatcher {
     return product.inputs.size() == 2 && product.epilogue.empty();
   }
 
-  /// What the transpose behind `value`, which others may read too, transposes.
+  /// Returns the operand of the transpose that makes `value`, which may have other readers; invalid
+  /// if there is no such transpose.
   ValueId before_transpose(ValueId value, const std::vector<std::int64_t>& perm) const {
     const Node* node = produced_by(graph_, value, OpKind::kTranspose);
     return node != nullptr && is_transpose(*node, perm) ? node->inputs[0] : ValueId{};
@@ -131,7 +132,7 @@ class CosineMatcher {
     return masks.size() == 1 || can_pay(budget_, bytes);
   }
 
-  /// True where [b, n, h, s, t] are the windows of [b * n, h, s, t].
+  /// Returns true if [b, n, h, s, t] are the windows of [b * n, h, s, t].
   static bool is_split(const Shape& split, const Shape& whole) {
     return whole.size() == 4 && split[1].constant() && split[0] * split[1] == whole[0] &&
            std::equal(split.begin() + 2, split.end(), whole.begin() + 1);
@@ -191,7 +192,7 @@ class CosineMatcher {
     return heads ? unit_vectors(turned->inputs[0]) : std::nullopt;
   }
 
-  /// The same of [batches, heads, depth, tokens].
+  /// Does the same for [batches, heads, depth, tokens].
   std::optional<Unit> heads_of_columns(ValueId value) const {
     const Node* turned = inner_node(value, OpKind::kTranspose);
     if (turned == nullptr) return std::nullopt;
@@ -244,7 +245,8 @@ class CosineMatcher {
     return of_one ? node->inputs[1] : ValueId{};
   }
 
-  /// What a Clip or Max keeps from being less than `low`, which stays as it is where there is none.
+  /// Returns the operand of a Clip or Max with a lower bound, which goes to `low`; `value` itself,
+  /// with `low` unchanged, if there is none.
   ValueId without_lower_bound(ValueId value, float& low) const {
     const auto take = [&](ValueId bound) {
       const auto number = scalar_constant(graph_, bound);
@@ -271,7 +273,7 @@ class CosineMatcher {
            scalar_constant(graph_, power->inputs[1]) == 2.0F;
   }
 
-  /// True where the reduction is along the last of four axes and keeps it.
+  /// Returns true if the reduction is along the last of four axes and keeps it.
   bool is_last_axis(const Node& node) const {
     if (node.attributes.get_int("keepdims", 1) != 1 || node.inputs.size() < 2 ||
         !node.inputs[1].valid())
@@ -281,7 +283,7 @@ class CosineMatcher {
     return known && known->size() == 1 && (known->front() == -1 || known->front() == 3);
   }
 
-  /// True where the operands are what the operator takes.
+  /// Returns true if the operator supports the operands.
   bool fits(const CosineMatch& found) const {
     const Shape& q = shape_of(found.q);
     const Shape& k = shape_of(found.k);
@@ -302,7 +304,7 @@ class CosineMatcher {
   const LoadBudget& budget_;
 };
 
-/// The same elements under other dimensions.
+/// Returns the same elements with other dimensions.
 ValueId reshaped(Graph& graph, UniqueNames& names, ValueId value, const Dims& dims) {
   Constant constant = *graph.values[value].constant;
   constant.dims = dims;

@@ -41,7 +41,7 @@ std::string text_of(const Parts& parts) {
 struct CosineCase {
   const char* name;
   Parts parts;
-  const char* inputs;  ///< of CosineAttention; empty where the pass must not fire
+  const char* inputs;  ///< inputs of CosineAttention; empty if the pass must not fire
 };
 
 void PrintTo(const CosineCase& row, std::ostream* out) { *out << row.name; }

@@ -40,7 +40,7 @@ struct Product {
 
 class Matcher {
  public:
-  /// Without `readers` it does not matter who else reads a part.
+  /// Without `readers`, other readers of a part are allowed.
   Matcher(const Graph& graph, const Readers* readers) : graph_(graph), readers_(readers) {}
 
   struct Found {
@@ -86,7 +86,7 @@ class Matcher {
     product.factors.push_back(value);
   }
 
-  /// False, and `product` untouched, where the node is no product of this kind.
+  /// Returns false, with `product` unchanged, if the node is not a product of this kind.
   bool take_apart_node(const Node& node, Product& product, int depth) const {
     const auto number = scalar_constant(graph_, node.inputs[1]);
     if (node.op == OpKind::kMul) {

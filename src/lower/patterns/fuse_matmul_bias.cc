@@ -19,15 +19,16 @@ struct BiasMatch {
   ValueId bias;
 };
 
-/// True where `bias` has the elements of a vector of `columns`, whatever leading ones its shape
-/// has, or one for all.
+/// Returns true if `bias` has the elements of a vector of `columns`, with any leading ones in its
+/// shape, or one element for all.
 bool is_row(const Constant& bias, std::int64_t columns) {
   if (bias.dims.elements() == 1) return true;
   const int rank = bias.dims.rank();
   return rank > 0 && bias.dims[rank - 1] == columns && bias.dims.elements() == columns;
 }
 
-/// What keeps a constant from being the bias of the product of input `side`; empty: nothing.
+/// Returns the reason why a constant cannot be the bias of the product of input `side`; empty: it
+/// can.
 std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& add,
                           std::size_t side, const Node& product, const Constant& bias) {
   const Constant* weights = float_constant(graph, product.inputs[1]);

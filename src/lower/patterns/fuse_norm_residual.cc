@@ -24,7 +24,7 @@ struct ResidualMatch {
   ValueId residual;
 };
 
-/// What keeps `residual` from being added where `norm` gives `normal`; empty: nothing.
+/// Returns the reason why `residual` cannot be added where `norm` computes `normal`; empty: it can.
 std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& norm,
                           ValueId normal, ValueId residual) {
   const Shape& shape = graph.values[normal].shape;

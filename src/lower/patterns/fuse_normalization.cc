@@ -35,7 +35,7 @@ namespace {
 /// x - mean, or x, and what is known of the other parts.
 struct Deviation {
   ValueId x, mean, off;
-  std::int64_t axes = 0;  ///< how many of the last ones
+  std::int64_t axes = 0;  ///< number of the last axes
   float epsilon = 0;
   std::vector<ValueId> parts;  ///< values between x and what reads the deviation
 };
@@ -50,7 +50,7 @@ class NormMatcher {
   NormMatcher(const Graph& graph, const Readers& readers, const PassContext& context, bool centered)
       : graph_(graph), readers_(readers), context_(context), centered_(centered) {}
 
-  /// With `last` as the node that gives the result.
+  /// Matches a normalization whose last node is `last`.
   std::optional<NormMatch> match(const Node& last) const {
     if (last.outputs.empty() || !last.outputs[0].valid()) return std::nullopt;
     auto found = in_order(last);
@@ -73,7 +73,8 @@ class NormMatcher {
     return number && *number == power;
   }
 
-  /// How many last axes a ReduceMean goes over; nothing where it goes over others or drops them.
+  /// Returns the number of last axes over which a ReduceMean goes; nullopt for other axes or if it
+  /// drops them.
   std::optional<std::int64_t> last_axes(const Node& mean) const {
     const auto rank = static_cast<std::int64_t>(shape_of(mean.inputs[0]).size());
     if (mean.attributes.get_int("keepdims", 1) != 1 || mean.inputs.size() < 2 ||
@@ -155,7 +156,7 @@ class NormMatcher {
     return found;
   }
 
-  /// n, as the node that gives it.
+  /// Matches n, at the node that computes it.
   std::optional<NormMatch> normal(const Node& node) const {
     if (node.op == OpKind::kDiv) {
       auto found = root(node.inputs[1], false);
@@ -279,7 +280,7 @@ class NormMatcher {
     return true;
   }
 
-  /// True where only other parts and the last node read `part`.
+  /// Returns true if only other parts and the last node read `part`.
   bool is_inner(ValueId part, const Deviation& of, const Node& last) const {
     if (readers_.is_output(part)) return false;
     return std::ranges::all_of(readers_.of(part), [&](NodeId reader) {
@@ -296,8 +297,8 @@ class NormMatcher {
   const bool centered_;
 };
 
-/// A one for each element that is normalized together; a single one where their number is not known
-/// or too large.
+/// Returns a one for each element that is normalized together; a single one if their number is not
+/// known or too large.
 Constant ones(const Graph& graph, const Deviation& of, const PassContext& context) {
   const Shape& x = graph.values[of.x].shape;
   Dims dims;
@@ -318,7 +319,7 @@ Result<int> fuse(Graph& graph, const PassContext& context, OpKind made) {
   std::optional<UniqueNames> names;
   IdVector<NodeId, bool> taken(graph.nodes.size(), false);
   int changes = 0;
-  // From behind: the longest form of what belongs together is met first.
+  // Backwards: the longest form of a pattern is found first.
   for (auto i = static_cast<std::int32_t>(graph.nodes.size()) - 1; i >= 0; --i) {
     const NodeId id{i};
     if (taken[id]) continue;

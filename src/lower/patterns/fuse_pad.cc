@@ -27,7 +27,7 @@ constexpr std::int64_t kMostPadding = std::numeric_limits<std::int32_t>::max();
 
 struct ConstantPad {
   ValueId image;
-  std::vector<std::int64_t> pads;  ///< of the spatial axes, as `pads` of a window operator
+  std::vector<std::int64_t> pads;  ///< for the spatial axes, like `pads` of a window operator
   float value = 0;
 };
 
@@ -81,7 +81,7 @@ std::optional<ConstantPad> constant_pad(const Graph& graph, const Node& pad) {
   return found;
 }
 
-/// True where `value` is what an activation gives that is nowhere negative.
+/// Returns true if `value` is the result of an activation that is never negative.
 bool never_negative(const Graph& graph, ValueId value) {
   const NodeId producer = graph.values[value].producer;
   if (!producer.valid() || graph.values[value].kind != ValueKind::kResult) return false;
@@ -91,7 +91,7 @@ bool never_negative(const Graph& graph, ValueId value) {
 }
 
 bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {
-  // With ceil_mode, what is image and what is padding decides how many windows there are.
+  // With ceil_mode, the number of windows depends on what is image and what is padding.
   const bool ceil = window.attributes.get_int("ceil_mode", 0) != 0;
   switch (window.op) {
     case OpKind::kConv:
@@ -134,7 +134,7 @@ std::optional<std::vector<std::int64_t>> window_extents(const Graph& graph, cons
   return extents;
 }
 
-/// The window operator's pads with those of `pad`; nothing where it cannot take them.
+/// Returns the window operator's pads combined with those of `pad`; nullopt if it cannot have them.
 std::optional<std::vector<std::int64_t>> joint_pads(const Graph& graph, const Node& window,
                                                     ValueId padded, const ConstantPad& pad) {
   if (window.inputs[0] != padded ||
@@ -163,7 +163,7 @@ struct Reader {
   std::vector<std::int64_t> pads;
 };
 
-/// All readers of `pad`, a node; none where one of them needs what it makes.
+/// Returns all readers of `pad`, a node; empty if one of them needs its result.
 std::vector<Reader> readers_that_pad(const Graph& graph, const Readers& readers,
                                      const PassContext& context, const Node& pad) {
   const auto found = constant_pad(graph, pad);

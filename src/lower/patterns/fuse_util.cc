@@ -79,7 +79,7 @@ UniqueNames::UniqueNames(const Graph& graph) {
 std::string UniqueNames::make(std::string_view wanted) {
   std::string name(wanted);
   if (taken_.insert(name)) return name;
-  // Where the last search for a name from this one ended: very many may be wanted.
+  // The last number used for this name: very many may be wanted.
   int& number = numbers_.try_emplace(std::string(wanted), 2).first->second;
   do {
     name = std::string(wanted) + "_" + std::to_string(number++);

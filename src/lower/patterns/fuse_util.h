@@ -1,7 +1,6 @@
-// What the fusing passes share: matching around a value.
-//
-// A fusion rewrites its *last* node in place, so that order and output values stay as they are, and
-// leaves the nodes it made superfluous to erase_unused. Not thread-safe.
+// Helpers of the fusing passes: matching around a value.
+// A fusion rewrites its *last* node in place, so that order and output values stay, and leaves
+// superfluous nodes to erase_unused. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +16,43 @@
 
 namespace parallax {
 
-/// Who reads each value, as the graph was when this was made.
+/// The readers of each value, for the graph as it was at construction.
 class Readers {
  public:
   explicit Readers(const Graph& graph);
-  /// True where exactly one node reads `value` and it is no graph output.
+  /// Returns whether exactly one node reads `value` and it is no graph output.
   bool single(ValueId value) const;
   bool is_output(ValueId value) const { return is_output_[value]; }
-  /// The nodes, in order, each once.
+  /// Returns the nodes that read `value`, in order, each once.
   std::span<const NodeId> of(ValueId value) const;
 
  private:
-  // Those of one value after those of another: most passes ask for readers, and find little to do.
+  // Readers of one value after those of another: most passes ask for readers and rarely find a
+  // match.
   std::vector<NodeId> readers_;
   IdVector<ValueId, std::uint32_t> begin_, end_;
   IdVector<ValueId, bool> is_output_;
 };
 
-/// The node that computes `value` as its first output, where that is a `kind`; null otherwise.
+/// Returns the node that computes `value` as its first output, if that is a `kind`; otherwise null.
 const Node* produced_by(const Graph& graph, ValueId value, OpKind kind);
-/// The constant behind `value`, where it is one of type f32; null otherwise.
+/// Returns the constant behind `value`, if it is one of type f32; otherwise null.
 const Constant* float_constant(const Graph& graph, ValueId value);
-/// The number in an f32 constant of one element.
+/// Returns the number in an f32 constant of one element; nullopt otherwise.
 std::optional<float> scalar_constant(const Graph& graph, ValueId value);
-/// All elements of an f32 constant, which is computed; none where that fails.
+/// Computes an f32 constant and returns all of its elements; empty if that fails.
 std::vector<float> floats(const Constant& constant);
-/// An f32 constant with a copy of `elements`.
+/// Returns an f32 constant with a copy of `elements`.
 Constant make_f32(const Dims& dims, const std::vector<float>& elements);
 
-/// Gives names that are not taken.
+/// Generates unique names.
 class UniqueNames {
  public:
   UniqueNames() = default;
-  /// Taken are those of nodes and values.
+  /// The names of nodes and values of `graph` are in use.
   explicit UniqueNames(const Graph& graph);
   void take(std::string_view name) { taken_.insert(name); }
-  /// `wanted`, or `wanted` with a number, which is taken from then on. n calls for one name take
+  /// Returns `wanted`, or `wanted` with a number, and marks it as used. n calls for one name need
   /// O(n) steps.
   std::string make(std::string_view wanted);
 
@@ -60,10 +60,10 @@ class UniqueNames {
   NameHashes taken_;
   OwningNameMap<int> numbers_;
 };
-/// Appends a constant value.
+/// Appends a constant value with a name derived from `name`.
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);
 
-/// Makes `last` compute `op`(`inputs`) with `attributes`, then `epilogue`.
+/// Changes `last` to compute `op`(`inputs`) with `attributes`, then `epilogue`.
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
                   Attributes attributes, const Epilogue& epilogue = {});
 

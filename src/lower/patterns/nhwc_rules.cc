@@ -97,7 +97,7 @@ bool is_low_rank_constant(const Graph& graph, ValueId id, std::size_t rank) {
 
 bool elementwise_fits(const Graph& graph, const Node& node, std::size_t rank) {
   const bool scales = node.op == OpKind::kQuantizeLinear || node.op == OpKind::kDequantizeLinear;
-  // A list of scales lies along an axis.
+  // A list of scales is along an axis.
   for (std::size_t i = 1; scales && i < node.inputs.size(); ++i)
     if (node.inputs[i].valid() && !has_one_element(graph, node.inputs[i])) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
@@ -124,7 +124,7 @@ bool axes_fit(const Graph& graph, const Node& node, std::size_t rank) {
   const auto axes = listed_axes(graph, node);
   if (!axes) return false;
   if (node.op == OpKind::kSlice || node.attributes.get_int("keepdims", 1) != 0) return true;
-  // Without the reduced axes the layouts agree only where height and width go together.
+  // Without the reduced axes the layouts agree only if height and width are both reduced.
   const auto spatial = static_cast<std::int64_t>(rank) - 2;
   return static_cast<std::int64_t>(axes->size()) == spatial &&
          std::all_of(axes->begin(), axes->end(), [&](std::int64_t axis) {
@@ -149,7 +149,7 @@ bool window_fits(const Graph& graph, const Node& node) {
   const DTypeSet bytes = node.op == OpKind::kAveragePool ? 0 : kByteIntegers;
   if (!contains(bytes | dtype_bit(DType::kF32), dtype)) return false;
   const bool transposed = node.op == OpKind::kConvTranspose;
-  // Of several groups only planes are fast.
+  // With several groups only NCHW planes are fast.
   if (transposed && (dtype != DType::kF32 || node.attributes.get_int("group", 1) != 1))
     return false;
   // Only constant weights are packed ahead.

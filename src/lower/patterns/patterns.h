@@ -1,6 +1,6 @@
-// The patterns: nodes that together are one operator, which some target has. One declaration each;
-// its source says what it matches, what keeps it from doing so and what it makes. Which of them
-// run, and when, is the target's to say. Every function is a Pass::run.
+// Patterns: groups of nodes that together are one operator, which some target has. One declaration
+// each; its source documents the pattern, its guards and its result. The target decides which of
+// them run, and when. Every function is a Pass::run.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
 Result<int> fuse_chain(Graph& graph, const PassContext& context);
 
-/// Patterns that make an operator of their own, which a device may name.
+/// Patterns that make an operator of its own, which a device may support.
 struct OperatorPattern {
   OpKind made;
   Pass pass;
@@ -39,17 +39,17 @@ inline constexpr OperatorPattern kOperatorPatterns[] = {
     {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention}},
     {OpKind::kFusedAttention, {"fuse_attention", fuse_attention}},
 };
-/// The one of them that makes `made`. REQUIRES: there is one.
+/// Returns the pattern that makes `made`. REQUIRES: there is one.
 constexpr Pass pattern_of(OpKind made) {
   return std::ranges::find(kOperatorPatterns, made, &OperatorPattern::made)->pass;
 }
 
-/// Makes the operators that `has` names of the nodes that together are one, but for what `disabled`
-/// passes make: for a device that has them. The number of changes. Bodies stay as they are.
+/// Fuses nodes to the operators for which `has` is true, except by `disabled` passes: for a device
+/// that has these operators. Returns the number of changes. Does not touch bodies.
 Result<int> fuse_for(const std::function<bool(OpKind)>& has, Graph& graph,
                      const PassContext& context, std::span<const std::string> disabled = {});
 
-// What the operators that they make mean (decompose.h).
+// Decompositions of the operators that they make (decompose.h).
 class Parts;
 void decompose_silu(Parts& parts);
 void decompose_matmul_bias(Parts& parts);

@@ -26,7 +26,8 @@ std::int64_t element_or(const Sizes& sizes, std::size_t i, std::int64_t fallback
   return i < sizes.size() ? sizes[i] : fallback;
 }
 
-/// Those of the Conv; nothing where there is none. `weights`: [channels, filters, kernel].
+/// Returns the attributes of the Conv; nullopt if there is no equivalent. `weights`: [channels,
+/// filters, kernel].
 std::optional<Attributes> conv_attributes(const Node& node, const Dims& weights) {
   const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
   if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
@@ -81,7 +82,7 @@ Constant turned_weights(const Constant& weights, std::int64_t groups) {
   return defer_large(weights.dtype, dims, {weights}, fill);
 }
 
-/// False where the budget does not cover a copy of the weights.
+/// Returns false if the budget does not cover a copy of the weights.
 bool turn(Graph& graph, UniqueNames& names, NodeId id, Attributes attributes,
           const PassContext& context) {
   const Node node = graph.nodes[id];

@@ -10,8 +10,8 @@
 namespace parallax {
 namespace {
 
-/// As many of the nearest samples say what a node of their kind costs; with more, shapes that have
-/// little in common take part.
+/// Number of nearest samples that determine the cost of a node of their kind; with more, shapes
+/// that have little in common are included.
 constexpr std::size_t kNeighbours = 3;
 
 std::string kind_of(std::string_view op, std::string_view kernel) {
@@ -22,8 +22,8 @@ std::string key_of(std::string_view op, std::string_view kernel, std::string_vie
   return fmt::format("{} {} {}", op, kernel, shapes);
 }
 
-/// What the speed of a kernel depends on: the size of the work, and how much of it there is for a
-/// byte.
+/// Returns the properties that determine the speed of a kernel: the size of the work, and how much
+/// of it there is per byte.
 std::array<double, 2> features(double macs, double bytes) {
   return {std::log2(macs + 1), std::log2(bytes + 1)};
 }

@@ -1,6 +1,7 @@
-// What a node costs on one core, from samples that were timed on a machine: the sample itself where
-// the same node was timed, otherwise what the nearest ones of its kind suggest, otherwise its
-// kernel's rates on such a machine. Thread-safety: immutable once made.
+// Costs of nodes on one core, from samples that were timed on a machine: the sample itself if the
+// same node was timed, otherwise an estimate from the nearest samples of its kind, otherwise the
+// rates of its kernel on such a machine. Thread-safety: immutable, all functions may be called
+// concurrently.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 
 namespace parallax {
 
+/// The properties of a node that decide its cost.
 struct NodeWork {
   OpKind op = OpKind::kIdentity;
   std::string_view kernel, shapes;  ///< as in a trace
@@ -21,28 +23,29 @@ struct NodeWork {
   double bytes = 0;  ///< read and written
 };
 
-/// What a cost rests on.
+/// The basis of a cost.
 enum class CostBasis : std::uint8_t {
-  kTimed,    ///< the same node was timed
-  kSimilar,  ///< others of its kind were
-  kRates,    ///< its kernel's rates on such a machine
+  kTimed,    ///< a sample of the same node
+  kSimilar,  ///< samples of its kind
+  kRates,    ///< rates of its kernel on such a machine
 };
 /// A core on which a node may run.
 struct CoreKind {
-  double speed = 1;  ///< beside the core on which samples were timed
+  double speed = 1;  ///< relative to the core on which samples were timed
   Core rates;
 };
 struct CpuCost {
-  /// Of all tiles of the node one after the other.
+  /// Time of all tiles of the node in sequence.
   double seconds = 0;
   CostBasis basis = CostBasis::kRates;
 };
 
 class CpuCosts {
  public:
-  /// `samples` must outlive the costs.
+  /// `samples` must outlive this object.
   explicit CpuCosts(const std::vector<NodeSample>& samples);
 
+  /// Returns the cost of `node` on `core`, without its start.
   CpuCost cost(const NodeWork& node, const CoreKind& core) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a CPU does, in numbers: the few rates that a machine is described by, and nodes that were
+// The performance of a CPU in numbers: the few rates that describe a machine, and nodes that were
 // timed on it. Units: seconds, multiply-accumulates (MAC), bytes. Thread-safety: plain values.
 #pragma once
 
@@ -16,9 +16,9 @@ struct NodeSample {
 };
 
 struct CpuRates {
-  double macs_per_second = 0;    ///< of one core of relative speed 1, in f32; 0: not known
-  double bytes_per_second = 0;   ///< between memory and all cores together
-  std::int64_t cache_bytes = 0;  ///< of the last level: what fits it is not read from memory again
+  double macs_per_second = 0;    ///< one core of relative speed 1, in f32; 0: not known
+  double bytes_per_second = 0;   ///< memory bandwidth of all cores together
+  std::int64_t cache_bytes = 0;  ///< last level: data that fits is not read from memory again
   double node_seconds = 0;       ///< to start a node
   double share_seconds = 0;      ///< until another core has joined it
   std::vector<NodeSample> samples;

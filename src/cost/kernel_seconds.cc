@@ -24,8 +24,8 @@ constexpr Rates kFast = {OpKind::kIdentity,
                          kMeasuredCore.macs_per_second * 1e-9,
                          kMeasuredCore.bytes_per_second * 1e-9};
 
-/// Of the kernel; else of one of its name, which is the same code for another operator, but for
-/// plain loops; else what the core does at best.
+/// Returns the rates of the kernel; or of one of its name, which is the same code for another
+/// operator, except for plain loops; or else the core's peak.
 const Rates& rates_of(OpKind op, std::string_view kernel) {
   const bool plain = kernel == "reference";
   const Rates* found = plain ? &kPlainLoops : &kFast;

@@ -17,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// What a region takes changes by as much from run to run.
+/// The times of a region vary by as much from run to run.
 constexpr double kNews = 0.05;
 
 /// "AMD EPYC 9R14", or empty.
@@ -214,7 +214,7 @@ std::shared_ptr<DelegateRates> RateStore::of(const OpenDelegate& delegate, int t
     if (const auto found = rates_.find(key); found != rates_.end()) return found->second;
     rules = rules_;
   }
-  // Without the mutex: it reads a file and may log. The first of two threads counts.
+  // The mutex is not held: this reads a file and may log. The first of two threads wins.
   const std::filesystem::path file =
       folder_.empty() ? std::filesystem::path() : rate_file(folder_, key);
   auto made = std::make_shared<DelegateRates>(key, file, threads, log_, std::move(rules));

@@ -1,8 +1,8 @@
-// What is known of the speed of a delegate's device beside this CPU: timed once, kept in the folder
-// of caches, corrected by what runs of regions take. Timings of a busy machine are not kept, and
-// what is kept is timed again when it is old.
-//
-// Thread-safe. Nothing here fails: what cannot be timed, read or written is told to the log, and
+// The speed of a delegate's device relative to this CPU: measured once, stored in the folder of
+// caches, corrected by the times of regions in runs. Measurements on a busy machine are not stored,
+// and stored ones are repeated when they are old.
+// Thread-safe. Nothing here fails: problems with measuring, reading or writing go to the log, and
+// the delegate's description applies.
 // the delegate's description holds.
 #pragma once
 
@@ -24,49 +24,53 @@
 
 namespace parallax {
 
-/// Timings that spread by more (Measuring::spread) are of a machine that is busy.
+/// Measurements with a larger spread (Measuring::spread) come from a busy machine.
 inline constexpr double kMostSpread = 0.25;
-/// Rates that were kept for longer are timed again: drivers and clocks change.
+/// Rates that are older than this are measured again: drivers and clocks change.
 inline constexpr std::chrono::days kMostAge{30};
 
-/// When rates are timed, and which of them are kept. Tests have other ones.
+/// The rules for measuring and storing rates. Tests use other ones.
 struct RateRules {
-  std::chrono::nanoseconds limit = kMeasuringTime;
-  double most_spread = kMostSpread;
+  std::chrono::nanoseconds limit = kMeasuringTime;  ///< time limit of one call of measure()
+  double most_spread = kMostSpread;  ///< measurements with a larger spread are not stored
   std::function<std::chrono::sys_seconds()> now = [] {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   };
 };
 
+/// The rates of one device, shared by the sessions of a runtime.
 class DelegateRates {
  public:
-  /// `file`: empty where nothing is kept. Reads it.
+  /// Reads the stored rates from `file`; empty: nothing is stored. `key`: identifies device and CPU
+  /// in the file. `threads`: the CPU threads of runs.
   DelegateRates(std::string key, std::filesystem::path file, int threads, const Logger& log,
                 RateRules rules = {});
 
-  /// Times what is not known of these kinds, within the limit and `memory`; others wait. Forgets
-  /// what is old. Kinds that find no memory are tried again by a later call.
+  /// Measures the kinds that are not known, within the time limit and `memory`; blocks while
+  /// another thread measures. Discards old measurements. Kinds for which memory was short are tried
+  /// again by a later call. Calls the delegate.
   void measure(const std::shared_ptr<const OpenDelegate>& delegate, const std::set<WorkKind>& kinds,
                const ProbeMemory& memory = {});
-  /// With what runs took so far.
+  /// Returns the measurements, including times of runs so far.
   Calibration known() const;
-  /// Where runs of a region note what they take: the same for all of one key.
+  /// Returns the record that receives the times of a region's runs; one per key. `predicted`:
+  /// seconds.
   std::shared_ptr<RegionTimes> times(std::uint64_t region, const std::string& node,
                                      double predicted);
-  /// Where runs of a graph that is split note what they take: the same for all of one key and
+  /// Returns the record that receives the times of whole runs of a split graph; one per key and
   /// share.
   std::shared_ptr<RegionTimes> split_times(std::uint64_t key, int share);
-  /// There is no such split to time.
+  /// Records that such a split is impossible, so that it is not tried.
   void refuse_split(std::uint64_t key, int share);
-  /// For tests: as if that had been timed.
+  /// For tests: behaves as if `calibration` had been measured.
   void assume(Calibration calibration);
-  /// Writes the file where something is new.
+  /// Writes the file if there are new measurements. Failures go to the log.
   void save();
 
  private:
-  /// Regions that are kept, the ones that were planned last.
+  /// Limits for stored regions and splits; the most recently planned ones are kept.
   static constexpr std::size_t kMostRegions = 1024, kMostSplits = 256;
-  /// All, where the first of it was timed too long ago.
+  /// Discards all measurements if the first one is too old.
   void forget_old() PX_REQUIRES(mutex_);
   void learn() const PX_REQUIRES(mutex_);
   void learn_split(const SplitSample& sample) const PX_REQUIRES(mutex_);
@@ -82,14 +86,15 @@ class DelegateRates {
   mutable Mutex mutex_;
   mutable Calibration calibration_ PX_GUARDED_BY(mutex_);
   mutable bool changed_ PX_GUARDED_BY(mutex_) = false;
-  std::chrono::sys_seconds since_ PX_GUARDED_BY(mutex_);  ///< when calibration_ began
-  /// Timed while the machine was busy: used, and not kept.
+  std::chrono::sys_seconds since_ PX_GUARDED_BY(mutex_);  ///< time of the first measurement in
+                                                          ///< calibration_
+  /// Measured while the machine was busy: used, but not stored.
   Calibration passing_ PX_GUARDED_BY(mutex_);
   std::set<WorkKind> tried_ PX_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<RegionTimes>> times_ PX_GUARDED_BY(mutex_);
   const std::shared_ptr<std::atomic<int>> running_splits_ = std::make_shared<std::atomic<int>>(0);
   std::map<std::pair<std::uint64_t, int>, std::shared_ptr<RegionTimes>> split_times_
-      PX_GUARDED_BY(mutex_);  // by key and share
+      PX_GUARDED_BY(mutex_);  // indexed by key and share
 };
 
 /// The rates of a runtime's delegates. Thread-safe.
@@ -97,9 +102,10 @@ class RateStore {
  public:
   RateStore(std::filesystem::path folder, const Logger& log)
       : folder_(std::move(folder)), log_(log) {}
-  /// For tests: of all rates that are asked for from now on.
+  /// For tests: sets the rules for all rates that are created later.
   void set_rules(RateRules rules);
-  /// Of that delegate's device beside `threads` threads of this CPU.
+  /// Returns the rates of the delegate's device relative to `threads` threads of this CPU; created
+  /// once per device and thread count.
   std::shared_ptr<DelegateRates> of(const OpenDelegate& delegate, int threads);
 
  private:

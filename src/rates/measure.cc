@@ -11,9 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Less than this no clock tells.
+/// Shorter times than this cannot be measured.
 constexpr double kLeastSeconds = 1e-7;
-/// Of a piece of work that is none: what is left is the launch.
+/// Dims of an empty region: its time is the launch overhead.
 constexpr std::string_view kNoWork = "64";
 
 std::int64_t boundary_bytes(const SurroundedProbe& probe) {
@@ -38,7 +38,8 @@ class Measurement {
         memory_(measuring.memory),
         pool_(threads_) {}
 
-  /// What a region takes that computes next to nothing, and from where; then the rate of copies.
+  /// Measures the time of a region that computes almost nothing, i.e. the launch; then the rate of
+  /// copies.
   Status find_launch() {
     for (const Probe& probe : all_probes()) {
       if (probe.kind != WorkKind::kElementwise || !probe.large) continue;
@@ -56,7 +57,7 @@ class Measurement {
     return {};
   }
 
-  /// Nothing where the delegate does not run the probe.
+  /// Measures a probe; nullopt if the delegate does not run it.
   Result<std::optional<WorkSample>> sample(const Probe& probe) {
     PX_ASSIGN(SurroundedProbe surrounded, surrounded_probe(probe, delegate_->description()));
     if (!surrounded.runs) return std::nullopt;
@@ -86,7 +87,7 @@ class Measurement {
  private:
   bool has_own_memory() const { return delegate_->memory == PX_MEMORY_DEVICE; }
 
-  /// Where nothing is copied the description knows better what the boundary costs.
+  /// If nothing is copied, the description has better figures for the boundary.
   Status find_bandwidth(const Probe& large) {
     if (!has_own_memory()) return {};
     PX_ASSIGN(SurroundedProbe probe, surrounded_probe(large, delegate_->description()));
@@ -119,7 +120,7 @@ class Measurement {
 /// All probes of the kinds that are wanted, until the time is up.
 Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_point end) {
   Status status = measurement.find_launch();
-  // Without the launch and the rate of copies no other figure would be right.
+  // Without the launch time and the rate of copies all other figures would be wrong.
   if (!status && is_short(status.error())) return status;
   std::set<WorkKind> without_memory;
   const std::set<WorkKind> wanted = measuring.wanted;

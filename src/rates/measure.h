@@ -1,6 +1,5 @@
-// Times probes on a delegate, through the same host that runs use, and on this CPU.
-//
-// Thread-safety: pure functions; what runs beside them makes figures larger.
+// Measures probes on a delegate, through the same code as runs, and on this CPU.
+// Thread-safety: pure functions; other work running concurrently makes the times longer.
 #pragma once
 
 #include <chrono>
@@ -13,31 +12,31 @@
 
 namespace parallax {
 
-/// Of all that one call measures: no further probe begins after that. Building a device's programs
-/// for the last one may take longer.
+/// Time limit of one call of measure(): no further probe starts after it. Building a device's
+/// programs for the last probe may exceed it.
 inline constexpr std::chrono::milliseconds kMeasuringTime{300};
 
-/// The ledgers in which the bytes of probes count; null: none does.
+/// The ledgers that count the bytes of probes; null: not counted.
 struct ProbeMemory {
-  std::shared_ptr<DeviceLedger> device;  ///< what the delegate holds
+  std::shared_ptr<DeviceLedger> device;  ///< memory that the delegate holds
   std::shared_ptr<DeviceLedger> host;    ///< arrays, weights and arenas of the CPU
 };
 
-/// What one call of measure() is to do, and has done.
+/// The task and the result of one call of measure().
 struct Measuring {
-  /// Kinds to time; kinds that were timed, or that the delegate does not run, are taken out. Those
-  /// whose probes did not fit the memory stay.
+  /// Kinds to measure; kinds that were measured, or that the delegate does not run, are removed.
+  /// Those whose probes did not fit the memory stay.
   std::set<WorkKind> wanted;
-  int threads = 1;  ///< of the CPU's runs
-  /// Gets samples, launch and bandwidth where they are not known.
+  int threads = 1;  ///< threads of the CPU's runs
+  /// Receives samples, launch time and bandwidth, unless they are known. Not null.
   Calibration* known = nullptr;
   ProbeMemory memory = {};
-  /// How much repeated timings differ: the upper quartile of all ProbeTimes::spread. Large on a
-  /// machine that is busy; 0 where nothing was repeated.
+  /// The variation of repeated measurements: the upper quartile of all ProbeTimes::spread. Large on
+  /// a busy machine; 0 if nothing was repeated.
   double spread = 0;
 };
-/// Errors: of the delegate that fails at a probe, which is none of the ones that are then wanted;
-/// kBudgetExceeded.
+/// Measures the wanted kinds. Errors: the delegate's failure in a probe, whose kind is then no
+/// longer wanted; kBudgetExceeded.
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
                std::chrono::nanoseconds limit = kMeasuringTime);
 

@@ -19,7 +19,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kWarmups = 1, kMostRuns = 7, kLeastRuns = 3;
 /// After so much time no further run begins; of a device that is very slow one is enough.
 constexpr std::chrono::milliseconds kRunsOfProbe{4}, kSlowRuns{40};
-/// A device that takes longer for a probe is of no use.
+/// A device that is slower in a probe is useless.
 constexpr std::chrono::seconds kAnswerWithin{1};
 
 /// The least: what else runs on the machine only makes runs longer, and these times are kept.

@@ -1,4 +1,4 @@
-// Runs of a probe, timed. Internal to rates/.
+// Runs a probe and measures its time. Internal to rates/.
 //
 // Thread-compatible.
 #pragma once
@@ -17,34 +17,36 @@
 
 namespace parallax {
 
-/// The least of a few runs, in seconds.
+/// The minimum of a few runs, in seconds.
 struct ProbeTimes {
   double whole = 0;
-  double region = 0;             ///< from the region's begin to its end; 0: it has none
-  std::optional<double> spread;  ///< of the region, or of the whole where there is none
+  double region = 0;             ///< from the start of the region to its end; 0: no region
+  std::optional<double> spread;  ///< variation of the region's times, or else of the whole runs'
 };
-/// How far the median of times is above the least, as a share of the least. Nothing for fewer than
-/// three, or where no clock tells the least.
+/// Returns by how much the median of `times` exceeds the minimum, relative to the minimum. nullopt
+/// for fewer than three, or if the minimum is too short for the clock.
 std::optional<double> spread_of(std::vector<double> times);
 
+/// A compiled probe with its memory.
 class ProbeRun {
  public:
-  /// The probe on the CPU, as it runs models. Errors: of passes and compilation; kBudgetExceeded.
+  /// Compiles the probe for the CPU as models are. Errors: those of passes and compilation;
+  /// kBudgetExceeded.
   static Result<ProbeRun> on_cpu(Graph graph, int threads, const ProbeMemory& memory);
-  /// With a region of `delegate`. Errors: the same, and of the delegate.
+  /// Compiles the probe with a region of `delegate`. Errors: the same, and those of the delegate.
   static Result<ProbeRun> on_delegate(SurroundedProbe probe,
                                       const std::shared_ptr<const OpenDelegate>& delegate,
                                       int threads, const ProbeMemory& memory);
 
-  /// Of one core, by the rates of kernels.
+  /// Returns the predicted seconds on one core, from the rates of kernels.
   double predicted() const;
-  /// Errors: of the delegate, which may not answer.
+  /// Runs the probe several times. Errors: those of the delegate; also if it does not answer.
   Result<ProbeTimes> time(WorkerPool& pool);
 
  private:
-  /// Lives as long as a device may write: it need not answer.
+  /// Lives as long as a device may write to it: a delegate may never answer.
   struct Kept {
-    DeviceCharge tensors, arena;  ///< bytes of the host's
+    DeviceCharge tensors, arena;  ///< bytes of host memory
     RunMemory memory;
     std::shared_ptr<const Program> program;
   };
@@ -55,7 +57,7 @@ class ProbeRun {
   Result<ProbeTimes> run_once(WorkerPool& pool);
 
   std::shared_ptr<Kept> kept_ = std::make_shared<Kept>();
-  std::vector<Tensor> tensors_;  ///< the input, the output
+  std::vector<Tensor> tensors_;  ///< the input and the output
 };
 
 }  // namespace parallax

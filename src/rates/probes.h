@@ -1,4 +1,5 @@
-// Small graphs that tell how fast a device is at one kind of work. Pure functions.
+// Small graphs that measure the speed of a device for one kind of work. Thread-safety: pure
+// functions.
 #pragma once
 
 #include <span>
@@ -11,24 +12,27 @@
 
 namespace parallax {
 
+/// One probe.
 struct Probe {
   WorkKind kind = WorkKind::kElementwise;
-  std::string_view dims;  ///< of `x`, f32
-  std::string_view text;  ///< makes `y` of `x`, as ir/text.h has it
-  bool large = false;     ///< of about 0.3 ms on a core; others of 0.02 ms
+  std::string_view dims;  ///< dims of `x`, f32
+  std::string_view text;  ///< computes `y` from `x`, in the syntax of ir/text.h
+  bool large = false;     ///< needs about 0.3 ms on a core; others 0.02 ms
 };
-/// Of one kind and size the first is the best, those behind it stand in for it.
+/// Returns all probes. Of one kind and size the first is the best; the following ones are
+/// substitutes.
 std::span<const Probe> all_probes();
 
-/// The work alone, for the CPU: `x` is the input and `y` the output.
+/// Returns the work alone, for the CPU: `x` is the input and `y` the output. Errors: those of
+/// parsing and inference.
 Result<Graph> probe_graph(const Probe& probe);
-/// The work between two nodes of the CPU, as a region lies in a model: what it reads and makes is
-/// not the caller's. `region`: the nodes in between, made of what `delegate` has. Nothing in it
-/// where that does not run them.
+/// The work between two nodes of the CPU, like a region in a model, so that its inputs and outputs
+/// are not the caller's memory. `region`: the nodes in between, made of operators that `delegate`
+/// has; empty if it does not run them.
 struct SurroundedProbe {
   Graph graph;
   IdVector<NodeId, RegionId> region_of;
-  bool runs = false;
+  bool runs = false;  ///< whether the delegate runs the work
 };
 Result<SurroundedProbe> surrounded_probe(const Probe& probe, const Delegate& delegate);
 

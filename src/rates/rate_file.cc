@@ -25,7 +25,7 @@ std::span<const std::byte> bytes_of_text(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-/// One line, without what TOML would take for more than a comment or a text.
+/// Returns `text` as one line, without characters that would end a TOML comment or string.
 std::string plain(std::string_view text) {
   std::string line(text);
   std::ranges::replace_if(

@@ -1,7 +1,6 @@
-// What was timed on a device, for the next process: a calibration (device/profile_toml.h) behind
-// three lines of comment, a checksum of all that follows, what the figures belong to and when the
-// first of them was timed. Other files
-// of users may be read by those who pass them as a calibration: they have no such lines.
+// Stores the measurements of a device for later processes: a calibration (device/profile_toml.h)
+// after three lines of comment: a checksum of all that follows, the key of the measurements, and
+// the time of the first one. Calibration files of users lack these lines and are read elsewhere.
 //
 // Thread-safety: pure functions over files; writers in several processes exclude each other.
 #pragma once
@@ -16,21 +15,22 @@ namespace parallax {
 
 struct KeptRates {
   Calibration calibration;
-  std::chrono::sys_seconds since;  ///< when the first figure was timed
+  std::chrono::sys_seconds since;  ///< time of the first measurement
 };
 
-/// Where the rates of `key` lie in a folder of caches.
+/// Returns the path of the file for `key` in a folder of caches.
 std::filesystem::path rate_file(const std::filesystem::path& folder, const std::string& key);
 
+/// Returns the text of a file.
 std::string rates_text(const std::string& key, const KeptRates& kept);
-/// Errors: kInvalidInput for a text that is damaged, of another version or of another key, and as
-/// parse_calibration().
+/// Parses the text of a file. Errors: kInvalidInput if it is damaged, of another version or for
+/// another key; those of parse_calibration().
 Result<KeptRates> parse_rates(std::string_view text, const std::string& key,
                               const std::string& file);
 
-/// Errors: kIo, and as parse_rates().
+/// Reads a file. Errors: kIo; those of parse_rates().
 Result<KeptRates> load_rates(const std::filesystem::path& path, const std::string& key);
-/// Replaces the file as a whole. Errors: kIo.
+/// Replaces the file atomically. Errors: kIo.
 Status save_rates(const std::filesystem::path& path, const std::string& key, const KeptRates& kept);
 
 }  // namespace parallax

@@ -20,7 +20,7 @@
 namespace parallax {
 namespace {
 
-/// Bytes of one node by where they come from.
+/// Bytes that one node reads or writes, by source.
 struct Traffic {
   double constants = 0, activations = 0;
 };
@@ -42,7 +42,7 @@ Traffic traffic_of(const Compiled& compiled, const Node& node) {
 struct Cores {
   std::vector<CoreKind> kinds;
   std::vector<std::size_t> kind_of;
-  double hertz = 0;  ///< of the fastest
+  double hertz = 0;  ///< clock of the fastest kind
 };
 
 Cores find_cores(const DeviceProfile& device) {
@@ -74,7 +74,7 @@ class WorkloadMaker {
     double constants = 0;
     for (const Node& node : compiled_.graph().nodes)
       constants += traffic_of(compiled_, node).constants;
-    // What does not fit the last cache together is read anew by every run.
+    // Constants that do not fit the last cache together are read from memory in every run.
     constants_from_memory_ = constants > static_cast<double>(cpu_.cache_bytes);
   }
 
@@ -131,8 +131,8 @@ class WorkloadMaker {
     return result;
   }
 
-  /// The slower branch of an If; of a loop all trips, one where their number is not known. As one
-  /// node, that has the tiles of the widest inside it. Bodies lie at most
+  /// Returns the slower branch of an If, or all trips of a loop (one if their number is not known),
+  /// as one node with the tiles of the widest node inside. Bodies are nested at most
   /// LoadOptions::max_nesting deep.
   SimulatedNode bodies_of(const CompiledNode& compiled) {
     SimulatedNode slowest = nothing(1);
@@ -167,7 +167,7 @@ class WorkloadMaker {
   const CpuCosts costs_;
   bool constants_from_memory_ = false;
   int unknown_nodes_ = 0;
-  std::array<int, 3> nodes_ = {};  // by CostBasis
+  std::array<int, 3> nodes_ = {};  // number of nodes by CostBasis
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Replays one run of a program on a device profile. Pure functions.
+// Predicts the time of one run of a program on a device profile. Thread-safety: pure functions.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,16 @@
 
 namespace parallax {
 
-/// load_profile(); kInvalidInput too where the profile has times of a kernel that this build does
-/// not have: they say nothing of another kernel of the operator.
+/// Calls load_profile(). Errors: also kInvalidInput if the profile has times of a kernel that this
+/// build lacks; they do not apply to other kernels of the operator.
 Result<DeviceProfile> load_timed_profile(const std::filesystem::path& path);
 
+/// Returns the number of cores of all classes.
 int cores_of(const DeviceProfile& device);
 
-/// The delegate runs the program's regions one after the other, beside the cores, in the time that
-/// its Delegation says. Errors (kInvalidInput): fewer cores than the program has threads, no rates
-/// and no samples.
+/// Predicts a run. The delegate runs the program's regions one after the other, concurrently with
+/// the cores, in the time that the Delegation states. Errors: kInvalidInput if the device has fewer
+/// cores than the program has threads, or has neither rates nor samples.
 Result<Prediction> predict(const Program& program, const DeviceProfile& device,
                            Scheduler scheduler);
 

@@ -14,7 +14,7 @@ struct Running {
   std::size_t core = 0;
   std::size_t node = 0;
   std::int64_t left = 0;  ///< tiles not taken yet
-  double end = 0;         ///< of the last tile that was taken
+  double end = 0;         ///< end of the last tile that was started
 };
 
 struct Core {
@@ -34,7 +34,7 @@ struct Ready {
   }
 };
 
-/// What happens at a moment: a core has nothing in hand, or the delegate is done with a branch.
+/// An event: a core has no work, or the delegate has finished a branch.
 struct Event {
   double time;
   std::size_t core;
@@ -57,7 +57,7 @@ class Replay {
     result_.spans.resize(workload.branches.size());
   }
 
-  /// False where a cycle left branches over.
+  /// Returns false if a cycle left branches over.
   bool run() {
     if (!find_remaining()) return false;
     for (const BranchId branch : workload_.branches.ids())

@@ -1,12 +1,11 @@
-// How long a plan takes on cores that need not be there: an event-driven replay in which cores own
-// branches, take tiles of nodes that run elsewhere when they have none, and share the memory's
-// bandwidth.
+// Predicts the time of a plan on cores that need not be present: an event-driven replay in which
+// cores own branches, run tiles of other cores' nodes when idle, and share the memory bandwidth.
 //
 //   time ->   core 0  [branch 0: n0 n0 n0 | n1 n1][branch 2 ...
 //             core 1  [branch 1: n4 n4]   [tiles of n1]
 //
-// The unit of the replay is the tile: a node of T tiles of which each takes seconds / T is over
-// when its last tile is, which is what makes few large tiles on many cores slow. Pure function.
+// The unit of the replay is the tile: a node of T tiles, each of which needs seconds / T, ends with
+// its last tile, so few large tiles on many cores are slow. Thread-safety: pure function.
 #pragma once
 
 #include <cstddef>
@@ -18,45 +17,51 @@
 
 namespace parallax {
 
+/// A node as the replay sees it.
 struct SimulatedNode {
-  /// By kind of core: all tiles one after the other on an otherwise idle one.
+  /// Seconds of all tiles, run in sequence on an otherwise idle core, for each kind of core.
   std::vector<double> seconds;
-  double memory_bytes = 0;  ///< that pass between memory and caches meanwhile
+  double memory_bytes = 0;  ///< traffic between memory and caches
   std::int64_t tiles = 1;   ///< 0: nothing to do
 };
 
+/// The branches of a plan.
 struct Workload {
   IdVector<BranchId, std::vector<SimulatedNode>> branches;
-  /// A branch starts when all of these are done. Acyclic.
+  /// A branch starts when all of these are done. REQUIRES: no cycles.
   IdVector<BranchId, std::vector<BranchId>> waits;
-  /// For a branch that a delegate runs: its time there, launch included; 0: the CPU runs it.
+  /// For a branch of a delegate: its time there in seconds, launch included; 0: the CPU runs it.
   IdVector<BranchId, double> delegate_seconds;
-  /// Which of several delegates that is; each runs one branch at a time. Empty: there is one.
+  /// The delegate of each such branch; each runs one branch at a time. Empty: there is one
+  /// delegate.
   IdVector<BranchId, int> delegate = {};
 };
 
+/// The machine of the replay.
 struct SimulatedCpu {
-  std::vector<std::size_t> kinds;  ///< of the core of each thread; the first one starts
-  double bytes_per_second = 0;     ///< of the memory, all cores together; 0: no limit
+  std::vector<std::size_t> kinds;  ///< kind of the core of each thread; the first thread starts the
+                                   ///< run
+  double bytes_per_second = 0;     ///< memory bandwidth of all cores together; 0: no limit
   double node_seconds = 0;         ///< to start a node
-  double share_seconds = 0;        ///< until a core has joined a node that runs elsewhere
+  double share_seconds = 0;        ///< until a core has joined another core's node
 };
 
+/// The result of a replay, in seconds from the start of the run.
 struct Simulation {
   struct Span {
     double begin = 0, end = 0;
   };
   double seconds = 0;
-  double busy_seconds = 0;  ///< of all cores, waiting not counted
+  double busy_seconds = 0;  ///< sum over all cores, without waiting
   IdVector<BranchId, Span> spans;
 };
 
-/// Nodes with more tiles than this are replayed as this many.
+/// Nodes with more tiles are replayed with this number of tiles.
 inline constexpr std::int64_t kMaxReplayedTiles = 4096;
 
-/// Errors (stage kSchedule, kInternal): sizes that do not belong together, no cores, a cycle, a
-/// node without seconds for a kind of core.
-/// O((V + E + tiles) * cores); deterministic.
+/// Replays the workload. O((V + E + tiles) * cores); deterministic. Errors: kInternal (stage
+/// kSchedule) for inconsistent sizes, no cores, a cycle, or a node without seconds for a kind of
+/// core.
 Result<Simulation> simulate(const Workload& workload, const SimulatedCpu& cpu);
 
 }  // namespace parallax

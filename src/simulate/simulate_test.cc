@@ -12,7 +12,7 @@ namespace {
 SimulatedNode node(double seconds, std::int64_t tiles = 1, double bytes = 0) {
   return {{seconds}, bytes, tiles};
 }
-/// On two kinds of cores.
+/// A node with different times on two kinds of cores.
 SimulatedNode uneven(double fast, double slow, std::int64_t tiles = 1) {
   return {{fast, slow}, 0, tiles};
 }

@@ -86,7 +86,7 @@ unsigned encode(double x, bool saturate) {
   return kSignedZero || (bits != 0 && bits != kFormat.nan) ? bits | sign : bits;
 }
 
-/// 2^(bits - 127); all bits set are NaN.
+/// Returns 2^(bits - 127); NaN if all bits are set.
 float decode_scale(std::uint8_t bits) {
   return bits == 0xff ? std::numeric_limits<float>::quiet_NaN() : std::ldexp(1.0F, bits - 127);
 }
@@ -105,7 +105,7 @@ std::uint8_t encode_scale(double x, Narrowing how) {
   return static_cast<std::uint8_t>(std::clamp(exponent, -kGreatest, kGreatest) + kGreatest);
 }
 
-/// An element of whole bytes as a number of a C++ type.
+/// Returns an element of whole bytes as a number of a C++ type.
 template <class T>
 auto number_of(T element) {
   if constexpr (std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>) {

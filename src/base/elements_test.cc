@@ -19,7 +19,7 @@ constexpr DType kFloats[] = {DType::kF16,        DType::kBF16,   DType::kF8E4M3F
                              DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ,
                              DType::kF4E2M1};
 
-/// The element with these bits as a number, and the bits that a number gets.
+/// Convert between the bits of an element and its value.
 float number_of_bits(DType dtype, unsigned bits) {
   std::byte bytes[2] = {static_cast<std::byte>(bits), static_cast<std::byte>(bits >> 8U)};
   return read_element<float>(dtype, bytes, 0);
@@ -31,7 +31,7 @@ unsigned bits_of_number(DType dtype, Number x, Narrowing how = {}) {
   return std::to_integer<unsigned>(bytes[0]) | std::to_integer<unsigned>(bytes[1]) << 8U;
 }
 
-/// All finite numbers of a type, ascending, each with its bits.
+/// Returns all finite numbers of a type, ascending, each with its bits.
 std::map<double, unsigned> numbers_of(DType dtype) {
   std::map<double, unsigned> numbers;
   for (unsigned bits = 0; bits < 1U << static_cast<unsigned>(info_of(dtype).bits); ++bits) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t kFewestSlots = 16;
 
-/// So many slots keep a quarter of them free.
+/// Returns the number of slots for `names` names, which keeps a quarter of them free.
 std::size_t slots_for(std::size_t names) {
   return std::bit_ceil(std::max(kFewestSlots, names + names / 3 + 1));
 }

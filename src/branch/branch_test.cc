@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {-1, 0, -1, -1}}),
     [](const auto& test) { return std::string(test.param.name); });
 
-/// The unit of each node.
+/// Returns the unit of each node.
 IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
   IdVector<NodeId, UnitId> result(nodes);
   for (const UnitId unit : coarse.nodes.ids()) {
@@ -189,8 +189,8 @@ IdVector<NodeId, UnitId> units_of(const CoarseDag& coarse, std::size_t nodes) {
   return result;
 }
 
-/// Every node once, branches are paths of units that cannot be made longer, a region is a branch of
-/// its own.
+/// Expects every node once, branches that are maximal paths of units, and each region as a branch
+/// of its own.
 void check_branches(const Dag& dag, const CoarseDag& coarse, const BranchGraph& graph) {
   const auto unit_of = units_of(coarse, dag.predecessors.size());
   std::vector<int> seen(dag.predecessors.size(), 0);
@@ -215,7 +215,7 @@ void check_branches(const Dag& dag, const CoarseDag& coarse, const BranchGraph& 
   RC_ASSERT(std::all_of(seen.begin(), seen.end(), [](int count) { return count == 1; }));
 }
 
-/// Each branch in one layer, behind all that it depends on; branches know each other.
+/// Expects each branch in one layer, after all that it depends on, and edges in both directions.
 void check_layers(const Dag& dag, const BranchGraph& graph) {
   std::vector<int> layer(graph.branches.size(), -1);
   for (std::size_t i = 0; i < graph.layers.size(); ++i) {

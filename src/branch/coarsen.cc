@@ -53,8 +53,8 @@ std::vector<std::vector<std::size_t>> successors_of(const Dag& dag, const Units&
   return successors;
 }
 
-/// A topological order; of the units that are ready, always the one with the lowest first node.
-/// Without regions that is the order of nodes.
+/// Returns a topological order: of the units that are ready, always the one with the lowest first
+/// node. Without regions that is the order of nodes.
 std::vector<std::size_t> topological_order(
     const std::vector<std::vector<std::size_t>>& successors) {
   std::vector<std::size_t> waits(successors.size(), 0), order;

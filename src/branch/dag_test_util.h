@@ -33,7 +33,7 @@ class RandomDag {
  public:
   explicit RandomDag(unsigned seed) : random_(seed) {}
 
-  /// 0 to n-1.
+  /// Returns a random number from 0 to n-1.
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   /// Returns a graph in which every node has up to three earlier nodes as predecessors, mostly near

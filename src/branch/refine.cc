@@ -6,7 +6,7 @@
 namespace parallax {
 namespace {
 
-/// The branches that a delegate runs overlap with the heaviest group, or with the longest branch.
+/// Adds the branches of delegates to the heaviest group, or to the longest branch.
 void add_delegates(std::vector<BranchId> delegates, const IdVector<BranchId, double>& seconds,
                    LayerGroups& groups) {
   if (delegates.empty()) return;

@@ -29,7 +29,7 @@ void set(Bytes& bytes, std::size_t at, std::uint64_t value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-/// The file says that it was written in second 1, so that blocks need no checksums.
+/// Sets the time of writing to second 1, so that blocks need no checksums.
 void mend(Bytes& bytes) {
   if (bytes.size() < kHeader) return;
   std::memcpy(bytes.data(), "PXBLOCK1", 8);

@@ -16,8 +16,8 @@
 namespace parallax {
 namespace {
 
-/// Whether a write now could leave the same times as the latest one did. Linux counts in ticks of
-/// at most 10 ms, some file systems in up to two seconds.
+/// Returns whether a write now could leave the same times as the latest one. Linux counts in ticks
+/// of at most 10 ms, some file systems in up to two seconds.
 bool is_fresh(const FileIdentity& identity) {
   timespec now = {};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -160,7 +160,7 @@ Hash128 WeightCache::content_of(std::span<const std::byte> computed) {
   return hash->second;
 }
 
-/// Whether the files of a snapshot still have the contents that they had; opens them.
+/// Opens the files of a snapshot. Returns whether they still have the same contents.
 bool WeightCache::is_unchanged(const std::vector<std::pair<std::string, Hash128>>& files,
                                const OpenFile& open, std::vector<NamedFile>& opened) {
   for (const auto& [name, content] : files) {
@@ -271,7 +271,8 @@ void WeightCache::add_snapshot() {
   unsaved_snapshot_.reset();
 }
 
-/// Constants are checked first: those of a snapshot are also in a map, that of the cache file.
+/// Finds the place of weights. Constants are checked first: those of a snapshot are also in a map,
+/// that of the cache file.
 std::optional<WeightCache::Place> WeightCache::place_of(const std::byte* source) const {
   const auto after = std::upper_bound(
       computed_.begin(), computed_.end(), source,

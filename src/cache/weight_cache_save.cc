@@ -23,7 +23,7 @@ bool WeightCache::files_are_unchanged() const {
          std::ranges::all_of(files_, [&](const auto& f) { return same(f.first, f.second); });
 }
 
-/// All that the next file holds.
+/// Returns everything that the next file contains.
 BlockFile WeightCache::contents() {
   content_of_main();
   if (unsaved_snapshot_) add_snapshot();

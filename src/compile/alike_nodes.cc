@@ -39,7 +39,7 @@ bool same(const Attributes& a, const Attributes& b) {
   });
 }
 
-/// The elements are known for both, and are the same.
+/// Returns true if the elements of both are known and equal.
 bool same_elements(const Value& a, const Value& b) {
   if (a.kind != b.kind) return false;
   if (a.kind == ValueKind::kConstant) return same(*a.constant, *b.constant);

@@ -239,8 +239,8 @@ class Compiler {
     return {};
   }
 
-  /// Whether the kernel of `alike`, which find_alike() says is, serves `id` too: neither has
-  /// weights that the other has not.
+  /// Returns whether the kernel of `alike`, a result of find_alike(), can be used for `id`: neither
+  /// has weights that the other lacks.
   bool same_kernel(NodeId id, NodeId alike) const {
     if (alike == id || compiled_->nodes[alike].code.kernel == nullptr) return false;
     const Node& node = graph_.nodes[id];
@@ -256,8 +256,8 @@ class Compiler {
     return true;
   }
 
-  /// Whether a kernel of `like_` would be made from the same inputs and outputs. Symbolic values
-  /// have bytes of their own in each binding.
+  /// Returns whether a kernel of `like_` would be made from the same inputs and outputs. Symbolic
+  /// values have different bytes in each binding.
   bool unchanged(const Node& node) const {
     const auto same = [&](ValueId id) {
       return !id.valid() || (dims(id) && dims(id) == like_->dims[id] &&
@@ -269,7 +269,8 @@ class Compiler {
            std::all_of(node.outputs.begin(), node.outputs.end(), same);
   }
 
-  /// Whether all that is known of the elements, which check_shapes() reads, holds in each binding.
+  /// Returns whether everything known of the elements, which check_shapes() reads, is the same in
+  /// each binding.
   bool has_fixed_elements(ValueId id) const {
     if (!id.valid() || !graph_.values[id].content) return true;
     return std::ranges::all_of(*graph_.values[id].content,

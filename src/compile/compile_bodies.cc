@@ -41,7 +41,7 @@ class Workspace {
   bool overflow_ = false;
 };
 
-/// Whether slices of this value can be written straight into the tensor that they make up.
+/// Returns whether slices of this value can be written directly into the tensor of all slices.
 bool is_direct(const Compiled& body, ValueId id) {
   const auto& dims = body.dims[id];
   return dims && bytes_of(body.graph().values[id].dtype, *dims).value_or(1) % kAlignment == 0;
@@ -75,7 +75,8 @@ Status add_loop_buffers(const Compiled& compiled, const Node& node, CompiledNode
   return {};
 }
 
-/// The one element that the binding tells of a value: a constant, or a number made of dimensions.
+/// Returns the only element of a value if the binding determines it: a constant, or a number
+/// computed from dimensions.
 std::optional<std::int64_t> known_element(const Compiled& compiled, ValueId id) {
   const std::byte* const bytes = compiled.fixed[compiled.root[id]];
   const auto& dims = compiled.dims[id];

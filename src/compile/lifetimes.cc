@@ -28,8 +28,9 @@ class LifetimeFinder {
   bool computed(ValueId root) const { return graph_.values[root].kind == ValueKind::kResult; }
   bool planned(ValueId root) const { return computed(root) && dims(root).has_value(); }
 
-  /// A root is written directly to the first graph output that shares its bytes and whose memory is
-  /// known by then. A planned output without one stays in the run's own memory to the end.
+  /// Finds the graph output to which each root is written directly: the first one that shares its
+  /// bytes and whose memory is known by then. A planned output without one stays in the run's own
+  /// memory to the end.
   void find_outputs() {
     compiled_.output_of = IdVector<ValueId, std::int32_t>(graph_.values.size(), -1);
     for (const bool in_time : {true, false}) {
@@ -73,7 +74,8 @@ class LifetimeFinder {
     for (const ValueId output : graph_.outputs) internal[compiled_.root[output]] = false;
   }
 
-  /// A device reads what others make, and makes what others read, at any time while it runs.
+  /// Returns when a region reads a value: a device reads inputs and writes outputs at any time
+  /// while it runs.
   Position read_at(NodeId id, ValueId root) const {
     Position position = context_.position[id];
     if (delegated(id) && !compiled_.is_internal(root))

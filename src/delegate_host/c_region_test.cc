@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// The key of the region of all nodes.
+/// Returns the key of the region of all nodes.
 std::string key_of(std::string_view text, std::vector<std::optional<std::int64_t>> symbols) {
   const std::shared_ptr<GraphContext> plain = context_of(text);
   Delegation delegation;

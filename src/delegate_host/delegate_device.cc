@@ -142,8 +142,8 @@ RegionStore::Entry DelegateDevice::compile(
   return use.store->get(use.opened, use.ledger, values, name_in_model(region));
 }
 
-/// On failure, `state` has the refusal, too. Returns null if sizes become known only during the
-/// run.
+/// Compiles and binds a region. On failure `state` has the refusal, too. Returns null if sizes
+/// become known only during the run.
 Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
                                                           std::shared_ptr<RegionState>& state) {
   const auto values = CRegion::make(*compiled_, region);
@@ -320,7 +320,8 @@ std::shared_ptr<DeviceRun> DelegateDevice::begin_run(const IdVector<RegionId, bo
   return run;
 }
 
-/// If several devices read the value, the others copy it when their regions start.
+/// Returns the first region that needs a copy. If several devices read the value, the others copy
+/// it when their regions start.
 RegionId DelegateDevice::wants_copy(const DeviceRun& run, ValueId value) {
   for (const RegionId region : readers_.regions[value]) {
     const std::size_t number = compiled_->context->delegation.delegate_of(region);

@@ -102,8 +102,8 @@ Status DevicePool::count(std::size_t bytes) {
   return {};
 }
 
-/// Also counts the memory that copies will need, which the piece does not allocate before the first
-/// one.
+/// Allocates a piece, and counts the memory that copies will need, which the piece allocates at the
+/// first one.
 Result<std::unique_ptr<DevicePiece>> DevicePool::allocate(std::size_t bytes) {
   PX_ASSIGN(auto piece, DevicePiece::allocate(delegate_, bytes));
   auto charge = DeviceCharge::make(host_, piece->memory_.host_bytes, 0, "copies of a value");

@@ -117,7 +117,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     return tl::unexpected(wrong_run("the region has other tensors than it was compiled for"));
   }
 
-  /// The inputs are on the device, or one of them is not.
+  /// Starts the region if all inputs are on the device; otherwise ends with the error.
   void brought(Status status) {
     try {
       if (status && !done().is_wanted()) status = tl::unexpected(cancelled());
@@ -167,7 +167,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     if (cancelled) tell_delegate(context);
   }
 
-  /// The run does not wait any more.
+  /// Cancels the run, which has stopped waiting.
   void cancel() noexcept {
     void* context = nullptr;
     {
@@ -199,7 +199,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     }
   }
 
-  /// Values that only regions of this device read stay there.
+  /// Copies outputs back. Values that only regions of this device read stay there.
   void bring_back() {
     const auto all = std::make_shared<Together>(
         [self = shared_from_this()](Status status) { self->finish(std::move(status)); });

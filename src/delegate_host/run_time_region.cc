@@ -32,7 +32,8 @@ Result<std::shared_ptr<BoundRegion>> RunTimeRegion::bind(const std::vector<Value
   return bound;
 }
 
-/// The binding to these sizes, or why the CPU runs the region with them. nullopt: neither is known.
+/// Returns the binding to these sizes, or the reason why the CPU runs the region with them.
+/// nullopt: neither is known.
 std::optional<Result<std::shared_ptr<BoundRegion>>> RunTimeRegion::find(
     const std::vector<ValueDims>& sizes) {
   std::vector<Kept> gone;  // destroyed without the mutex

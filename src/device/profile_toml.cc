@@ -62,8 +62,8 @@ std::optional<OpKind> read_op(std::string_view name, const toml::source_region& 
   return op;
 }
 
-/// `operators` and `bridges` say what can run, with the delegate's own dtypes and rank;
-/// `limits.NAME` narrows or widens single ones.
+/// Reads operators: `operators` and `bridges` list what can run, with the delegate's own dtypes and
+/// rank; `limits.NAME` overrides them for one operator.
 void read_operators(TableReader& reader, TomlReport& report, Delegate& delegate) {
   OperatorLimits common;
   common.dtypes = read_dtypes(reader, report);

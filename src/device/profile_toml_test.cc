@@ -159,7 +159,7 @@ TEST(Profile, CoresMayBeDescribedByHowTheyAreBuilt) {
   EXPECT_EQ(profile->cpu.macs_per_second, 0);
 }
 
-/// `profile` with the first `from` replaced.
+/// Returns `profile` with the first `from` replaced.
 std::string changed(std::string_view from, std::string_view to,
                     std::string_view profile = kProfile) {
   std::string text(profile);

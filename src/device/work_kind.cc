@@ -21,7 +21,7 @@ WorkKind convolution_kind(const Graph& graph, const Node& node) {
   return WorkKind::kPointwise;
 }
 
-/// A product of two results is a part of attention.
+/// Returns the kind of a product: a product of two results is a part of attention.
 WorkKind product_kind(const Graph& graph, const Node& node) {
   for (const ValueId input : node.inputs)
     if (input.valid() && graph.values[input].kind == ValueKind::kConstant)

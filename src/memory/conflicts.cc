@@ -24,7 +24,8 @@ class PairFinder {
     remove(buffer);
     freed_.push_back(buffer);
   }
-  /// For the other branches of the step, all buffers of this branch live from its start to its end.
+  /// Ends a branch: for the other branches of the step, all of its buffers live from the step's
+  /// start to its end.
   void end_branch(std::int32_t step) {
     const auto s = static_cast<std::size_t>(step);
     if (timeline_.step_begin[s + 1] - timeline_.step_begin[s] > 1) {

@@ -5,7 +5,7 @@
 namespace parallax {
 namespace {
 
-/// Whether `made`, the node that writes over `buffer`, is the last of its readers.
+/// Returns whether `made`, the node that overwrites `buffer`, is the last of its readers.
 bool read_last_by(const MemoryProblem& problem, const Buffer& buffer, const Position& made,
                   const IdVector<BranchId, std::int32_t>& step_of) {
   return std::all_of(buffer.reads.begin(), buffer.reads.end(), [&](const Position& read) {

@@ -37,7 +37,7 @@ std::vector<std::int64_t> peaks_of(const MemoryProblem& problem) {
   return {peaks.begin(), peaks.end()};
 }
 
-/// A chain of four nodes whose tensors have 1, 2, 3 and 4 cache lines.
+/// Returns a chain of four nodes whose tensors have 1, 2, 3 and 4 cache lines.
 MemoryProblem chain() {
   return problem_of({4}, {{64, at(0, 0), {at(0, 1)}},
                           {128, at(0, 1), {at(0, 2)}},

@@ -82,7 +82,7 @@ void improve_by_search(const Timeline& timeline, std::int64_t effort, Offsets& b
   for (std::size_t i = 0; i < buffers.size(); ++i) best.offset[i] = packing->offset[i] * kAlignment;
 }
 
-/// For a problem whose buffers each have a place of their own.
+/// Plans a problem in which no buffer overwrites another one.
 Offsets place_apart(const MemoryProblem& problem, const Steps& steps, std::int64_t effort) {
   Offsets best = plan_paper(problem, steps);
   if (best.bytes == kTooManyBytes) return best;

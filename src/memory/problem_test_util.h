@@ -111,7 +111,8 @@ class HappensBefore {
   bool may_live_together(std::size_t a, std::size_t b) const {
     return !done_before(a, b) && !done_before(b, a);
   }
-  /// The node that makes `b` overwrites `a`, which no other node reads then or later.
+  /// Returns whether the node that makes `b` overwrites `a`, which no other node reads then or
+  /// later.
   bool may_overwrite(std::size_t a, std::size_t b) const {
     const auto& over = problem_.buffers[b].over;
     return std::find(over.begin(), over.end(), static_cast<std::int32_t>(a)) != over.end() &&
@@ -139,7 +140,7 @@ class HappensBefore {
   bool before(const Position& p, const Position& q) const {
     return p.branch == q.branch ? p.index < q.index : before(p.branch, q.branch);
   }
-  /// Whether all who use `a` are done before `node`, which itself may be one of them if `but`.
+  /// Returns whether all users of `a` are done before `node`, which may be one of them if `but`.
   bool done_but_for(std::size_t a, const Position& node, bool but) const {
     const auto& reads = problem_.buffers[a].reads;
     return before(problem_.buffers[a].made, node) &&
@@ -165,7 +166,8 @@ class Execution {
         offsets_(offsets),
         lines_(static_cast<std::size_t>(offsets.bytes / kAlignment), kNobody) {}
 
-  /// Whether every node found what was written for it; false where no branch can ever start.
+  /// Returns whether every node read the data that was written for it; false if some branch can
+  /// never start.
   bool run(const Waits& waits, RandomDag& random) {
     IdVector<BranchId, std::size_t> left(waits.size(), 0);
     IdVector<BranchId, std::vector<BranchId>> next(waits.size());

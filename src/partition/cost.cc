@@ -130,7 +130,7 @@ NodeCost Pricer::node_cost(NodeId id) const {
   return cost;
 }
 
-/// The seconds of the operator, as the rates say.
+/// Computes the seconds of the operator from the rates.
 void Pricer::price(const Node& node, NodeCost& cost) const {
   const auto rate = calibration_.rates.find(node.op);
   if (model_ == CostModel::kMeasured && rate != calibration_.rates.end()) {

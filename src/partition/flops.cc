@@ -41,7 +41,8 @@ std::int64_t convolution(const Node& node, std::span<const Dims> inputs, const D
   return multiply(flops, weights[0]);
 }
 
-/// Each element of the image is multiplied by all filters of its group.
+/// Returns the estimate of a transposed convolution: each element of the image is multiplied by all
+/// filters of its group.
 std::int64_t transposed_convolution(std::span<const Dims> inputs) {
   if (inputs.size() < 2 || inputs[1].rank() < 3) return 0;
   return multiply(multiply(2, product(inputs[0].span())), product(inputs[1].span().subspan(1)));

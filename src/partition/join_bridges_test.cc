@@ -54,7 +54,7 @@ output d
   EXPECT_EQ(partition(planned.graph, planned.shapes, delegate).regions.size(), 2U);
 }
 
-/// A random graph of f32 [4]: Relu and Add can run, Exp is a bridge, Log cannot.
+/// Returns a random graph of f32 [4]: Relu and Add can run, Exp is a bridge, Log cannot run.
 std::string random_text() {
   std::string text = "input v0 f32 [4]\n";
   const int n = *rc::gen::inRange(1, 25);

@@ -119,7 +119,7 @@ bool may_change(const Region& region) {
   return region.verdict.reason == CpuReason::kNone || region.verdict.reason == CpuReason::kLoses;
 }
 
-/// The regions that may be offloaded or not, the ones whose choice matters most first.
+/// Returns the regions that may be offloaded or not, those whose choice matters most first.
 std::vector<std::size_t> order_of_trials(std::span<const Region> regions, std::size_t taken) {
   std::vector<std::size_t> order;
   for (std::size_t r = taken; r < regions.size(); ++r)
@@ -135,8 +135,8 @@ std::ptrdiff_t count_free(const std::vector<bool>& offloaded, std::size_t taken)
   return std::count(offloaded.begin() + static_cast<std::ptrdiff_t>(taken), offloaded.end(), true);
 }
 
-/// The best of three choices to start from: the winners by themselves, all that may be offloaded,
-/// and nothing; besides those that are taken.
+/// Returns the best of three initial choices, each with the taken regions: those that win
+/// individually, all that may be offloaded, and none.
 std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
                         std::optional<int> max_regions, std::size_t taken, double& best) {
   std::vector<bool> winners, all, none;

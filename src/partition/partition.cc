@@ -80,7 +80,7 @@ IdVector<NodeId, bool> place_run_time_nodes(const Graph& graph, const ConcreteSh
   return found;
 }
 
-/// Every group that is a candidate, judged; ordered by first node.
+/// Returns every group that is a candidate, with its verdict, ordered by first node.
 std::vector<Region> judge_groups(const Quotient& quotient, const NodeKinds& kinds, Pricer& pricer,
                                  int delegate) {
   std::vector<Region> regions;
@@ -239,7 +239,7 @@ Status check_pinned(const Graph& graph, const Partition& support, const NodeKind
   return {};
 }
 
-/// Whether the graph has an order with each of these as one node.
+/// Returns whether the graph has an order with each of these as one node.
 bool leave_no_cycle(const Dag& edges, std::size_t nodes,
                     const std::vector<std::vector<NodeId>>& regions) {
   std::vector<std::size_t> unit(nodes);

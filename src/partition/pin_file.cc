@@ -35,7 +35,7 @@ std::uint64_t read_key(TableReader& reader, std::string_view name) {
   return static_cast<std::uint64_t>(reader.integer(name, INT64_MIN, INT64_MAX));
 }
 
-/// A basic string of TOML.
+/// Returns `text` as a basic string of TOML.
 std::string pin_quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {

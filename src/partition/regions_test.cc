@@ -36,7 +36,8 @@ Example make_example(const std::vector<std::vector<int>>& predecessors, std::str
   return example;
 }
 
-/// The region of each node as a letter, in order of appearance; 'x' for nodes that cannot run.
+/// Returns the region of each node as a letter, in order of appearance; 'x' for nodes that cannot
+/// run.
 std::string letters(const Example& example, const Quotient& quotient) {
   std::string text;
   std::vector<GroupId> seen;

@@ -74,8 +74,8 @@ class Measurement {
                       std::max(there.region - empty_region_ - copies, kLeastSeconds)};
   }
 
-  /// The upper quartile of all timings so far. Their median forgets what is rare and far off, their
-  /// largest is far off on any machine.
+  /// Returns the upper quartile of all spreads so far. The median ignores rare outliers, the
+  /// maximum is far off on any machine.
   double spread() const {
     std::vector<double> all = spreads_;
     if (all.empty()) return 0;
@@ -87,7 +87,8 @@ class Measurement {
  private:
   bool has_own_memory() const { return delegate_->memory == PX_MEMORY_DEVICE; }
 
-  /// If nothing is copied, the description has better figures for the boundary.
+  /// Measures the rate of copies. If nothing is copied, the description has better figures for the
+  /// boundary.
   Status find_bandwidth(const Probe& large) {
     if (!has_own_memory()) return {};
     PX_ASSIGN(SurroundedProbe probe, surrounded_probe(large, delegate_->description()));
@@ -117,7 +118,7 @@ class Measurement {
   std::vector<double> spreads_;
 };
 
-/// All probes of the kinds that are wanted, until the time is up.
+/// Measures probes of all wanted kinds, until the time is up.
 Status take_samples(Measurement& measurement, Measuring& measuring, Clock::time_point end) {
   Status status = measurement.find_launch();
   // Without the launch time and the rate of copies all other figures would be wrong.

@@ -22,10 +22,11 @@ constexpr std::chrono::milliseconds kRunsOfProbe{4}, kSlowRuns{40};
 /// A device that is slower in a probe is useless.
 constexpr std::chrono::seconds kAnswerWithin{1};
 
-/// The least: what else runs on the machine only makes runs longer, and these times are kept.
+/// Returns the minimum: other work on the machine only makes runs longer, and these times are
+/// stored.
 double least(const std::vector<double>& values) { return std::ranges::min(values); }
 
-/// The input, the output, and weights as they are given and as they are packed.
+/// Returns the bytes of the input, the output, and the weights, both as given and packed.
 std::int64_t bytes_of_tensors(const Compiled& compiled) {
   const Graph& graph = compiled.graph();
   std::int64_t bytes = 0;

@@ -39,7 +39,7 @@ PassContext with_bytes(std::int64_t left) {
   return context;
 }
 
-/// y = Mul(Cast(weights), scale), as models with weights of int8 have it.
+/// Returns y = Mul(Cast(weights), scale), as in models with int8 weights.
 Graph dequantized() {
   Graph graph;
   GraphBuilder builder(graph);

@@ -54,7 +54,7 @@ std::int64_t products(const Node& node, std::span<const Dims> inputs,
   return saturating_mul(count, LoadBudget::kWorkPerProduct);
 }
 
-/// Operators that touch only the part of their input that they copy.
+/// Returns true for operators that read only the part of their input that they copy.
 bool reads_part(OpKind op) {
   return op == OpKind::kGather || op == OpKind::kGatherND || op == OpKind::kSlice ||
          op == OpKind::kShape;
@@ -65,7 +65,7 @@ struct NodeAlone {
   std::vector<Constant> sources;
 };
 
-/// A graph of one node, whose inputs are constants.
+/// Returns a graph of one node, whose inputs are constants.
 NodeAlone node_alone(const Graph& from, NodeId id) {
   NodeAlone result;
   auto graph = std::make_shared<Graph>();
@@ -113,7 +113,7 @@ class Folder {
   }
 
  private:
-  /// An output of the graph counts as read once more.
+  /// Counts the readers of each value; a graph output counts as one more.
   void count_reads() {
     for (const ValueId id : graph_.outputs) ++reads_left_[id];
     for (const Node& node : graph_.nodes) {
@@ -164,7 +164,7 @@ class Folder {
     }
   }
 
-  /// A Reshape of a constant is the same bytes under other dimensions: weights stay in their file.
+  /// Folds a Reshape of a constant without copying: weights stay in their file.
   bool fold_view(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (op_def(node.op).aliasing != Aliasing::kView || node.outputs.size() != 1) return false;
@@ -300,7 +300,7 @@ class Folder {
       if (value.constant && holds_memory(*value.constant)) (void)compute_for_good(*value.constant);
   }
 
-  /// Whether the result of a node of constants may wait.
+  /// Returns whether the result of a node of constants may be deferred.
   bool may_wait(const Node& node) const {
     if (!defers_ || node.outputs.size() != 1 || !may_wait(node.outputs[0])) return false;
     return std::ranges::all_of(node.inputs, [this](ValueId id) {

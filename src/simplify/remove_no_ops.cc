@@ -25,7 +25,7 @@ bool has(const Node& node, std::size_t i) {
   return i < node.inputs.size() && node.inputs[i].valid();
 }
 
-/// Whether input i is there and all its elements are known to be `number`.
+/// Returns whether input i exists and all its elements are known to be `number`.
 bool all_are(const Graph& graph, const Node& node, std::size_t i, std::int64_t number) {
   const auto known = elements(graph, node, i);
   return known && std::ranges::all_of(*known, [&](const Expr& e) { return e == Expr(number); });
@@ -51,7 +51,8 @@ bool is_identity(const std::vector<std::int64_t>& perm) {
   return !perm.empty();
 }
 
-/// For a node whose first input and first output agree in dtype and shape.
+/// Returns whether a node leaves its first input unchanged. REQUIRES: its first output has the same
+/// dtype and shape.
 bool keeps_elements(const Graph& graph, const Node& node) {
   switch (node.op) {
     case OpKind::kIdentity:

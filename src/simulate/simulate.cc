@@ -130,7 +130,7 @@ class Replay {
       if (--waiting_[after] == 0) make_ready(after, time);
   }
 
-  /// `index` has nothing in hand at `time`: one thing for it to do.
+  /// Gives the idle core `index` one thing to do at `time`.
   void step(std::size_t index, double time) {
     Core& core = cores_[index];
     core.demand = 0;

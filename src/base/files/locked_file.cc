@@ -25,7 +25,7 @@ std::string system_reason(int code) {
   return std::error_code(code, std::generic_category()).message();
 }
 
-/// 0 or the system's error.
+/// Writes all of `text`. Returns 0 or the system's error.
 int write_at(int file, std::size_t offset, std::string_view text) {
   const WithoutFileSizeSignal without_signal;
   while (!text.empty()) {

@@ -86,7 +86,8 @@ std::vector<Mount> mounts(const fs::path& root, std::string_view controller) {
   return result;
 }
 
-/// The path of this process's group in the hierarchy of `controller`, as /proc/self/cgroup has it.
+/// Returns the path of this process's group in the hierarchy of `controller`, as in
+/// /proc/self/cgroup.
 std::optional<std::string> group_of(const fs::path& root, std::string_view controller,
                                     int version) {
   const std::string text = read_text(root / "proc/self/cgroup").value_or("");

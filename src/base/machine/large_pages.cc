@@ -80,9 +80,9 @@ std::int64_t look_up(std::span<const std::byte> mapped) {
   return 0;
 }
 
-/// Has a large page come, if one is wanted, by a fault: other than advice, that does not keep the
-/// rest of the process from mapping memory meanwhile. Leaves what is there. To the address
-/// sanitizer the byte may not be allocated yet.
+/// Writes a byte back unchanged, so that a page fault provides a large page, if one is wanted:
+/// unlike advice, a fault does not prevent the rest of the process from mapping memory meanwhile.
+/// To the address sanitizer the byte may not be allocated yet.
 [[gnu::no_sanitize_address]] void write_back(std::byte* byte) {
   volatile std::byte* const written = byte;
   *written = *written;

@@ -77,7 +77,7 @@ ValueId RandomChain::window(ValueId x, OpKind op) {
              std::move(attributes));
 }
 
-/// The last rows in front of the first, as windows are shifted.
+/// Moves the last rows to the front, as windows are shifted.
 ValueId RandomChain::shifted(ValueId x, int axis) {
   const std::int64_t all = dims(x)[axis], by = 1 + below(random_, 3);
   const ValueId a = add(OpKind::kSlice, {x, ints({by}), ints({all}), ints({axis})});
@@ -193,7 +193,7 @@ Inputs random_inputs(Random& random, const Graph& graph) {
   return inputs;
 }
 
-/// No edge leads to an earlier stage, and shapes are those of inference.
+/// Expects that no edge leads to an earlier stage, and that shapes are those of inference.
 void check_split(const CoGraph& split) {
   const Status valid = verify(split.graph, Stage::kPartition);
   ASSERT_TRUE(valid) << valid.error().to_string();

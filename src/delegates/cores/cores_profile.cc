@@ -31,7 +31,7 @@ tl::unexpected<Error> refuse_text(std::string message) {
   return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
-/// All canonical operators that have kernels.
+/// Returns all canonical operators that have kernels.
 std::map<OpKind, OperatorLimits> all_operators() {
   std::map<OpKind, OperatorLimits> result;
   OperatorLimits limits;

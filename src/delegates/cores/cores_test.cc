@@ -72,7 +72,7 @@ class Cores : public testing::Test {
   }
   ~Cores() override { table_.close(device_); }
 
-  /// y = Relu(x + w), of f32 [dim].
+  /// Compiles y = Relu(x + w), of f32 [dim].
   px_code compile(const char* op, px_compiled& compiled) {
     static const std::int64_t any[] = {-1};
     static const char* const symbols[] = {"n"};

@@ -103,7 +103,7 @@ TEST(OpenClAttention, HeadsShareKeysAndOperandsLieTurned) {
   }
 }
 
-/// A mask of 5 queries: two see nothing, one the last keys only, one the first.
+/// Returns a mask of 5 queries: two see no keys, one the last keys only, one the first.
 Tensor hiding_mask(std::int64_t keys, float hidden) {
   std::vector<float> mask(static_cast<std::size_t>(5 * keys), 0.0F);
   const auto hide = [&](std::int64_t query, std::int64_t begin, std::int64_t end) {

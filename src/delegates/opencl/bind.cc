@@ -128,7 +128,7 @@ class Binder final : public StepMemory {
     return {};
   }
 
-  /// The value whose bytes a value has.
+  /// Finds for each value the one whose bytes it shares.
   void find_roots() {
     for (const ValueId id : graph_.values.ids()) root_[id] = id;
     for (const Step& step : region_.steps_) {

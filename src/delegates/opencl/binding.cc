@@ -133,7 +133,8 @@ void Binding::give_slice(const ClContext::Commands& commands, const std::shared_
   context.later(ended, std::move(waiting));
 }
 
-/// The runs of a binding share memory: one begins when all of the one before has been given.
+/// Enqueues runs. They share memory: a run starts when the previous one has been enqueued
+/// completely.
 void Binding::give(const ClContext::Commands& commands) {
   while (!runs_.empty()) {
     const std::shared_ptr<Run> run = runs_.front();

@@ -81,8 +81,8 @@ class ClContext {
     ClContext& context_;
   };
 
-  /// Flushes the queue, and calls `call` on the thread of that queue after `event`, with the error of
-  /// the event, if any. On failure all commands have completed, and `call` is not called.
+  /// Flushes the queue, and calls `call` on the thread of that queue after `event`, with the error
+  /// of the event, if any. On failure all commands have completed, and `call` is not called.
   Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                    Completions::Call call);
   /// Calls `call` with `status` on another thread, without waiting for a queue.
@@ -105,7 +105,8 @@ class ClContext {
   Mutex programs_mutex_ PX_ACQUIRED_BEFORE(mutex_){LockOrder::kBuilding};
   Mutex mutex_{LockOrder::kCommands};
   std::map<std::string, std::shared_ptr<ClProgram>> programs_ PX_GUARDED_BY(programs_mutex_);
-  std::unique_ptr<Completions> of_queue_, of_copies_, of_none_;  ///< of neither queue
+  /// One for each queue, and one for calls that belong to neither.
+  std::unique_ptr<Completions> of_queue_, of_copies_, of_none_;
 };
 
 }  // namespace parallax::opencl

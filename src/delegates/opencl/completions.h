@@ -1,4 +1,4 @@
-// Waits for events of an in-order queue, one after the other, and calls back on a thread of its own:
+// Waits for events of an in-order queue, one after the other, and calls back on its own thread:
 // callbacks may block, read results and start further regions. The thread waits for events itself
 // instead of asking for callbacks, for which drivers may poll: NVIDIA's came up to 20 ms late.
 // Thread-safety: all functions may be called by any thread.

@@ -31,7 +31,7 @@ struct SharedPages {
   std::vector<ValueId> constants;
 };
 
-/// Groups of at most `limit` bytes. What overlaps a group that is full is in none.
+/// Returns groups of at most `limit` bytes. Constants that overlap a full group are in none.
 std::vector<SharedPages> shared_pages(const Graph& graph, std::vector<ValueId> ids,
                                       std::int64_t limit) {
   const auto constant = [&](ValueId id) -> const Constant& { return *graph.values[id].constant; };

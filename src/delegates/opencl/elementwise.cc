@@ -51,7 +51,7 @@ const char* type_in_registers(DType dtype) {
   return dtype == DType::kBool ? "int" : dtype == DType::kF32 ? "float" : type_in_memory(dtype);
 }
 
-/// A float as OpenCL C writes it, to the last bit.
+/// Returns a float as an exact literal of OpenCL C.
 std::string literal(float x) {
   if (std::isnan(x)) return "NAN";
   if (std::isinf(x)) return x < 0 ? "(-INFINITY)" : "INFINITY";
@@ -77,8 +77,8 @@ std::string extreme_of(bool largest, DType dtype, std::span<const std::string> x
   return result;
 }
 
-/// The upper bound wins if they cross; NaN stays. Floats without a bound are limited to finite
-/// numbers.
+/// Returns the source of a Clip. The upper bound wins if the bounds cross; NaN stays. Floats
+/// without a bound are limited to finite numbers.
 std::string clip_of_type(DType dtype, std::span<const std::string> x) {
   const auto bound = [&](std::size_t i, const char* fallback) {
     const bool given = i < x.size() && !x[i].empty();

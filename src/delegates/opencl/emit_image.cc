@@ -10,7 +10,7 @@ std::int32_t axis_size(std::int64_t x) { return static_cast<std::int32_t>(x); }
 /// Limits for attributes that are multiplied with sizes: larger ones are not meaningful.
 constexpr std::int64_t kMostWindow = 1 << 20, kMostReach = 1 << 29;
 
-/// The axes as kernels have them: depth, height, width.
+/// Returns the window with the axes of kernels: depth, height, width.
 Result<WindowArgument> window_of(const Emission& e, std::vector<std::int64_t> kernel) {
   const int axes = e.in(0).rank() - 2;
   if (axes < 1 || axes > 3) return not_covered("images have one to three axes");
@@ -63,7 +63,7 @@ Result<ConvolutionArgument> convolution_of(const Emission& e) {
   return s;
 }
 
-/// A convolution that is a product of its weights and each image.
+/// Returns whether a convolution is a product of its weights and each image.
 bool is_product(const ConvolutionArgument& s) {
   return s.groups == 1 && product(s.kernel) == 1 && product(s.stride) == 1 && s.pad[0] == 0 &&
          s.pad[1] == 0 && s.pad[2] == 0;

@@ -32,7 +32,7 @@ Strides batch_strides(const Dims& operand, const Dims& batch) {
   return strides;
 }
 
-/// b with columns that are neighbours, which matmul_rows wants.
+/// Returns b with contiguous columns, which matmul_rows needs.
 TensorArgument with_neighbours(Emission& e, ProductArgument& p, TensorArgument b) {
   Dims dims;
   Strides strides{};

@@ -18,7 +18,7 @@ struct Cut {
   std::int64_t start = 0, step = 1;
 };
 
-/// The start brought into range as ONNX says; `out` steps stay within [0, dim).
+/// Returns a slice with its start clamped as ONNX defines; `out` steps stay within [0, dim).
 Result<Cut> cut_of(std::int64_t start, std::int64_t step, std::int64_t dim, std::int64_t out) {
   if (start < 0) start += dim;
   start = step < 0 ? std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(dim - 1, 0))
@@ -45,7 +45,7 @@ void move_part(Emission& e, TensorArgument whole, const Dims& whole_dims, int ax
   }
 }
 
-/// The element of [0, dim) that position `at`, inside or outside, shows; -1 for the fill.
+/// Returns the element of [0, dim) that position `at`, inside or outside, shows; -1 for the fill.
 std::int64_t shown(const std::string& mode, std::int64_t at, std::int64_t dim) {
   if (at >= 0 && at < dim) return at;
   const auto remainder = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
@@ -57,7 +57,7 @@ std::int64_t shown(const std::string& mode, std::int64_t at, std::int64_t dim) {
   return within < dim ? within : period - within;
 }
 
-/// A pick of elements by one table entry for each position of each axis.
+/// Emits a selection of elements by one table entry for each position of each axis.
 Status emit_pick(Emission& e, const std::vector<std::vector<std::int32_t>>& entries,
                  TensorArgument fill) {
   const Walk walk = plain_walk_of(e.out(), {row_major_strides(e.in(0))});
@@ -220,7 +220,7 @@ Status emit_tile(Emission& e) {
   return emit_pick(e, entries, {});
 }
 
-/// The numbers are made here, as sizes are bound.
+/// Computes the numbers now, when sizes are bound.
 Status emit_range(Emission& e) {
   const std::int64_t count = e.out().elements();
   if (count == 0) return {};

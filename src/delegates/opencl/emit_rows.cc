@@ -74,7 +74,7 @@ std::optional<Rows> neighbours(const Dims& dims, std::uint32_t mask) {
   return Rows{count_of(dims, 0, begin) * inner, count_of(dims, begin, end), inner};
 }
 
-/// A copy of input 0 with the folded axes last.
+/// Returns a copy of input 0 with the folded axes last.
 TensorArgument folded_last(Emission& e, std::uint32_t mask) {
   const Dims& in = e.in(0);
   const Strides dense = row_major_strides(in);

@@ -21,7 +21,7 @@ Tensor numbered(const Dims& dims) {
   return test_tensor<T>(dims, elements);
 }
 
-/// For each size of elements.
+/// Adds runs for each size of elements.
 void add_moves(std::vector<KernelRun>& runs) {
   const auto floats = [](const Dims& dims) { return random_tensor(dims); };
   const auto longs = [](const Dims& dims) { return numbered<std::int64_t>(dims); };

@@ -97,7 +97,7 @@ px_code tell(px_status* to, const Status& status) {
   return made.code;
 }
 
-/// The body of a function of the table: no exception leaves it.
+/// Runs the body of a function of the table: no exception leaves it.
 template <class Function>
 px_code answer(px_status* status, Function function) noexcept {
   try {
@@ -122,7 +122,7 @@ tl::unexpected<Error> open_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
 }
 
-/// The device of that number, or whose name has the text in it.
+/// Returns the device with that number, or whose name contains the text.
 Result<ClDevice> chosen(const std::vector<ClDevice>& devices, std::string_view text) {
   if (devices.empty())
     return open_error(ErrorCode::kUnsupported, "no OpenCL device with a compiler is installed");
@@ -227,7 +227,7 @@ px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px
   });
 }
 
-/// The host's answer for an OpenCL one.
+/// Wraps the host's callback as one for OpenCL.
 Completions::Call answering(px_done done, void* done_context) {
   return [done, done_context](const Status& ended) {
     if (ended) {

@@ -102,7 +102,7 @@ inline std::vector<TensorDesc> descs_of(const Graph& graph) {
   return descs;
 }
 
-/// Names of what run_graph has launched so far.
+/// Returns the names of all kernels that run_graph has launched so far.
 inline std::set<std::string>& launched_kernels() {
   static std::set<std::string> names;
   return names;
@@ -131,7 +131,8 @@ inline Result<std::vector<Tensor>> run_graph(const Graph& graph,
   return run_graph(graph, inputs, options);
 }
 
-/// One node on the device. Inputs of `run.constants` and those that say a shape are constants.
+/// Runs one node on the device. Inputs of `run.constants` and those that define a shape are
+/// constants.
 inline Result<std::vector<Tensor>> run_node(const KernelRun& run, const RegionOptions& options) {
   PX_ASSIGN(Graph graph, test_detail::one_node_graph(run));
   Node& node = graph.nodes[NodeId{0}];
@@ -150,7 +151,7 @@ inline Result<std::vector<Tensor>> run_node(const KernelRun& run, const RegionOp
   return run_graph(graph, inputs, options);
 }
 
-/// A test failure where f32 elements differ by more than `tolerance` of the largest magnitude, or
+/// Fails the test if f32 elements differ by more than `tolerance` of the largest magnitude, or
 /// others at all. NaN equals NaN.
 inline void expect_same(const Tensor& actual, const Tensor& expected, const std::string& what,
                         float tolerance = 1e-4F) {
@@ -175,7 +176,7 @@ inline void expect_same(const Tensor& actual, const Tensor& expected, const std:
 /// Tolerance with 16-bit storage, relative to the largest magnitude.
 inline constexpr float kHalfTolerance = 2e-2F;
 
-/// A test failure where the device and the reference kernel differ.
+/// Fails the test if the device and the reference kernel differ.
 inline void expect_as_reference(const KernelRun& run, const std::string& what,
                                 RegionOptions options = {}) {
   const std::string name = std::string(to_string(run.op)) + " " + what;

@@ -153,7 +153,7 @@ class HeldDevice {
   }
 
  private:
-  /// A function that the delegate does not need.
+  /// Returns a function that the delegate itself does not need.
   template <class Function>
   static Function* function(Function*, const char* name) {
     static void* const kLibrary = ::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);

@@ -94,7 +94,8 @@ class StepFinder {
     return Activation{.op = node.op, .alpha = node.attributes.get_float("alpha", 1.0F)};
   }
 
-  /// All inputs of the step are computed before its node, so it runs in the node's place.
+  /// Returns the step of a product. All its inputs are computed before its node, so it runs in the
+  /// node's place.
   std::pair<NodeId, Step> product_step(NodeId id) {
     Step step;
     step.node = id;
@@ -162,7 +163,8 @@ class StepFinder {
            operands_with(nodes, id).size() <= kMostOperands;
   }
 
-  /// A chain that ends with `last`: nodes join whose results only it reads, of the same shape.
+  /// Returns a chain that ends with `last`: nodes of the same shape join if only the chain reads
+  /// their results.
   Step chain_step(NodeId last) {
     Step step;
     step.kind = StepKind::kChain;

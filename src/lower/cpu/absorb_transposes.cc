@@ -22,7 +22,7 @@ namespace {
 
 using Perm = std::vector<std::int64_t>;
 
-/// The permutation of a Transpose, stated or not.
+/// Returns the permutation of a Transpose, explicit or default.
 Perm perm_of(const Graph& graph, const Node& transpose) {
   const auto rank = static_cast<std::int64_t>(graph.values[transpose.inputs[0]].shape.size());
   Perm perm = transpose.attributes.get_ints("perm");
@@ -64,7 +64,7 @@ class Absorber {
     return changes;
   }
 
-  /// A Transpose behind an attention becomes the attention.
+  /// Absorbs a Transpose of an attention's result into the attention.
   bool absorb_result(NodeId id) {
     const Node& transpose = graph_.nodes[id];
     const Node* attention = produced_by(graph_, transpose.inputs[0], OpKind::kFusedAttention);
@@ -87,7 +87,8 @@ class Absorber {
     return false;
   }
 
-  /// The node behind `value` if nothing else reads it: only then does absorbing save it.
+  /// Returns the node that computes `value` if it has no other reader: only then does absorbing
+  /// save it.
   const Node* inner_node(ValueId value, OpKind kind) const {
     return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
   }
@@ -113,7 +114,7 @@ class Absorber {
     return true;
   }
 
-  /// A number that all of Q or K is multiplied by; nodes between only move elements.
+  /// Absorbs a number by which all of Q or K is multiplied; nodes in between only move elements.
   bool absorb_factor(Node& attention, std::size_t i) {
     // Another operand that is the same value would lose the factor too.
     if (std::ranges::count(attention.inputs, attention.inputs[i]) != 1) return false;
@@ -133,7 +134,7 @@ class Absorber {
     }
   }
 
-  /// The x and the number of x * number, or of x / (1 / number), of the same shape.
+  /// Returns the x and the number of x * number, or of x / (1 / number), of the same shape.
   std::optional<std::pair<ValueId, float>> factor_of(ValueId value) const {
     for (const OpKind kind : {OpKind::kMul, OpKind::kDiv}) {
       const Node* product = produced_by(graph_, value, kind);
@@ -149,7 +150,7 @@ class Absorber {
     return std::nullopt;
   }
 
-  /// The Reshape or Transpose that computes `value`.
+  /// Returns the Reshape or Transpose that computes `value`.
   Node* moving_node(ValueId value) {
     for (const OpKind kind : {OpKind::kReshape, OpKind::kTranspose}) {
       if (produced_by(graph_, value, kind) != nullptr)

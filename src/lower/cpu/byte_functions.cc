@@ -20,7 +20,7 @@ bool is_number(const Graph& graph, ValueId id) {
   return constant && constant->dims.elements() == 1;
 }
 
-/// One scale and at most one zero point, both constants.
+/// Returns whether the node has one scale and at most one zero point, both constants.
 bool has_one_scale(const Graph& graph, const Node& node) {
   if (node.attributes.get_int("block_size", 0) != 0 || node.inputs.size() < 2) return false;
   if (!node.inputs[1].valid() || !is_number(graph, node.inputs[1])) return false;
@@ -32,8 +32,8 @@ bool is_bytes(const Graph& graph, ValueId id) {
   return contains(kByteIntegers, graph.values[id].dtype);
 }
 
-/// One element of the result for each of the input, which the node's other inputs, numbers, do not
-/// change.
+/// Returns whether the result has one element for each of the input, and the node's other inputs
+/// are numbers.
 bool may_follow(const Graph& graph, const Node& node) {
   if (node.op == OpKind::kQuantizeLinear) return quantises_to_bytes(graph, node);
   if (node.op == OpKind::kDequantizeLinear)

@@ -91,7 +91,7 @@ class Composer {
     return known_dims(graph_.values[value].shape);
   }
 
-  /// Values that something reads which is no part of a longer movement.
+  /// Finds values with a reader that is not part of a longer movement.
   void find_wanted() {
     wanted_ = IdVector<ValueId, bool>(graph_.values.size(), false);
     for (const ValueId output : graph_.outputs) wanted_[output] = true;
@@ -175,7 +175,7 @@ class Composer {
     return std::move(tables[value.value]);
   }
 
-  /// The values between source and `value`, each after those that it is made of.
+  /// Returns the values between source and `value`, each after those from which it is computed.
   std::vector<ValueId> movements_before(ValueId value, ValueId source) const {
     std::vector<ValueId> order, open = {value};
     std::unordered_map<std::int32_t, bool> seen = {{source.value, true}};
@@ -248,7 +248,8 @@ class Composer {
     }
   }
 
-  /// Units that stay together everywhere, beginning at multiples of them on both sides.
+  /// Returns the number of units that stay contiguous everywhere, starting at multiples of it on
+  /// both sides.
   static std::int64_t common_run(const Table& table, std::int64_t source_units) {
     std::int64_t run = std::gcd(static_cast<std::int64_t>(table.size()), source_units);
     for (std::size_t i = 0; i < table.size() && run > 1; ++i) {

@@ -129,7 +129,7 @@ class EinsumParts {
   }
 
  private:
-  /// A size of 0 is one.
+  /// Returns attributes of a Reshape in which a size of 0 means 0.
   static Attributes exact() {
     Attributes attributes;
     attributes.set("allowzero", std::int64_t{1});
@@ -157,7 +157,7 @@ class EinsumParts {
     if (from != to) value = parts_.transposed(value, permutation(from, to));
     return reshapes ? parts_.op(OpKind::kReshape, {value, shape_value(shape)}, exact()) : value;
   }
-  /// The shape as an input of Reshape.
+  /// Returns the shape as an input of Reshape.
   ValueId shape_value(const Shape& shape) {
     std::vector<std::int64_t> numbers;
     for (const Expr& size : shape)

@@ -154,7 +154,7 @@ class Factoring {
     return add_constant(graph_, names_, graph_.values[value].name + "/by_head", std::move(view));
   }
 
-  /// x Transpose(weights, perm).
+  /// Appends x Transpose(weights, perm).
   Result<ValueId> product(ValueId x, ValueId weights, const Perm& perm, std::string_view suffix) {
     Attributes attributes;
     attributes.set(std::string(kMatMulPerm), perm);

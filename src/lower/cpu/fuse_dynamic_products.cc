@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// An f32 for all, or a known one for each of the last axis.
+/// Returns whether `id` is one f32 for all, or a known one for each element of the last axis.
 bool is_scale(const Graph& graph, ValueId id) {
   const Value& value = graph.values[id];
   if (value.dtype != DType::kF32) return false;
@@ -51,7 +51,7 @@ const Node* integers_of(const Graph& graph, const Readers& readers, ValueId valu
   return weights && weights->dims.rank() == 2 ? product : nullptr;
 }
 
-/// For `id`, which multiplies the integers by their scale.
+/// Fuses `id`, which multiplies the integers by their scale.
 bool fuse_scale(Graph& graph, const Readers& readers, NodeId id) {
   const Node& node = graph.nodes[id];
   for (const std::size_t side : {0U, 1U}) {
@@ -72,7 +72,7 @@ bool fuse_scale(Graph& graph, const Readers& readers, NodeId id) {
   return false;
 }
 
-/// For `id`, which adds a number to each column of such a product.
+/// Fuses `id`, which adds a number to each column of such a product.
 bool fuse_bias(Graph& graph, const Readers& readers, NodeId id) {
   const Node& node = graph.nodes[id];
   for (const std::size_t side : {0U, 1U}) {

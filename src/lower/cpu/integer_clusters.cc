@@ -101,7 +101,7 @@ class Clusters {
     return write_product(quantize);
   }
 
-  /// A table alone, or the bytes as they are.
+  /// Writes a table look-up alone, or the bytes unchanged.
   bool write_table(const Node& quantize) {
     const ValueId bytes = quantize.outputs[0];
     const auto table = functions_.table(bytes);
@@ -245,7 +245,7 @@ class Clusters {
     return product;
   }
 
-  /// An f32 for each column of `result`, known or dequantised.
+  /// Returns whether `value` is an f32 for each column of `result`, known or dequantised.
   bool is_bias(ValueId value, ValueId result) const {
     const Shape& shape = graph_.values[value].shape;
     const Shape& whole = graph_.values[result].shape;

@@ -25,14 +25,14 @@ bool is_identity(const Permutation& permutation) {
   return std::is_sorted(permutation.begin(), permutation.end());
 }
 
-/// The permutation of Transpose(Transpose(x, first), second).
+/// Returns the permutation of Transpose(Transpose(x, first), second).
 Permutation compose(const Permutation& first, const Permutation& second) {
   Permutation result;
   for (const std::int64_t axis : second) result.push_back(first[static_cast<std::size_t>(axis)]);
   return result;
 }
 
-/// The permutation of a Transpose of this rank.
+/// Returns the permutation of a Transpose of this rank.
 Permutation permutation_of(const Node& transpose, std::size_t rank) {
   Permutation perm = transpose.attributes.get_ints("perm");
   if (perm.size() == rank) return perm;
@@ -41,8 +41,8 @@ Permutation permutation_of(const Node& transpose, std::size_t rank) {
   return reversed;
 }
 
-/// The image [N, C, H, W] that `node` makes [N, H W, C] of by Transpose(Reshape(image)), as patch
-/// embeddings do; else an invalid id.
+/// Returns the image [N, C, H, W] that `node` turns into [N, H W, C] by Transpose(Reshape(image)),
+/// as patch embeddings do; otherwise an invalid id.
 ValueId flattened_image(const Graph& graph, const IdVector<NodeId, Node>& nodes, const Node& node) {
   if (node.op != OpKind::kTranspose) return {};
   const Value& flat = graph.values[node.inputs[0]];
@@ -117,14 +117,14 @@ class Islands {
   static NodeId maker_of(const Graph& graph, ValueId id) {
     return graph.values[id].kind == ValueKind::kResult ? graph.values[id].producer : NodeId{};
   }
-  /// Whether `id` is a Transpose of an image into this order.
+  /// Returns whether `id` is a Transpose of an image into this order.
   static bool turns_to(const Graph& graph, NodeId id, Permutation (*order)(std::size_t)) {
     if (!id.valid() || graph.nodes[id].op != OpKind::kTranspose) return false;
     const std::size_t rank = graph.values[graph.nodes[id].inputs[0]].shape.size();
     return is_image_rank(rank) && permutation_of(graph.nodes[id], rank) == order(rank);
   }
 
-  /// A Slice of what comes as NCHW: less is left to turn behind it.
+  /// Returns whether the node is a Slice of an NCHW value: less has to be transposed after it.
   static bool cuts_nchw(const Graph& graph, const Node& node, const std::vector<bool>& convertible,
                         const Readers& readers) {
     if (node.op != OpKind::kSlice || readers.of(node.inputs[0]).size() > 1) return false;
@@ -163,8 +163,8 @@ class Islands {
     return turns;
   }
 
-  /// Whether the budget covers copies of the constants among the node's images, besides those of
-  /// nodes before.
+  /// Returns whether the budget covers copies of the constants among the node's images, in addition
+  /// to those of earlier nodes.
   bool may_turn(const Graph& graph, const Node& node, const LoadBudget& budget) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid() || !is_image_input(graph, node, i)) continue;
@@ -237,8 +237,8 @@ class Rewriter {
     }
   }
 
-  /// The NHWC form of an image that an island makes. Invalid for other values: those from outside,
-  /// and what a reduction without kept axes leaves of an image, which has no layout.
+  /// Returns the NHWC form of an image that an island computes. Invalid for other values: those
+  /// from outside, and the result of a reduction without kept axes, which has no layout.
   ValueId nhwc_of(ValueId value) const {
     const Value& v = graph_.values[value];
     const bool made = v.kind == ValueKind::kResult && islands_.contains(v.producer);
@@ -247,7 +247,7 @@ class Rewriter {
 
   void append(Node node) { graph_.nodes.push_back(std::move(node)); }
 
-  /// A value like `model`, an NCHW image, with its axes in NHWC order.
+  /// Returns a value like `model`, an NCHW image, with its axes in NHWC order.
   ValueId nhwc_value(ValueId model) {
     Value value;
     value.name = names_.make(graph_.values[model].name + "/nhwc");
@@ -355,7 +355,7 @@ class Rewriter {
     append(std::move(node));
   }
 
-  /// The known dimensions of `to`, where axes longer than one keep their order.
+  /// Returns the known dimensions of `to` if axes longer than one keep their order.
   std::optional<std::vector<std::int64_t>> dims_if_view(ValueId to,
                                                         const Permutation& permutation) const {
     std::vector<std::int64_t> dims;

@@ -69,7 +69,7 @@ void decompose_matmul_perm(Parts& parts) {
   parts.result(OpKind::kMatMul, std::move(inputs), std::move(attributes));
 }
 
-/// An operator of images, on images of layout NHWC.
+/// Decomposes an operator of images with NHWC layout.
 void decompose_layout(Parts& parts) {
   const std::size_t rank = parts.shape(0).size();
   std::vector<ValueId> inputs = parts.node().inputs;
@@ -82,7 +82,8 @@ void decompose_layout(Parts& parts) {
   parts.result(OpKind::kTranspose, {image}, std::move(back));
 }
 
-/// Bytes through a table: an element of it for each, from the end for those below zero.
+/// Decomposes a byte table: an element of it for each byte, counted from the end for those below
+/// zero.
 void decompose_byte_table(Parts& parts) {
   Attributes to;
   to.set("to", std::int64_t{info_of(DType::kI64).onnx});
@@ -91,7 +92,7 @@ void decompose_byte_table(Parts& parts) {
   parts.result(OpKind::kGather, {table, at});
 }
 
-/// An integer product whose results are looked up in a table.
+/// Decomposes an integer product whose results are looked up in a table.
 void decompose_looked_up(Parts& parts) {
   Attributes attributes = parts.node().attributes, table;
   table.set(std::string(kByteTable), *attributes.find(kByteTable));
@@ -121,7 +122,7 @@ ValueId real_operand(Parts& parts, ProductInput operand, std::int64_t axis) {
   return parts.op(OpKind::kDequantizeLinear, std::move(inputs), std::move(along));
 }
 
-/// The integers of an integer product as real numbers, which are multiplied, and quantised.
+/// Decomposes an integer product into real numbers that are multiplied and quantised.
 void decompose_scaled(Parts& parts) {
   const Node& node = parts.node();
   const bool convolves = node.op == OpKind::kConvInteger;

@@ -16,7 +16,7 @@
 namespace parallax {
 namespace {
 
-/// The pass keeps the graph valid, and its outputs' shapes.
+/// Runs the pass, and expects a valid graph with the same output shapes.
 int run(Result<int> (*pass)(Graph&, const PassContext&), Graph& graph) {
   std::vector<Shape> shapes;
   for (const ValueId output : graph.outputs) shapes.push_back(graph.values[output].shape);
@@ -33,7 +33,7 @@ int run(Result<int> (*pass)(Graph&, const PassContext&), Graph& graph) {
   return changes.value_or(-1);
 }
 
-/// The indices of the one Gather, and the elements that each stands for.
+/// Returns the indices of the only Gather, and the number of elements for each.
 std::vector<std::int64_t> indices_of(const Graph& graph, std::int64_t& run_length) {
   for (const Node& node : graph.nodes) {
     if (node.op != OpKind::kGather) continue;

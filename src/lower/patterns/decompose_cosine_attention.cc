@@ -10,7 +10,7 @@ namespace {
 
 const std::vector<std::int64_t> kHeadsFirst = {0, 2, 1, 3}, kColumnsFirst = {0, 1, 3, 2};
 
-/// x / max(|x|, epsilon) along the last axis.
+/// Returns x / max(|x|, epsilon) along the last axis.
 ValueId unit_vectors(Parts& parts, ValueId x) {
   ValueId length = parts.op(OpKind::kReduceL2, {x, parts.ints({-1})});
   const float epsilon = parts.node().attributes.get_float("epsilon", 0.0F);

@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// x / 2 (1 + erf(x / sqrt(2))), or with a tanh in its place.
+/// Writes x / 2 (1 + erf(x / sqrt(2))), or the form with tanh.
 void decompose_gelu(Parts& parts) {
   const ValueId x = parts.input(0);
   const bool tanh = parts.node().attributes.get_string("approximate", "none") == "tanh";
@@ -31,7 +31,7 @@ void decompose_gelu(Parts& parts) {
   parts.result(OpKind::kMul, {half, parts.op(OpKind::kAdd, {inner, parts.number(1)})});
 }
 
-/// x max(0, min(1, x / 6 + 1 / 2)).
+/// Writes x max(0, min(1, x / 6 + 1 / 2)).
 void decompose_hard_swish(Parts& parts) {
   const ValueId x = parts.input(0);
   const ValueId part = parts.op(OpKind::kMul, {x, parts.number(1.0F / 6)});
@@ -40,7 +40,7 @@ void decompose_hard_swish(Parts& parts) {
   parts.result(OpKind::kMul, {x, gate});
 }
 
-/// The axes that a normalisation goes along, as an input of ReduceMean.
+/// Returns the axes of a normalisation as an input of ReduceMean.
 ValueId normalized_axes(Parts& parts) {
   const auto rank = static_cast<std::int64_t>(parts.shape(0).size());
   std::int64_t axis = parts.node().attributes.get_int("axis", -1);
@@ -68,13 +68,13 @@ void decompose_layer_normalization(Parts& parts) {
   parts.result(OpKind::kAdd, {parts.op(OpKind::kMul, {normal, parts.input(1)}), parts.input(2)});
 }
 
-/// x / sqrt(mean of x^2 + epsilon) * scale.
+/// Writes x / sqrt(mean of x^2 + epsilon) * scale.
 void decompose_rms_normalization(Parts& parts) {
   const ValueId normal = by_deviation(parts, parts.input(0), normalized_axes(parts));
   parts.result(OpKind::kMul, {normal, parts.input(1)});
 }
 
-/// Inputs of a ReduceSum in the place of the node, which folds squares.
+/// Returns the inputs of a ReduceSum that replaces the node, which sums squares.
 std::vector<ValueId> squared(Parts& parts) {
   std::vector<ValueId> inputs = parts.node().inputs;
   inputs[0] = parts.op(OpKind::kMul, {inputs[0], inputs[0]});
@@ -102,7 +102,7 @@ void decompose_lp_normalization(Parts& parts) {
   parts.result(OpKind::kWhere, {none, parts.number(0), quotient});
 }
 
-/// The statistics, where asked for, are results of their own.
+/// Returns whether the statistics are outputs of the node.
 bool gives_statistics(const Node& node) {
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (node.outputs[i].valid()) return true;

@@ -82,12 +82,13 @@ class AttentionMatcher {
  private:
   const Shape& shape_of(ValueId value) const { return graph_.values[value].shape; }
 
-  /// The node behind `value` if nothing else reads it: only then does fusing save it.
+  /// Returns the node that computes `value` if it has no other reader: only then does fusing save
+  /// it.
   const Node* inner_node(ValueId value, OpKind kind) const {
     return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
   }
 
-  /// True for a product of f32 matrices with nothing applied to it.
+  /// Returns true for a product of f32 matrices without an epilogue.
   bool is_plain_product(const Node& node) const {
     if (node.op != OpKind::kMatMul || node.inputs.size() != 2) return false;
     if (!node.epilogue.empty()) return false;
@@ -156,7 +157,7 @@ class AttentionMatcher {
     return true;
   }
 
-  /// The scores that are multiplied or divided by one constant, which goes into `found`.
+  /// Returns the scores that are multiplied or divided by one constant, and stores it in `found`.
   ValueId take_scale(ValueId value, AttentionMatch& found) const {
     for (const OpKind kind : {OpKind::kMul, OpKind::kDiv}) {
       const Node* node = inner_node(value, kind);
@@ -184,7 +185,7 @@ class AttentionMatcher {
     found.values = values;
   }
 
-  /// The heads that `operand`, a matrix for each, repeats.
+  /// Returns the heads that `operand`, a matrix for each, repeats.
   RepeatedHeads repeated_heads(ValueId operand, std::size_t rank, bool columns_too) const {
     if (shape_of(operand).size() != rank || rank < 3 || rank >= Dims::kMaxRank) return {};
     RepeatedHeads found;
@@ -272,7 +273,7 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
 
 namespace {
 
-/// Each head of `x` `times` times, one after the other.
+/// Returns each head of `x` repeated `times` times, one after the other.
 ValueId repeated_heads(Parts& parts, ValueId x, std::int64_t rank, std::int64_t times) {
   const auto part_of_shape = [&](std::int64_t start, std::int64_t end) {
     Attributes attributes;

@@ -34,7 +34,8 @@ constexpr DTypeSet kChainTypes = dtypes_where([](const DTypeInfo& type) {
 /// Nodes that become one, ascending.
 using Members = std::vector<NodeId>;
 
-/// The last node that each value waits for, over detours too; invalid: it waits for none.
+/// Returns the last node that each value waits for, including detours; invalid: it waits for no
+/// node.
 IdVector<ValueId, NodeId> last_nodes_before(const Graph& graph, std::span<const Detour> detours) {
   IdVector<ValueId, NodeId> last(graph.values.size());
   std::vector<NodeId> of_detour(detours.size());
@@ -117,7 +118,7 @@ class ChainFinder {
                                [](const Expr& dim) { return dim.constant() == 1; });
   }
 
-  /// The groups that `node` reads from, the latest first.
+  /// Returns the groups from which `node` reads, the latest first.
   std::vector<std::size_t> groups_before(const Node& node) const {
     const Shape& shape = graph_.values[node.outputs[0]].shape;
     std::vector<std::size_t> groups;

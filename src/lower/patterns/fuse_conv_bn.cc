@@ -52,7 +52,7 @@ std::optional<ChannelAffine> batch_normalization(const Graph& graph, const Node&
   return affine;
 }
 
-/// The Add of a constant that differs by channel alone: [C, 1, 1] or [1, C, 1, 1].
+/// Matches the Add of a constant that differs only by channel: [C, 1, 1] or [1, C, 1, 1].
 std::optional<ChannelAffine> channel_bias(const Constant& bias, std::size_t channels, int rank) {
   const int axis = bias.dims.rank() - rank + 1;
   if (axis < 0 || bias.dims.rank() > rank) return std::nullopt;
@@ -93,7 +93,8 @@ struct AffineMatch {
   ChannelAffine affine;
 };
 
-/// The convolution that alone feeds input `side` of `node`, with constant weights and bias.
+/// Returns the convolution that computes input `side` of `node`, if that has no other reader and
+/// weights and bias are constants.
 const Node* convolution_before(const Graph& graph, const Readers& readers,
                                const PassContext& context, const Node& node, std::size_t side) {
   const Node* convolution = produced_by(graph, node.inputs[side], OpKind::kConv);
@@ -138,7 +139,7 @@ std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& reade
   return std::nullopt;
 }
 
-/// `weights`, of which each filter is multiplied by its factor.
+/// Returns `weights` with each filter multiplied by its factor.
 Constant scaled_filters(const Constant& weights, const FilterOrder& filter,
                         const std::vector<double>& factors) {
   const auto fill = [from = weights, factors, filter](std::span<std::byte> into) -> Status {

@@ -68,7 +68,8 @@ class CosineMatcher {
  private:
   const Shape& shape_of(ValueId value) const { return graph_.values[value].shape; }
 
-  /// The node behind `value` if nothing else reads it: only then does fusing save it.
+  /// Returns the node that computes `value` if it has no other reader: only then does fusing save
+  /// it.
   const Node* inner_node(ValueId value, OpKind kind) const {
     return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
   }
@@ -103,7 +104,7 @@ class CosineMatcher {
     return std::nullopt;
   }
 
-  /// The scores before masks of windows, which stand between two reshapes, were added.
+  /// Returns the scores before window masks are added, between two reshapes.
   ValueId take_masks(ValueId value, CosineMatch& found) const {
     const Node* back = inner_node(value, OpKind::kReshape);
     if (back == nullptr) return value;
@@ -126,7 +127,7 @@ class CosineMatcher {
     return split->inputs[0];
   }
 
-  /// The sum of several is a constant of its own.
+  /// Returns whether the masks may be summed: the sum of several is a new constant.
   bool may_sum(const std::vector<ValueId>& masks) const {
     const auto bytes = std::ssize(graph_.values[masks[0]].constant->bytes);
     return masks.size() == 1 || can_pay(budget_, bytes);
@@ -151,7 +152,7 @@ class CosineMatcher {
     return sum->value;
   }
 
-  /// The products that are multiplied by one constant per head.
+  /// Returns the products that are multiplied by one constant per head.
   ValueId take_scale(ValueId value, CosineMatch& found) const {
     const auto sum = constant_sum(value, OpKind::kMul);
     if (!sum) return {};
@@ -181,7 +182,8 @@ class CosineMatcher {
     ValueId x;
     float epsilon = 0;
   };
-  /// The heads side by side whose vectors `value` [batches, heads, tokens, depth] has as units.
+  /// Returns the adjacent heads whose unit vectors `value` [batches, heads, tokens, depth]
+  /// contains.
   std::optional<Unit> heads_of_units(ValueId value) const {
     if (auto unit = unit_vectors(value)) {
       unit->x = before_transpose(unit->x, kSwapHeads);
@@ -200,7 +202,7 @@ class CosineMatcher {
     return is_transpose(*turned, kHeadsToColumns) ? unit_vectors(turned->inputs[0]) : std::nullopt;
   }
 
-  /// The x of x / max(|x|, epsilon), or of x times the reciprocal.
+  /// Returns the x of x / max(|x|, epsilon), or of x times the reciprocal.
   std::optional<Unit> unit_vectors(ValueId value) const {
     if (const Node* div = inner_node(value, OpKind::kDiv))
       return unit_of(div->inputs[0], div->inputs[1], shape_of(value));
@@ -237,7 +239,7 @@ class CosineMatcher {
     return expand == nullptr ? value : expand->inputs[0];
   }
 
-  /// The y of 1 / y.
+  /// Returns the y of 1 / y.
   ValueId inverted(ValueId value) const {
     if (const Node* node = inner_node(value, OpKind::kReciprocal)) return node->inputs[0];
     const Node* node = inner_node(value, OpKind::kDiv);

@@ -31,7 +31,7 @@ struct Product {
   double scale = 1;
   std::vector<ValueId> factors;
 
-  /// True for wanted * x^power.
+  /// Returns true for wanted * x^power.
   bool is_power(double wanted, ValueId x, std::size_t power) const {
     return is_near(scale, wanted) && factors.size() == power &&
            std::all_of(factors.begin(), factors.end(), [x](ValueId f) { return f == x; });
@@ -67,7 +67,8 @@ class Matcher {
   }
 
  private:
-  /// The node behind `value` if nothing else reads it: only then does fusing save it.
+  /// Returns the node that computes `value` if it has no other reader: only then does fusing save
+  /// it.
   const Node* inner_node(ValueId value, OpKind kind) const {
     const bool inner = readers_ == nullptr || readers_->single(value);
     return inner ? produced_by(graph_, value, kind) : nullptr;
@@ -107,7 +108,7 @@ class Matcher {
     return false;
   }
 
-  /// The y of y + 1.
+  /// Returns the y of y + 1.
   std::optional<ValueId> minus_one(ValueId sum) const {
     const Node* add = inner_node(sum, OpKind::kAdd);
     if (add == nullptr) return std::nullopt;
@@ -145,7 +146,7 @@ class Matcher {
     return square && product_of(*square).is_power(kCubic, x, 2);
   }
 
-  /// x + 0.044715 * x^3.
+  /// Matches x + 0.044715 * x^3.
   bool is_sum(ValueId value, ValueId x) const {
     const Node* add = inner_node(value, OpKind::kAdd);
     if (add == nullptr) return false;

@@ -109,7 +109,7 @@ class NormMatcher {
     return std::nullopt;
   }
 
-  /// The x - mean whose squares `mean` is of.
+  /// Returns the x - mean whose squares `mean` averages.
   std::optional<Deviation> deviation(const Node& mean) const {
     const ValueId square = mean.inputs[0];
     const Node* product = node_of(square, OpKind::kMul);
@@ -135,7 +135,7 @@ class NormMatcher {
                      {off->inputs[1], product->inputs[0], square}};
   }
 
-  /// The deviation behind its square root; `inverse`: behind 1 / that.
+  /// Returns the deviation whose square root `value` is; `inverse`: whose reciprocal square root.
   std::optional<Deviation> root(ValueId value, bool inverse) const {
     if (inverse) {
       if (const Node* reciprocal = node_of(value, OpKind::kReciprocal))
@@ -181,7 +181,7 @@ class NormMatcher {
     return std::nullopt;
   }
 
-  /// n * scale.
+  /// Matches n * scale.
   std::optional<NormMatch> scaled(const Node& node) const {
     if (node.op != OpKind::kMul) return std::nullopt;
     for (const std::size_t side : {0U, 1U}) {
@@ -193,8 +193,8 @@ class NormMatcher {
     return std::nullopt;
   }
 
-  /// n * scale + bias or what there is of it. The longest form wins: shorter ones are left alone
-  /// where something goes on from them.
+  /// Matches n * scale + bias or a part of it. The longest form wins: shorter ones are left alone
+  /// if the pattern continues after them.
   std::optional<NormMatch> in_order(const Node& last) const {
     if (last.op == OpKind::kAdd) {
       if (!centered_) return std::nullopt;
@@ -212,7 +212,7 @@ class NormMatcher {
     return normal(last);
   }
 
-  /// x * (scale / dev).
+  /// Matches x * (scale / dev).
   std::optional<NormMatch> scaled_root(const Node& last) const {
     if (last.op != OpKind::kMul) return std::nullopt;
     for (const std::size_t side : {0U, 1U}) {
@@ -222,7 +222,7 @@ class NormMatcher {
     return std::nullopt;
   }
 
-  /// x * inv + (bias - mean * inv).
+  /// Matches x * inv + (bias - mean * inv).
   std::optional<NormMatch> around_x(const Node& last) const {
     if (last.op != OpKind::kAdd) return std::nullopt;
     for (const std::size_t side : {0U, 1U}) {
@@ -244,7 +244,7 @@ class NormMatcher {
     return std::nullopt;
   }
 
-  /// 1 / dev or scale / dev.
+  /// Matches 1 / dev or scale / dev.
   std::optional<NormMatch> inverse(ValueId value) const {
     if (auto found = root(value, true)) return NormMatch{*std::move(found), {}, {}};
     const Node* product = node_of(value, OpKind::kMul);

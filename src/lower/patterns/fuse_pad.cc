@@ -111,7 +111,7 @@ bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {
   }
 }
 
-/// Elements that a window covers along each spatial axis.
+/// Returns the number of elements that a window covers along each spatial axis.
 std::optional<std::vector<std::int64_t>> window_extents(const Graph& graph, const Node& window,
                                                         std::size_t axes) {
   auto extents = window.attributes.get_ints("kernel_shape");

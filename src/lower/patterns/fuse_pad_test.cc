@@ -33,7 +33,7 @@ std::string operators_with_pads(const Graph& graph) {
   return text;
 }
 
-/// x, its Pad `p` with `pads`, weights `w` of 3x3 and `v` of a depthwise 3x3.
+/// Returns text for x, its Pad `p` with `pads`, weights `w` of 3x3 and `v` of a depthwise 3x3.
 std::string padded(const std::string& pads,
                    const std::string& image = "input x f32 [1, 2, 5, 5]\n") {
   return image + "const w f32 [2, 2, 3, 3] = fill 0.5\nconst v f32 [2, 1, 3, 3] = fill 0.5\n" +

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-/// The a of a * x, in either order, or of x / (1 / a), where `value` is that.
+/// Returns the a of a * x, in either order, or of x / (1 / a), if `value` has this form.
 std::optional<float> factor_of(const Graph& graph, ValueId value, ValueId x) {
   const Shape& shape = graph.values[x].shape;
   // A constant with many dimensions of one must not have raised the rank.

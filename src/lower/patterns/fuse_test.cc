@@ -15,8 +15,7 @@ namespace {
 
 using PassFunction = Result<int> (*)(Graph&, const PassContext&);
 
-/// The graph of `text` after inference.
-/// Operators in order with what the pass may have set, e.g. "Conv[Silu] Add".
+/// Returns operators in order with the epilogues that the pass may have set, e.g. "Conv[Silu] Add".
 std::string operators_with_epilogues(const Graph& graph) {
   std::string text;
   for (const Node& node : graph.nodes) {

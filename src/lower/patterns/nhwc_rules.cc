@@ -70,7 +70,7 @@ std::int64_t default_axis(OpKind op) {
   return op == OpKind::kSoftmax || op == OpKind::kLpNormalization ? -1 : 0;
 }
 
-/// The NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
+/// Returns the NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
 std::int64_t moved_axis(std::int64_t axis, std::size_t rank) {
   if (axis < 0) axis += static_cast<std::int64_t>(rank);
   const Permutation axes = to_nhwc(rank);
@@ -110,7 +110,7 @@ bool concat_fits(const Graph& graph, const Node& node, std::size_t rank) {
                      [&](ValueId id) { return id.valid() && is_image(graph, id, rank); });
 }
 
-/// The axes in a constant input, each in [-rank, rank).
+/// Returns the axes in a constant input, each in [-rank, rank).
 std::optional<std::vector<std::int64_t>> listed_axes(const Graph& graph, const Node& node) {
   const std::size_t i = axes_input(node.op);
   if (node.inputs.size() <= i || !node.inputs[i].valid()) return std::nullopt;
@@ -133,7 +133,7 @@ bool axes_fit(const Graph& graph, const Node& node, std::size_t rank) {
          });
 }
 
-/// The numbers before all axes, then those after, of a Pad that names no axes.
+/// Returns the pads before all axes, then those after, of a Pad without an axes input.
 std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const Node& node,
                                                      std::size_t rank) {
   if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;

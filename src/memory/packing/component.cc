@@ -12,7 +12,8 @@ constexpr std::size_t kMaxPairs = std::size_t{1} << 22;
 constexpr std::size_t kMaxSearched = 2000;
 constexpr int kGreedyAttempts = 3;
 
-/// 1 1 2 1 1 2 4 ...: restarts that are at most log-many times worse than the best fixed limit.
+/// Returns 1 1 2 1 1 2 4 ...: restarts that are at most log-many times worse than the best fixed
+/// limit.
 std::int64_t luby(int attempt) {
   std::int64_t index = attempt + 1;
   for (;;) {

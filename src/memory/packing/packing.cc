@@ -55,7 +55,7 @@ std::vector<std::size_t> by_begin(std::span<const PackingBuffer> buffers) {
   return order;
 }
 
-/// `sorted` cut wherever no buffer lives across.
+/// Splits `sorted` at moments when no buffer lives.
 std::vector<Component> make_components(std::span<const PackingBuffer> sorted) {
   std::vector<Component> components;
   std::size_t first = 0;

@@ -52,7 +52,8 @@ Buffers cut_rectangle(std::int64_t height, int cuts, std::uint64_t seed) {
   return buffers;
 }
 
-/// The least height of all packings: every order, each buffer as low as those before it allow.
+/// Returns the minimum height of all packings: tries every order, with each buffer as low as those
+/// before it allow.
 std::int64_t least_height(const Buffers& buffers) {
   std::vector<std::size_t> order(buffers.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

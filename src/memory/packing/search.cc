@@ -61,7 +61,7 @@ Outcome Search::solve_parts(const Items& items) {
   return Outcome::kFound;
 }
 
-/// One node; its last branch, the gap, is the next round of the loop.
+/// Solves one node of the search; its last branch, the gap, is the next iteration of the loop.
 Outcome Search::solve(const Items& items) {
   const Mark before = mark();
   for (;;) {

@@ -124,7 +124,7 @@ void check_device(const CoGraph& split, const ConcreteShapes& shapes, const Dele
       nodes[node].side = CoSide::kCpu;
 }
 
-/// Seconds of nodes by their share of the node before, of copies by their bytes.
+/// Sets the seconds of nodes by their share of the origin, and of copies by their bytes.
 PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
                             const CoCosts& costs, const PartitionOptions& options) {
   PartitionOptions result = options;
@@ -154,7 +154,7 @@ PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
   return result;
 }
 
-/// The sizes of a split graph, whose device's nodes can run there from now on.
+/// Returns the sizes of a split graph, and assigns nodes to the CPU that the device cannot run.
 Result<ConcreteShapes> checked_shapes(const Binding& binding, const Delegate& delegate,
                                       CoGraph& split) {
   PX_RETURN_IF_ERROR(verify(split.graph, Stage::kPartition));
@@ -163,7 +163,7 @@ Result<ConcreteShapes> checked_shapes(const Binding& binding, const Delegate& de
   return shapes;
 }
 
-/// The regions that nodes of the device's side will be in.
+/// Returns the regions that nodes of the device's side will be in.
 IdVector<NodeId, RegionId> device_regions(const CoGraph& split) {
   IdVector<NodeId, bool> on_device;
   for (const CoNode& node : split.nodes) on_device.push_back(node.side == CoSide::kDevice);
@@ -174,8 +174,8 @@ IdVector<NodeId, RegionId> device_regions(const CoGraph& split) {
   return result;
 }
 
-/// The sizes of a split graph, whose images cross from now on in the order in which both sides
-/// compute on them, if the delegate has that of the CPU.
+/// Returns the sizes of a split graph. If the delegate has the CPU's layout of images, they cross
+/// in that layout from now on.
 Result<ConcreteShapes> shapes_of_split(const Binding& binding, const Delegate& delegate,
                                        CoGraph& split) {
   PX_ASSIGN(ConcreteShapes shapes, checked_shapes(binding, delegate, split));
@@ -198,8 +198,8 @@ struct Whole {
   double seconds = 0;  ///< without a split
 };
 
-/// A split with the share that is `timed`, which runs have to judge, or with the best that is
-/// predicted to pay.
+/// Returns a split with the share `timed`, which runs have to judge, or with the best share that is
+/// predicted to pay off.
 std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> timed,
                                       const Delegate& delegate, const PartitionOptions& options) {
   const double limit = whole.seconds * (1 - kWorthSplitting);
@@ -241,7 +241,7 @@ std::uint64_t key_of(const Graph& graph, const ConcreteShapes& shapes,
   return refused.empty() ? key : key ^ region_key(keys, refused);
 }
 
-/// Whether runs of the best split took longer than the graph without one is predicted to.
+/// Returns whether runs of the best split were slower than the prediction for the unsplit graph.
 bool runs_lose(const Calibration& calibration, std::uint64_t key, double whole_seconds) {
   constexpr double kSurely = 1.15;  // predictions are not exact
   const std::optional<int> best = best_share(calibration, key);

@@ -33,7 +33,7 @@ class CoIslands {
   }
 
   bool contains(NodeId id) { return can_[id] && convolves_[root(id)]; }
-  /// Whether `id` reads `value` as an image.
+  /// Returns whether `id` reads `value` as an image.
   bool reads(NodeId id, ValueId value) {
     if (!contains(id)) return false;
     const Node& node = graph_.nodes[id];

@@ -27,7 +27,7 @@ class RowRewriter {
 
  private:
   std::size_t axis() const { return static_cast<std::size_t>(rule_.axis); }
-  /// Rows of input 0 that are outside of it, in front and behind.
+  /// Returns the numbers of rows of input 0 that are outside of it, before and after.
   std::pair<std::int64_t, std::int64_t> outside() const {
     const Rows wanted = rule_.inputs[0].of(made_);
     const std::int64_t all = (*shapes_[before_.inputs[0]])[rule_.inputs[0].axis];

@@ -15,7 +15,8 @@ constexpr double kMostWaits = 8, kMostSaved = 0.1;
 /// would be made twice.
 constexpr double kMostTwice = 1.7;
 
-/// Nodes that wait for no node that is cut come first, so that they part no stretch.
+/// Returns an order in which nodes that wait for no node that is cut come first, so that they
+/// divide no stretch.
 std::vector<NodeId> order_of(const Graph& graph, const RowAxes& axes) {
   std::vector<NodeId> first, others;
   IdVector<NodeId, bool> late(graph.nodes.size(), false);
@@ -68,7 +69,7 @@ class Stretch {
   }
   /// Adds the previous node. Returns false if that is impossible or not worthwhile.
   bool add(NodeId id);
-  /// Predicted, without waiting for each other at its end.
+  /// Returns the predicted time, without the wait at the end of the stretch.
   double seconds() const {
     const double alone = cpu_ + copies_[0] + between_;
     const double parallel = device_ + copies_[1] + between_ + regions_ * costs_.region_seconds;
@@ -107,7 +108,7 @@ class Stretch {
     if (entry.stamp != stamp_) entry = {stamp_, {}, {}};
     return entry;
   }
-  /// Seconds of reading what both parts read.
+  /// Returns the seconds of reading data that both parts read.
   double read_by_both(NodeId id) const {
     const auto& inputs = graph_.nodes[id].inputs;
     double bytes = 0;
@@ -141,7 +142,7 @@ class Stretch {
   bool on_device_ = true;
 };
 
-/// Rows of the node's results that `part` needs.
+/// Returns the rows of the node's results that `part` needs.
 Rows Stretch::wanted(NodeId id, std::size_t part) {
   Rows rows;
   for (const ValueId output : graph_.nodes[id].outputs) {

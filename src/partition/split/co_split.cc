@@ -290,7 +290,8 @@ void Splitter::add_part(NodeId id) {
                            static_cast<double>(made.count()) / all});
 }
 
-/// The device's part first: of two that may begin, it begins before the CPU goes on.
+/// Divides a stretch. The device's part comes first: if both may start, it starts before the CPU
+/// continues.
 void Splitter::split_stretch(const CoStretch& stretch) {
   std::vector<std::pair<ValueId, Piece>> made;
   for (std::size_t part = kParts; part-- > 0;) {

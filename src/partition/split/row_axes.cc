@@ -23,7 +23,7 @@ bool is_data(const Graph& graph, const ConcreteShapes& shapes, ValueId id) {
   return id.valid() && shapes[id] && graph.values[id].kind == ValueKind::kResult;
 }
 
-/// Elements of inputs that are cut as this rule wants them.
+/// Returns the number of elements of inputs that are already cut as this rule requires.
 double agreement(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
                  const RowRule& rule, const IdVector<ValueId, int>& axis) {
   double sum = 0;

@@ -123,8 +123,8 @@ std::int64_t elements_between(const Dims& dims, int begin, int end) {
   return result;
 }
 
-/// The elements keep their order: rows of the result are rows of the input if as many elements
-/// precede both axes.
+/// Returns the rule of a view. The elements keep their order: rows of the result are rows of the
+/// input if as many elements precede both axes.
 std::optional<RowRule> view_rule(const Sized& n, int axis) {
   // Would drop an axis with one row left.
   if (n.node.op == OpKind::kSqueeze && (n.inputs.size() < 2 || !n.node.inputs[1].valid()))

@@ -21,7 +21,7 @@ namespace parallax {
 enum class DeviceBytes : std::uint8_t { kOfRuns, kConstants };
 
 /// A budget in which a device's bytes are also counted. `take` fails with kBudgetExceeded; `give`
-/// must not throw. Both may be null, and are called without locks.
+/// must not throw. Both may be null.
 struct DeviceBudget {
   std::function<Status(std::int64_t)> take = nullptr;  ///< called with a positive number of bytes
   std::function<void(std::int64_t)> give = nullptr;    ///< called with bytes that `take` accepted

@@ -16,8 +16,8 @@ struct SharedBytes;
 /// read-only. Move-only.
 class AlignedBytes {
  public:
-  /// Allocates `bytes` bytes, not initialized, from `source`, or from the system if it is null;
-  /// from 2 MiB on aligned to large pages. Errors: kOutOfMemory (stage kCompile).
+  /// Allocates `bytes` bytes, not initialized, from `source`, or from the system if it is null.
+  /// System memory from 2 MiB on is aligned to large pages. Errors: kOutOfMemory (stage kCompile).
   static Result<AlignedBytes> allocate(std::int64_t bytes, MemorySource* source = nullptr);
   /// Refers to shared memory and keeps its owner alive. Do not write through data().
   static AlignedBytes shared(SharedBytes bytes);

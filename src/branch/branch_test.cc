@@ -1,4 +1,4 @@
-// Branches and layers of graphs, with and without regions.
+// Tests branches and layers of graphs, with and without regions.
 #include "branch/branch.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Which branches of a layer run at the same time.
+// Tests which branches of a layer run concurrently.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 

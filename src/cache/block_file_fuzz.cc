@@ -1,5 +1,5 @@
-// libFuzzer: any bytes as a cache file. The checksums are made right first: they detect damage, but
-// an attacker who writes into the folder can compute them too.
+// libFuzzer: arbitrary bytes as a cache file. The checksums are corrected first: they detect
+// damage, but an attacker who writes into the folder can compute them, too.
 #include "cache/block_file.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Writes the cache's file, unless the model has changed or there is too little new.
+// Writes the cache file, unless the model has changed or there is too little new data.
 #include <algorithm>
 #include <new>
 #include <utility>

@@ -1,5 +1,5 @@
-// Answers of delegates: a call that throws leaves nothing behind, and fork() waits for threads that
-// take answers.
+// Tests answers of delegates: a call that throws leaves nothing behind, and fork() waits for
+// threads that deliver answers.
 #include "delegate_host/answers.h"
 
 #include <gtest/gtest.h>

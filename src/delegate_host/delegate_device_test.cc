@@ -1,4 +1,5 @@
-// Regions on a delegate: right, late, wrong and silent answers, in its memory and in the host's.
+// Tests regions on a delegate: correct, late, wrong and missing answers, in its memory and the
+// host's.
 #include "delegate_host/delegate_device.h"
 
 #include <gmock/gmock.h>

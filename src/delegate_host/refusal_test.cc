@@ -1,4 +1,4 @@
-// Refusals by what they are about, and pauses that are counted in runs.
+// Tests the classes of refusals, and pauses that are counted in runs.
 #include "delegate_host/refusal.h"
 
 #include <gtest/gtest.h>

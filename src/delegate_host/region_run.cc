@@ -1,5 +1,5 @@
-// One run of a region. Where the device has memory of its own, its inputs are brought there, it
-// runs, and what the CPU reads of its outputs is brought back.
+// Runs a region once. If the device has memory of its own, inputs are copied there, the region
+// runs, and outputs that the CPU reads are copied back.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

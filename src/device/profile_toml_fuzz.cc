@@ -1,4 +1,4 @@
-// libFuzzer: any text as a device profile, a calibration and a pinned plan.
+// libFuzzer: arbitrary text as a device profile, a calibration and a pinned plan.
 #include "device/profile_toml.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// TOML that is too deep for the parser's recursion, in all that is read as TOML.
+// Tests TOML that is nested too deeply for the parser's recursion, in all readers of TOML.
 #include "device/toml_reader.h"
 
 #include <gmock/gmock.h>

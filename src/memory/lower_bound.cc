@@ -1,4 +1,4 @@
-// Sums of live bytes: what no placement can beat.
+// Computes sums of live bytes, which are lower bounds for any placement.
 #include <algorithm>
 #include <utility>
 

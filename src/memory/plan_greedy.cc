@@ -1,4 +1,4 @@
-// The figure to compare with: TFLite's greedy-by-size.
+// Implements the baseline: TFLite's greedy-by-size.
 #include "memory/conflicts.h"
 #include "memory/memory.h"
 #include "memory/placer.h"

@@ -1,6 +1,6 @@
-// The paper's arenas, replayed at planning time: where its bump pointers and free lists would put
-// every buffer. All arenas grow in one address range, so that a block handed over merges with its
-// neighbours, whichever arena had them before.
+// Replays the paper's arenas at planning time: computes where their bump pointers and free lists
+// would put every buffer. All arenas grow in one address range, so that a block passed to another
+// arena merges with its neighbours, whichever arena had them before.
 #include <algorithm>
 
 #include "memory/free_list.h"

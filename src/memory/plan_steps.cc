@@ -1,4 +1,4 @@
-// The offsets that plans use: the best of several ways to find them.
+// Computes the offsets that plans use: the best of several methods.
 #include <algorithm>
 #include <numeric>
 #include <utility>

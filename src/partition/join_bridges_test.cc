@@ -1,4 +1,4 @@
-// Bridges: where they join regions, and that no cycle comes of it.
+// Tests where bridges join regions, and that no cycle results.
 #include "partition/join_bridges.h"
 
 #include <gmock/gmock.h>

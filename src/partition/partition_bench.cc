@@ -1,5 +1,5 @@
-// How long partitioning takes: random graphs in which a quarter of the nodes cannot run, the worst
-// mix, and chains, which is what models are.
+// Measures the time of partitioning: random graphs in which a quarter of the nodes cannot run, the
+// worst mix, and chains, which resemble models.
 #include <benchmark/benchmark.h>
 
 #include <random>

@@ -1,4 +1,4 @@
-// Which nodes become regions of a delegate, and why others stay on the CPU.
+// Tests which nodes become regions of a delegate, and why others stay on the CPU.
 #include "partition/partition.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Regions whose sizes only running tells.
+// Tests regions whose sizes become known during a run.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-// A partition as text, its candidates, and why a node stays on the CPU.
+// Converts a partition to text, and states its candidates and the reason why a node stays on the
+// CPU.
 #include <fmt/format.h>
 
 #include "partition/partition.h"

@@ -1,4 +1,4 @@
-// Rates of the test delegate, which may be slow.
+// Tests the rates of the test delegate, which may be slow.
 #include "rates/delegate_rates.h"
 
 #include <gmock/gmock.h>

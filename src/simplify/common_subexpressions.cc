@@ -1,5 +1,5 @@
-// Nodes that do the same with the same inputs are computed once, and equal small constants are kept
-// once (so that nodes that were given copies of a shape turn out the same).
+// Merges nodes that do the same with the same inputs, and equal small constants (so that nodes with
+// copies of a shape become equal).
 #include <string>
 #include <string_view>
 #include <unordered_map>

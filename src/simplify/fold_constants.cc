@@ -1,8 +1,8 @@
-// Computes nodes whose inputs are all constants, once and for all; DequantizeLinear not before
-// integer kernels had the choice. Three limits keep a small file
-// from asking for much memory or time: on the bytes of one result, and, over the whole model, on
-// the bytes of all and on the work. What goes beyond stays in the graph and is computed at each
-// run. Large results are deferred: they are paid for here and computed when they are bound.
+// Computes nodes whose inputs are all constants at load time, but DequantizeLinear not before
+// integer kernels have been selected. Three limits keep a small file from asking for much memory or
+// time: on the bytes of one result, and, over the whole model, on the bytes of all results and on
+// the work. Nodes beyond the limits stay in the graph and are computed in each run. Large results
+// are deferred: they count in the limits here and are computed when they are bound.
 #include <algorithm>
 #include <cstdint>
 #include <limits>

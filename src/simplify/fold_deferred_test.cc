@@ -1,4 +1,4 @@
-// Folding leaves large results to bind().
+// Tests that folding leaves large results to bind().
 #include <gtest/gtest.h>
 
 #include <algorithm>

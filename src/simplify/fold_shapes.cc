@@ -1,6 +1,6 @@
-// Small integer tensors whose elements inference knows as expressions of the input dimensions need
-// no nodes that compute them: they become symbolic values, or constants where no symbol is left. So
-// Shape -> Gather -> Concat -> Reshape chains vanish.
+// Replaces nodes whose results are small integer tensors with elements that inference knows as
+// expressions of the input dimensions: they become symbolic values, or constants if no symbol is
+// left. So Shape -> Gather -> Concat -> Reshape chains disappear.
 #include <algorithm>
 
 #include "ir/dtype_sets.h"

@@ -1,4 +1,4 @@
-// An If whose condition is known becomes the branch that it takes.
+// Replaces an If whose condition is known by the branch that it takes.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// A CastLike is the Cast to the type that it looks at. Drops nodes whose result is their first
-// input, element for element, whatever sizes are bound, and repetitions of elements for operators
-// that broadcast anyway.
+// Turns CastLike into Cast. Removes nodes whose result is their first input, element for element,
+// whatever sizes are bound, and repetitions of elements for operators that broadcast anyway.
 #include <algorithm>
 
 #include "ops/op.h"

@@ -1,4 +1,4 @@
-// The passes that make a graph smaller: each fires where it should and refuses where it must.
+// Tests the passes that make a graph smaller: each fires when it should and refuses when it must.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,5 +1,5 @@
-// Sequences and optionals whose structure is known disappear: who reads an element reads what was
-// put there, and tensors that are cut or joined by way of a sequence are so without it.
+// Removes sequences and optionals whose structure is known: readers of an element read the value
+// that was put there, and tensors are split or joined directly instead of through a sequence.
 #include <algorithm>
 #include <map>
 #include <optional>

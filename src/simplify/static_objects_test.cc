@@ -1,4 +1,4 @@
-// Sequences and optionals whose structure is known.
+// Tests sequences and optionals whose structure is known.
 #include <gtest/gtest.h>
 
 #include "simplify/passes_test_util.h"

@@ -1,4 +1,4 @@
-// CPUs and free memory on recorded machines: testdata/<name> holds the files of /proc and /sys.
+// Tests CPUs and free memory on recorded machines: testdata/<name> has the files of /proc and /sys.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// A graph that is split between two sides computes what it did, bit for bit on the reference
+// Tests that a graph split between two sides gives the same results, bit for bit on the reference
 // kernels: random graphs, cut anywhere.
 #include <gtest/gtest.h>
 

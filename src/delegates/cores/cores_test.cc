@@ -1,4 +1,4 @@
-// The delegate "cores" through its table: descriptions, regions, cancelled runs.
+// Tests the delegate "cores" through its table: descriptions, regions, cancelled runs.
 #include "delegates/cores/cores.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Attention on the device and on the reference kernel, in both storages and by both kernels.
+// Tests attention against the reference kernel, with both storages and both kernels.
 #include <limits>
 #include <optional>
 #include <vector>

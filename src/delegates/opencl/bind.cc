@@ -1,4 +1,4 @@
-// From a region and sizes to launches and memory: Region::bind.
+// Implements Region::bind: turns a region and sizes into launches and memory.
 #include <fmt/core.h>
 
 #include <algorithm>

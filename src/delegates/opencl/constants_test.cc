@@ -1,4 +1,4 @@
-// Constants: where the device reads the host's memory, and where it has copies.
+// Tests constants that the device reads in the host's memory, and those that are copied.
 #include "delegates/opencl/constants.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-// Memory of runs, shared with the host and not.
+// Tests memory of runs, shared with the host or not.
 #include "delegates/opencl/device_memory.h"
 
 #include <future>

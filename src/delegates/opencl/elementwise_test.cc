@@ -1,4 +1,4 @@
-// Elementwise operators and chains of them, on the device and on the reference kernels.
+// Tests elementwise operators and chains of them against the reference kernels.
 #include <limits>
 
 #include "base/status.h"

@@ -1,4 +1,4 @@
-// FusedAttention.
+// Emits FusedAttention.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
 #include "kernels/shared_heads.h"

@@ -1,5 +1,5 @@
-// Gather. Indices that are known when sizes are bound are checked then; others while running, by
-// the kernel.
+// Emits Gather. Indices that are known when sizes are bound are checked then; others during the
+// run, by the kernel.
 #include <fmt/core.h>
 
 #include "delegates/opencl/emitters.h"

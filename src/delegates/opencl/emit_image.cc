@@ -1,4 +1,4 @@
-// Pools and convolutions in layout NCHW, of one to three axes.
+// Emits pools and convolutions in NCHW layout, of one to three axes.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/image.h"
 

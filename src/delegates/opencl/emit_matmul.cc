@@ -1,4 +1,4 @@
-// MatMul and Gemm.
+// Emits MatMul and Gemm.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
 

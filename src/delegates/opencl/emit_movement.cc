@@ -1,5 +1,5 @@
-// Operators that move elements: Transpose, Expand, Slice, Concat, Split, Tile, Pad, and views where
-// their bytes have to lie elsewhere.
+// Emits operators that move elements: Transpose, Expand, Slice, Concat, Split, Tile, Pad, and views
+// whose bytes must be elsewhere.
 #include "delegates/opencl/elementwise.h"
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"

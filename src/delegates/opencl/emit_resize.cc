@@ -1,5 +1,5 @@
-// Resize, nearest and linear: where each position of each axis comes from is computed here, as the
-// reference kernel does it.
+// Emits Resize, nearest and linear: the source of each position of each axis is computed here, in
+// the same way as by the reference kernel.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/resize_source.h"
 

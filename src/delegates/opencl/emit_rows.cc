@@ -1,4 +1,4 @@
-// Softmax, normalisations, reductions and ArgMax.
+// Emits Softmax, normalisations, reductions and ArgMax.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
 

@@ -1,4 +1,4 @@
-// 16-bit storage: its numbers, and regions that have it.
+// Tests 16-bit storage: conversions, and regions that use it.
 #include "delegates/opencl/half.h"
 
 #include <limits>

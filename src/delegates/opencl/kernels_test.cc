@@ -1,4 +1,4 @@
-// Each kernel once, on shapes so small that a checker runs them in seconds.
+// Runs each kernel once, on shapes so small that a checker runs them in seconds.
 #include <set>
 #include <string>
 #include <vector>

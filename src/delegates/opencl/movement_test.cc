@@ -1,4 +1,4 @@
-// Operators that move elements, on the device and on the reference kernels.
+// Tests operators that move elements against the reference kernels.
 #include "delegates/opencl/opencl_test_util.h"
 
 namespace parallax::opencl {

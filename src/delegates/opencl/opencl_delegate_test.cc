@@ -1,4 +1,4 @@
-// The delegate through its C ABI, as a host uses it.
+// Tests the delegate through its C ABI, as a host uses it.
 #include "delegates/opencl/opencl_delegate.h"
 
 #include <sys/wait.h>

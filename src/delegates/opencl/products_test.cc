@@ -1,5 +1,4 @@
-// Products, convolutions, pools and operators over rows, on the device and on the reference
-// kernels.
+// Tests products, convolutions, pools and operators over rows against the reference kernels.
 #include "delegates/opencl/opencl_test_util.h"
 
 namespace parallax::opencl {

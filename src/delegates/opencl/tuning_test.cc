@@ -1,4 +1,4 @@
-// Sizes of kernels: each gives the reference's results, and a choice is kept.
+// Tests kernel sizes: each gives the results of the reference, and a choice is stored.
 #include "delegates/opencl/tuning.h"
 
 #include <iterator>

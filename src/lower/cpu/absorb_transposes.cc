@@ -1,9 +1,9 @@
-// Transposes around FusedAttention, and numbers that Q or K is multiplied by, or divided by, before
-// them, become its attributes: the kernel walks its operands by strides.
+// Turns Transposes around FusedAttention, and numbers by which Q or K is multiplied or divided
+// before them, into its attributes: the kernel accesses its operands by strides.
 //
 //     Transpose(FusedAttention(Transpose(Reshape(Mul(q, number))), Transpose(k), Transpose(v)))
 //
-// is FusedAttention(Reshape(q), k, v) with another scale and permutations.
+// becomes FusedAttention(Reshape(q), k, v) with another scale and permutations.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,7 +1,7 @@
-// Chains of operators that only move elements become one pass over memory: what several Slices,
-// Concats, Splits and Transposes (and Reshapes between them) make of one value is a Gather of runs
-// of it, by indices that are computed here. Rolling an image and cutting it into windows, or
-// merging patches, are such chains.
+// Combines chains of operators that only move elements into one pass over memory: the result of
+// several Slices, Concats, Splits and Transposes (and Reshapes between them) of one value is a
+// Gather of runs of it, with indices that are computed here. Rolling an image and cutting it into
+// windows, or merging patches, are such chains.
 //
 //     pattern  a value that at least two copying nodes make of one other value
 //     guard    known shapes; runs of kFewestBytes or more stay whole; not one run alone, which is a

@@ -1,5 +1,5 @@
-// Einsums that are matrix products become MatMul: what packs weights, and what attention is made
-// of.
+// Turns Einsums that are matrix products into MatMul, whose weights are packed and of which
+// attention consists.
 //
 //     pattern  Einsum(a, b) of floats
 //     guard    each label once in a term, and in two of the three; one at least that is summed;

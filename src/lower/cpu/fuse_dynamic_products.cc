@@ -1,5 +1,5 @@
-// MatMulInteger or ConvInteger, Cast to f32 and Mul by the scales of both operands is one product,
-// with the bias that an Add adds: what dynamic quantisation writes.
+// Fuses MatMulInteger or ConvInteger, Cast to f32 and Mul by the scales of both operands into one
+// product, with the bias that an Add adds: the form of dynamic quantisation.
 #include <array>
 #include <optional>
 #include <utility>

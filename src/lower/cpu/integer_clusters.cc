@@ -1,7 +1,6 @@
-// DequantizeLinear, an operator, QuantizeLinear become the operator on bytes: convolutions and
+// Turns DequantizeLinear, an operator, QuantizeLinear into an operator on bytes: convolutions and
 // matrix products with integer kernels that quantise their results, movement of bytes, and tables
-// for what is a function of one tensor of bytes. What is left is computed as it stands, of real
-// numbers.
+// for functions of one tensor of bytes. The remaining nodes are computed as real numbers.
 #include <algorithm>
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
-// Convolutions run on NHWC images, so connected groups of nodes around them ("islands") are turned
-// to NHWC as a whole, with a Transpose only where an image enters or leaves an island. Transposes
-// that stand there already take the conversion on; conversions of images with one channel or one
-// pixel are Reshapes.
+// Converts connected groups of nodes around convolutions ("islands") to NHWC as a whole, because
+// convolutions run on NHWC images. A Transpose is added only where an image enters or leaves an
+// island; existing Transposes are combined with the conversion; conversions of images with one
+// channel or one pixel are Reshapes.
 #include <algorithm>
 #include <cstdint>
 #include <map>

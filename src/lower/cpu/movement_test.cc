@@ -1,5 +1,5 @@
-// The passes that take movements and sums along: each fires where it should and refuses where it
-// must, and moves what the nodes before it moved.
+// Tests the passes for movements and sums: each fires when it should, refuses when it must, and
+// moves the same elements as the nodes before it.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,6 @@
-// Floats of 16 bits are computed in f32: kernels widen and narrow them around every operator
-// otherwise. Values between such operators stay f32; what other nodes and users read is cast back.
-// Weights stay 16 bits in their file and are widened when they are bound.
+// Computes 16-bit floats in f32: kernels would otherwise convert them before and after every
+// operator. Values between such operators stay f32; values for other nodes and users are cast back.
+// Weights stay 16 bits in their file and are converted when they are bound.
 #include <algorithm>
 #include <optional>
 #include <utility>

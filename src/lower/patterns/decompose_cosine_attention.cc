@@ -1,4 +1,4 @@
-// CosineAttention as the operators that fuse_cosine_attention.cc finds.
+// Decomposes CosineAttention into the operators that fuse_cosine_attention.cc matches.
 #include <cstdint>
 #include <utility>
 #include <vector>

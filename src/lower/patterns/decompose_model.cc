@@ -1,4 +1,5 @@
-// Operators of models that have simpler parts: a device may have these and not the operator.
+// Decomposes operators of models into simpler parts, for devices that have these but not the
+// operator.
 #include <iterator>
 #include <numbers>
 #include <string>

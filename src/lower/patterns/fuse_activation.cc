@@ -1,5 +1,5 @@
-// An activation that alone reads a convolution or matrix product becomes the product's epilogue:
-// its kernels apply it while the result is in registers.
+// Moves an activation that is the only reader of a convolution or matrix product into the product's
+// epilogue: its kernels apply it while the result is in registers.
 #include <cmath>
 #include <optional>
 #include <string_view>

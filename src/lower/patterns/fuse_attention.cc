@@ -1,14 +1,14 @@
-// Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, becomes FusedAttention: its
-// kernel keeps the scores in cache, and no tensor of queries x keys is written. A Where with a
-// number, before the mask is added or behind it, is a mask too: its condition becomes the choice.
-// That is no sum with -infinity: a score that is NaN is gone behind Where, and the keys of a query
-// that may look nowhere weigh alike where the number is finite.
+// Fuses Softmax(scale * MatMul(Q, K) + mask) along the keys, multiplied by V, into FusedAttention:
+// its kernel keeps the scores in cache, and no tensor of queries x keys is written. A Where with a
+// number, before or after the mask is added, is a mask, too: its condition becomes the choice. That
+// is different from adding -infinity: Where removes a score that is NaN, and if the number is
+// finite, a query without any key weighs all keys equally.
 //
-// PyTorch replaces weights that are NaN, as those of a query that may look nowhere are, by 0; the
-// kernel does so too.
+// PyTorch replaces weights that are NaN, such as those of a query without any key, by 0; the kernel
+// does the same.
 //
-// Where heads of queries share heads of keys and values, exporters repeat these: Unsqueeze, Expand
-// and Reshape, before a Transpose or without one. The kernel reads them again instead.
+// If heads of queries share heads of keys and values, exporters repeat these: Unsqueeze, Expand and
+// Reshape, before a Transpose or without one. The kernel reads them again instead.
 #include <cmath>
 #include <optional>
 #include <string>

@@ -1,6 +1,5 @@
-// Constant arithmetic per channel after a convolution, also a transposed one, moves into its
-// weights and bias:
-// BatchNormalization, and the Add of a bias to a convolution that has none.
+// Moves constant arithmetic per channel after a convolution, also a transposed one, into its
+// weights and bias: BatchNormalization, and the Add of a bias to a convolution without one.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The attention of windows that Swin v2 has becomes CosineAttention:
+// Fuses the window attention of Swin v2 into CosineAttention:
 //
 //     q, k, v = Transpose(Q, K, V) {perm = [0, 2, 1, 3]}
 //     unit(x) = x / Expand(Clip(ReduceL2(x, -1), epsilon))       Expand may be missing; or Max; or
@@ -10,9 +10,8 @@
 //                                                                none, or several times
 //     y       = Transpose(MatMul(Softmax(scores), v)) {perm = [0, 2, 1, 3]}
 //
-// Vectors may become units before heads are transposed. Scale, bias and mask must be constants. The
-// transposes are gone: the kernel reads and writes
-// heads where they lie side by side.
+// Vectors may be normalized before heads are transposed. Scale, bias and mask must be constants.
+// The transposes disappear: the kernel reads and writes adjacent heads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>

@@ -1,4 +1,4 @@
-// The ways in which exporters write Gelu become one node:
+// Fuses the forms in which exporters write Gelu into one node:
 //     0.5 * x * (1 + erf(x / sqrt(2)))
 //     0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))
 // in any order of the factors, with divisions or multiplications by constants. Products are taken

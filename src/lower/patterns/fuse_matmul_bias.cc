@@ -1,5 +1,5 @@
-// MatMul(x, W) + b with constant W and a constant b of one element per column, or of one for all,
-// becomes MatMul's third input.
+// Makes b of MatMul(x, W) + b, with constant W and a constant b of one element per column, or one
+// for all, the third input of MatMul.
 #include <optional>
 #include <string_view>
 #include <utility>

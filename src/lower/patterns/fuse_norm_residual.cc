@@ -1,5 +1,5 @@
-// x + LayerNormalization(y), where blocks end with their normalisation, becomes one node: the sum
-// is taken while the row is at hand.
+// Fuses x + LayerNormalization(y), in blocks that end with their normalisation, into one node: the
+// sum is computed while the row is in cache.
 //
 //     pattern  Add of a LayerNormalization's result and any value, in either order
 //     guard    nothing else reads the result, nothing the statistics; both operands have its shape

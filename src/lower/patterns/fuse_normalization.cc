@@ -1,12 +1,12 @@
-// LayerNormalization in the parts that exporters before operator set 17 write, RMSNormalization in
-// those before operator set 23:
+// Fuses LayerNormalization from the parts that exporters before operator set 17 write, and
+// RMSNormalization from those before operator set 23:
 //
 //     mean = ReduceMean(x),  off = x - mean,  variance = ReduceMean(off * off or off ^ 2)
 //     dev  = Sqrt(variance + epsilon) or (variance + epsilon) ^ 0.5
 //     n    = off / dev, off * Reciprocal(dev) or off * (variance + epsilon) ^ -0.5
 //     y    = n, n * scale or n * scale + bias
 //
-// or, as TensorFlow has it, with inv = 1 / dev or scale / dev:
+// or, as TensorFlow writes it, with inv = 1 / dev or scale / dev:
 //
 //     y    = x * inv + (bias - mean * inv)
 //
@@ -14,8 +14,8 @@
 //              scale and bias have an element for each that is normalized together
 //     rewrite  LayerNormalization(x, scale, bias)
 //
-// Without a mean, off is x, and there is no bias: that is RMSNormalization(x, scale), also where
-// scale is multiplied by 1 / dev before x is.
+// Without a mean, off is x, and there is no bias: that is RMSNormalization(x, scale), also if scale
+// is multiplied by 1 / dev before x.
 #include <algorithm>
 #include <cmath>
 #include <optional>

@@ -1,4 +1,4 @@
-// The zeros that a Pad puts around an image become the padding of the windows that read it.
+// Turns the zeros that a Pad adds around an image into the padding of the windows that read it.
 //
 //     pattern  Conv(Pad(x)), MaxPool(Pad(x)) or AveragePool(Pad(x))
 //     guard    constant, non-negative pads of spatial axes; every reader of the Pad takes them; no

@@ -1,5 +1,5 @@
-// x * Sigmoid(x) becomes Silu(x), x * Sigmoid(a x) the same with that factor: 1.702 is "quick
-// Gelu".
+// Fuses x * Sigmoid(x) into Silu(x), and x * Sigmoid(a x) into Silu with that factor: 1.702 is
+// "quick Gelu".
 #include <cmath>
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// A ConvTranspose without strides is a Conv: of filters whose taps and channels change places, on
-// an image with the padding that is left. Convolutions are the faster ones.
+// Turns a ConvTranspose without strides into a Conv with mirrored taps and swapped channels, on an
+// image with the remaining padding. Convolutions are faster.
 #include <algorithm>
 #include <cstring>
 #include <optional>

@@ -1,4 +1,4 @@
-// Along which axis each value of a graph is cut.
+// Determines the axis along which each value of a graph is cut.
 #include <algorithm>
 
 #include "partition/split/co_segments.h"

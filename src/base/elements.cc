@@ -20,8 +20,8 @@ struct FloatFormat {
   unsigned sign;
   unsigned greatest;    ///< finite number
   unsigned beyond;      ///< the value of greater numbers: infinity or NaN
-  unsigned nan;         ///< the same as `sign` where zero has no sign
-  bool saturates;       ///< on request
+  unsigned nan;         ///< the same as `sign` if zero has no sign
+  bool saturates;       ///< clamps, on request
   bool always = false;  ///< it has no infinity and no NaN
 };
 

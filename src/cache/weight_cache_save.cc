@@ -35,7 +35,7 @@ BlockFile WeightCache::contents() {
     const bool main = source.file.identity == main_identity();
     const auto at =
         result.sources.insert(main ? result.sources.begin() : result.sources.end(), source.file);
-    if (source.fresh) at->identity.inode = kNoFile;  // its contents must be looked at again
+    if (source.fresh) at->identity.inode = kNoFile;  // its contents must be hashed again
   }
   for (const auto& [key, packed] : blocks_) result.blocks.push_back({key, packed.bytes});
   return result;

@@ -145,7 +145,7 @@ class DelegateDevice final : public Device, public std::enable_shared_from_this<
   /// Returns the region if it is bound during runs; otherwise null.
   std::shared_ptr<RunTimeRegion> run_time_region(RegionId region) const;
 
-  std::vector<DelegateUse> delegates_;              // as made
+  std::vector<DelegateUse> delegates_;              // as constructed, with pools
   const std::shared_ptr<const Compiled> compiled_;  ///< shared with all plans of the binding
   const IdVector<RegionId, std::shared_ptr<RegionTimes>> times_;
   const TimedSplit split_;

@@ -148,7 +148,7 @@ Result<std::shared_ptr<DevicePiece>> DevicePool::take(std::size_t bytes) {
       const MutexLock lock(mutex_);
       busy_bytes_ -= bytes;
       needed_ -= bytes;
-      most_needed_ = needed_;  // it cannot be had
+      most_needed_ = needed_;  // the memory is not available
       return tl::unexpected(std::move(made).error());
     }
     piece = *std::move(made);

@@ -38,7 +38,7 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
   std::atomic<std::int32_t> in_host_memory{0};
   std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
       fail_copy{0}, refuse_memory{0};             ///< the next n calls
-  std::atomic<int> good_runs{0}, good_copies{0};  ///< so many go well before they fail
+  std::atomic<int> good_runs{0}, good_copies{0};  ///< this many succeed before failures begin
   std::atomic<std::int64_t> region_bytes{0}, binding_bytes{0}, shared_bytes{0},
       staging_bytes{0};  ///< sizes that it reports
   /// Error codes of a refused bind and of a failing run.

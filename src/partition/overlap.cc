@@ -90,7 +90,7 @@ double Overlap::seconds(const std::vector<bool>& offloaded) const {
   }
   double now = 0;
   while (true) {
-    Worker* first = nullptr;  // that is done
+    Worker* first = nullptr;  // the first one to finish
     for (Worker& worker : workers) {
       if (worker.idle() && worker.has_work()) worker.start(now, seconds);
       if (!worker.idle() && (first == nullptr || worker.end() < first->end())) first = &worker;

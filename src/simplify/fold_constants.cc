@@ -29,7 +29,7 @@ namespace {
 constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it is made from
 constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
 constexpr std::int64_t kMaxGrowth = 4;
-constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results that only running can size
+constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results of run-time size
 
 std::optional<Dims> dims_of(const Value& value) {
   Dims dims;

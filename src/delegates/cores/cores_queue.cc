@@ -38,7 +38,7 @@ void CoresQueue::cancel(void* context) {
     for (const CoresJob& job : jobs_)
       if (job.context == context) stop = job.stop;
   }
-  (void)stop.request_stop();  // without the mutex, as it calls stop callbacks
+  (void)stop.request_stop();  // without the mutex, because it calls stop callbacks
 }
 
 /// Waits for the next job. Returns false if there will be no more.

@@ -135,7 +135,7 @@ class HalfWidener {
 
   struct Forms {
     ValueId wide;
-    bool only_wide = false;  ///< no node computes the value itself
+    bool only_wide = false;  ///< no node computes the narrow value
   };
   Forms& place(ValueId id) {
     if (forms_.size() < graph_.values.size()) forms_.resize(graph_.values.size());

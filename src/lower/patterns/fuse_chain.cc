@@ -173,7 +173,7 @@ class ChainFinder {
     if (!members) members = Members{id};
     for (const NodeId member : *members) {
       std::size_t& group = group_of_[member];
-      if (group != kNoGroup) groups_[group] = {};  // without its capacity
+      if (group != kNoGroup) groups_[group] = {};  // also releases its capacity
       group = groups_.size();
     }
     groups_.push_back(*std::move(members));

@@ -199,7 +199,7 @@ bool can_be_nhwc(const Graph& graph, const Node& node) {
   if (!is_image_rank(rank)) return false;
   if (rule != Rule::kElementwise && !is_image(graph, node.inputs[0], rank)) return false;
   if (node.op == OpKind::kMaxPool && node.outputs.size() > 1 && node.outputs[1].valid()) {
-    return false;  // its indices count in NCHW
+    return false;  // its indices are positions in NCHW order
   }
   const bool reduces = rule == Rule::kAxesInput && node.op != OpKind::kSlice;
   for (const ValueId output : node.outputs) {

@@ -136,7 +136,7 @@ class Stretch {
   std::size_t end_ = 0;
   double once_ = 0, twice_ = 0;  // work, and what both parts make of it
   double cpu_ = 0, device_ = 0;  // work of the CPU's part and of the device's part
-  double between_ = 0;           // on the CPU, of the device's part
+  double between_ = 0;           // on the CPU, for the device's part
   std::array<double, kParts> copies_{};
   int regions_ = 1;
   bool on_device_ = true;

@@ -113,8 +113,8 @@ class Splitter {
   std::unordered_map<std::int32_t, Piece> own_;   ///< results of this part of this stretch
   std::map<Key, ValueId> fetched_;
   int stage_ = -1;
-  std::size_t part_ = 0;  ///< that the next node belongs to
-  bool device_ = false;   ///< which runs the next node
+  std::size_t part_ = 0;  ///< part of the next node
+  bool device_ = false;   ///< whether the device runs the next node
 };
 
 ValueId Splitter::concat(ValueId of, int axis, std::vector<ValueId> parts, bool as_itself) {

@@ -31,15 +31,17 @@ Status DeviceLedger::take(std::int64_t bytes, std::string_view what, DeviceBytes
   }
   const bool budgeted = budget_.take != nullptr && bytes > 0 && kind == DeviceBytes::kOfRuns;
   if (budgeted) PX_RETURN_IF_ERROR(budget_.take(bytes));
-  const MutexLock lock(mutex_);
-  Status status = check_locked(bytes, what);  // others may have taken some meanwhile
-  if (!status) {
-    if (budgeted) budget_.give(bytes);
-    return status;
+  Status status;
+  {
+    const MutexLock lock(mutex_);
+    status = check_locked(bytes, what);  // others may have taken some meanwhile
+    if (status) {
+      held_ += bytes;
+      peak_ = std::max(peak_, held_);
+    }
   }
-  held_ += bytes;
-  peak_ = std::max(peak_, held_);
-  return {};
+  if (!status && budgeted) budget_.give(bytes);
+  return status;
 }
 
 void DeviceLedger::give(std::int64_t bytes, DeviceBytes kind) noexcept {

@@ -56,6 +56,24 @@ DeviceBudget budget_of(std::int64_t& room) {
           [&](std::int64_t bytes) { room += bytes; }};
 }
 
+TEST(DeviceLedger, ReturnsBytesToTheBudgetWithoutItsLock) {
+  DeviceLedger* whole = nullptr;
+  std::int64_t returned = 0, held = 0;
+  const DeviceBudget budget = {[&](std::int64_t bytes) -> Status {
+                                 // Another caller is faster.
+                                 return bytes == 60 ? whole->take(80, "tensors") : Status{};
+                               },
+                               [&](std::int64_t bytes) {
+                                 returned += bytes;
+                                 held = whole->held();
+                               }};
+  DeviceLedger ledger(100, budget);
+  whole = &ledger;
+  EXPECT_FALSE(ledger.take(60, "tensors"));
+  EXPECT_EQ(returned, 60);
+  EXPECT_EQ(held, 80);
+}
+
 TEST(DeviceLedger, AsksTheBudgetThatItBelongsTo) {
   std::int64_t room = 500;
   const auto ledger = std::make_shared<DeviceLedger>(1000, budget_of(room));

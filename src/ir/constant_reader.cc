@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMaxElements = 1 << 24;  ///< of one constant in a text
+constexpr std::int64_t kMaxElements = 1 << 24;  ///< limit of one constant in a text
 
 /// Writes the number in `text` as element `i`; false where the type has no such number.
 template <class Number>
@@ -28,7 +28,7 @@ bool write_number(DType dtype, std::string_view text, std::byte* bytes, std::int
 
 bool write_text(DType dtype, std::string_view text, std::byte* bytes, std::int64_t i) {
   switch (info_of(dtype).kind) {
-    case DTypeClass::kFloat:  // of 32 bits and fewer without a second rounding
+    case DTypeClass::kFloat:  // 32 bits and fewer: without a second rounding
       return dtype == DType::kF64 ? write_number<double>(dtype, text, bytes, i)
                                   : write_number<float>(dtype, text, bytes, i);
     case DTypeClass::kSigned:

@@ -46,7 +46,7 @@ ContainerType join(const ContainerType& a, const ContainerType& b) {
   if (a == b || *a == *b) return a;
   const bool maps = std::ranges::find(a->types, ObjectType::kMap) != a->types.end();
   if (maps && a->key != b->key) return nullptr;
-  // What is optional here and there for certain may be missing.
+  // A value that is optional in one of the two types may be missing.
   if (is_optional_of(*a, *b)) return join(a, wrap(ObjectType::kOptional, *b));
   if (is_optional_of(*b, *a)) return join(wrap(ObjectType::kOptional, *a), b);
   if (a->types != b->types) return nullptr;

@@ -18,10 +18,10 @@ inline constexpr std::size_t kMaxContainers = 16;
 /// Sequences, optionals and maps around tensors whose dtype is the value's.
 struct Container {
   std::vector<ObjectType> types;  ///< outermost first, at least one
-  DType key = DType::kI64;        ///< of the maps: i64 or string
-  /// There may be tensors in it, of any rank where `dims` says nothing.
+  DType key = DType::kI64;        ///< type of the maps' keys: i64 or string
+  /// Whether it may have tensors; they have any rank if `dims` is empty.
   bool filled = false;
-  /// Of these tensors; -1 where they differ or are not known.
+  /// Dimensions of these tensors; -1 if they differ or are not known.
   std::optional<std::vector<std::int64_t>> dims = {};
 
   friend bool operator==(const Container&, const Container&) = default;
@@ -31,13 +31,13 @@ using ContainerType = std::shared_ptr<const Container>;
 
 /// A `type` around what `inside` says.
 ContainerType wrap(ObjectType type, const Container& inside);
-/// What is inside the outermost one; `types` is empty for a tensor.
+/// Returns the type inside the outermost one; its `types` is empty for a tensor.
 Container unwrap(const Container& container);
 /// The type of values of which some are of one type and some of the other; null where they are
 /// alike in nothing. Both are null or neither is.
 ContainerType join(const ContainerType& a, const ContainerType& b);
 bool same(const ContainerType& a, const ContainerType& b);
-/// What is known of tensors that are some of these and some of those.
+/// Sets the tensors of `into` to what holds for its own and for those of `other`.
 void join_tensors(Container& into, const Container& other);
 
 /// "sequence optional f32 [2, _]": the tensors' dimensions, "any" for any rank, "none" where there

@@ -16,8 +16,8 @@ inline constexpr DTypeSet kNumericTypes =
              type.bits >= 8;
     });
 inline constexpr DTypeSet kBoolTypes = dtype_bit(DType::kBool);
-/// What nearly every operator that moves elements takes. The few that the standard gives floats of
-/// 8 bits and elements below a byte as well take kSizedTypes.
+/// Types that nearly every operator that moves elements accepts. The few that also have floats of 8
+/// bits and elements below a byte in the standard accept kSizedTypes.
 inline constexpr DTypeSet kAllTypes = kNumericTypes | kBoolTypes;
 
 inline constexpr DTypeSet kUnsignedTypes = kNumericTypes & dtypes_where([](const DTypeInfo& type) {

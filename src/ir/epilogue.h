@@ -1,4 +1,4 @@
-// What a kernel does to its results before it writes them. Plain values.
+// Functions that a kernel applies to its results before it writes them. Plain values.
 #pragma once
 
 #include <bit>
@@ -13,13 +13,13 @@ namespace parallax {
 /// has none; kIdentity: none.
 struct Activation {
   OpKind op = OpKind::kIdentity;
-  float alpha = 1;                                   ///< of Silu, LeakyRelu, Elu, HardSigmoid
-  float beta = 0;                                    ///< of HardSigmoid
-  float low = std::numeric_limits<float>::lowest();  ///< of Clip
-  float high = std::numeric_limits<float>::max();    ///< of Clip
+  float alpha = 1;  ///< parameter of Silu, LeakyRelu, Elu, HardSigmoid
+  float beta = 0;   ///< parameter of HardSigmoid
+  float low = std::numeric_limits<float>::lowest();  ///< bound of Clip
+  float high = std::numeric_limits<float>::max();    ///< bound of Clip
 
   explicit operator bool() const { return op != OpKind::kIdentity; }
-  /// By bits: 0 and -0 are different bounds.
+  /// Compares parameters bit by bit: 0 and -0 are different bounds.
   friend bool operator==(const Activation& a, const Activation& b) {
     const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
     return a.op == b.op && bits(a.alpha) == bits(b.alpha) && bits(a.beta) == bits(b.beta) &&

@@ -1,4 +1,4 @@
-// What tests of expressions build random ones from.
+// Generators of random expressions for tests.
 #pragma once
 
 #include <array>

@@ -124,7 +124,7 @@ enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
 struct Value {
   std::string name;
   ValueKind kind = ValueKind::kResult;
-  DType dtype = DType::kF32;  ///< of a container: of the tensors in it
+  DType dtype = DType::kF32;  ///< element type; for a container, that of its tensors
   Shape shape;
   ContainerType container = nullptr;  ///< null: a tensor
   NodeId producer;                    ///< kResult only
@@ -190,7 +190,8 @@ struct Binding {
   std::vector<std::optional<std::int64_t>> symbols;
   friend bool operator==(const Binding&, const Binding&) = default;
 };
-/// What the binding of the graph around says of the symbols of `body`.
+/// Returns the binding of the symbols of `body` that follows from `around`, the binding of the
+/// graph that contains it.
 Binding binding_of_body(const Graph& body, const Binding& around);
 /// Concrete dimensions of each value under `binding`; nullopt where they depend on a kData symbol,
 /// and for objects.

@@ -26,10 +26,10 @@ struct Token {
 /// kInvalidModel.
 Result<std::vector<Token>> tokens_of(std::string_view line);
 
-/// What names that need no quotes start with.
+/// Returns whether a name that starts with `c` may go without quotes.
 bool is_letter(char c);
 
-/// What parser and lexer say of a text that is none: kInvalidModel.
+/// Returns the error of lexer and parser for malformed text: kInvalidModel.
 tl::unexpected<Error> syntax_error(std::string message);
 
 }  // namespace parallax

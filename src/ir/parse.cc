@@ -110,7 +110,7 @@ class Parser : private ConstantReader {
     return container;
   }
 
-  /// What is known of the tensors in a container: `[2, _]`, `any` or `none`.
+  /// Reads the description of the tensors in a container: `[2, _]`, `any` or `none`.
   Status tensors(Container& container) {
     if (accept_word("none")) return {};
     container.filled = true;

@@ -71,7 +71,7 @@ class SnapshotWriter {
     if (container->dims) attribute(*container->dims);
   }
 
-  /// Of strings their dimensions do not tell the bytes.
+  /// Writes a constant. The size of strings is written too, since dimensions do not determine it.
   void constant(const Constant& constant) {
     if (constant.dtype == DType::kString) out_.number(constant.bytes.size());
     constants_.push_back(&constant);
@@ -124,7 +124,7 @@ class SnapshotWriter {
   std::vector<const Constant*> constants_;
 };
 
-/// Where `in` fails, what is made is no graph of anything, but harmless.
+/// Reads a graph. If `in` fails, the result is meaningless but safe to destroy.
 class SnapshotReader {
  public:
   SnapshotReader(std::span<const std::byte> bytes, const NextConstant& next)

@@ -177,7 +177,7 @@ TEST(Snapshot, EndlessNestingIsRefused) {
   EXPECT_FALSE(graph_of(snapshot.bytes, constants_of(snapshot)));
 }
 
-/// What is read of bytes that were changed is an error, or a graph that the verifier can look at.
+/// Reading changed bytes gives an error, or a graph that the verifier can examine.
 RC_GTEST_PROP(SnapshotProperty, ChangedBytesAreHarmless, ()) {
   const Graph graph = parsed(*rc::gen::element(kAll, kBodies));
   GraphSnapshot snapshot = snapshot_of(graph);

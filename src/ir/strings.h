@@ -14,7 +14,7 @@ namespace parallax {
 
 /// Nothing where there are not as many as `dims` say, or one is longer than 32 bits tell.
 std::optional<Constant> make_strings(const Dims& dims, std::span<const std::string_view> strings);
-/// Nothing where the constant is none of strings.
+/// Returns the strings of a constant; nullopt if its type is not string.
 std::optional<std::vector<std::string>> strings_of(const Constant& constant);
 
 }  // namespace parallax

@@ -78,7 +78,7 @@ bool all_equal(const Constant& constant, std::int64_t count) {
     if (std::memcmp(constant.bytes.data(), constant.bytes.data() + i, size) != 0) return false;
   }
   if (info.bits >= 8) return true;
-  // Beside the others in the first byte; the last may have bits that are no elements.
+  // Elements after the first in its byte; the last byte may have unused bits.
   for (std::int64_t i = 1; i < std::min<std::int64_t>(count, 8 / info.bits); ++i) {
     if (element_text(constant, i) != element_text(constant, 0)) return false;
   }

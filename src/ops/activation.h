@@ -8,7 +8,7 @@ namespace parallax {
 /// x * Sigmoid(alpha x) with this alpha is the quick Gelu.
 inline constexpr float kQuickGeluAlpha = 1.702F;
 
-/// What operators have where their attributes are left out.
+/// Defaults of attributes.
 inline constexpr float kHardSigmoidBeta = 0.5F;
 inline constexpr float kSeluGamma = 1.05070102F;
 constexpr float default_alpha(OpKind op) {

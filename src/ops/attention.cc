@@ -78,8 +78,8 @@ std::int64_t operand_dim(const Node& node, std::size_t input, const Dims& dims, 
   return axis < 0 || axis >= dims.rank() ? 0 : dims[static_cast<int>(axis)];
 }
 
-/// Of the two products: each element of the result is as many as there are keys, and each score of
-/// its query as many as Q is deep.
+/// Counts those of the two products: one per key for each element of the result, and the depth of Q
+/// for each score.
 std::int64_t macs_attention(const Node& node, std::span<const Dims> inputs,
                             std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty()) return 0;

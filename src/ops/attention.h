@@ -8,7 +8,8 @@
 
 namespace parallax {
 
-/// Of inputs Q, K and V: the operand is Transpose(input, perm). Absent: the input as it is.
+/// Attributes of inputs Q, K and V: the operand is Transpose(input, perm), or the input itself if
+/// the attribute is absent.
 inline constexpr std::array<std::string_view, 3> kAttentionPerms = {"q_perm", "k_perm", "v_perm"};
 /// The output is Transpose(result, perm).
 inline constexpr std::string_view kAttentionOutputPerm = "y_perm";
@@ -25,11 +26,11 @@ inline constexpr std::size_t kAttentionMask = 3, kAttentionChoice = 4;
 inline constexpr std::string_view kAttentionFill = "fill", kAttentionFillWhere = "fill_where",
                                   kAttentionFillLast = "fill_last";
 
-/// What the choice does.
+/// The Where that fills scores with a number.
 struct AttentionFill {
-  float value = 0;    ///< of the scores that are chosen
-  bool where = true;  ///< what the choice has for these
-  bool last = false;  ///< done behind adding the mask, not before
+  float value = 0;    ///< the new value of chosen scores
+  bool where = true;  ///< the condition's value for chosen scores
+  bool last = false;  ///< applied after the mask is added, not before
 };
 inline AttentionFill attention_fill(const Attributes& attributes) {
   return {attributes.get_float(kAttentionFill, 0.0F),

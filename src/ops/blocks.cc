@@ -1,4 +1,4 @@
-// Operators that arrange blocks of an image or parts of sequences anew: DepthToSpace, SpaceToDepth,
+// Operators that rearrange blocks of an image or parts of sequences: DepthToSpace, SpaceToDepth,
 // Col2Im, ReverseSequence.
 #include <fmt/core.h>
 

@@ -120,7 +120,7 @@ InferInput as_input(const InferOutput& output) {
           .content = output.content ? &*output.content : nullptr};
 }
 
-/// What a step gives; refuses those that the operator does.
+/// Infers the result of a step. Errors: those of the operator's inference.
 Result<InferOutput> infer_step(const InferContext& context, const ChainStep& step,
                                const std::vector<InferOutput>& earlier) {
   const Node node = node_of_step(context.node, step);

@@ -19,12 +19,12 @@ inline constexpr std::size_t kMostChainSteps = 64, kMostChainInputs = 32, kMostC
 struct ChainOperand {
   enum class Kind : std::uint8_t { kNone, kInput, kStep };
   Kind kind = Kind::kNone;  ///< kNone: left out
-  std::size_t index = 0;    ///< of the node's inputs, or of the steps
+  std::size_t index = 0;    ///< index among the node's inputs, or among the steps
 };
 
 struct ChainStep {
   OpKind op = OpKind::kIdentity;
-  DType dtype = DType::kF32;  ///< of its result
+  DType dtype = DType::kF32;  ///< type of its result
   Attributes attributes;
   std::vector<ChainOperand> operands;
 };

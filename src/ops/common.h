@@ -1,4 +1,4 @@
-// What the operator families of ops/ share: refusals, dtype and attribute checks, dimension
+// Helpers of the operator families of ops/: refusals, dtype and attribute checks, dimension
 // arithmetic, shape-value ("content") helpers and counts of multiply-accumulates. Pure functions;
 // only ops/ includes this.
 #pragma once
@@ -81,7 +81,8 @@ bool is_non_negative(const Expr& a);
 /// A result with one output.
 std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
 
-/// The one number of a constant, cut to an integer; nothing where it is none or does not fit.
+/// Returns the single number of a constant, truncated to an integer; nullopt if it is NaN or does
+/// not fit, or if the constant has several.
 std::optional<std::int64_t> whole_number(const Constant& constant);
 
 /// True for the element types that content covers.

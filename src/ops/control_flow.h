@@ -19,7 +19,7 @@ inline bool is_control_flow(OpKind op) {
   return op == OpKind::kIf || op == OpKind::kLoop || op == OpKind::kScan;
 }
 
-/// What body `i` of a node is called: "then_branch", "else_branch" or "body".
+/// Returns the name of body `i` of a node: "then_branch", "else_branch" or "body".
 inline std::string_view body_name(OpKind op, std::size_t i) {
   if (op != OpKind::kIf) return "body";
   return i == 0 ? "then_branch" : "else_branch";

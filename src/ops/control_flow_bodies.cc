@@ -72,7 +72,7 @@ class Seeder {
       : graph_(graph), node_(node), body_(body), budget_(budget), symbols_(graph, body) {}
 
   Status run() {
-    // What copying the body and its symbols costs.
+    // The cost of copying the body and its symbols.
     const auto size = std::ssize(body_.values) + std::ssize(body_.symbols);
     const std::int64_t terms = expr_terms();
     PX_RETURN_IF_ERROR(need_work(graph_, node_, size * LoadBudget::kWorkPerInput, budget_));
@@ -126,7 +126,7 @@ class Seeder {
       for (std::size_t axis = 0; axis < shape.size(); ++axis)
         if (changes_in_body(body_, input.shape[axis])) shape[axis] = input.shape[axis];
     }
-    // What the body has made of it so far holds for later trips.
+    // The type that the body has given it so far also holds for later trips.
     ContainerType container = join(value.container, input.container);
     if (container == nullptr) container = value.container;
     return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}, std::move(container)},

@@ -56,7 +56,7 @@ InferResult infer_cosine_attention(const InferContext& context) {
   return one_output(DType::kF32, Shape{q[0], q[1], q[2], v[3]});
 }
 
-/// Of the two products.
+/// Counts those of the two products.
 std::int64_t macs_cosine_attention(const Node&, std::span<const Dims> inputs,
                                    std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty()) return 0;

@@ -109,7 +109,7 @@ class Deferred {
       return status;
     }
     computed_ = true;
-    // Of files. Few are read again.
+    // Pages of files, few of which are read again.
     for (const Constant& source : sources_) release_pages(source.bytes);
     if (!stays_) return {};
     holds_ = false;

@@ -27,14 +27,15 @@ inline constexpr int kMaxDeferredDepth = 16;
 /// Writes all bytes of a constant, of sources that are computed.
 using Fill = std::function<Status(std::span<std::byte> bytes)>;
 
-/// A constant that `fill` makes of `sources`. Where these lie in files, and it is itself no source
-/// of a deferred one, its bytes go when nobody uses them, and are computed once more when somebody
-/// does. Then, or otherwise from the first time on, they stay, and `fill` and `sources` go.
+/// A constant that `fill` makes of `sources`. If these lie in files, and it is not itself a
+/// source of a deferred one, its bytes are released when they are no longer in use, and computed
+/// once more when they are needed again. Then, or otherwise from the first time on, they stay, and
+/// `fill` and `sources` are released.
 /// REQUIRES: may_be_deferred(). Throws std::bad_alloc where no addresses are left.
 Constant defer(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill);
 bool may_be_deferred(DType dtype, const Dims& dims);
-/// The same where it may be deferred, otherwise the bytes at once. REQUIRES: `fill` does not fail;
-/// no source is deferred where the result may not be.
+/// Makes a deferred constant if it may be deferred, otherwise computes its bytes immediately.
+/// REQUIRES: `fill` does not fail; no source is deferred where the result may not be.
 Constant defer_large(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill);
 
 /// The most deferred constants that `constant` is made of one after the other, with itself; 0: it

@@ -68,7 +68,7 @@ WrittenTerm implicit_output(const std::vector<EinsumTerm>& inputs) {
   return output;
 }
 
-/// Of the output: each label once, and in some input.
+/// Checks that the output has each label once, and that some input has it too.
 Status check_output_labels(const Node& node, const EinsumEquation& equation) {
   std::array<bool, kEinsumLabels> known{};
   for (const EinsumTerm& term : equation.inputs)

@@ -1,4 +1,4 @@
-// What the definitions of elementwise operators share. Pure functions; only ops/ includes this.
+// Helpers for the definitions of elementwise operators. Pure functions; only ops/ includes this.
 #pragma once
 
 #include <span>

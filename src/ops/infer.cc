@@ -26,7 +26,7 @@ std::string describe(const InferInput& input, std::span<const std::string> names
   return fmt::format("{} {}", to_string(input.dtype), to_string(input.shape, names));
 }
 
-/// Of one expression beyond its place in a list.
+/// Returns the bytes of one expression without its place in a list.
 std::int64_t tree_bytes(const Expr& e) {
   constexpr std::int64_t kBytes = 112, kBytesPerNode = 56;
   return e.constant() ? 0 : kBytes + kBytesPerNode * e.size();
@@ -66,7 +66,7 @@ tl::unexpected<Error> spent(const Graph& graph, const Node& node, std::string_vi
               ErrorCode::kUnsupported);
 }
 
-/// What values take from a budget; a body that two branches share counts once.
+/// Bytes of values in the load's account; a body that two branches share counts once.
 struct TypeBytes {
   std::int64_t shapes = 0, contents = 0;
 };

@@ -54,7 +54,7 @@ Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 /// disagree; as check_node and Inference::infer. O(V+E).
 Status check_inferred(const Graph& graph, LoadBudget& budget);
 
-/// What known elements take from a budget.
+/// Returns the bytes of known elements in the load's account.
 std::int64_t content_bytes(const Content& content);
 /// Takes the work from the budget. Errors: kUnsupported, of `node` in `graph`, where it is spent.
 Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget);

@@ -9,7 +9,7 @@ namespace {
 
 TEST(InferTest, ShapeArithmeticVanishes) {
   check_rows({
-      // What an exporter writes for x.view(b, s, 4, 3): everything is known but b and s.
+      // An exporter's form of x.view(b, s, 4, 3): everything is known but b and s.
       {"input x f32 [b, s, 12]\nd = Shape(x)\nconst zero i64 [] = [0]\nconst one i64 [] = [1]\n"
        "const front i64 [1] = [0]\nconst tail i64 [2] = [4, 3]\n"
        "n = Gather(d, zero)\nm = Gather(d, one)\nnn = Unsqueeze(n, front)\nmm = Unsqueeze(m, "

@@ -47,7 +47,7 @@ inline std::string inferred(std::string_view text) {
 
 struct InferRow {
   std::string_view graph;     ///< statements of ir/text.h
-  std::string_view expected;  ///< what inferred() gives
+  std::string_view expected;  ///< expected text of inferred()
 };
 inline void check_rows(const std::vector<InferRow>& rows) {
   for (const InferRow& row : rows) EXPECT_EQ(inferred(row.graph), row.expected) << row.graph;

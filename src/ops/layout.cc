@@ -1,4 +1,4 @@
-// Operators that arrange elements anew: Transpose, Concat, Expand, Tile, Pad.
+// Operators that rearrange elements: Transpose, Concat, Expand, Tile, Pad.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ InferResult infer_concat(const InferContext& context) {
   return one_output(context.inputs[0].dtype, std::move(shape), std::move(content));
 }
 
-/// Where the wanted sizes are computed while running, a dimension above 1 still stays as it is.
+/// Returns the shape for sizes that are computed while running: a dimension above 1 stays as it is.
 Shape expanded_blindly(const InferContext& context, std::size_t length) {
   const Shape& from = context.inputs[0].shape;
   const std::size_t rank = std::max(from.size(), length);

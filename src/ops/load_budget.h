@@ -1,8 +1,8 @@
-// What loading one model may still cost: bytes that its graph holds beyond the weights, and work.
-// One account for the whole model: the nodes of the file, inference at every depth, folding and
-// what else a small file can multiply draw from it, so that no number of nodes or bodies adds up to
-// more. With it, loading and planning take at most 64 MiB, 8 times the file's size and 1.5 KB for
-// each node that the file has in its main graph, besides what weights in other files need.
+// Quota of loading one model: bytes that its graph holds beyond the weights, and work. One account
+// for the whole model: the nodes of the file, inference at every depth, folding and what else a
+// small file can multiply draw from it, so that no number of nodes or bodies adds up to more. With
+// it, loading and planning take at most 64 MiB, 8 times the file's size and 1.5 KB for each node
+// that the file has in its main graph, besides what weights in other files need.
 //
 // What can be left out (a folded result, known elements) asks and does without where the answer is
 // no; what cannot (nodes, shapes) has a part that nothing else takes, and loading fails beyond it.
@@ -78,7 +78,7 @@ class LoadBudget {
     shapes_ -= shape;
     elements_ -= elements;
   }
-  /// What all shapes and elements of the graph take, counted anew.
+  /// Sets the bytes of all shapes and elements of the graph, after they were counted again.
   void settle_types(std::int64_t shapes, std::int64_t elements) {
     shapes_ = shapes;
     elements_ = elements;
@@ -111,7 +111,7 @@ class LoadBudget {
     work_ = saturating_add(work_, saturating_mul(kWorkPerByte, bytes));
   }
   static bool take(std::int64_t count, std::int64_t left, std::int64_t& taken) {
-    if (count > 0 && count > left) return false;  // what is left may be below 0: settle_types
+    if (count > 0 && count > left) return false;  // `left` may be below 0 after settle_types()
     taken += count;
     return true;
   }

@@ -45,7 +45,7 @@ Result<DType> stash_type(const InferContext& context) {
   return fail(context, fmt::format("stash_type {} is not covered", type), ErrorCode::kUnsupported);
 }
 
-/// What is added to the result: set by passes.
+/// Input that is added to the result; set by passes.
 constexpr std::size_t kResidual = 3;
 
 bool same_shape(const Shape& a, const Shape& b) {

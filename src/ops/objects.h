@@ -1,11 +1,11 @@
-// What definitions of operators on objects share. Pure functions; only ops/ includes this.
+// Helpers for the definitions of operators on objects. Pure functions; only ops/ includes this.
 #pragma once
 
 #include "ops/common.h"
 
 namespace parallax {
 
-/// Of an input: the container, or a tensor alone.
+/// Returns the container of an input, or one for a single tensor.
 Container container_of(const InferInput& input);
 /// One value of that type: a tensor where it has no types around it. Errors: kUnsupported for
 /// tensors of which not even the rank is known.

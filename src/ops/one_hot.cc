@@ -82,7 +82,7 @@ const OpDef& op_def_EyeLike() {
   return def;
 }
 
-/// What lies above (below) a diagonal stays, the rest becomes 0.
+/// Keeps the elements above (below) a diagonal and sets the others to 0.
 const OpDef& op_def_Trilu() {
   static const OpDef def = [] {
     OpDef d;

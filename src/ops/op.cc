@@ -49,7 +49,7 @@ int used(std::span<const ValueId> ids) {
 Status check_counts(const Node& node, const OpDef& def, bool from_file) {
   const int inputs = used(node.inputs);
   const int outputs = used(node.outputs);
-  // What a body's node may leave out depends on its body: infer_bodies checks it.
+  // The outputs that a node with bodies may leave out depend on these: infer_bodies() checks them.
   if (def.control_flow && !node.outputs.empty()) return {};
   const int most = def.max_inputs - (from_file ? def.internal_inputs : 0);
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > most)) {

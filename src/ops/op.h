@@ -1,4 +1,4 @@
-// What Parallax knows about each operator without computing it: attributes, how many inputs and
+// Properties of each operator without its computation: attributes, how many inputs and
 // outputs, symbolic shape (and shape-value) inference, multiply-accumulates. One OpDef per row of
 // ir/op_kinds.def; ops/<family>.cc defines them.
 //
@@ -44,7 +44,7 @@ struct InferInput {
   /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them),
   /// else null. Not a copy: a node may read one value very often.
   const std::vector<Expr>* content = nullptr;
-  /// The constant behind it, null where it is none.
+  /// The constant that it is; null if it is computed.
   const Constant* constant = nullptr;
 };
 

@@ -25,11 +25,11 @@ std::shared_ptr<const void> weights_outside(std::shared_ptr<const void> owner);
 /// The bytes of `constant` where they are weights of another file or copies of such, else 0.
 std::int64_t weight_bytes(const Constant& constant);
 
-/// What `owner` was before pay(); itself where it was not paid for.
+/// Returns the owner that `owner` was before pay(), or itself if it was not paid for.
 const std::shared_ptr<const void>& unpaid(const std::shared_ptr<const void>& owner);
 
-/// What the owner of `constant` gives back when it is destroyed: nothing where others hold the
-/// bytes too, or where they were not paid for.
+/// Returns the bytes that the owner of `constant` returns when it is destroyed: 0 if others also
+/// hold the constant, or if it was not paid for.
 PaidBytes paid_for(const Constant& constant);
 
 /// Whether `bytes` of constants, made of inputs with `weights` bytes of weights of other files, can

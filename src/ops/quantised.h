@@ -1,5 +1,5 @@
-// What passes write and kernels read of quantising operators: attributes, and how scales lie along
-// a tensor. Plain values and pure functions.
+// Attributes of quantising operators, as passes write and kernels read them, and the arrangement of
+// scales along a tensor. Plain values and pure functions.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ enum BitsInput : std::uint8_t {
 struct BitsProduct {
   std::int64_t depth = 0, columns = 0, bits = 4, block = 0;
 
-  std::int64_t blocks() const { return (depth + block - 1) / block; }  ///< of a column
+  std::int64_t blocks() const { return (depth + block - 1) / block; }  ///< blocks of a column
   std::int64_t block_bytes() const { return block * bits / 8; }
   /// Zero points of a column, packed.
   std::int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }

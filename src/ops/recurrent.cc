@@ -178,7 +178,7 @@ InferResult infer_recurrent(const InferContext& context) {
   return outputs;
 }
 
-/// Of both products of every step.
+/// Counts those of both products of every step.
 std::int64_t macs_recurrent(const Node&, std::span<const Dims> inputs, std::span<const Dims>) {
   if (inputs.size() < 3 || inputs[0].rank() != 3 || inputs[1].rank() != 3 ||
       inputs[2].rank() != 3) {

@@ -1,4 +1,4 @@
-// What the attributes of LSTM, GRU and RNN say, for inference and kernels. Pure functions.
+// Attributes of LSTM, GRU and RNN as values, for inference and kernels. Pure functions.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ enum class GateFunction : std::uint8_t {
 
 struct GateActivation {
   GateFunction function = GateFunction::kTanh;
-  float alpha = 0, beta = 0;  ///< what the function makes of them; 0 where nothing
+  float alpha = 0, beta = 0;  ///< parameters of the function; 0 if it has none
   friend bool operator==(const GateActivation&, const GateActivation&) = default;
 };
 

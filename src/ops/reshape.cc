@@ -30,7 +30,7 @@ Result<std::optional<Expr>> wanted_dim(const InferContext& context, const Expr& 
 Result<Shape> wanted_shape(const InferContext& context, std::span<const Expr> wanted) {
   PX_ASSIGN(const bool allow_zero, flag_attribute(context, "allowzero", false));
   Shape shape;
-  std::optional<std::size_t> free;  // where -1 stands
+  std::optional<std::size_t> free;  // index of the -1
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     PX_ASSIGN(const auto dim, wanted_dim(context, wanted[i], i, allow_zero));
     if (!dim && free) return fail(context, "the shape has -1 twice");

@@ -158,7 +158,7 @@ InferResult infer_scaled_attention(const InferContext& context) {
   return outputs;
 }
 
-/// Of the two products.
+/// Counts those of the two products.
 std::int64_t macs_scaled_attention(const Node& node, std::span<const Dims> inputs,
                                    std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty() || inputs[0].rank() < 3) return 0;

@@ -1,4 +1,4 @@
-// What inference and kernels of Attention share. Pure functions.
+// Properties of Attention for inference and kernels. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -19,13 +19,14 @@ struct AttentionOutput {
   static constexpr std::size_t kY = 0, kPresentKey = 1, kPresentValue = 2, kScores = 3;
 };
 
-/// What its attributes say.
+/// The attributes of Attention as values.
 struct AttentionSpec {
   bool causal = false;
-  std::optional<float> scale;  ///< of scores; without one 1 / sqrt(depth)
+  std::optional<float> scale;  ///< factor of scores; without one 1 / sqrt(depth)
   float softcap = 0;
-  std::int64_t left = -1, right = -1;  ///< keys beside a query's own that it sees; -1: all
-  /// What the output of scores holds: 0 products, 1 behind the cap, 2 behind the mask, 3 weights.
+  std::int64_t left = -1,
+               right = -1;  ///< keys before and after a query's own that it sees; -1: all
+  /// Contents of the output of scores: 0 products, 1 after the cap, 2 after the mask, 3 weights.
   std::int64_t scores_mode = 0;
   std::int64_t q_heads = 0, kv_heads = 0;  ///< 0: not stated
 };

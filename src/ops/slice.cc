@@ -9,14 +9,14 @@ namespace parallax {
 
 namespace {
 
-/// What exporters write for "to the end" and "from the beginning".
+/// Exporters' numbers for "to the end" and "from the beginning".
 constexpr std::int64_t kFarEnd = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t kFarStart = std::numeric_limits<std::int32_t>::min();
 
 bool is_far_end(const Expr& bound) { return bound.constant().value_or(0) >= kFarEnd; }
 bool is_far_start(const Expr& bound) { return bound.constant().value_or(0) <= kFarStart; }
 
-/// Where a slice starts and how many elements it takes.
+/// The start and the number of elements of a slice.
 struct Extent {
   Expr start;
   Expr count;
@@ -197,7 +197,7 @@ InferResult infer_slice(const InferContext& context) {
   PX_ASSIGN(const auto bounds, read_bounds(context));
   Shape shape = x.shape;
   if (!bounds) {
-    // Where the axes are known, the others keep their sizes.
+    // If the axes are known, the others keep their sizes.
     const auto axes = context.known_ints(3);
     if (!axes) return one_output(x.dtype, fresh_shape(context, shape.size()));
     PX_ASSIGN(const auto normal, normalize_axes(context, *axes, rank_of(x)));

@@ -1,4 +1,4 @@
-// What kernels share with the inference of DFT and STFT. Pure functions.
+// Properties of DFT and STFT for inference and kernels. Pure functions.
 #pragma once
 
 #include <cstddef>

@@ -91,7 +91,7 @@ Status read_leaves(const Node& node, TreeEnsemble& trees) {
   return {};
 }
 
-/// Where an answer leads.
+/// Reads the target of an answer.
 Result<std::int64_t> read_branch(const Node& node, const TreeEnsemble& trees, std::int64_t id,
                                  bool leaf, std::string_view name) {
   if (!in_range(id, leaf ? trees.leaves.size() : trees.nodes.size()))
@@ -190,7 +190,7 @@ const OpDef& op_def_TreeEnsemble() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kTreeEnsemble;
-    d.since = 5;  // of ai.onnx.ml
+    d.since = 5;  // set of ai.onnx.ml
     d.attributes = {{"aggregate_function", AttributeType::kInt},
                     {"leaf_begins", AttributeType::kInts},
                     {"leaf_targetids", AttributeType::kInts},

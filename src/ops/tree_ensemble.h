@@ -11,7 +11,7 @@ namespace parallax {
 
 /// How an inner node compares a feature with its threshold.
 enum class TreeTest : std::uint8_t { kLeq, kLt, kGte, kGt, kEq, kNeq, kMember };
-/// What becomes of the votes for one target.
+/// The way in which the votes for one target become one number.
 enum class TreeVotes : std::uint8_t { kAverage, kSum, kMin, kMax };
 
 /// A half-open range of a list.
@@ -23,10 +23,10 @@ struct TreeNode {
   std::int64_t feature = 0;
   double threshold = 0;
   TreeTest test = TreeTest::kLeq;
-  bool missing_is_true = false;  ///< where NaN goes
-  /// Where each answer leads: another node, or, below 0, leaf -1 - n.
+  bool missing_is_true = false;  ///< the answer for NaN
+  /// Target of each answer: another node, or, below 0, leaf -1 - n.
   std::int64_t if_true = 0, if_false = 0;
-  TreeRange members = {};  ///< of TreeEnsemble::members, for kMember
+  TreeRange members = {};  ///< range of TreeEnsemble::members, for kMember
 };
 
 struct TreeEnsemble {
@@ -34,16 +34,16 @@ struct TreeEnsemble {
   std::vector<std::int64_t> roots;
   std::vector<TreeRange> leaves;  ///< the votes of each
   std::vector<std::int64_t> targets;
-  std::vector<double> weights;  ///< of each vote
+  std::vector<double> weights;  ///< weight of each vote
   std::vector<double> members;
   std::int64_t target_count = 1;
   TreeVotes votes = TreeVotes::kSum;
 };
 
-/// Beside the standard's attributes there is `leaf_begins`: where each leaf's votes begin among
-/// leaf_targetids and leaf_weights, for leaves that have several or none; without it each has one.
-/// Errors: kInvalidModel for lists that do not fit each other, numbers out of range, and nodes that
-/// are reached twice or by themselves; kUnsupported for element types.
+/// The attribute `leaf_begins`, which the standard lacks, has the index of each leaf's first vote
+/// in leaf_targetids and leaf_weights, if leaves have several votes or none; without it each has
+/// one. Errors: kInvalidModel for lists that do not fit each other, numbers out of range, and nodes
+/// that are reached twice or by themselves; kUnsupported for element types.
 Result<TreeEnsemble> read_tree_ensemble(const Node& node);
 
 }  // namespace parallax

@@ -10,7 +10,7 @@ namespace {
 
 using Polynomial = Expr::Polynomial;
 
-/// Appends what `e` is the broadcast of: itself where it is none.
+/// Appends the operands of the broadcast `e`, or `e` itself if it is not a broadcast.
 void collect(const Expr& e, std::vector<Expr>& operands) {
   const Atom* atom = as_atom(e);
   if (atom == nullptr || atom->kind != AtomKind::kBroadcast) {

@@ -11,8 +11,8 @@ namespace {
 
 using Polynomial = Expr::Polynomial;
 
-// What an expression begins with: a constant follows, a new expression follows, or the number of an
-// old one and kOld.
+// First number of an expression: a constant follows, a new expression follows, or it is kOld plus
+// the number of an earlier one.
 constexpr std::uint64_t kConstant = 0, kNew = 1, kOld = 2;
 
 }  // namespace

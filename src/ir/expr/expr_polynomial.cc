@@ -92,7 +92,7 @@ Interval range_of_max(const Interval& a, const Interval& b) {
   return result;
 }
 
-/// Of one operand or the other; of the larger one where neither can be 0.
+/// Returns the bounds of either operand; those of the larger one if neither can be 0.
 Interval range_of_broadcast(const Interval& a, const Interval& b) {
   Interval result;
   if (a.high && b.high) result.high = std::max(*a.high, *b.high);

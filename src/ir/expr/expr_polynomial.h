@@ -15,9 +15,10 @@
 
 namespace parallax {
 
-inline constexpr std::size_t kMaxTerms = 64;  ///< of one polynomial
-inline constexpr int kMaxDepth = 16;          ///< of atoms inside atoms
-inline constexpr int kMaxSize = 512;          ///< of the whole tree, which is what evaluation costs
+inline constexpr std::size_t kMaxTerms = 64;  ///< limit of one polynomial
+inline constexpr int kMaxDepth = 16;          ///< limit of atoms inside atoms
+inline constexpr int kMaxSize =
+    512;  ///< limit of the whole tree, which bounds the cost of evaluation
 
 /// Bounds that hold for all symbol values >= 0; nothing = unbounded or not known.
 struct Interval {
@@ -91,7 +92,7 @@ inline std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
   const std::int64_t q = a / b;
   return q * b != a && (a < 0) != (b < 0) ? q - 1 : q;
 }
-/// What floor_quotient leaves: it has the divisor's sign.
+/// Returns the remainder of floor_quotient(), which has the divisor's sign.
 inline std::int64_t floor_remainder(std::int64_t a, std::int64_t b) {
   const std::int64_t r = a % b;
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;

@@ -1,4 +1,4 @@
-// What loading takes from its account, whatever the nodes are spread over.
+// Bytes and work of loading in its account, however the nodes are spread over bodies.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -33,7 +33,7 @@ std::string sizes_and_choices(int count, bool mixed) {
   return model(graph);
 }
 
-/// What loading takes of the work that inference has.
+/// Returns the work of inference that loading spends.
 std::int64_t work_of(int count, bool mixed) {
   const auto owner = std::make_shared<std::string>(sizes_and_choices(count, mixed));
   LoadBudget budget;

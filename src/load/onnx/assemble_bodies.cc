@@ -113,7 +113,7 @@ Status Assembler::begin_body(const Assembler& around, Node& node,
 void Assembler::add_captures(const Assembler& around, std::span<const Capture> captures) {
   for (const Capture& capture : captures) {
     const Value& outside = around.graph_.values[capture.id];
-    // What only the other branch reads may have the name of something here: it stays out of reach.
+    // A value that only the other branch reads may have the name of one here, which hides it.
     const auto known = checked_.names.find(capture.name);
     const bool hidden = known == checked_.names.end() || !known->second.captured;
     std::string name(capture.name);

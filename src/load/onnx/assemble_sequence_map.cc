@@ -29,7 +29,7 @@ Result<ValueId> Assembler::add_op(OpKind op, std::vector<ValueId> inputs, Attrib
   return output;
 }
 
-/// What each result of a SequenceMap begins with.
+/// Adds the empty sequence with which each result of a SequenceMap begins.
 Status Assembler::add_empty_sequences(Node& loop, const CheckedBody& body) {
   for (const OnnxValueInfo& output : body.checked.graph.outputs) {
     if (!output.is_tensor || !output.containers.empty())

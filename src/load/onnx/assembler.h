@@ -18,7 +18,7 @@
 
 namespace parallax {
 
-/// What all graphs of a file share.
+/// Context of all graphs of a file.
 struct FileContext {
   const ModelBytes& model;
   ExternalData& external;
@@ -101,7 +101,7 @@ class Assembler {
   Graph graph_;
   GraphWriter writer_;
   Inference inference_;
-  std::vector<ValueId> values_;  ///< by Definition::index; invalid: not made yet
+  std::vector<ValueId> values_;  ///< indexed by Definition::index; invalid: not made yet
   std::vector<NodeId> softmax_blocks_;
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
 };

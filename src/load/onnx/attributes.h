@@ -18,8 +18,8 @@ namespace parallax {
 Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<const void>& owner,
                                    ExternalData& external);
 
-/// What a Constant node stands for. Errors: as read_attributes; kInvalidModel where it has inputs,
-/// other than one output, or not exactly one value.
+/// Returns the value of a Constant node. Errors: as read_attributes; kInvalidModel if it has
+/// inputs, other than one output, or not exactly one value.
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
                              ExternalData& external, LoadBudget& budget);
 

@@ -125,7 +125,7 @@ class Describer {
     return {};
   }
 
-  /// What does not fit 63 bits has no parameters: loading refuses it.
+  /// Counts a weight; one of more than 63 bits of elements as 0, since loading refuses it.
   void add_weight(const OnnxTensor& tensor) {
     FileWeights& weights = weights_[tensor.data_type];
     ++weights.tensors;
@@ -144,9 +144,9 @@ class Describer {
   const bool good_opsets_;
   FileReport report_;
   std::map<std::string_view, std::int64_t> opsets_;
-  std::map<std::int64_t, FileWeights> weights_;  // by type
+  std::map<std::int64_t, FileWeights> weights_;  // keyed by type
   std::map<Operator, int> operators_;
-  std::set<Operator> functions_;  // of the model
+  std::set<Operator> functions_;  // functions of the model
 };
 
 }  // namespace

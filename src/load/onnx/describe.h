@@ -1,4 +1,4 @@
-// What a file holds, operators and types that cannot be loaded included.
+// Describes the contents of a file, with operators and types that cannot be loaded.
 // Thread-safety: pure function.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What operators of other domains, and those that the graph lacks, become.
+// Tests the nodes that operators of other domains, and those that the graph lacks, become.
 #include <gtest/gtest.h>
 
 #include "load/onnx/normalize/normalize.h"
@@ -13,7 +13,7 @@ struct Parts {
   const char* name;
   std::string domain;
   std::string node;
-  const char* kinds;  ///< of the nodes, or a part of the message
+  const char* kinds;  ///< kinds of the nodes, or a part of the message
   Names initializers = {};
   std::vector<Dim> x = {Dim("n"), Dim(4), Dim(6)};
   int type = kOnnxFloat;

@@ -39,7 +39,7 @@ class MissingTypes {
     std::string first;
     std::int64_t count = 0;
   };
-  std::map<std::int64_t, Uses> uses_;  ///< by type
+  std::map<std::int64_t, Uses> uses_;  ///< keyed by type
 };
 
 }  // namespace

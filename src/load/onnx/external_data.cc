@@ -23,7 +23,7 @@
 namespace parallax {
 namespace {
 
-/// What the entries of one tensor say.
+/// The entries of one tensor.
 struct Location {
   std::optional<std::string_view> path;
   std::optional<std::int64_t> offset, length;

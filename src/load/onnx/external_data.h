@@ -1,5 +1,5 @@
-// Tensors whose bytes lie in files beside the model. The name of such a file is relative and has no
-// "..": its text stays inside the model's folder. Links are followed where they end in the folder
+// Tensors whose bytes lie in files next to the model. The name of such a file is relative and has
+// no "..": its text stays inside the model's folder. Links are followed if they end in the folder
 // or in ExternalFolders::linked, and only regular files are read. Thread-safety: not thread-safe;
 // one per load.
 //
@@ -34,10 +34,10 @@ class NamedBytes {
   std::int64_t add(std::uint64_t begin, std::uint64_t end);
 
  private:
-  std::map<std::uint64_t, std::uint64_t> end_of_;  ///< by begin; apart from each other
+  std::map<std::uint64_t, std::uint64_t> end_of_;  ///< keyed by begin; the ranges are disjoint
 };
 
-/// Where external files lie.
+/// Folders of external files.
 struct ExternalFolders {
   std::filesystem::path own;          ///< the model's; empty: every external tensor is refused
   std::filesystem::path linked = {};  ///< ModelBytes::linked_folder
@@ -57,14 +57,14 @@ class ExternalData {
   std::vector<NamedFile> files() const;
 
  private:
-  /// Of a file, whatever names it has.
+  /// Account of a file, whatever names it has.
   struct Account {
-    std::int64_t not_counted = 0;  ///< of the bytes that are stored; holes are not
+    std::int64_t not_counted = 0;  ///< stored bytes that were not counted yet; holes do not count
     NamedBytes named = {};
   };
   struct OpenFile {
     std::shared_ptr<const MappedFile> file;
-    std::shared_ptr<const void> owner;  ///< of the file, marked as weights
+    std::shared_ptr<const void> owner;  ///< owner of the file, marked as weights
     Account* account = nullptr;
   };
   /// Device, inode, size and time of modification: some file systems number files badly.

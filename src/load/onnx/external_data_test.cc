@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder with weights of 12 bytes, and one beside it that a model must not reach.
+/// A folder with weights of 12 bytes, and another one that a model must not reach.
 class ExternalDataTest : public testing::Test {
  protected:
   void SetUp() override {

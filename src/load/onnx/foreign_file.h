@@ -9,7 +9,7 @@
 
 namespace parallax {
 
-/// What a file is, with what to do about it: "a Git LFS pointer: ...". Nothing for all others. An
+/// Returns the kind of a foreign file, with the remedy: "a Git LFS pointer: ..."; else nullopt. An
 /// ONNX model may look like one of them: ask only about a file that cannot be read.
 std::optional<std::string_view> foreign_file(std::span<const std::byte> bytes);
 

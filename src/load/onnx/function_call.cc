@@ -89,7 +89,7 @@ std::string_view FunctionCall::rename(std::string_view name, const Hidden* hidde
   return made->second;
 }
 
-/// What an attribute that refers to one of the function takes; null where the caller leaves it out.
+/// Returns the caller's attribute that `attribute` refers to; null if the caller leaves it out.
 Result<const OnnxAttribute*> FunctionCall::referred(const OnnxAttribute& attribute) const {
   const auto named = [&](const OnnxAttribute& other) { return other.name == attribute.reference; };
   const OnnxAttribute* found = nullptr;

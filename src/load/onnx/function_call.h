@@ -54,9 +54,9 @@ class FunctionCall {
   /// caller, graphs in it as OnnxAttribute::inlined. Errors: as parsing; kInvalidModel for
   /// attributes that the function lacks; kUnsupported where the account is spent.
   Result<OnnxNode> bind(const OnnxNode& inner, LoadBudget& budget);
-  /// What a value of the function's body is called here.
+  /// Returns the name of a value of the function's body here.
   std::string_view name_of(std::string_view name) { return rename(name, nullptr); }
-  /// Copies for outputs of the function that are inputs, or several outputs at once.
+  /// Copies for outputs of the function that are inputs, or that are listed several times.
   std::vector<OnnxNode> passed_on();
 
  private:
@@ -79,8 +79,8 @@ class FunctionCall {
   const OnnxNode& node_;
   const OnnxFunction& function_;
   MadeNames& names_;
-  std::string_view label_;               ///< what names of this call begin with
-  NameMap<std::string_view> arguments_;  ///< by formal name; empty: left out
+  std::string_view label_;               ///< prefix of names of this call
+  NameMap<std::string_view> arguments_;  ///< keyed by formal name; empty: left out
   NameMap<std::string_view> made_;
   std::vector<std::pair<std::string_view, std::string_view>> copies_;  ///< from, to
   std::optional<NameSet> own_;  ///< names that are renamed; nothing: all

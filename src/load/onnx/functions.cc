@@ -21,7 +21,7 @@ namespace {
 
 using FunctionKey = std::tuple<std::string_view, std::string_view, std::string_view>;
 
-/// What a node takes once it is in a graph, about (graph_memory.h).
+/// Returns about the bytes of a node once it is in a graph (graph_memory.h).
 std::int64_t expanded_bytes(const OnnxNode& node) {
   constexpr std::int64_t kNode = 900, kInput = 25, kOutput = 600, kAttribute = 450;
   return kNode + std::ssize(node.inputs) * kInput + std::ssize(node.outputs) * kOutput +
@@ -64,7 +64,7 @@ class Inliner {
   std::set<FunctionKey> ambiguous_;         ///< defined twice
   std::vector<const OnnxFunction*> calls_;  ///< going on, the outermost first
   std::int64_t expanded_ = 0;               ///< bytes
-  OnnxGraph* target_ = nullptr;             ///< whose nodes are expanded
+  OnnxGraph* target_ = nullptr;             ///< the graph whose nodes are expanded
 };
 
 Status Inliner::add_functions(const OnnxModel& model) {

@@ -42,7 +42,7 @@ std::int64_t memory_of_graph(const CheckedGraph& checked) {
              std::max<std::int64_t>(std::ssize(node.inputs) - kFewInputs, 0) * kFurtherInput;
   }
   for (const auto& [node, bodies] : checked.bodies) {
-    NameSet captured;  // by any body: each of them has an input for it
+    NameSet captured;  // names captured by any body: each of them gets an input
     for (const CheckedBody& body : bodies) {
       bytes += kBody + memory_of_graph(body.checked);
       captured.insert(body.checked.captures.begin(), body.checked.captures.end());

@@ -1,4 +1,4 @@
-// What the caller knows of a model's inputs, written into the file's graph before anything is built
+// Writes what the caller knows of a model's inputs into the file's graph, before anything is built
 // from it. Thread-safety: pure function.
 #pragma once
 

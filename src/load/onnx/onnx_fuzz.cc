@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto* bytes = reinterpret_cast<const std::byte*>(data);
   const auto owner = std::make_shared<std::vector<std::byte>>(bytes, bytes + size);
   const auto graph = load_onnx({std::span<const std::byte>(*owner), owner, {}});
-  // What loads is sound.
+  // A graph that loads is valid.
   if (graph && !verify(*graph, Stage::kLoad)) std::abort();
   return 0;
 }

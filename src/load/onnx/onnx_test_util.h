@@ -44,7 +44,7 @@ inline std::vector<float> ramp(std::size_t count) {
   return result;
 }
 
-/// What all tensors have; more fields are appended by the caller.
+/// Returns the fields that all tensors have; the caller appends more.
 inline std::string tensor_head(std::string_view name, int type, const Ints& dims) {
   return message([&](protozero::pbf_writer& w) {
     w.add_packed_int64(1, dims.begin(), dims.end());

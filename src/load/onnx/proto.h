@@ -43,7 +43,7 @@ struct OnnxTensor {
   /// Wire bytes of the typed field that holds elements, one view per run or string: little-endian
   /// floats, varints.
   std::vector<std::string_view> runs;
-  OnnxField field = OnnxField::kNone;  ///< of `runs`
+  OnnxField field = OnnxField::kNone;  ///< the field of `runs`
   bool mixed = false;                  ///< Further fields hold elements: `runs` has them too.
   bool segment = false;
   std::vector<OnnxEntry> external_data;
@@ -53,7 +53,7 @@ struct OnnxTensor {
 /// As stored: the elements that are not zero.
 struct OnnxSparseTensor {
   OnnxTensor values;   ///< its name is that of the whole
-  OnnxTensor indices;  ///< of each value: its place in the flat tensor, or one index per dimension
+  OnnxTensor indices;  ///< place of each value in the flat tensor, or one index per dimension
   std::vector<std::int64_t> dims;  ///< as OnnxTensor::dims
 };
 
@@ -89,7 +89,7 @@ struct OnnxAttribute {
   std::vector<float> floats;
   std::vector<std::string_view> strings;
   std::optional<std::string_view> tensor, sparse_tensor, type_proto;
-  std::vector<std::string_view> graphs;  ///< of `g` and `graphs`
+  std::vector<std::string_view> graphs;  ///< bodies in `g` and `graphs`
   /// The same once functions in them are inlined; empty where that changes nothing.
   std::vector<std::shared_ptr<OnnxGraph>> inlined = {};
 };
@@ -116,9 +116,9 @@ struct OnnxDimension {
 struct OnnxValueInfo {
   std::string_view name;
   bool has_type = false;
-  /// What is around the tensor, outermost first.
+  /// Containers around the tensor, outermost first.
   std::vector<ObjectType> containers;
-  std::int64_t key_type = 0;  ///< of maps
+  std::int64_t key_type = 0;  ///< key type of maps
   bool is_tensor = false;     ///< perhaps inside of containers
   std::int64_t element_type = 0;
   std::optional<std::vector<OnnxDimension>> shape;

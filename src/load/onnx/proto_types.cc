@@ -60,7 +60,7 @@ Status parse_onnx_type(std::string_view bytes, OnnxValueInfo& info) {
         return skip_field(field);
     }
   };
-  // What is inside of a container, one level after the other.
+  // The inside of a container, one level after the other.
   std::optional<std::string_view> inside = bytes;
   auto read_inside = [&](pbf_reader& field) -> Status {
     const bool of_map = info.containers.back() == ObjectType::kMap;

@@ -96,8 +96,8 @@ Result<Definitions> define_names(OnnxGraph& graph) {
   return names;
 }
 
-/// What the name stands for, which is read; null where nothing defines it. What the graphs around
-/// define becomes a capture.
+/// Returns the definition of a name that is read; null if there is none. A definition in the graphs
+/// around becomes a capture.
 const Definition* read(CheckedGraph& checked, const Scope& scope, std::string_view name) {
   auto found = checked.names.find(name);
   if (found == checked.names.end()) {
@@ -179,7 +179,7 @@ std::size_t node_on_cycle(const Producers& producers, const std::vector<std::siz
   return node;
 }
 
-/// Of the nodes that are ready the one that comes first in the file is next.
+/// Sorts nodes; among those that are ready the first of the file comes next.
 Result<std::vector<std::size_t>> topological_order(const OnnxGraph& graph,
                                                    const Producers& producers) {
   const std::size_t count = graph.nodes.size();

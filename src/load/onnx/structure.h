@@ -1,4 +1,4 @@
-// What must hold between the names of a file's graph before anything is built from it.
+// Checks the names of a file's graph before anything is built from it.
 // Thread-safety: pure functions.
 #pragma once
 
@@ -27,13 +27,13 @@ Status check_opsets(const OnnxModel& model);
 
 struct CheckedBody;
 
-/// What a name stands for in one graph.
+/// The meaning of a name in one graph.
 struct Definition {
   static constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
   std::size_t index = 0;       ///< below the number of names
   std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input, initializer or capture
   bool captured = false;       ///< read from the graphs around
-  bool read = false;           ///< by a node, a body in one, or the caller
+  bool read = false;           ///< whether a node, a body in one, or the caller reads it
   bool initialized = false;    ///< an initializer has this name
 };
 using Definitions = NameMap<Definition>;
@@ -42,12 +42,13 @@ using Definitions = NameMap<Definition>;
 /// node has its operator set.
 struct CheckedGraph {
   OnnxGraph graph;
-  Definitions names = {};               ///< that the graph defines or captures
-  std::vector<std::size_t> order = {};  ///< of graph.nodes: topological, captured reads included
+  Definitions names = {};  ///< that the graph defines or captures
+  std::vector<std::size_t> order =
+      {};  ///< order of graph.nodes: topological, captured reads included
   /// Names that the graph, or a body in it, reads from the graphs around it, in the order in which
   /// they are first read.
   std::vector<std::string_view> captures = {};
-  std::map<std::size_t, std::vector<CheckedBody>> bodies = {};  ///< by node
+  std::map<std::size_t, std::vector<CheckedBody>> bodies = {};  ///< keyed by node
   std::deque<std::string> made_names = {};  ///< that `graph` has and the file lacks
 };
 struct CheckedBody {

@@ -53,7 +53,8 @@ ValueId softmax_but_zeros(Rewriting& to, ValueId scores) {
   return normalised_sum(to, to.op(OpKind::kWhere, {other, power, to.number(0, scores)}));
 }
 
-/// Of the normal distribution, by Winitzki's approximation of the inverse error function.
+/// Computes the probit of the normal distribution by Winitzki's approximation of the inverse error
+/// function.
 ValueId probit(Rewriting& to, ValueId scores) {
   constexpr double kA = 0.147;
   const ValueId x = to.add(to.mul(scores, 2), -1);

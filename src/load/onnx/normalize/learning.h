@@ -31,7 +31,7 @@ ValueId feature_rows(Rewriting& to, bool keep_double = false);
 /// Scores [rows, classes] behind the transform of that name.
 ValueId transformed_scores(Rewriting& to, ValueId scores, const std::string& transform);
 
-/// Of classes; one of the lists is empty.
+/// Labels of classes; one of the lists is empty.
 struct ClassLabels {
   std::vector<std::int64_t> integers;
   std::vector<std::string> strings;
@@ -46,7 +46,8 @@ struct BinaryScore {
 /// Output 0: labels of the classes with the highest of the `classes` scores; output 1: the scores.
 void write_classes(Rewriting& to, ValueId scores, std::int64_t classes, const ClassLabels& labels,
                    const std::string& transform, const BinaryScore& binary);
-/// Refuses none, and both kinds at once. `integers`: the attribute that has such labels.
+/// Reads the labels; refuses an empty list, and both kinds together. `integers`: the attribute that
+/// has such labels.
 ClassLabels take_labels(Rewriting& to, const char* integers);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// What prepares features: scaling, thresholds, missing values, selection, one-hot codes.
+// Operators that prepare features: scaling, thresholds, missing values, selection, one-hot codes.
 #include <fmt/core.h>
 
 #include "base/status.h"

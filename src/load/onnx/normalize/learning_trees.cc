@@ -88,11 +88,11 @@ class OldTrees {
   std::vector<double> splits_;
   IntList vote_trees_, vote_nodes_, targets_;
   std::vector<double> weights_;
-  /// Of each node its number among inner nodes, or -1 - its number among leaves.
+  /// Number of each node among inner nodes, or -1 - its number among leaves.
   std::map<OldNode, std::int64_t> numbers_;
   IntList roots_;
   std::vector<OldNode> leaves_;
-  // Of inner nodes.
+  // Attributes of inner nodes.
   IntList new_features_, new_missing_, true_ids_, true_leaves_, false_ids_, false_leaves_;
   std::vector<double> new_splits_;
   std::vector<std::uint8_t> new_modes_;
@@ -243,8 +243,8 @@ Status rewrite_tree_ensemble_regressor(FileNode& file) {
   return to.finish();
 }
 
-/// Where all votes of two classes are for the first, they are a single score, as ONNX Runtime reads
-/// it: of the second class.
+/// If all votes of two classes are for the first, they are a single score of the second class, as
+/// ONNX Runtime reads it.
 Status rewrite_tree_ensemble_classifier(FileNode& file) {
   Rewriting to(file);
   const std::string transform = to.take_string("post_transform", "NONE");

@@ -46,7 +46,7 @@ Status rewrite_ms_unique(FileNode& file);
 ValueId to_nchw(Rewriting& to, ValueId images);
 ValueId to_nhwc(Rewriting& to, ValueId images);
 
-/// What all attention operators of com.microsoft come down to. Heads are the second axis.
+/// The common form of all attention operators of com.microsoft. Heads are the second axis.
 struct AttentionParts {
   ValueId query, key, value;         ///< [batch, heads, length, size]
   float scale = 0;                   ///< 0: 1 / sqrt(size)
@@ -62,8 +62,8 @@ struct AttentionParts {
 ValueId write_attention(Rewriting& to, const AttentionParts& parts);
 /// [batch, length, heads * size] as [batch, heads, length, size].
 ValueId split_heads(Rewriting& to, ValueId x, std::int64_t heads);
-/// What a mask of keys adds to the scores: `filter` where a key is masked. Masks are [batch] (how
-/// many keys there are), [batch, keys] or [batch, queries, keys] (0: masked).
+/// Returns the number that a mask of keys adds to the scores: `filter` if a key is masked. Masks
+/// are [batch] (how many keys there are), [batch, keys] or [batch, queries, keys] (0: masked).
 ValueId mask_bias(Rewriting& to, ValueId mask, ValueId key, float filter);
 
 }  // namespace parallax

@@ -1,4 +1,5 @@
-// What rules for the attention operators of com.microsoft share. Thread-safety: not thread-safe.
+// Helpers of the rules for the attention operators of com.microsoft. Thread-safety: not
+// thread-safe.
 #pragma once
 
 #include <cstddef>

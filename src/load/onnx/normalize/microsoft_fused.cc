@@ -1,4 +1,5 @@
-// What ONNX Runtime's optimiser fuses: activations, biases, residuals, transposes, layouts.
+// Operators that ONNX Runtime's optimiser fuses: activations, biases, residuals, transposes,
+// layouts.
 #include <fmt/core.h>
 
 #include <algorithm>

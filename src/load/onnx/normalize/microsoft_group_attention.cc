@@ -15,12 +15,12 @@ ValueId repeated_heads(Rewriting& to, ValueId x, std::int64_t times, std::int64_
   return to.op(OpKind::kReshape, {many, shape});
 }
 
-/// What GroupQueryAttention says of its cache: keys and values of a sample begin at its index 0,
+/// The cache of GroupQueryAttention: keys and values of a sample begin at its index 0,
 /// and behind those of the past there may be room.
 struct SharedCache {
-  ValueId past;    ///< of each sample: how many there are; invalid: no cache
+  ValueId past;    ///< number of keys of each sample; invalid: no cache
   ValueId total;   ///< the most that there are afterwards: [1]
-  ValueId length;  ///< of the cache afterwards: [1]
+  ValueId length;  ///< length of the cache afterwards: [1]
 };
 
 /// seqlens_k is one less than how many each sample has afterwards, total_sequence_length the most

@@ -178,7 +178,7 @@ Status rewrite_ms_dynamic_matmul(FileNode& file) {
   return to.finish();
 }
 
-/// Inputs are real: quantising them anew in each step would only lose digits.
+/// Inputs are real: quantising them again in each step would only lose digits.
 Status rewrite_ms_dynamic_lstm(FileNode& file) {
   Rewriting to(file);
   const ValueId weights = recurrent_weights(to, 1, 8), recurrence = recurrent_weights(to, 2, 10);

@@ -1,4 +1,4 @@
-// What the quantised operators of com.microsoft become.
+// Tests the nodes that the quantised operators of com.microsoft become.
 #include <gtest/gtest.h>
 
 #include "load/onnx/onnx_test_util.h"

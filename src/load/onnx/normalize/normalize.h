@@ -62,7 +62,7 @@ class GraphWriter {
  private:
   struct Names {
     NameHashes taken;
-    OwningNameMap<std::int64_t> next = {};  ///< what the next name made from a taken one ends in
+    OwningNameMap<std::int64_t> next = {};  ///< suffix of the next name made from a taken one
   };
   static std::string make_unique(Names& names, std::string name, const Definitions& defined);
 
@@ -75,11 +75,11 @@ class GraphWriter {
 /// inputs and outputs (outputs after the first that are not read are invalid; `outputs` has them as
 /// the file does); a rule turns it into the newest form and may write nodes before it.
 struct FileNode {
-  std::int64_t opset;  ///< of the node's domain
+  std::int64_t opset;  ///< operator set of the node's domain
   Node& node;
   GraphWriter& writer;
-  std::string_view type = {};             ///< of the file; empty: as in the graph
-  std::span<const OnnxUse> outputs = {};  ///< of the file, read or not
+  std::string_view type = {};             ///< operator in the file; empty: as in the graph
+  std::span<const OnnxUse> outputs = {};  ///< outputs in the file, read or not
   /// Gives types to all that was written so far. In a body, dimensions may still change.
   std::function<Status()> infer = {};
   /// Set by a rule: the Softmax axis starts the block of axes that is normalised as one, a meaning
@@ -130,14 +130,14 @@ OnnxRule onnx_rule(std::string_view domain, std::string_view op_type);
 /// An operator that some operator set writes otherwise than the newest, or that the graph lacks.
 struct RuleRow {
   std::string_view op_type;
-  OpKind kind;  ///< of the node that is left in its place, unless the rule says otherwise
+  OpKind kind;  ///< kind of the node that replaces it, unless the rule sets another
   Status (*rewrite)(FileNode&);
   std::int64_t until = std::numeric_limits<std::int64_t>::max();  ///< the last set that has it
   std::int64_t since = 0;  ///< the first one; 0: as the operator of `kind`
 };
-/// Of com.microsoft, as ONNX Runtime's optimiser, quantiser and exporters write it, sorted.
+/// Rules for com.microsoft, as ONNX Runtime's optimiser, quantiser and exporters write it, sorted.
 std::span<const RuleRow> microsoft_rules();
-/// Of ai.onnx.ml and ai.onnx.preview.
+/// Rules for ai.onnx.ml and ai.onnx.preview.
 std::span<const RuleRow> learning_rules();
 std::span<const RuleRow> preview_rules();
 

@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-/// What both losses have besides the scores.
+/// Inputs of both losses besides the scores.
 struct Targets {
   ValueId target, weight;  ///< weight: of each class, may be left out
   std::optional<std::int64_t> ignored;

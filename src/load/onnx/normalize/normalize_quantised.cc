@@ -21,7 +21,7 @@ Result<ValueId> write_part(FileNode& file, std::string_view part, OpKind op,
   return output;
 }
 
-/// Where the operands stand: each followed by its scale and zero point.
+/// Indices of the operands: each is followed by its scale and zero point.
 constexpr std::size_t kLeft = 0, kRight = 3, kResultScale = 6, kResultZero = 7, kBias = 8;
 
 Status check_inputs(const FileNode& file, std::size_t most) {

@@ -1,4 +1,4 @@
-// What a rule writes in the place of a node: further nodes before it, and the node itself changed
+// Writes the replacement of a node: further nodes before it, and the node itself changed
 // into the last of them. Thread-safety: not thread-safe.
 #pragma once
 
@@ -105,8 +105,8 @@ class Rewriting {
   void refuse(std::string message);   ///< kUnsupported
   void invalid(std::string message);  ///< kInvalidModel
   bool failed() const { return !status_.has_value(); }
-  /// What a rule returns. Errors: of the writing; kUnsupported for attributes that nothing took and
-  /// outputs that nothing wrote.
+  /// Ends the rule, which returns its result. Errors: those of the writing; kUnsupported for
+  /// attributes that the rule did not read and outputs that it did not write.
   Status finish();
 
  private:

@@ -266,7 +266,7 @@ TEST_P(DelegateDeviceIn, ASilentDeviceEndsTheRunAndIsNotAskedAgain) {
     settings_.region_time = {};  // the machine may be busy
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, ErrorCode::kLimitExceeded) << got.error().to_string();
-    EXPECT_THAT(got.error().message, HasSubstr("no answer within 0.02 s"));
+    EXPECT_THAT(got.error().message, HasSubstr("did not answer within 0.02 s"));
     EXPECT_TRUE(late_);
     const int runs = faults_.runs;
     expect_right();

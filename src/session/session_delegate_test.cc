@@ -233,7 +233,7 @@ TEST_F(SessionDelegateTest, ASilentDelegateLosesItsPartInTheSameRun) {
     faults_.silent = false;
     const auto failures = session.delegates()[0].failures;
     ASSERT_EQ(failures.size(), 2U) << "all that it had";
-    EXPECT_THAT(failures[0].reason, HasSubstr("no answer within 0.05 s"));
+    EXPECT_THAT(failures[0].reason, HasSubstr("did not answer within 0.05 s"));
     const int runs = faults_.runs;
     expect_right(session);
     EXPECT_EQ(faults_.runs, runs);

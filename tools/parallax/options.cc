@@ -211,7 +211,7 @@ void use_delegates(Options& options) {
   options.session.delegates.clear();
   for (const std::string& delegate : options.delegates) {
     if (!is_delegate(options, delegate))
-      refuse("--delegate {}: there is {} built in; --delegate-lib FILE adds others", delegate,
+      refuse("--delegate {}: available: {} built in; --delegate-lib FILE adds others", delegate,
              fmt::join(Runtime::built_in_delegates(), ", "));
     options.session.delegates.push_back(with_profile(delegate));
   }

@@ -14,7 +14,7 @@ std::optional<UnaryFunction> scaled_silu(float alpha) {
   return std::nullopt;
 }
 
-/// Of operators without further inputs and attributes.
+/// Returns the function of an operator that has one input and no attributes; nullopt for others.
 std::optional<UnaryFunction> plain_function(OpKind op) {
   switch (op) {
     case OpKind::kAbs:
@@ -64,7 +64,7 @@ std::optional<UnaryFunction> plain_function(OpKind op) {
   }
 }
 
-/// Of operators with numbers as attributes.
+/// Returns the function of an operator whose attributes are numbers; nullopt for others.
 std::optional<Unary> function_with(OpKind op, float alpha, float beta, float gamma) {
   switch (op) {
     case OpKind::kLeakyRelu:

@@ -8,10 +8,11 @@
 
 namespace parallax {
 
-/// The function of a node without further inputs, e.g. Exp or Elu with its `alpha`; nothing for
-/// operators that are none.
+/// Returns the function that a node with one input applies to each element, e.g. Exp or Elu with
+/// its `alpha`; nullopt for other operators, and for parameters that no function has.
 std::optional<Unary> unary_function(const Node& node);
-/// The function of the node's epilogue; nothing where it is none of this folder.
+/// Returns the activation of the node's epilogue, UnaryFunction::kNone if it has none; nullopt if
+/// this folder has no implementation of it.
 std::optional<Unary> fused_activation(const Node& node);
 
 }  // namespace parallax

@@ -47,7 +47,8 @@ inline MatrixOperand matrix_operand(const Permuted& operand, int batch_rank) {
   return matrix;
 }
 
-/// Where matrix `batch` of a result with `dims` lies in the operand.
+/// Returns the offset in the operand, in elements, of the matrix that matrix `batch` of a result
+/// with `dims` reads. The first `batch_rank` axes of `dims` count matrices, in row-major order.
 inline std::int64_t batch_offset(const Dims& dims, int batch_rank, const BatchStrides& strides,
                                  std::int64_t batch) {
   std::int64_t offset = 0;

@@ -1,5 +1,5 @@
-// What the loops of bf16 products are written in: Highway 1.0.3 has no target with these
-// instructions, hence intrinsics and a check of the CPU. Included by .cc files, on x86 only.
+// The intrinsics of bf16 products. Highway 1.0.3 has no target with these instructions, so loops
+// use intrinsics and check the CPU. Included by .cc files, on x86 only.
 #pragma once
 
 #include <cstddef>

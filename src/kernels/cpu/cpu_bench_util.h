@@ -59,7 +59,8 @@ class BenchKernel {
   AlignedBytes scratch_;
 };
 
-/// By a bench's argument: 0 ours in f32, 1 the reference kernels, 2 ours in bf16.
+/// Returns the kernels that a benchmark's argument selects: 0 those of this folder in f32, 1 the
+/// reference kernels, 2 those of this folder in bf16.
 inline KernelMaker bench_kernels(std::int64_t which) {
   return [which](KernelRequest request) -> Result<std::unique_ptr<Kernel>> {
     if (which == 2 && !cpu_multiplies_bf16()) return std::unique_ptr<Kernel>();

@@ -1,4 +1,4 @@
-// What keeps a vector in its register. Included once per target (the guard toggles).
+// Keeps a vector in its register. Included once per target (the guard toggles).
 #include <hwy/highway.h>
 
 #if defined(PX_KERNELS_CPU_KEEP_INL_H_) == defined(HWY_TARGET_TOGGLE)

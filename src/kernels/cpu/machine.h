@@ -1,6 +1,7 @@
-// What kernels of this folder know of the machine: the sizes of its caches, which are read, and the
-// thresholds that tiles are cut by. Those about a cache are parts of it, those about work are
-// numbers. How long vectors are is no threshold: loops say it (matmul_widths() and its like).
+// The machine as kernels of this folder see it: the sizes of its caches, which are detected, and
+// the thresholds that tiles are cut by. Thresholds of a cache are fractions of its size, those of
+// work are constants. The length of vectors is no threshold: functions next to the loops return it,
+// e.g. matmul_widths().
 //
 // Figures are those of one core of a Zen 4 with AVX-512: 32 KiB and 1 MiB of cache, 57 G
 // multiply-accumulates a second. On a machine with other caches parts are as large in proportion;
@@ -31,7 +32,7 @@ class Machine {
 
   // In the first-level cache.
   /// Weights that all rows of a tile are multiplied with before other weights are. A row of the
-  /// image lies beside them.
+  /// image also fits.
   std::int64_t near_weights() const { return l1_ * 3 / 4; }
   /// A panel of a right operand that is read where it lies: then only the first rows read it from
   /// afar. A larger one is copied.
@@ -45,24 +46,24 @@ class Machine {
   // In the second-level cache.
   /// Weights that stay from tile to tile: nothing fetches them ahead, and tiles may be small.
   std::int64_t kept_weights() const { return l2_ / 4; }
-  /// What a tile of a convolution reads.
+  /// Pixels that a tile of a convolution reads.
   std::int64_t window() const { return l2_ * 3 / 16; }
-  /// The same where a few outputs read more than that: with still fewer, weights are read too
-  /// often.
+  /// Largest window() if a few outputs already read more than that: with still fewer outputs,
+  /// weights are read too often.
   std::int64_t most_window() const { return l2_ * 3 / 4; }
-  /// What a tile of a convolution of planes writes.
+  /// Results that a tile of a convolution of planes writes.
   std::int64_t results() const { return l2_ / 4; }
   /// Pixels that a tile turns to channels last.
   std::int64_t turned_window() const { return l2_ / 4; }
-  /// Copied columns that are multiplied at once.
+  /// Copied columns that are multiplied in one step.
   std::int64_t columns() const { return l2_ * 9 / 64; }
   /// Winograd's transformed inputs and products of a tile; weights stream by.
   std::int64_t winograd_squares() const { return l2_ * 11 / 16; }
   /// Rows of a block of a right operand of 64 columns: there is room for two blocks, and for rows
   /// of the left one.
   std::int64_t block_depth() const { return l2_ * 3 / 16 / 64; }
-  /// Rows of a left operand that are multiplied at once, where the right one is packed, and where
-  /// it is copied while the product is computed.
+  /// Rows of a left operand that are multiplied in one step, if the right one is packed, and if it
+  /// is copied while the product is computed.
   std::int64_t packed_product_rows() const { return l2_ * 3 / 8; }
   std::int64_t copied_product_rows() const { return l2_ / 4; }
   /// Scores of a block of queries and a block of keys.
@@ -110,8 +111,8 @@ inline constexpr std::int64_t kWinogradTileMacs = 3000000, kWinogradLineTileMacs
 /// Depthwise filters on turned pixels: with fewer, the rows that two tiles turn cost a twentieth.
 inline constexpr std::int64_t kTurnedTileMacs = 4000000;
 /// Convolutions of planes; with three axes each plane of the filter copies an image: 64x8x28x28
-/// takes 0.96 of the time that it takes with as few as in two. At most, where filters are cut: each
-/// part copies anew.
+/// takes 0.96 of the time that it takes with as few as in two. At most, if filters are cut: each
+/// part copies again.
 inline constexpr std::int64_t kPlanarTileMacs = 4000000, kVolumeTileMacs = 24000000,
                               kMostPlanarTileMacs = 16000000;
 

@@ -32,7 +32,7 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
   return count_tiles(elements, 1, most);
 }
 
-/// What a tile of a convolution may copy, in floats (64 MiB): larger ones are left to other
+/// Most floats that a tile of a convolution may copy (64 MiB): larger ones are left to other
 /// kernels.
 inline constexpr double kMostScratchElements = 1 << 24;
 
@@ -41,7 +41,8 @@ inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options,
   return make_lambda_kernel(options, std::move(run));
 }
 
-/// What a factory returns for requests it does not cover.
+/// Returns the result of a factory for a request that it does not cover: a null kernel, so that the
+/// next factory is asked.
 inline Result<std::unique_ptr<Kernel>> not_covered() { return std::unique_ptr<Kernel>(); }
 
 /// A kernel of no tiles, for outputs without elements.

@@ -19,7 +19,8 @@ namespace parallax {
 namespace {
 
 /// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
-/// put the rows that are worked on at once into the same few sets of the first-level cache.
+/// put the rows that one block of the product reads into the same few sets of the first-level
+/// cache.
 constexpr std::int64_t kLine = kLineFloats;
 
 /// True where rows of Q, V and the result are contiguous, and rows or columns of K.
@@ -198,7 +199,7 @@ void replace_nan_weights(const AttentionShape& s, std::int64_t batch, TileRange 
       continue;
     }
     std::fill_n(y, s.width, 0.0F);
-    // 0 times a value that is no number is none either.
+    // 0 * NaN is NaN, so a NaN or an infinity in a value must reach the result.
     for (std::int64_t key = 0; key < s.keys; ++key)
       for (std::int64_t j = 0; j < s.width; ++j) y[j] += 0.0F * values[key * s.v.row_stride + j];
     zeros = y;

@@ -1,4 +1,5 @@
-// What attention does between its two products, for the instruction set of this machine.
+// The softmax between the two products of attention, vectorized for the instruction set of this
+// machine. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +15,20 @@ struct AttentionScores {
   float* x = nullptr;  ///< [rows, keys], aligned and padded to a multiple of the vector
   std::size_t stride = 0, rows = 0, keys = 0;
   float scale = 1;
-  const float* mask = nullptr;           ///< a row of `keys` for each row, or null
-  std::size_t mask_stride = 0;           ///< elements from one of its rows to the next
-  const std::uint8_t* choice = nullptr;  ///< the same of what `fill` takes the place of, or null
+  const float* mask = nullptr;  ///< a row of `keys` for each row, or null
+  std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
+  const std::uint8_t* choice =
+      nullptr;  ///< like `mask`, not 0 where `fill` replaces scores; or null
   std::size_t choice_stride = 0;
   AttentionFill fill;
-  bool first = true;         ///< nothing was seen before these keys
+  bool first = true;         ///< these are the first keys: `largest`, `sum`, `y` are unset
   float* largest = nullptr;  ///< [rows]: the largest scaled and masked score so far
-  float* sum = nullptr;      ///< [rows]: of the weights so far
+  float* sum = nullptr;      ///< [rows]: the sum of the weights so far
   float* y = nullptr;        ///< [rows, width]: the weighted values so far
   std::size_t y_stride = 0, width = 0;
 };
-/// Makes scores weights e^(scale * score + mask - largest), but where `fill` is chosen, brings
-/// `largest` and `sum` up to date, and shrinks `y` where `largest` grew.
+/// Replaces scores with weights e^(scale * score + mask - largest), except where `fill` is chosen;
+/// updates `largest` and `sum`, and scales `y` down in rows whose `largest` grew.
 void attention_weights(const AttentionScores& scores);
 
 /// Divides each row of `y` [rows, width] by its sum.

@@ -1,4 +1,5 @@
-// What the attention kernels know of a request. Plain values.
+// Sizes, layouts and options of an attention request, as its kernels need them. Thread-safety:
+// plain values.
 #pragma once
 
 #include <cstdint>
@@ -18,32 +19,33 @@ struct AttentionMask {
 
 /// Softmax(scale * Q K + mask) V of FusedAttention's inputs, as they lie.
 struct AttentionShape {
-  Dims dims;  ///< of the result, before it is transposed
+  Dims dims;  ///< shape of the result before it is transposed
   int batch_rank = 0;
   std::int64_t batches = 1;
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   MatrixOperand q, k, v, y;
   float scale = 1;
   AttentionMask mask, choice;
-  AttentionFill fill;        ///< of the choice
-  bool nan_is_zero = false;  ///< of weights
+  AttentionFill fill;        ///< how `choice` replaces scores
+  bool nan_is_zero = false;  ///< weights that are NaN count as 0
 
-  /// Where matrix `batch` of an operand begins, in elements.
+  /// Returns the offset of matrix `batch` of an operand, in elements.
   std::int64_t at(const MatrixOperand& operand, std::int64_t batch) const {
     return batch_offset(dims, batch_rank, operand.batches, batch);
   }
-  /// True where scores are more than products by a number.
+  /// Returns true if scores are changed by a mask or a fill after the product is scaled.
   bool masked() const { return mask.given || choice.given; }
-  /// Where the row of `query` begins, in elements.
+  /// Returns the offset of the row of `query`, in elements.
   std::int64_t at(const AttentionMask& rows, std::int64_t batch, std::int64_t query) const {
     return batch_offset(dims, batch_rank, rows.batches, batch) + query * rows.stride;
   }
 };
 
+/// Reads the shape from a FusedAttention request. REQUIRES: shapes were inferred and are valid.
 AttentionShape attention_shape(const KernelRequest& request);
 
-/// Where weights that are NaN count as 0: writes the results of such queries anew. The weights of a
-/// query are NaN all together, where its sum, the first of which is in `sums`, is none or 0.
+/// Recomputes the results of queries whose weights are NaN, for nodes that count such weights as 0.
+/// All weights of a query are NaN if its sum is NaN or 0. `sums` holds the sums of `queries`.
 void replace_nan_weights(const AttentionShape& shape, std::int64_t batch, TileRange queries,
                          const float* sums, const KernelArgs& args);
 

@@ -224,7 +224,7 @@ Tensor copy_of(const Tensor& tensor) {
   return test_tensor<float>(tensor.dims(), test_values<float>(tensor));
 }
 
-/// What the reference kernel of an operator with one or two inputs gives.
+/// Returns the result of the reference kernel of an operator with one or two inputs.
 Tensor reference_of(OpKind op, const Tensor& a, const Tensor* b = nullptr) {
   KernelRun run{op, test_inputs(copy_of(a))};
   if (b != nullptr) run.inputs.emplace_back(copy_of(*b));

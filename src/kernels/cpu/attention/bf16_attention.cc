@@ -25,7 +25,7 @@ constexpr auto kVector = static_cast<std::int64_t>(kBf16Vector);
 constexpr std::int64_t kBlockQueries = 64, kBlockKeys = 192;
 /// With fewer queries, rounding keys and values takes longer than multiplying in f32.
 constexpr std::int64_t kFewestQueries = 13;
-/// What a block holds of each query.
+/// Largest depth and width of a head: a block has room for that many elements per query.
 constexpr std::int64_t kMostBf16Depth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
@@ -35,7 +35,7 @@ constexpr std::int64_t kTurnedKeys = 64;
 /// How a request is cut.
 struct Cut {
   std::int64_t stride = 0;  ///< queries of a block, padded to whole vectors
-  std::int64_t blocks = 0;  ///< of queries
+  std::int64_t blocks = 0;  ///< blocks of queries
   std::int64_t runs = 0, units = 0, tiles = 0;
 
   explicit Cut(const AttentionShape& s) {
@@ -48,7 +48,7 @@ struct Cut {
   }
 };
 
-/// Where a tile's scratch has what, in elements of four bytes.
+/// Offsets of the buffers in a tile's scratch, in elements of four bytes.
 struct Places {
   std::int64_t keys = 0, values = 0, turned = 0, rows = 0, queries = 0, scores = 0, results = 0;
   std::int64_t sums = 0, mask = 0, choice = 0, end = 0;
@@ -69,7 +69,7 @@ struct Places {
     results = take(s.width * stride);
     sums = take(3 * stride);
     if (s.mask.stride != 0) mask = take(block * stride);
-    if (s.choice.given) choice = take(tile_count(block, 4) * stride);  // of bytes
+    if (s.choice.given) choice = take(tile_count(block, 4) * stride);  // one byte per score
   }
 };
 
@@ -103,7 +103,7 @@ class Bf16Attention final : public Kernel {
   }
 
  private:
-  /// Whose keys and values a tile leaves in scratch; -1 where there was none.
+  /// Returns the batch whose keys and values a tile leaves in scratch; -1 if there was no tile.
   std::int64_t last_batch(std::int64_t tile) const {
     return tile < 0 ? -1 : (tile_range(cut_.units, cut_.tiles, tile).end - 1) / cut_.runs;
   }

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-/// Rows of scores that are kept at once.
+/// Rows of scores that a tile keeps in scratch: most and fewest.
 constexpr std::int64_t kMostRows = 96, kFewestRows = 6;
 /// Keys in scratch, packed: more of them would not stay in a second-level cache.
 constexpr std::int64_t kMostKeys = 4096, kMostCosineDepth = 512;

@@ -111,7 +111,7 @@ void scale_to_unit(const UnitRows& rows) {
   const std::size_t lanes = hn::Lanes(d), n = rows.n;
   const auto epsilon = hn::Set(d, rows.epsilon);
   HWY_ALIGN float factors[hn::MaxLanes(FloatTag())] = {};
-  // Roots and quotients of as many rows at once as a vector has lanes.
+  // Roots and quotients are computed for as many rows together as a vector has lanes.
   for (std::size_t first = 0; first < rows.rows; first += lanes) {
     const std::size_t some = HWY_MIN(lanes, rows.rows - first);
     const float* x = rows.x + first * rows.stride;

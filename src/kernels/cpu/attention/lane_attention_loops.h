@@ -8,27 +8,27 @@
 
 namespace parallax {
 
-/// What is known of the queries so far, a number for each (Milakov and Gimelshein, Online
+/// Running sums of the softmax, one number for each query (Milakov and Gimelshein, Online
 /// normalizer calculation for softmax).
 struct LaneSums {
-  float* largest = nullptr;  ///< masked score
-  float* sum = nullptr;      ///< of the weights, against `largest`
-  float* shrink = nullptr;   ///< by how much the last block changed the weights before it
+  float* largest = nullptr;  ///< largest masked score so far
+  float* sum = nullptr;      ///< sum of the weights, relative to `largest`
+  float* shrink = nullptr;   ///< factor that the last block applied to earlier weights
 };
 
-/// What a block of keys has in f32 and in bf16.
+/// Masks, scores and results of a block of keys: the same for operands in f32 and in bf16.
 struct LaneRows {
   std::size_t keys = 0, width = 0;
-  std::size_t stride = 0;                ///< of what follows
+  std::size_t stride = 0;                ///< elements of a row of the arrays below
   const float* key_mask = nullptr;       ///< [keys], for all queries; or null
   const float* query_mask = nullptr;     ///< [keys, stride]; or null
   const std::uint8_t* filled = nullptr;  ///< [keys, stride], not 0 where scores are `fill`; or null
   float fill = 0;
-  bool fill_last = false;  ///< behind adding the mask, not before
+  bool fill_last = false;  ///< fills after the mask is added, not before
   float* x = nullptr;      ///< [keys, stride]: where scores and weights go
   float* y = nullptr;      ///< [width, stride]: Y^T
   LaneSums sums;           ///< [stride] each
-  bool first = true;       ///< sums and y hold nothing yet
+  bool first = true;       ///< this is the first block: sums and y are unset
 
   bool masked() const { return key_mask != nullptr || query_mask != nullptr; }
   /// True where scores are more than products.

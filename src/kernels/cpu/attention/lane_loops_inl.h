@@ -62,7 +62,7 @@ HWY_INLINE void store(const FloatVec (&row)[V], float* to) {
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) hn::Store(row[j], d, to + j * hn::Lanes(d));
 }
 
-/// Of R keys from `key` on; their scores go to x[at].
+/// Adds the mask to the scores of R keys from `key` on, which are stored at x[at] later.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void add_mask(const LaneRows& s, std::size_t at, std::size_t key, Sums<R, V>& sums) {
   const FloatTag d;
@@ -76,7 +76,7 @@ HWY_INLINE void add_mask(const LaneRows& s, std::size_t at, std::size_t key, Sum
   }
 }
 
-/// What add_mask does, and fills scores before it or after it.
+/// Replaces chosen scores with `fill`, before or after add_mask() as `fill_last` says.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void fill_and_mask(const LaneRows& s, std::size_t at, std::size_t key,
                               Sums<R, V>& sums) {
@@ -221,7 +221,7 @@ HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t
   const std::size_t end = lane + V * hn::Lanes(d);
   all_scores<T, V>(s, lane, kRows);
   T::pad(s, lane, end);
-  // By how much earlier weights shrink.
+  // Computes the factor by which earlier weights shrink.
   for (std::size_t at = lane; at < end; at += hn::Lanes(d)) {
     const auto before = hn::Load(d, s.sums.shrink + at);
     const auto shrink = power(hn::Sub(before, hn::Load(d, s.sums.largest + at)));

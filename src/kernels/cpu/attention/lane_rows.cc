@@ -8,7 +8,8 @@ namespace parallax {
 
 namespace {
 
-/// A column of `to` [keys, stride] for each query's row of `from`; zeros beside them.
+/// Transposes each query's row of `from` to a column of `to` [keys, stride]; zeros in the columns
+/// after them.
 template <class T>
 void place_columns(const T* from, std::int64_t from_stride, std::size_t count, T* to,
                    const LaneRows& rows) {

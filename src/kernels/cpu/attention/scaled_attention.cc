@@ -55,7 +55,7 @@ ScaledCut cut_scaled(const ScaledAttentionShape& s, bool caches, const Machine& 
 struct QueryBlock {
   std::int64_t batch = 0, head = 0;
   TileRange queries{0, 0};
-  std::array<KeyRange, kQueryBlock + 1> seen{};  ///< by each query
+  std::array<KeyRange, kQueryBlock + 1> seen{};  ///< keys that each query sees
   std::int64_t count() const { return queries.end - queries.begin; }
 };
 
@@ -200,7 +200,7 @@ void ScaledAttention::add_keys(const QueryBlock& block, KeyRange keys, Attention
   matmul_block(product, panels);
 }
 
-/// Keys that a query does not see get the score that weighs nothing.
+/// Gives keys that a query does not see the score -inf, whose weight is 0.
 void ScaledAttention::hide(const QueryBlock& block, KeyRange keys, AttentionScores& scores) const {
   constexpr float kHidden = -std::numeric_limits<float>::infinity();
   for (std::int64_t i = 0; i < block.count(); ++i) {
@@ -229,7 +229,7 @@ void ScaledAttention::add_mask(const QueryBlock& block, std::int64_t key, Attent
   }
 }
 
-/// The present keys and values of one head: past ones, then the new.
+/// Writes the present keys and values of one head: the past ones, then the new ones.
 void ScaledAttention::copy_cache(std::int64_t unit, const KernelArgs& args) const {
   const std::int64_t b = unit / s_.kv_heads, h = unit % s_.kv_heads;
   const auto copy = [&](std::size_t past, std::size_t added, const HeadRows& past_rows,
@@ -251,14 +251,14 @@ bool is_written(const KernelRequest& request, std::size_t output) {
   return output < request.outputs.size() && request.outputs[output].present;
 }
 
-/// Of f32 alone, but for what says which keys count.
+/// Returns true if all operands are f32, except the inputs that say which keys count.
 bool has_f32_operands(const KernelRequest& request) {
   for (const std::size_t i : {AttIn::kQ, AttIn::kK, AttIn::kV, AttIn::kPastKey, AttIn::kPastValue})
     if (request.has(i) && request.inputs[i].dtype != DType::kF32) return false;
   return true;
 }
 
-/// Nothing where the mask has not a number or a bool for each key.
+/// Returns the layout of the mask; nullopt if it does not have an f32 or a bool for each key.
 std::optional<ScaledMask> scaled_mask(const KernelRequest& request, const ScaledAttentionShape& s) {
   ScaledMask mask;
   mask.given = request.has(AttIn::kMask);
@@ -277,7 +277,7 @@ Result<std::unique_ptr<Kernel>> cpu_scaled_attention(const KernelRequest& reques
   if (!has_f32_operands(request) || is_written(request, AttOut::kScores)) return not_covered();
   PX_ASSIGN(const ScaledAttentionShape s, scaled_attention_shape(request));
   const auto mask = scaled_mask(request, s);
-  // What hides a key is multiplied with the scale.
+  // The score of a hidden key is -inf; it is multiplied by the scale and must stay -inf.
   const bool positive = s.scale() > 0 && std::isfinite(s.scale());
   if (!mask || !positive || s.keys() == 0 || s.depth == 0 || request.outputs[0].elements() == 0)
     return not_covered();

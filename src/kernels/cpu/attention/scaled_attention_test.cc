@@ -8,7 +8,7 @@ namespace {
 struct ScaledCase {
   std::int64_t heads, kv_heads, queries, added, past;
   Attributes attributes = {};
-  Dims mask = {};  ///< of floats; no axis: none
+  Dims mask = {};  ///< shape of a mask of floats; rank 0: no mask
   bool choosing = false;
   std::vector<std::int64_t> lengths = {};
 };

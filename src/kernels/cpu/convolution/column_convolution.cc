@@ -19,8 +19,9 @@
 namespace parallax {
 namespace {
 
-/// Fewest rows of the copied columns that are multiplied at once; most of filters so deep that
-/// fewer fit; fewest of weights that stay in the cache, so that a small node's tiles may have few.
+/// Rows of the copied columns that are multiplied in one step: the fewest; the most for filters so
+/// deep that fewer fit; the fewest for weights that stay in the cache, so that a small node can
+/// have small tiles.
 constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
 /// Deeper filters are left to others.
 constexpr std::int64_t kMostDepth = 196608;
@@ -34,8 +35,8 @@ bool pixels_are_rows(const ConvolutionShape& s) {
 /// Tiles of the node: runs of output pixels times groups of panels.
 struct ColumnCut {
   std::int64_t pixels = 0, runs = 0, groups = 0;
-  std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied at once
-  std::int64_t depth = 0;       ///< steps of the weights that are used at once
+  std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied in one step
+  std::int64_t depth = 0;       ///< steps of the weights that are used in one step
 
   /// `copied`: into rows of scratch, by each group of panels.
   ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, const Machine& machine,
@@ -109,7 +110,8 @@ class ColumnConvolution final : public Kernel {
   }
 
  private:
-  /// What output pixels read, cut where a row of the output ends.
+  /// Copies the pixels that `pixels` of the output read, segment by segment: a segment ends with
+  /// its row of the output.
   void write_matrix(const TileRange& pixels, const float* images, float* to) const {
     const std::int64_t width = shape_.out[1];
     for (std::int64_t begin = pixels.begin; begin < pixels.end;) {
@@ -162,7 +164,7 @@ class ColumnConvolution final : public Kernel {
   ColumnCut cut_;
 };
 
-/// Where tap (i, j) of channel c stands in a row of the matrix.
+/// The position of tap (i, j) of channel c in a row of the matrix.
 struct RowOrder {
   const ConvolutionShape& shape;
 
@@ -204,7 +206,7 @@ Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request
   const std::string layout =
       fmt::format("columns {}x{}x{}x{} {}", shape.out_channels, shape.in_channels, shape.kernel[0],
                   shape.kernel[1], shape.dilation[1] == 1);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto fill = [shape, source = w.data](const PackedMatrix& matrix, std::int64_t p,
                                              float* to) {
     pack_panel(shape, matrix, p, source, to);

@@ -43,8 +43,8 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
   return run;
 }
 
-/// What error_against_reference() may be: sums of products of numbers below 1 in f32, taken in
-/// other orders.
+/// Largest error_against_reference() that is accepted: sums of products of numbers below 1 in f32,
+/// computed in different orders.
 inline constexpr double kConvolutionError = 5e-6;
 
 /// The greatest difference to the reference kernel over the greatest of its elements; infinite
@@ -67,8 +67,8 @@ inline double error_against_reference(const KernelRun& run, const KernelMaker& m
   return worst / scale;
 }
 
-/// Of the random convolutions below: how many groups, and channels and filters of each, from the
-/// least to the most.
+/// Ranges of the random convolutions below, both ends included: the number of groups, and channels
+/// and filters of each group.
 struct GroupRanges {
   std::pair<std::int64_t, std::int64_t> groups, channels, filters;
 };

@@ -91,7 +91,7 @@ Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& 
     return not_covered();
   const std::int64_t taps = shape.kernel[0] * shape.kernel[1];
   const std::string layout = fmt::format("depthwise {}x{}", taps, channels);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto pack = [taps, channels, source = request.inputs[1].data](std::byte* to) {
     for (std::int64_t t = 0; t < taps; ++t)
       for (std::int64_t c = 0; c < channels; ++c, to += kFloatBytes)

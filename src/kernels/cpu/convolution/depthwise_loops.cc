@@ -18,7 +18,8 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using HalfTag = hn::Half<FloatTag>;
 
-/// Outputs at once: their sums, the taps of a filter row and an input stay in registers.
+/// Outputs that are computed together: their sums, the taps of a filter row and an input stay in
+/// registers.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr std::size_t kOutputs = 8;
 #else

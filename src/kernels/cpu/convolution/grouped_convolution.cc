@@ -48,7 +48,7 @@ Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& re
       fmt::format("groups {}x{}x{}x{}x{} panel {} vector {}", shape.groups, matrix.columns,
                   shape.in_channels / shape.groups, shape.kernel[0], shape.kernel[1],
                   matrix.widths.panel, matrix.widths.vector);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto pack = [shape, matrix, size = *group, source = w.data](std::byte* to) {
     const std::int64_t from = matrix.depth * matrix.columns * kFloatBytes;
     for (std::int64_t g = 0; g < shape.groups; ++g)

@@ -109,7 +109,7 @@ class PlanarConvolution final : public Kernel {
            outputs.column_begin;
   }
 
-  /// Where columns that see other taps begin, if that saves more than short runs cost.
+  /// Cuts rows before columns that see other taps, if that saves more than short runs cost.
   void add_cuts() {
     std::vector<std::int64_t>& cuts = column_cuts_;
     for (std::int64_t j = 0; by_pixels_ && j < shape_.kernel[1]; ++j) {
@@ -176,7 +176,7 @@ class PlanarConvolution final : public Kernel {
     TileRange panels{};
   };
 
-  /// What products of both kinds have in common; `p` is the panel.
+  /// Fills in the fields that both kinds of products have in common; `p` is the panel.
   template <class Product>
   Product product_of(const Work& work, std::int64_t p) const {
     const TileRange channels = weights_.block(work.block);
@@ -319,7 +319,7 @@ class PlanarConvolution final : public Kernel {
   PlanarWindow window_;
   PlanarCut cut_;
   bool streamed_;          ///< weights do not stay near
-  bool in_place_ = false;  ///< results go where they belong at once
+  bool in_place_ = false;  ///< results are written directly to the output
   bool reads_in_place_ = false;
   std::int64_t results_ = 0, result_stride_ = 0, taps_ = 0;  ///< elements of scratch
   std::vector<std::int64_t> column_cuts_;  ///< columns where others see padding, and the end
@@ -344,7 +344,7 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
   const std::string layout = fmt::format(
       "planar {} groups {}x{}x{} blocks {} panels {}x{}", weights.groups, weights.filters,
       weights.channels, weights.taps, weights.blocks, weights.panels, weights.unit);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto fill = [weights, source = w.data](std::byte* to) { pack_planar(weights, source, to); };
   PX_ASSIGN(weights.bytes,
             request.packed.get(w.data, layout, weights.elements() * kFloatBytes, fill));

@@ -32,7 +32,7 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w, const Pl
   columns = std::min(columns, wanted);
   cut.column_tiles = tile_count(s.out[1], columns);
   columns = tile_count(s.out[1], cut.column_tiles);
-  // Of several groups first the groups are cut: that copies nothing twice.
+  // With several groups, groups are cut first: that copies no pixel twice.
   const std::int64_t image = columns * s.out[0];
   std::int64_t rows = tile_count(s.groups > 1 ? image : wanted, columns);
   rows = std::clamp<std::int64_t>(rows, 1, s.out[0]);

@@ -15,7 +15,7 @@ namespace parallax {
 /// runs of the panels of one group.
 struct PlanarCut {
   std::int64_t row_tiles = 1, column_tiles = 1, group_tiles = 1, panel_tiles = 1;
-  std::int64_t rows = 0, columns = 0;  ///< of the largest rectangle
+  std::int64_t rows = 0, columns = 0;  ///< size of the largest rectangle
 };
 
 PlanarCut cut_planar(const ConvolutionShape& shape, const PlanarWeights& weights,

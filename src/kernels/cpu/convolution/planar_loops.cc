@@ -181,7 +181,7 @@ HWY_NOINLINE void multiply_groups(const PixelProduct& product, std::size_t row, 
   }
 }
 
-/// By rows less one.
+/// Returns the function for a number of rows; the table is indexed by rows - 1.
 template <std::size_t V, std::size_t... R>
 MultiplyPixels multiply_of(std::size_t rows, std::index_sequence<R...>) {
   constexpr MultiplyPixels kTable[] = {multiply_groups<R + 1, V>...};

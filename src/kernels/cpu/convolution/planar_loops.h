@@ -7,7 +7,7 @@
 
 namespace parallax {
 
-/// Filters that are multiplied at once.
+/// Most filters that planar_multiply() multiplies in one call.
 inline constexpr std::int64_t kPlanarRows = 6;
 /// Elements behind what planar_multiply reads and copy_plane writes that must be there as well.
 inline constexpr std::int64_t kPlanarSlack = 64;
@@ -25,7 +25,7 @@ struct PlanarProduct {
   const float* weights = nullptr;
   const float* x = nullptr;
   const PlanarTap* taps = nullptr;
-  std::size_t tap_count = 0, all_taps = 0;  ///< that are summed, that there are weights of
+  std::size_t tap_count = 0, all_taps = 0;  ///< taps that are summed; taps with weights
   std::size_t channels = 0, channel_stride = 0;
   float* c = nullptr;
   std::size_t ldc = 0;
@@ -53,7 +53,7 @@ struct PixelProduct {
 };
 void pixel_multiply(const PixelProduct& product);
 
-/// Columns that are held in registers at once, and those of one vector.
+/// Columns that registers hold together (`run`), and columns of one vector.
 struct PlanarWidths {
   std::size_t run, vector;
 };
@@ -64,7 +64,7 @@ PlanarWidths planar_widths();
 struct PlaneCopy {
   const float* from = nullptr;  ///< pixel 0 of row `begin`
   float* to = nullptr;
-  std::size_t rows = 0;  ///< that are written; those outside [begin, end) are zeros
+  std::size_t rows = 0;  ///< rows to write; those outside [begin, end) become zeros
   std::size_t begin = 0, end = 0;
   std::ptrdiff_t from_stride = 0;
   std::ptrdiff_t left = 0, width = 0;  ///< pixels outside [0, width) are zeros

@@ -12,9 +12,10 @@ namespace parallax {
 /// The weights of each group in blocks of channels, each in panels of filters: [channel, tap,
 /// filter].
 struct PlanarWeights {
-  std::int64_t groups = 1, filters = 0, channels = 0, taps = 0;  ///< of one group
+  /// Number of groups, then sizes of one group.
+  std::int64_t groups = 1, filters = 0, channels = 0, taps = 0;
   std::int64_t unit = 1;   ///< filters of a panel are multiples of it, padded with zeros
-  std::int64_t units = 0;  ///< of all panels
+  std::int64_t units = 0;  ///< units of all panels of a group
   std::int64_t blocks = 1, panels = 1;
   std::shared_ptr<const AlignedBytes> bytes;
 

@@ -1,5 +1,5 @@
-// What a tile of a planar convolution reads, as it lies in scratch. Where outputs are s pixels
-// apart, a plane is taken apart into s x s planes of every s-th pixel, so that one step from an
+// The pixels that a tile of a planar convolution reads, as they lie in scratch. If outputs are s
+// pixels apart, a plane is split into s x s planes of every s-th pixel, so that one step from an
 // output to the next is one element, whatever the tap: its inputs begin at an offset of its own.
 // Thread-safety: plain values.
 #pragma once
@@ -16,9 +16,9 @@ namespace parallax {
 /// The taps along one axis. Those whose distance is a multiple of the stride share a part of the
 /// plane, unless each has one of its own.
 struct PlanarTaps {
-  std::vector<std::int64_t> begins;  ///< of each part: pixels from the first tap on
-  std::vector<std::int64_t> part;    ///< of each tap
-  std::vector<std::int64_t> step;    ///< of each tap: outputs from the begin of its part on
+  std::vector<std::int64_t> begins;  ///< offset of each part: pixels after the first tap
+  std::vector<std::int64_t> part;    ///< part that each tap reads
+  std::vector<std::int64_t> step;    ///< offset of each tap in its part, in outputs
 
   PlanarTaps(std::int64_t taps, std::int64_t dilation, std::int64_t stride, bool apart);
   std::int64_t parts() const { return static_cast<std::int64_t>(begins.size()); }

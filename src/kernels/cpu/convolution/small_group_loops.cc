@@ -18,15 +18,15 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using IndexTag = hn::RebindToSigned<FloatTag>;
 
-/// Outputs at once, in a wide row and at its end: their sums, the taps and an input stay in
-/// registers.
+/// Outputs that are computed together, in a wide row and at its end: their sums, the taps and an
+/// input stay in registers.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr std::size_t kWideOutputs = 14, kOutputs = 8;
 #else
 constexpr std::size_t kWideOutputs = 8, kOutputs = 8;
 #endif
 
-/// What the lanes read of a pixel: channel `c` of their groups.
+/// Reader of the input that all lanes share: channel `c` of their group in a pixel.
 struct OneGroup {
   std::size_t c;
   OneGroup(const SmallGroupRow&, std::size_t channel) : c(channel) {}
@@ -49,7 +49,7 @@ struct SeveralGroups {
   }
 };
 
-/// What the taps of one row of the filter are multiplied with.
+/// The inputs that the taps of one row of the filter are multiplied with.
 struct RowInputs {
   const float* x;
   std::ptrdiff_t first;  ///< pixel of tap 0 and output 0

@@ -27,8 +27,8 @@ struct SmallGroupRow {
   /// Pixels: where tap 0 of the first output stands, of a row of the image, from one output to the
   /// next, from one tap to the next.
   std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
-  /// Where the group of each lane begins, counted from `shift` channels behind x on; null where all
-  /// lanes have one group, which begins at x.
+  /// First channel of each lane's group, relative to x + `shift`; null if all lanes have one group,
+  /// which begins at x.
   const std::int32_t* lanes = nullptr;
   std::int32_t shift = 0;
   const float* bias = nullptr;  ///< [filters], or null

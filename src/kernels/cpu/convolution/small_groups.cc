@@ -20,15 +20,15 @@ namespace {
 constexpr std::int64_t kMostBlockElements = 65536;
 /// How filters are put into vectors: those of `groups` groups a vector, a block.
 struct SmallGroups {
-  std::int64_t filters = 0, channels = 0, taps = 0;  ///< of one group
+  std::int64_t filters = 0, channels = 0, taps = 0;  ///< sizes of one group
   std::int64_t lanes = 0, groups = 0, blocks = 0;
-  std::int64_t side_taps = 0;  ///< of a row, that are multiplied with the same inputs
+  std::int64_t side_taps = 0;  ///< taps of a row that are multiplied with the same inputs
 
   std::int64_t block_filters() const { return groups * filters; }
   std::int64_t block_elements() const { return taps * channels * lanes; }
 };
 
-/// Nothing where a vector does not hold the filters of a group, or cannot be read from a pixel.
+/// Returns false if a vector does not hold the filters of a group, or cannot be read from a pixel.
 bool choose_groups(const ConvolutionShape& s, SmallGroups& g) {
   g.filters = s.out_channels / s.groups;
   g.channels = s.in_channels / s.groups;
@@ -146,7 +146,7 @@ class SmallGroupConvolution final : public Kernel {
   SmallGroups groups_;
   Unary activation_;
   std::shared_ptr<const AlignedBytes> weights_;
-  std::vector<std::int32_t> lanes_;  ///< where the group of each lane begins; empty where one does
+  std::vector<std::int32_t> lanes_;  ///< first channel of each lane's group; empty: one group
   std::int64_t rows_ = 0, tiles_ = 0;
   std::int64_t near_ = 1;  ///< blocks that are used for all rows of a tile before others
 };
@@ -165,7 +165,7 @@ Result<std::unique_ptr<Kernel>> make_small_groups(const KernelRequest& request,
       fmt::format("small groups {}x{}x{}x{}x{} side {} lanes {} of {}", shape.groups,
                   groups.filters, groups.channels, shape.kernel[0], shape.kernel[1],
                   groups.side_taps, groups.block_filters(), groups.lanes);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto fill = [shape, groups, source = request.inputs[1].data](std::byte* to) {
     pack(shape, groups, source, to);
   };

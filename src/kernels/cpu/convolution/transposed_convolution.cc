@@ -200,7 +200,7 @@ class PlanarTransposed final : public Kernel {
     const TransposedAxis& axis = shape_.columns();
     const std::int64_t width = block.columns.end - block.columns.begin;
     for (std::int64_t k = 0; k < axis.kernel; ++k, products += stride) {
-      // Where the line's first pixel falls in the block.
+      // Position in the block that the line's first pixel contributes to.
       const std::int64_t first =
           from.columns.begin * axis.stride + axis.offset(k) - block.columns.begin;
       const std::int64_t phase = (first % axis.stride + axis.stride) % axis.stride;
@@ -233,7 +233,7 @@ class PlanarTransposed final : public Kernel {
   Unary activation_;
   TransposedCut cut_;
   std::int64_t filter_block_ = 1, filter_blocks_ = 1;
-  std::int64_t length_ = 0;  ///< of a row's sums with one remainder
+  std::int64_t length_ = 0;  ///< length of a row's sums with one remainder
   std::int64_t products_ = 0, sums_ = 0;
 };
 

@@ -15,7 +15,7 @@ using Ints = std::vector<std::int64_t>;
 struct TransposedCase {
   const char* name = "";
   Dims x;
-  std::int64_t filters = 0;  ///< of a group
+  std::int64_t filters = 0;  ///< filters of a group
   Ints kernel, strides, pads = {}, dilations = {}, output_padding = {};
   std::int64_t group = 1;
 };

@@ -1,5 +1,5 @@
-// What a ConvTranspose node computes, as numbers, and how its result is cut into blocks. Spatial
-// arrays are {planes, rows, columns}; what a node has fewer of is 1. Thread-safety: plain values.
+// Sizes of a ConvTranspose node, and how its result is cut into blocks. Spatial arrays are {planes,
+// rows, columns}; axes that a node does not have are 1. Thread-safety: plain values.
 #pragma once
 
 #include <array>
@@ -11,18 +11,20 @@
 
 namespace parallax {
 
+/// One spatial axis: sizes in elements. ONNX calls `pad_begin` the first half of `pads`.
 struct TransposedAxis {
   std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0;
 
   /// The image's elements that some of `outputs` take from.
   TileRange reached_by(TileRange outputs) const;
-  /// Where tap `k` of the image's element 0 falls.
+  /// Returns the output position that tap `k` of the image's element 0 contributes to; it may lie
+  /// outside the output.
   std::int64_t offset(std::int64_t k) const { return k * dilation - pad_begin; }
 };
 
 struct TransposedShape {
   std::int64_t batch = 0, groups = 1;
-  std::int64_t channels = 0, filters = 0;  ///< of a group
+  std::int64_t channels = 0, filters = 0;  ///< per group
   std::array<TransposedAxis, 3> axes;
   bool nhwc = false;
 
@@ -32,15 +34,15 @@ struct TransposedShape {
   /// Taps of a plane of a filter.
   std::int64_t taps() const { return rows().kernel * columns().kernel; }
 };
-/// The shape of a ConvTranspose of f32 with one to three spatial axes and constant weights; nothing
-/// for others, for results without elements, and for sizes beyond 2^31 elements.
+/// Returns the shape of a ConvTranspose of f32 with one to three spatial axes and constant weights;
+/// nullopt for others, for results without elements, and for sizes beyond 2^31 elements.
 std::optional<TransposedShape> transposed_shape(const KernelRequest& request);
 
 /// Blocks of the result: rows times columns of a plane.
 struct TransposedCut {
-  std::int64_t rows = 1, columns = 1;  ///< of a block, at most
+  std::int64_t rows = 1, columns = 1;  ///< largest block
   std::int64_t row_blocks = 1, column_blocks = 1;
-  std::int64_t pixels = 1;  ///< of the image that a block takes from, at most
+  std::int64_t pixels = 1;  ///< most pixels of the image that a block reads
 };
 /// Products of `width` for each pixel stay in the cache, `macs` for each pixel are a tile's work.
 TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, std::int64_t macs,

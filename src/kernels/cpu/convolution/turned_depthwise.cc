@@ -18,7 +18,7 @@ namespace {
 /// Channels of a tile, a cache line of them.
 constexpr std::int64_t kChannels = kLineFloats;
 constexpr std::int64_t kFewestTaps = 25;
-/// Where a tile turns and gives more elements than these, a convolution is left to others.
+/// Most elements of a tile's window and results; larger convolutions are left to other kernels.
 constexpr std::int64_t kMostTurned = std::int64_t{1} << 20;
 
 /// Tiles of the node: some rows of the outputs of kChannels channels of one image.
@@ -131,7 +131,7 @@ Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& reque
   const TurnedCut cut = cut_turned(shape, *request.machine);
   if (cut.window + cut.results > kMostTurned) return not_covered();
   const std::string layout = fmt::format("depthwise blocks {}x{}", taps, channels);
-  // By value: packing may wait until all kernels of a model are made.
+  // Captures by value: packing may wait until all kernels of a model are made.
   const auto pack = [=, source = request.inputs[1].data](std::byte* to) {
     std::fill_n(to, cut.blocks * taps * kChannels * kFloatBytes, std::byte{0});
     for (std::int64_t c = 0; c < channels; ++c)

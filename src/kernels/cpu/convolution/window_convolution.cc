@@ -12,9 +12,9 @@
 namespace parallax {
 namespace {
 
-/// Outputs of a row, which are multiplied at once; with fewer, columns are better copied. Weights
-/// that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took 1.05 of
-/// the time of copied columns, 40x40 of 128x64x3x3 the same.
+/// Fewest outputs of a row, which are multiplied together; with fewer, copying columns is faster.
+/// Weights that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took
+/// 1.05 of the time of copied columns, 40x40 of 128x64x3x3 the same.
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
 /// Outputs of a tile at least, for each of which weights come from the second-level cache or
 /// beyond.
@@ -24,7 +24,7 @@ constexpr std::int64_t kFewestWindowPixels = 48;
 struct WindowCut {
   std::int64_t row_tiles = 0, column_tiles = 0, groups = 0;
   std::int64_t height = 0, width = 0;  ///< pixels of the largest window
-  std::int64_t depth = 0;              ///< rows of the weights that are used at once
+  std::int64_t depth = 0;              ///< rows of the weights that are used in one step
   bool streamed = false;               ///< the weights, which do not stay near
 };
 
@@ -73,7 +73,7 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   return cut;
 }
 
-/// Segments of a row of A that are multiplied at once, from row `begin` of the weights on.
+/// Segments of a row of A that are multiplied in one step, from row `begin` of the weights on.
 struct DepthBlock {
   std::size_t first = 0, count = 0;
   std::int64_t begin = 0, depth = 0;
@@ -148,7 +148,7 @@ class WindowConvolution final : public Kernel {
            first + width <= shape_.in[1];
   }
 
-  /// What a row of A is made of, and which of that is multiplied at once.
+  /// Lists the segments of a row of A, and groups them into blocks that are multiplied in one step.
   void add_segments() {
     const bool together = shape_.groups == 1 && !by_columns_ && taps_lie_together(shape_);
     const std::int64_t channels = shape_.in_channels;
@@ -173,7 +173,7 @@ class WindowConvolution final : public Kernel {
     }
   }
 
-  /// What the outputs read, with zeros where there is no image.
+  /// Copies the pixels that the outputs read, with zeros outside the image.
   void copy_window(const Outputs& outputs, const float* image, float* to) const {
     const std::int64_t channels = shape_.in_channels;
     const std::int64_t height = window_size(shape_, 0, outputs.rows.end - outputs.rows.begin);

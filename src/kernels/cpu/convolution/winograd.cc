@@ -15,8 +15,9 @@
 namespace parallax {
 namespace {
 
-/// Squares per tile: a multiple of the rows that the inner loop takes at once; along one axis.
+/// Squares per tile: a multiple of the rows of the inner loop; the fewest and most in two axes.
 constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
+/// Fewest squares per tile of transforms along one axis.
 constexpr std::int64_t kFewestLineSquares = 24;
 /// The most points of a form.
 constexpr std::size_t kMostPoints = 36;
@@ -45,9 +46,9 @@ struct Panels {
 /// Tiles of the node: blocks of squares times groups of panels.
 struct WinogradCut {
   std::int64_t rows = 0, columns = 0;  ///< squares of one image, along H and W
-  std::int64_t squares = 0;            ///< of all images
+  std::int64_t squares = 0;            ///< squares of all images
   std::int64_t blocks = 0, groups = 0;
-  std::int64_t most_squares = 0;  ///< of one block
+  std::int64_t most_squares = 0;  ///< squares of the largest block
 };
 
 std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const WinogradSizes& sizes,
@@ -207,7 +208,7 @@ class WinogradConvolution final : public Kernel {
   std::shared_ptr<const AlignedBytes> weights_;
   std::int64_t channels_;                       ///< input channels up to a whole vector
   std::int64_t input_stride_, product_stride_;  ///< elements from one point to the next
-  // Where things begin in scratch, in elements; transformed inputs are first.
+  // Offsets in scratch, in elements; transformed inputs are first.
   std::int64_t products_, result_, bias_, zeros_, end_;
 };
 

@@ -176,7 +176,7 @@ HWY_NOINLINE void transform_output(const float* HWY_RESTRICT from, std::size_t s
   }
 }
 
-/// Filters at once, in plain loops that the compiler makes vectors of.
+/// Filters that are transformed together, in plain loops that the compiler vectorizes.
 constexpr std::size_t kFilters = 16;
 
 /// One axis: y[i] = sum of weights[i][t] x[t], where x[t] and y[i] are kFilters numbers each, given

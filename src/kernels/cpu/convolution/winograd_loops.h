@@ -9,8 +9,8 @@
 
 namespace parallax {
 
-/// What is transformed: outputs of a tile along H and W. 3 taps per axis, or 1 where there is 1
-/// output.
+/// The kind of transform, named by the outputs of a tile along H and W. Filters have 3 taps along
+/// axes with several outputs, else 1.
 enum class WinogradForm : std::uint8_t {
   k2x2,  ///< F(2x2, 3x3): 16 multiplications instead of 36
   k4x4,  ///< F(4x4, 3x3): 36 instead of 144
@@ -19,9 +19,9 @@ enum class WinogradForm : std::uint8_t {
   k1x4Stride2,
 };
 struct WinogradSizes {
-  std::int64_t out_h, out_w;                           ///< outputs of a tile
-  std::int64_t in_h, in_w;                             ///< inputs that these read
-  std::int64_t matrices;                               ///< of weights; later points use the last
+  std::int64_t out_h, out_w;  ///< outputs of a tile
+  std::int64_t in_h, in_w;    ///< inputs that these read
+  std::int64_t matrices;      ///< matrices of weights; later points use the last
   std::int64_t points() const { return in_h * in_w; }  ///< elements of a transformed tile
   std::int64_t outputs() const { return out_h * out_w; }
 };

@@ -136,7 +136,7 @@ Result<std::unique_ptr<Kernel>> comparison_kernel(const KernelRequest& request) 
   }
 }
 
-/// Where over elements of the size of U, whatever they mean.
+/// Creates the kernel of the operator Where for elements of the size of U, of any dtype.
 template <class U>
 Result<std::unique_ptr<Kernel>> where_kernel(const KernelRequest& request) {
   return block_kernel(request, [](const StridedLoop& loop) {
@@ -183,7 +183,7 @@ Result<std::unique_ptr<Kernel>> cpu_comparison(const KernelRequest& request) {
   });
 }
 
-/// Where of any dtype.
+/// Creates the kernel of the operator Where for any dtype.
 Result<std::unique_ptr<Kernel>> cpu_where(const KernelRequest& request) {
   switch (size_of(request.outputs[0].dtype)) {
     case 1:

@@ -17,7 +17,8 @@ const float* floats_of(const ChainCall& call, std::size_t i) {
   return reinterpret_cast<const float*>(call.operands[i]);
 }
 
-/// Of f32 for comparisons, of bools for logic, of elements of four bytes for Where.
+/// Returns the function of a step: comparisons need f32, logic needs bools, the operator Where
+/// needs elements of four bytes. Returns nullopt for others.
 std::optional<LogicFunction> logic_function(const KernelRequest& step) {
   const bool floats = step.inputs[0].dtype == DType::kF32;
   switch (step.node.op) {

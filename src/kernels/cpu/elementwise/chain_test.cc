@@ -25,7 +25,7 @@ KernelRun chain_run(std::vector<ChainStep> steps, std::vector<std::size_t> resul
           write_chain({std::move(steps), std::move(results)}), outputs};
 }
 
-/// What the operators give one by one, on the kernels that run them.
+/// Returns the results of the operators one by one, computed by the kernels that run them.
 std::vector<Tensor> one_by_one(const KernelRun& run) {
   Node node{"n", run.op, run.attributes, {}, {}};
   node.inputs.resize(run.inputs.size(), ValueId{0});

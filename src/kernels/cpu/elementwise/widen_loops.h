@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// What widen_to_floats takes.
+/// Dtypes that widen_to_floats() accepts.
 inline constexpr DTypeSet kWidenedTypes =
     dtype_bit(DType::kU8) | dtype_bit(DType::kI8) | dtype_bit(DType::kI32);
 /// y[i] = x[i] for n elements of `from`, one of kWidenedTypes; rounded to nearest.

@@ -17,7 +17,7 @@ constexpr std::size_t kLanes = kBf16Vector;
 constexpr std::size_t kRows = 6, kVectors = kBf16Panel / kBf16Vector;
 constexpr std::size_t kUnroll = 4;
 
-/// What of the next panel a group of rows fetches: `lines` cache lines every kUnroll pairs.
+/// Part of the next panel that a group of rows prefetches: `lines` cache lines every kUnroll pairs.
 struct Prefetch {
   const Bf16Pair* at = nullptr;
   std::size_t lines = 0;

@@ -104,7 +104,7 @@ HWY_INLINE void sum_columns(const MatMulPanel& panel, const std::uint8_t* a, con
 }
 #endif
 
-/// Of one vector of columns, as the panel wants them; `n` of them.
+/// Requantises the sums of one vector of columns as `to` says and stores the first `n` of them.
 HWY_INLINE void write_columns(const Requantise& to, void* c, std::size_t at, std::size_t column,
                               hn::Vec<SumTag> sums, std::size_t n) {
   const SumTag d;

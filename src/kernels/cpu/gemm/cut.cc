@@ -31,8 +31,8 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
   const double cost = static_cast<double>(panel_cost) * static_cast<double>(panels);
   const auto tile_cost = static_cast<std::int64_t>(std::clamp<double>(
       cost / kManyTiles, kTileNanoseconds, static_cast<double>(type.longest_tile)));
-  // Where a tile converts its rows, a small node has no smaller ones: in bf16 they took 1.05 to
-  // 1.09 of the time of 1 to 65 rows of 384 by 384 on one Zen 4 core.
+  // If tiles convert their rows, a small node is not cut into smaller ones: in bf16 they took 1.05
+  // to 1.09 of the time of 1 to 65 rows of 384 by 384 on one Zen 4 core.
   const std::int64_t tiles =
       type.converts() ? tile_count(panels, std::max<std::int64_t>(tile_cost / panel_cost, 1))
                       : count_tiles(panels, panel_cost, tile_cost);

@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// Blocks of rows begin at multiples of as many rows as the inner loops take at once.
+/// Blocks of rows begin at multiples of this number of rows, which inner loops process together.
 inline constexpr std::int64_t kBlockRowGranule = 6;
 /// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
 inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
@@ -24,7 +24,7 @@ inline std::int64_t fitting_rows(std::int64_t elements, std::int64_t depth,
 /// kBlockRowGranule, times groups of panels.
 struct MatMulCut {
   std::int64_t row_blocks = 0, panel_groups = 0;
-  std::int64_t most_rows = 0;     ///< of a block
+  std::int64_t most_rows = 0;     ///< rows of the largest block
   std::int64_t depth_blocks = 0;  ///< MatMulRows::depth_blocks
 
   std::int64_t tiles() const { return row_blocks * panel_groups; }

@@ -1,4 +1,4 @@
-// What becomes of the sums of a product.
+// Activations that follow a matrix product. Thread-safe; callers own what panels point to.
 #pragma once
 
 #include "kernels/cpu/elementwise/unary_loops.h"
@@ -6,11 +6,11 @@
 
 namespace parallax {
 
-/// Leaves the activation to the micro-kernel where that knows it. REQUIRES: the sums are complete
-/// with this panel.
+/// Leaves the activation to the micro-kernel if it supports it: sets `panel.relu`. REQUIRES: the
+/// sums are complete after this panel.
 void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel);
 
-/// Applies the activation to C, whose sums are complete, unless the micro-kernel has.
+/// Applies the activation to C in place, unless the micro-kernel has. REQUIRES: sums are complete.
 void finish_epilogue(const MatMulPanel& panel, const Unary& activation);
 
 }  // namespace parallax

@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Where few columns are left, half a vector takes half the time: 512 bits are two steps of a Zen 4.
+// For a few remaining columns half a vector costs half the time: 512 bits are two steps of a Zen 4.
 #if HWY_TARGET == HWY_AVX3
 constexpr bool kHalves = true;
 #else
@@ -28,8 +28,8 @@ constexpr bool kHalves = false;
 #endif
 using HalfTag = hn::CappedTag<float, 8>;
 
-/// What of the next panel a group of rows prefetches: `lines` cache lines every kUnroll steps in
-/// depth. Spread out evenly, since more misses in flight than the core can track would stall it.
+/// Part of the next panel that a group of rows prefetches: `lines` cache lines every kUnroll steps
+/// in depth. Spread out evenly, since more misses in flight than the core can track would stall it.
 struct Prefetch {
   const float* at = nullptr;
   std::size_t lines = 0;
@@ -196,7 +196,7 @@ HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std
 using Multiply = void (*)(const MatMulPanel&, std::size_t row, std::size_t groups, Prefetch,
                           std::size_t share);
 
-/// By rows less one.
+/// Returns the function for a number of rows; the table is indexed by rows - 1.
 template <std::size_t V, class L, std::size_t... R>
 Multiply multiply_of(std::size_t rows, std::index_sequence<R...>) {
   constexpr Multiply kTable[] = {multiply_groups<R + 1, V, L>...};

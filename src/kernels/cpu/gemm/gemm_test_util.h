@@ -13,8 +13,8 @@ struct GemmTestType {
   Precision precision;
   bool (*available)();
   Result<KernelOutcome> (*run)(const KernelRun& run);
-  /// What the reference kernel makes of the operands as the type holds them, so that only the order
-  /// of the sums differs: products of two bf16 are exact in f32.
+  /// Returns the results of the reference kernel for operands rounded to the type, so that only the
+  /// order of the sums differs: products of two bf16 are exact in f32.
   Result<std::vector<Tensor>> (*want)(const KernelRun& run);
 };
 

@@ -1,5 +1,5 @@
-// What the core of matrix products knows of a type of operands. A new type is a row in gemm_type.cc
-// and a micro-kernel. Thread-safe.
+// Properties and functions of an operand type, as the core of matrix products uses them. To add a
+// type, add a row in gemm_type.cc and a micro-kernel. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace parallax {
 
 struct GemmType {
-  std::string_view name;      ///< of its packings
-  std::int64_t elements = 1;  ///< of depth, in a step
+  std::string_view name;      ///< used in the layout names of its packings
+  std::int64_t elements = 1;  ///< elements in depth of a step
   /// Multiply-adds of a core in a nanosecond, and the longest tiles that its products have, in
   /// nanoseconds.
   std::int64_t speed = 1, longest_tile = 1;
@@ -20,12 +20,12 @@ struct GemmType {
   /// The micro-kernel, and whether it applies MatMulPanel::relu.
   void (*multiply)(const MatMulPanel&) = nullptr;
   bool relu = false;
-  /// Rows of A: `rows` of `depth` elements of a tensor, `stride` apart, as rows of steps,
-  /// `to_stride` apart. May write where it reads. Null where an element is a step.
+  /// Converts rows of A: `rows` of `depth` elements of a tensor, `stride` apart, to rows of steps,
+  /// `to_stride` apart. May write where it reads. Null if an element is a step.
   void (*convert_rows)(const void* from, std::size_t stride, std::size_t rows, std::size_t depth,
                        void* to, std::size_t to_stride) = nullptr;
-  /// A panel of B: `depth` rows of `columns` f32, `stride` apart, as rows of `padded` steps, padded
-  /// with zeros; `padded` is the next multiple of the vector.
+  /// Packs a panel of B: `depth` rows of `columns` f32, `stride` apart, as rows of `padded` steps,
+  /// padded with zeros; `padded` is the next multiple of the vector.
   void (*pack_columns)(const float* from, std::size_t stride, std::size_t depth,
                        std::size_t columns, void* to, std::size_t padded) = nullptr;
 

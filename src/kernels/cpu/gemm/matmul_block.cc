@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kBlockSteps = 256;
 /// With fewer rows than these, packing a panel costs more than reading it where it lies.
 constexpr std::int64_t kPackRows = 13;
-/// What is converted at once: rows and steps of A.
+/// Size of the part of A that is converted in one step: rows, and steps of depth.
 constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
 
 Step* at(void* from, std::int64_t steps) { return static_cast<Step*>(from) + steps; }
@@ -58,21 +58,21 @@ void for_each_panel(const MatMulWidths& widths, std::int64_t all, const Visit& v
   }
 }
 
-/// Rows and depth of A that are converted at once: all where they are not.
+/// Rows and depth of A that are converted in one step; all of them if the type needs no conversion.
 struct Part {
   TileRange rows, depth;
-  std::int64_t steps;   ///< of the depth
-  std::int64_t blocks;  ///< that panels are packed in
+  std::int64_t steps;   ///< steps of the depth
+  std::int64_t blocks;  ///< blocks that panels are packed in
 
   Part(const GemmType& type, TileRange rows_of, TileRange depth_of)
       : rows(rows_of),
         depth(depth_of),
         steps(type.steps(depth.end - depth.begin)),
-        // What was converted at once is no longer than a block.
+        // A converted part is no longer than a block.
         blocks(type.converts() ? 1 : tile_count(steps, kBlockSteps)) {}
 };
 
-/// Where scratch has what.
+/// Addresses of the buffers in scratch.
 struct Places {
   std::byte *a, *turned, *panel;
 

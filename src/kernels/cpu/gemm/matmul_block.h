@@ -26,7 +26,7 @@ struct MatMulBlock {
   const float* bias = nullptr;  ///< [columns], added to each row; or null
   bool accumulate = false;      ///< add to what C holds; then without bias
   Unary activation;
-  /// What A and B are rounded to, where there are enough rows to pay for it.
+  /// Precision that A and B are rounded to, if there are enough rows to pay for it.
   Precision precision = Precision::kF32;
 };
 

@@ -43,7 +43,7 @@ TEST_P(MatMulBlocks, OfATransposedOperand) {
   }
 }
 
-// What attention does with panels that it packs itself.
+// Multiplies panels that the caller packs itself, as attention does.
 TEST_P(MatMulBlocks, PackedPanels) {
   const GemmType& type = gemm_type(GetParam().precision);
   for (const bool transposed : {false, true}) {

@@ -31,9 +31,9 @@ struct PackedMatrix {
   std::int64_t width(std::int64_t panel) const;
   /// Steps from one row of a panel to the next.
   std::int64_t stride(std::int64_t panel) const;
-  /// Of all panels, in bytes; nothing where 63 bits do not hold it.
+  /// Returns the size of all panels in bytes; nullopt if it does not fit in 63 bits.
   std::optional<std::int64_t> size() const;
-  /// From row `step` of a panel on.
+  /// Returns the address of row `step` of a panel.
   const Step* row(std::int64_t panel, std::int64_t step) const;
 };
 
@@ -71,7 +71,8 @@ struct MatMulRows {
 /// where they lie.
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
                           std::byte* scratch);
-/// The columns of `panel`. `more`: the panel after it is next.
+/// Multiplies `rows` with the columns of `panel`. `more`: the caller multiplies the panel after it
+/// next, so that this call prefetches it.
 void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t panel, bool more);
 
 }  // namespace parallax

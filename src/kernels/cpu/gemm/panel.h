@@ -1,6 +1,6 @@
-// What the micro-kernels of matrix products compute: rows of A times one panel of B, a few vectors
-// wide. Depth goes in steps of four bytes: an f32, two bf16 or four bytes that follow each other in
-// depth, the first in the low half. Sums have four bytes too.
+// The interface of the micro-kernels of matrix products: rows of A times one panel of B, a few
+// vectors wide. Depth goes in steps of four bytes: an f32, two bf16 or four bytes that follow each
+// other in depth, the first in the low half. Sums have four bytes too.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// What a step of depth takes, and a sum.
+/// Bytes of a step of depth, and of a sum.
 inline constexpr std::int64_t kStepBytes = 4;
 /// A step, for offsets: a + k is k steps from a on.
 struct Step {
@@ -28,12 +28,12 @@ struct MatMulSegment {
   std::size_t depth = 0;
 };
 
-/// What becomes of the sums of integers, for each column. With a scale, real numbers: sum * scale +
-/// offset. With bytes, these within [low, high], rounded to the nearest, ties to even. Arrays are
-/// readable up to a multiple of MatMulWidths::vector columns.
+/// How sums of integers are converted, column by column. With a scale, to real numbers: sum * scale
+/// + offset. With `bytes`, these are clamped to [low, high] and rounded to the nearest, ties to
+/// even. Arrays are readable up to a multiple of MatMulWidths::vector columns.
 struct Requantise {
-  const float* scale = nullptr;   ///< null: sums stay
-  const float* offset = nullptr;  ///< where there is a scale
+  const float* scale = nullptr;   ///< [columns]; null: sums stay i32
+  const float* offset = nullptr;  ///< [columns], if there is a scale
   bool bytes = false;             ///< C has elements of a byte
   float low = 0, high = 0;
 };
@@ -42,7 +42,7 @@ struct Requantise {
 struct MatMulPanel {
   const void* a = nullptr;
   std::size_t lda = 0;  ///< from one row of A to the next
-  /// The columns of A in their order, `depth` together; null: those from `a` on. Not of bf16.
+  /// The columns of A in their order, `depth` together; null: those from `a` on. Not for bf16.
   const MatMulSegment* segments = nullptr;
   std::size_t segment_count = 0;
   /// Rows of B are readable up to a multiple of MatMulWidths::vector columns.
@@ -53,11 +53,11 @@ struct MatMulPanel {
   std::size_t rows = 0, depth = 0;
   std::size_t columns = 0;     ///< 1 to MatMulWidths::panel
   const void* bias = nullptr;  ///< [columns], added to each row where not `accumulate`; or null
-  /// [rows], added to all sums of a row; or null. Of bytes.
+  /// [rows], added to all sums of a row; or null. For products of bytes.
   const std::int32_t* row_start = nullptr;
   bool accumulate = false;                 ///< add to what C holds
-  bool relu = false;                       ///< C = max(C, 0) at the end: where GemmType::relu
-  const Requantise* requantise = nullptr;  ///< of bytes, which have no `accumulate`
+  bool relu = false;                       ///< C = max(C, 0) at the end, if GemmType::relu
+  const Requantise* requantise = nullptr;  ///< for bytes, without `accumulate`; or null
   /// As many bytes as B has here that will be wanted next; or null.
   const void* next_b = nullptr;
 };

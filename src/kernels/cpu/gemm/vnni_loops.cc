@@ -20,7 +20,8 @@ namespace {
 
 constexpr std::size_t kByteLanes = kVnniWidths.vector;
 constexpr std::size_t kByteVectors = kVnniWidths.panel / kVnniWidths.vector;
-/// Rows at once, by vectors less one: sums, vectors of B and one of A fill the 32 registers.
+/// Rows that are multiplied together, indexed by vectors - 1: sums, vectors of B and one of A fill
+/// the 32 registers.
 constexpr std::array<std::size_t, kByteVectors> kRowsOf = {14, 12, 8, 6};
 
 PX_VNNI inline __m512i broadcast_step(const std::uint8_t* at) {

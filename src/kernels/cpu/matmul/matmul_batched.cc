@@ -22,10 +22,10 @@ struct BatchedShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
   std::int64_t batches = 1;
   int batch_rank = 0;
-  Dims dims;  ///< of the result
+  Dims dims;  ///< shape of the result
   BatchStrides a_strides{};
   MatrixOperand b;
-  std::shared_ptr<const AlignedBytes> packed;  ///< what `b` is of; null: input 1
+  std::shared_ptr<const AlignedBytes> packed;  ///< data that `b` describes; null: input 1
 };
 
 /// A transposed constant as products read it, matrix after matrix, packed once: its rows may be far

@@ -51,7 +51,7 @@ void for_each_part(const std::vector<std::int64_t>& starts, std::int64_t begin, 
   }
 }
 
-/// Where each part begins in a row of the whole, and at the end how long that row is.
+/// Returns the offset of each part in a row of the whole, and last the length of that row.
 std::vector<std::int64_t> part_starts(std::span<const TensorDesc> parts, int axis) {
   std::vector<std::int64_t> starts = {0};
   for (const TensorDesc& part : parts)
@@ -172,7 +172,7 @@ namespace {
 struct PadShape {
   int rank = 0;
   std::array<std::int64_t, Dims::kMaxRank> in{}, out{}, before{};
-  std::int64_t bytes = 0;  ///< of one element
+  std::int64_t bytes = 0;  ///< size of one element
   std::array<std::byte, 8> value{};
 };
 

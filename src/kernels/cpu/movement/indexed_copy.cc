@@ -21,7 +21,7 @@ using IndexLists = std::vector<std::vector<std::int64_t>>;
 constexpr std::int64_t kMostIndexes = std::int64_t{1} << 22;
 
 struct IndexRun {
-  std::int64_t from = 0, bytes = 0;  ///< of a row of X, in bytes
+  std::int64_t from = 0, bytes = 0;  ///< range of a row of X, in bytes
 };
 
 /// The axes before the last one that is not copied as a whole, and the runs of that one.
@@ -30,7 +30,7 @@ struct IndexedRows {
   std::vector<IndexRun> runs;
   std::int64_t rows = 1, row_bytes = 0;
 
-  /// Where row `row` of the result begins in X.
+  /// Returns the offset in X, in bytes, of row `row` of the result.
   std::int64_t start(std::int64_t row) const {
     std::int64_t at = 0;
     for (std::size_t axis = outer.size(); axis-- > 0;) {

@@ -35,9 +35,9 @@ bool is_pointwise(const ConvolutionShape& s) {
 struct ByteWindow {
   std::int64_t width = 0;      ///< pixels of a row
   std::int64_t channels = 0;   ///< bytes of a pixel, whole steps
-  std::int64_t tiles = 0;      ///< of an image
-  std::int64_t groups = 0;     ///< of panels
-  std::int64_t most_rows = 0;  ///< of outputs, of a tile
+  std::int64_t tiles = 0;      ///< tiles of an image
+  std::int64_t groups = 0;     ///< groups of panels
+  std::int64_t most_rows = 0;  ///< rows of outputs of the largest tile
 
   std::int64_t height(const ConvolutionShape& s) const {
     return (most_rows - 1) * s.stride[0] + s.extent(0);
@@ -138,7 +138,7 @@ class ByteConvolution final : public Kernel {
   }
 
  private:
-  /// What the sums of each output begin with, from the sum of each pixel of the window.
+  /// Computes the initial sums of each output from the sum of each pixel of the window.
   class RowStarts {
    public:
     RowStarts(const ByteConvolution& of, const KernelArgs& args)
@@ -171,8 +171,8 @@ class ByteConvolution final : public Kernel {
    private:
     const ByteConvolution& of_;
     const KernelArgs& args_;
-    std::int32_t* pixels_;  ///< of the window
-    std::int32_t* row_;     ///< of outputs
+    std::int32_t* pixels_;  ///< sums of the window's pixels
+    std::int32_t* row_;     ///< initial sums of a row of outputs
   };
   std::int64_t start_bytes() const {
     if (to_.w_zero() == 0) return 0;
@@ -180,7 +180,7 @@ class ByteConvolution final : public Kernel {
     return rounded_up(numbers * kStepBytes, kAlignment);
   }
 
-  /// What output rows `rows` of an image read.
+  /// Copies the pixels that output rows `rows` of an image read.
   void copy_window(const KernelArgs& args, std::int64_t image, const TileRange& rows,
                    std::uint8_t* to) const {
     const ConvolutionShape& s = shape_;

@@ -76,7 +76,7 @@ class ByteDepthwise final : public Kernel {
       job.sums = sums + out * channels;
       job.weights = reinterpret_cast<const float*>(weights_->data()) +
                     (below.begin * s.kernel[1] + across.begin) * channels;
-      // Where no tap is inside, nothing is read.
+      // If no tap is inside the image, nothing is read.
       if (job.rows != 0 && job.columns != 0)
         job.x = args.in<std::uint8_t>(kProductX) + ((image * s.in[0] + y) * s.in[1] + x) * channels;
       depthwise_bytes(job);

@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-/// Channels at once: loops of known length become vectors.
+/// Channels that are processed together: the compiler vectorizes loops of known length.
 constexpr std::int64_t kPoolBlock = 64;
 
 template <class Byte>

@@ -13,12 +13,12 @@ Result<std::unique_ptr<Kernel>> byte_panels_matmul(const KernelRequest& request)
 
 namespace {
 
-/// What a product of bytes gives, and of what.
+/// Dtypes of the operands and of the result of a product of bytes, and its epilogue.
 struct Form {
   const char* name;
   bool x_signed, w_signed, scaled, requantised, y_signed;
   const char* activation;
-  int w_zero = 0;  ///< of the weights as signed bytes
+  int w_zero = 0;  ///< zero point of the weights as signed bytes
 };
 constexpr Form kForms[] = {
     {"Sums", false, true, false, false, false, ""},

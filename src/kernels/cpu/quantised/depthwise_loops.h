@@ -13,21 +13,22 @@ inline constexpr std::int64_t kMostDepthwiseTaps = 256;
 
 /// Outputs of one row that find the same taps inside the image.
 struct DepthwiseBytes {
-  const std::uint8_t* x = nullptr;         ///< what the first tap of the first output reads
-  std::size_t next_row = 0, next_tap = 0;  ///< bytes of X from a tap to the one below, and beside
-  std::size_t next_output = 0;             ///< bytes of X from an output to the next
-  const float* weights = nullptr;          ///< of the first tap, [channels]
-  std::size_t weights_row = 0, weights_tap = 0;  ///< floats from a tap to the one below, and beside
-  std::size_t rows = 0, columns = 0;             ///< of taps
+  const std::uint8_t* x = nullptr;               ///< input of the first tap of the first output
+  std::size_t next_row = 0, next_tap = 0;        ///< bytes of X to the tap below, and to the right
+  std::size_t next_output = 0;                   ///< bytes of X from an output to the next
+  const float* weights = nullptr;                ///< weights of the first tap, [channels]
+  std::size_t weights_row = 0, weights_tap = 0;  ///< floats to the tap below, and to the right
+  std::size_t rows = 0, columns = 0;             ///< taps in each direction
   std::size_t outputs = 0, channels = 0;
   std::uint8_t flip = 0;  ///< 0x80 where X is signed
-  float zero = 0;         ///< of X, as unsigned bytes
+  float zero = 0;         ///< zero point of X, as an unsigned byte
   float* sums = nullptr;  ///< [outputs, channels]
 };
 /// sums = the sum of (x - zero) * weights over all taps.
 void depthwise_bytes(const DepthwiseBytes& job);
 
-/// What becomes of `rows` rows of sums, `columns` each, one after the other: C as of MatMulPanel.
+/// Requantises `rows` rows of sums, `columns` each, one after the other, and writes them to C, as a
+/// MatMulPanel does.
 void requantise_sums(const Requantise& to, const float* sums, void* c, std::size_t rows,
                      std::size_t columns);
 

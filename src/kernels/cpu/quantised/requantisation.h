@@ -1,5 +1,5 @@
-// What becomes of the sums of a product of bytes, as its node says: for the kernels of
-// MatMulInteger and ConvInteger. Thread-safe.
+// Converts the sums of a product of bytes as its node says: for the kernels of MatMulInteger and
+// ConvInteger. Thread-safe.
 #pragma once
 
 #include <array>
@@ -26,9 +26,9 @@ using SumColumns = std::function<void(std::int32_t* to)>;
 
 class Requantisation {
  public:
-  /// Nothing where a kernel of this folder does not cover the node: weights have one zero point,
-  /// which is known; X has one zero point and one scale. `layout` names what `sum` depends on, as
-  /// of PackedWeights::get. Errors: kOutOfMemory.
+  /// Returns nullopt if kernels of this folder do not cover the node: weights must have one zero
+  /// point, a constant; X must have one zero point and one scale. `layout` names what `sum` depends
+  /// on, as of PackedWeights::get. Errors: kOutOfMemory.
   static Result<std::optional<Requantisation>> make(const KernelRequest& request,
                                                     std::int64_t columns, const std::string& layout,
                                                     SumColumns sum);
@@ -45,14 +45,14 @@ class Requantisation {
 
   /// Scratch for `columns` columns.
   static std::int64_t scratch_bytes(std::int64_t columns);
-  /// For columns [begin, end): what a MatMulPanel of the first of them points to.
+  /// Pointers for a MatMulPanel whose first column is `begin`, prepared for columns [begin, end).
   struct Columns {
     Requantise requantise;
     const std::int32_t* start = nullptr;
   };
   Columns prepare(const KernelArgs& args, std::int64_t begin, std::int64_t end,
                   std::byte* scratch) const;
-  /// What the micro-kernel left to do of rows of C.
+  /// Applies the steps that the micro-kernel left out to rows of C, in place.
   void finish(void* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) const;
 
  private:

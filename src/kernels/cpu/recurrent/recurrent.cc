@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN of f32 with constant weights. A step depends on the one before, so a tile is a
 // direction of some sequences through all steps; of a single step, a part of its hidden elements.
-// Where few sequences share a pass over the weights, X W of several steps is multiplied at once.
+// If few sequences share a pass over the weights, X W is computed for several steps together.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -19,7 +19,7 @@ using Rec = RecurrentInput;
 /// Multiply-accumulates of a tile. Each reads its weights once in a step, from the second-level
 /// cache or from behind it: 2 MiB of them.
 constexpr std::int64_t kRecurrentTileMacs = std::int64_t{1} << 19;
-/// Steps whose X W is computed at once.
+/// Steps whose X W is computed together.
 constexpr std::int64_t kStepsAtOnce = 16;
 /// With more sequences than this in a tile a step reads the weights once for several of them.
 constexpr std::int64_t kFewSequences = 3;
@@ -50,11 +50,11 @@ struct RecurrentScratch {
   }
 };
 
-/// Where the sequences [begin, end) of a tile are.
+/// Sequences [begin, end) of a tile, and the blocks of hidden elements that it computes.
 struct RecurrentTile {
   std::int64_t direction = 0, begin = 0, end = 0;
   std::int64_t first_block = 0, end_block = 0;
-  std::int64_t length = 0;  ///< of each of them
+  std::int64_t length = 0;  ///< steps of each sequence
   std::int64_t count() const { return end - begin; }
 };
 
@@ -96,7 +96,7 @@ class Recurrent final : public Kernel {
   RecurrentShape s_;
   RecurrentWeights weights_;
   bool lengths_;
-  bool ahead_ = false;  ///< X W of several steps is multiplied at once
+  bool ahead_ = false;  ///< X W is computed for several steps together
   RecurrentCut cut_;
   RecurrentScratch scratch_;
 };

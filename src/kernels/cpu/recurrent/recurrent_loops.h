@@ -21,10 +21,10 @@ struct RecurrentRows {
   std::int64_t stride = 0, depth = 0;
 };
 
-/// One step. Rows are sequences.
+/// Operands of one step. Rows are sequences.
 struct RecurrentStep {
   const Recurrence* spec = nullptr;
-  const GateActivation* activations = nullptr;  ///< of the direction
+  const GateActivation* activations = nullptr;  ///< those of the direction
   std::int64_t rows = 0, hidden = 0;
   std::int64_t begin = 0, end = 0;  ///< blocks that the step computes
   /// X W and the biases of X, of each row; null: `x` is multiplied here.
@@ -32,18 +32,19 @@ struct RecurrentStep {
   std::int64_t products_stride = 0;
   RecurrentRows x;
   const float *w = nullptr, *r = nullptr;
-  /// Biases: of X and, but for what linear_before_reset keeps apart, of the state too. Those that
-  /// are kept apart. Peepholes iof.
+  /// `bias`: biases of X plus those of the state, except those that linear_before_reset keeps
+  /// separate, which are `candidate_bias`. Peepholes are in the order i, o, f.
   const float *bias = nullptr, *candidate_bias = nullptr, *peepholes = nullptr;
   RecurrentRows h;        ///< the states before
-  float* next = nullptr;  ///< and behind, h.stride apart; not where they were
+  float* next = nullptr;  ///< the states after, h.stride apart; must not be `h`
   float* c = nullptr;     ///< cells, h.stride apart, in place
-  /// Of GRU without linear_before_reset, for a row: three states.
+  /// Scratch of GRU without linear_before_reset, for a row: three states.
   float* spare = nullptr;
 };
+/// Computes `next` and updates `c` for the blocks [begin, end).
 void recurrent_step(const RecurrentStep& step);
 
-/// X W + bias of rows in all blocks of a direction: [rows, blocks, gates, vector].
+/// Operands of X W + bias of rows in all blocks of a direction: [rows, blocks, gates, vector].
 struct RecurrentProducts {
   int gates = 1;
   std::int64_t blocks = 0, rows = 0;
@@ -51,6 +52,7 @@ struct RecurrentProducts {
   const float *w = nullptr, *bias = nullptr;
   float* to = nullptr;
 };
+/// Writes the products to `to`.
 void recurrent_products(const RecurrentProducts& products);
 
 }  // namespace parallax

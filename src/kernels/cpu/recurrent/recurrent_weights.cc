@@ -24,7 +24,7 @@ float number_at(const std::byte* bytes, std::int64_t i) {
   return value;
 }
 
-/// What packing reads and writes.
+/// Sizes of the weights that packing reads and writes.
 struct Packing {
   std::int64_t directions = 1, gates = 1, hidden = 0, depth = 0, blocks = 0, lanes = 1;
   bool apart = false;  ///< the last gate's bias of the state
@@ -90,7 +90,7 @@ bool is_constant(const TensorDesc& tensor) {
 bool constant_or_absent(const KernelRequest& request, std::size_t i) {
   return !request.has(i) || is_constant(request.inputs[i]);
 }
-/// Of `blocks` blocks for every direction; nothing where 63 bits do not hold it.
+/// Returns the bytes of `blocks` blocks for every direction; nullopt if 63 bits do not hold it.
 std::optional<std::int64_t> recurrent_bytes(const Packing& p, std::int64_t in_block) {
   auto size = checked_mul(p.blocks * p.directions, p.lanes);
   if (size) size = checked_mul(*size, in_block);

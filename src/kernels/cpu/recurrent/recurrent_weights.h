@@ -11,7 +11,7 @@
 namespace parallax {
 
 struct RecurrentWeights {
-  std::int64_t blocks = 0, lanes = 0;                         ///< of hidden elements
+  std::int64_t blocks = 0, lanes = 0;  ///< blocks of hidden elements, and elements of a block
   std::shared_ptr<const AlignedBytes> w, r, bias, peepholes;  ///< the last may be null
 
   std::int64_t padded() const { return blocks * lanes; }

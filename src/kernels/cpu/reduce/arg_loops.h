@@ -1,4 +1,4 @@
-// Where the largest or smallest f32 stands, for the instruction set of this machine.
+// The index of the largest or smallest f32, for the instruction set of this machine. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@ namespace parallax {
 namespace {
 
 struct GroupShape {
-  std::int64_t groups = 0;   ///< of all images
+  std::int64_t groups = 0;   ///< groups of all images
   std::int64_t members = 0;  ///< channels of a group
   std::int64_t channels = 0, plane = 1;
   float epsilon = 0;

@@ -15,7 +15,7 @@ enum class Reduction : std::uint8_t {
   kL1,
   kL2,
   kLogSum,
-  kLogSumExp,  ///< of rows alone
+  kLogSumExp,  ///< for reduce_rows() only
 };
 
 /// y[r] = reduction of row r, for `rows` rows of `n` elements.

@@ -219,7 +219,7 @@ void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) 
     scale_row(y, n, 1.0F / exponentials(x, y, n, max_row(x, n)));
 }
 
-/// What `exponentials` writes is overwritten.
+/// Computes log-softmax of each row; y first holds exponentials, which are then overwritten.
 void log_softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

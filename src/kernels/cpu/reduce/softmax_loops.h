@@ -29,7 +29,7 @@ struct LayerNormRows {
 };
 void layer_norm_rows(const LayerNormRows& rows);
 
-/// Of `n` elements: their mean, and 1 / sqrt(variance + epsilon).
+/// Mean of `n` elements, and 1 / sqrt(variance + epsilon).
 struct RowMoments {
   float mean = 0, inverse_deviation = 0;
 };

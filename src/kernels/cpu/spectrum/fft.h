@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// The longest that plans are made for: of a longer one tables and scratch would be too large.
+/// Longest transform that plans support: tables and scratch of a longer one would be too large.
 inline constexpr std::int64_t kMostTransform = std::int64_t{1} << 20;
 
 class FftPlan {
@@ -29,8 +29,8 @@ class FftPlan {
   /// Blocks of `radix` elements `count` apart become one; `stride` transforms lie side by side.
   struct Stage {
     std::int64_t radix, count, stride;
-    std::size_t twiddles;  ///< [count, radix] pairs
-    std::size_t roots;     ///< of a radix other than 2 and 4: [radix] pairs
+    std::size_t twiddles;  ///< offset of [count, radix] pairs
+    std::size_t roots;     ///< offset of [radix] pairs; for radices other than 2 and 4
   };
   void add_stage(std::int64_t radix, std::int64_t count, std::int64_t stride);
   void make_chirp();

@@ -16,13 +16,13 @@
 namespace parallax {
 namespace {
 
-/// Where signals lie, in numbers, and what they become.
+/// Layout of the signals, counted in numbers, and the kind of the transform.
 struct SpectrumShape {
-  std::int64_t outer = 0, middle = 1, inner = 1;  ///< signals: frames, or those beside each other
+  std::int64_t outer = 0, middle = 1, inner = 1;  ///< signals: frames, or neighbours in memory
   std::int64_t count = 0;                         ///< elements of a signal that are read
   std::int64_t parts = 1, stride = 1;             ///< numbers of an element, from one to the next
   std::int64_t from_outer = 0, from_middle = 0, from_inner = 0;
-  std::int64_t bins = 0, bin_parts = 2;  ///< of a result, and numbers of each
+  std::int64_t bins = 0, bin_parts = 2;  ///< elements of a result, and numbers of each
   bool inverse = false, to_real = false;
   bool windowed = false;
 

@@ -14,7 +14,7 @@ struct BoxCorners {
 /// Boxes of positive area, coordinate by coordinate in one piece of memory.
 class BoxList {
  public:
-  /// Boxes by which a list grows at once; those not yet there overlap nothing.
+  /// Boxes that are compared together; entries behind the last box overlap nothing.
   static constexpr std::size_t kGroup = 64;
   /// Floats that a list of at most `boxes` needs.
   static constexpr std::size_t floats(std::size_t boxes) { return 5 * padded(boxes); }

@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// Places whose taps are found at once.
+/// Places whose taps are computed together.
 constexpr std::int64_t kPlacesAtOnce = 256;
 constexpr std::int64_t kMostPlane = std::int64_t{1} << 30;
 
@@ -16,8 +16,8 @@ struct GridGeometry {
   GridSampler sampler;
   Dims spatial;
   std::int64_t batch = 0, channels = 0, plane = 0;
-  std::int64_t places = 0;  ///< of an image
-  std::int64_t taps = 1;    ///< of a place
+  std::int64_t places = 0;  ///< output positions of an image
+  std::int64_t taps = 1;    ///< pixels that a place reads
 };
 
 std::optional<GridGeometry> grid_geometry(const KernelRequest& request) {

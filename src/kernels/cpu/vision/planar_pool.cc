@@ -18,7 +18,7 @@ struct PlanarPool {
   WindowAxis planes, rows, columns;
   std::int64_t images = 0;  ///< planes or volumes: batch times channels
   bool largest = false, count_pads = false;
-  std::int64_t length = 0;  ///< of columns with one remainder, padding included
+  std::int64_t length = 0;  ///< columns with one remainder, padding included
 
   std::int64_t volume_in() const { return planes.in * rows.in * columns.in; }
   std::int64_t lines() const { return images * planes.out * rows.out; }

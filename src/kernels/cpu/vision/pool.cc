@@ -1,4 +1,4 @@
-// MaxPool and AveragePool of f32 NHWC images: all channels of a pixel at once.
+// MaxPool and AveragePool of f32 NHWC images: all channels of a pixel together.
 #include <algorithm>
 
 #include "kernels/cpu/tiles.h"

@@ -1,5 +1,6 @@
-// The leading dimensions of matrix products: which matrix of each broadcast operand goes with which
-// of the result. Offsets and strides count elements. Plain values.
+// The leading dimensions of matrix products, which count matrices and broadcast as numpy.matmul's
+// do: which matrix of each operand goes with which of the result. Offsets and strides count
+// elements. Thread-safety: plain values and pure functions.
 #pragma once
 
 #include <algorithm>
@@ -11,10 +12,14 @@
 
 namespace parallax {
 
+/// Elements from one matrix of an operand to the next along each leading axis of the result,
+/// outermost first; 0 along axes that the operand broadcasts. Entries from `batch_rank` on are
+/// unused.
 using BatchStrides = std::array<std::int64_t, Dims::kMaxRank>;
 
-/// Strides of an operand [.., matrix of `matrix` elements] against the `batch_rank` leading
-/// dimensions of the result.
+/// Returns the strides of a dense operand, whose last two axes are a matrix of `matrix` elements,
+/// against the `batch_rank` leading axes of the result. Leading axes are aligned at their ends.
+/// REQUIRES: the operand has at most batch_rank + 2 axes, and broadcasts.
 inline BatchStrides batch_strides(const Dims& operand, std::int64_t matrix, int batch_rank) {
   BatchStrides strides{};
   const int own = std::max(operand.rank() - 2, 0);
@@ -26,14 +31,16 @@ inline BatchStrides batch_strides(const Dims& operand, std::int64_t matrix, int 
   return strides;
 }
 
-/// An operand of matrices that lie as strides tell.
+/// Layout of an operand: matrices of the same size at any strides. Element (i, j) of matrix b lies
+/// at batch_offset(b) + i * row_stride + j * column_stride.
 struct MatrixOperand {
   std::int64_t rows = 1, columns = 1;
   std::int64_t row_stride = 0, column_stride = 1;
-  BatchStrides batches{};
+  BatchStrides batches{};  ///< all 0: every matrix of the result reads the same one
 };
 
-/// REQUIRES: rank 2 or more, at most batch_rank + 2.
+/// Returns the layout of a transposed operand: its last two axes, after the permutation, are the
+/// rows and columns. REQUIRES: rank 2 or more, at most batch_rank + 2.
 inline MatrixOperand matrix_operand(const Permuted& operand, int batch_rank) {
   const auto own = static_cast<std::size_t>(operand.dims.rank() - 2);
   MatrixOperand matrix;

@@ -1,4 +1,5 @@
-// For benches: one node made ready by a kernel library, run tile after tile on one thread.
+// Helpers of benchmarks: one node, prepared by a kernel library, whose tiles run one after the
+// other on the calling thread. Not thread-safe; each benchmark creates its own BenchKernel.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -11,9 +12,14 @@
 
 namespace parallax {
 
+/// The kernel of one node with its inputs, result and scratch, ready to run. It owns all buffers:
+/// inputs are those of the KernelRun, the result is allocated once and overwritten by each run.
 class BenchKernel {
  public:
-  /// The run's inputs must be of the sizes wanted; kernels that decline it stop the bench.
+  /// Creates the kernel for the node of `run` and its inputs. Inputs whose bit is set in
+  /// KernelRun::constants are constants that the kernel may pack. After an error of `make`, and if
+  /// it returns null because it does not cover the node, the object is false and must not run.
+  /// REQUIRES: shapes can be inferred and memory suffices; otherwise the process ends.
   BenchKernel(KernelRun run, const KernelMaker& make) : run_(std::move(run)) {
     graph_ = std::move(test_detail::one_node_graph(run_)).value();
     for (std::size_t i = 0; i < run_.inputs.size(); ++i) {
@@ -34,9 +40,12 @@ class BenchKernel {
     scratch_ = std::move(AlignedBytes::allocate(kernel_->scratch_bytes())).value();
   }
 
+  /// Returns true if there is a kernel to run.
   explicit operator bool() const { return kernel_ != nullptr; }
+  /// Returns the number of tiles of a run. REQUIRES: there is a kernel.
   std::int64_t tiles() const { return kernel_->tiles(); }
 
+  /// Runs all tiles in order. Errors of tiles are ignored. REQUIRES: there is a kernel.
   void run() {
     std::byte* output = output_.mutable_view().bytes.data();
     const KernelArgs args{input_bytes_,
@@ -48,13 +57,14 @@ class BenchKernel {
   }
 
  private:
-  KernelRun run_;
+  KernelRun run_;  ///< owns the inputs
   Graph graph_;
+  /// Descriptions that the kernel was created from; only constants have data.
   std::vector<TensorDesc> inputs_, outputs_;
-  std::vector<RuntimeInput> runtime_;
+  std::vector<RuntimeInput> runtime_;  ///< all inputs with data, to infer the result's shape
   std::vector<const std::byte*> input_bytes_;
   Tensor output_;
-  PackedWeights packed_;
+  PackedWeights packed_;  ///< packed constants, which the kernel refers to
   std::unique_ptr<Kernel> kernel_;
   AlignedBytes scratch_;
 };
@@ -70,7 +80,9 @@ inline KernelMaker bench_kernels(std::int64_t which) {
   };
 }
 
-/// Runs the kernel as often as the bench asks; `work` is counted per run.
+/// Creates the kernel and runs it as often as the benchmark asks; skips the benchmark with an error
+/// if there is no kernel. Reports the counters "tiles" and "work": `work_per_run`, in any unit such
+/// as multiply-accumulates, per second.
 inline void run_bench(benchmark::State& state, KernelRun run, const KernelMaker& make,
                       double work_per_run) {
   BenchKernel kernel(std::move(run), make);
@@ -84,6 +96,7 @@ inline void run_bench(benchmark::State& state, KernelRun run, const KernelMaker&
       benchmark::Counter(work_per_run, benchmark::Counter::kIsIterationInvariantRate);
 }
 
+/// Runs the kernel that `library` chooses for the node, as above.
 inline void run_bench(benchmark::State& state, KernelRun run, KernelLibrary library,
                       double work_per_run) {
   const auto make = [library](const KernelRequest& request) {

@@ -1,4 +1,5 @@
-// Integer inputs that are known when a kernel is made: axes, starts, sizes.
+// Integer inputs that are known when a kernel is created: axes, starts, sizes. Pure functions,
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,10 @@
 
 namespace parallax {
 
-/// Elements of input i where it is i64 or i32 and known at plan time; nothing else.
+/// Returns the elements of input i, in row-major order, widened to i64. Returns nullopt if the
+/// input is left out, is neither i64 nor i32, or is known only when the graph runs; a tensor
+/// without elements is always known. Constants of a model file may lie at any address, so elements
+/// are copied byte by byte.
 inline std::optional<std::vector<std::int64_t>> known_integers(const KernelRequest& request,
                                                                std::size_t i) {
   if (!request.has(i)) return std::nullopt;

@@ -1,6 +1,11 @@
 // Vector functions that the kernels share: partial loads and stores, exp, log, tanh, erf and the
-// activations made of them. Errors are a few ulp against libm, Gelu's of the larger of 1 and x; NaN
-// goes through, infinities come out as libm has them. Included once per target (the guard toggles).
+// activations made of them. Errors are a few ulp against libm, for Gelu relative to the larger of 1
+// and |x|; NaN gives NaN, infinities give what libm gives unless said. Included once per target
+// (the guard toggles).
+//
+// D is a Highway tag of f32 lanes and V its vector; functions work lane by lane, have no state, and
+// give the same bits on every CPU of an instruction set. Polynomials are evaluated by Horner's
+// rule, highest power first.
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -19,10 +24,12 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// The widest vector of f32 of the target.
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
-/// The first `n` < Lanes elements at `p`, zeros after them; reads nothing past them.
+/// Loads the first `n` < Lanes elements at `p`, zeros after them; does not read past them. Any
+/// alignment of an element.
 template <class D>
 HWY_INLINE hn::Vec<D> load_n(D d, const hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -34,8 +41,8 @@ HWY_INLINE hn::Vec<D> load_n(D d, const hn::TFromD<D>* HWY_RESTRICT p, std::size
 #endif
 }
 
-/// Stores the first `n` < Lanes elements; touches nothing past them, since another thread may be
-/// writing there.
+/// Stores the first `n` < Lanes elements; does not touch memory past them, since another thread may
+/// be writing there.
 template <class D>
 HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -47,7 +54,7 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::s
 #endif
 }
 
-/// `x` held within [lo, hi]; NaN stays.
+/// Returns `x` limited to [lo, hi]; NaN stays.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V clamp(D d, V x, float lo, float hi) {
   const V low = hn::Set(d, lo), high = hn::Set(d, hi);
@@ -55,8 +62,9 @@ HWY_INLINE V clamp(D d, V x, float lo, float hi) {
   return hn::IfThenElse(hn::Lt(high, x), high, x);
 }
 
-/// e^x. Halves of the exponent are applied one after the other, so that denormals and infinity come
-/// out right.
+/// Returns e^x = 2^n e^r with n the integer next to x / log 2, |r| <= log(2) / 2 and a polynomial
+/// for e^r. The factor 2^n is applied in two halves, so that denormals and infinity come out right:
+/// from 89 on the result is infinity, below -104 it is 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -65,6 +73,8 @@ HWY_INLINE V exp_f32(D d, V x) {
   const V magic = hn::Set(d, 12582912.0F);
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504F), magic);
   const V n = hn::Sub(shifted, magic);
+  // log 2 in two parts, the first of few bits, so that its product with n is exact (Cody and
+  // Waite).
   V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
   V p = hn::Set(d, 1.381314476e-03F);
@@ -81,7 +91,8 @@ HWY_INLINE V exp_f32(D d, V x) {
   return hn::Mul(hn::Mul(p, a), b);
 }
 
-/// Natural logarithm: -inf for 0, NaN below 0.
+/// Returns the natural logarithm: -inf for 0 and -0, NaN below 0. With x = m 2^e it is e log 2 +
+/// log(m), where log(m) = 2 atanh(s) for s = (m - 1) / (m + 1). Denormals are scaled by 2^24 first.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -110,7 +121,8 @@ HWY_INLINE V log_f32(D d, V x) {
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, nan);
 }
 
-/// `y`, or 1 with the sign of x where |x| >= limit; within [-1, 1] whatever the rounding.
+/// Returns `y` limited to [-1, 1], but 1 with the sign of x if |x| >= limit. For odd functions that
+/// approach 1, whose approximations may round to more than 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V saturate(D d, V x, V y, float limit) {
   const V one = hn::Set(d, 1.0F);
@@ -118,8 +130,8 @@ HWY_INLINE V saturate(D d, V x, V y, float limit) {
   return hn::IfThenElse(hn::Ge(hn::Abs(x), hn::Set(d, limit)), hn::CopySign(one, x), y);
 }
 
-/// tanh(x) as x P(x^2) / Q(x^2): a minimax fit of the relative error on [0, 9.02], past which the
-/// result is 1.
+/// Returns tanh(x) as x P(x^2) / Q(x^2): a minimax fit of the relative error on [0, 9.02], past
+/// which the result is 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh_f32(D d, V x) {
   x = clamp(d, x, -9.02F, 9.02F);
@@ -137,7 +149,7 @@ HWY_INLINE V tanh_f32(D d, V x) {
   return saturate(d, x, hn::Div(hn::Mul(x, p), q), 9.02F);
 }
 
-/// erf(x), likewise on [0, 3.95].
+/// Returns erf(x), also as x P(x^2) / Q(x^2): a fit on [0, 3.95]; from 3.92 on the result is 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V erf_f32(D d, V x) {
   x = clamp(d, x, -3.95F, 3.95F);
@@ -157,33 +169,35 @@ HWY_INLINE V erf_f32(D d, V x) {
   return saturate(d, x, hn::Div(hn::Mul(x, p), q), 3.92F);
 }
 
+/// Returns 1 / (1 + e^-x). Below -88.7, where e^-x overflows, the result is 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_f32(D d, V x) {
   const V one = hn::Set(d, 1.0F);
   return hn::Div(one, hn::Add(one, exp_f32(d, hn::Neg(x))));
 }
 
-/// x * sigmoid(alpha * x).
+/// Returns x * sigmoid(alpha * x); NaN for -inf with alpha > 0, as the product -inf * 0 is.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V silu_f32(D d, V x, float alpha = 1) {
   const V e = exp_f32(d, hn::Mul(x, hn::Set(d, -alpha)));
   return hn::Div(x, hn::Add(hn::Set(d, 1.0F), e));
 }
 
-/// max(x, 0); NaN stays.
+/// Returns max(x, 0); NaN and -0 stay.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V relu_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
 }
 
-/// x * max(0, min(1, x / 6 + 1 / 2)), with the roundings of the reference kernel.
+/// Returns x * max(0, min(1, x / 6 + 1 / 2)), ONNX's HardSwish. Rounds as the reference kernel does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_swish_f32(D d, V x) {
   const V gate = hn::Add(hn::Mul(x, hn::Set(d, 1.0F / 6)), hn::Set(d, 0.5F));
   return hn::Mul(x, clamp(d, gate, 0.0F, 1.0F));
 }
 
-/// e^x - 1. Near 0, where the difference would lose its digits, the first terms of the series.
+/// Returns e^x - 1. For |x| < 1/2, where the difference would lose digits, sums the Taylor series
+/// up to x^8.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V expm1_f32(D d, V x) {
   V p = hn::Set(d, 1.0F / 40320);
@@ -198,26 +212,28 @@ HWY_INLINE V expm1_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.5F)), near, far);
 }
 
-/// x, below zero alpha x.
+/// Returns x, or alpha x below zero.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V leaky_relu_f32(D d, V x, float alpha) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, alpha)), x);
 }
 
-/// x, below zero alpha (e^x - 1).
+/// Returns x, or alpha (e^x - 1) below zero.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V elu_f32(D d, V x, float alpha) {
   const V below = hn::Mul(expm1_f32(d, x), hn::Set(d, alpha));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, x);
 }
 
-/// max(0, min(1, alpha x + beta)), with the roundings of the reference kernel.
+/// Returns max(0, min(1, alpha x + beta)), with the roundings of the reference kernel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_sigmoid_f32(D d, V x, float alpha, float beta) {
   return clamp(d, hn::Add(hn::Mul(x, hn::Set(d, alpha)), hn::Set(d, beta)), 0.0F, 1.0F);
 }
 
-/// log(1 + e^x). What 1 + e loses of e is made good by the quotient of both.
+/// Returns log(1 + e^x) as max(x, 0) + log(1 + e) with e = e^-|x| <= 1. The rounding error of 1 + e
+/// is corrected by a quotient: log(1 + e) = log(s) e / (s - 1) for the rounded s = 1 + e (Goldberg,
+/// What every computer scientist should know about floating-point arithmetic, theorem 4).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V softplus_f32(D d, V x) {
   const V one = hn::Set(d, 1.0F);
@@ -228,7 +244,8 @@ HWY_INLINE V softplus_f32(D d, V x) {
   return hn::Add(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x), log);
 }
 
-/// x tanh(log(1 + e^x)) as x n / (n + 2) with n = e^x (e^x + 2), whose quotient is 1 from 20 on.
+/// Returns x tanh(log(1 + e^x)) as x n / (n + 2) with n = e^x (e^x + 2). From x = 20 on the
+/// quotient is 1 in f32, so e^x is computed for at most 20.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V mish_f32(D d, V x) {
   const V two = hn::Set(d, 2.0F);
@@ -237,8 +254,9 @@ HWY_INLINE V mish_f32(D d, V x) {
   return hn::Mul(x, hn::Div(n, hn::Add(n, two)));
 }
 
-/// Sine of x + quarter * pi / 2 for |x| <= 8192: x is brought within pi / 4 of a multiple of pi / 2
-/// in three steps, each exact but for the last, and polynomials do the rest.
+/// Returns the sine of x + quarter * pi / 2 for |x| <= 8192; `quarter` 1 gives the cosine. x is
+/// reduced to within pi / 4 of a multiple of pi / 2, which is subtracted in three parts, all exact
+/// but the last (Cody and Waite); polynomials for sine and cosine are those of Cephes.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
   const hn::RebindToSigned<D> di;
@@ -265,8 +283,9 @@ HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
 }
 
 #if HWY_TARGET == HWY_AVX3
-/// Phi(x) - 1/2 for |x - i/2| <= 1/4 as a polynomial of x - i/2, by power and i. A minimax fit of
-/// its error times min(x, 1) in double precision (Lawson's iteration): at most 4.2e-8.
+/// Coefficients, by power and i, of polynomials in x - i/2 that approximate Phi(x) - 1/2 for
+/// |x - i/2| <= 1/4, Phi being the normal distribution. A minimax fit of the error times min(x, 1)
+/// in double precision (Lawson's iteration): at most 4.2e-8.
 constexpr float kHalfPhi[6][16] = {
     {0, 1.9146244e-1F, 3.4134474e-1F, 4.331928e-1F, 4.772499e-1F, 4.9379033e-1F, 4.986501e-1F,
      4.9976736e-1F, 4.9996832e-1F, 4.999966e-1F, 4.999997e-1F, 5e-1F, 5e-1F, 5e-1F, 5e-1F, 5e-1F},
@@ -282,12 +301,13 @@ constexpr float kHalfPhi[6][16] = {
      1.0973718e-3F, 5.812155e-4F, 1.8496752e-4F, 4.005084e-5F, 6.19691e-6F, 0, 0, 0, 0, 0},
 };
 
-/// x/2 + |x| (Phi(|x|) - 1/2): a table with one register for each power halves the multiplications
-/// of the polynomial below. In f32, over [-8, 8], errors are at most 1.2e-7 max(|x|, 1).
+/// Returns x/2 + |x| (Phi(|x|) - 1/2): a table with one register for each power halves the
+/// multiplications of the polynomial below. In f32, over [-8, 8], errors are at most 1.2e-7
+/// max(|x|, 1).
 HWY_INLINE FloatVec gelu_erf_f32(FloatTag d, FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
   const FloatVec size = hn::Abs(x);
-  const FloatVec near = hn::Min(hn::Set(d, 5.5F), size);  // the second where it is no number
+  const FloatVec near = hn::Min(hn::Set(d, 5.5F), size);  // |x| if it is NaN
   // Adding 1.5 * 2^22 rounds to a half; four bits choose the polynomial.
   const FloatVec magic = hn::Set(d, 6291456.0F);
   const FloatVec shifted = hn::Add(near, magic);
@@ -301,11 +321,11 @@ HWY_INLINE FloatVec gelu_erf_f32(FloatTag d, FloatVec x) {
   return hn::MulAdd(size, p, hn::Mul(x, hn::Set(d, 0.5F)));
 }
 #else
-/// x/2 (1 + erf(x / sqrt 2)) = x/2 + z P(2 z / 5.1^2 - 1) with z = x^2: the even part is a smooth
-/// function of z, hence neither division nor exp. P minimises the greatest error of x P, an
-/// approximation of Phi(x) - 1/2, over [0, 5.1] (Lawson's iteration in double precision at 4000
-/// Chebyshev nodes of z; 4.5e-8). Past that the even part is |x|/2. In f32 with FMA, over [-8, 8],
-/// errors are at most 1.7e-7 max(|x|, 1).
+/// Returns x/2 (1 + erf(x / sqrt 2)) = x/2 + z P(2 z / 5.1^2 - 1) with z = x^2: the even part is a
+/// smooth function of z, so it needs neither division nor exp. P minimises the greatest error of x
+/// P, an approximation of Phi(x) - 1/2, over [0, 5.1] (Lawson's iteration in double precision at
+/// 4000 Chebyshev nodes of z; 4.5e-8). Past that the even part is |x|/2. In f32 with FMA, over [-8,
+/// 8], errors are at most 1.7e-7 max(|x|, 1).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_erf_f32(D d, V x) {
   const V z = hn::Mul(x, x);
@@ -330,7 +350,8 @@ HWY_INLINE V gelu_erf_f32(D d, V x) {
 }
 #endif
 
-/// x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+/// Returns x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), ONNX's Gelu with `approximate` "tanh"
+/// (Hendrycks and Gimpel, Gaussian error linear units).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_tanh_f32(D d, V x) {
   const V cube = hn::Mul(hn::Mul(x, x), x);

@@ -1,4 +1,5 @@
-// How many sums of a product the registers hold. Included once per target (the guard toggles).
+// The number of sums of a product that the registers of a target hold. AVX-512 and NEON have 32
+// vector registers, other targets 16. Included once per target (the guard toggles).
 #include <hwy/highway.h>
 
 #if defined(PX_KERNELS_CPU_REGISTERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -12,15 +13,17 @@ HWY_BEFORE_NAMESPACE();
 namespace parallax {
 namespace HWY_NAMESPACE {
 
-/// Vectors of a panel.
+/// Most vectors of columns in a panel. Each step of depth loads this many vectors and uses them for
+/// all rows of a group.
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON
 constexpr std::size_t kVectors = 4;
 #else
 constexpr std::size_t kVectors = 2;
 #endif
 
-/// Rows of a group: sums for 24 of 32 registers, or 12 of 16. With one vector 12 suffice to hide
-/// how long an addition takes.
+/// Returns the most rows of a group for a number of vectors, 1 to kVectors: sums fill 24 of 32
+/// registers, or 12 of 16; the others hold the vectors and a broadcast. With one vector 12 rows
+/// suffice to hide the latency of an addition.
 constexpr std::size_t rows_for(std::size_t vectors) {
   return vectors == 1 ? 12 : (kVectors == 4 ? 24 : 12) / vectors;
 }

@@ -1,11 +1,14 @@
-// Rows cut into groups that registers hold, for loops that are compiled for each size of a group.
+// Cuts rows into groups that registers hold, for loops that are compiled once for each size of a
+// group, so that sums stay in registers. Thread-safe if the functions of the table are.
 #pragma once
 
 #include <cstddef>
 
 namespace parallax {
 
-/// Rows from `row` to `end` in groups of nearly the same size; `table` has them by rows less one.
+/// Calls functions of `table` for rows [row, end) in order, in as few groups of at most kMost rows
+/// as possible, whose sizes differ by at most one. table[n - 1] processes n rows from `row` on, for
+/// the queries from `lane` on; `block` is passed through.
 template <class Block, std::size_t kMost>
 void run_groups(void (*const (&table)[kMost])(const Block&, std::size_t lane, std::size_t row),
                 const Block& block, std::size_t lane, std::size_t row, std::size_t end) {

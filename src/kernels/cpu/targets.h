@@ -1,6 +1,6 @@
-// Include before any Highway header: which instruction sets the kernels of this folder are compiled
-// for. x86 keeps the plain baseline, SSE4, AVX2 and AVX-512; the rest would cost compile time and
-// code size only. SVE is left out because its vectors cannot be kept in arrays.
+// Selects the instruction sets that kernels of this folder are compiled for. Include it before any
+// Highway header. x86 has SSE2 as its baseline, SSE4, AVX2 and AVX-512; others would only cost
+// compile time and code size. SVE is disabled because its vectors cannot be kept in arrays.
 #pragma once
 
 #ifdef PX_NO_AVX512  // cmake/NativeKernels.cmake

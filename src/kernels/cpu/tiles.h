@@ -1,6 +1,7 @@
-// How the kernels of this folder cut their work: by shape and machine alone, into pieces of some
-// 20-100 microseconds whose operands fit a second-level cache, small nodes into 2, 4 or 8 smaller
-// ones.
+// How the kernels of this folder cut their work into tiles: by shape and machine alone, whatever
+// the number of threads, so that results do not depend on it. Tiles cost some 20-100 microseconds,
+// and their operands fit a second-level cache; small nodes have 2, 4 or 8 smaller tiles. Pure
+// functions.
 #pragma once
 
 #include <algorithm>
@@ -13,10 +14,10 @@
 
 namespace parallax {
 
-/// Tiles of `units` that cost `work` each, of which `most` make a tile of the usual size. A node of
-/// less than eight of those is cut into tiles down to an eighth of it, some 5 microseconds
-/// (offering them to another thread costs half a microsecond), and into a power of two, which a few
-/// threads share evenly.
+/// Returns the number of tiles for `units` that cost `work` each; a tile of the usual size costs
+/// `most`. A node with fewer than eight tiles of that size is cut into smaller ones, down to an
+/// eighth of it, some 5 microseconds (offering a tile to another thread costs half a microsecond),
+/// and into a power of two, which a few threads share evenly. At most `units`, unless that is 0.
 inline std::int64_t count_tiles(std::int64_t units, std::int64_t work, std::int64_t most) {
   most = std::max<std::int64_t>(most, 1);
   work = std::clamp<std::int64_t>(work, 1, most);
@@ -27,7 +28,7 @@ inline std::int64_t count_tiles(std::int64_t units, std::int64_t work, std::int6
       static_cast<std::uint64_t>(std::min(tile_count(units * work, least), kSmallNodeTiles));
   return std::max(usual, std::min(units, static_cast<std::int64_t>(std::bit_ceil(wanted))));
 }
-/// The same of elements.
+/// Returns the number of tiles for elements that cost 1 each.
 inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
   return count_tiles(elements, 1, most);
 }
@@ -36,7 +37,8 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
 /// kernels.
 inline constexpr double kMostScratchElements = 1 << 24;
 
-/// make_lambda_kernel as the Result that factories return.
+/// Returns a kernel that calls `run` for each tile: make_lambda_kernel() with the type that
+/// factories return. `run` must be thread-safe, since tiles run concurrently.
 inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options, TileFunction run) {
   return make_lambda_kernel(options, std::move(run));
 }
@@ -45,14 +47,15 @@ inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options,
 /// next factory is asked.
 inline Result<std::unique_ptr<Kernel>> not_covered() { return std::unique_ptr<Kernel>(); }
 
-/// A kernel of no tiles, for outputs without elements.
+/// Returns a kernel without tiles, for outputs without elements.
 inline Result<std::unique_ptr<Kernel>> empty_kernel() {
   LambdaKernelOptions options;
   options.tiles = 0;
   return tiled_kernel(options, [](std::int64_t, const KernelArgs&) -> Status { return {}; });
 }
 
-/// Element 0 of a tensor known at plan time. REQUIRES: data is not null, T is its type.
+/// Returns element 0 of a tensor that is known at plan time, at any alignment. REQUIRES: `data` is
+/// not null, T is its type.
 template <class T>
 T first_element(const TensorDesc& tensor) {
   T value{};
@@ -60,9 +63,10 @@ T first_element(const TensorDesc& tensor) {
   return value;
 }
 
-/// `n` up to the next multiple of `to`.
+/// Returns `n` rounded up to a multiple of `to`. REQUIRES: n >= 0, to > 0.
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return tile_count(n, to) * to; }
 
+/// Converts a size that is known not to be negative.
 inline std::size_t to_size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// PX_UNROLL before a loop of few known steps over registers: an array of them that is not unrolled
-// lives in memory.
+// PX_UNROLL unrolls the loop after it completely. Use it for loops with a small constant number of
+// steps over arrays of vectors: without unrolling, such an array is stored in memory.
 #pragma once
 
 #if defined(__clang__)

@@ -1,6 +1,6 @@
 // The loops of attention with queries in lanes, for operands of a type T: F32 of
 // lane_attention_loops.cc, Bf16 of bf16_attention_loops.cc. Each includes it for each target, hence
-// no guard, behind math_inl.h and registers_inl.h, between HWY_PUSH_ATTRIBUTES of the instructions
+// without a guard, after math_inl.h and registers_inl.h, between HWY_PUSH_ATTRIBUTES of the instructions
 // that T needs and HWY_POP_ATTRIBUTES.
 //
 // T has
@@ -10,9 +10,15 @@
 //   steps(keys)                 rows of V
 //   pad(block, lane, end)       fills up the last step of scores
 //   start(block, lane, row, sums), finish(...)
-//                               sums before and behind a product with V, those of earlier keys in
-//                               one of them, shrunk
-//   Weights<V, Power>           makes scores of a step of keys weights
+//                               load sums before a product with V and store them after it; one of
+//                               them adds the scaled sums of earlier keys
+//   Weights<V, Power>           converts the scores of a step of keys to weights
+//
+// In all functions V is the number of vectors of queries that are processed together, `lane` the
+// first of these queries, R a number of rows (keys, or columns of V), and FloatTag the tag of a
+// whole vector. `lane` and `stride` are multiples of a vector, arrays of `stride` are aligned, so
+// rows are loaded and stored without masks; lanes after the last query hold values that no result
+// depends on.
 #include <hwy/highway.h>
 
 namespace parallax {
@@ -21,20 +27,23 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// R rows times V vectors of queries in registers.
+/// Sums of R rows times V vectors of queries, in registers: R * V must not exceed what rows_for()
+/// says.
 template <std::size_t R, std::size_t V>
 struct Sums {
   FloatVec at[R][V];
 
-  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into
-  // it.
+  // GCC's implicit constructor belongs to the baseline instruction set and cannot inline NEON's
+  // Vec.
   HWY_INLINE Sums() {}
+  /// Sets all sums to 0.
   HWY_INLINE void clear() {
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
       PX_UNROLL for (std::size_t j = 0; j < V; ++j) at[i][j] = hn::Zero(FloatTag());
     }
   }
-  /// Adds R elements that lie `step` apart times a row.
+  /// Adds the products of R elements of `a`, `step` apart, and a row of V vectors: element i times
+  /// the row is added to row i.
   template <class T>
   HWY_INLINE void add(const typename T::Element* HWY_RESTRICT a, std::size_t step,
                       const typename T::Row (&row)[V]) {
@@ -45,17 +54,20 @@ struct Sums {
   }
 };
 
+/// Loads V vectors of f32.
 template <std::size_t V>
 HWY_INLINE void load(const float* from, FloatVec (&row)[V]) {
   const FloatTag d;
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) row[j] = hn::Load(d, from + j * hn::Lanes(d));
 }
 
+/// Loads V vectors of T's elements: in bf16 each lane holds a pair.
 template <class T, std::size_t V>
 HWY_INLINE void load_rows(const typename T::Element* from, typename T::Row (&row)[V]) {
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) row[j] = T::load(from + j * hn::Lanes(FloatTag()));
 }
 
+/// Stores V vectors of f32.
 template <std::size_t V>
 HWY_INLINE void store(const FloatVec (&row)[V], float* to) {
   const FloatTag d;
@@ -95,7 +107,9 @@ HWY_INLINE void fill_and_mask(const LaneRows& s, std::size_t at, std::size_t key
   if (!s.fill_last && s.masked()) add_mask(s, at, key, sums);
 }
 
-/// Scores of R keys from `key` on. Not unrolled: that takes 3 % longer.
+/// Computes the scores of R keys from `key` on: products with Q, then mask and fill. Stores them in
+/// x and raises `largest` to their maximum. The loop over depth is not unrolled: that costs 3 %
+/// more.
 template <class T, std::size_t R, std::size_t V>
 HWY_NOINLINE void score_group(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                               std::size_t key) {
@@ -116,7 +130,7 @@ HWY_NOINLINE void score_group(const LaneBlockOf<typename T::Element>& s, std::si
     add_mask(s, at, key, sums);
   }
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], s.x + at + i * stride);
-  // Maxima wait until stores are under way: 1 % of both products.
+  // Maxima are computed after the stores were issued: that saves 1 % of both products.
   FloatVec largest[V];
   load(s.sums.largest + lane, largest);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
@@ -127,7 +141,8 @@ HWY_NOINLINE void score_group(const LaneBlockOf<typename T::Element>& s, std::si
   store(largest, s.sums.largest + lane);
 }
 
-/// R rows of y from `row` on.
+/// Computes R rows of y from `row` on from weights that are complete: scaled earlier sums plus
+/// products of V with the weights of this block.
 template <class T, std::size_t R, std::size_t V>
 HWY_NOINLINE void value_group(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                               std::size_t row) {
@@ -144,9 +159,9 @@ HWY_NOINLINE void value_group(const LaneBlockOf<typename T::Element>& s, std::si
   T::finish(s, lane, row, sums);
 }
 
-/// The first R rows of y; also makes scores weights, closed up where they stand. Those of the next
-/// step are on their way while products use those of this one: a power takes as long as a dozen
-/// products.
+/// Computes the first R rows of y and also converts scores to weights, which are written over the
+/// scores, packed to T's elements. Weights of the next step are computed while products use those
+/// of this one: a power costs as much as a dozen products.
 template <class T, std::size_t R, std::size_t V, class Power>
 HWY_NOINLINE void first_values(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                                const Power& power) {
@@ -169,9 +184,11 @@ HWY_NOINLINE void first_values(const LaneBlockOf<typename T::Element>& s, std::s
   store(make.sums, s.sums.sum + lane);
 }
 
+/// Function that processes a group of rows; tables of them are indexed by the number of rows - 1.
 template <class T>
 using Group = void (*)(const LaneBlockOf<typename T::Element>&, std::size_t lane, std::size_t row);
 
+/// Computes the scores of all keys of the block, in groups of nearly equal size.
 template <class T, std::size_t V, std::size_t... R>
 HWY_INLINE void all_scores(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                            std::index_sequence<R...>) {
@@ -179,6 +196,7 @@ HWY_INLINE void all_scores(const LaneBlockOf<typename T::Element>& s, std::size_
   run_groups(kTable, s, lane, 0, s.keys);
 }
 
+/// Computes the rows of y from `row` on, which first_values() left out.
 template <class T, std::size_t V, std::size_t... R>
 HWY_INLINE void other_values(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                              std::size_t row, std::index_sequence<R...>) {
@@ -186,11 +204,14 @@ HWY_INLINE void other_values(const LaneBlockOf<typename T::Element>& s, std::siz
   run_groups(kTable, s, lane, row, s.width);
 }
 
+/// Converts the scores of queries [lane, end) to weights and computes the first rows of y. Returns
+/// the number of these rows. `power` is the exponential: e^x, or 2^x if Q was multiplied by
+/// log2(e).
 template <class T, class Power>
 HWY_INLINE std::size_t weigh_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                                    std::size_t end, const Power& power) {
-  // Rows of y while weights are computed: two vectors of queries leave registers for the powers. In
-  // bf16 6 to 16 rows by 1 or 2 vectors differ by 2 %.
+  // Rows of y that are computed together with weights: two vectors of queries leave registers for
+  // the powers. In bf16 6 to 16 rows by 1 or 2 vectors differ by 2 %.
   constexpr std::size_t kFirstRows = kVectors == 4 ? 8 : 4;
   const std::size_t lanes = hn::Lanes(FloatTag());
   const bool wide = s.width >= kFirstRows;
@@ -201,7 +222,8 @@ HWY_INLINE std::size_t weigh_lanes(const LaneBlockOf<typename T::Element>& s, st
   return wide ? kFirstRows : 1;
 }
 
-/// Before scores: the sums of nothing, or a copy of the maximum.
+/// Prepares the running sums for the block: initialises them if it is the first. Copies `largest`
+/// to `shrink`, from which run_lanes() computes the factor once the new maximum is known.
 HWY_INLINE void start_sums(const LaneRows& s) {
   const FloatTag d;
   for (std::size_t lane = 0; lane < s.stride; lane += hn::Lanes(d)) {
@@ -213,6 +235,8 @@ HWY_INLINE void start_sums(const LaneRows& s) {
   }
 }
 
+/// Processes all keys of the block for V vectors of queries from `lane` on: scores, the update of
+/// the running sums, weights, and products with V.
 template <class T, std::size_t V, class Power>
 HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                           const Power& power) {
@@ -232,7 +256,8 @@ HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t
   other_values<T, V>(s, lane, row, kRows);
 }
 
-/// A whole block.
+/// Processes a whole block: full panels of kVectors vectors of queries, then the remaining vectors.
+/// REQUIRES: s.keys > 0 and s.width > 0.
 template <class T, class Power>
 void run_block(const LaneBlockOf<typename T::Element>& s, const Power& power) {
   start_sums(s);

@@ -1,4 +1,5 @@
 // Arithmetic of two f32 tensors, row by row, for the instruction set of this machine.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,8 @@ namespace parallax {
 
 enum class BinaryFunction : std::uint8_t { kAdd, kSub, kMul, kDiv, kMin, kMax, kPRelu };
 
-/// y[r, c] = f(a[r, c], b[r, c]); y is dense. y may be a or b where these are dense too.
+/// Operands of y[r, c] = f(a[r, c], b[r, c]). y is dense, and may be a or b if these are dense too;
+/// otherwise it must not overlap them.
 struct BinaryRows {
   const float* a = nullptr;
   const float* b = nullptr;
@@ -17,7 +19,7 @@ struct BinaryRows {
   bool a_scalar = false, b_scalar = false;    ///< one element serves the whole row
   std::size_t rows = 0, columns = 0;
 };
-/// Min and Max give NaN where either operand is NaN. PRelu is a, below zero b a.
+/// Computes all rows. Min and Max return NaN if either operand is NaN. PRelu is a, or b a if a < 0.
 void apply_binary(BinaryFunction f, const BinaryRows& rows);
 
 }  // namespace parallax

@@ -1,5 +1,5 @@
-// The functions that operators of f32 are, one list for the kernels of single operators and of
-// chains. Pure functions.
+// Which functions operators of f32 compute: one list for the kernels of single operators and those
+// of chains. Pure functions, thread-safe.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,11 @@
 
 namespace parallax {
 
-/// The function of the first input that the node is, where that is f32 and all others are known.
+/// Returns the function of the first input that the node computes, e.g. Clip with its bounds;
+/// nullopt if there is none, if that input is not f32, or if other inputs are not known at plan
+/// time.
 std::optional<Unary> unary_of(const KernelRequest& request);
-/// The function of two f32 that `op` is.
+/// Returns the function of two f32 that `op` computes; nullopt for other operators.
 std::optional<BinaryFunction> binary_function(OpKind op);
 
 }  // namespace parallax

@@ -1,5 +1,6 @@
 // Comparisons of f32, logic of bools and choices of four bytes, for the instruction set of this
-// machine. A bool is true where its byte is not 0; results are 0 or 1.
+// machine. A bool is true if its byte is not 0; results of comparisons and logic are bools of 0 or
+// 1. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 
 namespace parallax {
 
+/// Functions of up to three operands a, b, c. Comparisons read f32, and any comparison with NaN is
+/// false; logic reads bools.
 enum class LogicFunction : std::uint8_t {
   kEqual,
   kLess,
@@ -16,17 +19,18 @@ enum class LogicFunction : std::uint8_t {
   kAnd,
   kOr,
   kNot,
-  kWhere,  ///< a ? b : c, of elements of four bytes
+  kWhere,  ///< a ? b : c; a is a bool, b and c are elements of four bytes of any dtype
 };
 
-/// n elements; operand i has one where bit i of `single` is set. y may be an operand of elements of
-/// its size.
+/// Operands and result, dense: `n` elements each, but one for operand i if bit i of `single` is
+/// set. y may be an operand whose elements have the size of its own.
 struct LogicRow {
   const std::byte* operands[3] = {};
   std::byte* y = nullptr;
   std::size_t n = 0;
   std::uint32_t single = 0;
 };
+/// Writes f(operands) to y, element by element.
 void apply_logic(LogicFunction f, const LogicRow& row);
 
 }  // namespace parallax

@@ -1,11 +1,13 @@
-// Steps of a chain in registers, for the instruction set of this machine.
+// Runs the steps of a chain of element-wise operators in registers, without a tensor between them,
+// for the instruction set of this machine. Thread-safe.
 #pragma once
 
 #include "kernels/chain_registers.h"
 
 namespace parallax {
 
-/// As RunRegisters says. Each step rounds as the loop of its operator does.
+/// Implements RunRegisters. Each step rounds as the loop of its operator does, so a chain has the
+/// same bits as its operators one by one.
 void run_registers(std::span<const RegisterStep> steps, std::size_t n);
 
 }  // namespace parallax

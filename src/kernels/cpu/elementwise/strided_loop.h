@@ -1,6 +1,6 @@
-// A dense output walked together with inputs that lie otherwise: broadcast, transposed, sliced.
-// Neighbouring dimensions that every tensor walks in one go are merged, so that the innermost runs
-// are as long as they can be. Plain values; offsets and strides count elements.
+// Loops over a dense output and inputs with other layouts: broadcast, transposed, sliced.
+// Neighbouring dimensions that form one dimension in every tensor are merged, so that the innermost
+// runs are as long as possible. Offsets and strides count elements. Thread-safety: plain values.
 #pragma once
 
 #include <algorithm>
@@ -12,38 +12,50 @@
 
 namespace parallax {
 
+/// The merged dimensions of an output, and the strides of up to kMaxInputs inputs along them. Tiles
+/// of a kernel share one loop and each visits its own range of the output.
 class StridedLoop {
  public:
   static constexpr int kMaxInputs = 3;
+  /// More than a tensor's rank: callers may split an axis into two dimensions.
   static constexpr int kMaxRank = 2 * Dims::kMaxRank;
+  /// One number for each input; entries of missing inputs are 0.
   using Offsets = std::array<std::int64_t, kMaxInputs>;
 
-  /// Over `dims`, outermost first, where input i moves by strides[d][i] along dimension d and
-  /// begins at start[i]. At most kMaxRank dimensions.
+  /// Loops over `dims`, outermost first; input i moves by strides[d][i] along dimension d and
+  /// begins at start[i]. Strides may be 0 or negative. REQUIRES: at most kMaxRank dimensions, as
+  /// many strides.
   StridedLoop(std::span<const std::int64_t> dims, std::span<const Offsets> strides,
               Offsets start = {});
 
+  /// Returns the elements of the output, the product of all dimensions.
   std::int64_t elements() const { return elements_; }
-  int rank() const { return rank_; }  ///< at least 2
+  /// Returns the number of merged dimensions, at least 2.
+  int rank() const { return rank_; }
   std::int64_t dim(int d) const { return dims_[static_cast<std::size_t>(d)]; }
   const Offsets& strides(int d) const { return strides_[static_cast<std::size_t>(d)]; }
-  /// Strides from one innermost row to the next, and along it.
+  /// Returns strides from one innermost row to the next, and those along a row.
   const Offsets& row_strides() const { return strides(rank_ - 2); }
   const Offsets& column_strides() const { return strides(rank_ - 1); }
+  /// Returns the elements of an innermost row.
   std::int64_t columns() const { return dim(rank_ - 1); }
 
   /// Calls body(output offset, input offsets, rows, columns) for blocks that cover the output
-  /// elements [begin, end) in order.
+  /// elements [begin, end) in order. A block is a part of one row, or several whole rows of the
+  /// innermost two dimensions; inputs move by row_strides() and column_strides() inside it.
+  /// REQUIRES: 0 <= begin and end <= elements().
   template <class Body>
   void for_each_block(std::int64_t begin, std::int64_t end, const Body& body) const;
 
  private:
+  /// Index of an innermost row in the outer dimensions, and the offset of its first element.
   struct Position {
     std::array<std::int64_t, kMaxRank> index{};
     Offsets offsets{};
   };
+  /// Returns the position of a row, counted in row-major order.
   Position position_of_row(std::int64_t row) const;
-  /// Moves on by `rows` rows that do not leave the present block of rows.
+  /// Moves on by `rows` rows, at most to the end of the current dimension `rank_ - 2`.
   void advance(Position& at, std::int64_t rows) const;
 
   std::array<std::int64_t, kMaxRank> dims_{};
@@ -53,10 +65,11 @@ class StridedLoop {
   std::int64_t elements_ = 1;
 };
 
-/// The loop of an operator that broadcasts its inputs to `output`. REQUIRES: they do broadcast.
+/// Returns the loop of an operator that broadcasts its inputs to `output`. REQUIRES: the inputs, at
+/// most kMaxInputs, broadcast to it.
 StridedLoop broadcast_loop(const Dims& output, std::span<const Dims> inputs);
 
-/// Row-major strides of a dense tensor, in elements.
+/// Returns the row-major strides of a dense tensor, in elements; 0 from its rank on.
 std::array<std::int64_t, Dims::kMaxRank> dense_strides(const Dims& dims);
 
 template <class Body>

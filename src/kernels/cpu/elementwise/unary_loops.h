@@ -1,4 +1,4 @@
-// Elementwise functions of one f32 tensor, for the instruction set of this machine.
+// Element-wise functions of one f32 tensor, for the instruction set of this machine. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,9 @@
 
 namespace parallax {
 
+/// Functions without a comment are the ONNX operators of that name; NaN gives NaN.
 enum class UnaryFunction : std::uint8_t {
-  kNone,
+  kNone,  ///< identity
   kAbs,
   kNeg,
   kSqrt,
@@ -23,13 +24,13 @@ enum class UnaryFunction : std::uint8_t {
   kGeluTanh,
   kQuickGelu,  ///< x * sigmoid(1.702 x)
   kHardSwish,  ///< x * max(0, min(1, x / 6 + 1 / 2))
-  kClip,       ///< within [p0, p1]
-  kSquare,
-  kCube,
-  kCeil,
-  kFloor,
-  kRound,  ///< halves to the even neighbour
-  kSign,
+  kClip,       ///< limited to [p0, p1]
+  kSquare,     ///< x * x
+  kCube,       ///< x * x * x
+  kCeil,       ///< towards +inf
+  kFloor,      ///< towards -inf
+  kRound,      ///< to the nearest integer, ties to even
+  kSign,       ///< -1, 0 or 1
   kSin,
   kCos,
   kLeakyRelu,        ///< x, below zero p0 x
@@ -38,13 +39,13 @@ enum class UnaryFunction : std::uint8_t {
   kSelu,             ///< p1 x, up to zero p1 p0 (e^x - 1)
   kHardSigmoid,      ///< p0 x + p1 within [0, 1]
   kThresholdedRelu,  ///< x above p0, else 0
-  kSoftplus,
-  kSoftsign,
-  kMish,
-  kPowHalf,  ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
+  kSoftplus,         ///< log(1 + e^x)
+  kSoftsign,         ///< x / (1 + |x|)
+  kMish,             ///< x tanh(softplus(x))
+  kPowHalf,          ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
 };
 
-/// A function with its parameters.
+/// A function with its parameters, whose meaning UnaryFunction says; unused ones are 0.
 struct Unary {
   UnaryFunction f = UnaryFunction::kNone;
   float p0 = 0, p1 = 0;
@@ -52,14 +53,14 @@ struct Unary {
   friend bool operator==(const Unary& unary, UnaryFunction wanted) { return unary.f == wanted; }
 };
 
-/// y[i] = f(x[i]) for i < n; x may be y, else they do not overlap.
+/// Computes y[i] = f(x[i]) for i < n; x may be y, otherwise they must not overlap.
 void apply_unary(const Unary& unary, const float* x, float* y, std::size_t n);
 
-/// The same in place, for `rows` rows of `n` elements that lie `stride` elements apart.
+/// Applies the function in place to `rows` rows of `n` elements that begin `stride` elements apart.
 void apply_unary_rows(const Unary& unary, float* x, std::size_t stride, std::size_t rows,
                       std::size_t n);
 
-/// y[i] = (x[i] - center) * scale + bias; x may be y.
+/// Computes y[i] = (x[i] - center) * scale + bias for i < n; x may be y.
 void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias);
 
 }  // namespace parallax

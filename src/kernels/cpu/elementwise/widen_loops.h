@@ -11,7 +11,8 @@ namespace parallax {
 /// Dtypes that widen_to_floats() accepts.
 inline constexpr DTypeSet kWidenedTypes =
     dtype_bit(DType::kU8) | dtype_bit(DType::kI8) | dtype_bit(DType::kI32);
-/// y[i] = x[i] for n elements of `from`, one of kWidenedTypes; rounded to nearest.
+/// Converts n elements of dtype `from`, one of kWidenedTypes, to f32; i32 of more than 24 bits are
+/// rounded to the nearest. x may have any alignment and must not overlap y.
 void widen_to_floats(DType from, const std::byte* x, float* y, std::size_t n);
 
 }  // namespace parallax

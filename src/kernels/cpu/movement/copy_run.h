@@ -1,4 +1,5 @@
-// memcpy for loops over runs that may be a few bytes short: those are copied without a call.
+// memcpy for loops over short runs: runs of one to four elements are copied without a call.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +7,8 @@
 
 namespace parallax {
 
-/// to[0, bytes) = from[0, bytes); they do not overlap.
+/// Copies `bytes` bytes at any alignment; source and destination must not overlap. The compiler
+/// turns the copies of constant size into one load and one store, several times faster than a call.
 inline void copy_run(std::byte* to, const std::byte* from, std::size_t bytes) {
   if (bytes == 4) {
     std::memcpy(to, from, 4);

@@ -1,4 +1,4 @@
-// Amounts of Pad that are known at plan time, for the kernels of Pad. Pure.
+// Amounts of Pad that are known at plan time, for the kernels of Pad. Pure functions, thread-safe.
 #pragma once
 
 #include <array>
@@ -8,11 +8,13 @@
 
 namespace parallax {
 
-/// Elements that each axis gets before and behind its own.
+/// Elements that are added before and after each axis of the input; 0 for axes without padding, and
+/// from the rank on.
 struct KnownPads {
   std::array<std::int64_t, Dims::kMaxRank> before{}, after{};
 };
-/// Nothing where only a run tells, or where elements are cut off.
+/// Returns the pads of a Pad node; nullopt if they are known only when the graph runs, or if a pad
+/// is negative and so removes elements.
 std::optional<KnownPads> known_pads(const KernelRequest& request);
 
 }  // namespace parallax

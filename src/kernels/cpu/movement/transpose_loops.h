@@ -1,12 +1,14 @@
-// Transposing a matrix of 1, 4 or 8-byte elements, for the instruction set of this machine.
+// Transposes a matrix of elements of 1, 2, 4 or 8 bytes, for the instruction set of this machine.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
 
 namespace parallax {
 
-/// y[r * y_stride + c] = x[c * x_stride + r] for r < rows, c < columns; strides and sizes in
-/// elements of `element_bytes` (1, 2, 4 or 8). x and y do not overlap.
+/// Operands of y[r * y_stride + c] = x[c * x_stride + r] for r < rows, c < columns. Rows and
+/// columns are those of y; strides and sizes count elements of `element_bytes` (1, 2, 4 or 8). x
+/// and y must not overlap and may have any alignment.
 struct TransposeBlock {
   const std::byte* x = nullptr;
   std::byte* y = nullptr;
@@ -14,6 +16,7 @@ struct TransposeBlock {
   std::size_t rows = 0, columns = 0;
   std::size_t element_bytes = 4;
 };
+/// Writes the transposed block; touches no element of y outside it.
 void transpose_block(const TransposeBlock& block);
 
 }  // namespace parallax

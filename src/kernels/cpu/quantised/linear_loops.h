@@ -6,19 +6,22 @@
 
 namespace parallax {
 
-/// How bytes stand for real numbers: (byte - zero) * scale, the byte being signed or not.
+/// Mapping of bytes to real numbers: (byte - zero) * scale, ONNX's linear quantisation. Bytes are
+/// i8 if `is_signed`, else u8.
 struct ByteScale {
   float scale = 1;
   std::int32_t zero = 0;
   bool is_signed = false;
 };
 
-/// y[i] = x[i] / scale, rounded to the nearest, ties to even, plus zero, within the type; NaN is
-/// zero.
+/// Writes x[i] / scale, rounded to the nearest, ties to even, plus `zero`, saturated to the range
+/// of the type; NaN becomes `zero`.
 void quantise_bytes(const ByteScale& as, const float* x, std::uint8_t* y, std::size_t n);
+/// Writes (x[i] - zero) * scale for n bytes.
 void dequantise_bytes(const ByteScale& as, const std::uint8_t* x, float* y, std::size_t n);
 
-/// The least of all elements and 0, and the greatest of them and 0; NaN counts as 0.
+/// Smallest of all elements and 0, and largest of them and 0, as DynamicQuantizeLinear needs; NaN
+/// counts as 0.
 struct RealRange {
   float low = 0, high = 0;
 };

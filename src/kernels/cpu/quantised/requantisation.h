@@ -15,15 +15,18 @@
 
 namespace parallax {
 
-/// Element `i` of weights of 8 bits as the signed byte that products take.
+/// Returns element `i` of weights of 8 bits as the signed byte that products expect: unsigned
+/// weights minus 128, as their zero point is.
 inline std::int32_t weight_byte(const std::byte* weights, bool is_signed, std::int64_t i) {
   const auto byte = std::to_integer<std::uint8_t>(weights[i]);
   return is_signed ? static_cast<std::int8_t>(byte) : byte - 128;
 }
 
-/// Writes the sums of a matrix's columns, i32 each.
+/// Writes the sums of a matrix's columns, i32 each. Called once, when weights are packed.
 using SumColumns = std::function<void(std::int32_t* to)>;
 
+/// The zero points, scales, bias and activation of a quantised product. Immutable and cheap to
+/// move; packed sums of weights are shared with other kernels of the same weights.
 class Requantisation {
  public:
   /// Returns nullopt if kernels of this folder do not cover the node: weights must have one zero
@@ -33,17 +36,20 @@ class Requantisation {
                                                     std::int64_t columns, const std::string& layout,
                                                     SumColumns sum);
 
+  /// Returns true if X is i8, false if it is u8.
   bool x_is_signed() const { return x_signed_; }
+  /// Returns the size of an element of the result: 1 if it is requantised, else 4 (i32 or f32).
   std::int64_t element_bytes() const { return bytes_ ? 1 : 4; }
-  /// The zero point of X, as the unsigned byte that products take.
+  /// Returns the zero point of X, as the unsigned byte that products expect.
   std::uint8_t x_zero(const KernelArgs& args) const;
-  /// That of the weights, as the signed bytes that products take. Where it is not 0, the sums of a
-  /// row depend on the sum of its bytes.
+  /// Returns that of the weights, as a signed byte. If it is not 0, the sums of a row of the result
+  /// also depend on the sum of that row of X: callers then need start_rows().
   std::int32_t w_zero() const { return w_zero_; }
-  /// Turns sums of `depth` bytes of X into what sums begin with (MatMulPanel::row_start).
+  /// Converts, in place, sums of `depth` bytes of X to the initial values of the sums of a row
+  /// (MatMulPanel::row_start).
   void start_rows(const KernelArgs& args, std::int64_t depth, std::span<std::int32_t> sums) const;
 
-  /// Scratch for `columns` columns.
+  /// Returns the bytes of scratch that prepare() needs for `columns` columns.
   static std::int64_t scratch_bytes(std::int64_t columns);
   /// Pointers for a MatMulPanel whose first column is `begin`, prepared for columns [begin, end).
   struct Columns {

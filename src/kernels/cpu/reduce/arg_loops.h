@@ -6,15 +6,16 @@
 
 namespace parallax {
 
-/// Which element is looked for: of equal ones the first or the last. NaN comes before all.
+/// The element that is searched for: the largest unless `smallest`, and of equal ones the first
+/// unless `last`. NaN is preferred to every number.
 struct ArgSearch {
   bool smallest = false;
   bool last = false;
 };
 
-/// y[r] = the place in row r, for `rows` rows of `n` > 0 elements.
+/// Writes the index of that element in row r to y[r], for `rows` dense rows of `n` > 0 elements.
 void arg_rows(ArgSearch search, const float* x, std::int64_t* y, std::size_t rows, std::size_t n);
-/// y[c] = the place in column c, whose `n` > 0 elements lie `stride` elements apart.
+/// Writes its index in column c to y[c]; the `n` > 0 elements lie `stride` elements apart.
 void arg_columns(ArgSearch search, const float* x, std::int64_t* y, std::size_t columns,
                  std::size_t n, std::size_t stride);
 

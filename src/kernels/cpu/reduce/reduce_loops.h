@@ -1,4 +1,5 @@
-// Reductions of f32, for the instruction set of this machine.
+// Reductions of f32, for the instruction set of this machine. The order of sums depends only on
+// sizes and the number of lanes. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,21 +7,23 @@
 
 namespace parallax {
 
+/// The ONNX operators ReduceSum, ReduceSumSquare and so on.
 enum class Reduction : std::uint8_t {
   kSum,
-  kSquares,
+  kSquares,  ///< sum of x * x
   kMean,
   kMax,
   kMin,
-  kL1,
-  kL2,
-  kLogSum,
+  kL1,         ///< sum of |x|
+  kL2,         ///< square root of the sum of x * x
+  kLogSum,     ///< log of the sum
   kLogSumExp,  ///< for reduce_rows() only
 };
 
-/// y[r] = reduction of row r, for `rows` rows of `n` elements.
+/// Writes the reduction of row r to y[r], for `rows` dense rows of `n` elements.
 void reduce_rows(Reduction reduction, const float* x, float* y, std::size_t rows, std::size_t n);
-/// y[c] = reduction of column c, whose `n` elements lie `stride` elements apart.
+/// Writes the reduction of column c to y[c]; its `n` elements begin at x[c] and lie `stride`
+/// elements apart. REQUIRES: the reduction is not kLogSumExp.
 void reduce_columns(Reduction reduction, const float* x, float* y, std::size_t columns,
                     std::size_t n, std::size_t stride);
 

@@ -11,11 +11,11 @@
 
 namespace parallax {
 
-/// Tests of products skip where this CPU cannot compute them.
+/// Skips tests of products if this CPU cannot compute them.
 #define PX_NEEDS_BF16() \
   if (!cpu_multiplies_bf16()) GTEST_SKIP() << "this CPU does not have " << kBf16InstructionSet
 
-/// The nearest bf16, as an f32; to even where two are as near. Denormals become zero.
+/// The nearest bf16, as an f32; to even if two are equally near. Denormals become zero.
 inline float rounded_to_bf16(float x) {
   if (std::isnan(x)) return x;
   if (std::abs(x) < std::numeric_limits<float>::min()) return std::copysign(0.0F, x);
@@ -65,7 +65,7 @@ inline Result<std::unique_ptr<Kernel>> make_in_bf16(KernelRequest request) {
   return test_detail::make_of(request, KernelLibrary::kCpu);
 }
 
-/// Each tile with scratch that holds nothing; an error where tiles in a row give other bits.
+/// Runs each tile with fresh scratch; returns an error if running tiles in a row gives other bits.
 inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
   PX_ASSIGN(KernelOutcome outcome, run_kernel_tiles(run, make_in_bf16));
   const auto in_a_row = [](const KernelRequest& request) -> Result<std::unique_ptr<Kernel>> {

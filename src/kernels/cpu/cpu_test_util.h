@@ -97,7 +97,7 @@ inline void expect_same_as_reference(const KernelRun& run, Tolerance tolerance =
   for (std::size_t i = 0; i < got->size(); ++i) expect_close((*got)[i], (*want)[i], tolerance);
 }
 
-/// True where no kernel of this folder takes the node.
+/// Returns true if no kernel of this folder covers the node.
 inline bool cpu_declines(const KernelRun& run) {
   const auto got = run_kernel(run, KernelLibrary::kCpu);
   return !got && got.error().code == ErrorCode::kUnsupported;

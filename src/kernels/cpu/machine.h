@@ -34,10 +34,10 @@ class Machine {
   /// Weights that all rows of a tile are multiplied with before other weights are. A row of the
   /// image also fits.
   std::int64_t near_weights() const { return l1_ * 3 / 4; }
-  /// A panel of a right operand that is read where it lies: then only the first rows read it from
-  /// afar. A larger one is copied.
+  /// A panel of a right operand that is read in place: then only the first rows fetch it into the
+  /// cache. A larger one is copied.
   std::int64_t near_panel() const { return l1_ / 2; }
-  /// Scores of a block of queries in lanes. Whisper's heads, 1500 x 1500 x 64, take 34.1 ms with 96
+  /// Scores of a block of queries in lanes. Whisper's heads, 1500 x 1500 x 64, need 34.1 ms with 96
   /// keys for 64 queries, 34.4 with 64, 34.3 with 144.
   std::int64_t near_scores() const { return l1_ * 3 / 4; }
   /// Places that are a multiple of this apart want the same set of the cache.
@@ -77,21 +77,22 @@ class Machine {
   std::int64_t l1_, l1_way_, l2_;  ///< floats
 };
 
-/// The machine that this process runs on.
+/// Returns the machine that this process runs on; detected once, thread-safe.
 const Machine& this_machine();
-/// How long the vectors of its kernels are, for reports.
+/// Returns the length of its kernels' vectors in bytes, for reports.
 std::int64_t vector_bytes();
 
-// Work of a tile: some 20 to 100 microseconds. Offering it to another thread takes half of one.
+// Work of a tile: some 20 to 100 microseconds. Offering it to another thread costs half of one.
 
-/// Elements where each costs a load, a store and a few instructions.
+/// Elements of a tile, if each costs a load, a store and a few instructions.
 inline constexpr std::int64_t kTileElements = std::int64_t{1} << 16;
 /// The same for exp, erf and their like.
 inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
-/// Tiles begin at multiples of this many elements where they can, so that they share no cache line.
+/// Tiles begin at multiples of this number of elements if possible, so that they share no cache
+/// line.
 inline constexpr std::int64_t kTileGranule = 4 * kLineFloats;
 /// Most tiles of a node that has too little work for this number of tiles of the usual size: YuNet
-/// takes 0.59 of the time on two cores that it takes without (docs/decisions/kernels-and-tiles.md).
+/// needs 0.59 of the time on two cores that it needs without (docs/decisions/kernels-and-tiles.md).
 inline constexpr std::int64_t kSmallNodeTiles = 8;
 
 // Multiply-accumulates of a tile.
@@ -103,15 +104,16 @@ inline constexpr std::int64_t kDepthwiseTileMacs = 1000000, kPlaneTileMacs = 100
 inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
 /// 50 microseconds at least: windows and copied columns; groups of few filters.
 inline constexpr std::int64_t kLeastTileMacs = 2000000, kSmallGroupTileMacs = 2000000;
-/// At most, where more groups of panels copy nothing again, and where each copies columns again.
+/// Most, if further groups of panels cause no copies, and if each group copies columns again.
 inline constexpr std::int64_t kMostTileMacs = 4000000, kMostCopyingTileMacs = 12000000;
 /// 60 microseconds: Winograd in two axes. Along one, transforms are a larger share: Whisper's
 /// second convolution takes 9.96 instead of 10.5 ms, the first 1 % less.
 inline constexpr std::int64_t kWinogradTileMacs = 3000000, kWinogradLineTileMacs = 12000000;
-/// Depthwise filters on turned pixels: with fewer, the rows that two tiles turn cost a twentieth.
+/// Depthwise filters on transposed pixels: with fewer, rows that two tiles transpose cost a
+/// twentieth.
 inline constexpr std::int64_t kTurnedTileMacs = 4000000;
 /// Convolutions of planes; with three axes each plane of the filter copies an image: 64x8x28x28
-/// takes 0.96 of the time that it takes with as few as in two. At most, if filters are cut: each
+/// needs 0.96 of the time that it needs with as few as in two. At most, if filters are cut: each
 /// part copies again.
 inline constexpr std::int64_t kPlanarTileMacs = 4000000, kVolumeTileMacs = 24000000,
                               kMostPlanarTileMacs = 16000000;

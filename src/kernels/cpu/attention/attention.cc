@@ -23,13 +23,13 @@ namespace {
 /// cache.
 constexpr std::int64_t kLine = kLineFloats;
 
-/// True where rows of Q, V and the result are contiguous, and rows or columns of K.
+/// Returns true if rows of Q, V and the result are contiguous, and rows or columns of K.
 bool has_rows(const AttentionShape& s) {
   return s.q.column_stride == 1 && s.v.column_stride == 1 && s.y.column_stride == 1 &&
          (s.k.row_stride == 1 || s.k.column_stride == 1);
 }
 
-/// How a request is cut, and where a tile's scratch has what.
+/// How a request is cut into tiles, and the offsets of the buffers in a tile's scratch.
 struct AttentionCut {
   std::int64_t row_blocks = 0, block_rows = 0, key_blocks = 0;
   std::int64_t units = 0, tiles = 0;

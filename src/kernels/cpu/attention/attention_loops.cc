@@ -28,7 +28,7 @@ HWY_INLINE void scale_row(float* y, std::size_t n, float factor) {
   if (i < n) store_n(hn::Mul(load_n(d, y + i, n - i), f), d, y + i, n - i);
 }
 
-/// The largest of a row that is padded with what counts for nothing.
+/// Returns the maximum, lane by lane, of a row that is padded with -inf to whole vectors.
 HWY_INLINE FloatVec largest_of(const float* x, std::size_t n) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -42,7 +42,7 @@ HWY_INLINE FloatVec largest_of(const float* x, std::size_t n) {
   return hn::Max(a, b);
 }
 
-/// x[i] = scale * x[i] + mask[i]; no mask is one of zeros.
+/// Computes x[i] = scale * x[i] + mask[i]; a null mask counts as zeros.
 HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float scale) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -55,7 +55,7 @@ HWY_INLINE void scale_and_mask(float* x, const float* mask, std::size_t n, float
   }
 }
 
-/// x[i] becomes the fill where choice[i] is what that asks for.
+/// Replaces x[i] with the fill value if choice[i] is what `fill.where` asks for.
 HWY_INLINE void fill_chosen(float* x, const std::uint8_t* choice, std::size_t n,
                             const AttentionFill& fill) {
   const FloatTag d;
@@ -75,7 +75,7 @@ HWY_INLINE void fill_chosen(float* x, const std::uint8_t* choice, std::size_t n,
     if ((choice[i] != 0) == fill.where) x[i] = fill.value;
 }
 
-/// All that happens to scores between the products, where there is more than a factor.
+/// Applies scale, mask and fill to a row of scores.
 HWY_INLINE void adjust_scores(const AttentionScores& s, std::size_t row) {
   float* x = s.x + row * s.stride;
   const float* mask = s.mask == nullptr ? nullptr : s.mask + row * s.mask_stride;
@@ -90,7 +90,7 @@ HWY_INLINE void adjust_scores(const AttentionScores& s, std::size_t row) {
   if (mask != nullptr) scale_and_mask(x, mask, s.keys, 1);
 }
 
-/// x[i] becomes power(x[i] - largest); returns the sum.
+/// Replaces x[i] with power(x[i] - largest) and returns the sum.
 HWY_INLINE float powers_of_row(float* x, std::size_t n, float largest,
                                const PowerOfTwo<true>& power) {
   const FloatTag d;
@@ -122,7 +122,7 @@ void weigh_scores(const AttentionScores& s) {
   const std::size_t last = (s.keys - 1) / lanes * lanes;
   const auto real = hn::FirstN(d, s.keys - last);
   const auto never = hn::Set(d, -std::numeric_limits<float>::infinity());
-  // Without a mask a positive scale can wait for the exponent.
+  // If there is no mask, a positive scale is applied in the exponent.
   const bool plain = s.mask == nullptr && s.choice == nullptr && s.scale > 0;
   const PowerOfTwo<true> power(plain ? s.scale * std::numbers::log2e_v<float>
                                      : std::numbers::log2e_v<float>);
@@ -131,7 +131,7 @@ void weigh_scores(const AttentionScores& s) {
     if (!plain) adjust_scores(s, r);
     hn::Store(hn::IfThenElse(real, hn::Load(d, x + last), never), d, x + last);
     const float before = s.first ? std::numeric_limits<float>::lowest() : s.largest[r];
-    // Never -infinity, which is no distance away from itself.
+    // At least the lowest float: -inf minus -inf would be NaN.
     const float largest =
         hn::GetLane(hn::Max(hn::MaxOfLanes(d, largest_of(x, s.keys)), hn::Set(d, before)));
     const float sum = powers_of_row(x, s.keys, largest, power);

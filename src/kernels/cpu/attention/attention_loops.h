@@ -15,10 +15,9 @@ struct AttentionScores {
   float* x = nullptr;  ///< [rows, keys], aligned and padded to a multiple of the vector
   std::size_t stride = 0, rows = 0, keys = 0;
   float scale = 1;
-  const float* mask = nullptr;  ///< a row of `keys` for each row, or null
-  std::size_t mask_stride = 0;  ///< elements from one of its rows to the next
-  const std::uint8_t* choice =
-      nullptr;  ///< like `mask`, not 0 where `fill` replaces scores; or null
+  const float* mask = nullptr;           ///< a row of `keys` for each row, or null
+  std::size_t mask_stride = 0;           ///< elements from one of its rows to the next
+  const std::uint8_t* choice = nullptr;  ///< bytes that `fill` tests, laid out like `mask`; or null
   std::size_t choice_stride = 0;
   AttentionFill fill;
   bool first = true;         ///< these are the first keys: `largest`, `sum`, `y` are unset

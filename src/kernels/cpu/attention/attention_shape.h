@@ -10,14 +10,16 @@
 
 namespace parallax {
 
-/// How an input with a row for each query's keys lies; rows may repeat.
+/// Layout of an input that has, for each query, a row with an element for each key; rows may
+/// repeat.
 struct AttentionMask {
   bool given = false;
   BatchStrides batches{};
-  std::int64_t stride = 0;  ///< from one query's row to the next; 0: they share one
+  std::int64_t stride = 0;  ///< elements from one query's row to the next; 0: all share one row
 };
 
-/// Softmax(scale * Q K + mask) V of FusedAttention's inputs, as they lie.
+/// Sizes and layouts of Softmax(scale * Q K + mask) V, as FusedAttention's inputs lie in memory.
+/// Per batch Q is [queries, depth], K [depth, keys], V [keys, width] and Y [queries, width].
 struct AttentionShape {
   Dims dims;  ///< shape of the result before it is transposed
   int batch_rank = 0;

@@ -1,4 +1,4 @@
-// FusedAttention in bf16 whose rounded keys and values fit a second-level cache.
+// FusedAttention in bf16, for heads whose rounded keys and values fit a second-level cache.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,9 @@
 
 namespace parallax {
 
-/// A null pointer for so few queries that packing would not pay, and for too many keys.
-/// REQUIRES: rows of Q, V and the result are contiguous, and rows or columns of K.
+/// Creates the kernel. Returns a null pointer for so few queries that packing would not pay, for
+/// too many keys, and for too deep or too wide heads. REQUIRES: cpu_multiplies_bf16(); rows of Q, V
+/// and the result are contiguous, and rows or columns of K.
 std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& shape, const Machine& machine);
 
 }  // namespace parallax

@@ -45,8 +45,8 @@ struct Bf16 {
   }
   static HWY_INLINE std::size_t steps(std::size_t keys) { return (keys + 1) / 2; }
 
-  /// The partner of a last key without one: V has a zero for it, and less than the lowest float,
-  /// which masks use, counts for nothing where all else is masked too.
+  /// Pads an odd number of keys with a score of -inf: V has a zero for it, and being less than the
+  /// lowest float, which masks use, it has no weight even if all keys are masked.
   static HWY_INLINE void pad(const Bf16LaneBlock& s, std::size_t lane, std::size_t end) {
     if (s.keys % 2 != 0)
       std::fill_n(s.x + s.keys * s.stride + lane, end - lane,
@@ -152,7 +152,7 @@ void bf16_lane_block(const Bf16LaneBlock& s) { N_AVX3::bf16_block_of_lanes(s); }
 
 #else
 
-// Unreachable: nothing asks for bf16 where the CPU does not have it.
+// Unreachable: bf16 is used only if the CPU supports it.
 namespace parallax {
 void bf16_lane_block(const Bf16LaneBlock&) {}
 }  // namespace parallax

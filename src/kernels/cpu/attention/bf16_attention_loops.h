@@ -10,11 +10,12 @@
 
 namespace parallax {
 
-/// `stride` is a multiple of kBf16Vector, and x has a row more where the number of keys is odd.
+/// A block in bf16. `stride` is a multiple of kBf16Vector; x has one more row if the number of keys
+/// is odd.
 using Bf16LaneBlock = LaneBlockOf<Bf16Pair>;
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
-/// e^(score + mask - largest) with a mask, 2^(score - largest) without, off by 1e-4 of themselves
-/// and then rounded.
+/// e^(score + mask - largest) with a mask, 2^(score - largest) without, with a relative
+/// error of 1e-4, then rounded to bf16.
 void bf16_lane_block(const Bf16LaneBlock& block);
 
 }  // namespace parallax

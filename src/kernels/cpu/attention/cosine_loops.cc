@@ -48,7 +48,7 @@ HWY_INLINE void short_rows(const CosineScores& s) {
     most = hn::MaxOfLanes(d, most);
     FloatVec sum = hn::Zero(d);
     for (std::size_t j = 0; j < V; ++j) {
-      v[j] = power(hn::Sub(v[j], most));  // 0 where there is no score
+      v[j] = power(hn::Sub(v[j], most));  // 0 after the last score
       sum = hn::Add(sum, v[j]);
     }
     const auto factor = hn::Div(hn::Set(d, 1.0F), hn::SumOfLanes(d, sum));
@@ -117,7 +117,7 @@ void scale_to_unit(const UnitRows& rows) {
     const float* x = rows.x + first * rows.stride;
     for (std::size_t r = 0; r < some; ++r) factors[r] = squares_of(x + r * rows.stride, n);
     const auto length = hn::Sqrt(hn::Load(d, factors));
-    // Not Max(): a length that is no number stays one.
+    // Compares and selects: Max() would drop a length that is NaN.
     const auto divisor = hn::IfThenElse(hn::Lt(length, epsilon), epsilon, length);
     hn::Store(hn::Div(hn::Set(d, rows.factor), divisor), d, factors);
     float* y = rows.y + first * n;

@@ -5,8 +5,8 @@
 
 namespace parallax {
 
-/// y[r, i] = x[r, i] * factor / max(|x[r]|, epsilon), y dense. A row shorter than epsilon is
-/// divided by epsilon, so that zeros stay zeros where epsilon is not 0.
+/// Operands of y[r, i] = x[r, i] * factor / max(|x[r]|, epsilon), y dense. A row shorter than
+/// epsilon is divided by epsilon, so that zeros stay zeros if epsilon is not 0.
 struct UnitRows {
   const float* x = nullptr;
   std::size_t stride = 0;  ///< elements from one row of x to the next
@@ -16,15 +16,15 @@ struct UnitRows {
 };
 void unit_rows(const UnitRows& rows);
 
-/// Each row of scores becomes Softmax(row + bias + mask), in place.
+/// Rows of scores, which Softmax(row + bias + mask) replaces in place.
 struct CosineScores {
   float* x = nullptr;      ///< [rows, n]
   std::size_t stride = 0;  ///< from one row to the next: n rounded up to whole vectors at least
   std::size_t rows = 0, n = 0;
   const float* bias = nullptr;  ///< [rows, n], dense; or null
-  const float* mask = nullptr;  ///< likewise
+  const float* mask = nullptr;  ///< [rows, n], dense; or null
 };
-/// Elements between n and the stride come out as anything.
+/// Computes the softmax of each row. Elements between n and the stride are unspecified afterwards.
 void cosine_weights(const CosineScores& scores);
 
 }  // namespace parallax

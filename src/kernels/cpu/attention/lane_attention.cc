@@ -72,7 +72,7 @@ class LaneAttention final : public Kernel {
   std::int64_t tiles() const override { return cut_.tiles; }
   std::int64_t scratch_bytes() const override {
     const std::int64_t masks = shape_.mask.stride != 0 ? cut_.most_keys : 0;
-    // A choice takes a byte of each score.
+    // A choice needs one byte per score.
     const std::int64_t choices = shape_.choice.given ? tile_count(cut_.most_keys, 4) : 0;
     return (shape_.depth + cut_.most_keys + masks + choices + shape_.width + 3) * cut_.stride *
            static_cast<std::int64_t>(sizeof(float));

@@ -1,4 +1,5 @@
-// FusedAttention in f32 with queries in the lanes of vectors.
+// FusedAttention in f32 with queries in the lanes of vectors. The kernel is immutable; tiles run
+// concurrently.
 #pragma once
 
 #include <memory>
@@ -8,8 +9,9 @@
 
 namespace parallax {
 
-/// A null pointer for so few queries that lanes would stay empty, for heads too deep or too wide
-/// for scratch, and where rows of Q, V and the result or columns of K are not contiguous.
+/// Creates the kernel. Returns a null pointer for so few queries that lanes would stay empty, for
+/// heads too deep or too wide for scratch, and if rows of Q, V and the result or columns of K are
+/// not contiguous.
 std::unique_ptr<Kernel> make_lane_attention(const AttentionShape& shape, const Machine& machine);
 
 }  // namespace parallax

@@ -1,6 +1,7 @@
 // The inner loops of attention with queries in lanes: every row of a block belongs to a key (or to
 // a column of V) and has an element for each query. Rows are `stride` elements apart, a multiple of
-// MatMulWidths::vector, and all of them is computed. For the instruction set of this machine.
+// MatMulWidths::vector, and whole rows are computed. For the instruction set of this machine.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -25,17 +26,17 @@ struct LaneRows {
   const std::uint8_t* filled = nullptr;  ///< [keys, stride], not 0 where scores are `fill`; or null
   float fill = 0;
   bool fill_last = false;  ///< fills after the mask is added, not before
-  float* x = nullptr;      ///< [keys, stride]: where scores and weights go
+  float* x = nullptr;      ///< [keys, stride]: scores, then weights
   float* y = nullptr;      ///< [width, stride]: Y^T
   LaneSums sums;           ///< [stride] each
   bool first = true;       ///< this is the first block: sums and y are unset
 
   bool masked() const { return key_mask != nullptr || query_mask != nullptr; }
-  /// True where scores are more than products.
+  /// Returns true if scores are more than products.
   bool adjusted() const { return masked() || filled != nullptr; }
 };
 
-/// A block of keys and what belongs to it, in elements that are a step of depth, or of keys in V.
+/// Operands of a block of keys. An element is a step of depth in K and Q, and of keys in V.
 template <class Element>
 struct LaneBlockOf : LaneRows {
   const Element* k = nullptr;  ///< [keys, depth], rows `k_stride` elements apart
@@ -48,7 +49,7 @@ using LaneBlock = LaneBlockOf<float>;
 /// e^(score + mask - largest) with a mask or a fill, 2^(score - largest) without.
 void lane_block(const LaneBlock& block);
 
-/// x[0, n) *= factor, n a multiple of the vector.
+/// Multiplies x[0, n) by `factor`, in place. n is a multiple of the vector.
 void lane_scale(float* x, std::size_t n, float factor);
 
 /// Divides each row of y [width, stride] by `sum` [stride].

@@ -1,14 +1,14 @@
 // The loops of attention with queries in lanes, for operands of a type T: F32 of
 // lane_attention_loops.cc, Bf16 of bf16_attention_loops.cc. Each includes it for each target, hence
-// without a guard, after math_inl.h and registers_inl.h, between HWY_PUSH_ATTRIBUTES of the instructions
-// that T needs and HWY_POP_ATTRIBUTES.
+// without a guard, after math_inl.h and registers_inl.h, between HWY_PUSH_ATTRIBUTES of the
+// instructions that T needs and HWY_POP_ATTRIBUTES.
 //
 // T has
 //   Element, Row                an element of K, Q and V, a step of depth or of keys, and a vector
-//   load(from), broadcast(from) of them
-//   add(a, b, sums)             sums + a * b
-//   steps(keys)                 rows of V
-//   pad(block, lane, end)       fills up the last step of scores
+//   load(from), broadcast(from) load a vector of elements; repeat one element in all lanes
+//   add(a, b, sums)             returns sums + a * b
+//   steps(keys)                 returns the rows of V: keys, or pairs of them in bf16
+//   pad(block, lane, end)       fills up the last step of scores if it lacks a key
 //   start(block, lane, row, sums), finish(...)
 //                               load sums before a product with V and store them after it; one of
 //                               them adds the scaled sums of earlier keys
@@ -27,8 +27,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sums of R rows times V vectors of queries, in registers: R * V must not exceed what rows_for()
-/// says.
+/// Sums of R rows times V vectors of queries, in registers. R is at most rows_for(V).
 template <std::size_t R, std::size_t V>
 struct Sums {
   FloatVec at[R][V];
@@ -129,6 +128,7 @@ HWY_NOINLINE void score_group(const LaneBlockOf<typename T::Element>& s, std::si
   } else if (s.masked()) {
     add_mask(s, at, key, sums);
   }
+  // x keeps the scores until all keys of the block have raised `largest`.
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], s.x + at + i * stride);
   // Maxima are computed after the stores were issued: that saves 1 % of both products.
   FloatVec largest[V];
@@ -174,6 +174,7 @@ HWY_NOINLINE void first_values(const LaneBlockOf<typename T::Element>& s, std::s
   T::start(s, lane, 0, sums);
   typename T::Row weights[V], next[V];
   make.next(weights);
+  // One step ahead: `weights` are multiplied while `next` is computed.
   for (std::size_t steps = T::steps(s.keys); steps > 1; --steps, v += v_stride) {
     make.next(next);
     sums.template add<T>(v, 1, weights);
@@ -252,6 +253,7 @@ HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t
     hn::Store(shrink, d, s.sums.shrink + at);
     hn::Store(hn::Mul(shrink, hn::Load(d, s.sums.sum + at)), d, s.sums.sum + at);
   }
+  // Once all rows of this block are done, y and sums refer to the new maximum.
   const std::size_t row = weigh_lanes<T>(s, lane, end, power);
   other_values<T, V>(s, lane, row, kRows);
 }

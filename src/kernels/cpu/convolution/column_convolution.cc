@@ -75,7 +75,7 @@ class ColumnConvolution final : public Kernel {
 
   std::int64_t tiles() const override { return cut_.runs * cut_.groups; }
   std::int64_t scratch_bytes() const override {
-    // Rows are converted where they were copied to.
+    // Rows are converted in place after they were copied.
     if (in_place_)
       return weights_.type->converts() ? cut_.block_rows * weights_.steps() * kStepBytes : 0;
     return (cut_.block_rows * weights_.depth + static_cast<std::int64_t>(kColumnSlack)) *
@@ -188,13 +188,13 @@ void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::
           std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
 }
 
-/// The weights of a convolution, and what follows its sums.
+/// The packed weights of a convolution, and the activation of its sums.
 struct ColumnWeights {
   PackedMatrix matrix;
   Unary activation;
 };
 
-/// Nothing where columns do not cover the request.
+/// Packs the weights. Returns nullopt if columns do not cover the request.
 Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request,
                                                     const ConvolutionShape& shape) {
   const auto activation = fused_activation(request.node);

@@ -1,6 +1,6 @@
-// Convolution as a matrix product with packed weights: each tile copies what its output pixels read
-// into a matrix in scratch, row by row (where a pixel is a row already, it stays where it is), and
-// multiplies.
+// Convolution as a matrix product with packed weights: each tile copies the inputs of its output
+// pixels into a matrix in scratch, row by row, and multiplies it. For filters of one tap, whose
+// pixels already are rows, the image is read in place.
 #pragma once
 
 #include <memory>
@@ -10,16 +10,18 @@
 
 namespace parallax {
 
-/// In the precision of the request. A null pointer for unknown activations, and filters with too
-/// many taps for a tile to fit a cache. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
+/// Creates the kernel in the precision of the request. Returns a null pointer for unknown
+/// activations, and for filters with too many taps for a tile to fit a cache. REQUIRES: NHWC, one
+/// group. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape);
-/// The same product of f32 from windows of the image that are not copied (window_convolution.h); a
-/// null pointer also where it would not pay.
+/// Creates the kernel of the same product in f32 that reads windows of the image without copying
+/// them (window_convolution.h). Also returns a null pointer if that would not pay.
 Result<std::unique_ptr<Kernel>> make_windows(const KernelRequest& request,
                                              const ConvolutionShape& shape);
 
-/// NCHW with filters of one tap, one group and no bias: filters times planes. Else a null pointer.
+/// Creates the kernel for NCHW with filters of one tap, one group and no bias: filters times
+/// planes. Returns a null pointer for others.
 Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& request,
                                                        const ConvolutionShape& shape);
 

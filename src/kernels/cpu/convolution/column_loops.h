@@ -12,7 +12,7 @@ namespace parallax {
 inline constexpr std::size_t kMostFilterRows = 16;
 
 /// Output pixels that follow each other in one row. Each makes one row of the matrix: for each of
-/// the image rows below, `taps` pixels side by side; zeros where there are none.
+/// the image rows below, `taps` pixels side by side; zeros outside the image.
 struct ColumnSegment {
   std::array<const float*, kMostFilterRows> rows{};  ///< first pixels of image rows; null: zeros
   std::size_t row_count = 0;
@@ -24,7 +24,7 @@ struct ColumnSegment {
   std::size_t outputs = 0;
   std::size_t stride = 0;  ///< elements from one row of the matrix to the next
 };
-/// May write kColumnSlack elements past the end of a row.
+/// Writes the rows of the matrix. May write kColumnSlack elements past the end of a row.
 void write_columns(const ColumnSegment& segment, float* to);
 inline constexpr std::size_t kColumnSlack = 64;
 

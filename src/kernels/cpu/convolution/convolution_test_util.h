@@ -48,7 +48,7 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
 inline constexpr double kConvolutionError = 5e-6;
 
 /// The greatest difference to the reference kernel over the greatest of its elements; infinite
-/// where a kernel fails.
+/// if a kernel fails.
 inline double error_against_reference(const KernelRun& run, const KernelMaker& make) {
   const auto want = run_kernel_tiles(run, KernelLibrary::kReference);
   const auto got = run_kernel_tiles(run, make);

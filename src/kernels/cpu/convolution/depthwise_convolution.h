@@ -1,4 +1,4 @@
-// Convolution of each channel with a filter of its own.
+// Convolution of each channel with its own filter. Kernels are immutable; tiles run concurrently.
 #pragma once
 
 #include <memory>
@@ -9,17 +9,18 @@
 
 namespace parallax {
 
-/// NHWC with as many groups and filters as channels, and at least half a vector of them; a null
-/// pointer for others and unknown activations. Errors: kOutOfMemory.
+/// Creates the kernel for NHWC with as many groups and filters as channels, and at least half a
+/// vector of them. Returns a null pointer for others and for unknown activations. Errors:
+/// kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& request,
                                                            const ConvolutionShape& shape);
-/// The same in NCHW, with one or two spatial axes and filters of at least 25 taps: fewer do not pay
-/// for turning tiles to NHWC and back.
+/// Creates the kernel for NCHW, with one or two spatial axes and filters of at least 25 taps: fewer
+/// do not pay for transposing tiles to NHWC and back. Returns a null pointer for others.
 Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& request,
                                                       const ConvolutionShape& shape);
 
-/// Makes `row`, whose channels are set, row `y` of the outputs of an image: `weights` holds those
-/// of all rows of the filter, `x` rows of the image from `image_row` on.
+/// Prepares `row`, whose channels are set, to compute row `y` of the outputs of an image. On entry
+/// `weights` points to those of all rows of the filter, `x` to the image from row `image_row` on.
 void choose_depthwise_rows(const ConvolutionShape& shape, std::int64_t y, std::int64_t image_row,
                            DepthwiseRow& row);
 

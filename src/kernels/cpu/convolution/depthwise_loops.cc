@@ -132,7 +132,7 @@ HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::siz
   PX_UNROLL for (std::size_t o = 0; o < B; ++o) hn::StoreU(sum[o], d, out + o * row.channels + c);
 }
 
-/// B outputs from `column` on. Where vectors do not fit the channels, the last one overlaps.
+/// B outputs from `column` on. If vectors do not fit the channels, the last one overlaps.
 template <std::size_t Taps, std::size_t S, std::size_t B>
 HWY_NOINLINE void convolve_columns(const DepthwiseRow& row, std::size_t column) {
   const std::size_t lanes = hn::Lanes(FloatTag()), half = hn::Lanes(HalfTag());

@@ -1,5 +1,5 @@
-// Convolution of groups of channels, each with filters of its own, in NHWC; also of filters that
-// are too large for the other ways.
+// Convolution of groups of channels, each with its own filters, in NHWC; also of filters that are
+// too large for other kernels.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace parallax {
 
-/// NHWC; a null pointer for others, unknown activations, and filters so large that a tile would
-/// need more than 64 MiB. Errors: kOutOfMemory.
+/// Creates the kernel for NHWC. Returns a null pointer for other layouts, unknown activations, and
+/// filters so large that a tile would need more than 64 MiB. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_grouped_convolution(const KernelRequest& request,
                                                          const ConvolutionShape& shape);
 

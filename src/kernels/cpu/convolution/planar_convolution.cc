@@ -262,7 +262,7 @@ class PlanarConvolution final : public Kernel {
       product.c += first * result_stride_ + filters_before(work, p);
       product.columns = to_size(std::min(filters.end, weights_.filters) - filters.begin);
       product.rows = to_size(count);
-      // Weights of few outputs stream from afar; behind a panel of a block lies the next one.
+      // Weights of few outputs stream from afar; the next panel of a block follows it.
       if (p + 1 < work.panels.end && streamed_)
         product.next_weights = product_of<PixelProduct>(work, p + 1).weights;
       pixel_multiply(product);
@@ -322,7 +322,7 @@ class PlanarConvolution final : public Kernel {
   bool in_place_ = false;  ///< results are written directly to the output
   bool reads_in_place_ = false;
   std::int64_t results_ = 0, result_stride_ = 0, taps_ = 0;  ///< elements of scratch
-  std::vector<std::int64_t> column_cuts_;  ///< columns where others see padding, and the end
+  std::vector<std::int64_t> column_cuts_;  ///< columns from which other taps see padding; the end
   std::int64_t run_ = 0;                   ///< outputs that all panels are multiplied with in turn
 };
 

@@ -18,13 +18,14 @@ struct PlanarCut {
   std::int64_t rows = 0, columns = 0;  ///< size of the largest rectangle
 };
 
+/// Cuts the node into tiles of some kPlanarTileMacs whose windows fit a second-level cache.
 PlanarCut cut_planar(const ConvolutionShape& shape, const PlanarWeights& weights,
                      const PlanarWindow& window, const Machine& machine);
 /// Rows with fewer outputs are multiplied together, with what lies between them.
 inline constexpr std::int64_t kFewestPlanarColumns = 12;
-/// Whether filters of one tap can read the image where it lies.
+/// Returns true if filters of one tap can read the image in place.
 bool pixels_stay(const ConvolutionShape& shape, const Machine& machine);
-/// Whether a window is copied once for each kernel column, so that nothing lies between its rows.
+/// Returns true if a window is copied once for each kernel column, so that its rows are adjacent.
 bool wants_exact(const ConvolutionShape& shape, const PlanarWeights& weights);
 
 }  // namespace parallax

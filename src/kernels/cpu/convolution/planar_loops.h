@@ -9,18 +9,18 @@ namespace parallax {
 
 /// Most filters that planar_multiply() multiplies in one call.
 inline constexpr std::int64_t kPlanarRows = 6;
-/// Elements behind what planar_multiply reads and copy_plane writes that must be there as well.
+/// Elements that must exist after those that planar_multiply() reads and copy_plane() writes.
 inline constexpr std::int64_t kPlanarSlack = 64;
 
-/// A tap that is summed: its place among all, and where the input of the first output lies.
+/// A tap that is summed: its index among all taps, and the offset of the first output's input.
 struct PlanarTap {
   std::ptrdiff_t index = 0, offset = 0;
-  /// Whether the first and the last output find padding there; products may leave them out.
+  /// True if the first, the last output finds padding there; products may skip those outputs.
   bool misses_first = false, misses_last = false;
 };
 
-/// c[r][o] (+)= sum over channels and taps of weights[channel][tap.index][r] * x[o + tap.offset],
-/// where x goes on by `channel_stride` from one channel to the next.
+/// Operands of c[r][o] (+)= sum over channels and taps of weights[channel][tap.index][r] * x[o +
+/// tap.offset], where channels of x are `channel_stride` elements apart.
 struct PlanarProduct {
   const float* weights = nullptr;
   const float* x = nullptr;
@@ -31,12 +31,12 @@ struct PlanarProduct {
   std::size_t ldc = 0;
   std::size_t rows = 0;  ///< filters: 1 to kPlanarRows
   std::size_t columns = 0;
-  const float* bias = nullptr;  ///< [rows], where not `accumulate`; or null
+  const float* bias = nullptr;  ///< [rows], unless `accumulate`; or null
   bool accumulate = false, relu = false;
 };
 void planar_multiply(const PlanarProduct& product);
-/// The same with filters in vectors: c[o][m] (+)= ... for outputs o < rows. Weights and c have room
-/// for whole vectors of filters.
+/// Operands of the same product with filters in vectors: c[o][m] (+)= ... for outputs o < rows.
+/// Weights and c have room for whole vectors of filters.
 struct PixelProduct {
   const float* weights = nullptr;  ///< [channel][tap][filter]
   const float* x = nullptr;
@@ -47,7 +47,7 @@ struct PixelProduct {
   std::size_t ldc = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;      ///< filters: 1 to PlanarWidths::run
-  const float* bias = nullptr;  ///< [columns], where not `accumulate`; or null
+  const float* bias = nullptr;  ///< [columns], unless `accumulate`; or null
   bool accumulate = false, relu = false;
   const float* next_weights = nullptr;  ///< as many that will be wanted next; or null
 };
@@ -72,11 +72,11 @@ struct PlaneCopy {
   std::size_t parts = 1, step = 1, count = 0;
   std::ptrdiff_t ahead = 0;  ///< from a row to what will be copied soon; or 0
 };
-/// Rows of a part are written one after the other, parts after each other, and may spill into what
-/// follows.
+/// Writes the rows of a part one after the other, then the next part. May overwrite up to
+/// kPlanarSlack elements after the end.
 void copy_plane(const PlaneCopy& copy);
 
-/// `rows` rows of `count` elements.
+/// Copies `rows` rows of `count` elements; strides count elements.
 void copy_rows(const float* from, std::size_t from_stride, float* to, std::size_t to_stride,
                std::size_t rows, std::size_t count);
 

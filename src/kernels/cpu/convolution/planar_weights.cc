@@ -11,7 +11,7 @@ namespace {
 
 /// Channels times taps that are summed before others are copied, as far as a channel is no more.
 constexpr std::int64_t kDepth = 1152;
-/// Depth of sums from which results are turned.
+/// Fewest products per sum for which transposing results pays.
 constexpr std::int64_t kFewestTurned = 64;
 
 }  // namespace

@@ -20,24 +20,27 @@ struct PlanarWeights {
   std::shared_ptr<const AlignedBytes> bytes;
 
   PlanarWeights(const ConvolutionShape& s, bool by_pixels);
+  /// Returns the channels of block `b`.
   TileRange block(std::int64_t b) const { return tile_range(channels, blocks, b); }
-  /// Filters of a panel with the padding.
+  /// Returns the filters of a panel, padding included.
   TileRange panel(std::int64_t p) const {
     const TileRange range = tile_range(units, panels, p);
     return {range.begin * unit, range.end * unit};
   }
+  /// Returns the offset of a panel of a block of a group, in elements.
   std::int64_t offset(std::int64_t group, std::int64_t b, std::int64_t p) const {
     const TileRange range = block(b);
     return (group * channels + range.begin) * units * unit * taps +
            panel(p).begin * (range.end - range.begin) * taps;
   }
+  /// Returns the elements of all groups, padding included.
   std::int64_t elements() const { return groups * channels * taps * units * unit; }
 };
 
 /// Fills `to`, of `weights.elements()`, with the filters of `source`, [filter, channel, taps].
 void pack_planar(const PlanarWeights& weights, const std::byte* source, std::byte* to);
-/// Whether filters go into vectors, else outputs: where they fill them, and sums are long enough to
-/// pay for turning the results.
+/// Returns true if vectors hold filters, false if they hold outputs. Filters are chosen if they
+/// fill vectors, and if sums are long enough to pay for transposing the results.
 bool filters_in_vectors(const ConvolutionShape& shape);
 
 }  // namespace parallax

@@ -33,23 +33,23 @@ struct PlanarOutputs {
 
 class PlanarWindow {
  public:
-  /// `exact`: no output reads what lies between rows, at the price of a copy for each kernel
-  /// column.
+  /// `exact`: no output reads elements between rows, at the price of a copy for each kernel column.
   PlanarWindow(const ConvolutionShape& shape, bool exact);
-  /// Tiles have up to `rows` times `columns` outputs; of all columns where `columns` is that of the
-  /// image.
+  /// Sets the largest tile: `rows` times `columns` outputs. If `columns` is that of the whole
+  /// output, rows are not cut, and neighbouring rows share the zeros between them.
   void set_outputs(std::int64_t rows, std::int64_t columns);
-  /// Elements that `channels` channels take for `rows` times `columns` outputs.
+  /// Returns the elements of scratch that `channels` channels need for `rows` times `columns`
+  /// outputs.
   double elements(std::int64_t channels, std::int64_t rows, std::int64_t columns) const;
 
-  /// From an output to the one below.
+  /// Returns the elements from the inputs of an output to those of the one below.
   std::int64_t pitch() const { return pitch_; }
   std::int64_t channel_stride() const { return channel_stride_; }
   /// Writes the taps that some of `outputs` find inside the image, of planes, rows, columns.
   /// Returns how many.
   std::int64_t list_taps(const PlanarOutputs& outputs, PlanarTap* to) const;
   std::int64_t table_bytes() const;
-  /// Writes `count` channels from `channel` on. May spill kPlanarSlack elements.
+  /// Copies `count` channels from `channel` on. May overwrite kPlanarSlack elements after the end.
   void copy(const PlanarOutputs& outputs, std::int64_t channel, std::int64_t count,
             const float* images, float* to) const;
 

@@ -9,7 +9,8 @@
 
 namespace parallax {
 
-/// A null pointer for NCHW, other groups and unknown activations. Errors: kOutOfMemory.
+/// Creates the kernel. Returns a null pointer for NCHW, groups of more filters than a vector holds,
+/// too many weights per vector, and unknown activations. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_small_groups(const KernelRequest& request,
                                                   const ConvolutionShape& shape);
 

@@ -15,7 +15,7 @@ namespace parallax {
 struct TransposedAxis {
   std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0;
 
-  /// The image's elements that some of `outputs` take from.
+  /// Returns the range of the image's elements that contribute to some of `outputs`.
   TileRange reached_by(TileRange outputs) const;
   /// Returns the output position that tap `k` of the image's element 0 contributes to; it may lie
   /// outside the output.
@@ -31,20 +31,21 @@ struct TransposedShape {
   const TransposedAxis& planes() const { return axes[0]; }
   const TransposedAxis& rows() const { return axes[1]; }
   const TransposedAxis& columns() const { return axes[2]; }
-  /// Taps of a plane of a filter.
+  /// Returns the taps of one plane of a filter.
   std::int64_t taps() const { return rows().kernel * columns().kernel; }
 };
 /// Returns the shape of a ConvTranspose of f32 with one to three spatial axes and constant weights;
 /// nullopt for others, for results without elements, and for sizes beyond 2^31 elements.
 std::optional<TransposedShape> transposed_shape(const KernelRequest& request);
 
-/// Blocks of the result: rows times columns of a plane.
+/// How planes of the result are cut into blocks of rows times columns.
 struct TransposedCut {
   std::int64_t rows = 1, columns = 1;  ///< largest block
   std::int64_t row_blocks = 1, column_blocks = 1;
   std::int64_t pixels = 1;  ///< most pixels of the image that a block reads
 };
-/// Products of `width` for each pixel stay in the cache, `macs` for each pixel are a tile's work.
+/// Cuts the result so that the products of a block, `width` for each pixel of the image, fit a
+/// cache. A pixel costs `macs` multiply-accumulates, which size tiles.
 TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, std::int64_t macs,
                              const Machine& machine);
 

@@ -61,7 +61,7 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   while (rows > 1 && elements(rows, columns) > window) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
   rows = tile_count(s.out[0], cut.row_tiles);
-  // Taps far apart: most of what lies between them is copied for nothing.
+  // If taps are far apart, most of the pixels between them are copied in vain.
   const bool apart = std::max(s.dilation[0], s.dilation[1]) > 1;
   if (apart && !any_size &&
       elements(rows, columns) > static_cast<double>(rows * columns * weights.depth))
@@ -140,7 +140,8 @@ class WindowConvolution final : public Kernel {
     TileRange rows, columns;
   };
 
-  /// Whether a tile reads no padding, where the step from one row to the next does not matter.
+  /// Returns true if a tile reads no padding. The step from one row to the next does not matter
+  /// then.
   bool lies_inside(const Outputs& outputs) const {
     const std::int64_t first = outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1];
     const std::int64_t width = window_size(shape_, 1, outputs.columns.end - outputs.columns.begin);

@@ -179,8 +179,8 @@ HWY_NOINLINE void transform_output(const float* HWY_RESTRICT from, std::size_t s
 /// Filters that are transformed together, in plain loops that the compiler vectorizes.
 constexpr std::size_t kFilters = 16;
 
-/// One axis: y[i] = sum of weights[i][t] x[t], where x[t] and y[i] are kFilters numbers each, given
-/// `x_step` and `y_step` numbers apart.
+/// Transforms one axis: y[i] = sum of weights[i][t] x[t], where x[t] and y[i] are kFilters numbers
+/// each, given `x_step` and `y_step` numbers apart.
 template <class A>
 HWY_INLINE void transform_taps(const double* HWY_RESTRICT x, std::size_t x_step,
                                double* HWY_RESTRICT y, std::size_t y_step) {

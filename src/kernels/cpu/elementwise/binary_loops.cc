@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// y[i] = f(a(i), b(i)), where each operand is a loader of vectors.
+/// Computes y[i] = f(a(i), b(i)); each operand is a loader of vectors.
 template <class A, class B, class F>
 HWY_INLINE void combine_row(std::size_t n, A a, B b, float* y, F f) {
   const FloatTag d;

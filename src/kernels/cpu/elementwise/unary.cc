@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// Whether an element takes more than its bytes do.
+/// Returns true if computing an element costs more than reading and writing it.
 bool is_costly(UnaryFunction f) {
   switch (f) {
     case UnaryFunction::kAbs:
@@ -80,13 +80,13 @@ std::optional<Unary> unary_of(const KernelRequest& request) {
   return unary_function(request.node);
 }
 
-/// Functions of one f32 (activation.h).
+/// Creates the kernels of functions of one f32 (activation.h).
 Result<std::unique_ptr<Kernel>> cpu_unary(const KernelRequest& request) {
   const auto f = unary_of(request);
   return f ? unary_kernel(request, *f) : not_covered();
 }
 
-/// Clip of f32 whose limits are known at plan time.
+/// Creates the kernel of Clip of f32 whose limits are known at plan time.
 Result<std::unique_ptr<Kernel>> cpu_clip(const KernelRequest& request) {
   const auto f = unary_of(request);
   return f ? unary_kernel(request, *f, 0b110) : not_covered();

@@ -6,7 +6,7 @@
 
 namespace parallax {
 
-/// Functions without a comment are the ONNX operators of that name; NaN gives NaN.
+/// Functions without a comment are the ONNX operators of that name.
 enum class UnaryFunction : std::uint8_t {
   kNone,  ///< identity
   kAbs,

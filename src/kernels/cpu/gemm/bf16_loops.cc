@@ -194,7 +194,7 @@ void bf16_panel(const MatMulPanel& panel) {
 
 #else
 
-// Unreachable: nothing asks for bf16 where the CPU does not have it.
+// Unreachable: bf16 is used only if the CPU supports it.
 namespace parallax {
 bool cpu_multiplies_bf16() { return false; }
 void round_to_bf16(const float*, std::size_t, std::size_t, std::size_t, Bf16Pair*, std::size_t,

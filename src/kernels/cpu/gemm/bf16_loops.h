@@ -17,7 +17,7 @@ inline constexpr std::size_t kBf16Panel = 64, kBf16Vector = 16;
 inline MatMulWidths bf16_widths() { return {kBf16Panel, kBf16Vector}; }
 
 /// `rows` rows of `depth` f32 each, `stride` elements apart, times `factor`, rounded to the nearest
-/// bf16 (to even where two are as near; a NaN stays one, what is too large becomes an infinity,
+/// bf16 (to even if two are equally near; a NaN stays one, what is too large becomes an infinity,
 /// denormals zero), into rows of (depth + 1) / 2 pairs, `pairs` apart; a last odd element is paired
 /// with zero. REQUIRES here and below: cpu_multiplies_bf16().
 void round_to_bf16(const float* from, std::size_t stride, std::size_t rows, std::size_t depth,

@@ -54,7 +54,7 @@ HWY_INLINE void sum_columns(const MatMulPanel& panel, const std::uint8_t* a, con
 using PairTag = hn::Repartition<std::int16_t, SumTag>;
 
 // Sums of products of pairs are two registers, whose meaning the instruction set decides. They are
-// no struct: GCC gives its constructor no instruction set.
+// no struct: GCC compiles its constructor for the baseline instruction set.
 
 /// a and b have bytes of a step in the halves of their lanes: every second byte, widened.
 HWY_INLINE void add_pairs(hn::Vec<SumTag>& first, hn::Vec<SumTag>& second, hn::Vec<PairTag> a,

@@ -9,8 +9,8 @@ namespace {
 
 /// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
 constexpr std::int64_t kFewRows = 18, kShortDepth = 128;
-/// A tile takes about this many nanoseconds, at the type's speed and 20 bytes of weights each; up
-/// to GemmType::longest_tile where a node has more than kManyTiles.
+/// Target cost of a tile in nanoseconds, at the type's speed and 20 bytes of weights per
+/// nanosecond; up to GemmType::longest_tile if a node has more than kManyTiles.
 constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 20;
 
 }  // namespace

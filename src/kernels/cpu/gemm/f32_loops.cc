@@ -60,8 +60,8 @@ struct Sums {
   hn::Vec<FloatTag> full[R][V];  // the last of a row is not used
   hn::Vec<L> last[R];
 
-  // GCC makes a constructor of its own for no instruction set, and cannot inline NEON's Vec into
-  // it.
+  // GCC's implicit constructor belongs to the baseline instruction set and cannot inline NEON's
+  // Vec.
   HWY_INLINE Sums() {}
 
   static HWY_INLINE std::size_t end() { return kFull * hn::Lanes(FloatTag()); }
@@ -165,7 +165,7 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
       for (std::size_t line = 0; line < prefetch.lines; ++line)
         __builtin_prefetch(prefetch.at + line * kLineFloats, 0, 2);
       prefetch.at += prefetch.lines * kLineFloats;
-      // The rows of the next group: another 0.4 % where A was written long ago.
+      // Prefetches the rows of the next group: another 0.4 % if A was written long ago.
       for (std::size_t i = 0; deep && k % kLineFloats == 0 && i < R; ++i)
         __builtin_prefetch(a + (R + i) * lda + k, 0, 3);
       // Unrolled steps of few vectors would run out of registers for addresses.

@@ -12,7 +12,7 @@ namespace {
 
 /// Steps of a panel in scratch.
 constexpr std::int64_t kBlockSteps = 256;
-/// With fewer rows than these, packing a panel costs more than reading it where it lies.
+/// With fewer rows than these, packing a panel costs more than reading it in place.
 constexpr std::int64_t kPackRows = 13;
 /// Size of the part of A that is converted in one step: rows, and steps of depth.
 constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
@@ -22,7 +22,7 @@ const Step* at(const void* from, std::int64_t steps) {
   return static_cast<const Step*>(from) + steps;
 }
 
-/// All columns of B, padded, in `steps` rows.
+/// Packs all columns of B, padded, into `steps` rows.
 void pack_panel(const GemmType& type, const ComputedMatrix& b, std::size_t steps,
                 std::int64_t padded, void* turned, void* to) {
   const std::size_t depth = to_size(b.depth), columns = to_size(b.columns);
@@ -41,7 +41,7 @@ void pack_panel(const GemmType& type, const ComputedMatrix& b, std::size_t steps
                    columns, kStepBytes});
 }
 
-/// From column `column` and row `k` on.
+/// Returns the part of B from column `column` and row `k` on.
 ComputedMatrix part_of(const ComputedMatrix& b, std::int64_t k, std::int64_t depth,
                        std::int64_t column, std::int64_t columns) {
   const std::int64_t offset = b.transposed ? column * b.stride + k : k * b.stride + column;

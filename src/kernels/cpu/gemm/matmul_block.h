@@ -1,6 +1,7 @@
-// Products of matrices that are computed while running. matmul_block multiplies two of f32, panel
-// after panel of the right one. Panels that many rows use are packed into scratch first, block by
-// block, so that the inner loops read them in order; few rows read B where it lies. Thread-safe.
+// Products of matrices that are both computed at run time. matmul_block() multiplies two of f32,
+// panel after panel of the right one. Panels that many rows use are packed into scratch first,
+// block by block, so that the inner loops read them in order; few rows read B in place.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@
 
 namespace parallax {
 
-/// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; strides count elements. depth > 0.
+/// Operands of C[rows, columns] (+)= A[rows, depth] B[depth, columns]; strides count elements.
+/// depth > 0.
 struct MatMulBlock {
   const float* a = nullptr;
   std::int64_t lda = 0;
@@ -30,8 +32,10 @@ struct MatMulBlock {
   Precision precision = Precision::kF32;
 };
 
-/// Scratch that matmul_block needs, in bytes.
+/// Returns the bytes of scratch that matmul_block() needs, whatever the sizes.
 std::int64_t matmul_block_scratch_bytes(Precision precision = Precision::kF32);
+/// Computes the product, then applies the activation. `scratch` is at least as large as above,
+/// aligned to a cache line, and not shared by threads.
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch);
 
 /// B [depth, columns] f32, or its transpose, in rows `stride` elements apart.
@@ -41,12 +45,12 @@ struct ComputedMatrix {
   bool transposed = false;
   std::int64_t depth = 0, columns = 0;
 };
-/// Packs it as panels of the type, one after the other, each [steps of the depth, its columns
-/// rounded up to a vector]. Where a transposed matrix is converted, `turned` holds a panel of it;
-/// it may be where B lies, which is lost then.
+/// Packs B as panels of the type, one after the other, each [steps of the depth, its columns
+/// rounded up to a vector]. If B is transposed and the type converts, `turned` is a buffer for
+/// one panel; it may be B itself, which is overwritten then.
 void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to);
 
-/// C[rows, columns] = A[rows, steps] B, whose panels lie as pack_panels() leaves them.
+/// Operands of C[rows, columns] = A[rows, steps] B, whose panels lie as pack_panels() leaves them.
 struct PanelsProduct {
   const void* a = nullptr;  ///< rows one after the other
   std::int64_t steps = 0;
@@ -54,6 +58,7 @@ struct PanelsProduct {
   void* c = nullptr;
   std::int64_t c_stride = 0, rows = 0, columns = 0;
 };
+/// Computes the product, panel by panel.
 void multiply_panels(const GemmType& type, const PanelsProduct& product);
 
 }  // namespace parallax

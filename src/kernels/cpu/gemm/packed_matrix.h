@@ -26,10 +26,10 @@ struct PackedMatrix {
 
   std::int64_t steps() const { return type->steps(depth); }
   std::int64_t panels() const;
-  /// First column of a panel, and how many it has.
+  /// Return the first column of a panel, and the number of its columns.
   std::int64_t column(std::int64_t panel) const;
   std::int64_t width(std::int64_t panel) const;
-  /// Steps from one row of a panel to the next.
+  /// Returns the steps from one row of a panel to the next.
   std::int64_t stride(std::int64_t panel) const;
   /// Returns the size of all panels in bytes; nullopt if it does not fit in 63 bits.
   std::optional<std::int64_t> size() const;
@@ -37,28 +37,30 @@ struct PackedMatrix {
   const Step* row(std::int64_t panel, std::int64_t step) const;
 };
 
-/// Writes a panel as f32 [depth, stride], with zeros where there is no column. Called when weights
-/// are packed, now or later: it owns what it reads but the constant.
+/// Writes a panel as f32 [depth, stride], with zeros for missing columns. Called when weights are
+/// packed, immediately or later, so it must own everything that it reads, except the constant.
 using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t panel, float* to)>;
 
-/// Packs the matrix: what `fill` makes of the constant `source`. `layout` says what that depends
-/// on, and is shared as PackedWeights::get says. Errors: kOutOfMemory.
+/// Packs the matrix that `fill` computes from the constant `source`. `layout` names everything else
+/// that the result depends on; equal packings are shared as PackedWeights::get() says. Errors:
+/// kOutOfMemory.
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed);
 
-/// alpha * B, where `data` is B [depth, columns], or its transpose.
+/// The matrix alpha * B. `data` is B [depth, columns], f32, or its transpose.
 struct PackSource {
   const std::byte* data = nullptr;  ///< any alignment
   std::int64_t depth = 0, columns = 0;
   bool transposed = false;
   float alpha = 1;
 };
-/// Packs it. Shared through `packed` with every kernel that asks for the same. Errors:
+/// Packs the matrix, shared through `packed` with every kernel that asks for the same. Errors:
 /// kOutOfMemory.
 Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
                                  PackedWeights& packed);
 
-/// Rows of A, and what their products with a matrix become: activation(A B + bias).
+/// Rows of A, and the destination and epilogue of their products with a matrix: activation(A B +
+/// bias).
 struct MatMulRows {
   const void* a = nullptr;  ///< [rows, steps()], of the type's steps
   std::int64_t rows = 0;
@@ -67,8 +69,8 @@ struct MatMulRows {
   Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
 };
-/// Rows of a tensor, side by side, as MatMulRows::a: where they lie, or in scratch, which may be
-/// where they lie.
+/// Returns dense rows of a tensor as MatMulRows::a: `from` itself if the type needs no conversion,
+/// else `scratch`, which may be `from`.
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
                           std::byte* scratch);
 /// Multiplies `rows` with the columns of `panel`. `more`: the caller multiplies the panel after it

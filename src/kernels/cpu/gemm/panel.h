@@ -52,7 +52,7 @@ struct MatMulPanel {
   std::size_t ldc = 0;
   std::size_t rows = 0, depth = 0;
   std::size_t columns = 0;     ///< 1 to MatMulWidths::panel
-  const void* bias = nullptr;  ///< [columns], added to each row where not `accumulate`; or null
+  const void* bias = nullptr;  ///< [columns], added to each row unless `accumulate`; or null
   /// [rows], added to all sums of a row; or null. For products of bytes.
   const std::int32_t* row_start = nullptr;
   bool accumulate = false;                 ///< add to what C holds

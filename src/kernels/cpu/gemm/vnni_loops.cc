@@ -54,8 +54,7 @@ PX_VNNI inline __attribute__((always_inline)) const std::uint8_t* add_steps(
 
 inline __mmask16 lanes_before(std::size_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
 
-/// The first of the lanes that `mask` has, or, where kAll, all of them: masked stores take several
-/// times as long.
+/// Stores the lanes of `mask`, or all of them if kAll: masked stores cost several times as much.
 template <bool kAll>
 PX_VNNI inline void store_reals(float* to, __m512 v, __mmask16 mask) {
   if constexpr (kAll) return _mm512_storeu_ps(to, v);
@@ -67,7 +66,7 @@ PX_VNNI inline void store_bytes(std::uint8_t* to, __m128i v, __mmask16 mask) {
   _mm_mask_storeu_epi8(to, mask, v);
 }
 
-/// Writes a vector of sums, which begin at column `column` of the panel, as the panel wants them.
+/// Writes a vector of sums, which begin at column `column` of the panel, as its `requantise` says.
 template <bool kAll>
 PX_VNNI inline __attribute__((always_inline)) void write_sums(const MatMulPanel& panel,
                                                               std::size_t at, std::size_t column,

@@ -54,7 +54,7 @@ Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const TensorDesc& st
   return packed.get(stored.data, layout, operand.dims.elements() * kFloatBytes, fill);
 }
 
-/// `stored` where it is a vector: a column.
+/// Returns the layout of the right operand; a vector counts as one column.
 MatrixOperand right_operand(const Dims& stored, std::span<const std::int64_t> perm,
                             int batch_rank) {
   if (stored.rank() >= 2) return matrix_operand(permuted(stored, perm), batch_rank);
@@ -137,7 +137,8 @@ class BatchedMatMul final : public Kernel {
   std::int64_t row_blocks_ = 0, units_ = 0, tiles_ = 0;
 };
 
-/// MatMul of two f32 of any shapes, with bias [N] and activation where passes put them.
+/// Creates the kernel of MatMul of two f32 of any shapes, with bias [N] and activation if passes
+/// fused them.
 Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[0];
   const TensorDesc& b = request.inputs[1];

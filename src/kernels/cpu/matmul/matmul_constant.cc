@@ -71,8 +71,8 @@ struct ConstantProduct {
   std::int64_t rows = 0;
 };
 
-/// MatMul of f32 [.., M, K] with a constant [K, N], and bias [N] and activation where passes put
-/// them.
+/// Returns the product of a MatMul of f32 [.., M, K] with a constant [K, N], bias [N] and
+/// activation if passes fused them; nullopt for others.
 std::optional<ConstantProduct> matmul_product(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[0];
   const TensorDesc& b = request.inputs[1];
@@ -87,7 +87,8 @@ std::optional<ConstantProduct> matmul_product(const KernelRequest& request) {
   return ConstantProduct{{b.data, depth, columns, false, 1.0F}, a.elements() / depth};
 }
 
-/// Gemm of f32 with constant B, transA = 0, and C, where it is given, [N] with beta = 1.
+/// Returns the product of a Gemm of f32 with constant B, transA = 0, and C, if given, [N] with beta
+/// = 1; nullopt for others.
 std::optional<ConstantProduct> gemm_product(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[0];
   const TensorDesc& b = request.inputs[1];

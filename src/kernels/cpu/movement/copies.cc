@@ -150,7 +150,7 @@ Result<std::unique_ptr<Kernel>> gather_kernel(const GatherShape& shape) {
 
 }  // namespace
 
-/// Gather along any axis. Big tables are read where they are mapped. Errors while running:
+/// Gather along any axis. Big tables are read in place from the mapped file. Errors while running:
 /// kOutOfRange.
 Result<std::unique_ptr<Kernel>> cpu_gather(const KernelRequest& request) {
   const TensorDesc& data = request.inputs[0];
@@ -256,7 +256,7 @@ std::optional<KnownPads> known_pads(const KernelRequest& request) {
   return known;
 }
 
-/// Pad with a constant, by amounts >= 0 known at plan time.
+/// Creates the kernel of Pad with a constant, by amounts >= 0 known at plan time.
 Result<std::unique_ptr<Kernel>> cpu_pad(const KernelRequest& request) {
   if (request.node.attributes.get_string("mode", "constant") != "constant") return not_covered();
   const auto shape = pad_shape(request);

@@ -85,7 +85,8 @@ std::int64_t table_bytes_of(const IndexedRows& rows) {
   return bytes;
 }
 
-/// Pads and axes known at plan time; nothing where elements are cut off as well.
+/// Returns the source of each position of a Pad node, axis by axis; nullopt if pads or axes are not
+/// known at plan time, or if elements are removed as well.
 std::optional<IndexLists> padded_indexes(const KernelRequest& request) {
   const PadMode mode = pad_mode_of(request.node.attributes.get_string("mode", "constant"));
   const Dims &in = request.inputs[0].dims, &out = request.outputs[0].dims;
@@ -103,7 +104,8 @@ std::optional<IndexLists> padded_indexes(const KernelRequest& request) {
   return lists;
 }
 
-/// Nothing where a position lies outside, or inputs are not known.
+/// Returns the source of each position of a nearest Resize, axis by axis; nullopt if a position
+/// lies outside, or if inputs are not known at plan time.
 std::optional<IndexLists> nearest_indexes(const KernelRequest& request, const ResizeShape& shape) {
   const auto inputs = known_resize_inputs(request, shape);
   if (!inputs) return std::nullopt;

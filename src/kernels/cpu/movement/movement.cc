@@ -62,7 +62,8 @@ Result<std::unique_ptr<Kernel>> row_copy_kernel(const StridedLoop& loop, std::in
       });
 }
 
-/// The dimension along which the input is contiguous, where it is not the last and there is one.
+/// Returns the dimension along which the input is contiguous, if there is one and it is not the
+/// last.
 std::optional<int> contiguous_dim(const StridedLoop& loop) {
   if (loop.column_strides()[0] == 1) return std::nullopt;
   for (int d = 0; d + 1 < loop.rank(); ++d)
@@ -112,7 +113,7 @@ Result<std::unique_ptr<Kernel>> transpose_kernel(const StridedLoop& loop, int ac
       });
 }
 
-/// Copies whole runs where there are any, and transposes otherwise.
+/// Copies whole runs if there are any, and transposes otherwise.
 Result<std::unique_ptr<Kernel>> move_kernel(const StridedLoop& loop, std::int64_t bytes,
                                             std::uint32_t unused_inputs) {
   const auto across = contiguous_dim(loop);
@@ -126,8 +127,8 @@ std::int64_t slice_start(std::int64_t start, std::int64_t size) {
   return std::min(start, size - 1);
 }
 
-/// True where nearest resizing by whole factors takes element i / factor: each mode and rounding
-/// for which the exact coordinate leads there.
+/// Returns true if nearest resizing by whole factors reads element i / factor: each mode and
+/// rounding for which the exact coordinate leads there.
 bool repeats_elements(const Attributes& attributes) {
   const std::string coordinates =
       attributes.get_string("coordinate_transformation_mode", "half_pixel");
@@ -144,7 +145,7 @@ bool repeats_elements(const Attributes& attributes) {
 constexpr std::int64_t kMostElements = 1 << 16;
 constexpr std::int64_t kMostFactor = 16;
 
-/// How often each element is repeated along each axis; nothing where that is no whole number.
+/// Returns how often each element is repeated along each axis; nullopt if that is no integer.
 std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;

@@ -94,7 +94,7 @@ void deinterleave_three(const float* x, float* y, std::size_t y_stride, std::siz
   transpose_plain(x + 3 * c, y + c, 3, y_stride, 3, columns - c);
 }
 
-/// True where the block was one of three channels.
+/// Transposes a block of three channels; returns false for others.
 bool transpose_three(const TransposeBlock& block) {
   const auto* x = reinterpret_cast<const float*>(block.x);
   auto* y = reinterpret_cast<float*>(block.y);

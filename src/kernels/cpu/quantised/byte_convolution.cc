@@ -20,8 +20,7 @@ namespace {
 
 /// Multiply-accumulates of a tile: 50 microseconds.
 constexpr std::int64_t kByteTileMacs = 10000000;
-/// Bytes of a window that a tile copies, at most, and of one that it may copy where a row of
-/// outputs needs it.
+/// Most bytes of a window that a tile copies, and most bytes if a single row of outputs needs more.
 constexpr std::int64_t kWindowBytes = std::int64_t{192} << 10,
                        kMostWindowBytes = std::int64_t{64} << 20;
 

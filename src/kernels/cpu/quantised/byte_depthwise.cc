@@ -1,4 +1,4 @@
-// ConvInteger in NHWC where each channel has a filter of its own. A tile is a run of rows of
+// ConvInteger in NHWC whose channels each have their own filter. A tile is a run of rows of
 // outputs.
 #include <fmt/core.h>
 

@@ -1,5 +1,5 @@
 // MatMulInteger with constant weights, and rows of bytes for others. Unsigned rows whose length is
-// whole steps are read where they lie; others are copied, tile by tile.
+// whole steps are read in place; others are copied, tile by tile.
 #include "kernels/cpu/quantised/byte_product.h"
 
 #include <fmt/core.h>

@@ -7,11 +7,12 @@
 
 namespace parallax {
 
-/// Rows of X, `weights.depth` bytes each, one after the other, times the weights.
+/// Creates the kernel that multiplies dense rows of X, `weights.depth` bytes each, with the
+/// weights.
 std::unique_ptr<Kernel> make_byte_rows(std::int64_t rows, PackedMatrix weights,
                                        Requantisation requantisation, const Machine& machine);
 
-/// Bytes with the sign turned around: what is signed becomes unsigned.
+/// Copies `n` bytes with bit 7 inverted, which converts i8 to u8 with an offset of 128, and back.
 void turn_signs(const std::uint8_t* from, std::uint8_t* to, std::size_t n);
 
 }  // namespace parallax

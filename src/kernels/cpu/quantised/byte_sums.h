@@ -1,4 +1,4 @@
-// Sums of bytes. Thread-safe.
+// Sums of unsigned bytes, for the zero points of quantised products. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,8 @@
 
 namespace parallax {
 
-/// to[r] = the sum of the first `n` bytes of row r, for `rows` rows that lie `stride` bytes apart.
+/// Writes the sum of the first `n` bytes of row r to to[r], for `rows` rows that begin `stride`
+/// bytes apart.
 void sum_byte_rows(const std::uint8_t* from, std::size_t stride, std::size_t n, std::size_t rows,
                    std::int32_t* to);
 

@@ -20,11 +20,11 @@ struct DepthwiseBytes {
   std::size_t weights_row = 0, weights_tap = 0;  ///< floats to the tap below, and to the right
   std::size_t rows = 0, columns = 0;             ///< taps in each direction
   std::size_t outputs = 0, channels = 0;
-  std::uint8_t flip = 0;  ///< 0x80 where X is signed
+  std::uint8_t flip = 0;  ///< 0x80 if X is signed, else 0
   float zero = 0;         ///< zero point of X, as an unsigned byte
   float* sums = nullptr;  ///< [outputs, channels]
 };
-/// sums = the sum of (x - zero) * weights over all taps.
+/// Writes the sum of (x - zero) * weights over all taps to `sums`.
 void depthwise_bytes(const DepthwiseBytes& job);
 
 /// Requantises `rows` rows of sums, `columns` each, one after the other, and writes them to C, as a

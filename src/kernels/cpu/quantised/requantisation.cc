@@ -16,7 +16,8 @@ namespace {
 /// Arrays are readable up to a multiple of any vector.
 constexpr std::int64_t kColumnGranule = 64;
 
-/// The zero point of the weights once they are signed bytes; nothing where there are several.
+/// Returns the zero point of the weights as signed bytes; nullopt if there are several, or if it is
+/// not known at plan time.
 std::optional<std::int32_t> zero_of_weights(const KernelRequest& request) {
   const bool is_signed = request.inputs[kProductW].dtype == DType::kI8;
   if (!request.has(kProductWZero)) return is_signed ? 0 : -128;
@@ -32,7 +33,7 @@ bool is_one(const KernelRequest& request, ProductInput input) {
   return !request.has(input) || request.inputs[input].elements() == 1;
 }
 
-/// Those that bounds on bytes express.
+/// Returns true for activations that bounds on bytes express.
 bool bounds(const Activation& activation) {
   return !activation || activation.op == OpKind::kRelu || activation.op == OpKind::kClip;
 }
@@ -93,7 +94,7 @@ std::int64_t Requantisation::scratch_bytes(std::int64_t columns) {
   return 3 * rounded_up(columns, kColumnGranule) * kStepBytes;
 }
 
-/// y = x / scale + zero lies within what the activation and the type leave.
+/// Sets the bounds of y = x / scale + zero that follow from the activation and the type.
 void Requantisation::bound_bytes(const KernelArgs& args, float y_scale, Requantise& to) const {
   const auto byte = args.in<std::uint8_t>(kProductYZero)[0];
   const float zero = y_signed_ ? static_cast<std::int8_t>(byte) : byte;

@@ -56,6 +56,8 @@ class Requantisation {
     Requantise requantise;
     const std::int32_t* start = nullptr;
   };
+  /// Computes these pointers. They refer to `scratch` and to this object, and are valid until
+  /// either is changed.
   Columns prepare(const KernelArgs& args, std::int64_t begin, std::int64_t end,
                   std::byte* scratch) const;
   /// Applies the steps that the micro-kernel left out to rows of C, in place.

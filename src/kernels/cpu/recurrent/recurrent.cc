@@ -17,7 +17,7 @@ namespace {
 using Rec = RecurrentInput;
 
 /// Multiply-accumulates of a tile. Each reads its weights once in a step, from the second-level
-/// cache or from behind it: 2 MiB of them.
+/// cache or from memory: 2 MiB of them.
 constexpr std::int64_t kRecurrentTileMacs = std::int64_t{1} << 19;
 /// Steps whose X W is computed together.
 constexpr std::int64_t kStepsAtOnce = 16;
@@ -38,8 +38,8 @@ RecurrentCut cut_recurrent(const RecurrentShape& s, std::int64_t blocks, bool le
   return cut;
 }
 
-/// The memory of a tile, in floats: states before and behind, cells, what a step of GRU puts aside,
-/// products of some steps.
+/// The memory of a tile, in floats: states before and after a step, cells, intermediate results of
+/// GRU, products of some steps.
 struct RecurrentScratch {
   std::int64_t states = 0, spare = 0, products = 0;
   std::optional<std::int64_t> bytes() const {
@@ -129,7 +129,7 @@ Status Recurrent::run_tile(std::int64_t tile, const KernelArgs& args) const {
   return {};
 }
 
-/// [sequences, padded] of the initial states, zeros where there are none.
+/// Loads the initial states as [sequences, padded]; zeros if there are none.
 void Recurrent::load_states(const RecurrentTile& tile, const float* from, float* to) const {
   const std::int64_t padded = weights_.padded();
   std::fill_n(to, tile.count() * padded, 0.0F);

@@ -75,7 +75,7 @@ HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const floa
   const auto depth = static_cast<std::size_t>(x.depth);
   const auto stride = static_cast<std::size_t>(x.stride);
   const float* HWY_RESTRICT from = x.at + row * stride;
-  FloatVec odd[kGates];  // a second chain hides how long an addition takes
+  FloatVec odd[kGates];  // a second chain hides the latency of additions
   if constexpr (R == 1) {
     PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) odd[g] = hn::Zero(d);
   }
@@ -161,7 +161,7 @@ HWY_INLINE void lstm_block(const RecurrentStep& s, std::size_t row, std::size_t 
   }
 }
 
-/// The state behind a step of GRU: (1 - z) candidate + z before.
+/// Returns the state after a step of GRU: (1 - z) candidate + z before.
 HWY_INLINE FloatVec updated(FloatTag d, FloatVec z, FloatVec candidate, FloatVec before) {
   return hn::MulAdd(z, before, hn::Mul(hn::Sub(hn::Set(d, 1.0F), z), candidate));
 }

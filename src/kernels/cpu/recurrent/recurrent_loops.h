@@ -2,7 +2,7 @@
 // elements, products and gates together in registers. Thread-safe.
 //
 // Hidden elements go in blocks of a vector. Weights [gates * hidden, depth] lie block after block,
-// each [depth, gates, vector], with zeros where there is no element; numbers of gates, such as
+// each [depth, gates, vector], with zeros for missing elements; numbers of gates, such as
 // biases and products, are [blocks, gates, vector]; states are [blocks, vector].
 #pragma once
 

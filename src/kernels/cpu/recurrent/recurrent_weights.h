@@ -10,20 +10,23 @@
 
 namespace parallax {
 
+/// Packed weights of all directions; accessors return those of one. Shared with other kernels.
 struct RecurrentWeights {
   std::int64_t blocks = 0, lanes = 0;  ///< blocks of hidden elements, and elements of a block
   std::shared_ptr<const AlignedBytes> w, r, bias, peepholes;  ///< the last may be null
 
+  /// Returns the hidden elements, padded to whole blocks.
   std::int64_t padded() const { return blocks * lanes; }
   const float* w_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* r_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* bias_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* candidate_bias_of(const RecurrentShape& s, std::int64_t direction) const;
-  const float* peepholes_of(std::int64_t direction) const;  ///< null where there are none
+  const float* peepholes_of(std::int64_t direction) const;  ///< null if there are none
 };
 
-/// Packed weights of a request whose weights, biases and peepholes are constants of f32. Nothing
-/// where they are not, and where 63 bits do not hold them. Errors: kOutOfMemory.
+/// Packs the weights of a request whose weights, biases and peepholes are constants of f32; biases
+/// that are left out count as zeros. Returns nullopt for other requests, and if sizes exceed 63
+/// bits. Errors: kOutOfMemory.
 Result<std::optional<RecurrentWeights>> recurrent_weights(const KernelRequest& request,
                                                           const RecurrentShape& s);
 

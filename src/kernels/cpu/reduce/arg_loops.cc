@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The largest element, or the smallest with its sign turned.
+/// Returns the largest element, or the smallest with its sign inverted.
 HWY_INLINE float extreme_of_row(bool smallest, const float* x, std::size_t n) {
   if (!smallest) return max_row(x, n);
   const FloatTag d;
@@ -29,7 +29,7 @@ HWY_INLINE float extreme_of_row(bool smallest, const float* x, std::size_t n) {
   return max_row(lane, hn::Lanes(d));
 }
 
-/// The first or last place of `value`, which is there; of any NaN where it is one.
+/// Returns the first or last index of `value`, which must exist; of any NaN if `value` is NaN.
 HWY_INLINE std::size_t place_of(const float* x, std::size_t n, float value, bool last) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

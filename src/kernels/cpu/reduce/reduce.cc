@@ -71,7 +71,8 @@ std::optional<Reduction> reduction_of(OpKind op) {
   }
 }
 
-/// Bit d: dimension d is reduced; nothing where the axes are not known at plan time.
+/// Returns a mask whose bit d says that dimension d is reduced; nullopt if the axes are not known
+/// at plan time.
 std::optional<std::uint32_t> reduced_axes(const KernelRequest& request) {
   const int rank = request.inputs[0].dims.rank();
   const std::uint32_t all = (std::uint32_t{1} << rank) - 1;
@@ -91,7 +92,8 @@ std::optional<std::uint32_t> reduced_axes(const KernelRequest& request) {
   return mask;
 }
 
-/// [outer, n, inner] where the reduced axes lie side by side, axes of one element aside.
+/// Returns the tensor as [outer, n, inner] if the reduced axes are adjacent, ignoring axes of one
+/// element.
 std::optional<ReduceShape> reduce_shape(const Dims& dims, std::uint32_t mask) {
   ReduceShape shape;
   int stage = 0;  // 0: before the reduced axes, 1: among them, 2: after them

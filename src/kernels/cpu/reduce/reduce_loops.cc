@@ -22,7 +22,7 @@ HWY_INLINE FloatVec smaller(FloatVec a, FloatVec b) {
   return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
 }
 
-/// The largest of the elements with their signs turned.
+/// Returns the largest of the elements with inverted signs.
 HWY_INLINE float min_row(const float* x, std::size_t n) {
   const FloatTag d;
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
@@ -143,7 +143,7 @@ HWY_INLINE void fold_four(const float* x, float* y, std::size_t n, std::size_t s
   hn::StoreU(fold.finish(t3, n), d, y + 3 * lanes);
 }
 
-/// One vector of columns, or the first `tail` lanes of one where that is not 0.
+/// Reduces one vector of columns, or the first `tail` lanes of one if that is not 0.
 template <class Fold>
 HWY_INLINE void fold_one(const float* x, float* y, std::size_t n, std::size_t stride,
                          std::size_t tail, Fold fold) {

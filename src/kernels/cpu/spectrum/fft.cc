@@ -12,7 +12,7 @@
 namespace parallax {
 namespace {
 
-/// A prime factor above it would take longer than a convolution.
+/// Largest prime factor of mixed radices; for a larger one a convolution is faster.
 constexpr std::int64_t kMostRadix = 13;
 
 struct ComplexRows {
@@ -94,7 +94,7 @@ void butterfly_any(const Butterfly& b, ConstComplexRows x, ComplexRows y) {
   }
 }
 
-/// The radices of n, fours first; empty where a prime factor is too large.
+/// Returns the radices of n, fours first; empty if a prime factor is too large.
 std::vector<std::int64_t> radices_of(std::int64_t n) {
   std::vector<std::int64_t> radices;
   for (; n % 4 == 0; n /= 4) radices.push_back(4);

@@ -1,5 +1,5 @@
 // Fast Fourier transforms of any length: mixed radices (Stockham's order, which needs no
-// permutation) where the length has small prime factors alone, else as a convolution with a chirp
+// permutation) if the length has only small prime factors, else as a convolution with a chirp
 // (Bluestein). A plan is immutable; transforms are thread-safe.
 #pragma once
 

@@ -1,4 +1,4 @@
-// DFT and STFT of f32 by fast transforms in double, where lengths, axis and step are known: what
+// DFT and STFT of f32 by fast transforms in double, if lengths, axis and step are known: what
 // should cancel out then does, as in the reference. A tile is some of the signals.
 #include "ops/spectrum.h"
 
@@ -102,7 +102,8 @@ class Spectrum final : public Kernel {
   std::int64_t tiles_;
 };
 
-/// Input i, a number: where it is left out, `fallback`; nothing where it is not known.
+/// Returns input i, a number: `fallback` if it is left out, nullopt if it is not known at plan
+/// time.
 std::optional<std::int64_t> known_number(const KernelRequest& request, std::size_t i,
                                          std::int64_t fallback) {
   if (!request.has(i)) return fallback;

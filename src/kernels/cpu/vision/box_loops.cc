@@ -18,7 +18,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// std::min and std::max, also of NaN: the first where they do not compare.
+// The same as std::min and std::max, also for NaN: the first operand if they do not compare.
 HWY_INLINE FloatVec lower(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Lt(b, a), b, a); }
 HWY_INLINE FloatVec upper(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Lt(a, b), b, a); }
 
@@ -31,7 +31,7 @@ bool overlaps_any(const BoxList& list, const BoxCorners& box, float threshold) {
   const auto x0 = hn::Set(d, box.x0), y0 = hn::Set(d, box.y0);
   const auto x1 = hn::Set(d, box.x1), y1 = hn::Set(d, box.y1);
   const auto area = hn::Set(d, box.area()), most = hn::Set(d, threshold), zero = hn::Zero(d);
-  // A quotient is divided out only where a product leaves open whether it is above the threshold.
+  // Divides only if a product leaves open whether the quotient exceeds the threshold.
   // Whatever the product rounds to, the quotient of those below it rounds to the threshold at most.
   const auto less = hn::Set(d, threshold * 0.9999F);
   for (std::size_t i = 0; i < list.size(); i += lanes) {

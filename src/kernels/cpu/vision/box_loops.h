@@ -1,33 +1,35 @@
-// Overlap of boxes, for the instruction set of this machine. Thread-safe.
+// Overlap of boxes, for the instruction set of this machine. A list may be read concurrently.
 #pragma once
 
 #include <cstddef>
 
 namespace parallax {
 
-/// Two corners, x0 <= x1 and y0 <= y1 where the box is not degenerate.
+/// Two corners of a box, x0 <= x1 and y0 <= y1 unless it is degenerate; in any unit.
 struct BoxCorners {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
   float area() const { return (x1 - x0) * (y1 - y0); }
 };
 
-/// Boxes of positive area, coordinate by coordinate in one piece of memory.
+/// Boxes of positive area, coordinate by coordinate in one piece of memory, which the caller owns
+/// and which must outlive the list.
 class BoxList {
  public:
   /// Boxes that are compared together; entries behind the last box overlap nothing.
   static constexpr std::size_t kGroup = 64;
-  /// Floats that a list of at most `boxes` needs.
+  /// Returns the floats that a list of at most `boxes` needs.
   static constexpr std::size_t floats(std::size_t boxes) { return 5 * padded(boxes); }
 
-  /// An empty list in `memory` for at most `boxes`.
+  /// Creates an empty list in `memory` for at most `boxes`.
   BoxList(float* memory, std::size_t boxes) : memory_(memory), stride_(padded(boxes)) {}
+  /// Appends a box. REQUIRES: the list is not full, box.area() > 0.
   void append(const BoxCorners& box);
-  /// True where `box` overlaps one of the list by more than `threshold` of their union. REQUIRES:
-  /// box.area() > 0.
+  /// Returns true if `box` overlaps one of the list by more than `threshold` of their union.
+  /// REQUIRES: box.area() > 0.
   bool overlaps(const BoxCorners& box, float threshold) const;
 
   std::size_t size() const { return size_; }
-  /// x0, y0, x1, y1 and area for `field` 0 to 4.
+  /// Returns the array of x0, y0, x1, y1 or area for `field` 0 to 4, padded to whole groups.
   const float* field(std::size_t field) const { return memory_ + field * stride_; }
 
  private:

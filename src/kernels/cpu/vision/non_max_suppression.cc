@@ -106,7 +106,7 @@ Status write_rows(const NmsShape& s, const NmsScratch& scratch, DynamicOutputs& 
   return {};
 }
 
-/// The one element of an input of any alignment; `fallback` where it is left out.
+/// Returns the only element of an input, at any alignment; `fallback` if it is left out.
 template <class T>
 T scalar_or(const KernelArgs& args, std::size_t i, bool present, T fallback) {
   if (present) std::memcpy(&fallback, args.inputs[i], sizeof(T));
@@ -137,7 +137,8 @@ Status run(const NmsShape& s, const KernelArgs& args) {
 
 }  // namespace
 
-/// NonMaxSuppression of at most 2^32 scores; gives what the reference gives.
+/// Creates the kernel of NonMaxSuppression of at most 2^32 scores; results are those of the
+/// reference.
 Result<std::unique_ptr<Kernel>> cpu_non_max_suppression(const KernelRequest& request) {
   const Dims& scores = request.inputs[1].dims;
   const auto lists = checked_mul(scores[0], scores[1]);

@@ -79,7 +79,7 @@ std::int64_t fold_lines_of(const PlanarPool& pool, const float* image, std::int6
          length_of(counted(pool.rows, row, pool.count_pads));
 }
 
-/// Puts the columns of a line apart by their remainder, padding before and behind them.
+/// Separates the columns of a line by their remainder, with padding before and after them.
 void take_apart(const PlanarPool& pool, const float* line, float* parts) {
   const WindowAxis& c = pool.columns;
   std::fill_n(parts, pool.phases() * pool.length, pool.start());

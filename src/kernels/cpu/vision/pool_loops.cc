@@ -25,7 +25,7 @@ struct PoolSum {
   HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::Add(a, x); }
 };
 
-/// One vector of channels from `c` on, or its first `tail` lanes where that is not 0.
+/// Pools one vector of channels from `c` on, or its first `tail` lanes if that is not 0.
 template <class Fold>
 HWY_INLINE FloatVec fold_window(const PoolWindow& window, std::size_t c, std::size_t tail,
                                 Fold fold) {

@@ -27,7 +27,7 @@ struct AxisFilter {
   const FilterTap* at(std::int64_t i) const { return taps.data() + i * count; }
 };
 
-/// Nothing where there are too many, or a position lies outside.
+/// Computes the taps of an axis. Returns nullopt if there are too many, or a position lies outside.
 std::optional<AxisFilter> axis_filter(const ResizeShape& shape, int axis,
                                       const ResizeInputs& inputs) {
   const auto span = resize_span(shape, axis, inputs);
@@ -45,25 +45,25 @@ std::optional<AxisFilter> axis_filter(const ResizeShape& shape, int axis,
   return filter;
 }
 
-/// Whether each position of the axis is one of the original's.
+/// Returns true if each position of the axis is the same position of the input.
 bool stays(const ResizeShape& shape, int axis, const ResizeInputs& inputs) {
   const auto span = resize_span(shape, axis, inputs);
   return span && shape.in[axis] == shape.out[axis] && span->scale.above == span->scale.below &&
          span->start == 0 && span->end == 1;
 }
 
-/// The tensor as [outer, rows, columns, channels], and where its rows and columns come from.
+/// The tensor as [outer, rows, columns, channels], and the taps of its rows and columns.
 struct FilteredImages {
   std::int64_t outer = 1, rows_in = 1, columns_in = 1, rows = 1, columns = 1, channels = 1;
   AxisFilter row, column;
 };
 
-// Plain loops: the compiler makes vectors of them.
+// Plain loops: the compiler vectorizes them.
 void add_weighted(const float* x, float weight, float* __restrict y, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) y[i] += x[i] * weight;
 }
 
-/// The weighted sum of `count` pieces of `n` elements, `stride` apart.
+/// Computes the weighted sum of `count` pieces of `n` elements, `stride` apart.
 void blend_taps(const float* x, std::int64_t stride, const FilterTap* taps, std::int64_t count,
                 float* y, std::size_t n) {
   std::fill_n(y, n, 0.0F);
@@ -87,7 +87,8 @@ void blend_columns(const FilteredImages& images, const float* row, float* y) {
   }
 }
 
-/// Nothing where other axes change as well, or inputs are not known.
+/// Returns the tensor as images; nullopt if axes other than rows and columns change, or if inputs
+/// are not known at plan time.
 std::optional<FilteredImages> filtered_images(const KernelRequest& request,
                                               const ResizeShape& shape) {
   const auto known = known_resize_inputs(request, shape);

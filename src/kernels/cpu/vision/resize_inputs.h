@@ -1,4 +1,4 @@
-// The parameters of Resize that are known at plan time. Pure.
+// The parameters of Resize that are known at plan time. Pure functions, thread-safe.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,8 @@
 
 namespace parallax {
 
-/// Nothing where only a run tells what the positions depend on.
+/// Returns the inputs that positions depend on; nullopt if they are known only when the graph runs.
+/// The pointers are those of the request's constants.
 std::optional<ResizeInputs> known_resize_inputs(const KernelRequest& request,
                                                 const ResizeShape& shape);
 

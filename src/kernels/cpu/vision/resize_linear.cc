@@ -19,7 +19,7 @@ struct Images {
   std::int64_t outer = 1, rows_in = 1, columns_in = 1, rows = 1, columns = 1, channels = 1;
 };
 
-/// Nothing where other axes change as well.
+/// Returns the tensor as images; nullopt if axes other than rows and columns change as well.
 std::optional<Images> images_of(const ResizeShape& shape, int row_axis) {
   Images images;
   for (int axis = 0; axis < shape.in.rank(); ++axis) {
@@ -43,7 +43,7 @@ std::vector<ResizeSource> sources(const ResizeShape& shape, int axis, ResizeScal
   return result;
 }
 
-// Plain loops: the compiler makes vectors of them, and the work is in moving the bytes.
+// Plain loops: the compiler vectorizes them, and most of the cost is moving bytes.
 inline void blend(const float* a, const float* b, float fraction, float* __restrict y,
                   std::size_t n) {
   const float rest = 1.0F - fraction;
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Kernel>> cpu_resize_linear(const KernelRequest& request) 
   if (images->rows > kMaxPositions || images->columns > kMaxPositions) return not_covered();
   for (int axis = 0; axis < shape.in.rank(); ++axis) {
     const ResizeScale scale = resize_scale(shape, axis, scales, by_scales);
-    // Another scale than 1 moves the elements of an axis even where its size stays.
+    // A scale other than 1 moves the elements of an axis even if its size stays.
     const bool spatial = axis == row_axis || axis == row_axis + 1;
     if (!(scale.above > 0.0F) || (!spatial && scale.above != scale.below)) return not_covered();
   }

@@ -15,7 +15,7 @@
 
 namespace parallax {
 
-/// The low `n` <= 16 lanes.
+/// Returns the mask of the low `n` <= 16 lanes of a 512-bit vector of f32.
 inline __mmask16 first_lanes(std::size_t n) { return static_cast<__mmask16>((1U << n) - 1U); }
 
 }  // namespace parallax

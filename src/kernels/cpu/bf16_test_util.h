@@ -15,7 +15,7 @@ namespace parallax {
 #define PX_NEEDS_BF16() \
   if (!cpu_multiplies_bf16()) GTEST_SKIP() << "this CPU does not have " << kBf16InstructionSet
 
-/// The nearest bf16, as an f32; to even if two are equally near. Denormals become zero.
+/// Returns the nearest bf16, as an f32; to even if two are equally near. Denormals become zero.
 inline float rounded_to_bf16(float x) {
   if (std::isnan(x)) return x;
   if (std::abs(x) < std::numeric_limits<float>::min()) return std::copysign(0.0F, x);
@@ -29,7 +29,7 @@ inline Tensor rounded_to_bf16(const Tensor& tensor) {
   return test_tensor<float>(tensor.dims(), elements);
 }
 
-/// The same node, inputs 0 and 1 rounded. REQUIRES: all inputs are there, and f32.
+/// Returns the same node with inputs 0 and 1 rounded. REQUIRES: all inputs are given, and f32.
 inline KernelRun with_rounded_operands(const KernelRun& run) {
   KernelRun rounded{run.op, {}, run.attributes, run.outputs, run.constants, run.epilogue};
   for (std::size_t i = 0; i < run.inputs.size(); ++i) {

@@ -34,7 +34,7 @@ Tensor random_integers(const Dims& dims, unsigned seed, int low, int high) {
   return test_tensor<T>(dims, elements);
 }
 
-/// NaN, infinities, zeros, denormals and the ends of what functions saturate at.
+/// Returns NaN, infinities, zeros, denormals and numbers near which functions saturate.
 inline std::vector<float> special_floats() {
   using Limits = std::numeric_limits<float>;
   return {Limits::quiet_NaN(),

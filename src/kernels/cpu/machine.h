@@ -26,8 +26,8 @@ inline constexpr std::int64_t kLineFloats = 16;
 /// Thresholds that follow from caches, in floats unless said.
 class Machine {
  public:
-  /// A first-level cache counts as 16 to 128 KiB, a second-level one as 128 KiB to 4 MiB: scratch
-  /// of tiles grows with them.
+  /// Reads sizes from `caches`. A first-level cache counts as 16 to 128 KiB, a second-level one as
+  /// 128 KiB to 4 MiB: scratch of tiles grows with them.
   explicit Machine(const CpuCaches& caches);
 
   // In the first-level cache.

@@ -41,7 +41,7 @@ struct PowerOfTwo {
   /// Broadcast constants; `lowest` is the x whose power of two is 2^-127.
   FloatVec factor, lowest, roots;
 
-  /// REQUIRES: f > 0; f is 1 without kFactor.
+  /// Sets the factor. REQUIRES: f > 0; f is 1 without kFactor.
   explicit PowerOfTwo(float f = 1)
       : factor(hn::Set(FloatTag(), f)),
         lowest(hn::Set(FloatTag(), -127.0F / f)),
@@ -71,7 +71,7 @@ struct PowerOfTwo {
   /// Broadcast constants; `lowest` is the x whose power of two is 2^-127.
   FloatVec factor, lowest;
 
-  /// REQUIRES: f > 0; f is 1 without kFactor.
+  /// Sets the factor. REQUIRES: f > 0; f is 1 without kFactor.
   explicit PowerOfTwo(float f = 1)
       : factor(hn::Set(FloatTag(), f)), lowest(hn::Set(FloatTag(), -127.0F / f)) {}
 

@@ -25,7 +25,7 @@ std::vector<KernelRun> convolutions_of_every_loop() {
   return runs;
 }
 
-/// One node of every kind of inner loop, sizes no multiple of any vector.
+/// Returns one node for every kind of inner loop, with sizes that are no multiple of any vector.
 std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   std::vector<std::pair<KernelRun, Tolerance>> runs;
   const auto add = [&](KernelRun run, Tolerance tolerance) {

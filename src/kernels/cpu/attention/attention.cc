@@ -208,7 +208,8 @@ void replace_nan_weights(const AttentionShape& s, std::int64_t batch, TileRange 
 
 namespace {
 
-/// FusedAttention of f32 with at least one key, whose mask and choice have a number for each key.
+/// Returns the shape of a FusedAttention of f32 with at least one key, whose mask and choice have
+/// an element for each key; nullopt for others.
 std::optional<AttentionShape> taken_shape(const KernelRequest& request) {
   for (std::size_t i = 0; i < kAttentionChoice; ++i)
     if (request.has(i) && request.inputs[i].dtype != DType::kF32) return std::nullopt;

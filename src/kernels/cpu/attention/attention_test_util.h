@@ -5,7 +5,7 @@
 
 namespace parallax {
 
-/// Each of both with a probability of a half, the same for the same seed.
+/// Returns random bools, each true with probability 1/2, the same for the same seed.
 inline Tensor random_bools(const Dims& dims, unsigned seed) {
   std::mt19937 generator(seed);
   std::vector<bool> elements(static_cast<std::size_t>(dims.elements()));

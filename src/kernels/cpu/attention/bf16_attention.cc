@@ -115,7 +115,7 @@ class Bf16Attention final : public Kernel {
     return reinterpret_cast<Bf16Pair*>(args.scratch.data()) + at;
   }
 
-  /// Keys as pairs [keys, pairs_of(depth)].
+  /// Writes keys as pairs [keys, pairs_of(depth)].
   void round_keys(std::int64_t batch, const KernelArgs& args) const {
     const AttentionShape& s = shape_;
     const float* const from = args.in<float>(1) + s.at(s.k, batch);
@@ -148,7 +148,7 @@ class Bf16Attention final : public Kernel {
       pair_rows(from, row + 1 < rows ? from + row_stride : nullptr, to_size(columns), to);
   }
 
-  /// Q^T as pairs [pairs_of(depth), stride].
+  /// Writes Q^T as pairs [pairs_of(depth), stride].
   void round_queries(std::int64_t batch, TileRange queries, std::int64_t stride,
                      const KernelArgs& args) const {
     const AttentionShape& s = shape_;

@@ -104,7 +104,7 @@ class CosineAttention final : public Kernel {
     }
   }
 
-  /// Keys of length one, transposed, panel after panel.
+  /// Scales keys to length 1 and packs them, transposed, panel after panel.
   void pack_keys(const float* from, float* keys, float* packed) const {
     const CosineShape& s = shape_;
     unit_rows({from, to_size(s.heads * s.depth), keys, to_size(s.keys), to_size(s.depth), 1.0F,
@@ -118,7 +118,7 @@ class CosineAttention final : public Kernel {
                     {queries, type_.steps(shape_.depth), packed, scores, stride_, rows, stride_});
   }
 
-  /// Rows of scratch, where they stand, closed up.
+  /// Converts rows of scratch in place to dense rows of the type's steps.
   void convert(float* rows, std::int64_t stride, std::int64_t count, std::int64_t depth) const {
     if (type_.converts())
       type_.convert_rows(rows, to_size(stride), to_size(count), to_size(depth), rows,
@@ -135,7 +135,7 @@ class CosineAttention final : public Kernel {
 
 }  // namespace
 
-/// CosineAttention of windows and heads that fit the caches.
+/// Creates the kernel of CosineAttention for windows and heads that fit the caches.
 Result<std::unique_ptr<Kernel>> cpu_cosine_attention(const KernelRequest& request) {
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const Dims& q = request.inputs[0].dims;

@@ -18,7 +18,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The row's scores, bias and mask added, from column `at` on; `left` columns exist.
+/// Returns the sum of a row's scores, bias and mask from column `at` on; `left` columns remain.
 HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask, std::size_t at,
                            std::size_t left) {
   const FloatTag d;
@@ -87,7 +87,7 @@ HWY_INLINE void long_rows(const CosineScores& s) {
   }
 }
 
-/// The sum of the squares of a row, which is a few vectors long.
+/// Returns the sum of the squares of a row, which is a few vectors long.
 HWY_INLINE float squares_of(const float* x, std::size_t n) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

@@ -19,7 +19,7 @@ Tensor every_third(const Dims& dims) {
   return test_tensor<bool>(dims, bits);
 }
 
-/// Two sequences, heads of 8, values of 5.
+/// Returns a run of two sequences, with heads of depth 8 and values of width 5.
 KernelRun scaled_run(const ScaledCase& c, bool packed = false) {
   const auto operand = [&](std::int64_t heads, std::int64_t length, std::int64_t size, int seed) {
     return random_floats(packed ? Dims{2, length, heads * size} : Dims{2, heads, length, size},

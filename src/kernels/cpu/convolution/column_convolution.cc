@@ -38,7 +38,7 @@ struct ColumnCut {
   std::int64_t block_rows = 0;  ///< pixels of a run that are multiplied in one step
   std::int64_t depth = 0;       ///< steps of the weights that are used in one step
 
-  /// `copied`: into rows of scratch, by each group of panels.
+  /// `copied`: each group of panels copies its inputs into rows of scratch.
   ColumnCut(const ConvolutionShape& shape, const PackedMatrix& weights, const Machine& machine,
             bool copied) {
     depth = machine.block_depth();
@@ -122,8 +122,8 @@ class ColumnConvolution final : public Kernel {
     }
   }
 
-  /// `outputs` pixels from column `x` of output row `row`, rows of all images counted. Taps that
-  /// lie apart are copied one by one.
+  /// Copies the inputs of `outputs` pixels from column `x` of output row `row`, rows of all images
+  /// counted. Taps that lie apart are copied one by one.
   void write_segment(std::int64_t row, std::int64_t x, std::int64_t outputs, const float* images,
                      float* to) const {
     const ConvolutionShape& s = shape_;

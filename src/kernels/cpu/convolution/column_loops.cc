@@ -23,7 +23,7 @@ HWY_INLINE void write_zeros(float* HWY_RESTRICT to, std::size_t n) {
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(hn::Zero(d), d, to + i);
 }
 
-/// from[0, n), and anything in what is left of a vector.
+/// Copies from[0, n); elements after them, up to whole vectors, become unspecified.
 HWY_INLINE void copy(const float* HWY_RESTRICT from, float* HWY_RESTRICT to, std::size_t n) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

@@ -13,7 +13,7 @@
 namespace parallax {
 namespace {
 
-/// The shape of a convolution with one, two or three spatial axes.
+/// Returns the shape of a convolution with one, two or three spatial axes; nullopt for others.
 std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
   const auto shape = volume_convolution_shape(request);
   if (!shape) return std::nullopt;
@@ -24,13 +24,13 @@ std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
   return shape;
 }
 
-/// With one or two.
+/// Returns the shape of a convolution with one or two spatial axes.
 std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
   const auto shape = any_shape(request);
   return shape && request.inputs[0].dims.rank() < 5 ? shape : std::nullopt;
 }
 
-/// The shape of a convolution in NHWC with one group.
+/// Returns the shape of a convolution in NHWC with one group.
 std::optional<ConvolutionShape> dense_shape(const KernelRequest& request) {
   const auto shape = whole_shape(request);
   return shape && shape->nhwc && shape->groups == 1 ? shape : std::nullopt;

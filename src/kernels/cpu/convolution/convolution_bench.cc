@@ -64,7 +64,8 @@ BENCHMARK(convolution_1x1)
     ->ArgsProduct({{1}, {20}, {256, 384, 512}, {256}})
     ->ArgsProduct({{1}, {20}, {64, 256}, {64, 128}});
 
-/// Whisper's first one: 3 taps along one axis. Argument: 1, ours.
+/// Measures Whisper's first convolution: 3 taps along one axis. Argument: 1, kernels of this
+/// folder.
 void convolution_line(benchmark::State& state) {
   const ConvolutionCase row{"", {1, 1, 3000, 80}, 384, {1, 3}, {0, 1, 0, 1}};
   run_bench(state, convolution_run(row, true, "Gelu"), maker_of(state.range(0)),
@@ -72,7 +73,7 @@ void convolution_line(benchmark::State& state) {
 }
 BENCHMARK(convolution_line)->Arg(1);
 
-/// Whisper's second one: stride 2.
+/// Measures Whisper's second convolution, with stride 2.
 void convolution_line_stride2(benchmark::State& state) {
   ConvolutionCase row{"", {1, 1, 3000, 384}, 384, {1, 3}, {0, 1, 0, 1}};
   row.strides = {1, 2};

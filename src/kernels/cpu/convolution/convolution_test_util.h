@@ -47,8 +47,8 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
 /// computed in different orders.
 inline constexpr double kConvolutionError = 5e-6;
 
-/// The greatest difference to the reference kernel over the greatest of its elements; infinite
-/// if a kernel fails.
+/// Returns the largest difference to the reference kernel, divided by the reference's largest
+/// element; infinity if a kernel fails.
 inline double error_against_reference(const KernelRun& run, const KernelMaker& make) {
   const auto want = run_kernel_tiles(run, KernelLibrary::kReference);
   const auto got = run_kernel_tiles(run, make);

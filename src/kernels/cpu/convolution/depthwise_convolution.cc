@@ -42,7 +42,7 @@ class DepthwiseConvolution final : public Kernel {
   }
 
  private:
-  /// Row `row` of the output, rows of all images counted.
+  /// Computes row `row` of the output, counted over all images.
   void run_row(std::int64_t row, float* out, const KernelArgs& args) const {
     DepthwiseRow filter;
     filter.channels = to_size(shape_.in_channels);

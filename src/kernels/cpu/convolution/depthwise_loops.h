@@ -20,7 +20,7 @@ struct DepthwiseRow {
   bool relu = false;
   float* out = nullptr;
 };
-/// REQUIRES: channels >= depthwise_fewest_channels().
+/// Computes the outputs of a row. REQUIRES: channels >= depthwise_fewest_channels().
 void depthwise_row(const DepthwiseRow& row);
 std::size_t depthwise_fewest_channels();
 

@@ -15,7 +15,8 @@
 namespace parallax {
 namespace {
 
-/// The filters of one group, `source`, as columns; rows by kernel columns, kernel rows, channels.
+/// Packs the filters of one group, `source`, as columns; rows by kernel columns, kernel rows,
+/// channels.
 void pack_group(const ConvolutionShape& shape, const PackedMatrix& matrix, const std::byte* source,
                 float* to) {
   const std::int64_t channels = shape.in_channels / shape.groups;

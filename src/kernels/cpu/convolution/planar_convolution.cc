@@ -100,7 +100,7 @@ class PlanarConvolution final : public Kernel {
 
   std::int64_t plane_pixels() const { return shape_.out[0] * shape_.out[1]; }
 
-  /// The first of the outputs of a filter.
+  /// Returns the address of the first output of a filter.
   float* first_output(const PlanarOutputs& outputs, std::int64_t filter,
                       const KernelArgs& args) const {
     const std::int64_t plane =
@@ -197,12 +197,13 @@ class PlanarConvolution final : public Kernel {
     return product;
   }
 
-  /// Filters of the tile before those of panel `p`.
+  /// Returns the number of the tile's filters before those of panel `p`.
   std::int64_t filters_before(const Work& work, std::int64_t p) const {
     return weights_.panel(p).begin - weights_.panel(work.panels.begin).begin;
   }
 
-  /// All panels with a run of outputs, whose inputs stay near, then with the next.
+  /// Multiplies all panels with one run of outputs, whose inputs stay in the cache, then with the
+  /// next.
   void multiply_filters(const PlanarOutputs& outputs, const Work& work) const {
     const std::int64_t count = (outputs.row_end - outputs.row_begin - 1) * window_.pitch() +
                                outputs.column_end - outputs.column_begin;
@@ -227,7 +228,7 @@ class PlanarConvolution final : public Kernel {
     }
   }
 
-  /// A panel, whose weights stay near, with all outputs, then the next.
+  /// Multiplies one panel, whose weights stay in the cache, with all outputs, then the next.
   void multiply_pixels(const PlanarOutputs& outputs, const Work& work) const {
     const std::int64_t columns = outputs.column_end - outputs.column_begin;
     const bool cut = column_cuts_.size() > 1;
@@ -246,7 +247,7 @@ class PlanarConvolution final : public Kernel {
     }
   }
 
-  /// `part` of the outputs of a tile, with what lies between its rows.
+  /// Computes `part` of the outputs of a tile, with the elements between its rows.
   void multiply_rows(const PlanarOutputs& outputs, const PlanarOutputs& part,
                      const Work& work) const {
     const std::int64_t first = (part.row_begin - outputs.row_begin) * window_.pitch() +

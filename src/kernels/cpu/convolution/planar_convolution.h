@@ -11,7 +11,8 @@
 
 namespace parallax {
 
-/// NCHW; a null pointer for others, unknown activations, and filters of more than 2^16 taps.
+/// Creates the kernel for NCHW. Returns a null pointer for other layouts, unknown activations, and
+/// filters of more than 2^16 taps.
 /// Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& request,
                                                         const ConvolutionShape& shape);

@@ -15,7 +15,7 @@ Result<std::unique_ptr<Kernel>> planar(const KernelRequest& request) {
   return make_planar_convolution(request, *shape);
 }
 
-/// `row` has its image channels first.
+/// Returns a run of the case `row`, whose image is NCHW.
 KernelRun planar_run(const ConvolutionCase& row, bool bias, const std::string& activation) {
   KernelRun run = convolution_run(row, bias, activation);
   Dims w = {row.filters, row.x[1] / row.group};

@@ -21,7 +21,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr auto kLine = static_cast<std::size_t>(kLineFloats);
 
-/// from[0, n), and anything in what is left of a vector.
+/// Copies from[0, n); elements after them, up to whole vectors, become unspecified.
 HWY_INLINE void copy_spilling(const float* HWY_RESTRICT from, float* HWY_RESTRICT to,
                               std::size_t n) {
   const FloatTag d;
@@ -36,7 +36,7 @@ HWY_INLINE void zero_spilling(float* HWY_RESTRICT to, std::size_t n) {
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(hn::Zero(d), d, to + i);
 }
 
-/// to[i] = from[i * step], for i in [begin, end).
+/// Copies from[i * step] to to[i], for i in [begin, end).
 HWY_INLINE void copy_apart(const float* HWY_RESTRICT from, std::ptrdiff_t step,
                            float* HWY_RESTRICT to, std::ptrdiff_t begin, std::ptrdiff_t end) {
   for (std::ptrdiff_t i = begin; i < end; ++i) to[i] = from[i * step];
@@ -52,7 +52,7 @@ struct Inside {
   }
 };
 
-/// One row of one part.
+/// Writes one row of one part.
 HWY_INLINE void write_part(const float* HWY_RESTRICT from, std::ptrdiff_t step,
                            std::ptrdiff_t count, const Inside& inside, float* HWY_RESTRICT to) {
   zero_spilling(to, static_cast<std::size_t>(inside.begin));
@@ -86,7 +86,7 @@ HWY_INLINE std::ptrdiff_t write_vectors(const float* HWY_RESTRICT from, std::ptr
   return begin;
 }
 
-/// All parts of a row, as many as the step is.
+/// Writes all parts of a row, as many as the step is.
 HWY_INLINE void write_parts(const PlaneCopy& copy, const float* HWY_RESTRICT from,
                             float* HWY_RESTRICT to) {
   const auto step = static_cast<std::ptrdiff_t>(copy.step);

@@ -16,7 +16,7 @@ std::int64_t skewed(std::int64_t elements) {
   return (lines % 2 == 0 ? lines + 1 : lines) * kLineFloats;
 }
 
-/// Which of first + i * step, i in [0, n), lie in [0, end).
+/// Returns the range of i in [0, n) for which first + i * step lies in [0, end).
 TileRange inside(std::int64_t first, std::int64_t step, std::int64_t n, std::int64_t end) {
   const std::int64_t begin =
       std::clamp<std::int64_t>(first < 0 ? tile_count(-first, step) : 0, 0, n);

@@ -33,7 +33,8 @@ struct PlanarOutputs {
 
 class PlanarWindow {
  public:
-  /// `exact`: no output reads elements between rows, at the price of a copy for each kernel column.
+  /// Lays out windows for `shape`. `exact`: no output reads elements between rows, at the price of
+  /// a copy for each kernel column.
   PlanarWindow(const ConvolutionShape& shape, bool exact);
   /// Sets the largest tile: `rows` times `columns` outputs. If `columns` is that of the whole
   /// output, rows are not cut, and neighbouring rows share the zeros between them.

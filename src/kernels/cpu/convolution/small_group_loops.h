@@ -36,10 +36,10 @@ struct SmallGroupRow {
   float* out = nullptr;
   std::size_t out_step = 0, filters = 0;  ///< to the next output; lanes that are stored
 };
-/// REQUIRES: with `lanes`, a whole vector can be read from each pixel of `x`, and holds all
-/// channels of the groups of the lanes that are stored.
+/// Computes the outputs of a row. REQUIRES: with `lanes`, a whole vector can be read from each
+/// pixel of `x`, and holds all channels of the groups of the lanes that are stored.
 void small_group_row(const SmallGroupRow& row);
-/// Filters of a vector.
+/// Returns the filters that a vector holds on this machine.
 std::size_t small_group_lanes();
 
 }  // namespace parallax

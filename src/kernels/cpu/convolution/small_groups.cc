@@ -44,8 +44,8 @@ bool choose_groups(const ConvolutionShape& s, SmallGroups& g) {
   return g.groups == 1 || s.in_channels >= g.lanes;
 }
 
-/// Filters of the source, [filter, channel, kernel row, kernel column], to blocks whose rows are as
-/// SmallGroupRow says.
+/// Packs filters of the source, [filter, channel, kernel row, kernel column], into blocks whose
+/// rows are as SmallGroupRow says.
 void pack(const ConvolutionShape& s, const SmallGroups& g, const std::byte* source, std::byte* to) {
   std::memset(to, 0, to_size(g.blocks * g.block_elements() * kFloatBytes));
   for (std::int64_t m = 0; m < s.out_channels; ++m) {
@@ -101,7 +101,7 @@ class SmallGroupConvolution final : public Kernel {
   }
 
  private:
-  /// Block `block` of row `at` of the output, rows of all images counted.
+  /// Computes block `block` of row `at` of the output, counted over all images.
   void run_row(std::int64_t at, std::int64_t block, const KernelArgs& args) const {
     const ConvolutionShape& s = shape_;
     const std::int64_t filter = block * groups_.block_filters(), y = at % s.out[0];

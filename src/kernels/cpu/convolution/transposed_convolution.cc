@@ -37,12 +37,12 @@ Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const KernelRequest&
   return request.packed.get(w.data, layout, w.elements() * kFloatBytes, fill);
 }
 
-/// y[i] += x[i].
+/// Adds x[i] to y[i].
 void add_up(const float* x, float* __restrict y, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) y[i] += x[i];
 }
 
-/// y[i * stride + p] = x[p * length + i] for y of `n` elements.
+/// Copies x[p * length + i] to y[i * stride + p], for y of `n` elements.
 void interleave(const float* x, std::int64_t stride, std::int64_t length, std::int64_t n,
                 float* __restrict y) {
   if (stride == 1) {
@@ -146,7 +146,8 @@ class PlanarTransposed final : public Kernel {
       std::fill_n(sums, count, bias == nullptr ? 0.0F : bias[block.group * shape_.filters + m]);
   }
 
-  /// The block's filters, plane `k` of them, times the image's pixels `from` of plane `plane`.
+  /// Multiplies the block's filters, plane `k` of them, with the image's pixels `from` of plane
+  /// `plane`.
   void multiply_block(const TransposedBlock& block, const TransposedBlock& from, std::int64_t k,
                       std::int64_t plane, const KernelArgs& args, float* products) const {
     const std::int64_t width = shape_.columns().in, height = shape_.rows().in;

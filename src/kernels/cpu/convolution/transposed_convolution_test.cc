@@ -20,7 +20,7 @@ struct TransposedCase {
   std::int64_t group = 1;
 };
 
-/// The same of an image in NHWC.
+/// Returns the same run for an image in NHWC.
 KernelRun of_pixels(KernelRun run) {
   const Dims x = run.inputs[0]->dims();
   Dims turned = {x[0]};

@@ -33,7 +33,8 @@ std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outpu
   return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
 }
 
-/// `any_size`: a window may be larger than a cache.
+/// Returns how the node is cut; nullopt if windows do not suit it. `any_size`: a window may be
+/// larger than a cache.
 std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatrix& weights,
                                      const Machine& machine, bool any_size) {
   WindowCut cut;
@@ -195,7 +196,7 @@ class WindowConvolution final : public Kernel {
     }
   }
 
-  /// Row `k` of panel `p`, panels of all groups counted.
+  /// Returns row `k` of panel `p`, counted over all groups.
   const Step* weights_row(std::int64_t p, std::int64_t k) const {
     const std::int64_t panels = weights_.panels();
     return weights_.row(p % panels, k) + p / panels * (*weights_.size() / kStepBytes);

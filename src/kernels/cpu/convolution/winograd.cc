@@ -149,7 +149,7 @@ class WinogradConvolution final : public Kernel {
     winograd_input(form_, pixels.data(), to_size(shape_.in_channels), to, to_size(input_stride_));
   }
 
-  /// The products of all points with panel p of the weights.
+  /// Multiplies all points with panel p of the weights.
   void multiply(const TileRange& squares, std::int64_t p, float* scratch) const {
     const std::int64_t width = panels_.width(p);
     const std::int64_t size = shape_.in_channels * width;
@@ -171,7 +171,7 @@ class WinogradConvolution final : public Kernel {
     }
   }
 
-  /// The bias of panel p up to a whole vector; null without one.
+  /// Copies the bias of panel p, padded to a whole vector; returns null without a bias.
   const float* copy_bias(std::int64_t p, const KernelArgs& args, float* to) const {
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     if (bias == nullptr) return nullptr;
@@ -212,7 +212,8 @@ class WinogradConvolution final : public Kernel {
   std::int64_t products_, result_, bias_, zeros_, end_;
 };
 
-/// Panel after panel, in each point after point a matrix [channels, width of the panel].
+/// Packs weights panel after panel; a panel holds, point after point, a matrix [channels, width of
+/// the panel].
 void pack_weights(const ConvolutionShape& shape, WinogradForm form, const Panels& panels,
                   const std::byte* source, float* to) {
   const WinogradSizes sizes = winograd_sizes(form);

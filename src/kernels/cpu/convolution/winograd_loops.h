@@ -25,19 +25,21 @@ struct WinogradSizes {
   std::int64_t points() const { return in_h * in_w; }  ///< elements of a transformed tile
   std::int64_t outputs() const { return out_h * out_w; }
 };
+/// Returns the sizes of a form; they do not depend on the machine.
 WinogradSizes winograd_sizes(WinogradForm form);
 
-/// Element c of point p goes to to[p * stride + c], for c below `channels` rounded up to whole
-/// vectors, zeros past the channels. `from` are the in_h * in_w pixels of the tile, row by row.
+/// Transforms the inputs of a tile: element c of point p goes to to[p * stride + c], for c below
+/// `channels` rounded up to whole vectors, zeros past the channels. `from` are the in_h * in_w
+/// pixels of the tile, row by row.
 void winograd_input(WinogradForm form, const float* const* from, std::size_t channels, float* to,
                     std::size_t stride);
 
-/// Sums of products at from[p * stride + k] give to[i * columns + k] for output i, k < columns.
-/// REQUIRES: columns is a multiple of the vector. bias: [columns], or null.
+/// Transforms products to outputs: sums of from[p * stride + k] give to[i * columns + k] for output
+/// i, k < columns. REQUIRES: columns is a multiple of the vector. bias: [columns], or null.
 void winograd_output(WinogradForm form, const float* from, std::size_t stride, std::size_t columns,
                      const float* bias, float* to);
 
-/// Filters of one channel, computed in f64 and rounded once: filter k, whose taps begin
+/// Transforms the filters of one channel, in f64 and rounded once: filter k, whose taps begin
 /// `filter_stride` bytes after those of the one before, unaligned, gives to[p * stride + k], k <
 /// filters, for the matrices p.
 void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,

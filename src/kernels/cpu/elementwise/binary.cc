@@ -162,7 +162,8 @@ constexpr DTypeSet kBinaryTypes = dtype_bit(DType::kF32) | kIndexTypes;
 
 }  // namespace
 
-/// Add, Sub, Mul, Div, Min, Max, PRelu of two f32; Add, Sub, Mul of two i32 or i64.
+/// Creates the kernels of Add, Sub, Mul, Div, Min, Max, PRelu of two f32; Add, Sub, Mul of two i32
+/// or i64.
 Result<std::unique_ptr<Kernel>> cpu_binary(const KernelRequest& request) {
   if (request.inputs.size() != 2) return not_covered();
   return dispatch<kBinaryTypes>(request.inputs[0].dtype, [&](auto type) {
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Kernel>> cpu_binary(const KernelRequest& request) {
   });
 }
 
-/// Equal, Less, LessOrEqual, Greater, GreaterOrEqual of two f32, i32 or i64.
+/// Creates the kernels of Equal, Less, LessOrEqual, Greater, GreaterOrEqual of two f32, i32 or i64.
 Result<std::unique_ptr<Kernel>> cpu_comparison(const KernelRequest& request) {
   return dispatch<kBinaryTypes>(request.inputs[0].dtype, [&](auto type) {
     return comparison_kernel<typename decltype(type)::type>(request);

@@ -25,7 +25,7 @@ constexpr DTypeSet kTo = dtype_bit(DType::kF32) | kIndexTypes | kBoolTypes;
 
 }  // namespace
 
-/// Cast from i64, i32 or u8 to f32, i64, i32 or bool.
+/// Creates the kernel of Cast from i64, i32 or u8 to f32, i64, i32 or bool.
 Result<std::unique_ptr<Kernel>> cpu_cast(const KernelRequest& request) {
   return dispatch<kFrom>(request.inputs[0].dtype, [&](auto from) {
     using From = typename decltype(from)::type;

@@ -92,7 +92,7 @@ Result<std::unique_ptr<Kernel>> cpu_clip(const KernelRequest& request) {
   return f ? unary_kernel(request, *f, 0b110) : not_covered();
 }
 
-/// Pow of f32 by one constant among 1, 2, 3, 1/2 and -1.
+/// Creates the kernel of Pow of f32 by one constant among 1, 2, 3, 1/2 and -1.
 Result<std::unique_ptr<Kernel>> cpu_pow(const KernelRequest& request) {
   const auto f = unary_of(request);
   return f ? unary_kernel(request, *f, 0b10) : not_covered();

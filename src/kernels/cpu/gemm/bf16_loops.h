@@ -16,17 +16,17 @@ using Bf16Pair = std::uint32_t;
 inline constexpr std::size_t kBf16Panel = 64, kBf16Vector = 16;
 inline MatMulWidths bf16_widths() { return {kBf16Panel, kBf16Vector}; }
 
-/// `rows` rows of `depth` f32 each, `stride` elements apart, times `factor`, rounded to the nearest
-/// bf16 (to even if two are equally near; a NaN stays one, what is too large becomes an infinity,
-/// denormals zero), into rows of (depth + 1) / 2 pairs, `pairs` apart; a last odd element is paired
-/// with zero. REQUIRES here and below: cpu_multiplies_bf16().
+/// Converts `rows` rows of `depth` f32 each, `stride` elements apart, times `factor`, rounded to
+/// the nearest bf16 (to even if two are equally near; NaN stays NaN, numbers that are too large
+/// become infinite, denormals zero), into rows of (depth + 1) / 2 pairs, `pairs` apart; a last odd
+/// element is paired with zero. REQUIRES here and below: cpu_multiplies_bf16().
 void round_to_bf16(const float* from, std::size_t stride, std::size_t rows, std::size_t depth,
                    Bf16Pair* to, std::size_t pairs, float factor = 1);
 
 inline std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
 
-/// `n` columns of two rows, rounded in the same way, into one row of pairs, zeros up to a multiple
-/// of kBf16Vector. second may be null: zeros.
+/// Converts `n` columns of two rows, rounded in the same way, into one row of pairs, zeros up to a
+/// multiple of kBf16Vector. second may be null: zeros.
 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to);
 
 void bf16_panel(const MatMulPanel& panel);

@@ -56,13 +56,14 @@ using PairTag = hn::Repartition<std::int16_t, SumTag>;
 // Sums of products of pairs are two registers, whose meaning the instruction set decides. They are
 // no struct: GCC compiles its constructor for the baseline instruction set.
 
-/// a and b have bytes of a step in the halves of their lanes: every second byte, widened.
+/// Adds products of a and b, which have bytes of a step in the halves of their lanes: every second
+/// byte, widened.
 HWY_INLINE void add_pairs(hn::Vec<SumTag>& first, hn::Vec<SumTag>& second, hn::Vec<PairTag> a,
                           hn::Vec<PairTag> b) {
   first = hn::ReorderWidenMulAccumulate(SumTag(), a, b, first, second);
 }
 
-/// The sum of each column.
+/// Returns the sum of each column.
 HWY_INLINE hn::Vec<SumTag> columns_of(hn::Vec<SumTag> first, hn::Vec<SumTag> second) {
 #if HWY_ARCH_X86
   // Neighbours were added.

@@ -13,9 +13,9 @@ namespace parallax {
 MatMulWidths byte_widths();
 void byte_panel(const MatMulPanel& panel);
 
-/// Implementation for any CPU; accepts panels of any multiple of its vector.
+/// Implements byte_panel() on any CPU; accepts panels of any multiple of its vector.
 void portable_byte_panel(const MatMulPanel& panel);
-/// Implementation with AVX-512 and VNNI. REQUIRES: cpu_has_vnni().
+/// Returns true if the CPU has AVX-512 and VNNI, which vnni_panel() requires.
 bool cpu_has_vnni();
 inline constexpr MatMulWidths kVnniWidths = {64, 16};
 void vnni_panel(const MatMulPanel& panel);

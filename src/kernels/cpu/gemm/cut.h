@@ -14,7 +14,7 @@ namespace parallax {
 inline constexpr std::int64_t kBlockRowGranule = 6;
 /// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
 inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
-/// Rows of `depth` elements for a block of `elements`, whole granules of them.
+/// Returns the rows of `depth` elements that a block of `elements` holds, in whole granules.
 inline std::int64_t fitting_rows(std::int64_t elements, std::int64_t depth,
                                  std::int64_t fewest = kFewestBlockRows) {
   return std::clamp(elements / depth / kBlockRowGranule * kBlockRowGranule, fewest, kMostBlockRows);
@@ -29,7 +29,7 @@ struct MatMulCut {
 
   std::int64_t tiles() const { return row_blocks * panel_groups; }
 };
-/// REQUIRES: b has depth and columns.
+/// Cuts the product of `rows` rows with b into tiles. REQUIRES: b has depth and columns.
 MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& machine);
 
 }  // namespace parallax

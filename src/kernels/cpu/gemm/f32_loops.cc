@@ -227,7 +227,7 @@ Multiply multiply_of(std::size_t rows, std::size_t vectors, bool half) {
   }
 }
 
-/// How often a group prefetches.
+/// Returns how often a group prefetches.
 std::size_t prefetches(const MatMulPanel& panel) {
   if (panel.segments == nullptr) return (panel.depth + kUnroll - 1) / kUnroll;
   std::size_t count = 0;

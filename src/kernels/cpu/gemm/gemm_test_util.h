@@ -49,11 +49,11 @@ class GemmTypes : public testing::TestWithParam<GemmTestType> {
   INSTANTIATE_TEST_SUITE_P(Table, suite, testing::ValuesIn(kGemmTestTypes), \
                            [](const auto& row) { return std::string(row.param.name); })
 
-/// MatMul of random numbers.
+/// Returns a MatMul of random numbers.
 inline KernelRun matmul_run(const Dims& a, const Dims& b) {
   return {OpKind::kMatMul, test_inputs(random_floats(a, 1, -1, 1), random_floats(b, 2, -1, 1))};
 }
-/// With a constant right operand.
+/// Returns a MatMul with a constant right operand.
 inline KernelRun constant_matmul_run(const Dims& a, const Dims& b) {
   KernelRun run = matmul_run(a, b);
   run.constants = 0b10;

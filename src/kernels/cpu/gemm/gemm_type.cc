@@ -45,7 +45,7 @@ void pad_byte_rows(const void* from, std::size_t stride, std::size_t rows, std::
   }
 }
 
-/// Numbers of i8 as bytes, four of a column side by side.
+/// Packs numbers in the range of i8 as bytes, four of a column side by side.
 void pack_byte_columns(const float* from, std::size_t stride, std::size_t depth,
                        std::size_t columns, void* to, std::size_t padded) {
   auto* bytes = static_cast<std::int8_t*>(to);

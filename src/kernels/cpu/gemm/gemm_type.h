@@ -10,6 +10,7 @@
 
 namespace parallax {
 
+/// A type of operands. Depth is counted in elements, steps are four bytes.
 struct GemmType {
   std::string_view name;      ///< used in the layout names of its packings
   std::int64_t elements = 1;  ///< elements in depth of a step
@@ -33,8 +34,9 @@ struct GemmType {
   std::int64_t steps(std::int64_t depth) const { return (depth + elements - 1) / elements; }
 };
 
+/// Returns the type of a precision; valid for the life of the process.
 const GemmType& gemm_type(Precision precision);
-/// Unsigned bytes times signed ones, whose sums are exact as far as 32 bits go.
+/// Returns the type of unsigned bytes times signed ones. Sums are exact modulo 2^32.
 const GemmType& byte_gemm_type();
 
 }  // namespace parallax

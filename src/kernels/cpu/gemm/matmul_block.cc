@@ -124,7 +124,7 @@ class BlockProduct {
                    });
   }
 
-  /// The part's depth of the panel that begins at `column`.
+  /// Multiplies the part's depth of the panel that begins at `column`.
   void run_panel(const Part& part, const void* a, std::int64_t column, std::int64_t padded,
                  MatMulPanel& panel) const {
     const auto columns = static_cast<std::int64_t>(panel.columns);

@@ -33,7 +33,7 @@ void fill_panel(const PackSource& source, std::int64_t column, std::int64_t widt
     std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
 }
 
-/// Panel after panel.
+/// Packs panel after panel.
 void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* to) {
   std::vector<float> rows;
   for (std::int64_t p = 0; p < matrix.panels(); ++p) {

@@ -28,8 +28,8 @@ struct BatchedShape {
   std::shared_ptr<const AlignedBytes> packed;  ///< data that `b` describes; null: input 1
 };
 
-/// A transposed constant as products read it, matrix after matrix, packed once: its rows may be far
-/// apart and, in a file, lie at any address.
+/// Packs a transposed constant as products read it, matrix after matrix: in the model its rows may
+/// be far apart and lie at any address.
 Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const TensorDesc& stored,
                                                             const Permuted& operand,
                                                             PackedWeights& packed) {

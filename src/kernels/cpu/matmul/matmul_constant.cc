@@ -109,7 +109,7 @@ bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& p
          (!request.has(2) || is_bias(request.inputs[2], product->source.columns));
 }
 
-/// With packed weights of that precision.
+/// Creates the kernel with packed weights of that precision.
 Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision precision,
                                        const std::optional<ConstantProduct>& product) {
   if (request.precision != precision || !takes(request, product)) return not_covered();

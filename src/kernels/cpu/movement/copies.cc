@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kTileBytes = kTileElements * 4;
 
-/// Bytes of dims[begin..), one element each.
+/// Returns the bytes of one slice over dims[begin..).
 std::int64_t inner_bytes(const Dims& dims, int begin, DType dtype) {
   std::int64_t bytes = size_of(dtype);
   for (int d = begin; d < dims.rank(); ++d) bytes *= dims[d];
@@ -150,8 +150,8 @@ Result<std::unique_ptr<Kernel>> gather_kernel(const GatherShape& shape) {
 
 }  // namespace
 
-/// Gather along any axis. Big tables are read in place from the mapped file. Errors while running:
-/// kOutOfRange.
+/// Creates the kernel of Gather along any axis. Big tables are read in place from the mapped file.
+/// Errors while running: kOutOfRange.
 Result<std::unique_ptr<Kernel>> cpu_gather(const KernelRequest& request) {
   const TensorDesc& data = request.inputs[0];
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", 0), data.dims.rank());
@@ -186,7 +186,7 @@ void fill(std::byte* to, std::int64_t count, const PadShape& shape) {
     std::memcpy(to + i, shape.value.data(), to_size(shape.bytes));
 }
 
-/// One innermost row of the output.
+/// Writes one innermost row of the output.
 void pad_row(const PadShape& shape, std::int64_t row, const std::byte* x, std::byte* y) {
   const std::size_t last = to_size(shape.rank - 1);
   y += row * shape.out[last] * shape.bytes;
@@ -207,7 +207,7 @@ void pad_row(const PadShape& shape, std::int64_t row, const std::byte* x, std::b
   if (after > 0) fill(y + (before + inside) * shape.bytes, after, shape);
 }
 
-/// Axes of which no two neighbours could be one.
+/// Merges neighbouring axes that can be one.
 PadShape merge_axes(const Dims& in, const Dims& out,
                     const std::array<std::int64_t, Dims::kMaxRank>& before) {
   PadShape shape;

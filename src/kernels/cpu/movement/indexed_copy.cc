@@ -149,7 +149,7 @@ std::unique_ptr<Kernel> indexed_copy(const Dims& in, const IndexLists& from,
                             });
 }
 
-/// Pad of any mode but constant.
+/// Creates the kernel of Pad in any mode but constant.
 Result<std::unique_ptr<Kernel>> cpu_pad_indexed(const KernelRequest& request) {
   if (request.outputs[0].elements() == 0) return not_covered();
   const auto lists = padded_indexes(request);
@@ -157,7 +157,7 @@ Result<std::unique_ptr<Kernel>> cpu_pad_indexed(const KernelRequest& request) {
   return indexed_copy(request.inputs[0].dims, *lists, size_of(request.inputs[0].dtype));
 }
 
-/// Resize of mode nearest.
+/// Creates the kernel of Resize in mode nearest.
 Result<std::unique_ptr<Kernel>> cpu_resize_nearest(const KernelRequest& request) {
   const ResizeShape shape = resize_shape(request);
   if (shape.mode != ResizeMode::kNearest || request.outputs[0].elements() == 0)

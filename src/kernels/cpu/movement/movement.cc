@@ -71,7 +71,8 @@ std::optional<int> contiguous_dim(const StridedLoop& loop) {
   return std::nullopt;
 }
 
-/// For each index of the other dimensions, a matrix of `across` rows by the last dimension.
+/// Creates a kernel that transposes, for each index of the other dimensions, a matrix of dimension
+/// `across` by the last dimension.
 Result<std::unique_ptr<Kernel>> transpose_kernel(const StridedLoop& loop, int across,
                                                  std::int64_t bytes, std::uint32_t unused_inputs) {
   std::array<std::int64_t, StridedLoop::kMaxRank> out_strides{};
@@ -121,7 +122,8 @@ Result<std::unique_ptr<Kernel>> move_kernel(const StridedLoop& loop, std::int64_
                 : row_copy_kernel(loop, bytes, unused_inputs);
 }
 
-/// First index along an axis of `size`, as Slice clamps it for a slice that has elements.
+/// Returns the first index along an axis of `size`, as Slice clamps it for a slice that has
+/// elements.
 std::int64_t slice_start(std::int64_t start, std::int64_t size) {
   if (start < 0) start = start < -size ? 0 : start + size;
   return std::min(start, size - 1);
@@ -190,7 +192,7 @@ Result<std::unique_ptr<Kernel>> cpu_transpose(const KernelRequest& request) {
   return move_kernel(loop, size_of(request.inputs[0].dtype), 0);
 }
 
-/// DepthToSpace and SpaceToDepth.
+/// Creates the kernels of DepthToSpace and SpaceToDepth.
 Result<std::unique_ptr<Kernel>> cpu_space_blocks(const KernelRequest& request) {
   if (request.outputs[0].elements() == 0) return empty_kernel();
   const SpaceBlocks blocks = space_blocks(request);
@@ -206,7 +208,7 @@ Result<std::unique_ptr<Kernel>> cpu_expand(const KernelRequest& request) {
   return row_copy_kernel(loop, size_of(request.inputs[0].dtype), 0b10);
 }
 
-/// Each dimension is walked as often as it repeats: an outer dimension of stride 0.
+/// Creates the kernel of Tile: a dimension that repeats gets an outer dimension of stride 0.
 Result<std::unique_ptr<Kernel>> cpu_tile(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
@@ -223,7 +225,7 @@ Result<std::unique_ptr<Kernel>> cpu_tile(const KernelRequest& request) {
   return row_copy_kernel(StridedLoop(sizes, strides), size_of(request.inputs[0].dtype), 0b10);
 }
 
-/// Resize, nearest, by whole factors.
+/// Creates the kernel of Resize, mode nearest, by integer factors.
 Result<std::unique_ptr<Kernel>> cpu_resize(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
   if (!repeats_elements(request.node.attributes) ||
@@ -244,7 +246,7 @@ Result<std::unique_ptr<Kernel>> cpu_resize(const KernelRequest& request) {
   return row_copy_kernel(StridedLoop(sizes, strides), size_of(request.inputs[0].dtype), 0b1110);
 }
 
-/// Slice whose starts, axes and steps are known at plan time.
+/// Creates the kernel of Slice whose starts, axes and steps are known at plan time.
 Result<std::unique_ptr<Kernel>> cpu_slice(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;

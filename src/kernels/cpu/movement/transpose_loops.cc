@@ -44,7 +44,7 @@ HWY_INLINE void transpose_four(const float* x, float* y, std::size_t x_stride,
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, ab_high, ce_high)), d, y + 3 * y_stride);
 }
 
-/// float stands for any 4 bytes: they are moved, never computed with.
+/// Transposes elements of 4 bytes of any type: as floats they are only moved.
 void transpose_small(const float* x, float* y, std::size_t x_stride, std::size_t y_stride,
                      std::size_t rows, std::size_t columns) {
   const std::size_t even_rows = rows / 4 * 4, even_columns = columns / 4 * 4;
@@ -69,7 +69,7 @@ void transpose_small(const T* x, T* y, std::size_t x_stride, std::size_t y_strid
   transpose_plain(x, y, x_stride, y_stride, rows, columns);
 }
 
-/// Three channels, as images have them, to or from one after the other: y[r][c] for c < 3.
+/// Interleaves three channels that lie one after the other: y[r][c] for c < 3.
 void interleave_three(const float* x, float* y, std::size_t x_stride, std::size_t rows) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);

@@ -139,7 +139,7 @@ std::unique_ptr<Kernel> make_byte_rows(std::int64_t rows, PackedMatrix weights,
   return std::make_unique<ByteRows>(rows, std::move(weights), std::move(requantisation), machine);
 }
 
-/// MatMulInteger of [.., M, K] and a constant [K, N].
+/// Creates the kernel of MatMulInteger of [.., M, K] and a constant [K, N].
 Result<std::unique_ptr<Kernel>> byte_panels_matmul(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[kProductX];
   const TensorDesc& b = request.inputs[kProductW];

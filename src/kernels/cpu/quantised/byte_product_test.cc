@@ -169,7 +169,7 @@ TEST(ByteProducts, DeclineSeveralZeroPointsOfWeights) {
   EXPECT_EQ(got.error().code, ErrorCode::kUnsupported);
 }
 
-/// The portable loops and those of this CPU, on the ends of all bytes.
+/// Compares the portable loops and those of this CPU for the extreme values of bytes.
 TEST(ByteLoops, SumsAreExact) {
   constexpr std::size_t kRows = 7, kSteps = 9, kColumns = 60, kPadded = 64, kBytes = kSteps * 4;
   std::vector<std::uint8_t> a(kRows * kBytes);

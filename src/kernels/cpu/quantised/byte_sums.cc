@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The sum of eight bytes.
+/// Returns the sum of eight bytes.
 HWY_INLINE std::uint32_t sum_of_8(const std::uint8_t* from) {
   std::uint64_t word = 0;
   std::memcpy(&word, from, sizeof word);

@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using WholeTag = hn::RebindToSigned<FloatTag>;
 using ByteTag = hn::Rebind<std::uint8_t, FloatTag>;
 
-/// One output's channels, from channel `c` on.
+/// Returns the sums of a vector of one output's channels, from channel `c` on.
 HWY_INLINE hn::Vec<FloatTag> sum_taps(const DepthwiseBytes& job, const std::uint8_t* x,
                                       std::size_t c) {
   const FloatTag d;
@@ -39,7 +39,7 @@ HWY_INLINE hn::Vec<FloatTag> sum_taps(const DepthwiseBytes& job, const std::uint
   return sum;
 }
 
-/// One of the channels that fill no vector.
+/// Returns the sum of one of the channels that do not fill a vector.
 HWY_INLINE float sum_taps_of_one(const DepthwiseBytes& job, const std::uint8_t* x, std::size_t c) {
   float sum = 0;
   for (std::size_t i = 0; i < job.rows; ++i)

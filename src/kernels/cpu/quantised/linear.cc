@@ -22,7 +22,7 @@ bool has_one_scale(const KernelRequest& request) {
          request.node.attributes.get_int("block_size", 0) == 0;
 }
 
-/// The scale and zero point of bytes of type `dtype`.
+/// Returns the scale and zero point of bytes of type `dtype`.
 ByteScale byte_scale(const KernelArgs& args, bool has_zero, DType dtype) {
   ByteScale as;
   as.is_signed = dtype == DType::kI8;
@@ -85,8 +85,8 @@ Result<std::unique_ptr<Kernel>> byte_dequantize(const KernelRequest& request) {
   });
 }
 
-/// Each tile looks for the range of all elements by itself: reading them costs less than another
-/// node would.
+/// Creates the kernel of DynamicQuantizeLinear. Each tile computes the range of all elements:
+/// reading them costs less than another node would.
 Result<std::unique_ptr<Kernel>> byte_dynamic_quantize(const KernelRequest& request) {
   const std::int64_t count = request.inputs[0].elements();
   if (count == 0) return not_covered();

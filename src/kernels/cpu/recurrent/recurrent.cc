@@ -137,7 +137,7 @@ void Recurrent::load_states(const RecurrentTile& tile, const float* from, float*
     std::copy_n(from + s_.state_at(tile.direction, b), s_.hidden, to + (b - tile.begin) * padded);
 }
 
-/// The tile's elements of the last states, and of a step of Y.
+/// Stores the tile's elements of the last states, or of a step of Y.
 void Recurrent::store_states(const RecurrentTile& tile, const float* from, float* to) const {
   const std::int64_t first = tile.first_block * weights_.lanes;
   const std::int64_t end = std::min(tile.end_block * weights_.lanes, s_.hidden);
@@ -156,7 +156,7 @@ void Recurrent::store_step(const RecurrentTile& tile, std::int64_t t, const floa
   }
 }
 
-/// X W of the steps from `step` on, sequence after sequence.
+/// Computes X W of the steps from `step` on, sequence after sequence.
 void Recurrent::multiply_ahead(const RecurrentTile& tile, std::int64_t step, const KernelArgs& args,
                                float* to) const {
   const std::int64_t row = weights_.padded() * s_.spec.gates;

@@ -57,7 +57,7 @@ HWY_INLINE FloatVec other_gate(FloatTag d, const GateActivation& activation, Flo
   }
 }
 
-/// The activation of `x`, held within the clip.
+/// Returns the activation of `x`, which is first limited to the clip.
 HWY_INLINE FloatVec gate(FloatTag d, const GateActivation& activation, float clip, FloatVec x) {
   if (std::isfinite(clip)) x = clamp(d, x, -clip, clip);
   if (activation.function == GateFunction::kSigmoid) return sigmoid_f32(d, x);
@@ -186,7 +186,8 @@ HWY_INLINE void gru_linear_block(const RecurrentStep& s, std::size_t row, std::s
   }
 }
 
-/// GRU without linear_before_reset: all resets come before the products of candidates.
+/// Computes a step of GRU without linear_before_reset: all resets come before the products of
+/// candidates.
 HWY_INLINE void gru_row(const RecurrentStep& s, std::size_t row) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

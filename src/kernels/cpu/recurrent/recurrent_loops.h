@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-/// Elements of a block on this machine.
+/// Returns the hidden elements of a block on this machine.
 std::int64_t recurrent_block();
 
 /// Rows of the left operand of a product: `depth` elements each, `stride` apart.

@@ -27,12 +27,12 @@ float number_at(const std::byte* bytes, std::int64_t i) {
 /// Sizes of the weights that packing reads and writes.
 struct Packing {
   std::int64_t directions = 1, gates = 1, hidden = 0, depth = 0, blocks = 0, lanes = 1;
-  bool apart = false;  ///< the last gate's bias of the state
+  bool apart = false;  ///< keeps the last gate's bias of the state separate
 
   std::int64_t rows() const { return gates * hidden; }
 };
 
-/// [directions, gates * hidden, depth] as [directions, blocks, depth, gates, lanes].
+/// Packs [directions, gates * hidden, depth] as [directions, blocks, depth, gates, lanes].
 void pack_recurrent(const Packing& p, const std::byte* from, float* to) {
   for (std::int64_t direction = 0; direction < p.directions; ++direction) {
     for (std::int64_t block = 0; block < p.blocks; ++block) {
@@ -47,7 +47,7 @@ void pack_recurrent(const Packing& p, const std::byte* from, float* to) {
   }
 }
 
-/// The biases of gate `gate` for element j.
+/// Returns the sum of the biases of gate `gate` for element j.
 float gate_bias(const Packing& p, const std::byte* bias, std::int64_t direction, std::int64_t gate,
                 std::int64_t j) {
   const std::int64_t row = direction * 2 * p.rows() + gate * p.hidden + j;
@@ -55,8 +55,8 @@ float gate_bias(const Packing& p, const std::byte* bias, std::int64_t direction,
   return p.apart && gate + 1 == p.gates ? of_x : of_x + number_at(bias, row + p.rows());
 }
 
-/// For each direction biases of all gates [blocks, gates, lanes], then those apart [blocks, lanes].
-/// Null: zeros.
+/// Writes for each direction the biases of all gates [blocks, gates, lanes], then the separate ones
+/// [blocks, lanes]. Null: zeros.
 void pack_biases(const Packing& p, const std::byte* bias, float* to) {
   const std::int64_t padded = p.blocks * p.lanes, count = padded * (p.gates + 1);
   std::fill_n(to, p.directions * count, 0.0F);
@@ -72,7 +72,7 @@ void pack_biases(const Packing& p, const std::byte* bias, float* to) {
   }
 }
 
-/// [directions, 3 * hidden] as [directions, blocks, 3, lanes].
+/// Packs [directions, 3 * hidden] as [directions, blocks, 3, lanes].
 void pack_peepholes(const Packing& p, const std::byte* peepholes, float* to) {
   const std::int64_t count = p.blocks * p.lanes * kPeepholeGates;
   std::fill_n(to, p.directions * count, 0.0F);

@@ -64,7 +64,7 @@ void arg_by_rows(ArgSearch search, const float* x, std::int64_t* y, std::size_t 
   }
 }
 
-/// A vector of columns at a time.
+/// Searches columns, a vector of them at a time.
 void arg_by_columns(ArgSearch search, const float* x, std::int64_t* y, std::size_t columns,
                     std::size_t n, std::size_t stride) {
   const FloatTag d;

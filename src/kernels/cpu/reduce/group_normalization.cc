@@ -30,7 +30,7 @@ void normalize_group(const GroupShape& shape, std::int64_t group, const KernelAr
 
 }  // namespace
 
-/// Those with one scale and one bias for each channel.
+/// Creates the kernel for nodes with one scale and one bias for each channel.
 Result<std::unique_ptr<Kernel>> cpu_group_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   if (dims.rank() < 2 || dims.elements() == 0) return not_covered();

@@ -10,7 +10,7 @@
 namespace parallax {
 namespace {
 
-/// Rows of `n` elements that make a tile.
+/// Returns the rows of `n` elements in a tile.
 std::int64_t rows_per_tile(std::int64_t n, std::int64_t elements) {
   return std::max<std::int64_t>(elements / std::max<std::int64_t>(n, 1), 1);
 }
@@ -21,7 +21,7 @@ std::int64_t product(const Dims& dims, int begin, int end) {
   return p;
 }
 
-/// `rows_of` is softmax_rows or log_softmax_rows.
+/// Creates a kernel over rows. `rows_of` is softmax_rows or log_softmax_rows.
 Result<std::unique_ptr<Kernel>> softmax_of_rows(std::int64_t rows, std::int64_t n,
                                                 decltype(&softmax_rows) rows_of) {
   LambdaKernelOptions options;
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Kernel>> softmax_of_rows(std::int64_t rows, std::int64_t 
                       });
 }
 
-/// Softmax over the middle of [outer, n, inner].
+/// Creates the kernel of Softmax over the middle axis of [outer, n, inner].
 Result<std::unique_ptr<Kernel>> softmax_of_columns(std::int64_t outer, std::int64_t n,
                                                    std::int64_t inner) {
   const std::int64_t width = std::max(rows_per_tile(n, kTileCostlyElements), kTileGranule);
@@ -55,7 +55,7 @@ Result<std::unique_ptr<Kernel>> softmax_of_columns(std::int64_t outer, std::int6
 
 }  // namespace
 
-/// Softmax along any axis.
+/// Creates the kernel of Softmax along any axis.
 Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
@@ -66,7 +66,7 @@ Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
   return inner == 1 ? softmax_of_rows(outer, n, softmax_rows) : softmax_of_columns(outer, n, inner);
 }
 
-/// LogSoftmax along neighbours.
+/// Creates the kernel of LogSoftmax along contiguous elements.
 Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
@@ -75,8 +75,8 @@ Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
   return softmax_of_rows(product(dims, 0, *axis), dims[*axis], log_softmax_rows);
 }
 
-/// LayerNormalization or RMSNormalization whose scale and bias have one element for each that is
-/// normalised.
+/// Creates the kernel of LayerNormalization or RMSNormalization whose scale and bias have one
+/// element for each normalised element.
 Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
@@ -106,7 +106,7 @@ Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) 
       });
 }
 
-/// BatchNormalization of [N, C, ...] by given statistics.
+/// Creates the kernel of BatchNormalization of [N, C, ...] with given statistics.
 Result<std::unique_ptr<Kernel>> cpu_batch_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   for (const TensorDesc& input : request.inputs)

@@ -110,7 +110,7 @@ std::optional<ReduceShape> reduce_shape(const Dims& dims, std::uint32_t mask) {
 
 }  // namespace
 
-/// Reduce* of f32 with axes known at plan time that lie side by side.
+/// Creates the kernels of Reduce* of f32 whose axes are known at plan time and adjacent.
 Result<std::unique_ptr<Kernel>> cpu_reduce(const KernelRequest& request) {
   const auto reduction = reduction_of(request.node.op);
   const Dims& dims = request.inputs[0].dims;
@@ -123,7 +123,7 @@ Result<std::unique_ptr<Kernel>> cpu_reduce(const KernelRequest& request) {
   return reduce_kernel(*reduction, *shape, 0b10);
 }
 
-/// GlobalAveragePool and GlobalMaxPool of f32, NCHW or NHWC.
+/// Creates the kernels of GlobalAveragePool and GlobalMaxPool of f32, NCHW or NHWC.
 Result<std::unique_ptr<Kernel>> cpu_global_pool(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   if (request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)

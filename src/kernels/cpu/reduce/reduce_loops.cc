@@ -33,7 +33,8 @@ HWY_INLINE float min_row(const float* x, std::size_t n) {
   return -max_row(lane, hn::Lanes(d));
 }
 
-/// The largest element is taken out of the sum, which then cannot leave the range.
+/// Computes log(sum(e^x)). The largest element is subtracted first, so that the sum cannot
+/// overflow.
 HWY_INLINE float log_sum_exp_row(const float* x, std::size_t n) {
   const float largest = max_row(x, n);
   if (!std::isfinite(largest)) return largest;

@@ -19,7 +19,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// y[i] = e^(x[i] - largest); returns the sum.
+/// Writes e^(x[i] - largest) to y[i]; returns the sum.
 HWY_INLINE float exponentials(const float* x, float* y, std::size_t n, float largest) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -181,8 +181,8 @@ HWY_INLINE void normalize_row(const LayerNormRows& rows, const float* x, const f
   }
 }
 
-/// A row whose sums are beyond f32, as the reference has it: elements near the largest float are
-/// finite, their squares are not.
+/// Normalises a row whose sums overflow f32 in double, as the reference does: elements near the
+/// largest float are finite, their squares are not.
 void normalize_in_double(const LayerNormRows& rows, std::size_t r) {
   const float* const x = rows.x + r * rows.n;
   const auto [mean, inverse] = moments_of(x, static_cast<std::int64_t>(rows.n),

@@ -1,16 +1,18 @@
 // Softmax and layer normalisation of f32 rows, for the instruction set of this machine.
+// Thread-safe.
 #pragma once
 
 #include <cstddef>
 
 namespace parallax {
 
-/// Softmax of each of `rows` rows of `n` elements. x may be y.
+/// Writes the softmax of each of `rows` rows of `n` elements. x may be y.
 void softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
-/// Softmax of each of `columns` columns of `n` elements that lie `stride` elements apart.
+/// Writes the softmax of each of `columns` columns of `n` elements that lie `stride` elements
+/// apart.
 void softmax_columns(const float* x, float* y, std::size_t columns, std::size_t n,
                      std::size_t stride);
-/// Logarithms of the softmax of rows. x is not y.
+/// Writes the logarithms of the softmax of rows. x must not be y.
 void log_softmax_rows(const float* x, float* y, std::size_t rows, std::size_t n);
 
 /// (x - mean) / sqrt(variance + epsilon) * scale + bias + residual, row by row; not `centered`:

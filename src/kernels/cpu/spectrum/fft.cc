@@ -22,7 +22,7 @@ struct ConstComplexRows {
   const double *re, *im;
 };
 
-/// e^(-2 pi i k / n) at the end of `table`.
+/// Appends e^(-2 pi i k / n) to `table`.
 void push_root(std::vector<double>& table, std::int64_t k, std::int64_t n) {
   const double angle = -2 * std::numbers::pi * (static_cast<double>(k) / static_cast<double>(n));
   table.push_back(std::cos(angle));
@@ -125,7 +125,8 @@ void FftPlan::add_stage(std::int64_t radix, std::int64_t count, std::int64_t str
   stages_.push_back(stage);
 }
 
-/// e^(-pi i j^2 / n), and the spectrum of its conjugate, over the length of the convolution.
+/// Computes e^(-pi i j^2 / n), and the spectrum of its conjugate, over the length of the
+/// convolution.
 void FftPlan::make_chirp() {
   const auto m = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(2 * n_ - 1)));
   convolution_ = std::make_unique<FftPlan>(m);

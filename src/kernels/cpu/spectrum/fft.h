@@ -15,14 +15,14 @@ inline constexpr std::int64_t kMostTransform = std::int64_t{1} << 20;
 
 class FftPlan {
  public:
-  /// REQUIRES: 1 <= n <= kMostTransform.
+  /// Plans transforms of n elements. REQUIRES: 1 <= n <= kMostTransform.
   explicit FftPlan(std::int64_t n);
   std::int64_t length() const { return n_; }
-  /// Numbers of `scratch`.
+  /// Returns the doubles that transform() needs as `scratch`.
   std::int64_t scratch_numbers() const;
   std::int64_t table_bytes() const;
-  /// x[k] = sum of x[j] e^(-2 pi i j k / n), in place. With `re` and `im` exchanged it is the
-  /// inverse, times n.
+  /// Replaces x[k] with the sum of x[j] e^(-2 pi i j k / n), in place. With `re` and `im` exchanged
+  /// this is the inverse times n.
   void transform(double* re, double* im, double* scratch) const;
 
  private:

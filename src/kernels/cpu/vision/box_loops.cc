@@ -24,7 +24,8 @@ HWY_INLINE FloatVec upper(FloatVec a, FloatVec b) { return hn::IfThenElse(hn::Lt
 
 }  // namespace
 
-/// The same operations in the same order as for one pair of boxes, so that the same are chosen.
+/// Implements BoxList::overlaps() with the operations of the reference in the same order, so that
+/// the same boxes are chosen.
 bool overlaps_any(const BoxList& list, const BoxCorners& box, float threshold) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);

@@ -37,7 +37,7 @@ std::optional<GridGeometry> grid_geometry(const KernelRequest& request) {
   return g;
 }
 
-/// The taps of one place, whose coordinates name the last axis first.
+/// Writes the taps of one place, whose coordinates name the last axis first.
 void write_place(const GridGeometry& g, const float* at, std::int32_t* index, float* weight) {
   const int axes = g.spatial.rank(), count = g.sampler.count();
   index[0] = 0;

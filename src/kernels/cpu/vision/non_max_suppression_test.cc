@@ -23,7 +23,7 @@ Tensor random_boxes(std::int64_t batches, std::int64_t count, unsigned seed) {
   return test_tensor<float>({batches, count, 4}, elements);
 }
 
-/// Few different scores, so that most are ties; both zeros and NaN among them.
+/// Returns scores with few distinct values, so that most are ties; both zeros and NaN among them.
 Tensor random_scores(const Dims& dims, unsigned seed) {
   std::mt19937 generator(seed);
   std::uniform_int_distribution<int> level(-5, 30);

@@ -94,7 +94,7 @@ void take_apart(const PlanarPool& pool, const float* line, float* parts) {
   }
 }
 
-/// One line of the result.
+/// Computes one line of the result.
 void pool_line(const PlanarPool& pool, const float* image, std::int64_t plane, std::int64_t row,
                float* scratch, float* y) {
   const WindowAxis& c = pool.columns;

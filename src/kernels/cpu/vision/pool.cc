@@ -12,7 +12,7 @@ struct PoolGeometry {
   WindowAxis rows, columns;
   std::int64_t batches = 0, channels = 0;
 
-  /// The taps of output pixel (row, column) that lie on the image.
+  /// Returns the taps of output pixel (row, column) that lie on the image.
   PoolWindow window(const float* image, std::int64_t row, std::int64_t column) const {
     const TileRange r = rows.taps(row, 0, rows.in), c = columns.taps(column, 0, columns.in);
     const std::int64_t y = row * rows.stride - rows.pad_begin + r.begin * rows.dilation;
@@ -20,7 +20,7 @@ struct PoolGeometry {
     return {image + (y * columns.in + x) * channels, rows.dilation * columns.in * channels,
             columns.dilation * channels, to_size(r.end - r.begin), to_size(c.end - c.begin)};
   }
-  /// Taps of a window that lie on the image or its padding.
+  /// Returns the number of taps of a window that lie on the image or its padding.
   std::int64_t padded_taps(std::int64_t row, std::int64_t column) const {
     const TileRange r = rows.taps(row, -rows.pad_begin, rows.in + rows.pad_end);
     const TileRange c = columns.taps(column, -columns.pad_begin, columns.in + columns.pad_end);

@@ -22,6 +22,7 @@ using BatchStrides = std::array<std::int64_t, Dims::kMaxRank>;
 /// REQUIRES: the operand has at most batch_rank + 2 axes, and broadcasts.
 inline BatchStrides batch_strides(const Dims& operand, std::int64_t matrix, int batch_rank) {
   BatchStrides strides{};
+  // Leading axes of the operand; a vector has none.
   const int own = std::max(operand.rank() - 2, 0);
   std::int64_t stride = matrix;
   for (int d = own - 1; d >= 0; --d) {
@@ -58,6 +59,7 @@ inline MatrixOperand matrix_operand(const Permuted& operand, int batch_rank) {
 /// with `dims` reads. The first `batch_rank` axes of `dims` count matrices, in row-major order.
 inline std::int64_t batch_offset(const Dims& dims, int batch_rank, const BatchStrides& strides,
                                  std::int64_t batch) {
+  // The last axis of the batch is the fastest.
   std::int64_t offset = 0;
   for (int d = batch_rank - 1; d >= 0; --d) {
     offset += batch % dims[d] * strides[static_cast<std::size_t>(d)];

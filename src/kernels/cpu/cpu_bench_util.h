@@ -29,11 +29,13 @@ class BenchKernel {
       runtime_.push_back({true, view.dtype, view.dims, view.bytes.data()});
       input_bytes_.push_back(view.bytes.data());
     }
+    // The result's shape is inferred from the inputs, including those that are no constants.
     const Node& node = graph_.nodes[NodeId{0}];
     const auto dims = std::move(infer_runtime(node, runtime_)).value();
     const DType dtype = graph_.values[node.outputs[0]].dtype;
     output_ = std::move(Tensor::allocate(dtype, *dims[0])).value();
     outputs_.push_back({true, dtype, *dims[0], nullptr});
+    // Constants are packed here, once, so that run() measures only the kernel.
     auto made = make({node, inputs_, outputs_, packed_});
     if (!made || *made == nullptr) return;
     kernel_ = *std::move(made);
@@ -73,6 +75,7 @@ class BenchKernel {
 /// reference kernels, 2 those of this folder in bf16.
 inline KernelMaker bench_kernels(std::int64_t which) {
   return [which](KernelRequest request) -> Result<std::unique_ptr<Kernel>> {
+    // A null kernel, which skips the benchmark, if the CPU lacks the instructions.
     if (which == 2 && !cpu_multiplies_bf16()) return std::unique_ptr<Kernel>();
     request.precision = which == 2 ? Precision::kBf16 : Precision::kF32;
     return test_detail::make_of(request,

@@ -14,7 +14,7 @@
 
 namespace parallax {
 
-/// Elements uniform in [low, high), the same for the same seed.
+/// Returns elements uniform in [low, high), the same for the same seed.
 inline Tensor random_floats(const Dims& dims, unsigned seed, float low = -3.0F, float high = 3.0F) {
   std::mt19937 generator(seed);
   std::uniform_real_distribution<float> uniform(low, high);
@@ -86,8 +86,8 @@ inline void expect_close(const Tensor& got, const Tensor& want, Tolerance tolera
         << "element " << i << ": " << x[i] << ", reference " << y[i];
 }
 
-/// Runs the node with both libraries. Every tile runs alone over garbage, so a result that depends
-/// on how work was cut, or misses elements, shows.
+/// Runs the node with both libraries. Every tile runs on its own over garbage, so a result that
+/// depends on how work was cut, or misses elements, shows.
 inline void expect_same_as_reference(const KernelRun& run, Tolerance tolerance = {}) {
   const auto want = run_kernel(run, KernelLibrary::kReference);
   ASSERT_TRUE(want.has_value()) << want.error().to_string();

@@ -6,8 +6,8 @@
 // Figures are those of one core of a Zen 4 with AVX-512: 32 KiB and 1 MiB of cache, 57 G
 // multiply-accumulates a second. On a machine with other caches parts are as large in proportion;
 // that was not measured. Sums are cut by some of them: outputs have the same bits on machines with
-// the same instruction set and caches. What is packed depends on none, so that a cache's file
-// serves every machine with its instruction set.
+// the same instruction set and caches. Packed weights depend on none, so a cache file is
+// valid on every machine with its instruction set.
 //
 // Thread-safety: plain values.
 #pragma once
@@ -40,7 +40,7 @@ class Machine {
   /// Scores of a block of queries in lanes. Whisper's heads, 1500 x 1500 x 64, need 34.1 ms with 96
   /// keys for 64 queries, 34.4 with 64, 34.3 with 144.
   std::int64_t near_scores() const { return l1_ * 3 / 4; }
-  /// Places that are a multiple of this apart want the same set of the cache.
+  /// Addresses that are a multiple of this apart map to the same set of the cache.
   std::int64_t set_distance() const { return l1_way_; }
 
   // In the second-level cache.
@@ -86,7 +86,7 @@ std::int64_t vector_bytes();
 
 /// Elements of a tile, if each costs a load, a store and a few instructions.
 inline constexpr std::int64_t kTileElements = std::int64_t{1} << 16;
-/// The same for exp, erf and their like.
+/// Elements of a tile, if each needs exp, erf or the like.
 inline constexpr std::int64_t kTileCostlyElements = std::int64_t{1} << 15;
 /// Tiles begin at multiples of this number of elements if possible, so that they share no cache
 /// line.

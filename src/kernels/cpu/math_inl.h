@@ -83,6 +83,7 @@ HWY_INLINE V exp_f32(D d, V x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.666651517e-01F));
   p = hn::MulAdd(p, r, hn::Set(d, 4.999999404e-01F));
   p = hn::MulAdd(hn::Mul(r, r), p, hn::Add(r, hn::Set(d, 1.0F)));
+  // n as an integer, its halves as the exponents of two floats.
   const auto exponent = hn::Sub(hn::BitCast(di, shifted), hn::BitCast(di, magic));
   const auto half = hn::ShiftRight<1>(exponent);
   const auto bias = hn::Set(di, 127);
@@ -108,6 +109,7 @@ HWY_INLINE V log_f32(D d, V x) {
   const V f = hn::Sub(m, hn::Set(d, 1.0F));
   const V s = hn::Div(f, hn::Add(m, hn::Set(d, 1.0F)));
   const V z = hn::Mul(s, s);
+  // A minimax fit of (2 atanh(s) / s - 2) / s^2, near 2/3 + 2/5 s^2 + 2/7 s^4.
   V p = hn::Set(d, 2.989839911e-01F);
   p = hn::MulAdd(p, z, hn::Set(d, 3.997662663e-01F));
   p = hn::MulAdd(p, z, hn::Set(d, 6.666678190e-01F));
@@ -117,6 +119,7 @@ HWY_INLINE V log_f32(D d, V x) {
   const V inf = hn::Set(d, std::numeric_limits<float>::infinity());
   y = hn::IfThenElse(hn::Eq(x, inf), inf, y);
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(inf), y);
+  // A negative x and NaN fail the comparison.
   const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
   return hn::IfThenElse(hn::Ge(x, hn::Zero(d)), y, nan);
 }
@@ -189,7 +192,8 @@ HWY_INLINE V relu_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
 }
 
-/// Returns x * max(0, min(1, x / 6 + 1 / 2)), ONNX's HardSwish. Rounds as the reference kernel does.
+/// Returns x * max(0, min(1, x / 6 + 1 / 2)), ONNX's HardSwish. Rounds as the reference kernel
+/// does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_swish_f32(D d, V x) {
   const V gate = hn::Add(hn::Mul(x, hn::Set(d, 1.0F / 6)), hn::Set(d, 0.5F));
@@ -207,6 +211,7 @@ HWY_INLINE V expm1_f32(D d, V x) {
   p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 24));
   p = hn::MulAdd(p, x, hn::Set(d, 1.0F / 6));
   p = hn::MulAdd(p, x, hn::Set(d, 0.5F));
+  // x is added last, so that the leading term is exact.
   const V near = hn::MulAdd(hn::Mul(x, x), p, x);
   const V far = hn::Sub(exp_f32(d, x), hn::Set(d, 1.0F));
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.5F)), near, far);
@@ -239,6 +244,7 @@ HWY_INLINE V softplus_f32(D d, V x) {
   const V one = hn::Set(d, 1.0F);
   const V e = exp_f32(d, hn::Neg(hn::Abs(x)));
   const V sum = hn::Add(one, e), kept = hn::Sub(sum, one);
+  // If 1 + e rounds to 1, log(1 + e) is e.
   const V exact = hn::Div(hn::Mul(log_f32(d, sum), e), kept);
   const V log = hn::IfThenElse(hn::Eq(kept, hn::Zero(d)), e, exact);
   return hn::Add(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x), log);
@@ -267,6 +273,7 @@ HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
   r = hn::NegMulAdd(n, hn::Set(d, 4.837512970e-4F), r);
   r = hn::NegMulAdd(n, hn::Set(d, 7.549789949e-8F), r);
   const V z = hn::Mul(r, r);
+  // sin(r) and cos(r) for |r| <= pi / 4.
   V s = hn::Set(d, -1.9515295891e-4F);
   s = hn::MulAdd(s, z, hn::Set(d, 8.3321608736e-3F));
   s = hn::MulAdd(s, z, hn::Set(d, -1.6666654611e-1F));
@@ -275,6 +282,7 @@ HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
   c = hn::MulAdd(c, z, hn::Set(d, -1.388731625493765e-3F));
   c = hn::MulAdd(c, z, hn::Set(d, 4.166664568298827e-2F));
   c = hn::MulAdd(c, hn::Mul(z, z), hn::NegMulAdd(z, hn::Set(d, 0.5F), hn::Set(d, 1.0F)));
+  // The quadrant: odd ones use the cosine, the third and fourth have the opposite sign.
   const auto place = hn::Add(hn::BitCast(di, shifted), hn::Set(di, quarter));
   const auto odd = hn::Ne(hn::And(place, hn::Set(di, 1)), hn::Zero(di));
   const V y = hn::IfThenElse(hn::RebindMask(d, odd), c, s);

@@ -9,8 +9,8 @@
 
 namespace parallax {
 
-/// Some keys' scores of some queries, on their way through a softmax that sees the keys block by
-/// block (Milakov and Gimelshein, Online normalizer calculation for softmax).
+/// Scores of a block of keys for some queries, and the state of a softmax that processes keys block
+/// by block (Milakov and Gimelshein, Online normalizer calculation for softmax).
 struct AttentionScores {
   float* x = nullptr;  ///< [rows, keys], aligned and padded to a multiple of the vector
   std::size_t stride = 0, rows = 0, keys = 0;

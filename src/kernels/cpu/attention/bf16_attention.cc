@@ -1,7 +1,7 @@
 // FusedAttention of bf16 for many queries, which lie in the lanes of vectors from the scores to the
 // weighted values, as in lane_attention.cc. A unit of work is a run of blocks of queries of one
 // batch: its keys and values are rounded once for all of them, then each block walks the keys in
-// blocks whose scores stay near. A tile is a run of units.
+// blocks whose scores stay in the cache. A tile is a run of units.
 #include "kernels/cpu/attention/bf16_attention.h"
 
 #include <algorithm>

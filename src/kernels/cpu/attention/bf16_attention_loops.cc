@@ -117,9 +117,9 @@ struct Bf16 {
   };
 };
 
-/// 2^x, or e^x, for x <= 0, of what will be rounded to bf16: a cubic on [0, 1), exact at its ends,
-/// elsewhere off by 1.03e-4 at most. Of -infinity it is 0: scores that are all so have no sum to
-/// divide by, as in Softmax. NaN stays.
+/// Functor that returns 2^x, or e^x, for x <= 0, if the result will be rounded to bf16: a cubic on
+/// [0, 1), exact at its ends, elsewhere off by 1.03e-4 at most. For -infinity it returns 0, so a
+/// row of nothing but -infinity has the sum 0 and its quotients are NaN, as in Softmax. NaN stays.
 template <bool kFactor>
 struct CoarsePower {
   HWY_INLINE FloatVec operator()(FloatVec v) const {

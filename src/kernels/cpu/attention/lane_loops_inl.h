@@ -79,6 +79,7 @@ HWY_INLINE void add_mask(const LaneRows& s, std::size_t at, std::size_t key, Sum
   const FloatTag d;
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
+      // One number for all queries, or a row with one for each.
       const auto mask = s.key_mask != nullptr
                             ? hn::Set(d, s.key_mask[key + i])
                             : hn::Load(d, s.query_mask + at + i * s.stride + j * hn::Lanes(d));
@@ -94,6 +95,8 @@ HWY_INLINE void fill_and_mask(const LaneRows& s, std::size_t at, std::size_t key
   const FloatTag d;
   const hn::Rebind<std::uint8_t, FloatTag> bytes;
   const hn::RebindToSigned<FloatTag> wide;
+  // Mask first if the fill is to replace masked scores too, otherwise the mask is added to the
+  // fill.
   if (s.fill_last && s.masked()) add_mask(s, at, key, sums);
   const auto fill = hn::Set(d, s.fill);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
@@ -266,6 +269,7 @@ void run_block(const LaneBlockOf<typename T::Element>& s, const Power& power) {
   const std::size_t lanes = hn::Lanes(FloatTag()), panel = kVectors * lanes;
   std::size_t lane = 0;
   for (; lane + panel <= s.stride; lane += panel) run_lanes<T, kVectors>(s, lane, power);
+  // The remaining vectors of queries: fewer than kVectors.
   switch ((s.stride - lane) / lanes) {
     case 1:
       return run_lanes<T, 1>(s, lane, power);

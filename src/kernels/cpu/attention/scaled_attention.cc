@@ -1,6 +1,6 @@
 // Attention of f32 as models have it, keys and values in a cache or not: the products of a block of
-// queries of one head with blocks of keys, past ones first, through a softmax that sees them block
-// by block. Keys that no query of a block sees are left out.
+// queries of one head with blocks of keys, past ones first, through a softmax that processes
+// them block by block. Keys that no query of a block sees are skipped.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,7 +19,8 @@ namespace {
 using AttIn = AttentionInput;
 using AttOut = AttentionOutput;
 
-/// Queries of a block: few enough that their scores stay near, many enough to read keys seldom.
+/// Queries of a block: few enough that their scores stay in the cache, many enough to read keys
+/// rarely.
 constexpr std::int64_t kQueryBlock = 48;
 
 /// The mask, a number or a bool for each key; strides of axes [batch, heads, queries].

@@ -68,7 +68,7 @@ TEST_P(ColumnConvolution, InBf16LikeReferenceOnRoundedInputs) {
     // Products of bf16 are exact in f32; only the order of the sums differs.
     const KernelRun rounded = with_rounded_operands(run);
     EXPECT_LE(error_against_reference(rounded, in_bf16), kConvolutionError) << activation;
-    // It rounds by itself: the same bits for numbers that were not.
+    // The kernel rounds inputs itself: unrounded inputs give the same bits.
     const auto got = run_kernel_tiles(run, in_bf16), want = run_kernel_tiles(rounded, in_bf16);
     ASSERT_TRUE(got && want);
     expect_close(got->outputs[0], want->outputs[0], {});

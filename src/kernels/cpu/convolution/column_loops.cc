@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Zeros at to[0, n) and in what is left of a vector.
+/// Writes zeros to to[0, n) and to the rest of the last vector.
 HWY_INLINE void write_zeros(float* HWY_RESTRICT to, std::size_t n) {
   const FloatTag d;
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(hn::Zero(d), d, to + i);

@@ -1,6 +1,6 @@
 // Convolutions as they occur in models, all tiles on one thread; "work" counts the operations of
 // the direct sum, whichever way is taken. Arguments: way, height and width, channels, filters.
-// Ways: 1 what the library takes, 2 F(2x2), 3 F(4x4).
+// Ways: 1 the library's choice, 2 F(2x2), 3 F(4x4).
 #include <benchmark/benchmark.h>
 
 #include "kernels/cpu/convolution/convolution_test_util.h"

@@ -92,7 +92,7 @@ struct SeenTaps {
   }
 };
 
-/// B outputs of one vector of channels from pixel `first` on. All see the same `Taps` taps a row,
+/// B outputs of one vector of channels from pixel `first` on. All use the same `Taps` taps per row,
 /// and each input, S pixels from one output to the next, is loaded once; 0: any.
 template <class D, std::size_t Taps, std::size_t S, std::size_t B>
 HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::size_t c, float* out) {

@@ -18,7 +18,7 @@
 namespace parallax {
 namespace {
 
-/// Outputs of a row that are worth leaving out the taps that none of them sees.
+/// Fewest outputs of a row for which skipping the taps that only see padding pays.
 constexpr std::int64_t kFewestCutColumns = 6;
 constexpr std::int64_t kMostTaps = 65536;
 
@@ -263,7 +263,7 @@ class PlanarConvolution final : public Kernel {
       product.c += first * result_stride_ + filters_before(work, p);
       product.columns = to_size(std::min(filters.end, weights_.filters) - filters.begin);
       product.rows = to_size(count);
-      // Weights of few outputs stream from afar; the next panel of a block follows it.
+      // Weights of few outputs stream from memory; the next panel of a block follows it.
       if (p + 1 < work.panels.end && streamed_)
         product.next_weights = product_of<PixelProduct>(work, p + 1).weights;
       pixel_multiply(product);
@@ -319,7 +319,7 @@ class PlanarConvolution final : public Kernel {
   bool by_pixels_;  ///< filters are in vectors, else outputs are
   PlanarWindow window_;
   PlanarCut cut_;
-  bool streamed_;          ///< weights do not stay near
+  bool streamed_;          ///< weights do not stay in the cache
   bool in_place_ = false;  ///< results are written directly to the output
   bool reads_in_place_ = false;
   std::int64_t results_ = 0, result_stride_ = 0, taps_ = 0;  ///< elements of scratch

@@ -1,4 +1,4 @@
-// Convolution of images that lie channel by channel (NCHW): each tile copies what it reads with the
+// Convolution of images that lie channel by channel (NCHW): each tile copies its inputs with the
 // zeros around it, cut so that the inputs of a tap lie side by side for neighbouring outputs, and
 // multiplies runs of outputs by a few filters together. One kernel for one, two and three spatial
 // axes, groups, strides and dilations.

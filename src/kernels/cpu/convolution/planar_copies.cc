@@ -65,7 +65,8 @@ HWY_INLINE void write_part(const float* HWY_RESTRICT from, std::ptrdiff_t step,
   zero_spilling(to + inside.end, static_cast<std::size_t>(count - inside.end));
 }
 
-/// Vectors of all parts of a row from one place; S parts. Returns the end of what is written.
+/// Writes vectors of all S parts of a row from one position. Returns the end of the written
+/// elements.
 template <std::size_t S>
 HWY_INLINE std::ptrdiff_t write_vectors(const float* HWY_RESTRICT from, std::ptrdiff_t begin,
                                         std::ptrdiff_t end, float* HWY_RESTRICT to,

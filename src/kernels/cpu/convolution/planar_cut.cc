@@ -53,7 +53,7 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w, const Pl
   return cut;
 }
 
-/// Channels that begin in the same set of the first-level cache would push each other out of it.
+/// Channels that begin in the same set of the first-level cache would evict each other.
 bool pixels_stay(const ConvolutionShape& s, const Machine& machine) {
   const ConvolutionAxis& z = s.planes;
   const bool one = z.kernel * s.kernel[0] * s.kernel[1] == 1 &&

@@ -1,5 +1,5 @@
-// How a planar convolution is cut into tiles, and what they copy: by shape and machine
-// alone. Thread-safety: plain values.
+// How a planar convolution is cut into tiles, and what they copy. Depends only on shape
+// and machine. Thread-safety: plain values.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct PlanarCut {
 /// Cuts the node into tiles of some kPlanarTileMacs whose windows fit a second-level cache.
 PlanarCut cut_planar(const ConvolutionShape& shape, const PlanarWeights& weights,
                      const PlanarWindow& window, const Machine& machine);
-/// Rows with fewer outputs are multiplied together, with what lies between them.
+/// Fewest outputs of a row that is multiplied by itself; shorter rows are multiplied together,
+/// including the elements between them.
 inline constexpr std::int64_t kFewestPlanarColumns = 12;
 /// Returns true if filters of one tap can read the image in place.
 bool pixels_stay(const ConvolutionShape& shape, const Machine& machine);

@@ -75,7 +75,7 @@ HWY_INLINE void multiply(const PlanarProduct& product, std::size_t column, std::
   }
 }
 
-/// All columns, in groups of vectors of nearly the same size.
+/// Multiplies all columns, in groups of vectors of nearly the same size.
 template <std::size_t R>
 HWY_NOINLINE void multiply_columns(const PlanarProduct& product) {
   const std::size_t lanes = hn::Lanes(FloatTag());

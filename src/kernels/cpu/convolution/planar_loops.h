@@ -57,6 +57,7 @@ void pixel_multiply(const PixelProduct& product);
 struct PlanarWidths {
   std::size_t run, vector;
 };
+/// Returns the widths for this machine, the same for the life of the process.
 PlanarWidths planar_widths();
 
 /// Rows of one plane of an image with zeros around them, in parts: part p has the pixels
@@ -70,7 +71,7 @@ struct PlaneCopy {
   std::ptrdiff_t left = 0, width = 0;  ///< pixels outside [0, width) are zeros
   std::size_t to_stride = 0, part_stride = 0;
   std::size_t parts = 1, step = 1, count = 0;
-  std::ptrdiff_t ahead = 0;  ///< from a row to what will be copied soon; or 0
+  std::ptrdiff_t ahead = 0;  ///< from a row to data to prefetch; or 0
 };
 /// Writes the rows of a part one after the other, then the next part. May overwrite up to
 /// kPlanarSlack elements after the end.

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& requ
     return not_covered();
   const std::int64_t channels = shape.in_channels, filters = shape.out_channels;
   const std::int64_t pixels = shape.in[0] * shape.in[1];
-  // With few filters reading the planes is what costs.
+  // With few filters, reading the planes dominates the cost.
   const std::int64_t tiles =
       std::min(std::max(count_tiles(pixels, channels, kTileElements),
                         count_tiles(pixels, channels * filters, kPlaneTileMacs)),

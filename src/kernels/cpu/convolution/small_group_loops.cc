@@ -146,7 +146,8 @@ HWY_NOINLINE void convolve_columns(const SmallGroupRow& row, std::size_t column)
   }
 }
 
-/// All outputs; what is left of a wide row in groups of nearly the same size, 12 as 6 + 6.
+/// Computes all outputs; the remainder of a wide row in groups of nearly the same size, 12 as 6 +
+/// 6.
 template <class Input>
 HWY_INLINE void convolve_row(const SmallGroupRow& row) {
   std::size_t done = 0;

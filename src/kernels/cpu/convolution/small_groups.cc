@@ -18,7 +18,7 @@ namespace {
 
 /// Weights of one vector of filters: with more, products of blocks of them are better.
 constexpr std::int64_t kMostBlockElements = 65536;
-/// How filters are put into vectors: those of `groups` groups a vector, a block.
+/// How filters are assigned to vectors: those of `groups` groups fill one vector, which is a block.
 struct SmallGroups {
   std::int64_t filters = 0, channels = 0, taps = 0;  ///< sizes of one group
   std::int64_t lanes = 0, groups = 0, blocks = 0;

@@ -84,7 +84,7 @@ TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, s
   const std::int64_t lines = std::clamp<std::int64_t>(pixels / columns.in, 1, rows.in);
   cut.rows = std::min(lines * rows.stride, rows.out);
   cut.columns = columns.out;
-  // Shorter pieces of a line would repeat too many of the products at their ends.
+  // Shorter segments of a line would repeat too many of the products at their ends.
   const std::int64_t least = std::max<std::int64_t>(kTileGranule, 4 * columns.kernel);
   if (lines == 1 && pixels < columns.in)
     cut.columns = std::min(std::max(pixels, least) * columns.stride, columns.out);

@@ -25,7 +25,7 @@ struct WindowCut {
   std::int64_t row_tiles = 0, column_tiles = 0, groups = 0;
   std::int64_t height = 0, width = 0;  ///< pixels of the largest window
   std::int64_t depth = 0;              ///< rows of the weights that are used in one step
-  bool streamed = false;               ///< the weights, which do not stay near
+  bool streamed = false;               ///< the weights do not stay in the cache
 };
 
 /// Pixels that `outputs` outputs read along an axis.

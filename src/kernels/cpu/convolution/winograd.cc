@@ -22,7 +22,7 @@ constexpr std::int64_t kFewestLineSquares = 24;
 /// The most points of a form.
 constexpr std::size_t kMostPoints = 36;
 /// Elements between the matrices of two points beyond their size: else all points of an element
-/// would want the same set of the first-level cache.
+/// would map to the same set of the first-level cache.
 constexpr std::int64_t kSkew = kLineFloats;
 
 /// How the columns of the products, the filters, are cut into panels of whole vectors, as even as

@@ -1,5 +1,5 @@
 // Cast between the integers and bool, and from them to f32, through loops that compilers vectorise.
-// From f32 the reference kernel casts: its rules for what does not fit are particular.
+// Casts from f32 are left to the reference kernel: its rules for numbers out of range are special.
 #include "ir/dtype_sets.h"
 #include "kernels/cpu/tiles.h"
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Vectors at a time: enough of them that finding out what a step does costs little.
+/// Vectors that are processed together: enough that decoding a step costs little.
 constexpr std::size_t kRegisters = 8;
 
 /// Whole vectors, or the first elements of one.
@@ -37,7 +37,7 @@ HWY_INLINE void map_registers(FloatVec (&x)[kN], F f) {
   for (std::size_t u = 0; u < kN; ++u) x[u] = f(x[u]);
 }
 
-/// `i`: the first element.
+/// Combines the registers with a second operand; `i` is the index of the first element.
 template <std::size_t kN, class Access, class F>
 HWY_INLINE void combine_registers(const RegisterStep& step, FloatVec (&x)[kN], std::size_t i,
                                   Access access, F f) {

@@ -58,7 +58,9 @@ std::optional<Unary> power(const KernelRequest& request) {
   return std::nullopt;
 }
 
-/// Infinities become what is left out.
+/// Returns Clip with its bounds. A missing bound is the lowest or largest finite f32, as in ONNX,
+/// so infinities are clipped to it. Returns nullopt if a bound is not known at plan time, or is
+/// NaN.
 std::optional<Unary> clipping(const KernelRequest& request) {
   float limits[2] = {std::numeric_limits<float>::lowest(), std::numeric_limits<float>::max()};
   for (std::size_t i = 0; i < 2; ++i) {

@@ -122,7 +122,7 @@ Multiply multiply_of(std::size_t rows, std::size_t vectors) {
 }  // namespace
 
 bool cpu_multiplies_bf16() {
-  // Also what the loops of attention are compiled for.
+  // The loops of attention are compiled for the same instructions.
   static const bool has = __builtin_cpu_supports("avx512bf16") &&
                           __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") &&

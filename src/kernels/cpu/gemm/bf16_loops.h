@@ -1,5 +1,5 @@
-// The micro-kernel of bf16, whose sums are f32, and what rounds to it. A bf16 is the upper half of
-// an f32; products of two are exact in f32. Thread-safe.
+// The micro-kernel of bf16, whose sums are f32, and the rounding to bf16. A bf16 is the upper half
+// of an f32; products of two are exact in f32. Thread-safe.
 #pragma once
 
 #include <cstddef>

@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// Few rows leave little time per step: short blocks of B then give the prefetch a near target.
+/// With few rows a step is short: short blocks of B then keep the prefetch distance small.
 constexpr std::int64_t kFewRows = 18, kShortDepth = 128;
 /// Target cost of a tile in nanoseconds, at the type's speed and 20 bytes of weights per
 /// nanosecond; up to GemmType::longest_tile if a node has more than kManyTiles.

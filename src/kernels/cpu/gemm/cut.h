@@ -1,5 +1,5 @@
-// How products are cut into tiles for threads, and tiles into what caches hold: by shape, type and
-// machine alone.
+// How products are cut into tiles for threads, and tiles into blocks that caches hold. Depends only
+// on shape, type and machine.
 #pragma once
 
 #include <algorithm>

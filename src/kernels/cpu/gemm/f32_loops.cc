@@ -36,10 +36,10 @@ struct Prefetch {
 };
 constexpr std::size_t kLineFloats = 16;
 constexpr std::size_t kUnroll = 4;
-/// Groups this deep also prefetch what they will write and the rows of the next group.
+/// Fewest steps of a group that also prefetches its destination and the rows of the next group.
 constexpr std::size_t kDeep = 64;
 
-/// The last vector of a row.
+/// Loads the last vector of a row, which has `n` elements.
 template <class D>
 HWY_INLINE hn::Vec<D> load_last(D d, const float* from, std::size_t n) {
   return n < hn::Lanes(d) ? load_n(d, from, n) : hn::LoadU(d, from);

@@ -30,7 +30,7 @@ PX_VNNI inline __m512i broadcast_step(const std::uint8_t* at) {
   return _mm512_set1_epi32(step);
 }
 
-/// Adds what `steps` steps of R rows of A, `lda` bytes apart, give with B.
+/// Adds the products of `steps` steps of R rows of A, `lda` bytes apart, with B.
 template <std::size_t R, std::size_t V>
 PX_VNNI inline __attribute__((always_inline)) const std::uint8_t* add_steps(
     __m512i (&sum)[R][V], const std::uint8_t* a, std::size_t lda, std::size_t steps,
@@ -83,7 +83,7 @@ PX_VNNI inline __attribute__((always_inline)) void write_sums(const MatMulPanel&
                     _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(real)), mask);
 }
 
-/// The same of one row; `last` columns of the last vector.
+/// Computes one row; `last` columns of the last vector exist.
 template <std::size_t V>
 PX_VNNI inline __attribute__((always_inline)) void write_row(const MatMulPanel& panel,
                                                              std::size_t row, const __m512i* sum,

@@ -132,7 +132,7 @@ TEST(CpuMatMulConstant, HalvesTheBytesOfWeightsInBf16) {
 
 TEST_P(ConstantMatMul, GemmWithTransposeAlphaAndBias) {
   for (const std::int64_t transposed : {0, 1}) {
-    // A power of two, so that rounding before and after it are the same.
+    // A power of two, so that rounding before and after the scale gives the same bits.
     for (const float alpha : {1.0F, 0.5F}) {
       KernelRun run = constant_matmul_run({9, 31}, transposed != 0 ? Dims{70, 31} : Dims{31, 70});
       run.op = OpKind::kGemm;
@@ -156,7 +156,8 @@ TEST(CpuGemmConstant, DeclinesWhatItDoesNotCover) {
 
 TEST(CpuMatMulConstant, InBf16IsNearTheExactProduct) {
   PX_NEEDS_BF16();
-  // Each operand is off by at most 2^-9 of itself, hence the sum by 2^-8 of the sum of magnitudes.
+  // Operands have a relative error of at most 2^-9, so the sum is off by 2^-8 of the sum of
+  // magnitudes.
   constexpr std::int64_t kDepth = 200;
   const KernelRun run = constant_matmul_run({7, kDepth}, {kDepth, 30});
   const auto got = run_in_bf16(run);

@@ -27,7 +27,7 @@ std::int64_t inner_bytes(const Dims& dims, int begin, DType dtype) {
 }
 
 /// One row of the whole tensor is the rows of its parts, side by side. Calls
-/// copy(part, offset in the part, offset in the whole, bytes) for what lies in [begin, end) of the
+/// copy(part, offset in the part, offset in the whole, bytes) for the bytes in [begin, end) of the
 /// whole.
 template <class Copy>
 void for_each_part(const std::vector<std::int64_t>& starts, std::int64_t begin, std::int64_t end,

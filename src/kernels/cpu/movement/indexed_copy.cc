@@ -1,4 +1,4 @@
-// Resize of mode nearest and Pad of modes other than constant, and what they have in common: rows
+// Resize of mode nearest and Pad of modes other than constant, and the code that they share: rows
 // of the result are runs of neighbours of one row of X.
 #include "kernels/cpu/movement/indexed_copy.h"
 

@@ -1,5 +1,5 @@
-// Copies of a tensor whose every position along an axis shows some element of that axis.
-// Thread-safe.
+// Copies of a tensor whose every position along an axis holds some element of that axis. The kernel
+// is immutable; tiles run concurrently.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace parallax {
 
-/// Copies element [from[0][i], from[1][j], ...] of input 0, which has the dimensions `in`, to
-/// [i, j, ...] of output 0; other inputs are not read. REQUIRES: a list for each axis, none of them
-/// empty, of numbers of [0, in[axis]).
+/// Creates a kernel that copies element [from[0][i], from[1][j], ...] of input 0, which has the
+/// dimensions `in`, to [i, j, ...] of output 0; other inputs are not read. REQUIRES: a list for
+/// each axis, none of them empty, of numbers of [0, in[axis]).
 std::unique_ptr<Kernel> indexed_copy(const Dims& in,
                                      const std::vector<std::vector<std::int64_t>>& from,
                                      std::int64_t element_bytes);

@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Cache lines of x and y that one block touches are used whole while they are near.
+/// Size of a block: its cache lines of x and y are used completely while they are in the cache.
 constexpr std::size_t kBlock = 16;
 
 template <class T>

@@ -65,8 +65,8 @@ HWY_INLINE FloatVec gate(FloatTag d, const GateActivation& activation, float cli
   return other_gate(d, activation, x);
 }
 
-/// sums[i][g] += row i of `x` times gate g of a block of weights, which has `kAll` gates. What the
-/// last gate gives goes to sums[i][kLast].
+/// Adds to sums[i][g] row i of `x` times gate g of a block of weights, which has `kAll` gates. Sums
+/// of the last gate go to sums[i][kLast].
 template <std::size_t R, std::size_t kAll, std::size_t kGates, std::size_t kLast, std::size_t S>
 HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const float* HWY_RESTRICT w,
                              FloatVec (&sums)[R][S]) {

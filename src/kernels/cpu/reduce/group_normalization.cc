@@ -1,5 +1,5 @@
 // InstanceNormalization and GroupNormalization of f32 [batch, channels, ...]: a group lies in one
-// piece, whose statistics are taken first.
+// piece, whose statistics are computed first.
 #include <algorithm>
 
 #include "kernels/cpu/elementwise/unary_loops.h"

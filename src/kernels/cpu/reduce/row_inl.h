@@ -63,6 +63,7 @@ HWY_INLINE float max_row(const float* x, std::size_t n) {
   const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
   const auto same = [](FloatVec v) HWY_ATTR { return v; };
   const auto most = [](FloatVec a, FloatVec b) HWY_ATTR { return larger(a, b); };
+  // Lanes are compared one by one, since MaxOfLanes() does not return NaN on every target.
   HWY_ALIGN float lane[hn::MaxLanes(FloatTag())];
   hn::Store(fold_row(x, n, lowest, same, most), d, lane);
   float result = lane[0];

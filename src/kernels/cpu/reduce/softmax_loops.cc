@@ -142,7 +142,7 @@ HWY_INLINE void softmax_narrow_rows(const float* x, float* y, std::size_t rows) 
   std::memcpy(y, buffer, rows * N * sizeof(float));
 }
 
-/// Softmax down one vector of columns; load and store know how many lanes exist.
+/// Computes the softmax of one vector of columns; `load` and `store` handle the number of lanes.
 template <class Load, class Store>
 HWY_INLINE void softmax_down(std::size_t n, Load load, Store store) {
   const FloatTag d;

@@ -76,7 +76,7 @@ class Spectrum final : public Kernel {
     std::fill(re + s_.count, re + n, 0.0);
     std::fill(im + s_.count, im + n, 0.0);
     if (!s_.to_real) return;
-    // The other side; what stands for itself is real.
+    // The conjugate half; elements that are their own conjugates are real.
     im[0] = 0;
     if (n % 2 == 0) im[n / 2] = 0;
     for (std::int64_t j = n / 2 + 1; j < n; ++j) {

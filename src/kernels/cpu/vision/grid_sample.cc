@@ -1,4 +1,4 @@
-// GridSample of f32: what a place reads is the same in all channels and found once.
+// GridSample of f32: the taps of a place are the same in all channels and computed once.
 #include <algorithm>
 
 #include "kernels/cpu/tiles.h"

@@ -1,5 +1,5 @@
 // MaxPool and AveragePool of f32 NCHW images with one to three spatial axes. The lines that a line
-// of the result sees are folded into one first, then its columns, which are taken apart by their
+// of the result sees are folded into one first, then its columns, which are separated by their
 // remainder modulo the stride so that the windows' columns lie side by side.
 #include <algorithm>
 #include <limits>

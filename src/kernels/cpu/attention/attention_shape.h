@@ -13,7 +13,7 @@ namespace parallax {
 /// Layout of an input that has, for each query, a row with an element for each key; rows may
 /// repeat.
 struct AttentionMask {
-  bool given = false;
+  bool given = false;  ///< false: the input is left out
   BatchStrides batches{};
   std::int64_t stride = 0;  ///< elements from one query's row to the next; 0: all share one row
 };

@@ -8,7 +8,7 @@
 
 namespace parallax {
 
-/// Rows of a filter; convolutions with more are left to others.
+/// Most rows of a filter; convolutions with more are left to other kernels.
 inline constexpr std::size_t kMostFilterRows = 16;
 
 /// Output pixels that follow each other in one row. Each makes one row of the matrix: for each of
@@ -19,7 +19,7 @@ struct ColumnSegment {
   std::size_t channels = 0;
   std::int64_t width = 0;  ///< pixels of an image row
   std::int64_t first = 0;  ///< the leftmost pixel that the first output reads; may be outside
-  std::int64_t step = 1;   ///< from one output to the next
+  std::int64_t step = 1;   ///< pixels from one output to the next
   std::int64_t taps = 0;
   std::size_t outputs = 0;
   std::size_t stride = 0;  ///< elements from one row of the matrix to the next

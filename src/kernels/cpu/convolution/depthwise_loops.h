@@ -13,8 +13,8 @@ struct DepthwiseRow {
   const float *x = nullptr, *weights = nullptr;
   std::size_t row_step = 0, weights_step = 0;
   std::size_t taps = 0, channels = 0, columns = 0;
-  /// Pixels: where tap 0 of the first output stands, of a row of the image, from one output to the
-  /// next, from one tap to the next.
+  /// In pixels: position of tap 0 of the first output, which may be outside; length of a row of the
+  /// image; distance of neighbouring outputs; distance of neighbouring taps.
   std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
   const float* bias = nullptr;
   bool relu = false;

@@ -34,6 +34,7 @@ struct PlanarProduct {
   const float* bias = nullptr;  ///< [rows], unless `accumulate`; or null
   bool accumulate = false, relu = false;
 };
+/// Computes the product for any number of columns.
 void planar_multiply(const PlanarProduct& product);
 /// Operands of the same product with filters in vectors: c[o][m] (+)= ... for outputs o < rows.
 /// Weights and c have room for whole vectors of filters.
@@ -51,6 +52,7 @@ struct PixelProduct {
   bool accumulate = false, relu = false;
   const float* next_weights = nullptr;  ///< as many that will be wanted next; or null
 };
+/// Computes the product for any number of rows.
 void pixel_multiply(const PixelProduct& product);
 
 /// Columns that registers hold together (`run`), and columns of one vector.

@@ -1,6 +1,6 @@
 // The pixels that a tile of a planar convolution reads, as they lie in scratch. If outputs are s
 // pixels apart, a plane is split into s x s planes of every s-th pixel, so that one step from an
-// output to the next is one element, whatever the tap: its inputs begin at an offset of its own.
+// output to the next is one element, whatever the tap; each tap has its own offset.
 // Thread-safety: plain values.
 #pragma once
 

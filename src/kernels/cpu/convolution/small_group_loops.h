@@ -14,18 +14,19 @@ inline constexpr std::int64_t kSmallGroupTaps = 3;
 /// image are left out.
 struct SmallGroupRow {
   std::size_t row_count = 0;  ///< rows of the filter that are inside the image
-  /// Pixel 0 of the first of them, from the first channel that is read on, and its weights,
-  /// as many as kSmallGroupTaps taps side by side [depth, those taps, vector], of others [depth,
-  /// vector] one after the other; and elements from one row to the next.
+  /// `x`: first channel that is read of pixel 0 of the first of these rows. `weights`: those of
+  /// that row, [depth, kSmallGroupTaps, vector] for each group of kSmallGroupTaps adjacent taps,
+  /// [depth, vector] for each other tap. The steps are elements from one row to the next.
   const float *x = nullptr, *weights = nullptr;
   std::size_t row_step = 0, weights_step = 0;
   std::size_t depth = 0;  ///< channels of a group
-  /// Taps of a row; those that are side by side, and so are outputs, a multiple of kSmallGroupTaps.
+  /// Taps of a row; those of them in groups of adjacent taps, a multiple of kSmallGroupTaps, 0
+  /// unless outputs are adjacent as well.
   std::size_t taps = 0, side_taps = 0;
-  std::size_t channels = 0;  ///< from one pixel of the image to the next
+  std::size_t channels = 0;  ///< elements from one pixel of the image to the next
   std::size_t columns = 0;
-  /// Pixels: where tap 0 of the first output stands, of a row of the image, from one output to the
-  /// next, from one tap to the next.
+  /// In pixels: position of tap 0 of the first output, which may be outside; length of a row of the
+  /// image; distance of neighbouring outputs; distance of neighbouring taps.
   std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
   /// First channel of each lane's group, relative to x + `shift`; null if all lanes have one group,
   /// which begins at x.
@@ -34,7 +35,7 @@ struct SmallGroupRow {
   const float* bias = nullptr;  ///< [filters], or null
   bool relu = false;
   float* out = nullptr;
-  std::size_t out_step = 0, filters = 0;  ///< to the next output; lanes that are stored
+  std::size_t out_step = 0, filters = 0;  ///< elements to the next output; lanes that are stored
 };
 /// Computes the outputs of a row. REQUIRES: with `lanes`, a whole vector can be read from each
 /// pixel of `x`, and holds all channels of the groups of the lanes that are stored.

@@ -11,7 +11,8 @@
 
 namespace parallax {
 
-/// One spatial axis: sizes in elements. ONNX calls `pad_begin` the first half of `pads`.
+/// One spatial axis, in elements. `pad_begin` is the axis' element of the first half of ONNX's
+/// `pads`.
 struct TransposedAxis {
   std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0;
 

@@ -1,5 +1,5 @@
-// Convolution as matrix products that read the image where it lies: the pixels below one row of a
-// filter lie side by side, and those of the next output a stride further on. Images with padding
+// Convolution as matrix products that read the image in place: the pixels below one row of a
+// filter lie side by side, and those of the next output begin one stride later. Images with padding
 // are copied first, tile by tile, with the zeros around them.
 #pragma once
 

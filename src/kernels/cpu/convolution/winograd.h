@@ -1,5 +1,5 @@
-// Convolution by Winograd's minimal filtering: 1.3 to 4 times fewer multiplications than sums over
-// the filter take. Output pixels are computed in small squares; the transformed inputs of many
+// Convolution by Winograd's minimal filtering: 1.3 to 4 times fewer multiplications than direct
+// sums over the filter. Output pixels are computed in small squares; the transformed inputs of many
 // squares and the transformed weights are multiplied as matrices, one product per point of the
 // transform. A NaN or an infinity among the inputs turns all outputs of its square into NaN.
 #pragma once

@@ -9,8 +9,9 @@
 
 namespace parallax {
 
-/// Return the widths of panels on this CPU, and multiply one with the fastest implementation.
+/// Returns the widths of panels on this CPU, the same for the life of the process.
 MatMulWidths byte_widths();
+/// Multiplies rows of A with a panel of B by the fastest implementation.
 void byte_panel(const MatMulPanel& panel);
 
 /// Implements byte_panel() on any CPU; accepts panels of any multiple of its vector.

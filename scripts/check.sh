@@ -15,6 +15,7 @@ build_tool() {  # docs are compared with what it says
 step build build_tool
 step layers /usr/bin/python3 scripts/check_layers.py
 step printing /usr/bin/python3 scripts/check_source.py
+step english /usr/bin/python3 scripts/check_english.py
 step docs /usr/bin/python3 scripts/check_docs.py
 step format scripts/check_format.sh
 step threads scripts/check_threads.py

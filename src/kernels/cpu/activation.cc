@@ -72,7 +72,7 @@ std::optional<Unary> function_with(OpKind op, float alpha, float beta, float gam
     case OpKind::kElu:
       return Unary{UnaryFunction::kElu, alpha};
     case OpKind::kCelu:
-      // With an alpha that is not positive the two parts of the formula overlap.
+      // If alpha is not positive, the two parts of the formula overlap.
       return alpha > 0 ? std::optional(Unary{UnaryFunction::kCelu, alpha}) : std::nullopt;
     case OpKind::kSelu:
       return Unary{UnaryFunction::kSelu, alpha, gamma};

@@ -46,8 +46,8 @@ struct Row {
   KernelRun run;
 };
 
-/// A node of each kernel that asks for its machine, large enough to be cut otherwise on one of the
-/// machines below.
+/// Returns a node for each kernel that depends on the machine, large enough to be cut differently
+/// on one of the machines below.
 std::vector<Row> rows() {
   std::vector<Row> list;
   for (const ConvolutionCase& c :

@@ -4,7 +4,7 @@
 #include "kernels/cpu/targets.h"
 #include "kernels/packing_version.h"
 
-// Highway after the choice of targets.
+// Highway must follow the choice of targets.
 #include <hwy/highway.h>
 
 namespace parallax {
@@ -79,7 +79,7 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   return runs;
 }
 
-/// Lets Highway choose among `targets` only, and among all again when it goes.
+/// Restricts Highway to `targets` until it is destroyed.
 class OnlyTargets {
  public:
   explicit OnlyTargets(std::int64_t targets) { choose(targets); }

@@ -25,13 +25,14 @@ INSTANTIATE_TEST_SUITE_P(Table, CountTiles,
                                          // Less than two small tiles are one, then powers of two.
                                          Case{10, 1, 80, 1}, Case{11, 1, 80, 2}, Case{21, 1, 80, 4},
                                          Case{41, 1, 80, 8}, Case{560, 1, 80, 8},
-                                         // From eight tiles of the usual size on it is those.
+                                         // From eight tiles of the usual size on, tiles have that
+                                         // size.
                                          Case{640, 1, 80, 8}, Case{641, 1, 80, 9},
                                          Case{64, 10, 80, 8}, Case{72, 10, 80, 9},
                                          // Units are not cut.
                                          Case{3, 80, 80, 3}, Case{5, 40, 80, 5},
                                          Case{9, 1000, 80, 9},
-                                         // Nothing overflows.
+                                         // No overflow.
                                          Case{7, kHuge, 80, 7}, Case{kHuge, kHuge, 80, kHuge},
                                          Case{kHuge, 0, kHuge, 8}, Case{100, 1, 0, 100}));
 

@@ -1,5 +1,5 @@
 // FusedAttention of f32: Softmax(scale * Q K + mask) V. A unit of work is a block of query rows of
-// one batch, which walks the keys in blocks: scores, weights and weighted values of a block are
+// one batch, which processes the keys in blocks: scores, weights and weighted values of a block are
 // computed while they are in a second-level cache. A tile is a run of units.
 #include <algorithm>
 
@@ -18,8 +18,8 @@
 namespace parallax {
 namespace {
 
-/// Rows of scores begin at cache lines, and not a power of two bytes after one another: that would
-/// put the rows that one block of the product reads into the same few sets of the first-level
+/// Granule of rows of scores: they begin at cache lines, and not a power of two bytes apart, which
+/// would put the rows that one block of the product reads into the same few sets of the first-level
 /// cache.
 constexpr std::int64_t kLine = kLineFloats;
 
@@ -40,11 +40,11 @@ AttentionCut cut_attention(const AttentionShape& shape, const Machine& machine) 
   const std::int64_t block_keys = machine.scores() / kMostBlockRows;
   AttentionCut cut;
   cut.row_blocks = tile_count(shape.queries, kMostBlockRows);
-  // Rounding to the granule may lend a block some rows of its neighbour.
+  // Rounding to the granule may add some rows of the next block.
   cut.block_rows = std::min(shape.queries, kMostBlockRows + kBlockRowGranule);
   cut.key_blocks = tile_count(shape.keys, block_keys);
   cut.units = shape.batches * cut.row_blocks;
-  // Saturated: no tile has less than a unit.
+  // Saturated: a tile has at least one unit.
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
   const auto unit = row ? checked_mul(*row, cut.block_rows) : std::nullopt;
   cut.tiles = count_tiles(cut.units, unit.value_or(kBlockTileMacs), kBlockTileMacs);

@@ -17,7 +17,7 @@ struct AttentionDims {
 
 using Ints = std::vector<std::int64_t>;
 
-/// Makes K lie as projections leave it, keys one after the other.
+/// Lays out K as projections leave it, keys one after the other.
 void put_keys_in_rows(KernelRun& run) {
   Dims dims = run.inputs[1]->dims();
   const int rank = dims.rank();
@@ -55,7 +55,7 @@ const std::vector<AttentionDims> kAttentionDims = {
     {{130, 40}, {40, 7}, {7, 5}, Dims{7}},
     {{40, 300}, {300, 290}, {290, 5}},
     {{40, 5}, {5, 290}, {290, 300}, Dims{40, 290}},
-    {{100, 100}, {100, 1400}, {1400, 100}},  // too much for few units
+    {{100, 100}, {100, 1400}, {1400, 100}},  // too large for a few units
     {{20, 1281}, {1281, 9}, {9, 4}},
     {{2, 0, 4}, {2, 4, 5}, {2, 5, 3}},
     {{0, 3, 4}, {0, 4, 5}, {0, 5, 3}},

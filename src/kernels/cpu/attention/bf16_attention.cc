@@ -1,7 +1,7 @@
 // FusedAttention of bf16 for many queries, which lie in the lanes of vectors from the scores to the
 // weighted values, as in lane_attention.cc. A unit of work is a run of blocks of queries of one
-// batch: its keys and values are rounded once for all of them, then each block walks the keys in
-// blocks whose scores stay in the cache. A tile is a run of units.
+// batch: its keys and values are rounded once for all of them, then each block processes the keys
+// in blocks whose scores stay in the cache. A tile is a run of units.
 #include "kernels/cpu/attention/bf16_attention.h"
 
 #include <algorithm>
@@ -20,16 +20,16 @@ namespace parallax {
 namespace {
 
 constexpr auto kVector = static_cast<std::int64_t>(kBf16Vector);
-/// Queries of a block at most, and keys of one, an even number. Whisper's heads, 1500 x 1500 x 64,
+/// Most queries of a block, and keys of a block, an even number. Whisper's heads, 1500 x 1500 x 64,
 /// on one Zen 4 core: 206 GFLOP/s with 64 keys, 207 with 96, 209 with 192 and with 256.
 constexpr std::int64_t kBlockQueries = 64, kBlockKeys = 192;
-/// With fewer queries, rounding keys and values takes longer than multiplying in f32.
+/// With fewer queries, rounding keys and values costs more than multiplying in f32.
 constexpr std::int64_t kFewestQueries = 13;
 /// Largest depth and width of a head: a block has room for that many elements per query.
 constexpr std::int64_t kMostBf16Depth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
-/// Keys by columns are transposed in groups of this size.
+/// Keys that are transposed together, if K lies column by column.
 constexpr std::int64_t kTurnedKeys = 64;
 
 /// How a request is cut.
@@ -134,14 +134,14 @@ class Bf16Attention final : public Kernel {
     }
   }
 
-  /// Values as pairs [pairs_of(keys), width padded to whole vectors].
+  /// Writes values as pairs [pairs_of(keys), width padded to whole vectors].
   void round_values(std::int64_t batch, const KernelArgs& args) const {
     const AttentionShape& s = shape_;
     pair_all(args.in<float>(2) + s.at(s.v, batch), s.v.row_stride, s.keys, s.width,
              rounded_up(s.width, kVector), pairs(args, at_.values));
   }
 
-  /// f32 [rows, columns] as pairs of rows, `stride` apart.
+  /// Writes f32 [rows, columns] as pairs of rows, `stride` apart.
   static void pair_all(const float* from, std::int64_t row_stride, std::int64_t rows,
                        std::int64_t columns, std::int64_t stride, Bf16Pair* to) {
     for (std::int64_t row = 0; row < rows; row += 2, from += 2 * row_stride, to += stride)
@@ -153,7 +153,7 @@ class Bf16Attention final : public Kernel {
                      const KernelArgs& args) const {
     const AttentionShape& s = shape_;
     const std::int64_t count = queries.end - queries.begin, depth = pairs_of(s.depth);
-    // A mask of the lowest float would overflow if it were scaled, hence only without one.
+    // Only without a mask: one of the lowest float would overflow if it were scaled.
     const float factor = s.masked() ? s.scale : s.scale * std::numbers::log2e_v<float>;
     round_to_bf16(args.in<float>(0) + s.at(s.q, batch) + queries.begin * s.q.row_stride,
                   to_size(s.q.row_stride), to_size(count), to_size(s.depth), pairs(args, at_.rows),

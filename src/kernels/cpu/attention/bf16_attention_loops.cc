@@ -76,7 +76,7 @@ struct Bf16 {
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) store(sums.at[i], y + i * s.stride);
   }
 
-  /// Weights of two keys, rounded and paired.
+  /// Converts the scores of two keys to weights, rounded and paired.
   template <std::size_t V, class Power>
   struct Weights {
     Power power;

@@ -27,7 +27,7 @@ void expect_near_reference(const KernelRun& run) {
   const auto want = run_kernel(run, KernelLibrary::kReference);
   ASSERT_TRUE(got.has_value()) << got.error().to_string();
   ASSERT_TRUE(want.has_value());
-  // Weights and values are off by 2^-9 of themselves, scores by less than 2^-7.
+  // Weights and values are off by a relative 2^-9, scores by less than 2^-7.
   expect_close(got->outputs[0], (*want)[0], {1e-2, 1e-2});
 }
 
@@ -84,7 +84,7 @@ TEST(Bf16Attention, KeysInRows) {
 TEST(Bf16Attention, MaskedKeysDoNotCount) {
   PX_NEEDS_BF16();
   constexpr float kNo = -std::numeric_limits<float>::infinity();
-  // The first block of keys is masked as a whole, and so is all of the last.
+  // All of the first and of the last block of keys are masked.
   for (const float never : {kNo, std::numeric_limits<float>::lowest()}) {
     KernelRun run = attention(20, 500, 16, 20);
     std::vector<float> mask(500, never);
@@ -94,7 +94,7 @@ TEST(Bf16Attention, MaskedKeysDoNotCount) {
   }
 }
 
-/// Rows for padding are masked as a whole; softmax then gives all keys the same weight.
+/// Rows for padding are masked completely; softmax then gives all keys the same weight.
 TEST(Bf16Attention, AllKeysMaskedByTheLowestCountTheSame) {
   PX_NEEDS_BF16();
   for (const std::int64_t keys : {1, 2, 3, 193}) {

@@ -1,8 +1,8 @@
-// CosineAttention of f32. A unit of work is one head of one batch: its keys are brought to length
-// one and packed once, its queries, to length one times the scale, go by in blocks of rows whose
-// scores stay in scratch between the two products. Heads are read and written where they lie, side
-// by side; nothing is transposed in memory. A tile is a run of units. In bf16 the operands of both
-// products are rounded where they stand in scratch.
+// CosineAttention of f32. A unit of work is one head of one batch: its keys are scaled to length
+// 1 and packed once; its queries, scaled to the length of the factor, are processed in blocks of
+// rows whose scores stay in scratch between the two products. Heads are read and written in place,
+// side by side; no tensor is transposed. A tile is a run of units. In bf16 the operands of both
+// products are rounded in place in scratch.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -16,7 +16,7 @@ namespace {
 
 /// Rows of scores that a tile keeps in scratch: most and fewest.
 constexpr std::int64_t kMostRows = 96, kFewestRows = 6;
-/// Keys in scratch, packed: more of them would not stay in a second-level cache.
+/// Most elements of packed keys in scratch: more would not stay in a second-level cache.
 constexpr std::int64_t kMostKeys = 4096, kMostCosineDepth = 512;
 
 struct CosineShape {
@@ -128,7 +128,7 @@ class CosineAttention final : public Kernel {
   CosineShape shape_;
   const GemmType& type_;
   std::int64_t stride_ = 0, block_rows_ = 0;
-  /// Floats in scratch, or steps.
+  /// Sizes in scratch, in floats or steps.
   std::int64_t unit_keys_ = 0, packed_keys_ = 0, unit_queries_ = 0, packed_values_ = 0;
   std::int64_t units_ = 0, tiles_ = 0;
 };

@@ -31,7 +31,7 @@ HWY_INLINE FloatVec sum_at(const float* x, const float* bias, const float* mask,
                                 hn::Set(d, -std::numeric_limits<float>::infinity()));
 }
 
-/// Rows of exactly V vectors, the last of them partly filled perhaps, stay in registers.
+/// Computes rows of V vectors, the last of which may be partly filled, in registers.
 template <std::size_t V>
 HWY_INLINE void short_rows(const CosineScores& s) {
   const FloatTag d;

@@ -1,8 +1,9 @@
 // FusedAttention of f32 for many queries, which lie in the lanes of vectors from the scores to the
 // weighted values: S^T = K Q^T, then Y^T = V^T S^T. Only a block of queries is transposed before
-// and its result after; K and V are read where they lie, element by element, and the softmax folds
+// and its result after; K and V are read in place, element by element, and the softmax folds
 // vectors instead of the lanes of one. A unit of work is a block of queries of one batch, which
-// walks the keys in blocks whose scores stay in the first-level cache. A tile is a run of units.
+// processes the keys in blocks whose scores stay in the first-level cache. A tile is a run of
+// units.
 #include "kernels/cpu/attention/lane_attention.h"
 
 #include <algorithm>
@@ -20,23 +21,23 @@
 namespace parallax {
 namespace {
 
-/// Queries of a unit at most. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1;
+/// Most queries of a unit. Whisper's heads, 1500 x 1500 x 64, in ms on one Zen 4 core: 34.1;
 /// 34.3 to 35.3 with 32 or 128.
 constexpr std::int64_t kUnitQueries = 64;
-/// Units that take longer than 0.3 ms are made smaller until threads have kFewestUnits of them to
+/// Units that cost more than 0.3 ms are made smaller until threads have kFewestUnits of them to
 /// share. On one core 96 queries of Whisper's whole width, 384, on 1500 keys: 108 GFLOP/s with 16
 /// in a unit, 110 with 32 or 48, 112 with 64; of 1280, the widest: 81, 89, 97 and 106.
 constexpr std::int64_t kFewestUnits = 8, kLongUnit = std::int64_t{16} << 20;
 /// Fewer queries than these leave too many lanes empty.
 constexpr std::int64_t kLaneQueries = 13;
-/// Scratch holds this much of Q and of the result for each query of a unit: 640 KiB.
+/// Most elements of Q and of the result that scratch holds for each query of a unit: 640 KiB.
 constexpr std::int64_t kMostLaneDepth = 1280;
 
 /// How a request is cut.
 struct LaneCut {
   std::int64_t query_blocks = 0, key_blocks = 0, units = 0, tiles = 0;
   std::int64_t stride = 0;  ///< queries of a block, padded to whole vectors
-  /// Keys of a block: rounding to the granule may lend it some of its neighbour.
+  /// Keys of a block: rounding to the granule may add some of the next block.
   std::int64_t most_keys = 0;
 };
 
@@ -44,7 +45,7 @@ LaneCut cut_lanes(const AttentionShape& shape, const Machine& machine) {
   const auto vector = static_cast<std::int64_t>(matmul_widths().vector);
   LaneCut cut;
   const auto row = checked_mul(shape.keys, shape.depth + shape.width);
-  // Saturated: no tile has less than a unit.
+  // Saturated: a tile has at least one unit.
   const auto macs = [&] {
     const auto unit = row ? checked_mul(*row, cut.stride) : std::nullopt;
     return unit.value_or(kLongUnit + 1);
@@ -119,7 +120,7 @@ class LaneAttention final : public Kernel {
     transpose_block({reinterpret_cast<const std::byte*>(from), reinterpret_cast<std::byte*>(q),
                      to_size(s.q.row_stride), to_size(stride), to_size(s.depth), to_size(count),
                      sizeof(float)});
-    // A mask of the lowest float would overflow if it were scaled, hence only without one.
+    // Only without a mask: one of the lowest float would overflow if it were scaled.
     const float factor = s.masked() ? s.scale : s.scale * std::numbers::log2e_v<float>;
     if (factor != 1) lane_scale(q, to_size(s.depth * stride), factor);
     for (std::int64_t i = 0; i < cut_.key_blocks; ++i) {

@@ -1,4 +1,4 @@
-// Attention of f32 as models have it, keys and values in a cache or not: the products of a block of
+// ONNX Attention of f32, with or without a cache of keys and values: the products of a block of
 // queries of one head with blocks of keys, past ones first, through a softmax that processes
 // them block by block. Keys that no query of a block sees are skipped.
 #include <algorithm>
@@ -142,7 +142,7 @@ void ScaledAttention::attend(const QueryBlock& block, const KernelArgs& args) co
     all.end = std::max(all.end, seen.end);
   }
   for (std::int64_t key = all.begin; key < all.end;) {
-    // A block of keys is past or new.
+    // A block has either past or new keys.
     const std::int64_t end =
         std::min({key + cut_.block_keys, all.end, key < s_.past ? s_.past : all.end});
     add_keys(block, {key, end}, scores, args);

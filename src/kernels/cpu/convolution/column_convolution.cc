@@ -23,7 +23,7 @@ namespace {
 /// deep that fewer fit; the fewest for weights that stay in the cache, so that a small node can
 /// have small tiles.
 constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
-/// Deeper filters are left to others.
+/// Deepest filter; deeper ones are left to other kernels.
 constexpr std::int64_t kMostDepth = 196608;
 
 bool pixels_are_rows(const ConvolutionShape& s) {
@@ -123,7 +123,7 @@ class ColumnConvolution final : public Kernel {
   }
 
   /// Copies the inputs of `outputs` pixels from column `x` of output row `row`, rows of all images
-  /// counted. Taps that lie apart are copied one by one.
+  /// counted. Taps that are not adjacent are copied one by one.
   void write_segment(std::int64_t row, std::int64_t x, std::int64_t outputs, const float* images,
                      float* to) const {
     const ConvolutionShape& s = shape_;
@@ -145,7 +145,7 @@ class ColumnConvolution final : public Kernel {
       segment.rows[to_size(i)] = images + (image * s.in[0] + y) * s.in[1] * s.in_channels;
     }
     if (together) return write_columns(segment, to);
-    // Output after output: the end of one may spill into the beginning of the next.
+    // In the order of outputs: the end of one may overwrite the beginning of the next.
     segment.outputs = 1;
     for (std::int64_t output = 0; output < outputs; ++output) {
       segment.first = (x + output) * s.stride[1] - s.pad_begin[1];

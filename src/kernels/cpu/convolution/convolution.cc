@@ -1,5 +1,5 @@
-// Conv of f32 with constant weights: which convolutions each way of this folder takes. A row of the
-// catalogue for each, asked in its order.
+// Conv of f32 with constant weights: which convolutions each kernel of this folder covers. The
+// catalogue has a row for each, in the order in which they are tried.
 #include "base/status.h"
 #include "kernels/convolution_shape.h"
 #include "kernels/cpu/convolution/column_convolution.h"

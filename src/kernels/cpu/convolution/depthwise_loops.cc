@@ -28,8 +28,8 @@ constexpr std::size_t kOutputs = 4;
 /// Taps of longer filter rows that are multiplied with the same inputs.
 constexpr std::ptrdiff_t kTaps = 4;
 
-/// T taps side by side of one row of the filter, whose weights begin at `w`, for B outputs side by
-/// side: each input is loaded once. Tap 0 of output 0 reads pixel `first` of `x`.
+/// Adds T adjacent taps of one row of the filter, whose weights begin at `w`, to B adjacent
+/// outputs: each input is loaded once. Tap 0 of output 0 reads pixel `first` of `x`.
 template <class D, std::size_t T, std::size_t B>
 HWY_INLINE void add_side_by_side(const DepthwiseRow& row, std::ptrdiff_t first,
                                  const float* HWY_RESTRICT x, const float* HWY_RESTRICT w,
@@ -60,7 +60,7 @@ HWY_INLINE void add_side_by_side(const DepthwiseRow& row, std::ptrdiff_t first,
   }
 }
 
-/// One tap for B outputs, `stride` pixels apart.
+/// Adds one tap to B outputs, `stride` pixels apart.
 template <class D, std::size_t B>
 HWY_INLINE void add_apart(const DepthwiseRow& row, std::ptrdiff_t first,
                           const float* HWY_RESTRICT x, const float* HWY_RESTRICT w,
@@ -80,7 +80,8 @@ HWY_INLINE void add_apart(const DepthwiseRow& row, std::ptrdiff_t first,
   }
 }
 
-/// Taps of a row of the filter that some of B outputs from pixel `first` on find inside the image.
+/// Returns the taps of a row of the filter that are inside the image for some of B outputs from
+/// pixel `first` on.
 struct SeenTaps {
   std::ptrdiff_t begin, end;
   SeenTaps(const DepthwiseRow& row, std::ptrdiff_t first, std::ptrdiff_t outputs) {
@@ -92,8 +93,8 @@ struct SeenTaps {
   }
 };
 
-/// B outputs of one vector of channels from pixel `first` on. All use the same `Taps` taps per row,
-/// and each input, S pixels from one output to the next, is loaded once; 0: any.
+/// Computes B outputs of one vector of channels from pixel `first` on. All use the same `Taps` taps
+/// per row, and each input, S pixels from one output to the next, is loaded once; 0: any.
 template <class D, std::size_t Taps, std::size_t S, std::size_t B>
 HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::size_t c, float* out) {
   const D d;
@@ -132,7 +133,7 @@ HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::siz
   PX_UNROLL for (std::size_t o = 0; o < B; ++o) hn::StoreU(sum[o], d, out + o * row.channels + c);
 }
 
-/// B outputs from `column` on. If vectors do not fit the channels, the last one overlaps.
+/// Computes B outputs from `column` on. If vectors do not fit the channels, the last one overlaps.
 template <std::size_t Taps, std::size_t S, std::size_t B>
 HWY_NOINLINE void convolve_columns(const DepthwiseRow& row, std::size_t column) {
   const std::size_t lanes = hn::Lanes(FloatTag()), half = hn::Lanes(HalfTag());
@@ -149,7 +150,7 @@ HWY_NOINLINE void convolve_columns(const DepthwiseRow& row, std::size_t column) 
   convolve<HalfTag, Taps, S, B>(row, first, channels - half, out);
 }
 
-/// Outputs [x, end).
+/// Computes outputs [x, end).
 template <std::size_t Taps, std::size_t S>
 HWY_INLINE void convolve_range(const DepthwiseRow& row, std::size_t x, std::size_t end) {
   constexpr std::size_t kMost = Taps > 0 ? kOutputs : 2 * kOutputs;
@@ -169,7 +170,7 @@ HWY_INLINE void convolve_range(const DepthwiseRow& row, std::size_t x, std::size
   if (x < end) convolve_columns<Taps, S, 1>(row, x);
 }
 
-/// All outputs; those whose taps all are inside the image as convolve says.
+/// Computes all outputs; those whose taps are all inside the image with `convolve`.
 template <std::size_t Taps, std::size_t S>
 HWY_INLINE void convolve_row(const DepthwiseRow& row) {
   const auto columns = static_cast<std::ptrdiff_t>(row.columns);

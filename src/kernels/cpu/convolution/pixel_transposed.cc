@@ -1,6 +1,6 @@
 // ConvTranspose of f32 NHWC images with constant weights and one group: pixels times all taps of
-// all filters, block by block in scratch; the products of a tap are added to the filters of the
-// pixel that they fall on.
+// all filters, block by block in scratch; the products of a tap are added to the output pixel
+// that they contribute to.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-/// Weights [channels, tap by tap the filters].
+/// Packs weights as [channels, taps, filters].
 Result<PackedMatrix> pixel_weights(const KernelRequest& request, const TransposedShape& s) {
   const std::int64_t filters = s.filters, taps = s.taps();
   const std::byte* const source = request.inputs[1].data;

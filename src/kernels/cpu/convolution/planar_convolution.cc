@@ -91,7 +91,7 @@ class PlanarConvolution final : public Kernel {
   }
 
  private:
-  /// The remainder of `tile`, which becomes the quotient.
+  /// Returns the remainder of `tile`, and replaces `tile` with the quotient.
   static std::int64_t take(std::int64_t& tile, std::int64_t count) {
     const std::int64_t remainder = tile % count;
     tile /= count;
@@ -166,7 +166,7 @@ class PlanarConvolution final : public Kernel {
     finish(outputs, filter, group * weights_.filters + end - filter, args);
   }
 
-  /// A block of channels of one group, copied.
+  /// A block of channels of one group that was copied.
   struct Work {
     const float* window = nullptr;
     float* results = nullptr;
@@ -291,7 +291,7 @@ class PlanarConvolution final : public Kernel {
     }
   }
 
-  /// Results pixel by pixel to filter by filter.
+  /// Transposes results from pixel by pixel to filter by filter.
   void turn(const PlanarOutputs& outputs, const float* results, std::int64_t filters,
             float* to) const {
     std::int64_t rows = outputs.row_end - outputs.row_begin;
@@ -316,7 +316,7 @@ class PlanarConvolution final : public Kernel {
   ConvolutionShape shape_;
   PlanarWeights weights_;
   Unary activation_;
-  bool by_pixels_;  ///< filters are in vectors, else outputs are
+  bool by_pixels_;  ///< vectors hold filters, otherwise outputs
   PlanarWindow window_;
   PlanarCut cut_;
   bool streamed_;          ///< weights do not stay in the cache

@@ -42,7 +42,7 @@ HWY_INLINE void copy_apart(const float* HWY_RESTRICT from, std::ptrdiff_t step,
   for (std::ptrdiff_t i = begin; i < end; ++i) to[i] = from[i * step];
 }
 
-/// Which of left + i * step, i in [0, count), lie in [0, width).
+/// Returns the range of i in [0, count) for which left + i * step lies in [0, width).
 struct Inside {
   std::ptrdiff_t begin, end;
   Inside(std::ptrdiff_t left, std::ptrdiff_t step, std::ptrdiff_t count, std::ptrdiff_t width) {
@@ -92,8 +92,7 @@ HWY_INLINE void write_parts(const PlaneCopy& copy, const float* HWY_RESTRICT fro
                             float* HWY_RESTRICT to) {
   const auto step = static_cast<std::ptrdiff_t>(copy.step);
   const auto count = static_cast<std::ptrdiff_t>(copy.count);
-  // Those that all parts have inside the image; vectors before the edges, into which they may not
-  // spill.
+  // Pixels that all parts have inside the image: whole vectors, which must not overwrite the edges.
   const std::ptrdiff_t begin = Inside(copy.left, step, count, copy.width).begin;
   const std::ptrdiff_t end =
       HWY_MAX(begin, Inside(copy.left + step - 1, step, count, copy.width).end);

@@ -8,7 +8,7 @@ namespace parallax {
 namespace {
 
 constexpr std::int64_t kFewestPlanarPixels = 64;
-/// Multiplications that copying an element costs.
+/// Cost of copying an element, in multiplications.
 constexpr std::int64_t kCopyCost = 48;
 
 }  // namespace

@@ -22,7 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr auto kLine = static_cast<std::size_t>(kLineFloats);
 
-/// R filters times V vectors of outputs from `column` on, of which `last` elements are in the last.
+/// Multiplies R filters with V vectors of outputs from `column` on; the last vector has `last`
+/// elements.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void multiply(const PlanarProduct& product, std::size_t column, std::size_t last) {
   const FloatTag d;
@@ -103,7 +104,7 @@ HWY_NOINLINE void multiply_columns(const PlanarProduct& product) {
   }
 }
 
-/// One tap of V vectors of filters for the outputs [Begin, End).
+/// Adds one tap of V vectors of filters to the outputs [Begin, End).
 template <std::size_t Begin, std::size_t End, std::size_t R, std::size_t V>
 HWY_INLINE void add_tap(const float* HWY_RESTRICT from, const FloatVec (&weight)[V],
                         FloatVec (&sum)[R][V]) {
@@ -115,7 +116,7 @@ HWY_INLINE void add_tap(const float* HWY_RESTRICT from, const FloatVec (&weight)
   }
 }
 
-/// R outputs times V vectors of filters.
+/// Multiplies R outputs with V vectors of filters.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, const float* next,
                                 std::size_t lines) {
@@ -167,8 +168,8 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
   }
 }
 
-/// Each of the `groups` groups prefetches `lines` lines of the next weights a channel, from `next`
-/// on.
+/// Multiplies `groups` groups of outputs; each prefetches `lines` cache lines of the next weights
+/// per channel, from `next` on.
 using MultiplyPixels = void (*)(const PixelProduct&, std::size_t row, std::size_t groups,
                                 const float* next, std::size_t lines);
 

@@ -9,7 +9,8 @@
 namespace parallax {
 namespace {
 
-/// Channels times taps that are summed before others are copied, as far as a channel is no more.
+/// Most channels times taps of a block, which is summed before the next is copied; at least one
+/// channel.
 constexpr std::int64_t kDepth = 1152;
 /// Fewest products per sum for which transposing results pays.
 constexpr std::int64_t kFewestTurned = 64;

@@ -7,10 +7,10 @@
 namespace parallax {
 namespace {
 
-/// Rows that taps lie apart for which they are copied one by one: few lie between them in a tile.
+/// Distance of taps, in rows, from which rows are copied one by one: a tile has few between them.
 constexpr std::int64_t kFarRows = 3;
 
-/// Channels then begin in different sets of the first-level cache.
+/// Rounds a stride so that channels begin in different sets of the first-level cache.
 std::int64_t skewed(std::int64_t elements) {
   const std::int64_t lines = tile_count(elements, kLineFloats);
   return (lines % 2 == 0 ? lines + 1 : lines) * kLineFloats;
@@ -90,7 +90,7 @@ double PlanarWindow::elements(std::int64_t channels, std::int64_t rows,
   return product;
 }
 
-/// Zeros at the end of a row that are those before the next one as well.
+/// Returns the zeros at the end of a row that are also those before the next one.
 std::int64_t PlanarWindow::zeros_shared() const {
   const std::int64_t width = shape_.out[1] + columns_.most_steps();
   std::int64_t shared = columns_.most_steps();
@@ -168,7 +168,7 @@ void PlanarWindow::copy(const PlanarOutputs& outputs, std::int64_t channel, std:
     for (std::int64_t k = 0; k < axis.kernel; ++k) {
       const std::int64_t z = outputs.plane * axis.stride + k * axis.dilation - axis.pad_begin;
       for (std::int64_t i = 0; i < rows_.parts(); ++i, part += parts * part_elements_) {
-        if (z < 0 || z >= axis.in) continue;  // not among the taps
+        if (z < 0 || z >= axis.in) continue;  // skipped taps
         const float* plane = planes + z * pixels;
         if (together) {
           copy_parts(outputs, i, 0, parts, plane, ahead, part);

@@ -55,7 +55,7 @@ struct RowInputs {
   std::ptrdiff_t first;  ///< pixel of tap 0 and output 0
 };
 
-/// T taps side by side, whose weights begin at `w`, for B outputs side by side, all channels. Of
+/// Adds T adjacent taps, whose weights begin at `w`, to B adjacent outputs, for all channels. Of
 /// the pixels that they read the first `Before` and the last `After` are outside the image.
 template <class Input, std::size_t T, std::size_t B, std::size_t Before, std::size_t After>
 HWY_INLINE void add_inside(const SmallGroupRow& row, const RowInputs& in,
@@ -80,7 +80,7 @@ HWY_INLINE void add_inside(const SmallGroupRow& row, const RowInputs& in,
   }
 }
 
-/// One tap for B outputs, `stride` pixels apart, all channels.
+/// Adds one tap to B outputs, `stride` pixels apart, for all channels.
 template <class Input, std::size_t B>
 HWY_INLINE void add_tap(const SmallGroupRow& row, const RowInputs& in, std::size_t step,
                         const float* HWY_RESTRICT w, FloatVec (&sum)[B]) {
@@ -99,7 +99,7 @@ HWY_INLINE void add_tap(const SmallGroupRow& row, const RowInputs& in, std::size
   }
 }
 
-/// T taps side by side for B outputs side by side, all channels.
+/// Adds T adjacent taps to B adjacent outputs, for all channels.
 template <class Input, std::size_t T, std::size_t B>
 HWY_INLINE void add_side_by_side(const SmallGroupRow& row, RowInputs in,
                                  const float* HWY_RESTRICT w, FloatVec (&sum)[B]) {
@@ -113,7 +113,7 @@ HWY_INLINE void add_side_by_side(const SmallGroupRow& row, RowInputs in,
     add_tap<Input, B>(row, in, T * lanes, w, sum);
 }
 
-/// B outputs from `column` on.
+/// Computes B outputs from `column` on.
 template <class Input, std::size_t B>
 HWY_NOINLINE void convolve_columns(const SmallGroupRow& row, std::size_t column) {
   const FloatTag d;

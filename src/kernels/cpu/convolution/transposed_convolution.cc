@@ -1,6 +1,6 @@
 // ConvTranspose of f32 planes with constant weights. The image's pixels are multiplied with the
-// taps of all filters, block by block in scratch, and the products are added up where they fall.
-// Blocks repeat the products at their ends that their neighbours need too.
+// taps of all filters, block by block in scratch, and the products are added to the outputs that
+// they contribute to. Products at the ends of a block that its neighbours also need are repeated.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// Weights as [group, plane of the filter, filter, tap, channel].
+/// Packs weights as [group, plane of the filter, filter, tap, channel].
 Result<std::shared_ptr<const AlignedBytes>> pack_transposed(const KernelRequest& request,
                                                             const TransposedShape& s) {
   const std::string layout = fmt::format("transposed {}x{}x{}x{}x{}", s.groups, s.channels,
@@ -68,9 +68,9 @@ struct TransposedBlock {
   TileRange filters{0, 0}, rows{0, 0}, columns{0, 0};
 };
 
-/// Images of planes. A unit is a block of a plane of the result, of some filters. Columns of the
-/// result are summed by their remainder modulo the stride, so that neighbours of the image stay
-/// neighbours.
+/// Convolution of images that lie plane by plane. A unit is a block of a plane of the result, of
+/// some filters. Columns of the result are summed by their remainder modulo the stride, so that
+/// neighbours of the image stay neighbours.
 class PlanarTransposed final : public Kernel {
  public:
   PlanarTransposed(const TransposedShape& shape, std::shared_ptr<const AlignedBytes> weights,
@@ -194,8 +194,8 @@ class PlanarTransposed final : public Kernel {
     }
   }
 
-  /// Adds the products of all taps of a row with one line of the image; those of a tap lie `stride`
-  /// behind those of the last one.
+  /// Adds the products of all taps of a row with one line of the image; products of neighbouring
+  /// taps are `stride` apart.
   void add_line(const TransposedBlock& block, const TransposedBlock& from, const float* products,
                 std::int64_t stride, float* sums) const {
     const TransposedAxis& axis = shape_.columns();

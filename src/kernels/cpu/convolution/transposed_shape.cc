@@ -15,7 +15,7 @@ std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 
 
 bool is_f32(const TensorDesc& tensor) { return tensor.dtype == DType::kF32; }
 
-/// Kernels compute offsets without checks.
+/// Largest size: kernels compute offsets without overflow checks.
 bool within_limits(const TransposedShape& shape) {
   double x = static_cast<double>(shape.channels), y = static_cast<double>(shape.filters);
   double w = x * y;

@@ -1,5 +1,5 @@
-// Depthwise convolution of images channel by channel: tiles of some channels are turned to NHWC,
-// where inputs of a filter lie aligned in vectors, and their results back.
+// Depthwise convolution of images channel by channel: tiles of some channels are transposed to
+// NHWC, where the inputs of a filter are aligned vectors, and their results back.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,6 +17,7 @@ namespace {
 
 /// Channels of a tile, a cache line of them.
 constexpr std::int64_t kChannels = kLineFloats;
+/// Fewest taps for which transposing pays.
 constexpr std::int64_t kFewestTaps = 25;
 /// Most elements of a tile's window and results; larger convolutions are left to other kernels.
 constexpr std::int64_t kMostTurned = std::int64_t{1} << 20;
@@ -99,7 +100,7 @@ class TurnedDepthwise final : public Kernel {
   }
 
  private:
-  /// Rows `read` of `channels` planes, with zeros for the channels that are missing.
+  /// Transposes rows `read` of `channels` planes, with zeros for missing channels.
   void turn_in(TileRange read, const float* planes, std::int64_t channels, float* window) const {
     const std::int64_t pixels = (read.end - read.begin) * shape_.in[1];
     if (channels < kChannels) std::fill_n(window, pixels * kChannels, 0.0F);

@@ -13,11 +13,10 @@ namespace parallax {
 namespace {
 
 /// Fewest outputs of a row, which are multiplied together; with fewer, copying columns is faster.
-/// Weights that do not stay in a second-level cache want more: 20x20 outputs of 256x128x3x3 took
+/// Weights that do not stay in a second-level cache need more: 20x20 outputs of 256x128x3x3 took
 /// 1.05 of the time of copied columns, 40x40 of 128x64x3x3 the same.
 constexpr std::int64_t kFewestColumns = 8, kFewestStreamedColumns = 24;
-/// Outputs of a tile at least, for each of which weights come from the second-level cache or
-/// beyond.
+/// Fewest outputs of a tile: for each tile weights are read from the second-level cache or memory.
 constexpr std::int64_t kFewestWindowPixels = 48;
 
 /// Tiles of the node: rectangles of output pixels of one image times groups of panels.
@@ -28,7 +27,7 @@ struct WindowCut {
   bool streamed = false;               ///< the weights do not stay in the cache
 };
 
-/// Pixels that `outputs` outputs read along an axis.
+/// Returns the pixels that `outputs` outputs read along an axis.
 std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outputs) {
   return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
 }

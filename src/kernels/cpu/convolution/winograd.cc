@@ -19,14 +19,14 @@ namespace {
 constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
 /// Fewest squares per tile of transforms along one axis.
 constexpr std::int64_t kFewestLineSquares = 24;
-/// The most points of a form.
+/// Most points of a form.
 constexpr std::size_t kMostPoints = 36;
-/// Elements between the matrices of two points beyond their size: else all points of an element
-/// would map to the same set of the first-level cache.
+/// Elements between the matrices of two points beyond their size: otherwise all points of an
+/// element would map to the same set of the first-level cache.
 constexpr std::int64_t kSkew = kLineFloats;
 
-/// How the columns of the products, the filters, are cut into panels of whole vectors, as even as
-/// can be.
+/// How the columns of the products, the filters, are cut into panels of whole vectors, as evenly
+/// as possible.
 struct Panels {
   std::int64_t vector = 1, vectors = 0, count = 0;
 
@@ -240,13 +240,13 @@ bool can_compute(const ConvolutionShape& shape, WinogradForm form) {
          shape.stride == Pair{1, two ? 2 : 1} && shape.dilation == Pair{1, 1};
 }
 
-// Costs of the ways, in multiply-accumulates: what transforms take per element of a transformed
-// square, and the weights, which stream from memory, per element. On one Zen 4 core with SiLU, as
-// multiples of the speed of a direct kernel, F(2x2) and F(4x4): 80x80x64 to 64 filters 1.7
-// and 2.6, 40x40x128 to 64 1.9 and 3.0, 20x20x128 to 128 1.8 and 3.0, 28x28x128 to 128 1.9 and 3.1,
-// 14x14x256 to 256 1.8 and 2.2, 160x160x16 to 16 0.7 and 1.1, 7x7x512 to 512 1.2 and 0.8, 224x224x3
-// to 16 0.3 and 0.5, 112x112x8 to 8 0.7 and 1.0, 10x10x64 to 64 1.6 and 1.6, 5x5x64 to 64 1.0 and
-// 0.9. These two constants choose the best of each, or one within a tenth of it.
+// Costs, in multiply-accumulates: of transforms per element of a transformed square, and of
+// weights, which stream from memory, per element. On one Zen 4 core with SiLU, as multiples of the
+// speed of a direct kernel, F(2x2) and F(4x4): 80x80x64 to 64 filters 1.7 and 2.6, 40x40x128 to 64
+// 1.9 and 3.0, 20x20x128 to 128 1.8 and 3.0, 28x28x128 to 128 1.9 and 3.1, 14x14x256 to 256 1.8 and
+// 2.2, 160x160x16 to 16 0.7 and 1.1, 7x7x512 to 512 1.2 and 0.8, 224x224x3 to 16 0.3 and 0.5,
+// 112x112x8 to 8 0.7 and 1.0, 10x10x64 to 64 1.6 and 1.6, 5x5x64 to 64 1.0 and 0.9. These two
+// constants choose the best of each, or one within a tenth of it.
 constexpr double kTransformMacs = 20, kStreamMacs = 8;
 
 double whole(std::int64_t channels, std::int64_t lanes) {

@@ -92,8 +92,8 @@ struct Axis<6> {
       {kAtB, kAtB* kB, kAtB* kB2},   {kAtB, -kAtB* kB, kAtB* kB2}, {0, 0, 1}};
 };
 
-/// Stride 2: even inputs meet the first and the last tap, which is F(4, 2), odd ones the middle
-/// one.
+/// Stride 2: even inputs are multiplied with the first and the last tap, which is F(4, 2), odd ones
+/// with the middle one.
 template <>
 struct Axis<9> {
   static constexpr std::size_t kIn = 9, kOut = 4, kTaps = 3, kMatrices = 6, kStep = 8;

@@ -23,7 +23,7 @@ struct Prefetch {
   std::size_t lines = 0;
 };
 
-/// The columns of a vector: all 16, or those that `last` has.
+/// Accesses the columns of a vector: all 16, or those of `last`.
 template <bool kLast>
 PX_BF16 inline __m512 load_columns(const float* from, [[maybe_unused]] __mmask16 last) {
   if constexpr (kLast) return _mm512_maskz_loadu_ps(last, from);
@@ -35,8 +35,8 @@ PX_BF16 inline void store_columns(float* to, __m512 v, [[maybe_unused]] __mmask1
   _mm512_storeu_ps(to, v);
 }
 
-/// R rows times V vectors, over the whole depth, in registers: loops that are not unrolled would
-/// leave the sums in memory. A panel whose last vector is full needs no masks.
+/// Multiplies R rows with V vectors over the whole depth, with sums in registers: loops that are
+/// not unrolled would keep them in memory. A panel whose last vector is full needs no masks.
 template <std::size_t R, std::size_t V, bool kMasked>
 PX_BF16 __attribute__((noinline)) void multiply_rows(const MatMulPanel& panel, std::size_t row,
                                                      Prefetch prefetch) {
@@ -175,7 +175,7 @@ void bf16_panel(const MatMulPanel& panel) {
   // Groups of rows of nearly the same size: 8 rows run as 4 + 4, not as 6 + 2.
   const std::size_t groups = (panel.rows + kRows - 1) / kRows;
   const std::size_t rows = panel.rows / groups, larger = panel.rows % groups;
-  // Each group fetches its share of the lines of the next panel: one a vector and pair.
+  // Each group prefetches its share of the lines of the next panel: one for each vector and pair.
   const std::size_t lines = kUnroll * vectors;
   const std::size_t share = panel.next_b == nullptr ? 0 : (lines + groups - 1) / groups;
   const std::size_t share_pairs = panel.depth / kUnroll * share * kLanes;

@@ -13,7 +13,7 @@ TEST(Bf16Rounding, IsToTheNearestAndToEven) {
   for (const std::uint32_t bits : {0x3F808000U, 0x3F818000U, 0x3F808001U, 0x3F817FFFU, 0xBF808000U,
                                    0x7F7F8000U, 0x7F7F7FFFU, 0xFF7FFFFFU, 0x7F800001U, 0x00800000U})
     x.push_back(std::bit_cast<float>(bits));
-  // Every length, so that whole vectors, parts of one and odd ends are met.
+  // Tests every length: whole vectors, partial ones and odd ends.
   for (std::size_t n = 1; n <= 70; ++n) {
     std::vector<float> row(n);
     for (std::size_t i = 0; i < n; ++i) row[i] = x[(i + n) % x.size()];

@@ -21,7 +21,7 @@ using SumTag = hn::ScalableTag<std::int32_t>;
 using RealTag = hn::RebindToFloat<SumTag>;
 constexpr std::size_t kPortableRows = 4;
 
-/// `n` segments of A, in their order.
+/// Adds the products of `n` segments of A, in their order.
 struct Segments {
   MatMulSegment whole;
   const MatMulSegment* at;
@@ -33,7 +33,7 @@ struct Segments {
 };
 
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
-/// R rows times one vector of columns.
+/// Multiplies R rows with one vector of columns.
 template <std::size_t R>
 HWY_INLINE void sum_columns(const MatMulPanel& panel, const std::uint8_t* a, const std::int32_t* b,
                             hn::Vec<SumTag>* sums) {
@@ -53,8 +53,8 @@ HWY_INLINE void sum_columns(const MatMulPanel& panel, const std::uint8_t* a, con
 #else
 using PairTag = hn::Repartition<std::int16_t, SumTag>;
 
-// Sums of products of pairs are two registers, whose meaning the instruction set decides. They are
-// no struct: GCC compiles its constructor for the baseline instruction set.
+// Sums of products of pairs are two registers, whose layout depends on the instruction set. They
+// form no struct: GCC compiles its constructor for the baseline instruction set.
 
 /// Adds products of a and b, which have bytes of a step in the halves of their lanes: every second
 /// byte, widened.
@@ -75,7 +75,7 @@ HWY_INLINE hn::Vec<SumTag> columns_of(hn::Vec<SumTag> first, hn::Vec<SumTag> sec
 #endif
 }
 
-/// R rows times one vector of columns.
+/// Multiplies R rows with one vector of columns.
 template <std::size_t R>
 HWY_INLINE void sum_columns(const MatMulPanel& panel, const std::uint8_t* a, const std::int32_t* b,
                             hn::Vec<SumTag>* to) {
@@ -130,7 +130,7 @@ HWY_INLINE void write_columns(const Requantise& to, void* c, std::size_t at, std
     static_cast<std::uint8_t*>(c)[at + i] = static_cast<std::uint8_t>(whole[i]);
 }
 
-/// R rows times one vector of columns, from `column` on.
+/// Multiplies R rows with one vector of columns from `column` on.
 template <std::size_t R>
 HWY_INLINE void multiply_columns(const MatMulPanel& panel, std::size_t row, std::size_t column) {
   const SumTag d;

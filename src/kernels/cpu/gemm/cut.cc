@@ -21,7 +21,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
   const std::int64_t filled = std::min(rows, block);
   MatMulCut cut;
   cut.row_blocks = tile_count(rows, block);
-  // Rounding to the granule may lend a block some rows of its neighbour.
+  // Rounding to the granule may add some rows of the next block.
   cut.most_rows = std::min(rows, block + kBlockRowGranule);
   const std::int64_t panel_steps = b.steps() * static_cast<std::int64_t>(b.widths.panel);
   const std::int64_t panel_cost =

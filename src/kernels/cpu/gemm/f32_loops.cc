@@ -29,7 +29,7 @@ constexpr bool kHalves = false;
 using HalfTag = hn::CappedTag<float, 8>;
 
 /// Part of the next panel that a group of rows prefetches: `lines` cache lines every kUnroll steps
-/// in depth. Spread out evenly, since more misses in flight than the core can track would stall it.
+/// in depth. Evenly spread, since more misses in flight than the core can track would stall it.
 struct Prefetch {
   const float* at = nullptr;
   std::size_t lines = 0;
@@ -53,11 +53,11 @@ HWY_INLINE void store_last(hn::Vec<D> v, D d, float* to, std::size_t n) {
   }
 }
 
-/// R rows times V vectors, the last of them of tag L, in registers.
+/// Sums of R rows times V vectors, the last of them of tag L, in registers.
 template <std::size_t R, std::size_t V, class L>
 struct Sums {
   static constexpr std::size_t kFull = V - 1;
-  hn::Vec<FloatTag> full[R][V];  // the last of a row is not used
+  hn::Vec<FloatTag> full[R][V];  // the last one of a row is unused
   hn::Vec<L> last[R];
 
   // GCC's implicit constructor belongs to the baseline instruction set and cannot inline NEON's
@@ -131,7 +131,7 @@ struct Sums {
   }
 };
 
-/// A group of rows over the whole depth.
+/// Multiplies a group of rows over the whole depth.
 template <std::size_t R, std::size_t V, class L>
 HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
                                const MatMulSegment* segments, std::size_t segment_count,
@@ -149,7 +149,7 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
     for (std::size_t j = 0; j < V; ++j)
       __builtin_prefetch(c + i * panel.ldc + j * hn::Lanes(FloatTag()), 1, 3);
   for (std::size_t s = 0; s < segment_count; ++s) {
-    // Three rows a pointer: twelve pointers would not fit the registers.
+    // One pointer for three rows: twelve pointers would not fit the registers.
     constexpr std::size_t kPointers = (R + 2) / 3;
     const float* at[kPointers];
     PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i) {
@@ -180,7 +180,7 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
   sums.finish(panel, c);
 }
 
-/// `groups` groups of R rows from `row` on. Each prefetches its share of the next panel.
+/// Multiplies `groups` groups of R rows from `row` on. Each prefetches its share of the next panel.
 template <std::size_t R, std::size_t V, class L>
 HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std::size_t groups,
                                   Prefetch prefetch, std::size_t share) {

@@ -13,7 +13,7 @@ constexpr Tolerance kSums{1e-4, 1e-4};
 class MatMulBlocks : public GemmTypes {};
 PX_FOR_GEMM_TYPES(MatMulBlocks);
 
-// Rows enough for every type, depths of several blocks and odd ones.
+// Enough rows for every type, depths of several blocks and odd depths.
 TEST_P(MatMulBlocks, OfTensorsThatAreComputedWhileRunning) {
   struct Case {
     Dims a, b;
@@ -115,7 +115,7 @@ TEST(MatMulBlocksOfBf16, AttentionIsNearTheReference) {
         const auto want = run_kernel(run, KernelLibrary::kReference);
         ASSERT_TRUE(got.has_value()) << got.error().to_string();
         ASSERT_TRUE(want.has_value());
-        // Scores are off by up to some 64 * 2^-8 / 8 / 4, weights and values by 2^-9 of themselves.
+        // Scores are off by up to some 64 * 2^-8 / 8 / 4, weights and values by a relative 2^-9.
         expect_close(got->outputs[0], (*want)[0], {1e-2, 1e-2});
       }
     }

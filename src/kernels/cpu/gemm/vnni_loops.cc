@@ -7,7 +7,7 @@
 #include <array>
 #include <utility>
 
-// GCC's own header starts vectors from themselves on purpose (GCC bug 105593).
+// GCC's header initialises vectors with themselves on purpose (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
@@ -35,7 +35,7 @@ template <std::size_t R, std::size_t V>
 PX_VNNI inline __attribute__((always_inline)) const std::uint8_t* add_steps(
     __m512i (&sum)[R][V], const std::uint8_t* a, std::size_t lda, std::size_t steps,
     const std::uint8_t* b, std::size_t ldb) {
-  // Three rows a pointer: one for each would not fit the registers.
+  // One pointer for three rows: one for each would not fit the registers.
   constexpr std::size_t kPointers = (R + 2) / 3;
   const std::uint8_t* at[kPointers];
   PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i) at[i] = a + 3 * i * lda;
@@ -97,7 +97,7 @@ PX_VNNI inline __attribute__((always_inline)) void write_row(const MatMulPanel& 
   write_sums<false>(panel, at + kLast, kLast, sum[V - 1], last);
 }
 
-/// R rows times V vectors, over the whole depth, in registers.
+/// Multiplies R rows with V vectors over the whole depth, with sums in registers.
 template <std::size_t R, std::size_t V>
 PX_VNNI __attribute__((noinline)) void multiply_bytes(const MatMulPanel& panel, std::size_t row) {
   const std::size_t lda = panel.lda * kStepBytes, ldb = panel.ldb * kStepBytes;

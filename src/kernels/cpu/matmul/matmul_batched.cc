@@ -1,5 +1,5 @@
-// MatMul of two f32 tensors that are both computed while running (attention: Q K^T, scores V), or
-// whose constant right operand has batches of its own and may be transposed. A unit of work is a
+// MatMul of two f32 tensors that are both computed at run time (attention: Q K^T, scores V), or
+// whose constant right operand has batches and may be transposed. A unit of work is a
 // block of rows of one batch; a tile is a run of units.
 #include <fmt/core.h>
 
@@ -17,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// [.., rows, depth] x [.., depth, columns] over broadcast batches.
+/// Sizes and layouts of [.., rows, depth] x [.., depth, columns] over broadcast batches.
 struct BatchedShape {
   std::int64_t rows = 0, depth = 0, columns = 0;
   std::int64_t batches = 1;

@@ -1,7 +1,7 @@
 // MatMul and Gemm of f32 with a constant right operand: packed panels that are streamed while they
 // are used, bias and activation fused. Small products are bound by reading the weights, hence tiles
-// over panels; large ones are cut by rows too, so that the rows of a tile stay in the cache. Where
-// bf16 was asked for, weights are rounded when they are packed, and rows by each tile into its
+// over panels; large ones are cut by rows too, so that the rows of a tile stay in the cache. If
+// bf16 is requested, weights are rounded when they are packed, and rows by each tile into its
 // scratch; sums, bias and activation are f32.
 #include <optional>
 

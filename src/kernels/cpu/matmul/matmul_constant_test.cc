@@ -58,7 +58,7 @@ TEST_P(ConstantMatMul, AppliesAnEpilogueAsTheOperatorDoes) {
                    {{.op = OpKind::kClip, .low = -1, .high = 0.5F}}});
   for (Case& row : cases) {
     SCOPED_TRACE(row.name);
-    // A NaN, both zeros and both signs are met, in one panel and in a part of one.
+    // Tests NaN, both zeros and both signs, in a whole panel and in a partial one.
     for (const std::int64_t columns : {16, 77}) {
       KernelRun fused = constant_matmul_run({13, 45}, {45, columns});
       std::vector<float> a = test_values<float>(*fused.inputs[0]);
@@ -96,7 +96,7 @@ TEST(CpuMatMulConstant, GivesThreadsTilesOfSmallNodes) {
   EXPECT_GE(got->tiles, 4);
 }
 
-/// Bytes that kernels of a few numbers of rows pack together.
+/// Returns the bytes that kernels for several numbers of rows pack together.
 std::int64_t packed_bytes(const KernelRun& run, Precision precision) {
   const Graph graph = std::move(test_detail::one_node_graph(run)).value();
   const TensorView b = run.inputs[1]->view();

@@ -1,13 +1,14 @@
-// Whether this CPU computes products of bf16.
+// Tells whether this CPU has instructions that multiply bf16. Thread-safe.
 #pragma once
 
 #include <string_view>
 
 namespace parallax {
 
-/// True where the CPU and the operating system have what kernels with KernelRequest::bf16 need.
+/// Returns whether the CPU and the operating system support what kernels need for
+/// KernelRequest::precision kBf16.
 bool cpu_multiplies_bf16();
-/// What that is, for messages.
+/// Name of that instruction set, for messages to users.
 inline constexpr std::string_view kBf16InstructionSet = "AVX-512-BF16";
 
 }  // namespace parallax

@@ -23,7 +23,7 @@ enum class BlockInput : std::uint8_t {
 
 /// A block: whole rows of the output, or a piece of one. They lie one after the other.
 struct ChainBlock {
-  std::int64_t begin = 0;  ///< of its first element in the output
+  std::int64_t begin = 0;  ///< index in the output of the block's first element
   std::int64_t rows = 1, columns = 0;
 
   std::int64_t elements() const { return rows * columns; }
@@ -38,14 +38,14 @@ class ChainBlocks {
   std::int64_t count() const { return count_; }
   /// Elements of the largest block, which the first is.
   std::int64_t elements() const { return rows_ * columns_; }
-  /// Of all blocks: this and at most one other number.
+  /// Elements of the last block. Every block has either elements() or last_elements() elements.
   std::int64_t last_elements() const;
   BlockInput input(std::size_t i) const { return kinds_[i]; }
   /// From one row of a block to the next.
   std::int64_t row_stride(std::size_t i) const { return strides_[i][row_axis_]; }
 
   ChainBlock block(std::int64_t index) const;
-  /// Where input i begins in a block.
+  /// Offset, in elements of input i, of the element that the block reads first.
   std::int64_t offset(std::size_t i, const ChainBlock& block) const;
 
  private:
@@ -53,14 +53,14 @@ class ChainBlocks {
   void merge(const Dims& output, const std::vector<Axes>& strides);
   BlockInput kind_of(std::size_t i) const;
 
-  Axes dims_{};                ///< those that every input walks in one go are one
-  std::vector<Axes> strides_;  ///< of each input
-  std::size_t row_axis_ = 0;   ///< the last but one
+  Axes dims_{};  ///< output dimensions; axes that are contiguous for every input are merged
+  std::vector<Axes> strides_;  ///< per input, a stride for each merged axis; 0: broadcast
+  std::size_t row_axis_ = 0;   ///< index of the last axis but one: rows lie along it
   std::int64_t rows_ = 1, columns_ = 1;
   std::int64_t row_blocks_ = 1, pieces_ = 1, count_ = 0;
   std::vector<BlockInput> kinds_;
   enum class Walk : std::uint8_t { kAlong, kStays, kStrides };
-  std::vector<Walk> walks_;  ///< of offset(): most inputs need no division
+  std::vector<Walk> walks_;  ///< lets offset() avoid divisions for most inputs
 };
 
 }  // namespace parallax

@@ -45,7 +45,7 @@ std::int64_t source_of(const BlockCase& c, std::int64_t at) {
 
 TEST(ChainBlocks, CoverTheOutputAndFindTheirInputs) {
   for (const BlockCase& c : kCases) {
-    // A dense input beside it changes what is merged.
+    // The dense second input changes which axes are merged.
     for (const std::int64_t most : {1, 4, 10, 200, 5000}) {
       SCOPED_TRACE(c.output.to_string() + " " + c.input.to_string() + " " + std::to_string(most));
       const std::vector<Dims> inputs = {c.input, c.output};

@@ -16,7 +16,8 @@
 
 namespace parallax {
 
-/// What a step reads and writes: n elements, of operands with their bit in `single` one.
+/// Operands and result of a step: n elements each, except operands whose bit in `single` is set,
+/// which have one element.
 struct ChainCall {
   std::span<const std::byte* const> operands;
   std::byte* y = nullptr;
@@ -27,7 +28,7 @@ struct ChainCall {
 using ChainFunction = std::function<void(const ChainCall&)>;
 
 struct ChainKernelOptions {
-  bool reference_only = false;  ///< of the kernels of steps
+  bool reference_only = false;  ///< steps use kernels of the reference library alone
   std::int64_t block = 0;       ///< elements, about
   /// Tiles of so many blocks of so much work each.
   std::int64_t (*tiles)(std::int64_t blocks, std::int64_t work) = nullptr;

@@ -21,7 +21,7 @@ inline constexpr std::size_t kNoSlot = SIZE_MAX;
 
 /// A step for blocks of either size.
 struct RunnableStep {
-  std::optional<RegisterStep> in_registers;  ///< of any size, as the function; else the kernels
+  std::optional<RegisterStep> in_registers;  ///< if set, runs the step for blocks of any size
   std::optional<ChainFunction> function;
   std::array<std::unique_ptr<Kernel>, 2> kernels;
   std::vector<ChainOperand> operands;
@@ -29,7 +29,7 @@ struct RunnableStep {
   bool overwrites = false;  ///< its result may lie where an operand does
   bool passed_on = false;   ///< in registers, to the next step alone
   std::size_t slot = kNoSlot;
-  std::size_t output = 0;  ///< where there is no slot
+  std::size_t output = 0;  ///< index of the output that receives the result if slot is kNoSlot
 };
 
 /// Inputs that are copied into a slot for a block.
@@ -52,10 +52,11 @@ class ChainKernel final : public Kernel {
  private:
   friend class ChainMaker;
 
-  /// Where the operands of a block are.
+  /// Addresses of the operands of one block.
   struct Places {
     std::array<const std::byte*, kMostChainInputs> inputs{};
-    /// What slots have of them, and how many elements.
+    /// For each spread input, the source of the elements that its slot holds, and their number: a
+    /// block that reads the same elements need not copy them again.
     std::array<std::pair<const std::byte*, std::int64_t>, kMostChainInputs> spread{};
     std::array<std::byte*, kMostChainSteps> results{};
     /// Steps in registers that wait for the end of their run, and how many.
@@ -78,7 +79,7 @@ class ChainKernel final : public Kernel {
   }
 
   ChainBlocks blocks_;
-  std::vector<std::int64_t> input_sizes_;  ///< of an element
+  std::vector<std::int64_t> input_sizes_;  ///< bytes of an element of each input
   std::int64_t tiles_ = 0, slot_bytes_ = 0, kernel_scratch_ = 0;
   std::vector<bool> slots_;  ///< while it is made: those that are free
   std::vector<RunnableStep> steps_;

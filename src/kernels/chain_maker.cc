@@ -81,7 +81,7 @@ class ChainMaker {
     const TensorDesc& input = request_.inputs[operand.index];
     desc.dtype = input.dtype;
     if (is_single(operand)) desc.dims = {};
-    // What is known of it all is not known of a block, but where it is one number.
+    // A block sees other elements than the whole constant, unless the constant is one number.
     if (input.elements() == 1) desc.data = input.data;
     return desc;
   }

@@ -26,9 +26,9 @@ enum class RegisterOp : std::uint8_t {
   kCube,
 };
 
-/// Where the operand stands that is not in registers.
+/// Position of the operand that is read from memory; the other one is in registers.
 enum class RegisterForm : std::uint8_t {
-  kNone,         ///< nowhere: functions of one, and those of two that read the registers twice
+  kNone,         ///< no such operand: unary functions, or both operands are the registers
   kRight,        ///< the second operand
   kLeft,         ///< the first
   kNumberRight,  ///< likewise, one number for all elements
@@ -40,7 +40,7 @@ struct RegisterStep {
   RegisterForm form = RegisterForm::kNone;
   float low = 0, high = 0;
   const float* operand = nullptr;
-  float* store = nullptr;  ///< where the result goes too; null: the next step alone reads it
+  float* store = nullptr;  ///< also receives the result; null: only the next step reads it
 };
 
 /// Runs the steps for n elements, some vectors at a time. The first is kLoad.

@@ -1,4 +1,4 @@
-// What a Conv node computes, as numbers: what the convolution kernels of every library read.
+// Sizes and window parameters of a Conv node, for the convolution kernels of every library.
 // Spatial arrays are {H, W}; a 1-D convolution has H = 1. Thread-safety: plain values.
 #pragma once
 

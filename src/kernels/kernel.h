@@ -1,12 +1,12 @@
 // The kernel interface: a compiled node is N independent tiles.
 //
 // Kernels never start threads, never allocate while running, never print. The executor owns all
-// parallelism: it may run the tiles of one node in any order, on any threads, at once. How a node
-// is cut into tiles depends on shapes and the machine (its instruction set and caches) only, NEVER
-// on the number of threads, so that outputs have the same bits however they are run.
+// parallelism: it may run the tiles of one node in any order, concurrently, on any threads. How a
+// node is cut into tiles depends on shapes and the machine (its instruction set and caches) only,
+// NEVER on the number of threads, so that outputs have the same bits however they are run.
 //
 // Life: accepts()/make() at plan time with concrete shapes (and constants), then run_tile() many
-// times, from many threads at once on the same object (const).
+// times, from many threads concurrently on the same object (const).
 #pragma once
 
 #include <cstddef>
@@ -45,9 +45,9 @@ struct KernelRequest {
   std::span<const TensorDesc>
       outputs;  ///< one per node output; dims of data-dependent outputs are empty
   PackedWeights& packed;
-  /// What products may round both operands to; kBf16 only where cpu_multiplies_bf16().
+  /// Type to which matrix products may round both operands; kBf16 only if cpu_multiplies_bf16().
   Precision precision = Precision::kF32;
-  /// What tiles are cut for (kernels/cpu/machine.h).
+  /// Machine whose caches and instruction set decide how tiles are cut (kernels/cpu/machine.h).
   const Machine* machine = &this_machine();
 
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
@@ -60,8 +60,8 @@ enum class InputUse : std::uint8_t {
   kNone,     ///< not at all: it was packed or read at plan time, and its pages may be given back
 };
 
-/// Where a kernel puts outputs whose size it alone can tell (NonZero, NonMaxSuppression). The
-/// memory is 64-byte aligned and belongs to the arena of the branch that runs the node.
+/// Allocator of outputs whose size only the kernel knows (NonZero, NonMaxSuppression). The memory
+/// is 64-byte aligned and belongs to the arena of the branch that runs the node.
 class DynamicOutputs {
  public:
   virtual ~DynamicOutputs() = default;
@@ -112,7 +112,7 @@ struct LambdaKernelOptions {
   std::uint32_t byte_inputs = 0;    ///< bit i: input i is InputUse::kBytes
   std::uint32_t unused_inputs = 0;  ///< bit i: input i is InputUse::kNone
   bool dynamic_outputs = false;
-  std::int64_t table_bytes = 0;  ///< of what `run` holds
+  std::int64_t table_bytes = 0;  ///< bytes of tables that `run` owns
 };
 using TileFunction = std::function<Status(std::int64_t tile, const KernelArgs& args)>;
 std::unique_ptr<Kernel> make_lambda_kernel(LambdaKernelOptions options, TileFunction run);

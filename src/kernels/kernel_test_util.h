@@ -74,7 +74,7 @@ inline Epilogue then(std::string_view op) {
   return op.empty() ? Epilogue{} : Epilogue{{.op = op_from_string(op).value()}};
 }
 
-/// What running a node gave, and in how many tiles.
+/// Outputs of a node that ran, and the number of its tiles.
 struct KernelOutcome {
   std::vector<Tensor> outputs;
   std::int64_t tiles = 0;
@@ -169,7 +169,7 @@ inline Result<std::unique_ptr<Kernel>> make_of(const KernelRequest& request,
   return std::move(made.kernel);
 }
 
-/// What a kernel and inference get of the inputs of a run.
+/// Inputs of a run as the kernel and shape inference receive them.
 struct KernelInputs {
   std::vector<RuntimeInput> runtime;
   std::vector<TensorDesc> descs;
@@ -197,7 +197,7 @@ inline Result<KernelInputs> inputs_of(const KernelRun& run) {
   return result;
 }
 
-/// What a kernel gets of its outputs, which are filled with garbage.
+/// Outputs as the kernel receives them: memory filled with garbage.
 struct KernelOutputs {
   std::vector<Tensor> tensors;
   std::vector<TensorDesc> descs;
@@ -225,7 +225,8 @@ inline Result<KernelOutputs> outputs_of(const Graph& graph, const Node& node,
   return result;
 }
 
-/// Where output 0 may have the bytes of an input, it must be the same there.
+/// Checks that output 0 has the same elements when it shares the memory of an input that it may
+/// overwrite.
 template <class RunTiles>
 Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
                       const TensorDesc& output, std::span<const std::byte> expected,

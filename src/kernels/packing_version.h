@@ -1,4 +1,4 @@
-// What the bytes of packed weights depend on besides the weights and their layout.
+// Version of the packing code: packed weights in a cache are valid only if it is equal.
 // Thread-safety: pure functions.
 #pragma once
 

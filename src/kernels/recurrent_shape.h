@@ -16,21 +16,25 @@ struct RecurrentShape {
   std::int64_t rows() const { return spec.gates * hidden; }
   std::int64_t directions() const { return spec.directions; }
 
-  /// In elements: where step `t` of a sequence begins in X.
+  /// Offset in X, in elements, of step `t` of sequence `b`: [steps, batch, inputs], or
+  /// [batch, steps, inputs] if batch_first.
   std::int64_t x_at(std::int64_t t, std::int64_t b) const {
     return (spec.batch_first ? b * steps + t : t * batch + b) * inputs;
   }
-  /// Where the hidden state of a step begins in Y.
+  /// Offset in Y, in elements, of the hidden state of step `t`: [steps, directions, batch, hidden],
+  /// or [batch, steps, directions, hidden] if batch_first.
   std::int64_t y_at(std::int64_t t, std::int64_t direction, std::int64_t b) const {
     const std::int64_t row = spec.batch_first ? (b * steps + t) * directions() + direction
                                               : (t * directions() + direction) * batch + b;
     return row * hidden;
   }
-  /// Where a state begins in the initial and last ones.
+  /// Offset, in elements, of the state of sequence `b` in initial_h, initial_c, Y_h and Y_c:
+  /// [directions, batch, hidden], or [batch, directions, hidden] if batch_first.
   std::int64_t state_at(std::int64_t direction, std::int64_t b) const {
     return (spec.batch_first ? b * directions() + direction : direction * batch + b) * hidden;
   }
-  /// Where step `i` of `length` lies in time.
+  /// Returns the time index of the step that is computed as number `i` of `length`: reverse
+  /// directions start at the last one.
   std::int64_t time_of(std::int64_t i, std::int64_t direction, std::int64_t length) const {
     return spec.reverse(direction) ? length - 1 - i : i;
   }

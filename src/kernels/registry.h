@@ -25,7 +25,7 @@ std::span<const KernelRow> kernel_rows();
 enum class KernelLibrary : std::uint8_t { kCpu, kReference };
 KernelLibrary library_of(const KernelRow& row);
 
-/// What kernels of a whole model are chosen by.
+/// Criteria by which the kernels of a whole model are chosen.
 struct KernelChoice {
   bool reference_only = false;
   Precision precision = Precision::kF32;  ///< KernelRequest::precision

@@ -10,8 +10,8 @@
 
 namespace parallax {
 
-/// Where the row of a position lies in a tensor [batch, heads, length, size], or [batch, length,
-/// heads * size]: elements from one to the next.
+/// Strides, in elements, of batches, heads and rows in a tensor [batch, heads, length, size] or
+/// [batch, length, heads * size] ("packed").
 struct HeadRows {
   std::int64_t batch = 0, head = 0, row = 0;
   std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t i) const {
@@ -64,11 +64,12 @@ inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& 
   return s;
 }
 
-/// The keys [begin, end) that causality, window and the length of the sequence leave a query;
-/// nothing where the length is none.
+/// Keys [begin, end) that a query sees.
 struct KeyRange {
   std::int64_t begin = 0, end = 0;
 };
+/// Returns the keys that causality, the window and `length`, the sequence's valid keys, leave to
+/// `query`; possibly an empty range. Returns nullopt if `length` is not in [0, s.keys()].
 inline std::optional<KeyRange> visible_keys(const ScaledAttentionShape& s,
                                             std::optional<std::int64_t> length,
                                             std::int64_t query) {

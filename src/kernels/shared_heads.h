@@ -23,18 +23,20 @@ inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
   return result;
 }
 
-/// Of queries and of the result, `group` heads of which share one. REQUIRES: rank 3 or more, a
-/// multiple of `group` heads.
+/// Splits the heads of queries or of the result, [.., heads, length, size], into [.., heads /
+/// group, group, length, size]. REQUIRES: rank 3 or more, a multiple of `group` heads.
 inline Permuted split_heads(const Permuted& x, std::int64_t group) {
   return group == 1 ? x : with_heads_split(x, group);
 }
 
-/// Of keys and values.
+/// Views keys or values, [.., heads, length, size], as [.., heads, 1, length, size], which
+/// broadcasts to the `group` query heads that share them.
 inline Permuted shared_heads(const Permuted& x, std::int64_t group) {
   return group == 1 ? x : with_heads_split(x, 1);
 }
 
-/// Of what broadcasts to the scores.
+/// Returns the dimensions, with the axis of heads split, of a mask that broadcasts to the scores
+/// [.., heads, queries, keys]. An axis of size 1 serves all heads and becomes [1, 1].
 inline Dims split_heads(const Dims& dims, std::int64_t group) {
   if (group == 1 || dims.rank() < 3) return dims;
   const bool same_for_all = dims[dims.rank() - 3] == 1;

@@ -23,7 +23,7 @@ inline SpaceBlocks space_blocks(const KernelRequest& request) {
   const Dims& out = request.outputs[0].dims;
   const std::int64_t plane = in[2] * in[3], sample = in[1] * plane;
   if (to_space) {
-    // Of the channels, those of a pixel's place in its block lie together, or those of one result.
+    // Channels are ordered [place in block, result channel] for DCR, the other way round for CRD.
     const std::int64_t place = depth_first ? out[1] * plane : plane;
     const std::int64_t channel = depth_first ? plane : block * block * plane;
     return {{in[0], out[1], in[2], block, in[3], block},

@@ -1,4 +1,4 @@
-// What a table of a kernel counts for Kernel::table_bytes(). Thread-safety: pure function.
+// Size of a kernel's table as Kernel::table_bytes() reports it. Thread-safety: pure function.
 #pragma once
 
 #include <cstdint>

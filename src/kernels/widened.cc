@@ -29,7 +29,7 @@ DType wide_type(DType dtype, bool keep_sign) {
 struct Port {
   DType narrow = DType::kF32, wide = DType::kF32;
   std::int64_t elements = 0;  ///< in one tile
-  std::int64_t offset = -1;   ///< of the wide elements in scratch; -1: read or written in place
+  std::int64_t offset = -1;   ///< bytes to its wide elements in scratch; -1: used in place
   bool moves = false;         ///< the tile decides which elements they are
 
   std::int64_t first(std::int64_t tile) const { return moves ? tile * kChunk : 0; }
@@ -101,11 +101,12 @@ class WideOutputs final : public DynamicOutputs {
   std::array<Given, kMostDynamic> given_{};
 };
 
-/// What one inner kernel reads and writes, and its scratch: pointers, wide elements, its own.
+/// An inner kernel with its inputs and outputs. Its scratch holds the pointers of these, their wide
+/// elements, and the inner kernel's own scratch.
 struct Part {
   std::unique_ptr<Kernel> kernel;
   std::vector<Port> inputs, outputs;
-  std::int64_t own_scratch = 0;  ///< where the inner kernel's begins
+  std::int64_t own_scratch = 0;  ///< bytes to the inner kernel's own scratch
   std::int64_t scratch_bytes = 0;
 };
 

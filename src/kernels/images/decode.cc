@@ -15,8 +15,8 @@ PixelFormat pixel_format(const Node& node) {
 
 }  // namespace
 
-/// What cannot be decoded is an image without pixels, as the standard wants it; a format that is
-/// not covered is an error.
+/// A file that cannot be decoded yields an image without pixels, as the standard requires; an
+/// unsupported format is an error.
 KernelResult reference_image_decoder(const KernelRequest& request) {
   const PixelFormat format = pixel_format(request.node);
   const std::int64_t channels = format == PixelFormat::kGray ? 1 : 3;

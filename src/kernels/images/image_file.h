@@ -10,7 +10,8 @@
 
 namespace parallax {
 
-/// A file format. `size` gives nothing, and `decode` false, where the file is none that it knows.
+/// A file format. For a file that is malformed or of an unsupported variant, `size` returns nullopt
+/// and `decode` returns false.
 struct ImageFormat {
   std::string_view name;
   bool (*matches)(const FileBytes& file) = nullptr;

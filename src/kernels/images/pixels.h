@@ -1,5 +1,5 @@
-// What decoders of image files have in common: bytes that are looked at within their bounds, and
-// pixels on their way into a tensor. Files are attackers': every size and offset is checked.
+// Bounds-checked reads of image files and writes of decoded pixels into a tensor, shared by all
+// decoders. Files are untrusted: every size and offset is checked.
 //
 // Thread-safety: plain values.
 #pragma once

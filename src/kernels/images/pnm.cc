@@ -58,7 +58,7 @@ class PnmReader {
     if (digits == 0) good_ = false;
     return value;
   }
-  /// Of a bitmap as text, whose digits need no blanks between them.
+  /// Reads the next digit of a plain-text bitmap, whose digits need no blanks between them.
   std::int64_t next_digit() {
     skip_blanks();
     if (!file_.has(at_, 1) || (file_[at_] != '0' && file_[at_] != '1')) {

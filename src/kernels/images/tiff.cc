@@ -35,7 +35,7 @@ class TiffReader {
 
   bool good() const { return good_; }
   const ImageSize& size() const { return size_; }
-  /// Where row `y` lies; nothing where the file ends before it does.
+  /// Returns the offset in the file of row `y`, or nullopt if the file ends before the row does.
   std::optional<std::int64_t> row(std::int64_t y) const {
     const std::int64_t bytes = size_.width * samples_;
     const std::int64_t start = strips_.element(file_, big_, y / rows_per_strip_, -1);

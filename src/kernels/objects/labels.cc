@@ -140,7 +140,7 @@ Status write_labels(const ObjectCall& call, const std::vector<const Label*>& lab
   return {};
 }
 
-/// An element as an integer, as OneHotEncoder casts it; nothing where it is none.
+/// Returns an element as an integer, cast as OneHotEncoder does; nullopt if i64 cannot hold it.
 std::optional<std::int64_t> whole(const Label& label) {
   if (const auto* const i = std::get_if<std::int64_t>(&label)) return *i;
   const double x = std::trunc(std::get<double>(label));

@@ -34,7 +34,7 @@ Result<Object> keys_of(const ObjectCall& call, std::string_view ints, std::strin
   return make_object(call, dims, std::move(texts));
 }
 
-/// Where in `keys` each is.
+/// Returns the index in `keys` of each key, the first one for duplicates.
 template <class Key>
 std::map<Key, std::int64_t> places(std::span<const Key> keys) {
   std::map<Key, std::int64_t> result;

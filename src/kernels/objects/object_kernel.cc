@@ -43,7 +43,7 @@ Error object_error(const ObjectCall& call, ErrorCode code, std::string message) 
 
 namespace {
 
-/// What strings take beside their characters.
+/// Returns the bytes of the strings, objects and characters together; nullopt on overflow.
 std::optional<std::int64_t> bytes_of_strings(std::span<const std::string> strings) {
   auto bytes = checked_mul(std::ssize(strings), sizeof(std::string));
   for (const std::string& text : strings)

@@ -16,7 +16,7 @@
 
 namespace parallax {
 
-/// What a run may still take. Thread-safe.
+/// Memory budget of a run. Thread-safe.
 class ObjectMemory {
  public:
   virtual ~ObjectMemory() = default;
@@ -27,8 +27,8 @@ class ObjectMemory {
 
 struct ObjectCall {
   const Node& node;
-  /// By input; nothing where it is left out. Tensors are views of memory that others write once the
-  /// kernel is done.
+  /// One per input of the node; nullopt if it is left out. Tensors are views of memory that may be
+  /// overwritten as soon as the kernel has returned.
   std::span<const std::optional<Object>> inputs;
   std::span<const DType> output_types;  ///< as the graph says
   ObjectMemory& memory;
@@ -44,7 +44,7 @@ using ObjectKernel = Status (*)(const ObjectCall& call);
 /// Null where only tensors of numbers have a kernel for it.
 ObjectKernel object_kernel(OpKind kind);
 
-// What kernels share.
+// Helpers that kernels of several operators share.
 
 Error object_error(const ObjectCall& call, ErrorCode code, std::string message);
 /// A tensor of zeros, counted. Errors: kBudgetExceeded, kOutOfMemory.

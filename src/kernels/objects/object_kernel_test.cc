@@ -70,7 +70,7 @@ std::string text_of(const Object& object) {
   return object.type() == ObjectType::kTensor ? text + object.dims().to_string() : text;
 }
 
-/// What the only node of a graph makes of `inputs`, which are those of the graph.
+/// Runs the only node of a graph with `inputs`, the inputs of the graph, and returns its outputs.
 Result<std::vector<Object>> run(const std::string& text, const std::vector<Object>& inputs,
                                 ObjectMemory& memory) {
   auto graph = parse_graph(text);

@@ -14,7 +14,8 @@
 namespace parallax {
 namespace {
 
-/// What a pattern may take when it is compiled, and again for the states of its matches.
+/// Limit, in bytes, of the memory that RE2 uses for a compiled pattern and the states of its
+/// matches.
 constexpr std::int64_t kPatternBytes = std::int64_t{8} << 20;
 
 /// Steps of elements, 0 along axes that are repeated.

@@ -11,7 +11,7 @@ namespace {
 /// Sizes, and strides of Q, K, V, the result, mask and choice (0 where these repeat) over the
 /// result's batches, then over the rows and columns of their matrices.
 struct AttentionShape {
-  Dims dims;  ///< of the result, before it is transposed
+  Dims dims;  ///< dimensions of the result before it is transposed
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
   float scale = 1;
   bool masked = false, choosing = false, nan_is_zero = false;
@@ -80,7 +80,7 @@ std::int64_t offset_of_batch(const Dims& dims, const Strides& strides, std::int6
   return offset;
 }
 
-/// Where one query's operands begin; null where they are not there.
+/// Addresses of the first elements that one query reads; null for operands that are left out.
 struct QueryRows {
   const float *q = nullptr, *k = nullptr, *mask = nullptr;
   const std::uint8_t* choice = nullptr;

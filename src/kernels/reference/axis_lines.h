@@ -19,7 +19,7 @@ struct AxisLines {
 
   /// Offset of the first element of line `i`.
   std::int64_t start(std::int64_t i) const { return i / step * length * step + i % step; }
-  /// Of about `elements` elements each.
+  /// Number of tiles if each covers whole lines, about `elements` elements in all.
   std::int64_t tiles(std::int64_t elements) const {
     return tile_count(count,
                       std::max<std::int64_t>(elements / std::max<std::int64_t>(length, 1), 1));

@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// What Col2Im has along each axis of the image.
+/// Parameters of Col2Im along one axis of the image; `before` and `after` are its padding.
 struct ColumnAxis {
   std::int64_t image = 1, stride = 1, dilation = 1, before = 0, after = 0;
 };
@@ -17,7 +17,7 @@ struct ColumnShape {
   int rank = 0;
   std::array<ColumnAxis, Dims::kMaxRank> axes{};
   std::int64_t channels = 0, rows = 0, columns = 0;  ///< rows per channel
-  std::int64_t pixels = 1;                           ///< of the image
+  std::int64_t pixels = 1;                           ///< pixels of one channel
 };
 
 std::int64_t listed(const Attributes& attributes, std::string_view name, int i,

@@ -1,4 +1,4 @@
-// What the reference kernels share: element types as C++ types, errors, small helpers. Only
+// Helpers of the reference kernels: element types as C++ types, errors, element access. Only
 // kernels/ includes this. Functions are pure.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace {
 
 struct ConvTransposeShape {
   ImageStrides x, y;
-  WindowAxes axes;  ///< of the convolution from y to x
+  WindowAxes axes;  ///< windows of the convolution from y to x, which this one transposes
   Dims kernel;
   std::int64_t group_channels = 0, group_filters = 0;
   bool has_bias = false;

@@ -56,7 +56,7 @@ TEST(ReferenceCumulative, GoesEachWayAlongEachAxis) {
 TEST(ReferenceReduce, FoldsByHand) {
   struct Case {
     OpKind op;
-    float all, none;  ///< of 1, -2, 4 and of nothing
+    float all, none;  ///< results for 1, -2, 4 and for an empty tensor
   };
   const Case cases[] = {
       {OpKind::kReduceL1, 7, 0},

@@ -17,11 +17,11 @@ struct EinsumAxis {
 };
 struct EinsumSpace {
   std::vector<EinsumAxis> output, summed;
-  std::int64_t terms = 1;  ///< of each sum
+  std::int64_t terms = 1;  ///< products that each sum adds
   std::size_t inputs = 0;
 };
 
-/// What the axes of `label` in input i make together.
+/// Adds to `axis` the size and the stride in input i of `label`; repeated labels walk the diagonal.
 void add_strides(const EinsumTerm& term, const Dims& dims, int label, std::size_t i,
                  EinsumAxis& axis) {
   std::int64_t stride = 1;
@@ -52,7 +52,7 @@ EinsumSpace einsum_space(const EinsumEquation& equation, std::span<const TensorD
   return space;
 }
 
-/// Of `index`, a place among `axes`: moves the offsets of all inputs there.
+/// Adds to the offset of each input that of `index`, a row-major position in the space of `axes`.
 void move_to(const std::vector<EinsumAxis>& axes, std::int64_t index, std::int64_t* offsets) {
   for (std::size_t a = axes.size(); a-- > 0;) {
     const std::int64_t at = index % axes[a].size;

@@ -79,7 +79,7 @@ TEST(ReferenceClip, BoundsAreOptionalAndTheUpperOneWins) {
   EXPECT_THAT(
       run_one<float>(OpKind::kClip, test_inputs(row<float>({-5, 5}), scalar(3.0F), scalar(2.0F))),
       ElementsAre(2, 2));
-  // What is left out is the type's lowest or greatest number, as in ONNX Runtime.
+  // A bound that is left out is the type's lowest or greatest number, as in ONNX Runtime.
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr float kMax = std::numeric_limits<float>::max();
   const auto clip = [&](std::optional<Tensor> low, std::optional<Tensor> high) {

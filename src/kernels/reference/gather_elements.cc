@@ -11,7 +11,7 @@ namespace {
 /// Rows of indices along the last axis, and where they point to in the data.
 struct IndexRows {
   Dims data, indices;
-  Strides strides{};  ///< of the data
+  Strides strides{};  ///< strides of `data`
   int axis = 0;
   std::int64_t columns = 0, rows = 0;
 

@@ -1,5 +1,5 @@
-// Where GridSample reads an image: which elements along each axis, and with which weights, for
-// every kernel of it. Pure.
+// Elements that GridSample reads along each axis of an image, and their weights, for every kernel
+// of it. Pure.
 #pragma once
 
 #include <array>

@@ -29,14 +29,14 @@ ImageStrides image_strides(const Dims& dims, const Node& node) {
 }
 
 TileRange WindowAxis::taps(std::int64_t o, std::int64_t low, std::int64_t high) const {
-  const std::int64_t first = o * stride - pad_begin;  // where tap 0 falls
+  const std::int64_t first = o * stride - pad_begin;  // input position of tap 0
   const std::int64_t begin = std::max<std::int64_t>(ceil_quotient(low - first, dilation), 0);
   const std::int64_t end = std::min(floor_quotient(high - 1 - first, dilation) + 1, kernel);
   return {begin, std::max(begin, end)};
 }
 
 TileRange WindowAxis::positions(std::int64_t k) const {
-  const std::int64_t first = k * dilation - pad_begin;  // where tap k falls for output 0
+  const std::int64_t first = k * dilation - pad_begin;  // input position of tap k for output 0
   const std::int64_t begin = std::max<std::int64_t>(ceil_quotient(-first, stride), 0);
   const std::int64_t end = std::min(floor_quotient(in - 1 - first, stride) + 1, out);
   return {begin, std::max(begin, end)};

@@ -133,7 +133,7 @@ TEST(ReferenceMaxPool, WindowsIndicesAndNan) {
                                         test_inputs(test_tensor<float>({1, 1, 3}, {1, kNan, 2})),
                                         test_attributes({{"kernel_shape", Ints{3}}}))
                              .at(0)));
-  // NHWC: two channels beside each other; indices are those of the NCHW tensor.
+  // NHWC: the two channels of a pixel are adjacent; indices are those of the NCHW tensor.
   const auto line = test_attributes({{"kernel_shape", Ints{2}}, {"layout", std::string("NHWC")}});
   const auto x = [] { return test_tensor<float>({1, 2, 2}, {1, 8, 3, 4}); };
   EXPECT_THAT(run_one<float>(OpKind::kMaxPool, test_inputs(x()), line), ElementsAre(3, 8));

@@ -1,4 +1,4 @@
-// What operators that pick elements by index share.
+// Index checks and reductions of the Gather and Scatter operators. Pure.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
   return index < 0 ? index + dim : index;
 }
 
-/// What a scatter does with the element that is there and the one that comes.
+/// Attribute `reduction` of a scatter: how it combines the old element with the update.
 enum class ScatterReduction { kNone, kAdd, kMul, kMin, kMax };
 
 inline ScatterReduction reduction_of(const std::string& name) {

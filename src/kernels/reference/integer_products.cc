@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// What becomes of a sum.
+/// Turns an i32 sum into an output element: scales, adds the bias, activates and requantises it.
 struct Finish {
   bool scaled = false, requantised = false, has_bias = false, has_table = false;
   Activation activation;
@@ -82,7 +82,7 @@ void add_product(std::int32_t& sum, std::int64_t a, std::int64_t b) {
 
 constexpr std::uint32_t kByteInputs = (1U << kProductInputs) - 1U;
 
-/// Where matrices of a batched product begin: an index of the batch, and strides of each operand.
+/// Batch dimensions of a matrix product, and the strides of each operand over them.
 struct MatrixBatch {
   Dims dims;
   Strides a{}, b{};

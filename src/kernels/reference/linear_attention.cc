@@ -54,7 +54,8 @@ struct LinearHead {
       for (std::int64_t j = 0; j < s.width; ++j) state[i * s.width + j] *= factor;
     }
   }
-  /// What the step writes: its value, or what the state lacks of it.
+  /// Computes the value that step `t` adds to the state: v, or by the delta rule beta (v - state
+  /// k).
   void find_change(std::int64_t t, const T* k) {
     const T* const v = row(2, t, s.width);
     const std::int64_t rate = step_at(t) * s.betas + (s.betas == 1 ? 0 : head);

@@ -12,7 +12,7 @@ struct MelShape {
 double mel_of(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double hertz_of(double mel) { return 700 * (std::pow(10, mel / 2595) - 1); }
 
-/// Where triangles begin, stand highest and end, in bins.
+/// Frequency bins at which the triangular filters begin, peak and end.
 struct MelScale {
   double low = 0, step = 0;  ///< in mel
   double length = 0, rate = 1;

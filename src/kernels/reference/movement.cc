@@ -33,7 +33,7 @@ KernelResult gather_by_strides(const KernelRequest& request, const Strides& stri
                             });
 }
 
-/// Where a Slice starts and how it steps along one axis.
+/// Start and step of a Slice along one axis.
 struct Cut {
   std::int64_t start = 0;
   std::int64_t step = 1;

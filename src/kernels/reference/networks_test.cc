@@ -148,7 +148,7 @@ TEST(ReferenceLrn, SumsNeighbouringChannels) {
   };
   expect_near(run_one<float>(OpKind::kLRN, test_inputs(x()), attributes(3)),
               {1 / 6.0F, 2 / 15.0F, 3 / 14.0F});
-  // Of an even number one more comes after.
+  // Windows of even size have one more channel after the centre than before it.
   expect_near(run_one<float>(OpKind::kLRN, test_inputs(x()), attributes(2)),
               {1 / 6.0F, 2 / 14.0F, 3 / 10.0F});
   expect_near(run_one<float>(OpKind::kLRN, test_inputs(x()),

@@ -21,7 +21,7 @@ void softmax_of(const T* x, std::int64_t count, std::int64_t step, T* y) {
   }
 }
 
-/// By the sum of the magnitudes, or by the root of that of the squares.
+/// Divides a row by its L1 norm, or with `squares` by its L2 norm; a zero row stays zero.
 template <class T>
 void divide_by_norm(const T* x, std::int64_t count, std::int64_t step, bool squares, T* y) {
   double norm = 0;
@@ -57,7 +57,7 @@ KernelResult along_axis(const KernelRequest& request, Run run) {
   });
 }
 
-/// What LayerNormalization and RMSNormalization do to rows of `width` elements.
+/// Parameters of LayerNormalization and RMSNormalization, which work on rows of `width` elements.
 struct RowNormalization {
   RowNormalization(const KernelRequest& request, int axis);
 
@@ -65,7 +65,7 @@ struct RowNormalization {
   double epsilon;
   bool centered, has_bias, has_residual;
   DType statistics = DType::kF32;  ///< type of the mean and the deviation
-  IndexSpace<3> space;             ///< of x, scale and bias
+  IndexSpace<3> space;             ///< walks x, scale and bias together
 };
 
 Strides strides_of_affine(const KernelRequest& request, std::size_t i) {

@@ -17,7 +17,7 @@ double parameter(const KernelArgs& args, const std::array<DType, 5>& types, std:
 struct ChannelShape {
   std::int64_t batch = 1, channels = 1, plane = 1;
   double epsilon = 0;
-  std::array<DType, 5> types{};  ///< of the inputs
+  std::array<DType, 5> types{};  ///< element types of the inputs
 
   explicit ChannelShape(const KernelRequest& request) {
     const Dims& dims = request.inputs[0].dims;
@@ -175,7 +175,8 @@ KernelResult reference_group_normalization(const KernelRequest& request) {
   return groups_kernel(request, groups);
 }
 
-/// A unit is a position of all channels, whose squares are summed anew for each.
+/// A unit of work is a plane of one channel. The squares in the window of channels are summed for
+/// each element again.
 KernelResult reference_lrn(const KernelRequest& request) {
   const ChannelShape shape(request);
   const Attributes& attributes = request.node.attributes;

@@ -4,7 +4,8 @@
 namespace parallax {
 namespace {
 
-/// Element `i` as an index below `depth`, negative ones counted from the end; -1 where it is none.
+/// Returns element `i` as an index below `depth`, negative ones counted from the end; -1 if it is
+/// out of range.
 template <class T>
 std::int64_t hot_index(const void* indices, std::int64_t i, std::int64_t depth) {
   const T x = static_cast<const T*>(indices)[i];

@@ -130,7 +130,7 @@ KernelResult make_max_pool(const KernelRequest& request) {
       });
 }
 
-/// What AveragePool and LpPool make of the elements of a window.
+/// Reduction of a window by AveragePool (mean) or LpPool (p-norm).
 struct WindowSum {
   bool norm = false;
   bool count_pads = false;

@@ -73,7 +73,8 @@ std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& rang
 /// for each block of neighbours along it.
 class ScaleOrder {
  public:
-  /// Of the node's inputs 0 and 1, which fit (ops/quantised.cc).
+  /// Reads the shapes of the node's inputs 0 (x) and 1 (scale). REQUIRES: they pass the checks of
+  /// ops/quantised.cc.
   explicit ScaleOrder(const KernelRequest& request) {
     const Dims& x = request.inputs[0].dims;
     const std::int64_t block = request.node.attributes.get_int("block_size", 0);

@@ -33,7 +33,7 @@ T uniform_at(std::uint64_t seed, std::int64_t i) {
   return std::ldexp(static_cast<T>(all >> (64 - kDigits)), -kDigits);
 }
 
-/// By Box and Muller.
+/// Returns number `i` of a standard normal sequence, by the Box-Muller transform.
 double normal_at(std::uint64_t seed, std::int64_t i) {
   const auto bits = philox(static_cast<std::uint64_t>(i), seed);
   const double radius = std::sqrt(-2 * std::log(std::ldexp(static_cast<double>(bits[0]) + 1, -32)));

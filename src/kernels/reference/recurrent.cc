@@ -95,7 +95,7 @@ void Sequence<T>::step_gru(const T* x) {
     }
     return;
   }
-  // What the new state is made of besides, before the old one is reset in its place.
+  // Keeps the old state's share of the new one before the reset gate overwrites the old state.
   double* const kept = c;
   for (std::int64_t j = 0; j < hidden; ++j) {
     kept[j] = update[j] * h[j];

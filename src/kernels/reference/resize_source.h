@@ -1,5 +1,5 @@
-// Where the elements of a resized tensor come from, for every kernel of Resize. Positions are
-// computed in single precision, as ONNX Runtime does.
+// Maps positions of a resized tensor to elements of the original, for every kernel of Resize.
+// Positions are computed in single precision, as ONNX Runtime does.
 #pragma once
 
 #include <array>
@@ -19,7 +19,8 @@ enum class ResizeCoordinates {
   kCrop,  ///< tf_crop_and_resize
 };
 enum class ResizeMode { kNearest, kLinear, kCubic };
-/// What becomes of sizes: taken as they are, or the least or greatest ratio of all axes.
+/// Attribute keep_aspect_ratio_policy: uses sizes as they are, or scales all axes by the least or
+/// greatest ratio.
 enum class ResizePolicy { kStretch, kNotLarger, kNotSmaller };
 enum class ResizeRounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
@@ -30,8 +31,7 @@ struct ResizeScale {
   float below = 1;
 };
 
-/// Where one position of one axis takes its value from: (1 - fraction) of `low`, fraction of the
-/// next element.
+/// Source of one position of one axis: (1 - fraction) * x[low] + fraction * x[low + 1].
 struct ResizeSource {
   std::int64_t low = 0;
   float fraction = 0;
@@ -69,7 +69,8 @@ ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dim
 /// Whether input 2 (scales) rules; otherwise the sizes do.
 bool resized_by_scales(const KernelRequest& request);
 
-/// Where element `i` of an axis resized from `in` to `out` lies on the original. Not kCrop.
+/// Returns the position on the original of element `i` of an axis resized from `in` to `out`
+/// elements, in elements. REQUIRES: `mode` is not kCrop.
 float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
                         ResizeScale scale);
 /// That as the whole number that `rounding` makes of it.

@@ -42,7 +42,7 @@ ResizeScale kept_scale(const ResizeShape& shape, const std::byte* sizes) {
 /// How far the filter reaches to each side, of an image that does not shrink.
 double reach(const ResizeShape& shape) { return shape.mode == ResizeMode::kCubic ? 2 : 1; }
 
-/// What an element has for weight that lies `x` from a position.
+/// Returns the weight of an element at distance `x` from a position.
 double filter(const ResizeShape& shape, double x) {
   x = std::abs(x);
   if (shape.mode == ResizeMode::kLinear) return std::max(1 - x, 0.0);
@@ -51,7 +51,8 @@ double filter(const ResizeShape& shape, double x) {
   return x < 1 ? weights[1] : weights[0];
 }
 
-/// Where position `i` lies on the original; nothing where a region's image does not have it.
+/// Returns the position on the original of element `i`; nullopt if the crop region puts it outside
+/// the image.
 std::optional<float> position_of(const ResizeShape& shape, int axis, std::int64_t i,
                                  const ResizeSpan& span) {
   const std::int64_t in = shape.in[axis], out = shape.out[axis];

@@ -23,10 +23,10 @@ struct ResizeInputs {
   const std::byte* sizes = nullptr;   ///< i64
 };
 
-/// What an axis is resized by.
+/// Scale and crop region of one axis.
 struct ResizeSpan {
   ResizeScale scale;
-  double start = 0, end = 1;  ///< of the region, where there is one
+  double start = 0, end = 1;  ///< crop region (tf_crop_and_resize), 0 and 1 being the image's ends
 };
 /// Errors: kInvalidInput where the scale is no positive number.
 Result<ResizeSpan> resize_span(const ResizeShape& shape, int axis, const ResizeInputs& inputs);

@@ -9,7 +9,7 @@ namespace {
 struct RoiShape {
   std::int64_t images = 0, channels = 0, height = 0, width = 0, rows = 0, columns = 0;
   double scale = 1;
-  // Of RoiAlign:
+  // Attributes of RoiAlign alone:
   bool half_pixel = false, largest = false;
   std::int64_t samples = 0;  ///< along each side of a cell; 0: as many as its size says
 
@@ -131,7 +131,8 @@ struct Between {
   T below = 0, above = 0;  ///< weights
 };
 
-/// Whether a sample lies on the image or at most one element beside it; then its neighbours.
+/// Returns whether a sample lies on the image or at most one element outside; if so, sets `between`
+/// to its two neighbours and their weights.
 template <class T>
 bool neighbours(T at, std::int64_t size, Between<T>& between) {
   if (!(at >= T(-1) && at <= static_cast<T>(size)) || size == 0) return false;

@@ -41,7 +41,7 @@ struct GridShape {
   ImageStrides x;
   GridSampler sampler;
   DType grid = DType::kF32;
-  std::int64_t places = 0;  ///< of an image
+  std::int64_t places = 0;  ///< output positions per image
 };
 
 /// Place `p` of image `n`; coordinates name the last axis first.
@@ -68,7 +68,8 @@ struct DeformShape {
   std::int64_t offset_groups() const { return x.channels / offset_channels; }
 };
 
-/// Where tap `tap` of offset group `group` falls for output `position` of image `n`.
+/// Returns the elements and weights that tap `tap` of offset group `group` reads for output
+/// `position` of image `n`.
 template <class T>
 Place deformed_place(const DeformShape& shape, const KernelArgs& args, std::int64_t n,
                      std::int64_t group, std::int64_t tap, std::int64_t position) {

@@ -32,7 +32,7 @@ MaskRows mask_rows(const KernelRequest& request, const ScaledAttentionShape& s) 
 
 constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
-/// What the mask adds to the scores of a query: [keys].
+/// Writes what the mask adds to the scores of one query, `bias` of shape [keys].
 void load_mask(const MaskRows& mask, std::int64_t offset, const std::byte* bytes, std::int64_t keys,
                double* bias) {
   std::fill_n(bias, keys, 0.0);

@@ -6,7 +6,7 @@
 namespace parallax {
 namespace {
 
-/// What NonMaxSuppression reads, and its limits.
+/// Sizes and thresholds of a NonMaxSuppression.
 struct Suppression {
   std::int64_t batches = 0, classes = 0, boxes = 0;
   bool center = false;         ///< boxes are (x, y, width, height), not two corners
@@ -39,8 +39,8 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
   return both / (a.area() + b.area() - both) > threshold;
 }
 
-/// Candidates of one class in order of descending score, lower index first among equals; NaN is
-/// none.
+/// Writes the candidates of one class to `order` by descending score, lower index first among
+/// equals, and returns their number. A box with a NaN score is no candidate.
 std::int64_t sorted_candidates(const Suppression& s, const float* scores, std::int64_t* order) {
   std::int64_t count = 0;
   for (std::int64_t i = 0; i < s.boxes; ++i) {

@@ -92,7 +92,7 @@ struct DftShape {
   bool to_real() const { return inverse && onesided; }
 };
 
-/// The axis, as an index of dims; nothing where it is none of the signal's.
+/// Returns the axis of the transform as an index of dims; nullopt if the signal has no such axis.
 std::optional<int> dft_axis(const DftShape& s, const KernelArgs& args) {
   const bool stated = kDftAxis < args.inputs.size() && args.inputs[kDftAxis] != nullptr;
   std::int64_t axis = stated ? load_index(args.inputs[kDftAxis], s.axis_type, 0) : -2;
@@ -168,7 +168,7 @@ namespace {
 
 struct StftShape {
   std::int64_t samples = 0, parts = 1, frames = 0, bins = 0;
-  std::int64_t length = 0;  ///< of a frame as inputs' sizes tell it
+  std::int64_t length = 0;  ///< samples of a frame according to the inputs' shapes
   DType step_type = DType::kI64, length_type = DType::kI64;
 };
 

@@ -37,7 +37,7 @@ bool answer(const TreeEnsemble& trees, const TreeNode& node, double x) {
   return false;
 }
 
-/// What the votes begin with. Targets without votes are 0.
+/// Returns the initial value of a target's sum of votes. Targets without votes are 0.
 double first_vote(TreeVotes votes) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   if (votes == TreeVotes::kMin) return kInfinity;

@@ -27,7 +27,8 @@ class ConstantStore {
   /// The bytes of `constant`, aligned to its element size: in their place, or a copy that lives as
   /// long as the store. Errors: kOutOfMemory.
   Result<const std::byte*> aligned(const Constant& constant);
-  /// `constant`, of which nobody reads a copy any more, ends: another may come to lie there.
+  /// Deletes the copy of `constant`, if any: its address may belong to another constant from now
+  /// on. REQUIRES: no kernel reads the copy any more.
   void forget(const Constant& constant) noexcept;
   /// Whether `constant` needs no copy.
   static bool is_aligned(const Constant& constant);
@@ -37,7 +38,7 @@ class ConstantStore {
 
   std::shared_ptr<WeightCache> cache_;
   mutable Mutex mutex_{LockOrder::kWeights};
-  // By source address and length: two constants may begin at one byte of the file.
+  // Keys are source address and length: two constants may begin at the same byte of the file.
   std::map<std::pair<const std::byte*, std::size_t>, std::shared_ptr<const AlignedBytes>> copies_
       PX_GUARDED_BY(mutex_);
 };

@@ -36,7 +36,7 @@ struct PackedBlock {
   const std::byte* source = nullptr;
   std::string layout;
   bool lent = false;                           ///< set once: it goes with what it was packed of
-  SharedBytes copy_of PX_GUARDED_BY(filling);  ///< what to fill it with, if anything
+  SharedBytes copy_of PX_GUARDED_BY(filling);  ///< cached content to fill it with, if not empty
   std::function<void(std::byte*)> make PX_GUARDED_BY(filling);
   bool filled PX_GUARDED_BY(filling);
 };
@@ -183,8 +183,8 @@ Status PackedWeights::fill(const PackingList& list) {
 }
 
 void PackedWeights::prefault(std::int64_t bytes) {
-  // Not where it takes most of what is free: loading goes on beside it, and packing gives back the
-  // file's pages as it goes.
+  // Stops if it would need more than half of the free memory: loading runs concurrently, and
+  // packing releases the file's pages only as it proceeds.
   MemoryProbe probe;
   blocks_->memory.prefault(bytes, [&probe](std::int64_t left) {
     const auto free = probe.read().free;

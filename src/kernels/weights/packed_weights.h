@@ -52,7 +52,7 @@ class PackedWeights {
   void use(std::shared_ptr<WeightCache> cache);
   /// Null without one.
   WeightCache* cache() const;
-  /// Where their memory comes from. Before get().
+  /// Sets the source of the blocks' memory. Call it before get().
   void use(std::shared_ptr<MemorySource> source);
 
   /// The packing `layout` (a text that says everything the bytes depend on) of the constant at

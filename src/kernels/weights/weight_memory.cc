@@ -78,7 +78,7 @@ struct WeightMemory::Chunk {
   std::byte* at(std::size_t page) const {
     return begin + static_cast<std::int64_t>(page) * kLargePage;
   }
-  /// What is touched from here on takes small pages.
+  /// Makes pages of this chunk that are touched from now on small ones.
   void keep_small() {
     if (!small.exchange(true)) want_small({begin, static_cast<std::size_t>(bytes)});
   }

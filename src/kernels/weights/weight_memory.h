@@ -23,7 +23,7 @@ class WeightMemory {
   ~WeightMemory();
   WeightMemory(const WeightMemory&) = delete;
   WeightMemory& operator=(const WeightMemory&) = delete;
-  /// Where the memory comes from. Before all else.
+  /// Sets the source of the memory. Call it before any other function.
   void use(std::shared_ptr<MemorySource> source) { source_ = std::move(source); }
   MemorySource& source() const { return *source_; }
 
@@ -35,8 +35,9 @@ class WeightMemory {
   void end_prefault();
   /// Zeros; may outlive this. Errors: kOutOfMemory.
   Result<AlignedBytes> allocate(std::int64_t bytes);
-  /// What allocate() gave is about to be filled: gets its pages. Once what shares a page with it
-  /// has been allocated, where that is known before filling.
+  /// Gets the pages of a block of allocate() that is about to be filled. Call it, if possible,
+  /// after the blocks that share its pages have been allocated: only pages that are in use wholly
+  /// become large.
   void touch(const AlignedBytes& bytes);
   /// Makes small pages large until there are none or so much time has passed, one page at least.
   /// Does nothing where another thread is at it.

@@ -29,10 +29,12 @@ struct ChainBlock {
   std::int64_t elements() const { return rows * columns; }
 };
 
+/// The cut of one chain's output into blocks. Immutable, so thread-safe. A block's index is in
+/// [0, count()); blocks are numbered in the order of their elements.
 class ChainBlocks {
  public:
-  /// Blocks of about `most` elements. REQUIRES: each of `inputs` broadcasts to `output`, which has
-  /// elements, or has one element.
+  /// Cuts `output` into blocks of at most about `most` elements. REQUIRES: `output` has elements;
+  /// each of `inputs` broadcasts to it or has one element.
   ChainBlocks(const Dims& output, std::span<const Dims> inputs, std::int64_t most);
 
   std::int64_t count() const { return count_; }
@@ -40,10 +42,12 @@ class ChainBlocks {
   std::int64_t elements() const { return rows_ * columns_; }
   /// Elements of the last block. Every block has either elements() or last_elements() elements.
   std::int64_t last_elements() const;
+  /// Form that input i has in every block.
   BlockInput input(std::size_t i) const { return kinds_[i]; }
-  /// From one row of a block to the next.
+  /// Elements of input i from one row of a block to the next; 0 if all rows read the same.
   std::int64_t row_stride(std::size_t i) const { return strides_[i][row_axis_]; }
 
+  /// REQUIRES: 0 <= index < count().
   ChainBlock block(std::int64_t index) const;
   /// Offset, in elements of input i, of the element that the block reads first.
   std::int64_t offset(std::size_t i, const ChainBlock& block) const;

@@ -16,27 +16,29 @@
 
 namespace parallax {
 
-/// No slot: the result lies in an output.
+/// Value of RunnableStep::slot if the result goes straight to an output.
 inline constexpr std::size_t kNoSlot = SIZE_MAX;
 
-/// A step for blocks of either size.
+/// A step, able to run blocks of both sizes. One of in_registers, function and kernels is set.
 struct RunnableStep {
-  std::optional<RegisterStep> in_registers;  ///< if set, runs the step for blocks of any size
-  std::optional<ChainFunction> function;
-  std::array<std::unique_ptr<Kernel>, 2> kernels;
-  std::vector<ChainOperand> operands;
-  std::uint32_t single = 0;
-  bool overwrites = false;  ///< its result may lie where an operand does
-  bool passed_on = false;   ///< in registers, to the next step alone
-  std::size_t slot = kNoSlot;
-  std::size_t output = 0;  ///< index of the output that receives the result if slot is kNoSlot
+  std::optional<RegisterStep> in_registers;        ///< if set, runs the step for blocks of any size
+  std::optional<ChainFunction> function;           ///< if set, runs it for blocks of any size
+  std::array<std::unique_ptr<Kernel>, 2> kernels;  ///< for blocks.elements() and last_elements()
+  std::vector<ChainOperand> operands;              ///< inputs of the chain or earlier steps
+  std::uint32_t single = 0;                        ///< bit i: operand i is one element
+  bool overwrites = false;     ///< the result may have the address of an operand
+  bool passed_on = false;      ///< only the next step reads the result, in registers
+  std::size_t slot = kNoSlot;  ///< slot of the scratch that receives the result
+  std::size_t output = 0;      ///< index of the output that receives the result if slot is kNoSlot
 };
 
-/// Inputs that are copied into a slot for a block.
+/// An input that is copied into a slot, broadcast to the block's elements (chain_spread.h).
 struct SpreadInput {
   std::size_t input = 0, slot = 0;
 };
 
+/// Immutable once ChainMaker has filled it; run_tile() is thread-safe. Scratch of a tile: slots of
+/// slot_bytes_ each, then scratch of the steps' kernels.
 class ChainKernel final : public Kernel {
  public:
   ChainKernel(ChainBlocks blocks, std::vector<std::int64_t> sizes)
@@ -52,22 +54,27 @@ class ChainKernel final : public Kernel {
  private:
   friend class ChainMaker;
 
-  /// Addresses of the operands of one block.
+  /// Addresses of the operands of one block. One object serves the blocks of a tile in turn.
   struct Places {
     std::array<const std::byte*, kMostChainInputs> inputs{};
     /// For each spread input, the source of the elements that its slot holds, and their number: a
     /// block that reads the same elements need not copy them again.
     std::array<std::pair<const std::byte*, std::int64_t>, kMostChainInputs> spread{};
     std::array<std::byte*, kMostChainSteps> results{};
-    /// Steps in registers that wait for the end of their run, and how many.
+    /// Consecutive steps in registers that are yet to be executed, and their number. A step adds up
+    /// to two: a load and itself.
     std::array<RegisterStep, 2 * kMostChainSteps> waiting;
     std::size_t waits = 0;
   };
+  /// Sets the inputs' addresses and fills the slots of spread inputs.
   void place_inputs(const ChainBlock& block, const KernelArgs& args, Places& places) const;
+  /// Runs step `s`, or queues it if it runs in registers. Errors: its kernel's.
   Status run_step(std::size_t s, const ChainBlock& block, const KernelArgs& args,
                   Places& places) const;
+  /// Queues step `s`, which runs in registers.
   void wait(std::size_t s, std::span<const std::byte* const> operands, std::byte* y,
             Places& places) const;
+  /// Executes the queued steps in one pass over the block.
   void run_waiting(const ChainBlock& block, Places& places) const {
     if (places.waits == 0) return;
     run_registers_(std::span(places.waiting).first(places.waits),
@@ -81,13 +88,13 @@ class ChainKernel final : public Kernel {
   ChainBlocks blocks_;
   std::vector<std::int64_t> input_sizes_;  ///< bytes of an element of each input
   std::int64_t tiles_ = 0, slot_bytes_ = 0, kernel_scratch_ = 0;
-  std::vector<bool> slots_;  ///< while it is made: those that are free
-  std::vector<RunnableStep> steps_;
+  std::vector<bool> slots_;  ///< one per slot; true while ChainMaker may assign it to a step
+  std::vector<RunnableStep> steps_;  ///< in the order of execution
   RunRegisters run_registers_ = nullptr;
   std::vector<SpreadInput> spreads_;
-  std::vector<std::int64_t> output_sizes_;
-  /// The step whose result is copied to output 0 behind a block: what lies there is read until
-  /// then. SIZE_MAX: none.
+  std::vector<std::int64_t> output_sizes_;  ///< bytes of an element of each output
+  /// The step whose result is copied to output 0 at the end of a block, because output 0 may share
+  /// the memory of an input that later steps read. SIZE_MAX: there is no such step.
   std::size_t late_ = SIZE_MAX;
 };
 

@@ -10,30 +10,34 @@
 
 namespace parallax {
 
+/// Sizes along one spatial axis, in elements.
 struct ConvolutionAxis {
   std::int64_t in = 1, out = 1, kernel = 1, stride = 1, dilation = 1, pad_begin = 0;
 };
 
+/// X is [batch, in_channels, in], W is [out_channels, in_channels / groups, kernel], Y is [batch,
+/// out_channels, out]; with `nhwc`, X and Y have their channels last.
 struct ConvolutionShape {
   std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   std::array<std::int64_t, 2> in{}, out{}, kernel{}, stride{}, dilation{}, pad_begin{};
   ConvolutionAxis planes;  ///< the axis before H that a 3-D convolution has
   bool nhwc = false;       ///< layout of X and Y
 
-  /// Rows along `axis` that one kernel covers.
+  /// Input positions along `axis` from the first to the last tap of a window, dilation included.
   std::int64_t extent(int axis) const;
   /// Padding after the last row along `axis` that the outputs [.., out_end) read.
   std::int64_t pad_end(int axis, std::int64_t out_end) const;
-  /// Taps along `axis` that output `at` finds inside the image.
+  /// Taps [begin, end) along `axis` that are inside the image for output position `at`.
   TileRange taps_inside(int axis, std::int64_t at) const;
-  /// Rows of the image that `rows` of the outputs read.
+  /// Rows of the image, padding excluded, that output rows `rows` read. REQUIRES: not empty.
   TileRange rows_read(TileRange rows) const;
 };
-/// The shape of a Conv node with f32 operands, or a ConvInteger, of rank 3 or 4 and known weights;
-/// nothing for others (empty ones, outputs of padding alone, and images or results of more than
-/// 2^31 elements).
+/// Returns the shape of a Conv with f32 operands, or of a ConvInteger, if it has rank 3 or 4 and
+/// weights known at plan time. Returns nullopt for others, for empty tensors, for padding of at
+/// least a whole window, and for images or results of 2^31 elements or more. Thus offsets within a
+/// sample cannot overflow.
 std::optional<ConvolutionShape> convolution_shape(const KernelRequest& request);
-/// The same of rank 3, 4 or 5.
+/// Variant that accepts rank 5 also, with `planes` as the first spatial axis.
 std::optional<ConvolutionShape> volume_convolution_shape(const KernelRequest& request);
 
 }  // namespace parallax

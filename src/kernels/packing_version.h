@@ -6,7 +6,7 @@
 
 namespace parallax {
 
-/// The instruction set that packers and kernels take on this CPU: "AVX3", "AVX2", "NEON".
+/// Returns the instruction set that packers and kernels use on this CPU: "AVX3", "AVX2", "NEON".
 std::string packing_machine();
 /// Changes with the sources of this folder, the compiler and its flags, and the machine above.
 std::string packing_version();

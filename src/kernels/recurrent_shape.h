@@ -1,4 +1,4 @@
-// Sizes of an LSTM, GRU or RNN and where its tensors lie, for kernels of it. Pure.
+// Sizes of an LSTM, GRU or RNN and offsets in its tensors, for the kernels of every library. Pure.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,15 @@
 
 namespace parallax {
 
+/// Shapes: W is [directions, rows, inputs], R is [directions, rows, hidden].
 struct RecurrentShape {
+  /// Time steps of the longest sequence, sequences, elements of X per step, elements of a state.
   std::int64_t steps = 0, batch = 0, inputs = 0, hidden = 0;
-  Recurrence spec;
+  Recurrence spec;  ///< attributes of the node
 
+  /// Rows of W and R per direction.
   std::int64_t rows() const { return spec.gates * hidden; }
+  /// 1, or 2 for bidirectional nodes: forward first, then reverse.
   std::int64_t directions() const { return spec.directions; }
 
   /// Offset in X, in elements, of step `t` of sequence `b`: [steps, batch, inputs], or
@@ -40,7 +44,8 @@ struct RecurrentShape {
   }
 };
 
-/// Errors: of the attributes.
+/// Reads the sizes of a node. REQUIRES: shape inference accepted it. Errors: kInvalidModel for
+/// attributes that the standard does not allow.
 inline Result<RecurrentShape> recurrent_shape(const KernelRequest& request) {
   Result<Recurrence> spec = recurrence_of(request.node);
   if (!spec) return tl::unexpected(std::move(spec).error());
@@ -54,15 +59,18 @@ inline Result<RecurrentShape> recurrent_shape(const KernelRequest& request) {
   return s;
 }
 
-/// Output i of a run; null where it is left out.
+/// Returns output i of a run; null if it is left out.
+/// T is the outputs' element type.
 template <class T>
 T* output_or_null(const KernelArgs& args, std::size_t i) {
   return i < args.outputs.size() ? args.out<T>(i) : nullptr;
 }
 
-/// The length of sequence `b`; nothing where it is not one.
+/// Returns the length of sequence `b`, `steps` if sequence_lens is left out; nullopt if the input's
+/// element is not in [0, steps].
 inline std::optional<std::int64_t> sequence_length(const RecurrentShape& s, const KernelArgs& args,
                                                    std::int64_t b) {
+  // Trailing inputs may be missing, others are null if they are left out.
   if (RecurrentInput::kLengths >= args.inputs.size()) return s.steps;
   const auto* const lengths = args.in<std::int32_t>(RecurrentInput::kLengths);
   if (lengths == nullptr) return s.steps;

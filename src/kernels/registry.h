@@ -1,4 +1,4 @@
-// Which kernels compute which operator: kernels/kernels.def is the one list.
+// Catalogue of all kernels, generated from kernels/kernels.def. Thread-safe.
 #pragma once
 
 #include <memory>
@@ -13,34 +13,37 @@ namespace parallax {
 /// A row of kernels.def, which says what its columns mean.
 struct KernelRow {
   OpKind op;
-  std::string_view name;
-  KernelFactory make;
-  DTypeSet types;  ///< that input 0 may have
-  bool in_place;
+  std::string_view name;  ///< name of the kernel; "reference" for all of the reference library
+  KernelFactory make;     ///< never null
+  DTypeSet types;         ///< types that input 0 may have
+  bool in_place;          ///< output 0 may have the address of an input of the same size
 };
-/// All rows; they live as long as the process.
+/// Returns all rows, those of an operator in order of preference. They live as long as the process.
 std::span<const KernelRow> kernel_rows();
 
 /// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
 enum class KernelLibrary : std::uint8_t { kCpu, kReference };
+/// Returns kReference for rows named "reference", else kCpu.
 KernelLibrary library_of(const KernelRow& row);
 
 /// Criteria by which the kernels of a whole model are chosen.
 struct KernelChoice {
-  bool reference_only = false;
+  bool reference_only = false;            ///< skips all libraries but kReference
   Precision precision = Precision::kF32;  ///< KernelRequest::precision
 };
 
+/// A kernel and the row that made it.
 struct MadeKernel {
   std::unique_ptr<Kernel> kernel;
-  const KernelRow* row = nullptr;
+  const KernelRow* row = nullptr;  ///< null if `kernel` is
 };
-/// The first kernel that takes the request: of any library in order of preference, or of the
-/// reference library only; where none computes in its types, the first one that computes in wider
-/// ones (kernels/widened.h). Errors: kUnsupported where none takes it (dtypes and shapes in the
-/// message), or the factory's own; named after the node.
+/// Makes the first kernel that accepts the request, in order of preference: of any library, or of
+/// the reference library only; if none computes in the request's types, the first one that computes
+/// in wider types (kernels/widened.h). Errors: kUnsupported if none accepts it (the message states
+/// dtypes and shapes), kInvalidInput if the shapes do not fit each other, or the factory's own. All
+/// errors name the node.
 Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only);
-/// The same where infer_runtime has given these outputs for these inputs: not inferred again.
+/// Variant without the check of shapes, for callers whose shapes are results of infer_runtime().
 Result<MadeKernel> make_inferred_kernel(const KernelRequest& request, bool reference_only);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-// Sizes of an Attention and where the rows of its tensors lie, for kernels of it. Pure.
+// Sizes of an Attention node and offsets in its tensors, for the kernels of every library. Pure.
 #pragma once
 
 #include <cmath>
@@ -14,27 +14,36 @@ namespace parallax {
 /// [batch, length, heads * size] ("packed").
 struct HeadRows {
   std::int64_t batch = 0, head = 0, row = 0;
+  /// Offset of the first element of position `i` of head `h` in batch `b`.
   std::int64_t at(std::int64_t b, std::int64_t h, std::int64_t i) const {
     return b * batch + h * head + i * row;
   }
 };
+/// `size` is the number of elements of a row.
 inline HeadRows head_rows(bool packed, std::int64_t heads, std::int64_t length, std::int64_t size) {
   if (packed) return {length * heads * size, size, heads * size};
   return {heads * length * size, length * size, size};
 }
 
+/// Per head, Q is [queries, depth], K is [keys, depth], V is [keys, width], Y is [queries, width].
 struct ScaledAttentionShape {
-  AttentionSpec spec;
+  AttentionSpec spec;  ///< attributes of the node
+  /// Sequences, heads and positions of Q and Y, elements of a row of Q and K, those of V and Y.
   std::int64_t batch = 0, heads = 0, queries = 0, depth = 0, width = 0;
   std::int64_t kv_heads = 0, added = 0, past = 0;  ///< `added` keys follow `past` ones
+  /// Strides of inputs and outputs. Past and present tensors are never packed.
   HeadRows q, k, v, y, past_k, past_v, present_k, present_v;
 
+  /// Keys of a sequence, those in the cache included.
   std::int64_t keys() const { return past + added; }
+  /// Factor of the scores: the attribute, or 1 / sqrt(depth).
   float scale() const { return spec.scale.value_or(1 / std::sqrt(static_cast<float>(depth))); }
+  /// Head of K and V that query head `head` reads: consecutive query heads share one.
   std::int64_t kv_head(std::int64_t head) const { return head / (heads / kv_heads); }
 };
 
-/// Errors: of the attributes.
+/// Reads the sizes of a node: tensors of rank 3 are packed, of rank 4 not. REQUIRES: shape
+/// inference accepted it. Errors: kInvalidModel for attributes that the standard does not allow.
 inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& request) {
   using In = AttentionInput;
   Result<AttentionSpec> spec = attention_spec(request.node);
@@ -43,6 +52,7 @@ inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& 
   const Dims& k = request.inputs[In::kK].dims;
   const Dims& v = request.inputs[In::kV].dims;
   const bool packed = q.rank() == 3;
+  // Packed tensors of rank 3 need the attributes to state the number of heads.
   ScaledAttentionShape s;
   s.spec = *spec;
   s.batch = q[0];
@@ -53,6 +63,7 @@ inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& 
   s.depth = packed ? q[2] / s.heads : q[3];
   s.width = packed ? v[2] / s.kv_heads : v[3];
   if (request.has(In::kPastKey)) s.past = request.inputs[In::kPastKey].dims[2];
+  // Outputs have the layout of Q.
   s.q = head_rows(packed, s.heads, s.queries, s.depth);
   s.k = head_rows(packed, s.kv_heads, s.added, s.depth);
   s.v = head_rows(packed, s.kv_heads, s.added, s.width);
@@ -74,13 +85,16 @@ inline std::optional<KeyRange> visible_keys(const ScaledAttentionShape& s,
                                             std::optional<std::int64_t> length,
                                             std::int64_t query) {
   if (length && (*length < 0 || *length > s.keys())) return std::nullopt;
+  // Queries are the last positions of the valid keys.
   const std::int64_t offset = length ? *length - s.queries : s.past;
+  // Keys up to `position` are the query's past, itself included.
   const std::int64_t position = offset + query;
   KeyRange range{0, length.value_or(s.keys())};
   const auto ends_at = [&](std::int64_t last) { range.end = std::min(range.end, last + 1); };
   if (s.spec.causal) ends_at(position);
   if (s.spec.right >= 0) ends_at(position + s.spec.right);
   if (s.spec.left >= 0) range.begin = std::max<std::int64_t>(0, position - s.spec.left);
+  // A query before the first valid key sees none.
   range.end = std::max<std::int64_t>(range.end, 0);
   range.begin = std::min(range.begin, range.end);
   return range;

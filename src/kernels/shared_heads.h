@@ -1,13 +1,15 @@
-// Attention in which several heads of queries share one of keys and values (kAttentionGroup): the
-// axis of heads, the third from behind, becomes two, of the shared heads and of those that share
-// one. Keys and values have 1 in the second, and are read again for each. Pure.
+// Grouped-query attention, in which `group` query heads share one head of keys and values
+// (attribute kAttentionGroup). The axis of heads, the third from the end, is split in two: shared
+// heads, and the query heads that share one. Keys and values have size 1 along the second, so that
+// they broadcast. Nothing is copied: results are strided views. Pure.
 #pragma once
 
 #include "kernels/permuted.h"
 
 namespace parallax {
 
-/// The axis of heads in two, the second of `inner`.
+/// Splits the axis of heads into [heads / inner, inner]; other axes and strides stay. REQUIRES:
+/// rank 3 or more, `inner` divides the number of heads.
 inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
   Permuted result;
   for (int axis = 0; axis < x.dims.rank(); ++axis) {
@@ -39,6 +41,7 @@ inline Permuted shared_heads(const Permuted& x, std::int64_t group) {
 /// [.., heads, queries, keys]. An axis of size 1 serves all heads and becomes [1, 1].
 inline Dims split_heads(const Dims& dims, std::int64_t group) {
   if (group == 1 || dims.rank() < 3) return dims;
+  // A mask with one head serves all query heads; others have one per query head.
   const bool same_for_all = dims[dims.rank() - 3] == 1;
   const Permuted dense = permuted(dims, {});
   return (same_for_all ? shared_heads(dense, group) : split_heads(dense, group)).dims;

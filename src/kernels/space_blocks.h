@@ -1,4 +1,5 @@
-// DepthToSpace and SpaceToDepth as one strided copy. Pure.
+// DepthToSpace and SpaceToDepth as one strided copy, for the kernels of every library. Tensors are
+// NCHW, of any element type. Pure.
 #pragma once
 
 #include <array>
@@ -8,13 +9,15 @@
 
 namespace parallax {
 
-/// The output's six axes, outermost first, and how far apart neighbours along them lie in the
-/// input.
+/// The output as a dense tensor of six axes, outermost first: sizes, and strides of the input along
+/// them, in elements. Element (i0, .., i5) of the output is the input's at sum of i[k] *
+/// strides[k].
 struct SpaceBlocks {
   std::array<std::int64_t, 6> sizes{}, strides{};
 };
 
-/// REQUIRES: input and output of the node have rank 4 and go together, blocksize is at least 1.
+/// Reads the axes of a DepthToSpace or SpaceToDepth from its shapes and the attributes blocksize
+/// and mode. REQUIRES: input and output have rank 4 and shapes that fit, blocksize is at least 1.
 inline SpaceBlocks space_blocks(const KernelRequest& request) {
   const bool to_space = request.node.op == OpKind::kDepthToSpace;
   const bool depth_first = request.node.attributes.get_string("mode", "DCR") == "DCR";
@@ -30,6 +33,8 @@ inline SpaceBlocks space_blocks(const KernelRequest& request) {
             {sample, channel, in[3], block * place, 1, place}};
   }
   const std::int64_t row = in[3], rows = block * row;
+  // SpaceToDepth: the places in a block become the outer part of the channels for DCR, else the
+  // inner one.
   if (depth_first) {
     return {{in[0], block, block, in[1], out[2], out[3]}, {sample, row, 1, plane, rows, block}};
   }

@@ -6,6 +6,8 @@
 
 namespace parallax {
 
+/// Returns the bytes that the vector has allocated, its unused capacity included; memory that its
+/// elements own is not counted.
 template <class T>
 std::int64_t bytes_of_table(const std::vector<T>& table) {
   return static_cast<std::int64_t>(table.capacity() * sizeof(T));

@@ -1,5 +1,5 @@
-// Kernels for element types that no kernel computes in: what is narrower than a native type is read
-// as one, and what comes out is narrowed.
+// Kernels for element types in which no kernel computes (f16, bf16, i4 and others): inputs are
+// converted to a wider native type, results are converted back.
 #pragma once
 
 #include <functional>
@@ -8,17 +8,19 @@
 
 namespace parallax {
 
-/// The native type that has all numbers of `dtype`; a native type itself.
+/// Returns the native type that represents all numbers of `dtype`; `dtype` itself if it is native.
 DType widened(DType dtype);
 
-/// Makes a kernel of the rows of the catalogue alone; a null kernel where none takes the request.
+/// Makes a kernel from the rows of the catalogue, without widening; a null kernel if none accepts
+/// the request.
 using MakeOfRows = std::function<Result<MadeKernel>(const KernelRequest&)>;
 
-/// A kernel around one that `make` gives for the same request in native types: inputs are widened
-/// into scratch, outputs narrowed from there, floats rounded, integers cut to their low bits.
-/// Elementwise operators without broadcasting are cut into tiles; of others the inner tiles run one
-/// after the other. A null kernel where all types are native, or `make` has none. Inputs that are
-/// widened are not known when the inner kernel is made.
+/// Wraps the kernel that `make` returns for the same request in native types: inputs are widened
+/// into scratch, outputs narrowed from there; floats are rounded, integers keep their low bits.
+/// Elementwise operators without broadcasting are cut into tiles; for others the inner tiles run
+/// one after the other as one tile. Returns a null kernel if all types are native or `make` returns
+/// null. The inner kernel cannot read widened inputs at plan time (TensorDesc::data is null).
+/// Errors: kInvalidInput if scratch would not fit 63 bits, errors of `make`.
 Result<MadeKernel> make_widened_kernel(const KernelRequest& request, const MakeOfRows& make);
 
 }  // namespace parallax

@@ -14,31 +14,37 @@
 
 namespace parallax {
 
+/// Layout of decoded pixels: 3 bytes each for kRgb and kBgr, 1 for kGray; rows from top to bottom.
 enum class PixelFormat : std::uint8_t { kRgb, kBgr, kGray };
 
-/// Images have no more pixels: a file of some bytes may claim any number.
+/// Limit of the pixels of an image: a small file may claim any size.
 inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
 
+/// Size in pixels, as a file's header states it: check is_sane() before use.
 struct ImageSize {
   std::int64_t height = 0, width = 0;
 
+  /// Returns whether the image has pixels, and no more than kMostPixels; cannot overflow.
   bool is_sane() const {
+    // Divides, as the product of two sizes from a file may overflow.
     return height > 0 && width > 0 && height <= kMostPixels && width <= kMostPixels / height;
   }
 };
 
-/// Bytes of a file.
+/// Bytes of a file. A view: the memory must outlive it.
 class FileBytes {
  public:
   explicit FileBytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
+  /// Returns whether bytes [at, at + count) exist; false for negative arguments.
   bool has(std::int64_t at, std::int64_t count) const {
     return at >= 0 && count >= 0 && at <= size() && count <= size() - at;
   }
-  /// REQUIRES: has(at, 1).
+  /// Returns byte `at`. REQUIRES: has(at, 1).
   std::uint8_t operator[](std::int64_t at) const { return bytes_[static_cast<std::size_t>(at)]; }
-  /// An unsigned number of `count` bytes, at most 4; 0 where the file ends before it.
+  /// Returns the unsigned number in the `count` bytes at `at`, 4 at most; 0 if the file ends before
+  /// the number does.
   std::int64_t number(std::int64_t at, int count, bool big_endian) const {
     if (!has(at, count)) return 0;
     std::int64_t value = 0;
@@ -48,33 +54,39 @@ class FileBytes {
     }
     return value;
   }
+  /// Compares bytes, so `text` may be a binary signature.
   bool starts_with(std::string_view text) const {
     if (!has(0, static_cast<std::int64_t>(text.size()))) return false;
     for (std::size_t i = 0; i < text.size(); ++i)
       if (bytes_[i] != static_cast<std::uint8_t>(text[i])) return false;
     return true;
   }
+  /// The bytes themselves, for decoders that check bounds on their own.
   std::span<const std::uint8_t> span() const { return bytes_; }
 
  private:
   std::span<const std::uint8_t> bytes_;
 };
 
-/// Writes pixels, one after the other, in the wanted format.
+/// Writes pixels to memory in the requested format: [height, width, 3], or [height, width, 1] for
+/// kGray. Does not check bounds.
 class PixelWriter {
  public:
-  /// `to` has room for all pixels of the image; null: they go nowhere.
+  /// `to` has room for all pixels of an image that is `width` pixels wide; null discards pixels,
+  /// for a pass that only validates the file.
   PixelWriter(PixelFormat format, std::int64_t width, std::uint8_t* to)
       : format_(format), width_(width), to_(to) {}
 
+  /// Writes the pixel in row `y`, column `x`; kGray gets its luma. REQUIRES: it lies on the image.
   void put(std::int64_t y, std::int64_t x, std::uint8_t r, std::uint8_t g, std::uint8_t b) {
     if (to_ == nullptr) return;
     const std::int64_t at = y * width_ + x;
     if (format_ == PixelFormat::kGray) {
-      // ITU-R 601's luma in 16 bits.
+      // Luma of ITU-R BT.601 (0.299 R + 0.587 G + 0.114 B) in 16-bit fixed point, rounded.
       to_[at] = static_cast<std::uint8_t>((r * 19595 + g * 38470 + b * 7471 + 0x8000) >> 16);
       return;
     }
+    // Both colour formats have green in the middle.
     std::uint8_t* pixel = to_ + at * 3;
     const bool bgr = format_ == PixelFormat::kBgr;
     pixel[0] = bgr ? b : r;
@@ -83,9 +95,9 @@ class PixelWriter {
   }
 
  private:
-  PixelFormat format_;
-  std::int64_t width_;
-  std::uint8_t* to_;
+  PixelFormat format_;  ///< layout of the memory at to_
+  std::int64_t width_;  ///< pixels of a row
+  std::uint8_t* to_;    ///< not owned
 };
 
 }  // namespace parallax

@@ -1,4 +1,5 @@
-// Tensors cut into parts and put together along an axis, of numbers or of strings.
+// Slices and concatenations of tensors of numbers or strings along one axis. Results own their
+// memory, which is charged to the run's budget. Thread-safe: functions of their arguments.
 #pragma once
 
 #include <optional>
@@ -8,13 +9,17 @@
 
 namespace parallax {
 
-/// The attribute `axis` of a tensor of `rank`, counted from the front.
+/// Returns the attribute `axis` (default 0) for a tensor of `rank`, made non-negative; nullopt if
+/// it is out of range.
 std::optional<int> axis_of(const ObjectCall& call, int rank);
-/// Positions [begin, begin + length) of an axis, which goes where `drop` is set. REQUIRES: they
-/// exist; length is 1 for `drop`.
+/// Copies positions [begin, begin + length) of an axis; `drop` removes the axis from the result.
+/// REQUIRES: they exist; length is 1 for `drop`. Errors: kOutOfMemory, kBudgetExceeded,
+/// kUnsupported for elements of less than a byte.
 Result<Object> part_of(const ObjectCall& call, const Object& whole, int axis, std::int64_t begin,
                        std::int64_t length, bool drop);
-/// REQUIRES: at least one; dimensions are equal but for `axis`, with `add` all of them.
+/// Concatenates parts along `axis`, or with `add` stacks them along a new axis at that position.
+/// REQUIRES: at least one part; equal types; dimensions are equal except along `axis`, with `add`
+/// along all axes. Errors: as part_of().
 Result<Object> concatenated(const ObjectCall& call, std::span<const Object> parts, int axis,
                             bool add);
 

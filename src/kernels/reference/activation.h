@@ -1,5 +1,5 @@
-// Scalar activation functions, and those that Conv, MatMul and Gemm apply to their results, for
-// float and double. Pure.
+// Scalar activation functions as ONNX defines them, and activate(), which kernels apply to their
+// results (epilogues). T is float or double, computed in T without wider intermediates. Pure.
 #pragma once
 
 #include <algorithm>
@@ -10,67 +10,78 @@
 
 namespace parallax {
 
+/// max(x, 0).
 template <class T>
 T relu_of(T x) {
-  return x < T{0} ? T{0} : x;  // NaN stays NaN
+  return x < T{0} ? T{0} : x;  // NaN stays NaN, -0 stays -0
 }
+/// 1 / (1 + exp(-x)); exp may overflow to infinity, which gives 0.
 template <class T>
 T sigmoid_of(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
+/// x * sigmoid(alpha x), also known as Swish.
 template <class T>
 T silu_of(T x, T alpha = T{1}) {
   return x * sigmoid_of(alpha * x);
 }
-// 1 + erf(z) is erfc(-z), which keeps its digits where the two cancel.
+/// x / 2 * (1 + erf(x / sqrt(2))). 1 + erf(z) is computed as erfc(-z), which stays accurate where
+/// the sum would cancel.
 template <class T>
 T gelu_of(T x) {
+  // The factor is -1 / sqrt(2).
   return T{0.5} * x * std::erfc(x * static_cast<T>(-0.70710678118654752));
 }
+/// Gelu with approximate = "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
 template <class T>
 T gelu_tanh_of(T x) {
+  // 0.7978.. is sqrt(2 / pi).
   const T cubed = static_cast<T>(0.044715) * x * x * x;
   return T{0.5} * x * (T{1} + std::tanh(static_cast<T>(0.79788456080286536) * (x + cubed)));
 }
+/// x * max(0, min(1, x / 6 + 0.5)).
 template <class T>
 T hard_swish_of(T x) {
   return x * std::clamp(x * (T{1} / T{6}) + T{0.5}, T{0}, T{1});
 }
-/// The upper bound wins where the bounds cross; NaN stays.
+/// Limits x to [low, high]. Returns `high` if low > high; NaN stays NaN.
 template <class T>
 T clip_of(T x, T low, T high) {
   if (x < low) x = low;
   return x > high ? high : x;
 }
 
-/// x, below zero alpha x.
+/// x; alpha x if x < 0.
 template <class T>
 T leaky_relu_of(T x, T alpha) {
   return x < T{0} ? alpha * x : x;
 }
-/// x, below zero alpha (exp(x) - 1).
+/// x; alpha (exp(x) - 1) if x < 0.
 template <class T>
 T elu_of(T x, T alpha) {
   return x < T{0} ? alpha * std::expm1(x) : x;
 }
+/// max(0, min(1, alpha x + beta)).
 template <class T>
 T hard_sigmoid_of(T x, T alpha, T beta) {
   return clip_of(alpha * x + beta, T{0}, T{1});
 }
-/// log(1 + exp(x)), written so that exp cannot leave the range.
+/// log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)) so that exp cannot overflow.
 template <class T>
 T softplus_of(T x) {
   return (x > T{0} ? x : T{0}) + std::log1p(std::exp(-std::fabs(x)));
 }
+/// x * tanh(softplus(x)).
 template <class T>
 T mish_of(T x) {
   return x * std::tanh(softplus_of(x));
 }
 
-/// Integers have no activation.
+/// Applies an activation of ir/activations.def. Returns x for kIdentity and for integer T.
 template <class T>
 T activate(const Activation& activation, T x) {
   if constexpr (std::is_floating_point_v<T>) {
+    // Parameters that an operator lacks have defaults (ir/epilogue.h).
     const auto alpha = static_cast<T>(activation.alpha), beta = static_cast<T>(activation.beta);
     switch (activation.op) {
       case OpKind::kRelu:
@@ -97,6 +108,7 @@ T activate(const Activation& activation, T x) {
         return softplus_of(x);
       case OpKind::kMish:
         return mish_of(x);
+      // kIdentity; other operators are not activations.
       default:
         break;
     }
@@ -104,7 +116,8 @@ T activate(const Activation& activation, T x) {
   return x;
 }
 
-/// The same of other element types: passes fuse functions into f32 alone.
+/// Variant for any element type T: computes in f32 and converts back. Graph passes fuse activations
+/// into nodes of f32 only, so other types pass through unchanged.
 template <class T>
 T activate_as(const Activation& activation, T x) {
   return activation ? static_cast<T>(activate(activation, static_cast<float>(x))) : x;

@@ -1,4 +1,5 @@
-// Lines of a dense tensor along one axis: elements that lie `step` apart.
+// Lines of a dense row-major tensor along one axis, for kernels that work on each line on its own
+// (cumulative sums and products). Plain values.
 #pragma once
 
 #include <algorithm>
@@ -7,17 +8,21 @@
 
 namespace parallax {
 
-/// The lines along `axis` of a tensor of `dims`.
+/// The lines along one axis. Element k of line i is at offset start(i) + k * step.
 struct AxisLines {
+  /// Elements of a line, elements from one of them to the next, and lines (0 if the tensor is
+  /// empty).
   std::int64_t length = 1, step = 1, count = 0;
 
+  /// REQUIRES: 0 <= axis < dims.rank().
   AxisLines(const Dims& dims, int axis)
       : length(dims[axis]), step(count_of(dims, axis + 1, dims.rank())) {
     const std::int64_t elements = dims.elements();
     count = elements == 0 ? 0 : elements / length;
   }
 
-  /// Offset of the first element of line `i`.
+  /// Returns the offset of the first element of line `i`, i in [0, count).
+  /// Lines are numbered in row-major order of the other axes.
   std::int64_t start(std::int64_t i) const { return i / step * length * step + i % step; }
   /// Number of tiles if each covers whole lines, about `elements` elements in all.
   std::int64_t tiles(std::int64_t elements) const {

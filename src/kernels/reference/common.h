@@ -21,20 +21,23 @@
 
 namespace parallax {
 
+/// Result of a KernelFactory; a null kernel means that the request is not supported.
 using KernelResult = Result<std::unique_ptr<Kernel>>;
 
-/// A bool as memory holds it: any byte but 0 is true, files and users may give others than 1.
+/// A bool as memory holds it: any byte but 0 is true. Files and users may supply bytes other than 0
+/// and 1, which a C++ bool must not hold.
 struct BoolByte {
-  std::uint8_t byte = 0;
+  std::uint8_t byte = 0;  ///< as stored; constructors write 0 or 1
   BoolByte() = default;
   BoolByte(bool value) : byte(value ? 1 : 0) {}  // NOLINT(google-explicit-constructor)
   operator bool() const { return byte != 0; }    // NOLINT(google-explicit-constructor)
 };
+// Tensors of bool are read as arrays of it.
 static_assert(sizeof(BoolByte) == 1);
 
-/// Calls make(std::type_identity<T>{}), which returns a KernelResult, for the C++ type of `dtype`,
-/// a BoolByte for bool; a null kernel where it is no native type of the set: kernels compute in
-/// those alone, and the registry widens tensors of the others.
+/// Calls make(std::type_identity<T>{}), which returns a KernelResult, with the C++ type of `dtype`,
+/// BoolByte for bool. Returns a null kernel if `dtype` is not a native type of the set: kernels
+/// compute in native types only, and the registry widens tensors of other types.
 template <DTypeSet kSet, class Make>
 KernelResult make_for(DType dtype, Make make) {
   return dispatch<kSet & kNativeTypes>(dtype, [&](auto type) -> KernelResult {
@@ -42,7 +45,8 @@ KernelResult make_for(DType dtype, Make make) {
     return make(std::type_identity<std::conditional_t<std::is_same_v<T, bool>, BoolByte, T>>{});
   });
 }
-/// The same for the unsigned integer of the element's size, to move elements whatever they mean.
+/// Variant that passes the unsigned integer of the element's size, for kernels that only move
+/// elements. Returns a null kernel for elements smaller than a byte.
 template <class Make>
 KernelResult make_for_size(DType dtype, Make make) {
   switch (size_of(dtype)) {
@@ -59,7 +63,8 @@ KernelResult make_for_size(DType dtype, Make make) {
   }
 }
 
-/// An early return with an error found while running, or while making a kernel.
+/// Make errors for early returns: of stage kExecute from run_tile(), of stage kCompile from
+/// factories. The caller adds the node's name.
 inline tl::unexpected<Error> run_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kExecute, code, {}, std::move(message)});
 }
@@ -67,7 +72,8 @@ inline tl::unexpected<Error> make_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
 }
 
-/// Refuses a request in which an input is left out, for operators with any number of them.
+/// Checks that no input is left out, for operators with a variable number of inputs. Errors:
+/// kInvalidModel.
 inline Status require_all_inputs(const KernelRequest& request) {
   for (const TensorDesc& input : request.inputs) {
     if (!input.present) return make_error(ErrorCode::kInvalidModel, "an input is left out");
@@ -75,12 +81,12 @@ inline Status require_all_inputs(const KernelRequest& request) {
   return {};
 }
 
-/// Work of about this many elements is one tile of the cheap operators.
+/// Elements of one tile of an operator that does little work per element.
 inline constexpr std::int64_t kElementsPerTile = 1 << 15;
-/// Multiply-accumulates of about one tile of the heavy ones.
+/// Multiply-accumulate operations of one tile of a matrix product or convolution.
 inline constexpr std::int64_t kMacsPerTile = 1 << 18;
 
-/// The element at `i` of memory of any alignment.
+/// Read and write element `i` of memory of any alignment.
 template <class T>
 T load_element(const std::byte* bytes, std::int64_t i) {
   T value;
@@ -91,23 +97,24 @@ template <class T>
 void store_element(std::byte* bytes, std::int64_t i, T value) {
   std::memcpy(bytes + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
-/// Element `i` of an i64 or i32 tensor of any alignment.
+/// Returns element `i` of a tensor of any alignment. REQUIRES: `dtype` is kI64 or kI32.
 inline std::int64_t load_index(const std::byte* bytes, DType dtype, std::int64_t i) {
   return dtype == DType::kI64 ? load_element<std::int64_t>(bytes, i)
                               : load_element<std::int32_t>(bytes, i);
 }
-/// `axis` made non-negative; callers know that it is in range.
+/// Returns `axis` counted from the front. REQUIRES: -rank <= axis < rank.
 inline int positive_axis(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
-/// Product of the dimensions [begin, end) of `dims`.
+/// Returns the product of dimensions [begin, end); 1 if there are none. REQUIRES: it fits 63 bits.
 inline std::int64_t count_of(const Dims& dims, int begin, int end) {
   std::int64_t count = 1;
   for (int axis = begin; axis < end; ++axis) count *= dims[axis];
   return count;
 }
 
-/// Integer arithmetic that wraps; floats as they are.
+/// Add, subtract and multiply: integers wrap modulo 2^bits without undefined behaviour, floats
+/// follow IEEE 754.
 template <class T>
 T wrap_add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -136,9 +143,11 @@ T wrap_mul(T a, T b) {
   }
 }
 
-/// Cast's conversion: integers wrap, floats saturate, bool is "not zero".
+/// Converts as Cast does: integers wrap, floats saturate if converted to integers (NaN as in
+/// convert_number()), bool is "not zero".
 template <class To, class From>
 To convert(From x) {
+  // BoolByte is a class, which convert_number() does not know.
   if constexpr (std::is_same_v<To, BoolByte>) {
     return BoolByte(x != From{0});
   } else if constexpr (std::is_same_v<From, BoolByte>) {

@@ -1,4 +1,5 @@
-// Activations of the gates of LSTM, GRU and RNN, one number at a time. Pure.
+// Activation functions of the gates of LSTM, GRU and RNN, as ONNX defines them, one number at a
+// time. Pure.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,11 @@
 
 namespace parallax {
 
+/// Applies `activation` to x, which the caller has already limited to [-clip, clip]. Alpha and beta
+/// have their defaults filled in (ops/recurrent.h). Computes in double whatever the tensors' type
+/// is. NaN yields NaN.
 inline double gate_of(const GateActivation& activation, double x) {
+  // Functions without parameters ignore them.
   const auto alpha = static_cast<double>(activation.alpha);
   const auto beta = static_cast<double>(activation.beta);
   switch (activation.function) {
@@ -26,6 +31,7 @@ inline double gate_of(const GateActivation& activation, double x) {
       return alpha * std::tanh(beta * x);
     case GateFunction::kSigmoid:
       return 1 / (1 + std::exp(-x));
+    // log(1 + exp(x)), written so that exp cannot overflow.
     case GateFunction::kSoftplus:
       return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)));
     case GateFunction::kSoftsign:

@@ -1,5 +1,5 @@
-// Images and the windows that slide over them, for convolutions and pools: layout as strides, so
-// that one loop serves NCHW and NHWC with any number of spatial axes. Pure.
+// Images and the windows that slide over them, for convolutions and pools. Layouts are expressed as
+// strides, so that one loop serves NCHW and NHWC with any number of spatial axes. Pure.
 #pragma once
 
 #include "kernels/reference/common.h"
@@ -7,35 +7,39 @@
 
 namespace parallax {
 
-/// A tensor as batch x channels x spatial axes, with the stride of each.
+/// A dense tensor as batch x channels x spatial axes, with the stride of each in elements.
 struct ImageStrides {
   std::int64_t batch = 0, channels = 0;
-  Dims spatial;
+  Dims spatial;  ///< sizes of the spatial axes, outermost first
   std::int64_t batch_stride = 0, channel_stride = 0;
   Strides spatial_strides{};
 };
-/// REQUIRES: rank >= 3.
+/// Reads the layout from the attribute `layout`, NCHW by default. REQUIRES: rank >= 3.
 ImageStrides image_strides(const Dims& dims, const Node& node);
 
-/// One spatial axis of a sliding window.
+/// One spatial axis of a sliding window. Output `o` and tap `k` meet at input position
+/// o * stride + k * dilation - pad_begin, which may lie outside the image.
 struct WindowAxis {
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
-  /// The taps that fall on [low, high) for output position `o`: [begin, end).
+  /// Returns the taps [begin, end) whose input position for output `o` is in [low, high).
   TileRange taps(std::int64_t o, std::int64_t low, std::int64_t high) const;
-  /// The output positions at which tap `k` falls on the image: [begin, end).
+  /// Returns the output positions [begin, end) for which tap `k` is on the image.
   TileRange positions(std::int64_t k) const;
 };
-/// Attributes strides, dilations, pads and auto_pad made explicit, an axis each.
+/// Windows of all spatial axes, outermost first; unused entries are defaults.
 using WindowAxes = std::array<WindowAxis, Dims::kMaxRank>;
+/// Reads the attributes strides, dilations, pads and auto_pad. `in`, `out` and `kernel` are the
+/// sizes of the spatial axes alone.
 WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
                        std::span<const std::int64_t> kernel);
-/// Those of a ConvTranspose, as of the convolution that it transposes: from the result's axes `y`
-/// to the image's `x`.
+/// Returns the windows of the convolution that a ConvTranspose transposes: its input is the
+/// result's axes `y`, its output the image's `x`. Also reads output_padding and output_shape.
 WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y,
                                   std::span<const std::int64_t> kernel);
 
-/// Index of `position` along each axis of `dims` but the last.
+/// Splits `position`, a row-major index over all axes but the last, into an index per axis. The
+/// last entry of the result is dims' own.
 Dims outer_index(const Dims& dims, std::int64_t position);
 
 }  // namespace parallax

@@ -12,10 +12,10 @@
 
 namespace parallax {
 
-/// Elements between neighbours along each axis.
+/// Elements between neighbours along each axis; entries from the rank on are 0.
 using Strides = std::array<std::int64_t, Dims::kMaxRank>;
 
-/// Strides of a dense row-major tensor.
+/// Returns the strides of a dense row-major tensor.
 inline Strides row_major_strides(const Dims& dims) {
   Strides strides{};
   std::int64_t stride = 1;
@@ -26,7 +26,8 @@ inline Strides row_major_strides(const Dims& dims) {
   return strides;
 }
 
-/// Strides that make a dense tensor of `from` look like `to`, to which it broadcasts.
+/// Returns the strides that present a dense tensor of dimensions `from` as one of dimensions `to`:
+/// 0 along axes that are repeated. REQUIRES: `from` broadcasts to `to`.
 inline Strides broadcast_strides(const Dims& from, const Dims& to) {
   const Strides dense = row_major_strides(from);
   Strides strides{};
@@ -37,14 +38,14 @@ inline Strides broadcast_strides(const Dims& from, const Dims& to) {
   return strides;
 }
 
-/// An index space and the strides of N operands in it.
+/// A row-major index space and the strides of N operands in it, in elements. Immutable.
 template <std::size_t N>
 class IndexSpace {
  public:
   using Offsets = std::array<std::int64_t, N>;
 
-  /// Axes of size 1 vanish and neighbouring axes that are one for all operands are merged, so that
-  /// rows are long.
+  /// Removes axes of size 1 and merges adjacent axes that are contiguous for all operands, so that
+  /// rows are long. The order of elements stays. A space without axes has one element.
   IndexSpace(const Dims& dims, const std::array<Strides, N>& strides) {
     for (int axis = 0; axis < dims.rank(); ++axis) {
       if (dims[axis] != 1) add_axis(dims[axis], strides, static_cast<std::size_t>(axis));
@@ -52,16 +53,20 @@ class IndexSpace {
     if (dims_.rank() == 0) dims_.push_back(1);
   }
 
-  /// Stride of operand k along a row.
+  /// Stride of operand k along a row, i.e. along the last axis after merging.
   std::int64_t row_stride(std::size_t k) const { return strides_[k][last()]; }
 
-  /// Calls row(offsets, count) for each run of `count` neighbours along the last axis among the
-  /// elements [begin, end), in order; offsets are those of the run's first element.
+  /// Calls row(offsets, count) for each run of `count` elements of one row among the elements
+  /// [begin, end), in order. `offsets` has the offset of the run's first element in each operand;
+  /// element i of the run is at offsets[k] + i * row_stride(k). Divides only once per call, so the
+  /// range of a tile costs no more than its rows. REQUIRES: 0 <= begin, `end` is at most the number
+  /// of elements.
   template <class Row>
   void for_rows(std::int64_t begin, std::int64_t end, Row row) const {
     if (begin >= end) return;
     Dims index = dims_;
     Offsets offsets{};
+    // Splits `begin` into an index per axis.
     std::int64_t rest = begin;
     for (int axis = dims_.rank() - 1; axis >= 0; --axis) {
       index[axis] = rest % dims_[axis];
@@ -78,12 +83,16 @@ class IndexSpace {
   }
 
  private:
+  /// Index of the last axis; there always is one.
   std::size_t last() const { return static_cast<std::size_t>(dims_.rank() - 1); }
+  /// Stride of operand k along a merged axis.
   std::int64_t stride(std::size_t k, int axis) const {
     return strides_[k][static_cast<std::size_t>(axis)];
   }
 
+  /// Appends an axis, or merges it into the last one if no operand has a gap between them.
   void add_axis(std::int64_t dim, const std::array<Strides, N>& strides, std::size_t axis) {
+    // Operands are contiguous over two axes if the outer stride is the inner one times its size.
     bool merges = dims_.rank() > 0;
     for (std::size_t k = 0; k < N && merges; ++k) {
       merges = strides_[k][last()] == strides[k][axis] * dim;
@@ -96,11 +105,12 @@ class IndexSpace {
     for (std::size_t k = 0; k < N; ++k) strides_[k][last()] = strides[k][axis];
   }
 
-  /// Moves on by `count` within the row, and to the next row where that ends it.
+  /// Advances by `count` elements within the row, and to the next row if the row ends there.
   void advance(Dims& index, Offsets& offsets, std::int64_t count) const {
     int axis = dims_.rank() - 1;
     index[axis] += count;
     for (std::size_t k = 0; k < N; ++k) offsets[k] += count * stride(k, axis);
+    // Carries into outer axes. At the end of the space the outermost index is its size.
     while (axis > 0 && index[axis] == dims_[axis]) {
       for (std::size_t k = 0; k < N; ++k) {
         offsets[k] += stride(k, axis - 1) - dims_[axis] * stride(k, axis);
@@ -110,12 +120,12 @@ class IndexSpace {
     }
   }
 
-  Dims dims_;
-  std::array<Strides, N> strides_{};
+  Dims dims_;                         ///< sizes of the merged axes
+  std::array<Strides, N> strides_{};  ///< strides of each operand over them
 };
 
-/// Copies elements [begin, end) of `space`, operand 0 being the destination and 1 the source, at
-/// any alignment.
+/// Copies elements [begin, end) of `space`, operand 0 being the destination and operand 1 the
+/// source. T is any type of the elements' size; memory may have any alignment and must not overlap.
 template <class T>
 void copy_elements(const IndexSpace<2>& space, std::int64_t begin, std::int64_t end,
                    const std::byte* source, std::byte* destination) {
@@ -124,6 +134,7 @@ void copy_elements(const IndexSpace<2>& space, std::int64_t begin, std::int64_t 
   space.for_rows(begin, end, [&](const auto& offsets, std::int64_t count) {
     std::byte* d = destination + offsets[0] * kSize;
     const std::byte* s = source + offsets[1] * kSize;
+    // Both contiguous: one copy for the run.
     if (to == 1 && from == 1) {
       std::memcpy(d, s, static_cast<std::size_t>(count * kSize));
       return;

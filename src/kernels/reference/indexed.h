@@ -9,7 +9,8 @@
 
 namespace parallax {
 
-/// `index` made non-negative. Errors: kOutOfRange naming index, axis and dimension.
+/// Returns `index`, counted from the end if negative, as one in [0, dim). Errors: kOutOfRange,
+/// stage kExecute, naming index, axis and dimension.
 inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
   if (index < -dim || index >= dim) {
     return run_error(
@@ -20,8 +21,10 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
 }
 
 /// Attribute `reduction` of a scatter: how it combines the old element with the update.
+/// kNone writes the update.
 enum class ScatterReduction { kNone, kAdd, kMul, kMin, kMax };
 
+/// Unknown names mean kNone: shape inference has rejected them.
 inline ScatterReduction reduction_of(const std::string& name) {
   if (name == "add") return ScatterReduction::kAdd;
   if (name == "mul") return ScatterReduction::kMul;
@@ -30,8 +33,11 @@ inline ScatterReduction reduction_of(const std::string& name) {
   return ScatterReduction::kNone;
 }
 
+/// Returns the new element. Sums and products of integers wrap; an update of NaN wins kMin and
+/// kMax, and so does an old NaN. Bools support kNone only and otherwise return the update.
 template <class T>
 T reduce(ScatterReduction reduction, T old, T update) {
+  // x != x is true for NaN alone.
   if constexpr (!std::is_same_v<T, BoolByte>) {
     if (reduction == ScatterReduction::kAdd) return wrap_add(old, update);
     if (reduction == ScatterReduction::kMul) return wrap_mul(old, update);

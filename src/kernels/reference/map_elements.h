@@ -1,11 +1,13 @@
-// Kernels that apply a function to each element of one tensor.
+// Kernels that apply a function to each element of input 0: unary operators without an own loop.
 #pragma once
 
 #include "kernels/reference/common.h"
 
 namespace parallax {
 
-/// A kernel that writes To(f(x)) for each element x.
+/// Makes a kernel that writes f(x), converted to To, for each element x of input 0. The tensors
+/// hold From and To and have equally many elements. `f` is copied into the kernel and called from
+/// many threads concurrently. Tiles have about kElementsPerTile elements.
 template <class From, class To, class F>
 KernelResult map_elements(const KernelRequest& request, F f) {
   const std::int64_t count = request.outputs[0].elements();
@@ -20,7 +22,8 @@ KernelResult map_elements(const KernelRequest& request, F f) {
                             });
 }
 
-/// The same for each of the types of a set; f is generic.
+/// Variant for tensors of any type of a set: `f` is generic and returns its argument's type.
+/// Returns a null kernel for types outside the set or not native.
 template <DTypeSet kSet, class F>
 KernelResult map_typed_elements(const KernelRequest& request, F f) {
   return make_for<kSet>(request.inputs[0].dtype, [&](auto type) {

@@ -1,4 +1,4 @@
-// Mean and deviation of a row, summed in double precision. Pure.
+// Mean and standard deviation of a row, summed in double precision; for the normalisations. Pure.
 #pragma once
 
 #include <cmath>
@@ -6,11 +6,15 @@
 
 namespace parallax {
 
+/// Mean (0 if not centered) and 1 / sqrt(variance + epsilon). Normalised elements are
+/// (x - mean) * inverse_deviation.
 struct Moments {
   double mean, inverse_deviation;
 };
 
-/// Not `centered`: about 0.
+/// Returns the moments of `count` contiguous elements. The variance is the mean of squared
+/// distances from the mean (divided by count, not count - 1), computed in a second pass; if not
+/// `centered`, the mean of squares (RMS normalisation). REQUIRES: count > 0, else results are NaN.
 template <class T>
 Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
   double sum = 0, squares = 0;

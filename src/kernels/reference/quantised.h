@@ -1,5 +1,5 @@
-// Real numbers as integers and back, and which of a tensor's scales an element has: for the kernels
-// that quantise. Pure.
+// Conversion of real numbers to quantised integers, access to integers of 2 to 32 bits, and the
+// scale that belongs to each element. A quantised q represents (q - zero point) * scale. Pure.
 #pragma once
 
 #include <cmath>
@@ -10,11 +10,11 @@
 
 namespace parallax {
 
-/// The integers that a type has.
+/// Least and greatest integer of a type, both included.
 struct IntegerRange {
   std::int64_t low = 0, high = 0;
 };
-/// Nothing for types that are no integers of at most 32 bits.
+/// Returns the range of an integer type of at most 32 bits, nullopt for other types.
 inline std::optional<IntegerRange> integer_range(DType dtype) {
   const DTypeInfo& type = info_of(dtype);
   if (type.bits < 1 || type.bits > 32) return std::nullopt;
@@ -25,8 +25,10 @@ inline std::optional<IntegerRange> integer_range(DType dtype) {
                                           : std::nullopt;
 }
 
-/// Element `i` of integers of at most 32 bits, at any alignment.
+/// Returns element `i`, sign-extended if signed, from memory of any alignment. Elements of less
+/// than a byte are packed, the first one in the low bits. REQUIRES: integer_range(dtype).
 inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64_t i) {
+  // Loads the bits into the low end of a word, then extends the sign.
   const int bits = info_of(dtype).bits;
   std::uint32_t element = 0;
   if (bits < 8) {
@@ -41,7 +43,8 @@ inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64
   return static_cast<std::int32_t>(element << unused) >> unused;
 }
 
-/// Writes element `i`, which the type has. Elements that share a byte with it stay as they are.
+/// Writes element `i`. Elements that share a byte with it keep their values, but the byte is read
+/// and written: tiles must not share bytes. REQUIRES: `value` is in integer_range(dtype).
 inline void store_integer_element(DType dtype, std::int64_t value, std::byte* bytes,
                                   std::int64_t i) {
   const int bits = info_of(dtype).bits;
@@ -58,10 +61,11 @@ inline void store_integer_element(DType dtype, std::int64_t value, std::byte* by
                                 ((element << shift) & mask));
 }
 
-/// `x` / scale rounded to the nearest integer, ties to even, plus `zero`, held within the range.
-/// NaN is `zero`.
+/// Returns x / scale rounded to the nearest integer, ties to even, plus `zero`, limited to the
+/// range. Divides in T (float or double). NaN gives `zero`.
 template <class T>
 std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& range) {
+  // Adds and compares in double, which holds all 32-bit integers.
   const double real = static_cast<double>(std::nearbyint(x / scale));
   if (std::isnan(real)) return std::clamp(zero, range.low, range.high);
   const double shifted = real + static_cast<double>(zero);
@@ -69,8 +73,8 @@ std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& rang
       std::clamp(shifted, static_cast<double>(range.low), static_cast<double>(range.high)));
 }
 
-/// Which scale each element of a tensor has: one for all, one for each index along an axis, or one
-/// for each block of neighbours along it.
+/// Maps elements of a dense tensor to their scales: one for all, one per index along the attribute
+/// `axis`, or one per block of `block_size` neighbours along it.
 class ScaleOrder {
  public:
   /// Reads the shapes of the node's inputs 0 (x) and 1 (scale). REQUIRES: they pass the checks of
@@ -78,6 +82,7 @@ class ScaleOrder {
   explicit ScaleOrder(const KernelRequest& request) {
     const Dims& x = request.inputs[0].dims;
     const std::int64_t block = request.node.attributes.get_int("block_size", 0);
+    // A scalar, or one element without blocks, is the scale of all elements.
     const Dims& scale = request.inputs[1].dims;
     if (scale.rank() == 0 || (block == 0 && scale.elements() == 1)) return;
     const int axis = positive_axis(request.node.attributes.get_int("axis", 1), x.rank());
@@ -89,15 +94,19 @@ class ScaleOrder {
     blocked_ = block > 0;
   }
 
+  /// Returns the index of the scale, and of the zero point, of element `element`.
   std::int64_t operator()(std::int64_t element) const {
     if (one_) return 0;
     const std::int64_t at = element / inner_ % length_ / block_;
+    // Blocked scales have x's shape with the axis divided by the block size, rounded up.
     if (!blocked_) return at;
     return (element / inner_ / length_ * blocks_ + at) * inner_ + element % inner_;
   }
 
  private:
+  /// Whether all elements share one scale, and whether scales are blocked, with x's rank.
   bool one_ = true, blocked_ = false;
+  /// Size of the axis, elements behind it, neighbours that share a scale, scales along the axis.
   std::int64_t length_ = 1, inner_ = 1, block_ = 1, blocks_ = 1;
 };
 

@@ -10,52 +10,58 @@
 
 namespace parallax {
 
+/// Attribute coordinate_transformation_mode. Position of element i, with s = out / in:
 enum class ResizeCoordinates {
-  kHalfPixel,
-  kHalfPixelSymmetric,
-  kPytorchHalfPixel,
-  kAlignCorners,
-  kAsymmetric,
-  kCrop,  ///< tf_crop_and_resize
+  kHalfPixel,           ///< (i + 0.5) / s - 0.5
+  kHalfPixelSymmetric,  ///< half_pixel, centred if `out` is not exactly s * in
+  kPytorchHalfPixel,    ///< half_pixel; 0 if out <= 1
+  kAlignCorners,        ///< i * (in - 1) / (out - 1); 0 if out <= 1
+  kAsymmetric,          ///< i / s
+  kCrop,                ///< tf_crop_and_resize
 };
+/// Attribute `mode`: 1, 2 or 4 elements per axis.
 enum class ResizeMode { kNearest, kLinear, kCubic };
 /// Attribute keep_aspect_ratio_policy: uses sizes as they are, or scales all axes by the least or
 /// greatest ratio.
 enum class ResizePolicy { kStretch, kNotLarger, kNotSmaller };
+/// Attribute nearest_mode. The first two round to the nearest element and differ in ties.
 enum class ResizeRounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
-/// How much an axis grows, as a fraction: the quotient of two sizes, rounded, would move a position
-/// off the middle between two elements, where it decides which one is nearest.
+/// Scale of an axis as the fraction above / below. A rounded quotient of two sizes would move
+/// positions off the middle between two elements, which decides the nearest one.
 struct ResizeScale {
-  float above = 1;
-  float below = 1;
+  float above = 1;  ///< size of the result, or an element of `scales`
+  float below = 1;  ///< size of the original, or 1
 };
 
 /// Source of one position of one axis: (1 - fraction) * x[low] + fraction * x[low + 1].
 struct ResizeSource {
-  std::int64_t low = 0;
-  float fraction = 0;
+  std::int64_t low = 0;  ///< in [0, size of the original)
+  float fraction = 0;    ///< in [0, 1); 0 at the last element and for kNearest
 };
 
+/// Shapes and attributes of a Resize. Plain values.
 struct ResizeShape {
   Dims in, out;
-  Strides strides{};
+  Strides strides{};  ///< strides of the dense input
   ResizeMode mode{};
   ResizePolicy policy{};
+  /// Whether shrinking widens the filter (never for kNearest), and whether elements outside the
+  /// original have weight 0.
   bool antialias = false, exclude_outside = false;
   float cubic = -0.75F;     ///< cubic_coeff_a
   float extrapolation = 0;  ///< extrapolation_value
   ResizeCoordinates coordinates{};
   ResizeRounding rounding{};
-  std::array<int, Dims::kMaxRank> entry{};  ///< which element of scales or sizes an axis has, or -1
+  std::array<int, Dims::kMaxRank> entry{};  ///< index in scales or sizes per axis; -1: none
 
   bool linear() const { return mode == ResizeMode::kLinear; }
-  /// Whether resize_source() and resize_scale() tell all: the rest is resize_taps.h's.
+  /// Returns whether resize_source() and resize_scale() suffice; else resize_taps.h is needed.
   bool is_plain() const {
     return mode != ResizeMode::kCubic && policy == ResizePolicy::kStretch && !antialias &&
            coordinates != ResizeCoordinates::kCrop;
   }
-  /// Positions of all axes together.
+  /// Sum of the output's dimensions: entries of a table with one per position of each axis.
   std::int64_t table_size() const {
     std::int64_t size = 0;
     for (std::int64_t dim : out) size += dim;
@@ -63,24 +69,28 @@ struct ResizeShape {
   }
 };
 
+/// Read the attributes. Those of `layout` NHWC number axes as NCHW does.
 ResizeShape resize_shape(const KernelRequest& request);
 ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dims& out);
 
-/// Whether input 2 (scales) rules; otherwise the sizes do.
+/// Returns whether input 2 (scales) is given and not empty; otherwise input 3 (sizes) applies.
 bool resized_by_scales(const KernelRequest& request);
 
 /// Returns the position on the original of element `i` of an axis resized from `in` to `out`
 /// elements, in elements. REQUIRES: `mode` is not kCrop.
 float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
                         ResizeScale scale);
-/// That as the whole number that `rounding` makes of it.
+/// Returns `x` as a whole number, rounded by `rounding`.
 float resize_rounded(ResizeRounding rounding, float x);
 
-/// Scale of an axis; `scales`: the bytes of input 2, at any alignment, read where `by_scales`.
+/// Returns the scale of an axis: its element of `scales`, the f32 bytes of input 2 at any
+/// alignment, if `by_scales`; else the ratio of its sizes. Axes that are not resized have a scale
+/// of 1.
 ResizeScale resize_scale(const ResizeShape& shape, int axis, const std::byte* scales,
                          bool by_scales);
 
-/// REQUIRES: shape.is_plain().
+/// Returns the source of position `i` of an axis, clamped to the original. REQUIRES:
+/// shape.is_plain().
 ResizeSource resize_source(const ResizeShape& shape, int axis, std::int64_t i, ResizeScale scale);
 
 }  // namespace parallax

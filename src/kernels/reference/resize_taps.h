@@ -1,5 +1,5 @@
-// Which elements of an axis, with which weights, one position of a resized tensor is made of: for
-// all modes of Resize. Pure.
+// Elements of an axis, and their weights, from which one position of a resized tensor is computed,
+// for all modes of Resize. Pure.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,15 @@
 
 namespace parallax {
 
+/// An element of the original and its weight. Weights of different axes are multiplied.
 struct ResizeTap {
-  std::int64_t index = 0;
+  std::int64_t index = 0;  ///< in [0, size of the original)
   double weight = 0;
 };
 
-/// The parameters of Resize that are inputs; null where they are not given. Of any alignment.
+/// Inputs of Resize that are parameters; null if they are left out. Bytes may have any alignment.
 struct ResizeInputs {
-  const std::byte* region = nullptr;
+  const std::byte* region = nullptr;  ///< starts of all axes, then ends
   DType region_type = DType::kF32;
   const std::byte* scales = nullptr;  ///< f32
   const std::byte* sizes = nullptr;   ///< i64
@@ -28,14 +29,14 @@ struct ResizeSpan {
   ResizeScale scale;
   double start = 0, end = 1;  ///< crop region (tf_crop_and_resize), 0 and 1 being the image's ends
 };
-/// Errors: kInvalidInput where the scale is no positive number.
+/// Returns the scale and region of an axis. Errors: kInvalidInput if a scale is not positive.
 Result<ResizeSpan> resize_span(const ResizeShape& shape, int axis, const ResizeInputs& inputs);
 
-/// Taps of each position of an axis, whatever the scale: as many as a table needs room for.
+/// Returns the number of taps that a table needs per position of an axis, whatever the scale.
 std::int64_t resize_tap_count(const ResizeShape& shape, int axis);
-/// Writes the taps of position `i`, resize_tap_count() of them; those of weight 0 are not to be
-/// read. False where the position lies outside the region's image. Errors: kInvalidInput where the
-/// scale needs more.
+/// Writes the resize_tap_count() taps of position `i`; the caller must skip those of weight 0.
+/// Returns false if the crop region puts the position outside the image: it gets
+/// extrapolation_value. Errors: kInvalidInput if the scale needs more taps.
 Result<bool> resize_taps(const ResizeShape& shape, int axis, std::int64_t i, const ResizeSpan& span,
                          std::span<ResizeTap> taps);
 

@@ -1,5 +1,5 @@
-// Weights in the layout a kernel wants, made once and shared by all plans and kernels that ask for
-// the same packing of the same constant.
+// Weights in the layout that a kernel needs, packed once and shared by all plans and kernels that
+// request the same layout of the same constant.
 #pragma once
 
 #include <chrono>
@@ -22,13 +22,13 @@ struct PackedBlock;
 struct SharedBytes;
 class WeightCache;
 
-/// The packings that one kernel needs and that its maker has put off. Immutable once the kernel is
-/// made; its blocks are filled by PackedWeights.
+/// Packings that one kernel needs and whose filling is deferred. Immutable once the kernel is made;
+/// its blocks are filled by PackedWeights.
 class PackingList {
  public:
   bool empty() const { return blocks_.empty() && unread_.empty(); }
-  /// The pages of mapped `bytes` are released when everything is packed: the kernel does not read
-  /// them.
+  /// Releases the pages of mapped `bytes` once everything is packed. REQUIRES: the kernel does not
+  /// read them while running.
   void release_after(std::span<const std::byte> bytes) { unread_.push_back(bytes); }
 
  private:
@@ -37,55 +37,58 @@ class PackingList {
   std::vector<std::span<const std::byte>> unread_;
 };
 
-/// Thread-safe. One per Model. Packings are known by the address of what was packed, which has to
-/// stay that constant's: those that end before this does are lent.
+/// Thread-safe. One per Model. A packing is identified by the address of its constant and its
+/// layout, so constants must outlive this object, or be announced by lend() and removed by
+/// forget().
 class PackedWeights {
  public:
   PackedWeights();
-  /// The same blocks, but get() packs nothing: a block has its size and no memory before
-  /// allocate(list), no content before fill(list). `list` is used by one thread.
+  /// Shares the blocks of another object, but get() defers packing: a block has its size and no
+  /// memory before allocate(list), no content before fill(list). `list` is used by one thread.
   PackedWeights(const PackedWeights& blocks, PackingList& list);
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
   ~PackedWeights();
-  /// Blocks are looked for in `cache` first, and kept there. Before get().
+  /// Sets the cache in which blocks are looked up first, and stored. Call it before get().
   void use(std::shared_ptr<WeightCache> cache);
-  /// Null without one.
+  /// Returns null if there is no cache.
   WeightCache* cache() const;
   /// Sets the source of the blocks' memory. Call it before get().
   void use(std::shared_ptr<MemorySource> source);
 
-  /// The packing `layout` (a text that says everything the bytes depend on) of the constant at
-  /// `source`; `fill` writes it where it is missing, now or later: it owns what it reads but the
-  /// constant. Where it throws, so does this function, and the next one to ask packs again.
-  /// Errors: kOutOfMemory.
+  /// Returns the packing `layout` (a text that states everything the bytes depend on) of the
+  /// constant at `source`, `bytes` bytes long. If it is missing, `fill` writes it, now or later,
+  /// into zeroed memory; it must own everything it reads except the constant. If it throws, so does
+  /// this function, and the next call packs again. Errors: kOutOfMemory.
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
                                                   std::function<void(std::byte*)> fill);
-  /// `constant` ends before this does. Until then what is packed of it is shared as well, in memory
-  /// of its own. As often as it is lent forget() follows, before it ends. Throws std::bad_alloc.
+  /// Announces a constant that may end before this object. Its packings are shared too, but each
+  /// gets memory of its own. Each call needs a matching forget() before the constant ends. Throws
+  /// std::bad_alloc.
   void lend(std::span<const std::byte> constant);
-  /// Another constant may come to lie there. Blocks that kernels have stay theirs.
+  /// Removes the packings of a constant, as its address may belong to another one from now on.
+  /// Blocks that kernels hold stay valid.
   void forget(std::span<const std::byte> constant) noexcept;
-  /// Whether fill(list) has done what it does.
+  /// Returns whether all blocks of `list` are filled.
   bool is_filled(const PackingList& list) const;
-  /// Gives memory to the blocks of `list` that have none, in the order of get(). Errors:
+  /// Allocates the blocks of `list` that have no memory, in the order of get(). Errors:
   /// kOutOfMemory.
   Status allocate(const PackingList& list);
-  /// Fills the blocks of `list` that are not filled, all of which have memory, then releases the
-  /// pages that they were made of. Errors: what a `fill` throws, as kOutOfMemory or kInternal; the
-  /// next call tries again.
+  /// Fills the blocks of `list` that are not filled, then releases the pages of release_after().
+  /// Waits for blocks that other threads are filling. REQUIRES: allocate(list) succeeded. Errors:
+  /// exceptions of a `fill`, as kOutOfMemory or kInternal; the next call tries again.
   Status fill(const PackingList& list);
-  /// Gets memory for about `bytes` bytes of blocks; stops early where memory is short or packing
-  /// ends it. For another thread, while the one that will ask for blocks does not do so yet.
+  /// Touches pages for about `bytes` bytes of blocks; stops early if memory is short or
+  /// end_prefault() is called. Meant for a helper thread, before blocks are requested.
   void prefault(std::int64_t bytes);
-  /// Memory that no block took is given back. fill(list) does it, as all blocks have been asked for
-  /// then (of a model with bodies, those of its first body).
+  /// Releases prefaulted memory that no block uses. fill(list) calls it, since all blocks have been
+  /// requested by then (for a model with bodies, those of its first body).
   void end_prefault();
-  /// Goes on, for so long, with giving large pages to blocks that had to be filled before there
-  /// were any (WeightMemory).
+  /// Spends at most about `limit` on moving blocks that were filled in small pages to large ones
+  /// (WeightMemory::promote()).
   void promote_pages(std::chrono::nanoseconds limit);
-  /// Bytes of all packings that kernels need, filled or not.
+  /// Returns the bytes of all packings that have been requested, filled or not.
   std::int64_t total_bytes() const;
 
  private:
@@ -95,7 +98,7 @@ class PackedWeights {
   Status give_memory(PackedBlock& block);
   void fill(const std::shared_ptr<PackedBlock>& block);
   std::shared_ptr<Blocks> blocks_;
-  PackingList* list_ = nullptr;
+  PackingList* list_ = nullptr;  ///< collects the blocks of get(); null: get() packs immediately
 };
 
 }  // namespace parallax

@@ -53,16 +53,20 @@ class ChainBlocks {
   std::int64_t offset(std::size_t i, const ChainBlock& block) const;
 
  private:
+  /// Sizes or strides of merged axes, outermost first; two more than Dims, for a row and its rows.
   using Axes = std::array<std::int64_t, Dims::kMaxRank + 2>;
+  /// Sets dims_, strides_ and row_axis_ from the strides of each input along the output's axes.
   void merge(const Dims& output, const std::vector<Axes>& strides);
   BlockInput kind_of(std::size_t i) const;
 
   Axes dims_{};  ///< output dimensions; axes that are contiguous for every input are merged
-  std::vector<Axes> strides_;  ///< per input, a stride for each merged axis; 0: broadcast
-  std::size_t row_axis_ = 0;   ///< index of the last axis but one: rows lie along it
-  std::int64_t rows_ = 1, columns_ = 1;
+  std::vector<Axes> strides_;            ///< per input, a stride for each merged axis; 0: broadcast
+  std::size_t row_axis_ = 0;             ///< index of the last axis but one: rows lie along it
+  std::int64_t rows_ = 1, columns_ = 1;  ///< size of the largest block
+  /// Blocks below each other in a plane of rows, blocks next to each other in a row, blocks in all.
   std::int64_t row_blocks_ = 1, pieces_ = 1, count_ = 0;
-  std::vector<BlockInput> kinds_;
+  std::vector<BlockInput> kinds_;  ///< form of each input in blocks
+  /// How offset() finds an input's element: at the output's index, always at 0, or by strides.
   enum class Walk : std::uint8_t { kAlong, kStays, kStrides };
   std::vector<Walk> walks_;  ///< lets offset() avoid divisions for most inputs
 };

@@ -1,5 +1,5 @@
-// Copies what a block reads of an input that broadcasts, so that steps find an element for each of
-// theirs. Pure functions.
+// Copies the elements that a block reads of an input that broadcasts, repeating them so that steps
+// find one for each element of the block. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace parallax {
 
-/// Fills `to` with the elements, of `size` bytes each, of a block of an input that is kRow, kColumn
-/// or kRows; `from` is the first. REQUIRES: size is 1, 2, 4 or 8.
+/// Fills `to` with block.elements() elements of `size` bytes each, of an input that is kRow,
+/// kColumn or kRows. `from` is its first element in the block, `row_stride` counts elements from
+/// row to row. REQUIRES: size is 1, 2, 4 or 8; the memories do not overlap.
 void spread(BlockInput kind, const std::byte* from, std::int64_t row_stride, std::int64_t size,
             const ChainBlock& block, std::byte* to);
 

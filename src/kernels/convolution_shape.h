@@ -20,7 +20,7 @@ struct ConvolutionAxis {
 struct ConvolutionShape {
   std::int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
   std::array<std::int64_t, 2> in{}, out{}, kernel{}, stride{}, dilation{}, pad_begin{};
-  ConvolutionAxis planes;  ///< the axis before H that a 3-D convolution has
+  ConvolutionAxis planes;  ///< axis before H of a 3-D convolution; sizes 1 for others
   bool nhwc = false;       ///< layout of X and Y
 
   /// Input positions along `axis` from the first to the last tap of a window, dilation included.

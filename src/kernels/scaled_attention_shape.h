@@ -84,6 +84,7 @@ struct KeyRange {
 inline std::optional<KeyRange> visible_keys(const ScaledAttentionShape& s,
                                             std::optional<std::int64_t> length,
                                             std::int64_t query) {
+  // Lengths come from an input (nonpad_kv_seqlen), so they are checked here.
   if (length && (*length < 0 || *length > s.keys())) return std::nullopt;
   // Queries are the last positions of the valid keys.
   const std::int64_t offset = length ? *length - s.queries : s.past;

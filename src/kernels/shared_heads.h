@@ -18,6 +18,7 @@ inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
     const bool heads = axis == x.dims.rank() - 3;
     result.dims.push_back(heads ? x.dims[axis] / inner : x.dims[axis]);
     result.strides[to] = heads ? stride * inner : stride;
+    // The new inner axis has the heads' stride; the outer one skips `inner` heads.
     if (!heads) continue;
     result.dims.push_back(inner);
     result.strides[to + 1] = stride;

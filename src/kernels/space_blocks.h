@@ -19,19 +19,23 @@ struct SpaceBlocks {
 /// Reads the axes of a DepthToSpace or SpaceToDepth from its shapes and the attributes blocksize
 /// and mode. REQUIRES: input and output have rank 4 and shapes that fit, blocksize is at least 1.
 inline SpaceBlocks space_blocks(const KernelRequest& request) {
+  // `place` numbers the pixels of a block in row-major order.
   const bool to_space = request.node.op == OpKind::kDepthToSpace;
   const bool depth_first = request.node.attributes.get_string("mode", "DCR") == "DCR";
   const std::int64_t block = request.node.attributes.get_int("blocksize", 1);
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
+  // Elements of one channel and of one image of the input.
   const std::int64_t plane = in[2] * in[3], sample = in[1] * plane;
   if (to_space) {
     // Channels are ordered [place in block, result channel] for DCR, the other way round for CRD.
     const std::int64_t place = depth_first ? out[1] * plane : plane;
     const std::int64_t channel = depth_first ? plane : block * block * plane;
+    // Axes of the output: batch, channel, row, row in block, column, column in block.
     return {{in[0], out[1], in[2], block, in[3], block},
             {sample, channel, in[3], block * place, 1, place}};
   }
+  // Elements from an input row to the next, and from a row of blocks to the next.
   const std::int64_t row = in[3], rows = block * row;
   // SpaceToDepth: the places in a block become the outer part of the channels for DCR, else the
   // inner one.

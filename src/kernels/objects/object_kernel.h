@@ -31,7 +31,7 @@ struct ObjectCall {
   /// One per input of the node; nullopt if it is left out. Tensors are views of memory that may be
   /// overwritten as soon as the kernel has returned.
   std::span<const std::optional<Object>> inputs;
-  std::span<const DType> output_types;  ///< as the graph says
+  std::span<const DType> output_types;  ///< one per output, as inferred for the graph
   ObjectMemory& memory;
   std::vector<Object>& outputs;  ///< one per output of the node, filled by the kernel
 

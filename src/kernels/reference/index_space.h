@@ -42,6 +42,7 @@ inline Strides broadcast_strides(const Dims& from, const Dims& to) {
 template <std::size_t N>
 class IndexSpace {
  public:
+  /// Offset of one element in each operand, in elements; strides below 0 make it decrease.
   using Offsets = std::array<std::int64_t, N>;
 
   /// Removes axes of size 1 and merges adjacent axes that are contiguous for all operands, so that

@@ -10,6 +10,7 @@ namespace parallax {
 /// many threads concurrently. Tiles have about kElementsPerTile elements.
 template <class From, class To, class F>
 KernelResult map_elements(const KernelRequest& request, F f) {
+  // An empty output gives no tiles.
   const std::int64_t count = request.outputs[0].elements();
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
   return make_lambda_kernel({.tiles = tiles},

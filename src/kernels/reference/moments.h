@@ -17,6 +17,7 @@ struct Moments {
 /// `centered`, the mean of squares (RMS normalisation). REQUIRES: count > 0, else results are NaN.
 template <class T>
 Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
+  // Two passes: the difference of sums of squares would cancel for a mean far from 0.
   double sum = 0, squares = 0;
   for (std::int64_t i = 0; i < count; ++i) sum += static_cast<double>(x[i]);
   const double mean = centered ? sum / static_cast<double>(count) : 0;

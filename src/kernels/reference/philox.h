@@ -13,6 +13,7 @@ namespace parallax {
 constexpr std::array<std::uint32_t, 4> philox(std::uint64_t place, std::uint64_t seed) {
   std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(place),
                                     static_cast<std::uint32_t>(place >> 32), 0, 0};
+  // The key changes by the golden ratio and sqrt(3) - 1, in 32 bits, after each round.
   auto key0 = static_cast<std::uint32_t>(seed), key1 = static_cast<std::uint32_t>(seed >> 32);
   // Ten rounds: the paper's default.
   for (int round = 0; round < 10; ++round) {

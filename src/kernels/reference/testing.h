@@ -26,6 +26,7 @@ template <class T>
 Tensor scalar(T element) {
   return test_tensor<T>({}, {element});
 }
+/// Short names for lists of attributes, inputs and expected elements.
 using Ints = std::vector<std::int64_t>;
 using Floats = std::vector<float>;
 /// Returns an i64 tensor of rank 1: shapes, axes and indices.

@@ -26,6 +26,7 @@ class WeightCache;
 /// its blocks are filled by PackedWeights.
 class PackingList {
  public:
+  /// Returns whether there is nothing to fill or release.
   bool empty() const { return blocks_.empty() && unread_.empty(); }
   /// Releases the pages of mapped `bytes` once everything is packed. REQUIRES: the kernel does not
   /// read them while running.
@@ -33,8 +34,8 @@ class PackingList {
 
  private:
   friend class PackedWeights;
-  std::vector<std::shared_ptr<PackedBlock>> blocks_;
-  std::vector<std::span<const std::byte>> unread_;
+  std::vector<std::shared_ptr<PackedBlock>> blocks_;  ///< in the order of get()
+  std::vector<std::span<const std::byte>> unread_;    ///< bytes of release_after()
 };
 
 /// Thread-safe. One per Model. A packing is identified by the address of its constant and its
@@ -92,10 +93,14 @@ class PackedWeights {
   std::int64_t total_bytes() const;
 
  private:
+  /// State that copies made for a PackingList share.
   struct Blocks;
+  /// Makes a block from the cache if it has one that can be used in place, else an empty one.
   std::shared_ptr<PackedBlock> make_block(const std::byte* source, const std::string& layout,
                                           std::int64_t bytes);
+  /// Allocates the memory of a block that has none. Errors: kOutOfMemory.
   Status give_memory(PackedBlock& block);
+  /// Fills a block once; concurrent callers wait. Throws what the block's `fill` throws.
   void fill(const std::shared_ptr<PackedBlock>& block);
   std::shared_ptr<Blocks> blocks_;
   PackingList* list_ = nullptr;  ///< collects the blocks of get(); null: get() packs immediately
